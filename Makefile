@@ -1,0 +1,29 @@
+# `make run` and `make test` need python3 (3.11 or newer) and make; everything else goes into .venv.
+PYTHON ?= python3
+VENV := .venv
+STAMP := $(VENV)/installed
+
+.PHONY: run test install lint clean
+
+run: install
+	$(VENV)/bin/jaxport run
+
+test: install
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/pyright
+	$(VENV)/bin/python -m pytest
+
+install: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "expected Python 3.11 or newer, found $$($(PYTHON) --version): set PYTHON=..."; exit 2; }
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { [ "$$(id -u)" = 0 ] && apt-get install -y -q python3-venv; } || \
+		{ echo "expected Python's venv module, found none: apt-get install python3-venv"; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) jaxport-report

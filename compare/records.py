@@ -1,0 +1,131 @@
+"""The record: what every judge writes and every page reads. Frozen data, versioned JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+SCHEMA = 1
+
+PASS = "pass"
+FAIL = "fail"
+NOT_APPLICABLE = "not_applicable"
+
+GATES = ("structure", "semantics", "rounding", "gradients", "training")
+CELLS = ("tf@tf", "jax@jax", "tf@jax", "jax@tf")
+
+
+class RecordError(Exception):
+    """A record that cannot be read: one line with what was expected, found, and what to do."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One leaf held against one bound. Errors are max|found - expected| / max|expected|."""
+
+    gate: str
+    pass_: str
+    case: str
+    leaf: str
+    dtype: str
+    found_from: str
+    expected_from: str
+    error: float
+    bound: float
+    noise: float | None
+    """TF eager against TF XLA on the same leaf and case, in the same measure; None where not run."""
+    verdict: str
+    worst_index: tuple[int, ...] = ()
+    expected: float | None = None
+    found: float | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A verdict and all that it rests on; `reason` says why where there is nothing to compare."""
+
+    verdict: str
+    comparisons: tuple[Comparison, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Parity:
+    """The five gates; passes when each passes or does not apply."""
+
+    verdict: str
+    gates: Mapping[str, Gate]
+    oracle: Mapping[str, str] = field(default_factory=dict)
+    """Per pass: where the float64 reference came from, and why."""
+    deviations: tuple[Mapping[str, Any], ...] = ()
+    """Declared or derived: gate, bound, observed, reason."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A side, or a part of it, that could not be had: what was asked, and why it did not come."""
+
+    side: str
+    doing: str
+    reason: str
+
+
+def to_json(value: Any) -> Any:
+    """Plain JSON data of nested dataclasses; trailing underscores go, NaN and infinities become strings."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name.rstrip("_"): to_json(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): to_json(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [to_json(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if hasattr(value, "item") and not isinstance(value, (str, bytes)):
+        return to_json(value.item())
+    return value
+
+
+def write_atomically(path: Path, data: str | bytes) -> None:
+    """Write the whole file or nothing: a reader never sees half of it."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data.encode() if isinstance(data, str) else data)
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def save(record: Mapping[str, Any], path: Path) -> None:
+    """Write results.json."""
+    write_atomically(path, json.dumps(to_json(record), indent=1) + "\n")
+
+
+def load(path: Path) -> dict[str, Any]:
+    """Read results.json.
+
+    Raises:
+      RecordError: not there, not JSON, not a record, or written by a newer jaxport.
+    """
+    try:
+        record = json.loads(path.read_text())
+    except OSError as error:
+        raise RecordError(f"expected a results.json at {path}, found {error.strerror}: run `jaxport run` first") from error
+    except ValueError as error:
+        raise RecordError(f"expected JSON in {path}, found {error}: the file is broken, run `jaxport run` again") from error
+    schema = record.get("schema") if isinstance(record, dict) else None
+    if not isinstance(schema, int) or not isinstance(record.get("workloads"), dict):
+        raise RecordError(f"expected a jaxport record in {path}, found other JSON: pass the results.json of a run")
+    if schema > SCHEMA:
+        raise RecordError(f"expected schema {SCHEMA} or older in {path}, found {schema}: upgrade jaxport")
+    return record

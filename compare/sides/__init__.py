@@ -1,0 +1,1 @@
+"""A side of a port, in a process of its own or replayed from a file."""

@@ -1,0 +1,56 @@
+"""What a side is to its callers, live or recorded, and how it fails."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from workloads._spec import Arrays
+
+SIDES = ("tf", "jax")
+
+
+class SideError(Exception):
+    """A side did not deliver. `reason` is one line; `details` is what the worker said, for --debug."""
+
+    def __init__(self, side: str, doing: str, reason: str, details: str = "", lost: bool = False):
+        super().__init__(f"{side}: {doing}: {reason}")
+        self.side, self.doing, self.reason, self.details = side, doing, reason, details
+        self.lost = lost
+        """Whether the worker is gone, and what it had loaded with it."""
+
+
+class Unavailable(SideError):
+    """The side says that it cannot do this for this workload, and why; nothing is wrong with it."""
+
+
+class BadTarget(SideError):
+    """The function or file that was named for this side does not exist."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """Plain JSON data, and arrays."""
+
+    value: Any = None
+    arrays: Arrays = field(default_factory=dict)
+
+
+class Side(ABC):
+    """One side. Requests are method names with plain JSON parameters, so that replies can be kept and replayed."""
+
+    name: str
+
+    @abstractmethod
+    def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
+        """Ask for something.
+
+        Raises:
+          SideError: it did not come, and why.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of the worker, if there is one."""

@@ -1,0 +1,152 @@
+"""A live side: starts a worker, talks to it, and turns whatever befalls it into one line."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from compare.sides import wire
+from compare.sides._side import BadTarget, Reply, Side, SideError, Unavailable
+from workloads._spec import Arrays
+
+PACKAGES = ("workloads", "tf_reference", "jaxport", "compare")
+NAMES = {"tf": "TensorFlow", "jax": "JAX"}
+
+_ERRORS = {"unavailable": Unavailable, "target": BadTarget}
+
+
+class LiveSide(Side):
+    """One worker process. A request that fails costs itself; a worker that dies or hangs is gone.
+
+    Args:
+      name: "tf" or "jax".
+      scratch: a folder for arrays in transit and the worker's log.
+      python: the interpreter to run, by default this one.
+      timeout_s: how long a request may take.
+    """
+
+    def __init__(self, name: str, scratch: Path, python: str | None = None, timeout_s: float = 300):
+        self.name = name
+        self._timeout_s = timeout_s
+        self._folder = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=scratch))
+        self._log = self._folder / "log"
+        self._numbers = itertools.count()
+        self._buffer = b""
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [python or sys.executable, "-m", "compare.sides.worker", name],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                env=_environment(name, self._folder, foreign=python is not None),
+            )
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._requests, self._replies = self._process.stdin, self._process.stdout
+        self._started = False
+
+    def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
+        """Send one request and wait for its reply."""
+        self.wait_until_started()
+        number = next(self._numbers)
+        sent, reply = self._folder / f"{number}.sent", self._folder / f"{number}.reply"
+        if arrays:
+            wire.save_arrays(arrays, sent)
+        request = {"method": method, "parameters": dict(parameters), "sent": str(sent) if arrays else "", "reply": str(reply)}
+        try:
+            self._requests.write(wire.encode(request))
+            self._requests.flush()
+        except OSError:
+            raise self._lost(method) from None
+        answer = self._receive(_doing(method, parameters))
+        sent.unlink(missing_ok=True)
+        if not answer["arrays"]:
+            return Reply(answer["value"])
+        received, _ = wire.load_arrays(reply)
+        reply.unlink()
+        return Reply(answer["value"], received)
+
+    def wait_until_started(self) -> None:
+        """Wait until the framework is imported.
+
+        Raises:
+          SideError: it is not installed, or the worker did not come up.
+        """
+        if not self._started:
+            self._receive(f"import {NAMES[self.name]}")
+            self._started = True
+
+    def close(self) -> None:
+        """Stop the worker."""
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+        self._requests.close()
+        self._replies.close()
+
+    @property
+    def process_id(self) -> int:
+        """The worker's process."""
+        return self._process.pid
+
+    def _receive(self, doing: str) -> dict[str, Any]:
+        deadline = time.monotonic() + self._timeout_s
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._replies, selectors.EVENT_READ)
+            while b"\n" not in self._buffer:
+                if not selector.select(max(0.0, deadline - time.monotonic())):
+                    self.close()
+                    raise SideError(
+                        self.name, doing, f"no answer within {self._timeout_s:g} s; raise --timeout", lost=True
+                    )
+                chunk = os.read(self._replies.fileno(), 1 << 16)
+                if not chunk:
+                    raise self._lost(doing)
+                self._buffer += chunk
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        answer = json.loads(line)
+        if not answer["ok"]:
+            raise _ERRORS.get(answer["kind"], SideError)(
+                self.name, doing, answer["reason"], answer["details"], lost=not self._started
+            )
+        return answer
+
+    def _lost(self, doing: str) -> SideError:
+        self._process.wait()
+        code = self._process.returncode
+        how = f"by signal {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
+        said = self._log.read_text(errors="replace").strip()
+        last = said.splitlines()[-1] if said else "it said nothing"
+        return SideError(self.name, doing, f"the worker ended {how}: {last}", said, lost=True)
+
+
+def _doing(method: str, parameters: Mapping[str, Any]) -> str:
+    keys = ("target", "mode", "pass_", "case", "dtype")
+    return " ".join([method, *(str(parameters[key]) for key in keys if key in parameters)])
+
+
+def _environment(name: str, folder: Path, foreign: bool) -> dict[str, str]:
+    environment = dict(os.environ)
+    shelf = Path(__file__).resolve().parents[2]
+    if foreign:
+        # Another interpreter must see these packages and nothing else that is installed beside them.
+        root, shelf = shelf, folder / "path"
+        shelf.mkdir()
+        for package in PACKAGES:
+            (shelf / package).symlink_to(root / package)
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(shelf), environment.get("PYTHONPATH")]))
+    if name == "tf":
+        environment.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+        # Lets the runtime's own switch cluster on CPU; without the switch it changes nothing.
+        flags = environment.get("TF_XLA_FLAGS", "")
+        environment["TF_XLA_FLAGS"] = f"{flags} --tf_xla_cpu_global_jit".strip()
+    return environment

@@ -1,0 +1,86 @@
+"""What can be asked of a side, as typed functions over its one call."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from compare.sides import wire
+from compare.sides._side import Side
+from workloads._framework import Compiled, Program
+from workloads._spec import Arrays, Dimensions
+
+Modes = Mapping[str, Sequence[str]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Loading:
+    """A workload as both sides are told of it; `target` is each side's own."""
+
+    workload: str
+    targets: Mapping[str, str]
+    builds: bool
+    dimensions: Dimensions
+    inputs: tuple[str, ...]
+    cases: tuple[str, ...]
+    arrays: Path
+    sha256: str
+
+
+def environment(side: Side) -> dict[str, Any]:
+    """Versions and device."""
+    return side.call("environment", {}).value
+
+
+def load(side: Side, loading: Loading) -> Modes:
+    """Build the twin; the modes of each pass that it has."""
+    parameters = dataclasses.asdict(loading) | {
+        "target": loading.targets[side.name],
+        "dimensions": dict(loading.dimensions),
+        "arrays": str(loading.arrays),
+    }
+    del parameters["targets"]
+    return side.call("load", parameters).value["modes"]
+
+
+def outputs(side: Side, mode: str, pass_: str, case: str, dtype: str) -> Arrays:
+    """What a pass returns."""
+    return side.call("outputs", {"mode": mode, "pass_": pass_, "case": case, "dtype": dtype}).arrays
+
+
+def trajectory(side: Side, mode: str, dtype: str, checkpoints: Sequence[int]) -> Arrays:
+    """A training run: "loss" and "weights@STEP/PATH"."""
+    return side.call("trajectory", {"mode": mode, "dtype": dtype, "checkpoints": list(checkpoints)}).arrays
+
+
+def program(side: Side, pass_: str, dtype: str) -> Program:
+    """What the frontend hands to XLA."""
+    return wire.unpack_program(side.call("program", {"pass_": pass_, "dtype": dtype}))
+
+
+def compile_program(side: Side, program: Program) -> Compiled:
+    """Compile any program by this side's XLA."""
+    packed = wire.pack_program(dataclasses.replace(program, stages={}))
+    return wire.unpack_compiled(side.call("compile", packed.value, packed.arrays))
+
+
+def execute(side: Side, handle: int, case: str) -> Arrays:
+    """Run a compiled program on the arrays of a case."""
+    return side.call("execute", {"handle": handle, "case": case}).arrays
+
+
+def profile(side: Side, target: str | int) -> list[str]:
+    """Kernels that one warm call ran, in order."""
+    return side.call("profile", {"target": target}).value
+
+
+def prepare(side: Side, target: str | int) -> dict[str, Any]:
+    """first_call_s, trace_s, compile_s, peak_rss_bytes of a target that is then ready to be timed."""
+    return side.call("prepare", {"target": target}).value
+
+
+def time_round(side: Side, target: str | int, calls: int) -> list[float]:
+    """Seconds of each of `calls` calls of a prepared target."""
+    return side.call("round", {"target": target, "calls": calls}).value

@@ -1,0 +1,118 @@
+"""How requests and replies are written: JSON lines for values, safetensors files for arrays."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from compare.sides._side import Reply
+from workloads._framework import Compiled, Parameter, Program, Result, Twin
+from workloads._spec import Arrays
+
+CASES, WEIGHTS, BATCHES = "cases", "weights", "batches"
+
+
+def save_arrays(arrays: Arrays, path: Path, metadata: Mapping[str, str] | None = None) -> None:
+    """Write arrays of any NumPy dtype that safetensors knows. Never pickle."""
+    save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, path, dict(metadata or {}))
+
+
+def load_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """All arrays of a file, and its metadata.
+
+    Raises:
+      SafetensorError, OSError: the file is broken or absent.
+    """
+    with safe_open(path, "numpy") as file:
+        return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
+
+
+def pack_twin(cases: Mapping[str, Arrays], weights: Arrays, batches: Arrays) -> dict[str, np.ndarray]:
+    """All arrays of a workload under one flat set of names, the same for both sides."""
+    packed = {f"{WEIGHTS}/{path}": array for path, array in weights.items()}
+    packed |= {f"{BATCHES}/{name}": array for name, array in batches.items()}
+    for case, arrays in cases.items():
+        packed |= {f"{CASES}/{case}/{name}": array for name, array in arrays.items()}
+    return packed
+
+
+def unpack_twin(parameters: Mapping[str, Any], packed: Arrays) -> Twin:
+    """The twin that a load request describes. Inputs keep the order that the workload gives them."""
+    cases: dict[str, dict[str, np.ndarray]] = {}
+    for case in parameters["cases"]:
+        prefix = f"{CASES}/{case}/"
+        found = {name.removeprefix(prefix): array for name, array in packed.items() if name.startswith(prefix)}
+        ordered = {name: found.pop(name) for name in parameters["inputs"]}
+        cases[case] = ordered | found
+    groups = {
+        group: {
+            name.removeprefix(f"{group}/"): array for name, array in packed.items() if name.startswith(f"{group}/")
+        }
+        for group in (WEIGHTS, BATCHES)
+    }
+    return Twin(
+        parameters["target"], parameters["builds"], parameters["dimensions"], cases, groups[WEIGHTS], groups[BATCHES]
+    )
+
+
+def pack_program(program: Program) -> Reply:
+    """A program as JSON and arrays."""
+    value = {
+        "parameters": [vars(parameter) for parameter in program.parameters],
+        "results": [vars(result) for result in program.results],
+        "stages": dict(program.stages),
+    }
+    arrays = {f"states/{name}": array for name, array in program.states.items()}
+    return Reply(value, {"artifact": np.frombuffer(program.artifact, np.uint8)} | arrays)
+
+
+def unpack_program(reply: Reply) -> Program:
+    """The program that was packed."""
+    return Program(
+        artifact=reply.arrays["artifact"].tobytes(),
+        parameters=tuple(
+            Parameter(each["kind"], each["name"], tuple(each["shape"]), each["dtype"])
+            for each in reply.value["parameters"]
+        ),
+        results=tuple(Result(each["name"], tuple(each["shape"]), each["dtype"]) for each in reply.value["results"]),
+        states={
+            name.removeprefix("states/"): array for name, array in reply.arrays.items() if name.startswith("states/")
+        },
+        stages=reply.value["stages"],
+    )
+
+
+def pack_compiled(compiled: Compiled) -> Reply:
+    """A compiled program as JSON and arrays."""
+    value = {"handle": compiled.handle, "temp_bytes": compiled.temp_bytes, "compile_s": compiled.compile_s}
+    return Reply(value, {"optimized": np.frombuffer(compiled.optimized, np.uint8)})
+
+
+def unpack_compiled(reply: Reply) -> Compiled:
+    """The compiled program that was packed."""
+    return Compiled(optimized=reply.arrays["optimized"].tobytes(), **reply.value)
+
+
+def encode(message: Mapping[str, Any]) -> bytes:
+    """One JSON line."""
+    return json.dumps(message).encode() + b"\n"
+
+
+__all__ = [
+    "SafetensorError",
+    "encode",
+    "load_arrays",
+    "pack_compiled",
+    "pack_program",
+    "pack_twin",
+    "save_arrays",
+    "unpack_compiled",
+    "unpack_program",
+    "unpack_twin",
+]

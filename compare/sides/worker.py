@@ -1,0 +1,143 @@
+"""Hosts one framework in a process: reads requests, calls the framework, writes replies.
+
+Started as `python -m compare.sides.worker SIDE`. Requests come as JSON lines on standard input and
+replies go to the standard output that the process was started with; whatever the framework or the
+user's code prints goes to standard error.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from compare.bench import clock, memory
+from compare.sides import wire
+from compare.sides._side import Reply
+from workloads._framework import Framework, Prepared, Unsupported
+from workloads._spec import Arrays
+from workloads._target import TargetError
+
+FRAMEWORKS = {"tf": "tf_reference._framework", "jax": "jaxport._framework"}
+
+
+class Worker:
+    """Turns requests into calls of one framework."""
+
+    def __init__(self, framework: Framework):
+        self._framework = framework
+        self._prepared: dict[str | int, Prepared] = {}
+
+    def environment(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+        """Versions and device of this side."""
+        versions = {"python": sys.version.split()[0], "numpy": importlib.import_module("numpy").__version__}
+        return Reply(dict(self._framework.environment()) | versions)
+
+    def load(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+        """Build the twin on the arrays of a file."""
+        self._prepared = {}
+        packed, _ = wire.load_arrays(Path(parameters["arrays"]))
+        return Reply(self._framework.load(wire.unpack_twin(parameters, packed)))
+
+    def outputs(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+        """One pass in one mode."""
+        return Reply(arrays=self._framework.outputs(**parameters))
+
+    def trajectory(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+        """A training run in one mode."""
+        return Reply(arrays=self._framework.trajectory(**parameters))
+
+    def program(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+        """What the frontend hands to XLA."""
+        return wire.pack_program(self._framework.program(**parameters))
+
+    def compile(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+        """Compile a program of either side."""
+        return wire.pack_compiled(self._framework.compile(wire.unpack_program(Reply(parameters, arrays))))
+
+    def execute(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+        """Run a compiled program."""
+        return Reply(arrays=self._framework.execute(**parameters))
+
+    def profile(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+        """Names of the kernels that one warm call ran."""
+        return Reply(list(self._framework.profile(parameters["target"])))
+
+    def prepare(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+        """Make a target ready to be timed: trace, compile and first call, each in seconds, and peak memory."""
+        memory.reset_peak_rss()
+        prepared = self._framework.prepare(parameters["target"])
+        with prepared.around():
+            (first_call_s,) = clock.time_calls(prepared.call, 1)
+            clock.time_calls(prepared.call, 1)
+        self._prepared[parameters["target"]] = prepared
+        return Reply(
+            {
+                "first_call_s": first_call_s,
+                "trace_s": prepared.trace_s,
+                "compile_s": prepared.compile_s,
+                "peak_rss_bytes": memory.peak_rss_bytes(),
+            }
+        )
+
+    def round(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+        """Seconds of each of a number of calls of a prepared target."""
+        prepared = self._prepared[parameters["target"]]
+        with prepared.around():
+            return Reply(clock.time_calls(prepared.call, parameters["calls"]))
+
+    def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """The reply to one request; arrays go to the file that the request names."""
+        sent = wire.load_arrays(Path(request["sent"]))[0] if request["sent"] else {}
+        method: Callable[[Mapping[str, Any], Arrays], Reply] = getattr(self, request["method"])
+        reply = method(request["parameters"], sent)
+        if reply.arrays:
+            wire.save_arrays(reply.arrays, Path(request["reply"]))
+        return {"ok": True, "value": reply.value, "arrays": bool(reply.arrays)}
+
+
+def described(error: BaseException) -> dict[str, Any]:
+    """A failure as the coordinator reads it: what kind it is, one line, and the traceback."""
+    kind = "unavailable" if isinstance(error, Unsupported) else "target" if isinstance(error, TargetError) else "error"
+    text = str(error).strip() or type(error).__name__
+    line = text.splitlines()[0]
+    reason = line if kind != "error" else f"{type(error).__name__}: {line}"
+    return {"ok": False, "kind": kind, "reason": reason, "details": traceback.format_exc()}
+
+
+def serve(side: str, requests: BinaryIO, replies: BinaryIO) -> None:
+    """Answer requests until there are no more. The first message says whether the framework is there."""
+    start = time.perf_counter()
+    try:
+        framework: Framework = importlib.import_module(FRAMEWORKS[side]).create()
+    except ImportError as error:
+        replies.write(wire.encode(described(error)))
+        return
+    replies.write(wire.encode({"ok": True, "value": {"import_s": time.perf_counter() - start}, "arrays": False}))
+    worker = Worker(framework)
+    for line in requests:
+        try:
+            answer = worker.answer(json.loads(line))
+        except Exception as error:  # noqa: BLE001 - whatever user code raises costs this request, and is reported
+            answer = described(error)
+        replies.write(wire.encode(answer))
+
+
+def main() -> None:
+    """Serve one side on the pipes that the process was started with."""
+    replies = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)
+    serve(sys.argv[1], sys.stdin.buffer, replies)
+    # TensorFlow takes seconds to tear down what the operating system frees at once.
+    sys.stderr.flush()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

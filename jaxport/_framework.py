@@ -1,0 +1,250 @@
+"""JAX's side of the protocol: modes, lowering, running a foreign program, profiling."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import flax
+import jax
+import jaxlib
+import numpy as np
+import optax
+
+from jaxport import _private
+from jaxport._session import Session, named_results, state_leaves
+from workloads._framework import (
+    FORWARD,
+    GRADIENTS,
+    STEP,
+    Compiled,
+    Parameter,
+    Prepared,
+    Program,
+    Result,
+    Twin,
+)
+
+EAGER, JIT, DONATED = "eager", "jit", "donated"
+
+
+class Jax:
+    """The twin in JAX, in its modes. Implements workloads._framework.Framework."""
+
+    side = "jax"
+
+    def __init__(self) -> None:
+        self._twin: Twin | None = None
+        self._sessions: dict[str, Session] = {}
+        self._functions: dict[tuple[str, str, str], Callable[..., Any]] = {}
+        self._compiled: list[tuple[Program, _private.Executable]] = []
+
+    def environment(self) -> dict[str, Any]:
+        """Versions and device."""
+        device = jax.devices()[0]
+        return {
+            "jax": jax.__version__,
+            "jaxlib": jaxlib.__version__,
+            "flax": flax.__version__,
+            "optax": optax.__version__,
+            "device": f"{device.platform} {device.device_kind}".lower() if device.platform != "cpu" else "cpu",
+            "threads": "default",
+        }
+
+    def load(self, twin: Twin) -> dict[str, Any]:
+        """Build the twin and say which modes each of its passes has."""
+        self._twin, self._sessions, self._functions, self._compiled = twin, {}, {}, []
+        session = self._session("float32")
+        modes = {FORWARD: [EAGER, JIT]}
+        if session.differentiable():
+            modes[GRADIENTS] = [EAGER, JIT]
+        if session.model.step is not None:
+            modes[STEP] = [EAGER, JIT, DONATED]
+        return {"modes": modes}
+
+    def outputs(self, mode: str, pass_: str, case: str, dtype: str) -> dict[str, np.ndarray]:
+        """What one pass returns in one mode; a step also returns the weights that it leaves."""
+        session = self._session(dtype)
+        with session.precision():
+            results = self._staged(session, pass_, mode)(*session.arguments(pass_, case))
+            named = named_results(session, pass_, results)
+            return {leaf: np.array(value) for leaf, value in named.items() if not leaf.startswith("state/")}
+
+    def trajectory(self, mode: str, dtype: str, checkpoints: Sequence[int]) -> dict[str, np.ndarray]:
+        """loss: [steps]; "weights@STEP/PATH" after each checkpoint."""
+        session = self._session(dtype)
+        batches = session.twin.batches
+        losses, kept = [], {}
+        with session.precision():
+            function = self._staged(session, STEP, mode)
+            parameters, state, *_ = session.arguments(STEP, next(iter(session.twin.cases)))
+            for index in range(len(next(iter(batches.values())))):
+                inputs = session.inputs({name: array[index] for name, array in batches.items()})
+                parameters, state, loss = function(parameters, state, *inputs)
+                losses.append(np.array(loss))
+                if index + 1 in checkpoints:
+                    weights = session.by_weight(parameters).items()
+                    kept |= {f"weights@{index + 1}/{path}": np.array(value) for path, value in weights}
+        return {"loss": np.array(losses)} | kept
+
+    def program(self, pass_: str, dtype: str) -> Program:
+        """The StableHLO that jax.jit hands to XLA; arguments that the function ignores are dropped by JAX."""
+        session = self._session(dtype)
+        case = next(iter(session.twin.cases))
+        with session.precision():
+            arguments = session.arguments(pass_, case)
+            jitted = jax.jit(session.pass_function(pass_))
+            exported = jax.export.export(jitted)(*arguments)
+            sources, states = _parameter_sources(session, pass_, arguments)
+            names = _leaf_names(session, pass_, jax.eval_shape(jitted, *arguments))
+            stages = self._stages(jitted, arguments) if dtype == "float32" else {}
+        kept = exported.module_kept_var_idx
+        return Program(
+            artifact=exported.mlir_module_serialized,
+            parameters=tuple(_described(Parameter, exported.in_avals[index], *sources[index]) for index in kept),
+            results=tuple(
+                _described(Result, aval, name) for name, aval in zip(names, exported.out_avals, strict=True)
+            ),
+            states=states,
+            stages=stages,
+        )
+
+    def compile(self, program: Program) -> Compiled:
+        """Compile any program by JAX's XLA."""
+        start = time.perf_counter()
+        executable = _private.compile_stablehlo(program.artifact)
+        compile_s = time.perf_counter() - start
+        self._compiled.append((program, executable))
+        return Compiled(len(self._compiled) - 1, executable.optimized, executable.temp_bytes, compile_s)
+
+    def execute(self, handle: int, case: str) -> dict[str, np.ndarray]:
+        """Run a compiled program on the arrays of a case."""
+        program, executable = self._compiled[handle]
+        values = executable(self._device_arguments(program, case))
+        return {result.name: np.array(value) for result, value in zip(program.results, values, strict=True)}
+
+    def prepare(self, target: str | int) -> Prepared:
+        """One call that waits for all its results: JAX returns before the work is done."""
+        if isinstance(target, int):
+            program, executable = self._compiled[target]
+            arguments = self._device_arguments(program, next(iter(self._loaded.cases)))
+            return Prepared(lambda: jax.block_until_ready(executable(arguments)))
+        session = self._session("float32")
+        pass_ = FORWARD if session.model.step is None else STEP
+        function = in_mode(session.pass_function(pass_), target)
+        arguments = session.arguments(pass_, next(iter(session.twin.cases)))
+        trace_s = compile_s = None
+        if target != EAGER:
+            start = time.perf_counter()
+            lowered = function.lower(*arguments)
+            trace_s = time.perf_counter() - start
+            lowered.compile()
+            compile_s = time.perf_counter() - start - trace_s
+        if pass_ == FORWARD:
+            return Prepared(lambda: jax.block_until_ready(function(*arguments)), trace_s, compile_s)
+        return Prepared(_threaded(function, arguments), trace_s, compile_s)
+
+    def profile(self, target: str | int) -> list[str]:
+        """Names of the HLO instructions that one warm call ran, in order."""
+        call = self.prepare(target).call
+        call()
+        with tempfile.TemporaryDirectory() as folder:
+            with jax.profiler.trace(folder):
+                call()
+            (trace,) = Path(folder).rglob("*.xplane.pb")
+            data = jax.profiler.ProfileData.from_file(str(trace))
+        events = [
+            (event.start_ns, event.name)
+            for plane in data.planes
+            for line in plane.lines
+            for event in line.events
+            if any(name == "hlo_op" for name, _ in event.stats) and not event.name.startswith("end: ")
+        ]
+        return [name for _, name in sorted(events)]
+
+    @property
+    def _loaded(self) -> Twin:
+        if self._twin is None:
+            raise RuntimeError("no workload is loaded")
+        return self._twin
+
+    def _session(self, dtype: str) -> Session:
+        if dtype not in self._sessions:
+            self._sessions[dtype] = Session(self._loaded, dtype)
+        return self._sessions[dtype]
+
+    def _staged(self, session: Session, pass_: str, mode: str) -> Callable[..., Any]:
+        key = (session.dtype, pass_, mode)
+        if key not in self._functions:
+            self._functions[key] = in_mode(session.pass_function(pass_), mode)
+        return self._functions[key]
+
+    def _device_arguments(self, program: Program, case: str) -> list[jax.Array]:
+        # Without x64 JAX would narrow what another frontend's program declares as 64 bits wide.
+        with jax.enable_x64(True):
+            return [
+                jax.device_put(self._loaded.argument(each, case, program.states)) for each in program.parameters
+            ]
+
+    def _stages(self, jitted: Any, arguments: Sequence[Any]) -> dict[str, str]:
+        lowered = jitted.lower(*arguments)
+        return {
+            "jaxpr": str(jitted.trace(*arguments).jaxpr),
+            "stablehlo": lowered.as_text(),
+            "hlo": lowered.as_text(dialect="hlo"),
+            "optimized_hlo": lowered.compile().as_text() or "",
+        }
+
+
+def in_mode(function: Callable[..., Any], mode: str) -> Any:
+    """The function as that mode runs it."""
+    if mode == EAGER:
+        return function
+    return jax.jit(function, donate_argnums=(0, 1) if mode == DONATED else ())
+
+
+def _threaded(function: Callable[..., Any], arguments: Sequence[Any]) -> Callable[[], None]:
+    """A training step as a loop runs it: each call starts from the state that the one before left."""
+    held = list(arguments)
+
+    def call() -> None:
+        held[0], held[1], loss = function(*held)
+        jax.block_until_ready((held[0], held[1], loss))
+
+    return call
+
+
+def _parameter_sources(
+    session: Session, pass_: str, arguments: Sequence[Any]
+) -> tuple[list[tuple[str, str]], dict[str, np.ndarray]]:
+    places = _numbered(arguments[0])
+    by_place = {place: ("weight", path) for path, place in session.by_weight(places).items()}
+    sources = [by_place[place] for place in jax.tree.leaves(places)]
+    states: dict[str, np.ndarray] = {}
+    if pass_ == STEP:
+        named = state_leaves(arguments[1])
+        states = {name.removeprefix("state/"): np.array(leaf) for name, leaf in named.items()}
+        sources += [("state", name) for name in states]
+    return sources + [("input", name) for name in session.twin.inputs], states
+
+
+def _leaf_names(session: Session, pass_: str, shapes: Any) -> list[str]:
+    named = named_results(session, pass_, _numbered(shapes))
+    return [name for _, name in sorted((place, name) for name, place in named.items())]
+
+
+def _numbered(tree: Any) -> Any:
+    leaves, structure = jax.tree.flatten(tree)
+    return jax.tree.unflatten(structure, range(len(leaves)))
+
+
+def _described(kind: Callable[..., Any], aval: Any, *names: str) -> Any:
+    return kind(*names, shape=tuple(aval.shape), dtype=str(aval.dtype))
+
+
+def create() -> Jax:
+    """This side's Framework."""
+    return Jax()

@@ -1,0 +1,66 @@
+"""The one file of this side that touches private JAX and jaxlib modules, each with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import jax
+
+TRIED = "0.10"
+
+
+class PrivateModuleMoved(RuntimeError):
+    """A private module is not where JAX 0.10 had it."""
+
+
+def _require(module: str, attribute: str) -> Any:
+    try:
+        return getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise PrivateModuleMoved(
+            f"expected {module}.{attribute} as in JAX {TRIED}, found JAX {jax.__version__} without it: "
+            f"install jax=={TRIED}.*"
+        ) from error
+
+
+@dataclass(frozen=True)
+class Executable:
+    """A StableHLO program compiled for the first device, called with host arrays or device arrays."""
+
+    loaded: Any
+
+    @property
+    def optimized(self) -> bytes:
+        """Serialized HloModuleProto of the optimized module."""
+        return self.loaded.hlo_modules()[0].as_serialized_hlo_module_proto()
+
+    @property
+    def temp_bytes(self) -> int:
+        """Bytes set aside for intermediates."""
+        return self.loaded.get_compiled_memory_stats().temp_size_in_bytes
+
+    def __call__(self, arguments: Sequence[jax.Array]) -> list[jax.Array]:
+        results = self.loaded.execute_sharded(list(arguments))
+        return [shards[0] for shards in results.disassemble_into_single_device_arrays()]
+
+
+def compile_stablehlo(artifact: bytes) -> Executable:
+    """Compile a portable StableHLO artifact, whichever framework made it.
+
+    jax.export deserializes only what jax.export serialized, and jax.jit only traces: a program of
+    another frontend can be handed to JAX's client directly, and in no public way.
+    """
+    context = _require("jax._src.interpreters.mlir", "make_ir_context")()
+    deserialize = _require("jaxlib.mlir.dialects.stablehlo", "deserialize_portable_artifact")
+    module = deserialize(context, artifact)
+    with context:
+        # Buffers that a program may update in place would be gone after its first call.
+        if "mhlo.input_output_alias" in module.operation.attributes:
+            del module.operation.attributes["mhlo.input_output_alias"]
+    device = jax.devices()[0]
+    devices = _require("jaxlib._jax", "DeviceList")((device,))
+    options = _require("jaxlib.xla_client", "CompileOptions")()
+    return Executable(device.client.compile_and_load(module, devices, options))

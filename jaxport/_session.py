@@ -1,0 +1,152 @@
+"""One model in one float type: its passes as pure functions, and where each parameter comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxport._model import Model, of_function
+from workloads._framework import (
+    COTANGENT_PERIOD,
+    COTANGENT_SCALE,
+    FORWARD,
+    GRADIENTS,
+    STEP,
+    WEIGHTS,
+    Twin,
+    Unsupported,
+)
+from workloads._spec import Arrays
+from workloads._target import resolve
+from workloads._tree import leaves
+
+
+class Session:
+    """A built twin. Passes take (parameters, *inputs), a step (parameters, state, *inputs)."""
+
+    def __init__(self, twin: Twin, dtype: str):
+        self.twin = twin
+        self.dtype = dtype
+        with self.precision():
+            self.model = _build(twin, dtype)
+            self._check_weights()
+
+    def precision(self) -> AbstractContextManager[object]:
+        """The setting under which everything of this session is traced and run."""
+        return jax.enable_x64(self.dtype == "float64")
+
+    def inputs(self, arrays: Arrays) -> list[jax.Array]:
+        """The inputs of one call, floats in this session's type."""
+        return [self._array(arrays[name]) for name in self.twin.inputs]
+
+    def parameters(self, case: str) -> Any:
+        """The parameters that a run of this case starts from."""
+        return self.model.from_weights(
+            {path: self._array(array) for path, array in self.twin.weights_of(case).items()}
+        )
+
+    def arguments(self, pass_: str, case: str) -> list[Any]:
+        """All arguments of a pass function."""
+        parameters = self.parameters(case)
+        state = [self.model.init(parameters)] if pass_ == STEP and self.model.init else []
+        return [parameters, *state, *self.inputs(self.twin.cases[case])]
+
+    def pass_function(self, pass_: str) -> Callable[..., Any]:
+        """The function of one pass.
+
+        Raises:
+          Unsupported: the workload has no such pass.
+        """
+        if pass_ == FORWARD:
+            return lambda parameters, *inputs: leaves(self.model.forward(parameters, *inputs))
+        if pass_ == STEP and self.model.step is not None:
+            return self.model.step
+        if pass_ == GRADIENTS and self.differentiable():
+            return self._gradients
+        raise Unsupported(f"the workload has no {pass_} pass")
+
+    def differentiable(self) -> bool:
+        """Whether there is anything to take a gradient with respect to."""
+        return bool(self.twin.weights) or bool(self._float_inputs())
+
+    def by_weight(self, parameters: Any) -> dict[str, Any]:
+        """A pytree like the parameters as `{canonical path: leaf}`."""
+        return dict(self.model.to_weights(parameters)) if self.twin.weights else {}
+
+    def _array(self, array: np.ndarray) -> jax.Array:
+        is_float = array.dtype.kind == "f"
+        return jnp.asarray(array.astype(self.dtype) if is_float and self.dtype == "float64" else array)
+
+    def _float_inputs(self) -> list[int]:
+        case = next(iter(self.twin.cases.values()))
+        return [index for index, name in enumerate(self.twin.inputs) if case[name].dtype.kind == "f"]
+
+    def _gradients(self, parameters: Any, *inputs: jax.Array) -> dict[str, jax.Array]:
+        if self.model.loss is not None:
+            return self.by_weight(jax.grad(self.model.loss)(parameters, *inputs))
+        watched = self._float_inputs()
+
+        def contracted(parameters: Any, chosen: list[jax.Array]) -> jax.Array:
+            full = list(inputs)
+            for index, value in zip(watched, chosen, strict=True):
+                full[index] = value
+            return _contracted(self.model.forward(parameters, *full))
+
+        by_parameter, by_input = jax.grad(contracted, argnums=(0, 1))(parameters, [inputs[index] for index in watched])
+        named = {self.twin.inputs[index]: gradient for index, gradient in zip(watched, by_input, strict=True)}
+        return self.by_weight(by_parameter) | named
+
+    def _check_weights(self) -> None:
+        case = next(iter(self.twin.cases))
+        found = self.by_weight(self.parameters(case))
+        expected = self.twin.weights_of(case)
+        for path in expected.keys() | found.keys():
+            want = expected[path].shape if path in expected else "no such weight"
+            have = found[path].shape if path in found else "no such weight"
+            if want != have:
+                raise ValueError(
+                    f"expected weight {path!r} as {want}, found {have} after a round trip through the JAX twin: "
+                    "correct from_weights and to_weights, or the workload's weights"
+                )
+
+
+def _build(twin: Twin, dtype: str) -> Model:
+    target = resolve(twin.target)
+    if not twin.builds:
+        return Model(target) if twin.weights else of_function(target)
+    built = target(twin.dimensions, dtype)
+    if isinstance(built, Model):
+        return built
+    return Model(built) if twin.weights else of_function(built)
+
+
+def _contracted(structure: Any) -> jax.Array:
+    floats = [leaf for leaf in map(jnp.asarray, leaves(structure).values()) if jnp.issubdtype(leaf.dtype, jnp.floating)]
+    if not floats:
+        raise Unsupported("no output is a float: there is no gradient to take")
+    return sum((jnp.sum(leaf * _cotangent(leaf)) for leaf in floats), start=jnp.zeros((), floats[0].dtype))
+
+
+def _cotangent(leaf: jax.Array) -> jax.Array:
+    flat = jnp.arange(leaf.size) % COTANGENT_PERIOD - COTANGENT_SCALE
+    return (flat.astype(leaf.dtype) / COTANGENT_SCALE).reshape(leaf.shape)
+
+
+def named_results(session: Session, pass_: str, results: Any) -> dict[str, Any]:
+    """The results of a pass function under the leaf names that both sides use."""
+    if pass_ != STEP:
+        return dict(results)
+    parameters, state, loss = results
+    weights = {WEIGHTS + path: leaf for path, leaf in session.by_weight(parameters).items()}
+    return {"loss": loss} | weights | state_leaves(state)
+
+
+def state_leaves(state: Any) -> dict[str, Any]:
+    """Leaves of the optimizer state by their place in the pytree."""
+    flat = jax.tree_util.tree_flatten_with_path(state)[0]
+    return {"state/" + jax.tree_util.keystr(path, simple=True, separator="/"): leaf for path, leaf in flat}

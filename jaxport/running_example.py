@@ -1,0 +1,16 @@
+"""mean(x**2 * 3 + y) in JAX."""
+
+import jax
+import jax.numpy as jnp
+
+from jaxport._model import Model, of_function
+
+
+def running_example(x: jax.Array, y: jax.Array) -> jax.Array:
+    """x, y: [side, side] -> []."""
+    return jnp.mean((x**2) * 3 + y)
+
+
+def build(dimensions, dtype) -> Model:
+    """The twin of workloads/running_example.py."""
+    return of_function(running_example)

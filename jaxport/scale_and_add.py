@@ -1,0 +1,15 @@
+"""a * x + y in JAX."""
+
+import jax
+
+from jaxport._model import Model, of_function
+
+
+def scale_and_add(a: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
+    """a: []; x, y: [length] -> [length]."""
+    return a * x + y
+
+
+def build(dimensions, dtype) -> Model:
+    """The twin of workloads/scale_and_add.py."""
+    return of_function(scale_and_add)

@@ -1,0 +1,16 @@
+"""sum(x + y * z) in JAX."""
+
+import jax
+import jax.numpy as jnp
+
+from jaxport._model import Model, of_function
+
+
+def sum_of_products(x: jax.Array, y: jax.Array, z: jax.Array) -> jax.Array:
+    """x, y, z: [side, side] -> []."""
+    return jnp.sum(x + y * z)
+
+
+def build(dimensions, dtype) -> Model:
+    """The twin of workloads/sum_of_products.py."""
+    return of_function(sum_of_products)

@@ -1,0 +1,31 @@
+"""What a TensorFlow twin hands over: its functions, and its variables under canonical names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model the way TensorFlow users write one: functions that read and update variables.
+
+    Every function takes the workload's inputs, positionally and in order.
+
+    Attributes:
+      forward: inputs -> any nest of tensors.
+      weights: canonical path -> tf.Variable or Keras variable: the weight map. Arrays keep the
+        variable's own layout.
+      loss: inputs -> scalar; its gradients are compared. Without one, every floating-point output
+        takes part through a fixed cotangent.
+      step: inputs -> scalar loss, updating the variables.
+      state: further variables that a step reads or updates (optimizer slots), by name. A run starts
+        from the values that they have when the model is handed over.
+    """
+
+    forward: Callable[..., Any]
+    weights: Mapping[str, Any] = field(default_factory=dict)
+    loss: Callable[..., Any] | None = None
+    step: Callable[..., Any] | None = None
+    state: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,118 @@
+"""The one file that touches TensorFlow's private modules, each with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow as tf
+
+TRIED = "2.21"
+
+
+class PrivateModuleMoved(RuntimeError):
+    """A private module is not where TensorFlow 2.21 had it."""
+
+
+def _require(module: str, attribute: str) -> Any:
+    try:
+        return getattr(__import__(module, fromlist=[attribute]), attribute)
+    except (ImportError, AttributeError) as error:
+        raise PrivateModuleMoved(
+            f"expected {module}.{attribute} as in TensorFlow {TRIED}, found TensorFlow {tf.__version__} without it: "
+            f"install tensorflow=={TRIED}.*"
+        ) from error
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Parameters and results of an HLO module as (dtype, shape), and which result updates which parameter."""
+
+    name: str
+    parameters: tuple[tuple[str, tuple[int, ...]], ...]
+    results: tuple[tuple[str, tuple[int, ...]], ...]
+    aliases: dict[int, int]
+
+
+_DTYPES = {
+    "PRED": "bool", "S8": "int8", "S16": "int16", "S32": "int32", "S64": "int64",
+    "U8": "uint8", "U16": "uint16", "U32": "uint32", "U64": "uint64",
+    "F16": "float16", "F32": "float32", "F64": "float64", "C64": "complex64", "C128": "complex128",
+}  # fmt: skip
+
+
+def layout(serialized: bytes) -> Layout:
+    """Signature of a serialized HloModuleProto. No public reader of the proto exists."""
+    proto = _require("tensorflow.compiler.xla.service.hlo_pb2", "HloModuleProto").FromString(serialized)
+    primitive = _require("tensorflow.compiler.xla.xla_data_pb2", "PrimitiveType")
+    shape = proto.host_program_shape
+
+    def described(array: Any) -> tuple[str, tuple[int, ...]]:
+        name = primitive.Name(array.element_type)
+        return _DTYPES.get(name, name), tuple(array.dimensions)
+
+    is_tuple = primitive.Name(shape.result.element_type) == "TUPLE"
+    results = shape.result.tuple_shapes if is_tuple else [shape.result]
+    aliases = {
+        entry.output_shape_index[0] if entry.output_shape_index else 0: entry.parameter_number
+        for entry in proto.input_output_alias.entries
+    }
+    return Layout(proto.name, tuple(map(described, shape.parameters)), tuple(map(described, results)), aliases)
+
+
+def temp_bytes(serialized: bytes) -> int:
+    """Bytes that an optimized HloProto's buffer assignment sets aside for intermediates.
+
+    TensorFlow has no public memory analysis; the proto of stage optimized_hlo_proto_serialized
+    carries the assignment itself.
+    """
+    proto = _require("tensorflow.compiler.xla.service.hlo_pb2", "HloProto").FromString(serialized)
+    return sum(
+        allocation.size
+        for allocation in proto.buffer_assignment.buffer_allocations
+        if not allocation.is_entry_computation_parameter
+        and not allocation.maybe_live_out
+        and not allocation.is_constant
+        and not allocation.is_thread_local
+    )
+
+
+def call_stablehlo(artifact: bytes, results: Sequence[tuple[str, Sequence[int]]]) -> Callable[..., Any]:
+    """A function that runs a StableHLO artifact through TensorFlow's XLA.
+
+    jax2tf reaches the same operation, but only for a program that JAX traces in this process.
+    """
+    call_module = _require("tensorflow.compiler.tf2xla.python.xla", "call_module")
+    version = _require("tensorflow.compiler.tf2xla.python.xla", "call_module_maximum_supported_version")()
+    types = [tf.as_dtype(dtype) for dtype, _ in results]
+    shapes = [list(shape) for _, shape in results]
+
+    def call(*arguments: tf.Tensor) -> Any:
+        return call_module(
+            list(arguments), version=version, module=artifact, Tout=types, Sout=shapes, platforms=["CPU"]
+        )
+
+    return call
+
+
+@dataclass(frozen=True)
+class TracedEvent:
+    """One event of a profile: its name, and whether XLA emitted it for an HLO instruction."""
+
+    name: str
+    is_hlo: bool
+
+
+def events(xplane: bytes) -> list[TracedEvent]:
+    """Events on the host's lines of a serialized XSpace, in order. TensorBoard's plugin is the only public reader."""
+    space = _require("tensorflow.tsl.profiler.protobuf.xplane_pb2", "XSpace").FromString(xplane)
+    found: list[tuple[float, TracedEvent]] = []
+    for plane in space.planes:
+        hlo = {key for key, stat in plane.stat_metadata.items() if stat.name == "hlo_op"}
+        for line in plane.lines:
+            for event in line.events:
+                is_hlo = any(stat.metadata_id in hlo for stat in event.stats)
+                start = line.timestamp_ns + event.offset_ps / 1000
+                found.append((start, TracedEvent(plane.event_metadata[event.metadata_id].name, is_hlo)))
+    return [event for _, event in sorted(found, key=lambda pair: pair[0])]

@@ -1,0 +1,138 @@
+"""One model in one float type: its passes as functions of tensors, its variables reset between runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tf_reference._model import Model
+from workloads._framework import (
+    COTANGENT_PERIOD,
+    COTANGENT_SCALE,
+    FORWARD,
+    GRADIENTS,
+    STEP,
+    WEIGHTS,
+    Twin,
+    Unsupported,
+)
+from workloads._spec import Arrays
+from workloads._target import resolve
+from workloads._tree import leaves
+
+Pass = Callable[..., Mapping[str, tf.Tensor]]
+
+
+class Session:
+    """A built twin. Tensors go in by position, flat `{leaf: tensor}` comes out."""
+
+    def __init__(self, twin: Twin, dtype: str):
+        self.twin = twin
+        self.dtype = dtype
+        self.model = _build(twin, dtype)
+        self.weights = {path: as_variable(value) for path, value in self.model.weights.items()}
+        self.state = {name: as_variable(value) for name, value in self.model.state.items()}
+        _check_weights(self.weights, twin.weights, dtype)
+        self._initial_state = {name: value.numpy() for name, value in self.state.items()}
+
+    def reset(self, case: str) -> None:
+        """Set every variable to what a run of this case starts from."""
+        for path, array in self.twin.weights_of(case).items():
+            self.weights[path].assign(tf.cast(array, self.weights[path].dtype))
+        for name, value in self._initial_state.items():
+            self.state[name].assign(value)
+
+    def tensors(self, arrays: Arrays) -> list[tf.Tensor]:
+        """The inputs of one call as tensors, floats in this session's type."""
+        return [tf.constant(self._cast(arrays[name])) for name in self.twin.inputs]
+
+    def pass_function(self, pass_: str) -> Pass:
+        """The function of one pass.
+
+        Raises:
+          Unsupported: the workload has no such pass.
+        """
+        if pass_ == FORWARD:
+            return lambda *inputs: leaves(self.model.forward(*inputs))
+        if pass_ == STEP and self.model.step is not None:
+            step = self.model.step
+            return lambda *inputs: {"loss": step(*inputs)}
+        if pass_ == GRADIENTS and self.differentiable():
+            return self._gradients
+        raise Unsupported(f"the workload has no {pass_} pass")
+
+    def differentiable(self) -> bool:
+        """Whether there is anything to take a gradient with respect to."""
+        return bool(self.weights) or bool(self._float_inputs())
+
+    def updated_weights(self) -> dict[str, np.ndarray]:
+        """The weights as they stand, by leaf name."""
+        return {WEIGHTS + path: variable.numpy() for path, variable in self.weights.items()}
+
+    def _cast(self, array: np.ndarray) -> np.ndarray:
+        return array.astype(self.dtype) if array.dtype.kind == "f" and self.dtype == "float64" else array
+
+    def _float_inputs(self) -> list[int]:
+        case = next(iter(self.twin.cases.values()))
+        return [index for index, name in enumerate(self.twin.inputs) if case[name].dtype.kind == "f"]
+
+    def _gradients(self, *inputs: tf.Tensor) -> dict[str, tf.Tensor]:
+        # With a loss the weights are what is trained; without one every float input is a variable too.
+        watched = [] if self.model.loss else self._float_inputs()
+        with tf.GradientTape() as tape:
+            for index in watched:
+                tape.watch(inputs[index])
+            value = self.model.loss(*inputs) if self.model.loss else _contracted(self.model.forward(*inputs))
+        sources = dict(self.weights) | {self.twin.inputs[index]: inputs[index] for index in watched}
+        gradients = tape.gradient(value, sources, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+        return {path: tf.convert_to_tensor(gradient) for path, gradient in gradients.items()}
+
+
+def as_variable(value: Any) -> tf.Variable:
+    """The tf.Variable behind a tf.Variable or a Keras variable."""
+    return value if isinstance(value, tf.Variable) else value.value
+
+
+def _build(twin: Twin, dtype: str) -> Model:
+    target = resolve(twin.target)
+    if twin.builds:
+        built = target(twin.dimensions, dtype)
+        return built if isinstance(built, Model) else Model(built)
+    if not twin.weights:
+        return Model(target)
+    weights = {
+        path: tf.Variable(array.astype(dtype) if array.dtype.kind == "f" else array, trainable=True)
+        for path, array in twin.weights.items()
+    }
+    return Model(lambda *inputs: target(weights, *inputs), weights)
+
+
+def _check_weights(variables: Mapping[str, tf.Variable], arrays: Arrays, dtype: str) -> None:
+    if set(variables) != set(arrays):
+        raise ValueError(
+            f"expected the weights {sorted(arrays)}, found {sorted(variables)} in the TensorFlow twin: "
+            "map every weight exactly once"
+        )
+    for path, variable in variables.items():
+        if tuple(variable.shape) != arrays[path].shape:
+            raise ValueError(
+                f"expected weight {path!r} of shape {arrays[path].shape}, found {tuple(variable.shape)} in the "
+                "TensorFlow twin: correct the map or the workload's weights"
+            )
+        if dtype == "float64" and variable.dtype.is_floating and variable.dtype != tf.float64:
+            raise Unsupported(f"weight {path!r} stays {variable.dtype.name} when the twin is built in float64")
+
+
+def _contracted(structure: Any) -> tf.Tensor:
+    floats = [leaf for leaf in map(tf.convert_to_tensor, leaves(structure).values()) if leaf.dtype.is_floating]
+    if not floats:
+        raise Unsupported("no output is a float: there is no gradient to take")
+    return tf.add_n([tf.reduce_sum(leaf * _cotangent(leaf)) for leaf in floats])
+
+
+def _cotangent(leaf: tf.Tensor) -> tf.Tensor:
+    flat = tf.range(tf.size(leaf)) % COTANGENT_PERIOD - COTANGENT_SCALE
+    return tf.reshape(tf.cast(flat, leaf.dtype) / COTANGENT_SCALE, tf.shape(leaf))

@@ -1,0 +1,15 @@
+"""x + y in TensorFlow."""
+
+import tensorflow as tf
+
+from tf_reference import Model
+
+
+def add(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+    """x, y: [side, side] -> [side, side]."""
+    return x + y
+
+
+def build(dimensions, dtype) -> Model:
+    """The twin of workloads/add.py."""
+    return Model(add)

@@ -1,0 +1,39 @@
+"""The dense digit classifier in Keras, trained with a gradient tape."""
+
+import keras
+import tensorflow as tf
+
+from tf_reference import Model
+
+
+def build(dimensions, dtype) -> Model:
+    """The twin of workloads/mnist_mlp.py: images [batch, features], labels [batch] -> logits [batch, 10]."""
+    hidden = keras.layers.Dense(dimensions["hidden"], activation="relu", dtype=dtype, name="hidden")
+    logits = keras.layers.Dense(10, dtype=dtype, name="logits")
+    model = keras.Sequential([keras.Input((dimensions["features"],), dtype=dtype), hidden, logits])
+    cross_entropy = keras.losses.SparseCategoricalCrossentropy(from_logits=True, dtype=dtype)
+    optimizer = keras.optimizers.Adam(learning_rate=1e-3)
+    optimizer.build(model.trainable_variables)
+
+    def loss(images: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
+        return cross_entropy(labels, model(images, training=True))
+
+    def step(images: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
+        with tf.GradientTape() as tape:
+            value = loss(images, labels)
+        gradients = tape.gradient(value, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+        return value
+
+    return Model(
+        forward=lambda images, labels: model(images, training=True),
+        loss=loss,
+        step=step,
+        weights={
+            "hidden/kernel": hidden.kernel,
+            "hidden/bias": hidden.bias,
+            "logits/kernel": logits.kernel,
+            "logits/bias": logits.bias,
+        },
+        state={variable.path: variable for variable in optimizer.variables},
+    )

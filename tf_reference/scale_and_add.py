@@ -1,0 +1,15 @@
+"""a * x + y in TensorFlow."""
+
+import tensorflow as tf
+
+from tf_reference import Model
+
+
+def scale_and_add(a: tf.Tensor, x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+    """a: []; x, y: [length] -> [length]."""
+    return a * x + y
+
+
+def build(dimensions, dtype) -> Model:
+    """The twin of workloads/scale_and_add.py."""
+    return Model(scale_and_add)

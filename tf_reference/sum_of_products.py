@@ -1,0 +1,15 @@
+"""reduce_sum(x + y * z) in TensorFlow."""
+
+import tensorflow as tf
+
+from tf_reference import Model
+
+
+def sum_of_products(x: tf.Tensor, y: tf.Tensor, z: tf.Tensor) -> tf.Tensor:
+    """x, y, z: [side, side] -> []."""
+    return tf.reduce_sum(x + y * z)
+
+
+def build(dimensions, dtype) -> Model:
+    """The twin of workloads/sum_of_products.py."""
+    return Model(sum_of_products)

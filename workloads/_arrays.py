@@ -1,0 +1,83 @@
+"""Seeded arrays: inputs and weights that both sides are given, drawn once and handed over."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+
+import numpy as np
+
+from workloads._framework import WEIGHTS
+from workloads._spec import Arrays, ArraySpec, Dimensions, Workload
+
+_KINKS = np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
+
+
+def draw(spec: ArraySpec, name: str, seed: int) -> np.ndarray:
+    """Random values for one array; the same name and seed give the same values."""
+    generator = np.random.default_rng([seed, zlib.crc32(name.encode())])
+    low, high = spec.low, spec.high
+    if np.dtype(spec.dtype) == np.bool_:
+        return generator.integers(0, 2, spec.shape).astype(np.bool_)
+    if not spec.is_float:
+        return generator.integers(int(low or 0), int(10 if high is None else high), spec.shape).astype(spec.dtype)
+    if low is None or high is None:
+        return (generator.standard_normal(spec.shape) * spec.scale).astype(spec.dtype)
+    return generator.uniform(low, high, spec.shape).astype(spec.dtype)
+
+
+def draw_kinks(spec: ArraySpec, name: str, seed: int) -> np.ndarray:
+    """Values where subgradients are chosen: zeros, ties between arrays, the edges of a given range.
+
+    All are small multiples of 1/2, so that sums and products of them are exact in every float type
+    and a tie in one framework is a tie in the other.
+    """
+    if not spec.is_float:
+        return draw(spec, name, seed)
+    choices = _KINKS if spec.low is None or spec.high is None else np.unique(np.clip(_KINKS, spec.low, spec.high))
+    generator = np.random.default_rng([seed, zlib.crc32(name.encode()), 1])
+    return generator.choice(choices, spec.shape).astype(spec.dtype)
+
+
+def draw_weights(workload: Workload, dimensions: Dimensions) -> dict[str, np.ndarray]:
+    """The canonical flat weights: drawn where the workload gives a spec, taken where it gives an array."""
+    specs = workload.weight_specs(dimensions)
+    return {
+        path: draw(spec, path, 0) if isinstance(spec, ArraySpec) else np.asarray(spec) for path, spec in specs.items()
+    }
+
+
+def draw_cases(workload: Workload, dimensions: Dimensions, seeds: int, data: Arrays | None) -> dict[str, Arrays]:
+    """The calls that are compared: `seeds` random ones and one at the kinks.
+
+    Where there is data, a random case is a batch of it.
+    """
+    specs = workload.input_specs(dimensions)
+    cases: dict[str, Arrays] = {}
+    for seed in range(seeds):
+        drawn = {name: draw(spec, name, seed) for name, spec in specs.items()}
+        cases[f"seed{seed}"] = _batches(drawn, data, seed, 1, workload, dimensions) if data else drawn
+    kinks = {name: draw_kinks(spec, name, 0) for name, spec in specs.items()}
+    for path, weight in draw_weights(workload, dimensions).items():
+        kinks[WEIGHTS + path] = draw_kinks(ArraySpec(weight.shape, str(weight.dtype)), path, 0)
+    return cases | {"kinks": kinks}
+
+
+def draw_batches(workload: Workload, dimensions: Dimensions, data: Arrays) -> dict[str, np.ndarray]:
+    """Inputs of the whole training run: real examples, shuffled once, steps along the first axis."""
+    assert workload.training is not None
+    specs = workload.input_specs(dimensions)
+    empty = {name: np.empty(spec.shape, spec.dtype) for name, spec in specs.items()}
+    return _batches(empty, data, 1000, workload.training.steps, workload, dimensions)
+
+
+def _batches(
+    like: Mapping[str, np.ndarray], data: Arrays, seed: int, steps: int, workload: Workload, dimensions: Dimensions
+) -> dict[str, np.ndarray]:
+    assert workload.training is not None
+    size = dimensions[workload.training.batch]
+    examples = len(next(iter(data.values())))
+    order = np.random.default_rng(seed).permutation(examples)
+    picks = np.resize(order, steps * size).reshape(steps, size)
+    chosen = {name: data[name][picks].astype(array.dtype) for name, array in like.items()}
+    return chosen if seed >= 1000 else {name: array[0] for name, array in chosen.items()}

@@ -1,0 +1,56 @@
+"""Handwritten digits: scikit-learn's bundled 8 x 8 scans, or an mnist.npz where one is named."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from workloads._spec import Arrays, Dimensions
+
+CLASSES = 10
+
+
+class DataError(Exception):
+    """A data file that cannot be used: one line with what was expected, found, and what to do."""
+
+
+def load(path: Path | None) -> Arrays:
+    """images: f32[examples, height * width] in [0, 1]; labels: i32[examples] in [0, 10).
+
+    Raises:
+      DataError: the file is missing, is no .npz, or lacks the arrays of Keras's mnist.npz.
+    """
+    images, labels = _bundled() if path is None else _from_npz(path)
+    flat = images.reshape(len(images), -1).astype(np.float32)
+    return {"images": flat / np.float32(flat.max()), "labels": labels.astype(np.int32)}
+
+
+def dimensions_of(data: Arrays) -> Dimensions:
+    """How many features one image has."""
+    return {"features": data["images"].shape[1]}
+
+
+def _bundled() -> tuple[np.ndarray, np.ndarray]:
+    # Imported here: only the process that draws the arrays needs scikit-learn, never a worker.
+    from sklearn.datasets import load_digits
+
+    digits = load_digits()
+    return digits.images, digits.target  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _from_npz(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    expected = f"expected an mnist.npz with x_train u8[n, 28, 28] and y_train [n] at {path}"
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            if not {"x_train", "y_train"} <= set(archive.files):
+                raise DataError(f"{expected}, found the arrays {sorted(archive.files)}: name Keras's mnist.npz")
+            images, labels = archive["x_train"], archive["y_train"]
+    except (OSError, ValueError, zipfile.BadZipFile, AttributeError) as error:
+        raise DataError(f"{expected}, found {error}: name Keras's mnist.npz") from error
+    if images.ndim != 3 or labels.shape != images.shape[:1] or not len(images):
+        raise DataError(f"{expected}, found x_train {images.shape} and y_train {labels.shape}: name Keras's mnist.npz")
+    if labels.dtype.kind not in "iu" or labels.min() < 0 or labels.max() >= CLASSES or not images.max() > 0:
+        raise DataError(f"{expected}, found labels outside 0..9 or blank images: name Keras's mnist.npz")
+    return images, labels

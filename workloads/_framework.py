@@ -1,0 +1,148 @@
+"""The protocol that both sides implement, and the data that crosses between processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from workloads._spec import Arrays, Dimensions
+
+WEIGHTS = "weights/"
+
+FORWARD = "forward"
+GRADIENTS = "gradients"
+STEP = "step"
+
+
+COTANGENT_PERIOD = 17
+COTANGENT_SCALE = 8
+"""The gradient of a function that has no loss is taken of sum(output * cotangent), where element i
+of the flat cotangent is (i mod 17 - 8) / 8: exact in every float type, and cheap to build inside
+either program."""
+
+
+class Unsupported(Exception):
+    """The side cannot do this with this workload; the message says why."""
+
+
+@dataclass(frozen=True)
+class Twin:
+    """Where one side's half of a workload lives, and what it is called with.
+
+    `cases` holds, per case name, the inputs of one call, and under "weights/PATH" the weights that
+    the case changes. `batches` holds the inputs of a training run, steps along the first axis.
+    """
+
+    target: str
+    builds: bool
+    dimensions: Dimensions
+    cases: Mapping[str, Arrays]
+    weights: Arrays
+    batches: Arrays = field(default_factory=dict)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the inputs of one call, in the order in which the twin takes them."""
+        first = next(iter(self.cases.values()))
+        return tuple(name for name in first if not name.startswith(WEIGHTS))
+
+    def weights_of(self, case: str) -> dict[str, np.ndarray]:
+        """The canonical weights as this case wants them."""
+        return {path: self.cases[case].get(WEIGHTS + path, array) for path, array in self.weights.items()}
+
+    def argument(self, parameter: Parameter, case: str, states: Arrays) -> np.ndarray:
+        """The value of a program's parameter, in the parameter's own dtype."""
+        sources = {"input": self.cases[case], "weight": self.weights_of(case), "state": states}
+        return np.asarray(sources[parameter.kind][parameter.name]).astype(parameter.dtype, copy=False)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a program, by what fills it: kind is "input", "weight" or "state".
+
+    An input or weight is taken from the twin's arrays under `name`; a state carries its own value
+    in `Program.states`.
+    """
+
+    kind: str
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """One result of a program, under the leaf name that `outputs` uses."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Program:
+    """What a frontend hands to XLA: a portable StableHLO artifact and how to call it."""
+
+    artifact: bytes
+    parameters: tuple[Parameter, ...]
+    results: tuple[Result, ...]
+    states: Arrays = field(default_factory=dict)
+    stages: Mapping[str, str] = field(default_factory=dict)
+    """Texts of every stage the framework offers, for people: never parsed."""
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A program compiled by one side's XLA."""
+
+    handle: int
+    optimized: bytes
+    """Serialized HloModuleProto."""
+    temp_bytes: int | None
+    compile_s: float
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """One callable step with its barrier inside, and what it cost to get there, in seconds.
+
+    `around` is entered once around any number of calls and never timed: a mode that is a setting
+    of the whole runtime is switched there.
+    """
+
+    call: Callable[[], object]
+    trace_s: float | None = None
+    compile_s: float | None = None
+    around: Callable[[], AbstractContextManager[object]] = nullcontext
+
+
+class Framework(Protocol):
+    """One side: everything that compare asks of a framework, and nothing else.
+
+    `dtype` is the float type of the run: "float32", or "float64" for the oracle.
+    A target of `prepare` and `profile` is a mode ("jit") or the handle of a compiled program.
+    """
+
+    side: str
+
+    def environment(self) -> Mapping[str, Any]: ...
+
+    def load(self, twin: Twin) -> Mapping[str, Any]: ...
+
+    def outputs(self, mode: str, pass_: str, case: str, dtype: str) -> Arrays: ...
+
+    def trajectory(self, mode: str, dtype: str, checkpoints: Sequence[int]) -> Arrays: ...
+
+    def program(self, pass_: str, dtype: str) -> Program: ...
+
+    def compile(self, program: Program) -> Compiled: ...
+
+    def execute(self, handle: int, case: str) -> Arrays: ...
+
+    def prepare(self, target: str | int) -> Prepared: ...
+
+    def profile(self, target: str | int) -> Sequence[str]: ...

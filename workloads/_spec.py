@@ -1,0 +1,117 @@
+"""What a workload is: shapes, sizes, costs and declared deviations, and no framework."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+Dimensions = Mapping[str, int]
+Arrays = Mapping[str, np.ndarray]
+
+SIZES = ("smoke", "default", "paper")
+
+
+@dataclass(frozen=True)
+class ArraySpec:
+    """One array: its shape, its dtype and the distribution that random values are drawn from.
+
+    Floats are standard normal times `scale`, or uniform in [low, high) where both are given.
+    Integers are uniform in [low, high), by default [0, 10).
+    """
+
+    shape: tuple[int, ...]
+    dtype: str = "float32"
+    low: float | None = None
+    high: float | None = None
+    scale: float = 1.0
+
+    @property
+    def is_float(self) -> bool:
+        """Whether gradients can be taken with respect to it."""
+        return np.issubdtype(np.dtype(self.dtype), np.floating)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What the mathematics needs: floating-point operations, and bytes read plus bytes written.
+
+    `bytes` assumes that no intermediate is written to memory: the floor that fusion aims at.
+    `source` says where the formula comes from.
+    """
+
+    flops: float
+    bytes: float
+    source: str
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """A difference between the sides that is known, bounded and explained.
+
+    It raises the bound of `gate` to `bound` (relative to the largest value of the leaf).
+    A deviation that no longer occurs fails the gate: remove it then.
+    """
+
+    gate: str
+    bound: float
+    reason: str
+
+
+class Dataset(Protocol):
+    """Loads examples: `path` names a file, None takes the bundled data."""
+
+    def __call__(self, path: Path | None) -> Arrays: ...
+
+
+@dataclass(frozen=True)
+class Training:
+    """The training half of a workload: real examples, batches in a fixed order, steps compared.
+
+    `dataset` returns arrays named as the workload's inputs, with examples along the first axis.
+    `dimensions_of` reads off those arrays the dimensions that the data decides.
+    """
+
+    dataset: Dataset
+    dimensions_of: Callable[[Arrays], Dimensions]
+    batch: str = "batch"
+    steps: int = 50
+    checkpoints: tuple[int, ...] = (1, 10, 50)
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What is computed, once, for both sides.
+
+    `tf` and `jax` name the twins as "module:attribute" or "file.py:attribute" and are resolved only
+    in the worker of that side. `builds` says whether the attribute is a builder
+    `build(dimensions, dtype)` or the function itself.
+    """
+
+    name: str
+    tf: str
+    jax: str
+    inputs: Callable[[Dimensions], Mapping[str, ArraySpec]] | Mapping[str, ArraySpec]
+    weights: Callable[[Dimensions], Mapping[str, ArraySpec | np.ndarray]] | Mapping[str, ArraySpec | np.ndarray] = field(
+        default_factory=dict
+    )
+    summary: str = ""
+    source: str = ""
+    sizes: Mapping[str, Dimensions] = field(default_factory=lambda: {"default": {}})
+    cost: Callable[[Dimensions], Cost] | None = None
+    training: Training | None = None
+    deviations: tuple[Deviation, ...] = ()
+    builds: bool = True
+    folder: Path | None = None
+    """Where relative twin paths start; None for built-in workloads."""
+
+    def input_specs(self, dimensions: Dimensions) -> dict[str, ArraySpec]:
+        """The inputs of one call, in the order in which both twins take them."""
+        return dict(self.inputs(dimensions) if callable(self.inputs) else self.inputs)
+
+    def weight_specs(self, dimensions: Dimensions) -> dict[str, ArraySpec | np.ndarray]:
+        """The canonical flat weights: specs to draw from, or the arrays themselves."""
+        return dict(self.weights(dimensions) if callable(self.weights) else self.weights)

@@ -1,0 +1,46 @@
+"""Finding the attribute that a twin's reference names: "module:attribute" or "file.py:attribute"."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Any
+
+
+class TargetError(Exception):
+    """A reference that leads nowhere: one line with what was expected, found, and what to do."""
+
+
+def resolve(reference: str) -> Any:
+    """The object behind a reference. A file's folder is importable while the file is.
+
+    Raises:
+      TargetError: no such file, module or attribute, or nothing that can be called.
+    """
+    where, _, attribute = reference.rpartition(":")
+    if not where or not attribute:
+        raise TargetError(f"expected FILE.py:FUNCTION or MODULE:FUNCTION, found {reference!r}: name the function too")
+    module = _file(Path(where)) if where.endswith(".py") else importlib.import_module(where)
+    value = getattr(module, attribute, None)
+    if callable(value):
+        return value
+    found = sorted(name for name, item in vars(module).items() if callable(item) and not name.startswith("_"))
+    raise TargetError(
+        f"expected a function {attribute!r} in {where}, found {', '.join(found) or 'no function at all'}: "
+        "name one of those"
+    )
+
+
+def _file(path: Path) -> Any:
+    if not path.is_file():
+        raise TargetError(f"expected a Python file at {path}, found nothing: check the path")
+    name = f"_target_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    sys.path.insert(0, str(path.parent.resolve()))
+    spec.loader.exec_module(module)
+    return module
