@@ -120,9 +120,13 @@ def load(path: Path) -> dict[str, Any]:
     try:
         record = json.loads(path.read_text())
     except OSError as error:
-        raise RecordError(f"expected a results.json at {path}, found {error.strerror}: run `jaxport run` first") from error
+        raise RecordError(
+            f"expected a results.json at {path}, found {error.strerror}: run `jaxport run` first"
+        ) from error
     except ValueError as error:
-        raise RecordError(f"expected JSON in {path}, found {error}: the file is broken, run `jaxport run` again") from error
+        raise RecordError(
+            f"expected JSON in {path}, found {error}: the file is broken, run `jaxport run` again"
+        ) from error
     schema = record.get("schema") if isinstance(record, dict) else None
     if not isinstance(schema, int) or not isinstance(record.get("workloads"), dict):
         raise RecordError(f"expected a jaxport record in {path}, found other JSON: pass the results.json of a run")

@@ -105,9 +105,7 @@ class Jax:
         return Program(
             artifact=exported.mlir_module_serialized,
             parameters=tuple(_described(Parameter, exported.in_avals[index], *sources[index]) for index in kept),
-            results=tuple(
-                _described(Result, aval, name) for name, aval in zip(names, exported.out_avals, strict=True)
-            ),
+            results=tuple(_described(Result, aval, name) for name, aval in zip(names, exported.out_avals, strict=True)),
             states=states,
             stages=stages,
         )
@@ -185,9 +183,7 @@ class Jax:
     def _device_arguments(self, program: Program, case: str) -> list[jax.Array]:
         # Without x64 JAX would narrow what another frontend's program declares as 64 bits wide.
         with jax.enable_x64(True):
-            return [
-                jax.device_put(self._loaded.argument(each, case, program.states)) for each in program.parameters
-            ]
+            return [jax.device_put(self._loaded.argument(each, case, program.states)) for each in program.parameters]
 
     def _stages(self, jitted: Any, arguments: Sequence[Any]) -> dict[str, str]:
         lowered = jitted.lower(*arguments)

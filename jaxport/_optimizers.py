@@ -43,9 +43,7 @@ def adam(
 
         momentum = jax.tree.map(lambda m, g: m + (g - m) * (1 - beta_1), state.momentum, gradients)
         velocity = jax.tree.map(lambda v, g: v + (g * g - v) * (1 - beta_2), state.velocity, gradients)
-        updates = jax.tree.map(
-            lambda m, v: -m * corrected_rate(m.dtype) / (jnp.sqrt(v) + epsilon), momentum, velocity
-        )
+        updates = jax.tree.map(lambda m, v: -m * corrected_rate(m.dtype) / (jnp.sqrt(v) + epsilon), momentum, velocity)
         return updates, AdamState(step, momentum, velocity)
 
     return optax.GradientTransformation(init, update)

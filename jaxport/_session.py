@@ -46,9 +46,7 @@ class Session:
 
     def parameters(self, case: str) -> Any:
         """The parameters that a run of this case starts from."""
-        return self.model.from_weights(
-            {path: self._array(array) for path, array in self.twin.weights_of(case).items()}
-        )
+        return self.model.from_weights({path: self._array(array) for path, array in self.twin.weights_of(case).items()})
 
     def arguments(self, pass_: str, case: str) -> list[Any]:
         """All arguments of a pass function."""

@@ -35,9 +35,11 @@ EAGER, GRAPH, AUTOCLUSTER, JIT = "eager", "graph", "autocluster", "jit"
 
 STAGES = ("stablehlo", "hlo", "optimized_hlo")
 
+# Operations that compute nothing: plumbing, and what only reads or changes a shape.
 _STRUCTURAL = frozenset(
     "_Arg _Retval NoOp Const _EagerConst Identity IdentityN ReadVariableOp VarHandleOp StatefulPartitionedCall PartitionedCall "
-    "_XlaCompile _XlaRun _XlaMerge _SwitchN _FusedSwitch Switch Merge Placeholder StopGradient".split()
+    "_XlaCompile _XlaRun _XlaMerge _SwitchN _FusedSwitch Switch Merge Placeholder StopGradient "
+    "Shape ShapeN Size Rank Reshape ExpandDims Squeeze BroadcastGradientArgs".split()
 )
 _GRAPH_NODE = re.compile(r"^[\w./-]+:(\w+)$")
 
@@ -213,9 +215,7 @@ def _wait(result: Any) -> Any:
     return result
 
 
-def _bound_parameters(
-    session: Session, concrete: Any, layout: _private.Layout
-) -> tuple[tuple[Parameter, ...], Arrays]:
+def _bound_parameters(session: Session, concrete: Any, layout: _private.Layout) -> tuple[tuple[Parameter, ...], Arrays]:
     by_handle = {id(variable.handle): ("weight", path) for path, variable in session.weights.items()}
     by_handle |= {id(variable.handle): ("state", name) for name, variable in session.state.items()}
     sources: list[tuple[str, str]] = [("input", name) for name in session.twin.inputs]

@@ -77,7 +77,6 @@ def _from_file(path: Path) -> Workload:
 
 def _placed(workload: Workload, folder: Path) -> Workload:
 
-
     return dataclasses.replace(workload, folder=folder)
 
 

@@ -95,8 +95,8 @@ class Workload:
     tf: str
     jax: str
     inputs: Callable[[Dimensions], Mapping[str, ArraySpec]] | Mapping[str, ArraySpec]
-    weights: Callable[[Dimensions], Mapping[str, ArraySpec | np.ndarray]] | Mapping[str, ArraySpec | np.ndarray] = field(
-        default_factory=dict
+    weights: Callable[[Dimensions], Mapping[str, ArraySpec | np.ndarray]] | Mapping[str, ArraySpec | np.ndarray] = (
+        field(default_factory=dict)
     )
     summary: str = ""
     source: str = ""

@@ -36,7 +36,9 @@ def cost(dimensions: Dimensions) -> Cost:
     parameters = first + second + hidden + classes
     products = 2 * batch * (2 * first + 3 * second)
     traffic = 4 * (batch * features + batch + 6 * parameters)
-    return Cost(products + 10 * parameters, traffic, "matrix products 2mnk each; weights and both moments read and written")
+    return Cost(
+        products + 10 * parameters, traffic, "matrix products 2mnk each; weights and both moments read and written"
+    )
 
 
 WORKLOAD = Workload(

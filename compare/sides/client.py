@@ -61,7 +61,12 @@ class LiveSide(Side):
         sent, reply = self._folder / f"{number}.sent", self._folder / f"{number}.reply"
         if arrays:
             wire.save_arrays(arrays, sent)
-        request = {"method": method, "parameters": dict(parameters), "sent": str(sent) if arrays else "", "reply": str(reply)}
+        request = {
+            "method": method,
+            "parameters": dict(parameters),
+            "sent": str(sent) if arrays else "",
+            "reply": str(reply),
+        }
         try:
             self._requests.write(wire.encode(request))
             self._requests.flush()

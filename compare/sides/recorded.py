@@ -56,7 +56,7 @@ class RecordingSide(Side):
     def save(self, path: Path) -> None:
         """Write the file whole or not at all."""
         head = json.dumps({"format": FORMAT, "side": self.name, "replies": self._kept})
-        data = save({name: np.ascontiguousarray(array) for name, array in self._arrays.items()}, {METADATA_KEY: head})
+        data = save(wire.contiguous(self._arrays), {METADATA_KEY: head})
         write_atomically(path, data)
 
 

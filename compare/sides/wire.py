@@ -20,7 +20,12 @@ CASES, WEIGHTS, BATCHES = "cases", "weights", "batches"
 
 def save_arrays(arrays: Arrays, path: Path, metadata: Mapping[str, str] | None = None) -> None:
     """Write arrays of any NumPy dtype that safetensors knows. Never pickle."""
-    save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, path, dict(metadata or {}))
+    save_file(contiguous(arrays), path, dict(metadata or {}))
+
+
+def contiguous(arrays: Arrays) -> dict[str, np.ndarray]:
+    """The arrays in row-major order, as safetensors wants them; scalars stay scalars."""
+    return {name: np.asarray(array, order="C") for name, array in arrays.items()}
 
 
 def load_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
@@ -51,9 +56,7 @@ def unpack_twin(parameters: Mapping[str, Any], packed: Arrays) -> Twin:
         ordered = {name: found.pop(name) for name in parameters["inputs"]}
         cases[case] = ordered | found
     groups = {
-        group: {
-            name.removeprefix(f"{group}/"): array for name, array in packed.items() if name.startswith(f"{group}/")
-        }
+        group: {name.removeprefix(f"{group}/"): array for name, array in packed.items() if name.startswith(f"{group}/")}
         for group in (WEIGHTS, BATCHES)
     }
     return Twin(
@@ -106,6 +109,7 @@ def encode(message: Mapping[str, Any]) -> bytes:
 
 __all__ = [
     "SafetensorError",
+    "contiguous",
     "encode",
     "load_arrays",
     "pack_compiled",

@@ -1,0 +1,24 @@
+"""The clock: seconds that calls take, and nothing about what they mean."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+Clock = Callable[[], int]
+"""Nanoseconds from an arbitrary start, never going back."""
+
+NANOSECONDS = 1e-9
+
+
+def time_calls(call: Callable[[], object], calls: int, clock: Clock = time.perf_counter_ns) -> list[float]:
+    """Seconds of each of `calls` calls, in order.
+
+    `call` returns when its results exist: a framework that only enqueues work has its barrier inside.
+    """
+    seconds = []
+    for _ in range(calls):
+        start = clock()
+        call()
+        seconds.append((clock() - start) * NANOSECONDS)
+    return seconds

@@ -1,0 +1,134 @@
+"""The design of the experiment: who starts first, who runs when, and how often."""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from compare.bench.clock import NANOSECONDS, Clock
+
+OnRound = Callable[[int, int], None]
+"""Called with the rounds done and the rounds to do."""
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One thing to be timed: `round(calls)` gives the seconds of that many consecutive calls."""
+
+    name: str
+    round: Callable[[int], Sequence[float]]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one pair of processes gave. An arm that failed is in `failures`, with the reason, and only there.
+
+    `medians` holds one value a round, in seconds; equal places were taken in the same round.
+    """
+
+    medians: Mapping[str, tuple[float, ...]]
+    failures: Mapping[str, str]
+
+
+def spawn_order(names: Sequence[str], pair: int, seed: int) -> tuple[str, ...]:
+    """The order in which pair number `pair`, counted from 0, starts its processes.
+
+    In n consecutive pairs from a multiple of n, each of n names comes first once. In 2n, each takes
+    every place twice and precedes each other name as often as it follows it. A process that starts
+    first tends to be slower: unbalanced, that reads as a difference between the arms.
+    """
+    return _balanced(names, pair, f"spawn {seed}")
+
+
+def measure(
+    arms: Sequence[Arm],
+    *,
+    budget_s: float,
+    seed: int,
+    failing: type[Exception],
+    min_rounds: int = 5,
+    max_rounds: int = 30,
+    calls: int = 4,
+    dropped: int = 1,
+    clock: Clock = time.perf_counter_ns,
+    on_round: OnRound | None = None,
+) -> Measured:
+    """Rounds of all arms in balanced, shuffled order: one median an arm and round.
+
+    An arm's round is `calls` calls; the first `dropped` find the caches as another arm left them and
+    go. The first round of all calibrates and goes too; how many follow depends on what is left of
+    `budget_s`, within `min_rounds` and `max_rounds`. Give every pair a seed of its own: an order is
+    balanced over 2n rounds of n arms, and what is left over must not repeat from pair to pair.
+
+    Args:
+      failing: what an arm raises when it cannot go on; it is then left out and reported. Anything
+        else is a defect and goes through.
+
+    Raises:
+      ValueError: two arms of one name, a round of nothing but dropped calls, or an arm that gave
+        another number of times than it was asked for.
+    """
+    named = {arm.name: arm for arm in arms}
+    if len(named) < len(arms):
+        raise ValueError(f"expected arms of different names, found {[arm.name for arm in arms]}")
+    if not 0 <= dropped < calls:
+        raise ValueError(f"expected to drop fewer than the {calls} calls of a round, found {dropped} dropped")
+    failures: dict[str, str] = {}
+
+    def run(turn: int) -> dict[str, float]:
+        order = [named[name] for name in _balanced(list(named), turn, f"rounds {seed}") if name not in failures]
+        return _round(order, calls, dropped, failing, failures)
+
+    start = clock()
+    run(0)
+    total = _rounds(budget_s, (clock() - start) * NANOSECONDS, min_rounds, max_rounds)
+    kept = []
+    for turn in range(total):
+        kept.append(run(turn))
+        if on_round is not None:
+            on_round(turn + 1, total)
+    return Measured({name: tuple(taken[name] for taken in kept) for name in named if name not in failures}, failures)
+
+
+def samples_of(pairs: Sequence[Measured]) -> dict[str, tuple[tuple[float, ...], ...]]:
+    """Round medians by arm, then pair; an arm that a pair lacks is empty there, so that places agree."""
+    names = dict.fromkeys(name for pair in pairs for name in pair.medians)
+    return {name: tuple(pair.medians.get(name, ()) for pair in pairs) for name in names}
+
+
+def _round(
+    order: Sequence[Arm], calls: int, dropped: int, failing: type[Exception], failures: dict[str, str]
+) -> dict[str, float]:
+    """The median of each arm; one that raises `failing` goes into `failures` instead."""
+    medians = {}
+    for arm in order:
+        try:
+            seconds = arm.round(calls)
+        except failing as error:
+            failures[arm.name] = str(error)
+            continue
+        if len(seconds) != calls:
+            raise ValueError(f"expected {calls} times from {arm.name}, found {len(seconds)}: an arm times every call")
+        medians[arm.name] = statistics.median(seconds[dropped:])
+    return medians
+
+
+def _rounds(budget_s: float, round_s: float, least: int, most: int) -> int:
+    """How many rounds fit into what the calibration round left of the budget."""
+    fitting = math.floor((budget_s - round_s) / round_s) if round_s > 0 else most
+    return max(least, min(most, fitting))
+
+
+def _balanced(names: Sequence[str], turn: int, seed: str) -> tuple[str, ...]:
+    """Turn `turn` of a design that is balanced over 2n turns and shuffled anew for the next 2n."""
+    count = len(names)
+    cycle, place = divmod(turn, count)
+    shuffled = list(names)
+    random.Random(f"{seed} {cycle // 2}").shuffle(shuffled)
+    # Every name leads once a cycle, and once in either direction in two: n odd or even.
+    step = -1 if (cycle + place) % 2 else 1
+    return tuple(shuffled[(place + step * distance) % count] for distance in range(count))

@@ -1,0 +1,31 @@
+"""Why a ratio is not given, or is given without an interval: one line each, for people."""
+
+from __future__ import annotations
+
+from compare.bench.stats import Ratio
+
+ONE_PAIR = "one pair of processes: how far another would lie is not known; run more pairs"
+
+
+def null_missed(arm: str, null: Ratio) -> str:
+    """Identical code did not come out equal."""
+    low, high = null.ci99
+    return (
+        f"{arm} against a second process of itself comes out at {null.ratio:.3f}, "
+        f"99 % interval [{low:.3f}, {high:.3f}] without 1: the machine is too unsteady, run again"
+    )
+
+
+def null_missing(arm: str) -> str:
+    """Identical code was to be held against itself, and was not."""
+    return f"{arm} was not timed against a second process of itself: nothing vouches for the ratios"
+
+
+def recorded_elsewhere(arm: str, other: str) -> str:
+    """The two did not run side by side."""
+    return f"{arm} was recorded elsewhere, not timed side by side with {other}: time both in one run"
+
+
+def never_together(arm: str, other: str) -> str:
+    """Each was timed, but in no pair were both."""
+    return f"{arm} and {other} did not both run in any pair of processes"

@@ -1,0 +1,175 @@
+"""The timing part of the record: times of every mode, and the ratios that may be stated."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from compare.bench import reasons, stats
+from compare.bench.stats import Interval, Rounds
+from compare.records import CELLS
+
+Samples = Mapping[str, Rounds]
+"""Seconds by arm, pair and round: arms run in the same pairs, and are empty in one where they failed."""
+
+PORTS = ("jax/jit", "jax/donated")
+WITHIN = (("jax/jit", "jax/eager"), ("tf/jit", "tf/eager"))
+"""Ratios inside one side: what compiling gained there."""
+
+
+@dataclass(frozen=True)
+class Phases:
+    """What it cost to get to the steady state. None: the framework does not tell it apart."""
+
+    first_call_s: float | None = None
+    trace_s: float | None = None
+    compile_s: float | None = None
+    peak_rss_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class ModeTiming:
+    """One mode: the median over pairs of the medians over rounds, and its phases."""
+
+    median_s: float
+    first_call_s: float | None
+    trace_s: float | None
+    compile_s: float | None
+    peak_rss_bytes: int | None
+
+
+@dataclass(frozen=True)
+class CellTiming:
+    """One program@compiler, executed bare."""
+
+    median_s: float
+
+
+@dataclass(frozen=True)
+class RatioTiming:
+    """time(A) / time(B) of "A vs B", and what may be said of A. `withheld` says why there is none.
+
+    `rounds` counts those of all pairs. `note` qualifies a ratio that is given.
+    """
+
+    pairs: int
+    rounds: int
+    ratio: float | None = None
+    ci95: Interval | None = None
+    ci99: Interval | None = None
+    verdict: str = stats.INCONCLUSIVE
+    between_pair_share: float | None = None
+    withheld: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """`timing` of a workload's record. `margin` is the relative difference too small to be told."""
+
+    modes: Mapping[str, ModeTiming]
+    cells: Mapping[str, CellTiming]
+    ratios: Mapping[str, RatioTiming]
+    null: Mapping[str, RatioTiming]
+    margin: float
+
+
+def summarise(
+    samples: Samples,
+    phases: Mapping[str, Phases],
+    nulls: Mapping[str, str],
+    unpaired_arms: Collection[str] = frozenset(),
+) -> Timing:
+    """Judge what was measured.
+
+    Args:
+      samples: what `samples_of` gives.
+      phases: by mode.
+      nulls: by mode, the arm that ran identical code in a second process. Where one does not come
+        out equal to its mode, or is missing, no ratio is given.
+      unpaired_arms: arms that were recorded elsewhere: with no arm of another run is there a ratio.
+    """
+    timed = {arm: pairs for arm, pairs in samples.items() if any(pairs)}
+    medians = {arm: _median(pairs) for arm, pairs in timed.items() if arm not in nulls.values()}
+    held = {arm: _held(timed, arm, twin) for arm, twin in nulls.items() if arm in timed}
+    margin = stats.equivalence_margin([null for null in held.values() if null is not None])
+    doubt = next(_doubts(held), "")
+    return Timing(
+        modes={arm: _mode(median, phases.get(arm, Phases())) for arm, median in medians.items() if arm not in CELLS},
+        cells={arm: CellTiming(median) for arm, median in medians.items() if arm in CELLS},
+        ratios={f"{a} vs {b}": _ratio(timed, a, b, unpaired_arms, doubt, margin) for a, b in _wanted(list(medians))},
+        null={f"{arm} vs itself": _null(arm, null, margin) for arm, null in held.items()},
+        margin=margin,
+    )
+
+
+def _median(pairs: Rounds) -> float:
+    return statistics.median(statistics.median(rounds) for rounds in pairs if rounds)
+
+
+def _mode(median: float, phases: Phases) -> ModeTiming:
+    return ModeTiming(median, phases.first_call_s, phases.trace_s, phases.compile_s, phases.peak_rss_bytes)
+
+
+def _wanted(arms: list[str]) -> Iterator[tuple[str, str]]:
+    """Every compiled JAX mode against every TF mode, then each compiled mode against its own eager one."""
+    for port in PORTS:
+        yield from ((port, arm) for arm in arms if port in arms and arm.startswith("tf/"))
+    yield from ((a, b) for a, b in WITHIN if a in arms and b in arms)
+
+
+def _shared(timed: Samples, a: str, b: str) -> tuple[Rounds, Rounds]:
+    """The pairs in which both arms ran."""
+    both = [(one, other) for one, other in zip(timed[a], timed[b], strict=True) if one and other]
+    return [one for one, _ in both], [other for _, other in both]
+
+
+def _held(timed: Samples, arm: str, twin: str) -> stats.Ratio | None:
+    """The arm against its twin; None where they never ran together."""
+    ones, others = _shared(timed, arm, twin) if twin in timed else ([], [])
+    return stats.ratio(ones, others) if ones else None
+
+
+def _doubts(held: Mapping[str, stats.Ratio | None]) -> Iterator[str]:
+    """Why the ratios of this run cannot be trusted."""
+    for arm, null in held.items():
+        if null is None:
+            yield reasons.null_missing(arm)
+        elif not null.ci99[0] <= 1 <= null.ci99[1]:
+            yield reasons.null_missed(arm, null)
+
+
+def _ratio(timed: Samples, a: str, b: str, unpaired: Collection[str], doubt: str, margin: float) -> RatioTiming:
+    if _apart(a, b, unpaired):
+        arm, other = (a, b) if a in unpaired else (b, a)
+        return RatioTiming(0, 0, withheld=reasons.recorded_elsewhere(arm, other))
+    ones, others = _shared(timed, a, b)
+    if doubt or not ones:
+        withheld = doubt or reasons.never_together(a, b)
+        return RatioTiming(len(ones), sum(len(rounds) for rounds in ones), withheld=withheld)
+    return _stated(stats.ratio(ones, others), margin)
+
+
+def _apart(a: str, b: str, unpaired: Collection[str]) -> bool:
+    """Whether the two did not run side by side: a recorded side ran with itself, and with nothing else."""
+    if a.partition("/")[0] == b.partition("/")[0]:
+        return (a in unpaired) != (b in unpaired)
+    return a in unpaired or b in unpaired
+
+
+def _null(arm: str, null: stats.Ratio | None, margin: float) -> RatioTiming:
+    return RatioTiming(0, 0, withheld=reasons.null_missing(arm)) if null is None else _stated(null, margin)
+
+
+def _stated(found: stats.Ratio, margin: float) -> RatioTiming:
+    return RatioTiming(
+        pairs=found.pairs,
+        rounds=found.rounds,
+        ratio=found.ratio,
+        ci95=found.ci95,
+        ci99=found.ci99,
+        verdict=stats.verdict(found, margin),
+        between_pair_share=found.between_pair_share,
+        note=reasons.ONE_PAIR if found.pairs == 1 else "",
+    )

@@ -1,0 +1,195 @@
+"""`jaxport`: reads the command line, runs, prints, and turns every foreseen failure into one line."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from compare import records
+from compare.arguments import parser
+from compare.hlo.bindings import BindingsMoved
+from compare.report import print_overview, write_report
+from compare.run import ports, record, run
+from compare.run.collect import collect, steps_of
+from compare.run.inputs import RequestError, prepare
+from compare.run.progress import reporter
+from compare.run.sides import Source
+from compare.sides._side import SIDES, BadTarget, SideError
+from compare.sides.client import LiveSide
+from compare.sides.recorded import RecordedSideError, RecordingSide
+from workloads import _registry
+from workloads._digits import DataError
+from workloads._spec import Workload
+
+HOLDS, FAILS, REFUSED, INTERRUPTED = 0, 1, 2, 130
+
+FORESEEN = (
+    RequestError,
+    _registry.RegistryError,
+    DataError,
+    records.RecordError,
+    RecordedSideError,
+    BadTarget,
+    SideError,
+    BindingsMoved,
+    OSError,
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code says how its verdicts came out."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    # The compiler's C++ log would break into the progress display; exceptions carry what matters.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    try:
+        options = parser().parse_args(given)
+        return {"run": _run, "record": _record, "report": _report, "list": _list}[options.command](options)
+    except KeyboardInterrupt:
+        print("jaxport: interrupted; nothing was written", file=sys.stderr)
+        return INTERRUPTED
+    except FORESEEN as error:
+        return _refuse(error, "--debug" in given)
+    except Exception as error:  # noqa: BLE001 - the last line of defence: --debug shows the traceback
+        if "--debug" in given:
+            raise
+        print(
+            f"jaxport: expected no {type(error).__name__} here, found one: {error}: run with --debug and report it",
+            file=sys.stderr,
+        )
+        return REFUSED
+
+
+def _refuse(error: BaseException, debug: bool) -> int:
+    if debug:
+        traceback.print_exception(error)
+        print(getattr(error, "details", ""), file=sys.stderr)
+    print(f"jaxport: {' '.join(str(error).split())}", file=sys.stderr)
+    return REFUSED
+
+
+def _run(options: argparse.Namespace) -> int:
+    out = _writable_folder(options.out)
+    request = run.Request(
+        workloads=_workloads(options),
+        size=options.size,
+        data=options.data,
+        sources={side: _source(options, side) for side in SIDES},
+        timeout_s=options.timeout,
+        pairs=0 if options.no_timing else options.pairs,
+        budget_s=options.budget,
+        seed=options.seed,
+    )
+    with reporter(Console(stderr=True), quiet=options.json) as progress:
+        found = run.run(request, progress)
+    plain = records.to_json(found)
+    report = _write(plain, out)
+    if options.json:
+        print(json.dumps(plain))
+    else:
+        _show(plain, report)
+    return HOLDS if record.verdict(found) == records.PASS else FAILS
+
+
+def _record(options: argparse.Namespace) -> int:
+    _writable_folder(options.out.parent)
+    if options.out.is_dir():
+        raise RequestError(f"expected a file to write at {options.out}, found a folder: name a file in it")
+    console = Console(stderr=True)
+    failures = []
+    with contextlib.ExitStack() as stack:
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
+        side = RecordingSide(LiveSide(options.side, scratch, options.python, options.timeout))
+        stack.callback(side.close)
+        progress = stack.enter_context(reporter(console, quiet=False))
+        side.call("environment", {})
+        for workload in _workloads(options):
+            prepared = prepare(workload, options.size, options.data if workload.training else None, scratch)
+            progress.stage(f"{workload.name}: recording the {options.side} side", steps_of(prepared))
+            failures += run.record_side(side, prepared, progress)
+        side.save(options.out)
+    for failure in failures:
+        print(f"jaxport: {failure.side}: {failure.doing}: {failure.reason}", file=sys.stderr)
+    print(options.out)
+    return FAILS if failures else HOLDS
+
+
+def _report(options: argparse.Namespace) -> int:
+    path = options.record / "results.json" if options.record.is_dir() else options.record
+    found = records.load(path)
+    if options.json:
+        print(json.dumps(found))
+        return HOLDS
+    out = _writable_folder(options.out or path.parent)
+    out.mkdir(parents=True, exist_ok=True)
+    _show(found, write_report(found, out))
+    return HOLDS
+
+
+def _list(options: argparse.Namespace) -> int:
+    table = Table("workload", "computes", "sizes", "source", box=None, pad_edge=False)
+    for name in _registry.names():
+        workload = _registry.get(name)
+        sizes = "; ".join(
+            f"{size} {', '.join(f'{key}={value}' for key, value in dimensions.items())}".strip()
+            for size, dimensions in workload.sizes.items()
+        )
+        table.add_row(name, workload.summary, sizes, workload.source)
+    Console().print(table)
+    return HOLDS
+
+
+def _workloads(options: argparse.Namespace) -> list[Workload]:
+    own = [option for option in (options.tf, options.jax) if option]
+    if own and (len(own) < 2 or options.workloads):
+        raise RequestError("expected --tf and --jax together and no workload beside them: name both functions")
+    if own:
+        return [ports.from_functions(options.tf, options.jax, options.input)]
+    if options.input:
+        raise RequestError("expected --tf and --jax with --input, found neither: name both functions")
+    chosen = list(dict.fromkeys(options.workloads)) or _registry.names()
+    return [_registry.get(name) for name in chosen]
+
+
+def _source(options: argparse.Namespace, side: str) -> Source:
+    python, recorded = getattr(options, f"{side}_python"), getattr(options, f"{side}_recorded")
+    if python and recorded:
+        raise RequestError(f"expected --{side}-python or --{side}-recorded, found both: choose one")
+    if python and not os.access(python, os.X_OK):
+        raise RequestError(f"expected a Python interpreter at {python}, found nothing to run: check --{side}-python")
+    return Source(python, recorded)
+
+
+def _writable_folder(folder: Path) -> Path:
+    """The folder, known to be creatable and writable before anything is measured."""
+    nearest = folder.absolute()
+    while not nearest.exists():
+        nearest = nearest.parent
+    if not nearest.is_dir():
+        raise RequestError(f"expected a folder at {folder}, found the file {nearest}: choose another --out")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise RequestError(
+            f"expected a folder that can be written at {folder}, found {nearest} read-only: choose another --out"
+        )
+    return folder
+
+
+def _write(found: dict, folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    records.save(found, folder / "results.json")
+    return write_report(found, folder)
+
+
+def _show(found: dict, report: Path) -> None:
+    console = Console()
+    print_overview(found, console)
+    console.print(str(report), highlight=False, markup=False, soft_wrap=True)

@@ -1,0 +1,45 @@
+"""Splits the JAX/TF time ratio into the frontend's, the compiler's and the runtime's part."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+CELLS = ("tf@tf", "jax@jax", "tf@jax", "jax@tf")
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """Factors whose product is the time of JAX over that of TensorFlow; below 1, JAX gains there."""
+
+    frontend: float
+    compiler: float
+    runtime: float
+
+
+def attribute(
+    cells: Mapping[str, float | None], tf_public: float | None, jax_public: float | None
+) -> Attribution | None:
+    """Attribute jax_public / tf_public, all in seconds, to frontend, compiler and runtime.
+
+    `cells` holds the bare execution of program@compiler. A factor is the geometric mean of its two
+    swaps: the frontend's under either compiler, the compiler's under either frontend. So
+    frontend * compiler is jax@jax / tf@tf, and runtime is what the public entry points add.
+
+    Returns:
+      None where a cell or a public time is missing.
+
+    Raises:
+      ValueError: a time is not positive and finite.
+    """
+    times = [*(cells.get(name) for name in CELLS), tf_public, jax_public]
+    known = [time for time in times if time is not None]
+    if len(known) < len(times):
+        return None
+    if not all(0 < time < math.inf for time in known):
+        raise ValueError(f"expected positive times in seconds, found {known}")
+    tf, jax, tf_by_jax, jax_by_tf, tf_run, jax_run = known
+    frontend = math.sqrt((jax_by_tf / tf) * (jax / tf_by_jax))
+    compiler = math.sqrt((tf_by_jax / tf) * (jax / jax_by_tf))
+    return Attribution(frontend, compiler, (jax_run / tf_run) / (jax / tf))

@@ -1,0 +1,249 @@
+"""The one door to private jaxlib modules: everything below may move with a jaxlib release.
+
+Importing this file starts no backend. The context that a module lives in is its own, so that large
+constants are freed with the module.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+import re
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+# jaxlib logs its CPU client at INFO unless this stands before its first import; jax itself does the same.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
+
+if TYPE_CHECKING:
+    from jaxlib.mlir import ir
+
+TRIED = "0.10."
+"""The jaxlib releases that every name below was tried with."""
+
+_CANONICAL_PASSES = (
+    "builtin.module(stablehlo-legalize-to-hlo,func.func(canonicalize,cse),symbol-dce,hlo-legalize-to-stablehlo)"
+)
+_FILE_LOCATION = re.compile(r'"((?:[^"\\]|\\.)+)":(\d+):\d+')
+_NAME_LOCATION = re.compile(r'"((?:[^"\\]|\\.)*)"(?!:\d)')
+# The one source line that TensorFlow gives to every operation: its own, never the user's.
+_NOBODYS_SOURCE = "tensorflow/python/framework/ops.py"
+
+
+class BindingsMoved(ImportError):
+    """jaxlib no longer has a private name that jaxport reads programs with."""
+
+
+class BindingsUntried(UserWarning):
+    """jaxlib is not of a release that the bindings were tried with."""
+
+
+class UnreadableProgram(Exception):
+    """The bytes are not what they were said to be."""
+
+
+@functools.cache
+def _private(module: str, name: str = "") -> Any:
+    try:
+        found = importlib.import_module(module)
+        return getattr(found, name) if name else found
+    except (ImportError, AttributeError) as error:
+        version = importlib.import_module("jaxlib.version").__version__
+        wanted = f"{module}.{name}" if name else module
+        raise BindingsMoved(
+            f"expected {wanted} as in jaxlib {TRIED}*, found jaxlib {version} without it: install jaxlib {TRIED}*"
+        ) from error
+
+
+if not TYPE_CHECKING:
+    # The MLIR core bindings: modules, types, attributes. Public in upstream MLIR, private in jaxlib.
+    ir = _private("jaxlib.mlir.ir")
+
+
+@functools.cache
+def _warn_if_untried() -> None:
+    version = _private("jaxlib.version", "__version__")
+    if not version.startswith(TRIED):
+        warnings.warn(
+            f"programs are read through private names of jaxlib {TRIED}*, found jaxlib {version}: check what it counts",
+            BindingsUntried,
+            stacklevel=4,
+        )
+
+
+def stablehlo(name: str) -> Any:
+    """A name of the StableHLO dialect: a builder, a reader or writer of artifacts, the interpreter."""
+    return _private("jaxlib.mlir.dialects.stablehlo", name)
+
+
+def _context() -> ir.Context:
+    _warn_if_untried()
+    registry = ir.DialectRegistry()
+    # func and the other upstream dialects are linked into this extension and registered nowhere else.
+    _private("jaxlib.mlir._mlir_libs._jax_mlir_ext", "register_dialects")(registry)
+    context = ir.Context()
+    context.append_dialect_registry(registry)
+    stablehlo("register_dialect")(context)
+    _private("jaxlib.mlir.dialects.chlo", "register_dialect")(context)
+    # The canonical passes go through MHLO, which has the folders that StableHLO lacks.
+    _private("jaxlib.mlir._mlir_libs._mlirHlo", "register_mhlo_dialect")(context)
+    # Programs written under JAX's default partitioner carry Shardy attributes.
+    _private("jaxlib.mlir.dialects.sdy", "register_dialect")(context)
+    context.load_all_available_dialects()
+    context.enable_multithreading(False)
+    # Errors come back as exceptions; MLIR would print them to stderr as well.
+    context.attach_diagnostic_handler(lambda _: True)
+    return context
+
+
+def parse(artifact: bytes) -> ir.Module:
+    """The program in a portable StableHLO artifact, or in plain MLIR bytecode.
+
+    JAX exports the former; TensorFlow's `stablehlo_serialized` is the latter.
+
+    Raises:
+      UnreadableProgram: neither, or written by a newer StableHLO than this jaxlib reads.
+    """
+    if not artifact.startswith(b"ML\xefR"):
+        raise UnreadableProgram(
+            f"expected StableHLO bytecode, found {len(artifact)} bytes that start {artifact[:8]!r}: pass an artifact"
+        )
+    try:
+        return stablehlo("deserialize_portable_artifact")(_context(), artifact)
+    except ValueError as error:
+        raise UnreadableProgram(
+            f"expected StableHLO up to {stablehlo('get_current_version')()}, found bytecode that it cannot read "
+            f"({error}): write it with an older version or install a newer jaxlib"
+        ) from error
+
+
+def serialize(module: ir.Module) -> bytes:
+    """The program as a portable artifact that XLA releases of the last four weeks and later can read."""
+    # The compatibility that jax.export writes with.
+    requirement = stablehlo("StablehloCompatibilityRequirement").WEEK_4
+    version = stablehlo("get_version_from_compatibility_requirement")(requirement)
+    return stablehlo("serialize_portable_artifact")(module, version)
+
+
+def operations(module: ir.Module) -> list[ir.Operation]:
+    """Every operation of the program in textual order, the outer before the inner, the module left out."""
+    found: list[ir.Operation] = []
+
+    def visit(operation: Any) -> Any:
+        found.append(operation.operation)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found[1:]
+
+
+def inline_call(call: ir.Operation, callee: ir.Operation) -> None:
+    """Replace a call by the body of the function that it calls."""
+    # MLIR's own inline pass leaves func.call alone, for the dialect's inliner is not linked in, and the
+    # inliner in jaxlib's extension crashes anywhere but at the end of a block.
+    copy = callee.clone(ir.InsertionPoint(callee))
+    body = copy.regions[0].blocks[0]
+    *steps, end = [operation.operation for operation in body.operations]
+    callers = [call.location]
+    for argument, operand in zip(body.arguments, call.operands, strict=True):
+        argument.replace_all_uses_with(operand)
+    with call.context:
+        for step in steps:
+            step.move_before(call)
+            # A shared function has no place in the user's file, its call does.
+            step.location = ir.Location.callsite(step.location, callers)
+    for result, value in zip(call.results, end.operands, strict=True):
+        result.replace_all_uses_with(value)
+    call.erase()
+    copy.erase()
+
+
+@functools.cache
+def _register_passes() -> None:
+    _private("jaxlib.mlir._mlir_libs._mlirHlo", "register_mhlo_passes")()
+
+
+def canonicalize(module: ir.Module) -> None:
+    """Fold, deduplicate and drop dead code with XLA's own MLIR passes, in place."""
+    _register_passes()
+    manager = _private("jaxlib.mlir.passmanager", "PassManager")
+    with module.context:
+        manager.parse(_CANONICAL_PASSES).run(module.operation)
+
+
+def source_of(operation: ir.Operation) -> str:
+    """The innermost "file:line" that the location of the operation names, "" where there is none."""
+    for file, line in _FILE_LOCATION.findall(str(operation.location)):
+        if not file.endswith(_NOBODYS_SOURCE):
+            return f"{file}:{line}"
+    return ""
+
+
+def name_of(operation: ir.Operation) -> str:
+    """The name that the frontend gave to the operation, "" where it gave none."""
+    found = _NAME_LOCATION.search(str(operation.location))
+    return found[1] if found else ""
+
+
+def _hlo_module(proto: bytes) -> Any:
+    # The HLO classes have no public counterpart; jax.extend only hooks into compilations.
+    _warn_if_untried()
+    try:
+        return _private("jaxlib._hlo", "HloModule").from_serialized_hlo_module_proto(proto)
+    except _private("jaxlib._jax", "JaxRuntimeError") as error:
+        raise UnreadableProgram(f"expected a serialized HloModuleProto, found {len(proto)} other bytes") from error
+
+
+def hlo_text(proto: bytes) -> str:
+    """HLO text of a serialized HloModuleProto, for people: large constants are left out.
+
+    Raises:
+      UnreadableProgram: the bytes are no HloModuleProto.
+    """
+    return _hlo_module(proto).to_string()
+
+
+@functools.cache
+def _cpu_client() -> Any:
+    # Made beside JAX's own backends: the cost analysis needs a client and must not choose JAX's platform.
+    return _private("jaxlib.xla_client", "make_cpu_client")()
+
+
+def hlo_cost(proto: bytes) -> dict[str, float]:
+    """XLA's cost analysis of a serialized HloModuleProto; empty where XLA has none for it."""
+    analysis = _private("jaxlib._jax", "hlo_module_cost_analysis")
+    try:
+        return dict(analysis(_cpu_client(), _hlo_module(proto)))
+    except _private("jaxlib._jax", "JaxRuntimeError"):
+        return {}
+
+
+def float_values(attribute: ir.Attribute, type_: ir.Type) -> np.ndarray:
+    """The elements of a dense float constant as float64, exactly; of a splat the one scalar, without dimensions."""
+    # bfloat16 has no buffer view: the reference interpreter converts it.
+    dense = ir.DenseElementsAttr(attribute)
+    shaped = ir.RankedTensorType(type_)
+    if dense.is_splat:
+        return np.array(ir.FloatAttr(dense.get_splat_value()).value)
+    if not isinstance(shaped.element_type, ir.BF16Type):
+        return np.array(dense).astype(np.float64)
+    with attribute.context, ir.Location.unknown():
+        wide = ir.RankedTensorType.get(shaped.shape, ir.F64Type.get())
+        module = ir.Module.create()
+        with ir.InsertionPoint(module.body):
+            function = _private("jaxlib.mlir.dialects.func", "FuncOp")("main", ([], [wide]))
+        with ir.InsertionPoint(function.add_entry_block()):
+            value = stablehlo("convert")(wide, stablehlo("constant")(attribute))
+            _private("jaxlib.mlir.dialects.func", "ReturnOp")([value])
+        return np.array(stablehlo("eval_module")(module, [])[0])
+
+
+def dense(values: np.ndarray, type_: ir.Type) -> ir.Attribute:
+    """A dense float64 constant of a ranked tensor type; one scalar fills it as a splat."""
+    if values.ndim == 0:
+        return ir.DenseElementsAttr.get_splat(type_, ir.FloatAttr.get(ir.F64Type.get(), float(values)))
+    create: Any = ir.DenseElementsAttr.get  # its stub knows the list overload only
+    return create(np.ascontiguousarray(values), type=type_)

@@ -1,0 +1,225 @@
+"""The float64 self of any program: every float type widened, no cooperation of its author needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from compare.hlo import batch_norm, bindings
+from compare.hlo.bindings import ir
+from compare.hlo.portable import drop_copies
+
+UNIT_ROUNDOFF = 2.0**-24
+"""The largest relative error of rounding to float32."""
+
+_SIMPLE_BITS = 12
+
+_NARROW = (ir.F32Type, ir.F16Type, ir.BF16Type)
+_TYPELESS = ("!stablehlo.token",)
+# Calls that hand their operands on, whatever the element type.
+_NEUTRAL_CALLS = frozenset({"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "LayoutConstraint"})
+_DOUBLE_EXPONENT_BITS, _DOUBLE_MANTISSA_BITS = 11, 52
+
+
+class PromotionError(Exception):
+    """The program has no float64 self that means the same; the message names the operation."""
+
+
+def promote(artifact: bytes) -> bytes:
+    """Rewrite f32, f16 and bf16 to f64 everywhere; integers stay. Constants keep their rounded values.
+
+    Deliberate rounding inside the program (convert to bf16 and back, reduce_precision) goes with the
+    types. Batch normalisation is spelled out, its epsilon becoming a constant.
+
+    Raises:
+      PromotionError: an operation depends on the width of its floats (a bitcast, a random draw, a
+        custom call that is not known), or has a type that cannot be widened.
+      UnreadableProgram: the bytes are no StableHLO.
+    """
+    module = bindings.parse(artifact)
+    drop_copies(module)
+    with module.context, ir.Location.unknown():
+        operations = bindings.operations(module)
+        for operation in operations:
+            _refuse_unsafe(operation)
+        for operation in operations:
+            _widen_operation(operation)
+        _expand_batch_norms(module)
+        _verify(module)
+    return bindings.serialize(module)
+
+
+def _verify(module: ir.Module) -> None:
+    try:
+        module.operation.verify()
+    except ir.MLIRError as error:
+        found = "; ".join(str(error).splitlines())
+        raise PromotionError(f"expected operations whose types are all there is to widen, found {found}") from error
+
+
+def is_double(artifact: bytes) -> bool:
+    """Whether no value anywhere in the program, dead code included, has a float type narrower than f64."""
+    module = bindings.parse(artifact)
+    return not any(
+        isinstance(leaf, ir.FloatType) and leaf.width < 64
+        for operation in bindings.operations(module)
+        for type_ in _types(operation)
+        for leaf in _leaves(type_)
+    )
+
+
+def rounded_constants(artifact: bytes) -> tuple[float, ...]:
+    """The float64 constants that look rounded to float32, in program order.
+
+    Such a value is a float32 exactly and uses more than 12 significant bits, as 0.1f does and 0.5 or
+    768 does not. A splat counts once, any other constant once per element. bfloat16 has 8 bits: what
+    was rounded to it is never found.
+    """
+    module = _doubles(artifact)
+    found: list[float] = []
+    for operation in _double_constants(module):
+        values = _values(operation)
+        found.extend(values[_looks_rounded(values)].tolist())
+    return tuple(found)
+
+
+def perturb(artifact: bytes, seed: int) -> bytes:
+    """Move each rounded constant c by a random relative error within float32 rounding, the same for one seed.
+
+    c becomes c * (1 + 2**-24 * u) with u uniform in [-1, 1), drawn per element, and once for a splat.
+    The spread of the outputs over seeds is what the rounding of constants can explain.
+    """
+    module = _doubles(artifact)
+    generator = np.random.default_rng(seed)
+    with module.context, ir.Location.unknown():
+        for operation in _double_constants(module):
+            values = _values(operation)
+            noise = UNIT_ROUNDOFF * generator.uniform(-1.0, 1.0, values.shape)
+            moved = np.where(_looks_rounded(values), values * (1.0 + noise), values)
+            operation.attributes["value"] = bindings.dense(moved, operation.results[0].type)
+    return bindings.serialize(module)
+
+
+def _types(operation: ir.Operation) -> Iterator[ir.Type]:
+    yield from (result.type for result in operation.results)
+    for region in operation.regions:
+        for block in region.blocks:
+            yield from (argument.type for argument in block.arguments)
+
+
+def _leaves(type_: ir.Type) -> Iterator[ir.Type]:
+    if isinstance(type_, (ir.ShapedType, ir.ComplexType)):
+        yield from _leaves(type_.element_type)
+    elif isinstance(type_, ir.TupleType):
+        for position in range(type_.num_types):
+            yield from _leaves(type_.get_type(position))
+    else:
+        yield type_
+
+
+def _widen(type_: ir.Type) -> ir.Type:
+    if isinstance(type_, _NARROW):
+        return ir.F64Type.get()
+    if isinstance(type_, ir.RankedTensorType):
+        return ir.RankedTensorType.get(type_.shape, _widen(type_.element_type), type_.encoding)
+    if isinstance(type_, ir.ComplexType):
+        return ir.ComplexType.get(_widen(type_.element_type))
+    if isinstance(type_, ir.TupleType):
+        return ir.TupleType.get_tuple([_widen(type_.get_type(at)) for at in range(type_.num_types)])
+    if isinstance(type_, ir.FunctionType):
+        return ir.FunctionType.get([_widen(one) for one in type_.inputs], [_widen(one) for one in type_.results])
+    if isinstance(type_, (ir.IntegerType, ir.IndexType, ir.F64Type)) or str(type_) in _TYPELESS:
+        return type_
+    raise PromotionError(f"expected float, integer and token types, found {type_}: it has no float64 self")
+
+
+def _refuse_unsafe(operation: ir.Operation) -> None:
+    floats = any(
+        isinstance(leaf, ir.FloatType)
+        for type_ in (*_types(operation), *(operand.type for operand in operation.operands))
+        for leaf in _leaves(type_)
+    )
+    if not floats:
+        return
+    match operation.name:
+        case "stablehlo.bitcast_convert":
+            raise PromotionError("expected arithmetic on floats, found bitcast_convert: it reads their float32 bits")
+        case "stablehlo.rng":
+            raise PromotionError("expected arithmetic on floats, found rng: in float64 it draws other numbers")
+        case "stablehlo.custom_call":
+            target = ir.StringAttr(operation.attributes["call_target_name"]).value
+            if target not in _NEUTRAL_CALLS:
+                raise PromotionError(f"expected StableHLO operations, found custom_call {target}: its types are fixed")
+        case "stablehlo.constant" if isinstance(_element(operation.results[0].type), ir.ComplexType):
+            raise PromotionError("expected real constants, found a complex constant: build it from two real ones")
+        case name if batch_norm.is_batch_norm(operation) and not _is_static(operation):
+            raise PromotionError(f"expected static shapes, found {name} of dynamic shape: export with fixed shapes")
+
+
+def _element(type_: ir.Type) -> ir.Type:
+    return type_.element_type if isinstance(type_, ir.ShapedType) else type_
+
+
+def _is_static(operation: ir.Operation) -> bool:
+    return all(isinstance(one.type, ir.ShapedType) and one.type.has_static_shape for one in operation.operands)
+
+
+def _widen_operation(operation: ir.Operation) -> None:
+    attributes = operation.attributes
+    match operation.name:
+        case "func.func":
+            attributes["function_type"] = ir.TypeAttr.get(_widen(ir.TypeAttr(attributes["function_type"]).value))
+        case "stablehlo.constant" if any(isinstance(leaf, _NARROW) for leaf in _leaves(operation.results[0].type)):
+            attributes["value"] = bindings.dense(_values(operation), _widen(operation.results[0].type))
+        case "stablehlo.reduce_precision":
+            attributes["exponent_bits"] = ir.IntegerAttr.get(_i32(), _DOUBLE_EXPONENT_BITS)
+            attributes["mantissa_bits"] = ir.IntegerAttr.get(_i32(), _DOUBLE_MANTISSA_BITS)
+        case "stablehlo.dot_general" if "algorithm" in attributes:
+            del attributes["algorithm"]
+    for result in operation.results:
+        result.set_type(_widen(result.type))
+    for region in operation.regions:
+        for block in region.blocks:
+            for argument in block.arguments:
+                argument.set_type(_widen(argument.type))
+
+
+def _i32() -> ir.Type:
+    return ir.IntegerType.get_signless(32)
+
+
+def _expand_batch_norms(module: ir.Module) -> None:
+    for operation in bindings.operations(module):
+        if batch_norm.is_batch_norm(operation) and isinstance(_element(operation.operands[0].type), ir.F64Type):
+            batch_norm.expand(operation)
+
+
+def _doubles(artifact: bytes) -> ir.Module:
+    module = bindings.parse(artifact)
+    drop_copies(module)
+    with module.context, ir.Location.unknown():
+        _expand_batch_norms(module)
+    return module
+
+
+def _double_constants(module: ir.Module) -> list[ir.Operation]:
+    return [
+        operation
+        for operation in bindings.operations(module)
+        if operation.name == "stablehlo.constant" and isinstance(_element(operation.results[0].type), ir.F64Type)
+    ]
+
+
+def _values(operation: ir.Operation) -> np.ndarray:
+    """The elements of a float constant as float64; a splat as a single scalar."""
+    return bindings.float_values(operation.attributes["value"], operation.results[0].type)
+
+
+def _looks_rounded(values: np.ndarray) -> np.ndarray:
+    # Beyond float32's range the cast gives infinity, which is no answer to worry about.
+    with np.errstate(over="ignore", under="ignore"):
+        is_single = np.isfinite(values) & (values.astype(np.float32) == values)
+    mantissa, _ = np.frexp(values)
+    scaled = np.where(is_single, mantissa, 0.0) * 2.0**_SIMPLE_BITS
+    return is_single & (scaled != np.rint(scaled))

@@ -1,0 +1,138 @@
+"""What the gates judge: arrays of both sides, where the float64 ones came from, and why some are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field
+
+from compare.records import GATES, Failure
+from workloads._framework import GRADIENTS, STEP
+from workloads._spec import Arrays, Deviation
+
+KINKS = "kinks"
+"""The case of ties, zeros and clip edges, where only the choice of a subgradient decides."""
+
+TF_REFERENCE = "tf/eager"
+TF_XLA = "tf/jit"
+PORT = "jax/jit"
+
+NATIVE = "native"
+PROMOTED = "promoted"
+
+
+@dataclass(frozen=True)
+class OracleSource:
+    """Where float64 arrays came from: "native" (the side built in float64) or "promoted" (its StableHLO rewritten)."""
+
+    kind: str
+    reason: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind} ({self.reason})" if self.reason else self.kind
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All arrays of one workload, both sides.
+
+    Raises:
+      ValueError: a deviation names a gate that does not exist.
+    """
+
+    workload: str
+    outputs: Mapping[tuple[str, str, str], Arrays]
+    """(mode, pass, case) -> leaves, as the twins are written (float32)."""
+    doubles: Mapping[tuple[str, str, str], Arrays]
+    """(side, pass, case) -> leaves, in float64."""
+    oracle: Mapping[tuple[str, str], OracleSource] = field(default_factory=dict)
+    """(side, pass) -> where the float64 leaves came from."""
+    allowance: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    """(pass, leaf) -> relative spread that constants rounded to float32 explain; 0 where absent."""
+    trajectories: Mapping[tuple[str, str], Arrays] = field(default_factory=dict)
+    """(mode, dtype) -> "loss" of shape [steps], and "weights@STEP/LEAF" at each checkpoint."""
+    deviations: tuple[Deviation, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    not_applicable: Mapping[str, str] = field(default_factory=dict)
+    """gate -> why there can be no evidence for it; evidence that is missing without such a reason fails."""
+
+    def __post_init__(self) -> None:
+        for deviation in self.deviations:
+            if deviation.gate not in GATES:
+                raise ValueError(
+                    f"{self.workload}: expected a deviation's gate to be one of {', '.join(GATES)}, "
+                    f"found {deviation.gate!r}: correct it in the workload"
+                )
+
+    def modes(self, side: str, pass_: str) -> tuple[str, ...]:
+        """Every mode of a side that ran this pass."""
+        return tuple(sorted({mode for mode, ran, _ in self.outputs if ran == pass_ and mode.startswith(f"{side}/")}))
+
+    def port_modes(self, pass_: str) -> tuple[str, ...]:
+        """The modes that are judged: the main one, which may not be absent, then all others that ran."""
+        return (PORT, *(mode for mode in self.modes("jax", pass_) if mode != PORT))
+
+    def float_cases(self, pass_: str) -> tuple[str, ...]:
+        """Every case that any mode ran in the twins' own dtypes."""
+        return _ordered({case for _, ran, case in self.outputs if ran == pass_})
+
+    def cases(self, pass_: str) -> tuple[str, ...]:
+        """Every case that anything ran, in any dtype."""
+        return _ordered({*self.float_cases(pass_), *(case for _, ran, case in self.doubles if ran == pass_)})
+
+    def declared(self, gate: str) -> tuple[Deviation, ...]:
+        """The deviations that raise this gate's bound."""
+        return tuple(deviation for deviation in self.deviations if deviation.gate == gate)
+
+    def declared_bound(self, gate: str) -> float:
+        """What this gate's bound is raised to, 0 where nothing is declared."""
+        return max((deviation.bound for deviation in self.declared(gate)), default=0.0)
+
+    def why(self, side: str) -> str:
+        """The reasons that a side gave for what it did not deliver."""
+        reasons = dict.fromkeys(
+            f"{failure.doing}: {failure.reason}" for failure in self.failures if failure.side == side
+        )
+        return "; ".join(reasons) or "no reason was given"
+
+
+def _ordered(cases: Set[str]) -> tuple[str, ...]:
+    # Random cases first: a difference that shows in them is no question of kinks.
+    return tuple(sorted(cases, key=lambda case: (case == KINKS, case)))
+
+
+def has_kinks(evidence: Evidence) -> bool:
+    """Whether the gradients were taken at ties, zeros and edges."""
+    return KINKS in evidence.cases(GRADIENTS)
+
+
+def step_of(name: str, arrays: Arrays) -> int:
+    """The training step that a trajectory's array belongs to: its checkpoint, or the length of the curve."""
+    if name.startswith("weights@"):
+        return int(name.removeprefix("weights@").partition("/")[0])
+    return len(arrays[name])
+
+
+def trajectories_as_runs(evidence: Evidence) -> Evidence:
+    """The training runs as one case of the pass "step", so that the same rules judge them.
+
+    Among several float64 modes of a side the reference mode stands for it.
+    """
+    outputs = {
+        (mode, STEP, "trajectory"): run for (mode, dtype), run in evidence.trajectories.items() if dtype == "float32"
+    }
+    doubles: dict[tuple[str, str, str], Arrays] = {}
+    for side, preferred in (("tf", TF_REFERENCE), ("jax", PORT)):
+        modes = sorted(m for m, dtype in evidence.trajectories if dtype == "float64" and m.startswith(f"{side}/"))
+        if modes:
+            chosen = preferred if preferred in modes else modes[0]
+            doubles[side, STEP, "trajectory"] = evidence.trajectories[chosen, "float64"]
+    return Evidence(
+        workload=evidence.workload,
+        outputs=outputs,
+        doubles=doubles,
+        oracle=evidence.oracle,
+        allowance=evidence.allowance,
+        deviations=evidence.deviations,
+        failures=evidence.failures,
+        not_applicable=evidence.not_applicable,
+    )

@@ -1,0 +1,157 @@
+"""Holding one leaf against one bound: the comparison, and what made the bound as wide as it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from compare.parity import messages
+from compare.parity.evidence import TF_REFERENCE, TF_XLA, Evidence
+from compare.parity.measure import Distance, distance, largest, scale_of
+from compare.parity.messages import Place
+from compare.records import FAIL, PASS, Comparison
+from workloads._spec import Arrays
+
+Noise = Mapping[tuple[str, str, str], float]
+
+
+@dataclass(frozen=True)
+class Context:
+    """The evidence, and TF eager against TF XLA per (pass, case, leaf)."""
+
+    evidence: Evidence
+    noise: Noise
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A relative bound by its parts: the rule's own, what rounded constants add, what a declaration raises it to."""
+
+    base: float
+    allowance: float = 0.0
+    declared: float = 0.0
+    basis: str = ""
+
+    @property
+    def undeclared(self) -> float:
+        return self.base + self.allowance
+
+    @property
+    def value(self) -> float:
+        return max(self.undeclared, self.declared)
+
+    def holds(self, error: float) -> bool:
+        """Whether an error is within; a spread that could not be measured excuses nothing."""
+        return math.isfinite(self.allowance) and error <= self.value
+
+    def __str__(self) -> str:
+        return f"{self.value:.3g} ({self.basis})" if self.basis else f"{self.value:.3g}"
+
+
+@dataclass(frozen=True)
+class Held:
+    """A comparison and the parts of its bound; None where there was nothing to measure."""
+
+    comparison: Comparison
+    bound: Bound | None
+
+
+def measure_noise(evidence: Evidence) -> Noise:
+    """TF eager against TF XLA on every leaf that both have."""
+    noise: dict[tuple[str, str, str], float] = {}
+    for mode, pass_, case in evidence.outputs:
+        eager, xla = evidence.outputs.get((TF_REFERENCE, pass_, case)), evidence.outputs.get((TF_XLA, pass_, case))
+        if mode != TF_XLA or eager is None or xla is None:
+            continue
+        model_scale = largest(eager.values())
+        for leaf in eager.keys() & xla.keys():
+            if eager[leaf].shape == xla[leaf].shape:
+                noise[pass_, case, leaf] = distance(xla[leaf], eager[leaf], scale_of(eager[leaf], model_scale)).error
+    return noise
+
+
+def mismatch(place: Place, found: np.ndarray | None, expected: np.ndarray | None) -> str:
+    """Why two arrays cannot be compared element by element; empty where they can."""
+    if found is None and expected is not None:
+        return messages.one_sided(place.expected_from, place.found_from, expected)
+    if expected is None and found is not None:
+        return messages.one_sided(place.found_from, place.expected_from, found)
+    if found is not None and expected is not None and found.shape != expected.shape:
+        shapes = list(found.shape), list(expected.shape)
+        return messages.unequal("shape", place.found_from, shapes[0], place.expected_from, shapes[1])
+    return ""
+
+
+def missing_runs(
+    context: Context, place: Place, found: Arrays | None, expected: Arrays | None, dtypes: tuple[str, str]
+) -> list[Held]:
+    """The failed comparison for each run that is not there; nothing where both are."""
+    runs = zip((place.found_from, place.expected_from), (found, expected), dtypes, strict=True)
+    return [
+        refuse(place, messages.absent(source, dtype, context.evidence.why(source.partition("/")[0])), dtype)
+        for source, run, dtype in runs
+        if run is None
+    ]
+
+
+def refuse(place: Place, problem: str, dtype: str) -> Held:
+    """A comparison that fails before any value is looked at; no declared deviation covers it."""
+    message = messages.refused(place, problem)
+    return Held(_comparison(place, dtype, Distance(math.inf), 0.0, None, FAIL, message), None)
+
+
+def hold(context: Context, place: Place, far: Distance, dtype: str, bound: Bound, notes: tuple[str, ...] = ()) -> Held:
+    """Hold an error against a bound.
+
+    The message is written where the comparison fails, where its bound was widened, and where there are `notes`.
+    """
+    own_noise = context.noise.get((place.pass_, place.case, place.leaf))
+    verdict = PASS if bound.holds(far.error) else FAIL
+    notes = (*notes, *_widened(context.evidence, place, bound))
+    message = ""
+    if verdict == FAIL or notes:
+        noise = () if own_noise is None else (messages.noise(own_noise),)
+        message = messages.measured(place, far, dtype, str(bound), (*notes, *noise))
+    return Held(_comparison(place, dtype, far, bound.value, own_noise, verdict, message), bound)
+
+
+def _widened(evidence: Evidence, place: Place, bound: Bound) -> tuple[str, ...]:
+    derived = (messages.constants(bound.allowance, sources(evidence, place.pass_)),) if bound.allowance else ()
+    raised = bound.declared > bound.undeclared
+    return (*derived, *(messages.declared(deviation) for deviation in evidence.declared(place.gate) if raised))
+
+
+def sources(evidence: Evidence, pass_: str) -> str:
+    """Where the float64 arrays of a pass came from, both sides."""
+    sides = [side for side in ("tf", "jax") if (side, pass_) in evidence.oracle]
+    return ", ".join(f"{side} {evidence.oracle[side, pass_]}" for side in sides)
+
+
+def _comparison(
+    place: Place, dtype: str, far: Distance, bound: float, noise: float | None, verdict: str, message: str
+) -> Comparison:
+    return Comparison(
+        gate=place.gate,
+        pass_=place.pass_,
+        case=place.case,
+        leaf=place.leaf,
+        dtype=dtype,
+        found_from=place.found_from,
+        expected_from=place.expected_from,
+        error=far.error,
+        bound=bound,
+        noise=noise,
+        verdict=verdict,
+        worst_index=far.index,
+        expected=_number(far.expected),
+        found=_number(far.found),
+        message=message,
+    )
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None or np.iscomplexobj(value) else float(value)

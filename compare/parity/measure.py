@@ -1,0 +1,108 @@
+"""The one measure of error: largest difference over largest value, with NaN and infinities kept apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+UNIT_ROUNDOFF: Mapping[str, float] = {
+    "bfloat16": 2.0**-8,
+    "float16": 2.0**-11,
+    "float32": 2.0**-24,
+    "float64": 2.0**-53,
+    "complex64": 2.0**-24,
+    "complex128": 2.0**-53,
+}
+"""By dtype name, because bfloat16 is no NumPy type. Higham, Accuracy and Stability, 2nd ed., section 2.1."""
+
+WIDE = ("float64", "complex128")
+
+
+@dataclass(frozen=True)
+class Distance:
+    """How far an array is from another, and the element where it is farthest (None in an empty array)."""
+
+    error: float
+    index: tuple[int, ...] = ()
+    found: Any = None
+    expected: Any = None
+
+
+def is_float(array: np.ndarray) -> bool:
+    """Whether values are rounded; everything else (integers, booleans) is exact."""
+    return array.dtype.name in UNIT_ROUNDOFF
+
+
+def wide(array: np.ndarray) -> np.ndarray:
+    """The values in float64 or complex128."""
+    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+
+
+def pattern(array: np.ndarray) -> np.ndarray:
+    """0 where finite; otherwise a code that tells NaN, +inf and -inf apart, in real and imaginary part."""
+    values = wide(array)
+
+    def codes(part: np.ndarray) -> np.ndarray:
+        return np.isnan(part) + 2 * np.isposinf(part) + 3 * np.isneginf(part)
+
+    return codes(np.real(values)) + 4 * codes(np.imag(values))
+
+
+def unlike(found: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """Where arrays of one shape differ exactly: in value for exact dtypes, in NaN and infinities for floats."""
+    if is_float(expected):
+        return np.asarray(pattern(found) != pattern(expected))
+    return np.asarray(found != expected)
+
+
+def largest(arrays: Iterable[np.ndarray]) -> float:
+    """The largest finite magnitude, 0 where there is none."""
+    return max((_largest(array) for array in arrays), default=0.0)
+
+
+def _largest(array: np.ndarray) -> float:
+    values = np.abs(wide(array))
+    return float(np.max(values, where=np.isfinite(values), initial=0.0))
+
+
+def scale_of(expected: np.ndarray, model_scale: float) -> float:
+    """What an error is relative to: the leaf's largest value; where that is 0, the pass's; else 1."""
+    return largest([expected]) or model_scale or 1.0
+
+
+def distance(found: np.ndarray, expected: np.ndarray, scale: float, ignored: np.ndarray | None = None) -> Distance:
+    """max|found - expected| / scale, over arrays of one shape.
+
+    NaN and infinities count nothing where both arrays have them alike, and infinitely where not.
+    `ignored` elements count nothing.
+    """
+    if expected.size == 0:
+        return Distance(0.0)
+    found_pattern, expected_pattern = pattern(found), pattern(expected)
+    with np.errstate(invalid="ignore", over="ignore"):
+        gap = np.abs(wide(found) - wide(expected))
+    gap = np.where(found_pattern == expected_pattern, np.where(found_pattern == 0, gap, 0.0), np.inf)
+    if ignored is not None:
+        gap = np.where(ignored, 0.0, gap)
+    return at(found, expected, int(np.argmax(gap)), float(np.max(gap)) / scale)
+
+
+def exact_distance(found: np.ndarray, expected: np.ndarray, scale: float) -> Distance:
+    """The largest difference of integers over `scale`, without rounding; infinite where patterns of floats differ."""
+    differing = np.flatnonzero(unlike(found, expected))
+    if differing.size == 0:
+        return Distance(0.0)
+    if is_float(expected):
+        return at(found, expected, int(differing[0]), float("inf"))
+    gaps = [abs(int(found.flat[i]) - int(expected.flat[i])) for i in differing]
+    worst = int(np.argmax(np.asarray(gaps, dtype=np.float64)))
+    return at(found, expected, int(differing[worst]), gaps[worst] / scale)
+
+
+def at(found: np.ndarray, expected: np.ndarray, position: int, error: float) -> Distance:
+    """The error with the element at a flat position."""
+    index = tuple(int(i) for i in np.unravel_index(position, expected.shape))
+    return Distance(error, index, found[index], expected[index])

@@ -1,0 +1,106 @@
+"""Every sentence that the gates say, one line each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from compare.parity.measure import Distance
+from workloads._spec import Deviation
+
+
+@dataclass(frozen=True)
+class Place:
+    """What is held against what, and where."""
+
+    workload: str
+    gate: str
+    pass_: str
+    case: str
+    leaf: str
+    found_from: str
+    expected_from: str
+
+
+def where(place: Place, index: tuple[int, ...] = ()) -> str:
+    """Workload, gate, pass, case, leaf and index."""
+    leaf = f", leaf {place.leaf}{list(index) if index else ''}" if place.leaf else ""
+    return f"{place.workload}: {place.gate} gate, {place.pass_} pass, case {place.case}{leaf}"
+
+
+def measured(place: Place, far: Distance, dtype: str, bound: str, notes: tuple[str, ...]) -> str:
+    """An error with both values, held against a bound."""
+    values = f"{place.found_from} {far.found!s} ({dtype}), {place.expected_from} {far.expected!s}"
+    judged = "; ".join((f"error {far.error:.3g} of the largest value, bound {bound}", *notes))
+    return f"{where(place, far.index)}: {values}; {judged}"
+
+
+def refused(place: Place, problem: str) -> str:
+    """Something that cannot be compared at all."""
+    return f"{where(place)}: {problem}"
+
+
+def absent(source: str, dtype: str, why: str) -> str:
+    """A run that is missing."""
+    return f"{source} gave no {dtype} arrays: {why}"
+
+
+def nothing(workload: str, gate: str, tf: str, jax: str) -> str:
+    """A gate without any evidence."""
+    return f"{workload}: {gate} gate: no evidence; tf: {tf}; jax: {jax}"
+
+
+def one_sided(holder: str, other: str, array: np.ndarray) -> str:
+    """A leaf that only one of the two has."""
+    return f"only {holder} has it, {described(array)}; {other} does not"
+
+
+def unequal(what: str, found_from: str, found: object, expected_from: str, expected: object) -> str:
+    """Shapes or dtypes that differ."""
+    return f"{what} {found} in {found_from}, {expected} in {expected_from}"
+
+
+def not_double(source: str, dtype: object) -> str:
+    """A float64 run that was none."""
+    return f"{source} is {dtype}, the float64 run must be float64"
+
+
+def described(array: np.ndarray) -> str:
+    """Dtype and shape: float32[3, 4]."""
+    return f"{array.dtype}{list(array.shape)}"
+
+
+def differing(count: int, total: int, is_float: bool) -> str:
+    """How much of a leaf differs where it must not."""
+    rule = "NaN and infinities must stand in the same places" if is_float else "integers and booleans must be equal"
+    return f"{rule}, {count} of {total} do not"
+
+
+def tf_disagrees(eager: object, xla: object, index: tuple[int, ...]) -> str:
+    """TensorFlow unlike itself: then no port can agree with both."""
+    return f"TF itself differs at {list(index)}: tf/eager {eager!s}, tf/jit {xla!s}"
+
+
+def noise(value: float) -> str:
+    """How far TensorFlow is from itself."""
+    return f"TF eager against TF XLA {value:.3g}"
+
+
+def constants(widening: float, sources: str) -> str:
+    """Why a bound was widened without a declaration."""
+    oracle = f"; float64 from {sources}" if sources else ""
+    return f"widened by {widening:.3g}, which constants rounded to float32 explain{oracle}"
+
+
+def declared(deviation: Deviation) -> str:
+    """Why a bound was raised."""
+    return f"declared deviation up to {deviation.bound:.3g}: {deviation.reason}"
+
+
+def stale(workload: str, deviation: Deviation, error: float) -> str:
+    """A declared deviation that is none."""
+    return (
+        f"{workload}: {deviation.gate} gate: the declared deviation ({deviation.reason}; bound {deviation.bound:.3g}) "
+        f"no longer occurs, the largest error is {error:.3g}: remove it"
+    )

@@ -1,0 +1,148 @@
+"""The two numerical rules: float64 against float64, and float32 against the float64 oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from compare.parity import messages
+from compare.parity.evidence import TF_REFERENCE
+from compare.parity.holding import Bound, Context, Held, hold, mismatch, missing_runs, refuse
+from compare.parity.measure import UNIT_ROUNDOFF, WIDE, Distance, distance, is_float, largest, scale_of
+from compare.parity.messages import Place
+from workloads._framework import GRADIENTS
+from workloads._spec import Arrays
+
+SEMANTICS_BOUND = 1e-12
+"""Honest twins of a whole network differ by 4.7e-16 in float64, an epsilon off by 1e-5 relative by 3.2e-10."""
+CONSTANTS_FACTOR = 4
+"""The spread was measured on a few perturbations, each side has constants of its own."""
+NOISE_FACTOR = 4
+"""Honest ports were measured at up to 2.1 times TensorFlow's own error per tensor."""
+FLOOR_ROUNDINGS = 8
+"""An exact original leaves no noise to measure by; a few roundings are nobody's mistake."""
+DOUBLE_FLOOR = 64 * UNIT_ROUNDOFF["float64"]
+
+Base = Callable[[str, float, float], float]
+"""(leaf, its largest value, the largest value of the pass) -> relative bound."""
+
+
+def forward_base(leaf: str, scale: float, model_scale: float) -> float:
+    """Each output is held against its own size."""
+    return SEMANTICS_BOUND
+
+
+def gradient_base(leaf: str, scale: float, model_scale: float) -> float:
+    """A gradient that is analytically zero has only noise, of the size that the largest gradient rounds to."""
+    return max(SEMANTICS_BOUND, DOUBLE_FLOOR * model_scale / scale)
+
+
+def compare_doubles(context: Context, gate: str, pass_: str, cases: Iterable[str], base: Base) -> list[Held]:
+    """The port in float64 against the original in float64."""
+    evidence = context.evidence
+    held: list[Held] = []
+    for case in cases:
+        run = Place(evidence.workload, gate, pass_, case, "", "jax", "tf")
+        found, expected = (evidence.doubles.get((side, pass_, case)) for side in ("jax", "tf"))
+        if found is None or expected is None:
+            held += missing_runs(context, run, found, expected, ("float64", "float64"))
+            continue
+        held += [_double_leaf(context, run, leaf, found, expected, base) for leaf in sorted({*found, *expected})]
+    return held
+
+
+def _double_leaf(context: Context, run: Place, leaf: str, found: Arrays, expected: Arrays, base: Base) -> Held:
+    place = replace(run, leaf=leaf)
+    problem = mismatch(place, found.get(leaf), expected.get(leaf))
+    if problem:
+        return refuse(place, problem, "float64")
+    for source, array in ((place.found_from, found[leaf]), (place.expected_from, expected[leaf])):
+        if is_float(array) and array.dtype.name not in WIDE:
+            return refuse(place, messages.not_double(source, array.dtype), str(array.dtype))
+    model_scale = largest(expected.values())
+    scale = scale_of(expected[leaf], model_scale)
+    spread = context.evidence.allowance.get((place.pass_, leaf), 0.0)
+    bound = Bound(
+        base(leaf, scale, model_scale), CONSTANTS_FACTOR * spread, context.evidence.declared_bound(place.gate)
+    )
+    return hold(context, place, distance(found[leaf], expected[leaf], scale), str(found[leaf].dtype), bound)
+
+
+def compare_rounding(context: Context, gate: str, pass_: str, cases: Iterable[str]) -> list[Held]:
+    """Every mode of the port in the twins' dtypes against the oracle, bounded by what TensorFlow's modes reach."""
+    evidence = context.evidence
+    cases = tuple(cases)
+    tf_errors = _tf_errors(context, pass_, cases)
+    held: list[Held] = []
+    for case in cases:
+        for mode in evidence.port_modes(pass_):
+            run = Place(evidence.workload, gate, pass_, case, "", mode, "tf")
+            found, oracle = evidence.outputs.get((mode, pass_, case)), evidence.doubles.get(("tf", pass_, case))
+            if found is None or oracle is None:
+                held += missing_runs(context, run, found, oracle, ("float32", "float64"))
+                continue
+            for leaf in sorted({*found, *oracle}):
+                held += _rounded_leaf(context, run, leaf, found, oracle, tf_errors)
+    return held
+
+
+def _rounded_leaf(
+    context: Context, run: Place, leaf: str, found: Arrays, oracle: Arrays, tf_errors: dict[str, float]
+) -> list[Held]:
+    place = replace(run, leaf=leaf)
+    problem = mismatch(place, found.get(leaf), oracle.get(leaf))
+    if problem:
+        return [refuse(place, problem, "float32")]
+    eager = context.evidence.outputs.get((TF_REFERENCE, run.pass_, run.case), {}).get(leaf, found[leaf])
+    if not is_float(eager):
+        return []
+    model_scale = largest(oracle.values())
+    scale = scale_of(oracle[leaf], model_scale)
+    ignored = _without_value(oracle[leaf], eager if eager.shape == oracle[leaf].shape else oracle[leaf])
+    far = distance(found[leaf], oracle[leaf], scale, ignored)
+    # The reference's dtype, not the port's: a port that drops to bfloat16 must not widen its own bound.
+    bound = _rounding_bound(context, place, UNIT_ROUNDOFF[eager.dtype.name], scale, model_scale, tf_errors)
+    return [hold(context, place, far, str(found[leaf].dtype), bound)]
+
+
+def _rounding_bound(
+    context: Context, place: Place, unit: float, scale: float, model_scale: float, tf_errors: dict[str, float]
+) -> Bound:
+    parts = {f"{FLOOR_ROUNDINGS} roundings": FLOOR_ROUNDINGS * unit}
+    if place.leaf in tf_errors:
+        parts[f"{NOISE_FACTOR} times TF's own error"] = NOISE_FACTOR * tf_errors[place.leaf]
+    if place.pass_ == GRADIENTS:
+        parts["one rounding of the largest gradient"] = unit * model_scale / scale
+    basis = max(parts, key=lambda part: parts[part])
+    spread = context.evidence.allowance.get((place.pass_, place.leaf), 0.0)
+    return Bound(parts[basis], spread, context.evidence.declared_bound(place.gate), basis)
+
+
+def _tf_errors(context: Context, pass_: str, cases: tuple[str, ...]) -> dict[str, float]:
+    """Per leaf, the largest error of any mode of TensorFlow in any case, over what is finite in it and the oracle.
+
+    An infinite error here would excuse every port, so that values without a finite counterpart count nothing:
+    the structure gate judges them.
+    """
+    errors: dict[str, float] = {}
+    for mode in context.evidence.modes("tf", pass_):
+        for case in cases:
+            run = context.evidence.outputs.get((mode, pass_, case), {})
+            oracle = context.evidence.doubles.get(("tf", pass_, case), {})
+            for leaf in run.keys() & oracle.keys():
+                far = _finite_distance(run[leaf], oracle[leaf], largest(oracle.values()))
+                errors[leaf] = max(errors.get(leaf, 0.0), far.error)
+    return errors
+
+
+def _finite_distance(found: np.ndarray, oracle: np.ndarray, model_scale: float) -> Distance:
+    if found.shape != oracle.shape:
+        return Distance(0.0)
+    return distance(found, oracle, scale_of(oracle, model_scale), _without_value(found, oracle))
+
+
+def _without_value(*arrays: np.ndarray) -> np.ndarray:
+    """Where any of the arrays, all of one shape, is NaN or infinite."""
+    return ~np.logical_and.reduce([np.isfinite(array) for array in arrays])

@@ -1,0 +1,64 @@
+"""Names, shapes, dtypes, NaN and infinities, integers: what must be equal before any tolerance is spoken of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from compare.parity import messages
+from compare.parity.evidence import TF_REFERENCE, TF_XLA
+from compare.parity.holding import Bound, Context, Held, hold, mismatch, missing_runs, refuse
+from compare.parity.measure import exact_distance, is_float, largest, scale_of, unlike
+from compare.parity.messages import Place
+from workloads._framework import FORWARD, GRADIENTS
+from workloads._spec import Arrays
+
+GATE = "structure"
+
+
+def compare_structure(context: Context) -> list[Held]:
+    """Every mode of the port against TF eager, in every pass and case."""
+    evidence = context.evidence
+    held: list[Held] = []
+    for pass_ in (FORWARD, GRADIENTS):
+        for case in evidence.float_cases(pass_):
+            for mode in evidence.port_modes(pass_):
+                held += _compare_run(context, Place(evidence.workload, GATE, pass_, case, "", mode, TF_REFERENCE))
+    return held
+
+
+def _compare_run(context: Context, run: Place) -> list[Held]:
+    outputs = context.evidence.outputs
+    found = outputs.get((run.found_from, run.pass_, run.case))
+    expected = outputs.get((run.expected_from, run.pass_, run.case))
+    if found is None or expected is None:
+        return missing_runs(context, run, found, expected, ("float32", "float32"))
+    xla = outputs.get((TF_XLA, run.pass_, run.case), {})
+    return [_compare_leaf(context, run, leaf, found, expected, xla) for leaf in sorted({*found, *expected})]
+
+
+def _compare_leaf(context: Context, run: Place, leaf: str, found: Arrays, expected: Arrays, xla: Arrays) -> Held:
+    place = replace(run, leaf=leaf)
+    problem = mismatch(place, found.get(leaf), expected.get(leaf))
+    if problem:
+        return refuse(place, problem, str((found if leaf in found else expected)[leaf].dtype))
+    ours, theirs = found[leaf], expected[leaf]
+    if ours.dtype != theirs.dtype:
+        dtypes = messages.unequal("dtype", place.found_from, ours.dtype, place.expected_from, theirs.dtype)
+        return refuse(place, dtypes, str(ours.dtype))
+    far = exact_distance(ours, theirs, scale_of(theirs, largest(expected.values())))
+    notes = () if far.error == 0 else (_extent(ours, theirs),)
+    bound = Bound(0.0, declared=context.evidence.declared_bound(GATE))
+    return hold(context, place, far, str(ours.dtype), bound, (*notes, *_tf_unlike_itself(theirs, xla.get(leaf))))
+
+
+def _extent(found: np.ndarray, expected: np.ndarray) -> str:
+    return messages.differing(int(np.count_nonzero(unlike(found, expected))), expected.size, is_float(expected))
+
+
+def _tf_unlike_itself(eager: np.ndarray, xla: np.ndarray | None) -> tuple[str, ...]:
+    if xla is None or xla.shape != eager.shape or not np.any(unlike(xla, eager)):
+        return ()
+    index = tuple(int(i) for i in np.argwhere(unlike(xla, eager))[0])
+    return (messages.tf_disagrees(eager[index], xla[index], index),)

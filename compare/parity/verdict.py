@@ -1,0 +1,125 @@
+"""The five gates in order, and the verdict that they add up to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from compare.parity import messages
+from compare.parity.evidence import KINKS, Evidence, has_kinks, step_of, trajectories_as_runs
+from compare.parity.holding import Context, Held, measure_noise, sources
+from compare.parity.measure import largest
+from compare.parity.rules import SEMANTICS_BOUND, compare_doubles, compare_rounding, forward_base, gradient_base
+from compare.parity.structure import compare_structure
+from compare.records import FAIL, GATES, NOT_APPLICABLE, PASS, Gate, Parity
+from workloads._framework import FORWARD, GRADIENTS, STEP
+
+Entries = tuple[Mapping[str, Any], ...]
+
+
+def judge(evidence: Evidence) -> Parity:
+    """Hold the port against the original in all five gates; a gate without evidence fails unless it cannot have any."""
+    context = Context(evidence, measure_noise(evidence))
+    held = {
+        "structure": compare_structure(context),
+        "semantics": compare_doubles(context, "semantics", FORWARD, evidence.cases(FORWARD), forward_base),
+        "rounding": compare_rounding(context, "rounding", FORWARD, _random(evidence.float_cases(FORWARD))),
+        "gradients": _gradients(context),
+        "training": _training(evidence),
+    }
+    gates = {name: _gate(evidence, name, held[name]) for name in GATES}
+    passed = all(gate.verdict in (PASS, NOT_APPLICABLE) for gate in gates.values())
+    return Parity(
+        verdict=PASS if passed else FAIL,
+        gates=gates,
+        oracle={pass_: sources(evidence, pass_) for pass_ in sorted({pass_ for _, pass_ in evidence.oracle})},
+        deviations=tuple(entry for name in GATES for entry in _deviations(evidence, name, held[name])),
+    )
+
+
+def _random(cases: Sequence[str]) -> tuple[str, ...]:
+    # At a tie one rounding decides between branches: that is semantics, and judged in float64.
+    return tuple(case for case in cases if case != KINKS)
+
+
+def _gradients(context: Context) -> list[Held]:
+    evidence = context.evidence
+    return [
+        *compare_doubles(context, "gradients", GRADIENTS, evidence.cases(GRADIENTS), gradient_base),
+        *compare_rounding(context, "gradients", GRADIENTS, _random(evidence.float_cases(GRADIENTS))),
+    ]
+
+
+def _training(evidence: Evidence) -> list[Held]:
+    runs = trajectories_as_runs(evidence)
+    context = Context(runs, measure_noise(runs))
+    curves = runs.doubles.get(("tf", STEP, "trajectory"), {})
+    weights = largest(array for name, array in curves.items() if name != "loss")
+
+    def base(name: str, scale: float, _: float) -> float:
+        # An adaptive optimizer turns the noise of a zero gradient into steps: those are small beside the model,
+        # not beside the weight.
+        relative = 1.0 if name == "loss" else max(1.0, weights / scale)
+        return SEMANTICS_BOUND * step_of(name, curves) * relative
+
+    return [
+        *compare_rounding(context, "training", STEP, runs.float_cases(STEP)),
+        *compare_doubles(context, "training", STEP, runs.cases(STEP), base),
+    ]
+
+
+def _gate(evidence: Evidence, name: str, held: Sequence[Held]) -> Gate:
+    if not held:
+        return _without_evidence(evidence, name)
+    comparisons = tuple(each.comparison for each in held)
+    reasons = _stale(evidence, name, held)
+    failed = bool(reasons) or any(comparison.verdict == FAIL for comparison in comparisons)
+    if name == "gradients" and not has_kinks(evidence):
+        reasons = (*reasons, f"no case {KINKS} was run: the choice of subgradients is not judged")
+    return Gate(FAIL if failed else PASS, comparisons, "; ".join(reasons))
+
+
+def _without_evidence(evidence: Evidence, name: str) -> Gate:
+    if name == "rounding" and evidence.float_cases(FORWARD):
+        return Gate(NOT_APPLICABLE, reason="no output is floating-point")
+    if name in evidence.not_applicable:
+        return Gate(NOT_APPLICABLE, reason=evidence.not_applicable[name])
+    return Gate(FAIL, reason=messages.nothing(evidence.workload, name, evidence.why("tf"), evidence.why("jax")))
+
+
+def _stale(evidence: Evidence, name: str, held: Sequence[Held]) -> tuple[str, ...]:
+    measured = [(each.comparison.error, each.bound) for each in held if each.bound is not None]
+    if not measured or any(error > bound.undeclared for error, bound in measured):
+        return ()
+    largest_error = max(error for error, _ in measured)
+    return tuple(messages.stale(evidence.workload, deviation, largest_error) for deviation in evidence.declared(name))
+
+
+def _deviations(evidence: Evidence, name: str, held: Sequence[Held]) -> Entries:
+    observed = max((each.comparison.error for each in held if each.bound is not None), default=None)
+    declared = (
+        {"kind": "declared", "gate": name, "bound": each.bound, "observed": observed, "reason": each.reason}
+        for each in evidence.declared(name)
+    )
+    return (*declared, *_derived(evidence, name, held))
+
+
+def _derived(evidence: Evidence, name: str, held: Sequence[Held]) -> Entries:
+    """The leaves that pass only because rounded constants are allowed for, each with its largest error."""
+    worst: dict[tuple[str, str], Mapping[str, Any]] = {}
+    for each in held:
+        comparison, bound = each.comparison, each.bound
+        if bound is None or comparison.verdict == FAIL or not bound.base < comparison.error <= bound.undeclared:
+            continue
+        place = comparison.pass_, comparison.leaf
+        if place not in worst or worst[place]["observed"] < comparison.error:
+            worst[place] = {
+                "kind": "derived",
+                "gate": name,
+                "pass": comparison.pass_,
+                "leaf": comparison.leaf,
+                "bound": bound.undeclared,
+                "observed": comparison.error,
+                "reason": messages.constants(bound.allowance, sources(evidence, comparison.pass_)),
+            }
+    return tuple(worst.values())

@@ -1,0 +1,116 @@
+"""One self-contained page: no network, and nothing on it needs a script to be seen."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from compare.report import charts, numbers, programs, tables, verdicts
+from compare.report.reading import entries, mapping, printable, text
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+def render(record: Mapping[str, Any]) -> str:
+    """The page for a record as `compare.records.load` reads it. Every string of the record is escaped."""
+    shown = printable(record)
+    script = (TEMPLATES / "report.js").read_text()
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    overview = tables.overview(shown)
+    return environment.get_template("report.html.j2").render(
+        headline=verdicts.headline(shown),
+        words=verdicts.WORDS,
+        created=text(shown, "created"),
+        command=" ".join(map(str, entries(shown, "command"))),
+        size=text(shown, "size"),
+        environment=tables.environment(shown),
+        overview=overview,
+        sections=[_section(row, shown["workloads"][row.name]) for row in overview],
+        style=Markup((TEMPLATES / "report.css").read_text()),
+        script=Markup(script),
+        script_hash=_script_hash(script),
+    )
+
+
+def _section(row: tables.OverviewRow, workload: object) -> dict[str, Any]:
+    """All that the template shows of one workload."""
+    return {
+        "row": row,
+        "summary": text(workload, "summary"),
+        "source": text(workload, "source"),
+        "cost": tables.cost(workload),
+        "facts": _facts(workload),
+        "failures": verdicts.failures(workload),
+        "why_missing": verdicts.why_missing(workload),
+        **_parity(workload),
+        **_speed(workload),
+        **_texts(workload),
+    }
+
+
+def _facts(workload: object) -> list[tuple[str, str]]:
+    """Dimensions, then inputs with their types."""
+    return [(name, str(value)) for key in ("dimensions", "inputs") for name, value in mapping(workload, key).items()]
+
+
+def _parity(workload: object) -> dict[str, Any]:
+    return {
+        "gates": verdicts.gates(workload),
+        "oracle": [(name, str(source)) for name, source in mapping(workload, "parity", "oracle").items()],
+        "deviations": [
+            {
+                "gate": text(entry, "gate"),
+                "kind": text(entry, "kind") or "declared",
+                "bound": numbers.error(entry.get("bound")),
+                "observed": numbers.error(entry.get("observed")),
+                "reason": text(entry, "reason"),
+            }
+            for entry in entries(workload, "parity", "deviations")
+        ],
+        "losses": Markup(charts.losses(workload)),
+        "loss_gaps": [
+            (gap.first, gap.second, numbers.error(gap.error), gap.step) for gap in charts.loss_gaps(workload)
+        ],
+    }
+
+
+def _speed(workload: object) -> dict[str, Any]:
+    return {
+        "matrix": tables.matrix(workload),
+        "kernels": tables.kernels(workload),
+        "modes": tables.modes(workload),
+        "ratios": tables.ratios(workload),
+        "attribution": tables.attribution_in_words(workload),
+        # Vega escapes the names that it draws; tests hold it to that.
+        "timing_chart": Markup(charts.timing(workload)),
+        "ratio_chart": Markup(charts.ratios(workload)),
+    }
+
+
+def _texts(workload: object) -> dict[str, Any]:
+    return {
+        "opcodes": programs.opcodes(workload),
+        "programs": programs.programs(workload),
+        "same_program": programs.same_program(workload),
+        "stages": programs.stages(workload),
+        "modules": programs.modules(workload),
+        "alignment": programs.alignment(workload),
+        "frontier": programs.frontier(workload),
+    }
+
+
+def _script_hash(script: str) -> str:
+    """What the page's content security policy lets run: this script, and none that a record might carry."""
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -1,0 +1,1 @@
+"""The joins: sides are asked, judges are told, and the record is put together."""

@@ -1,0 +1,153 @@
+"""Everything that one side can say of one workload on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from compare.records import Failure
+from compare.run.inputs import Prepared
+from compare.run.progress import Reporter
+from compare.sides import requests
+from compare.sides._side import BadTarget, Side, SideError, Unavailable
+from workloads._framework import FORWARD, GRADIENTS, STEP, Program
+from workloads._spec import Arrays
+
+FLOAT32, FLOAT64 = "float32", "float64"
+NATIVE_MODE = {"tf": "eager", "jax": "jit"}
+"""The mode that runs a twin built in float64."""
+
+Result = TypeVar("Result")
+
+
+@dataclass
+class Collected:
+    """What one side delivered, and what it did not. Filled request by request: a lost worker loses only the rest."""
+
+    side: str
+    modes: requests.Modes = field(default_factory=dict)
+    outputs: dict[tuple[str, str, str], Arrays] = field(default_factory=dict)
+    doubles: dict[tuple[str, str], Arrays] = field(default_factory=dict)
+    """(pass, case) -> leaves of the twin built in float64."""
+    trajectories: dict[tuple[str, str], Arrays] = field(default_factory=dict)
+    programs: dict[tuple[str, str], Program] = field(default_factory=dict)
+    profile: dict[str, Any] = field(default_factory=dict)
+    not_double: dict[str, str] = field(default_factory=dict)
+    """pass -> why the twin could not be built in float64."""
+    failures: list[Failure] = field(default_factory=list)
+    lost: bool = False
+
+    @property
+    def main_pass(self) -> str:
+        """The pass that is compiled, profiled and timed."""
+        return STEP if STEP in self.modes else FORWARD
+
+
+def collect(side: Side, prepared: Prepared, reporter: Reporter) -> Collected:
+    """Ask a side for all that parity, programs and profiles need. Never raises for what the side fails at.
+
+    Raises:
+      BadTarget: the function that was named does not exist.
+    """
+    found = Collected(side.name)
+    try:
+        found.modes = requests.load(side, prepared.loading)
+        _collect_outputs(side, prepared, found, reporter)
+        _collect_doubles(side, prepared, found, reporter)
+        _collect_trajectories(side, prepared, found, reporter)
+        _collect_programs(side, found, reporter)
+        _collect_profiles(side, found, reporter)
+    except BadTarget:
+        raise
+    except SideError as error:
+        found.failures.append(Failure(side.name, error.doing, error.reason))
+        found.lost = error.lost
+    return found
+
+
+def attempt(found: Collected, ask: Callable[[], Result]) -> Result | None:
+    """A reply, or None with the reason noted. A lost worker is not survived here."""
+    try:
+        return ask()
+    except SideError as error:
+        if error.lost:
+            raise
+        if not isinstance(error, Unavailable):
+            found.failures.append(Failure(error.side, error.doing, error.reason))
+        return None
+
+
+def _collect_outputs(side: Side, prepared: Prepared, found: Collected, reporter: Reporter) -> None:
+    for pass_ in (FORWARD, GRADIENTS):
+        for mode in found.modes.get(pass_, ()):
+            reporter.step(f"{side.name}/{mode} {pass_}")
+            for case in prepared.loading.cases:
+                arrays = attempt(found, lambda m=mode, p=pass_, c=case: requests.outputs(side, m, p, c, FLOAT32))
+                if arrays is None:
+                    break
+                found.outputs[f"{side.name}/{mode}", pass_, case] = arrays
+
+
+def _collect_doubles(side: Side, prepared: Prepared, found: Collected, reporter: Reporter) -> None:
+    for pass_ in (FORWARD, GRADIENTS):
+        if pass_ not in found.modes:
+            continue
+        reporter.step(f"{side.name} float64 {pass_}")
+        try:
+            for case in prepared.loading.cases:
+                found.doubles[pass_, case] = requests.outputs(side, NATIVE_MODE[side.name], pass_, case, FLOAT64)
+            found.programs[pass_, FLOAT64] = requests.program(side, pass_, FLOAT64)
+        except SideError as error:
+            # Not a failure: a side that cannot be rebuilt in float64 has a promoted program instead.
+            if error.lost:
+                raise
+            found.not_double[pass_] = error.reason
+
+
+def _collect_trajectories(side: Side, prepared: Prepared, found: Collected, reporter: Reporter) -> None:
+    training = prepared.workload.training
+    if training is None or STEP not in found.modes:
+        return
+    asked = [(mode, FLOAT32) for mode in found.modes[STEP]] + [(double_training_mode(side.name), FLOAT64)]
+    for mode, dtype in asked:
+        reporter.step(f"{side.name}/{mode} training {dtype}")
+        arrays = attempt(found, lambda m=mode, d=dtype: requests.trajectory(side, m, d, training.checkpoints))
+        if arrays is not None:
+            found.trajectories[f"{side.name}/{mode}", dtype] = arrays
+
+
+def double_training_mode(side: str) -> str:
+    """The mode of the float64 training run: a compiled one, since many steps are taken."""
+    return {"tf": "graph", "jax": "jit"}[side]
+
+
+def _collect_programs(side: Side, found: Collected, reporter: Reporter) -> None:
+    for pass_ in sorted({FORWARD, GRADIENTS, found.main_pass} & set(found.modes)):
+        reporter.step(f"{side.name} program {pass_}")
+        program = attempt(found, lambda p=pass_: requests.program(side, p, FLOAT32))
+        if program is not None:
+            found.programs[pass_, FLOAT32] = program
+
+
+def _collect_profiles(side: Side, found: Collected, reporter: Reporter) -> None:
+    for mode in found.modes.get(found.main_pass, ()):
+        reporter.step(f"{side.name}/{mode} profile")
+        try:
+            names = requests.profile(side, mode)
+            found.profile[f"{side.name}/{mode}"] = {"kernels": len(names), "names": names}
+        except SideError as error:
+            if error.lost:
+                raise
+            found.profile[f"{side.name}/{mode}"] = {"reason": error.reason}
+
+
+def steps_of(prepared: Prepared) -> int:
+    """How many steps the progress of one side's collection has, roughly."""
+    return 28 if prepared.workload.training else 18
+
+
+def reasons(failures: Sequence[Failure]) -> list[Mapping[str, str]]:
+    """Failures as JSON, each once."""
+    unique = dict.fromkeys((failure.side, failure.doing, failure.reason) for failure in failures)
+    return [{"side": side, "doing": doing, "reason": reason} for side, doing, reason in unique]

@@ -1,0 +1,114 @@
+"""What both sides are given: one workload at one size, its arrays drawn once and kept in one file."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from compare.sides import wire
+from compare.sides.requests import Loading
+from workloads import _arrays
+from workloads._spec import SIZES, Arrays, Dimensions, Workload
+
+SEEDS = 3
+"""Random cases for a workload."""
+
+LARGE_BYTES = 1 << 28
+"""Inputs beyond this are drawn once: a further gigabyte of random numbers tells nothing new."""
+
+
+class RequestError(Exception):
+    """A request that cannot be carried out: one line with what was expected, found, and what to do."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A workload at a size, with its arrays on disk."""
+
+    workload: Workload
+    size: str
+    dimensions: Dimensions
+    loading: Loading
+    inputs: Mapping[str, str]
+    """Name to "f32[8,128]"."""
+    steps: int
+
+
+def choose_size(workload: Workload, size: str | None) -> str:
+    """The size asked for; by default smoke for what trains and default for functions: the tour's sizes.
+
+    Raises:
+      RequestError: the workload has no such size.
+    """
+    if size is None:
+        preferred = "smoke" if workload.training else "default"
+        return preferred if preferred in workload.sizes else next(iter(workload.sizes))
+    if size in workload.sizes:
+        return size
+    if set(workload.sizes).isdisjoint(SIZES) or len(workload.sizes) == 1:
+        return next(iter(workload.sizes))
+    raise RequestError(f"expected a size of {workload.name} ({', '.join(workload.sizes)}), found {size!r}")
+
+
+def prepare(workload: Workload, size: str | None, data: Path | None, scratch: Path) -> Prepared:
+    """Draw every array of a workload and write it where the workers read it.
+
+    Raises:
+      RequestError: no such size; or data was named for a workload that takes none.
+    """
+    chosen = choose_size(workload, size)
+    dimensions = dict(workload.sizes[chosen])
+    examples = workload.training.dataset(data) if workload.training else None
+    if workload.training and examples:
+        dimensions |= workload.training.dimensions_of(examples)
+    specs = workload.input_specs(dimensions)
+    weights = _arrays.draw_weights(workload, dimensions)
+    seeds = 1 if sum(_bytes(spec.shape, spec.dtype) for spec in specs.values()) > LARGE_BYTES else SEEDS
+    cases = _arrays.draw_cases(workload, dimensions, seeds, examples)
+    batches = _arrays.draw_batches(workload, dimensions, examples) if examples else {}
+    packed = wire.pack_twin(cases, weights, batches)
+    path = scratch / f"{workload.name}.arrays"
+    wire.save_arrays(packed, path)
+    loading = Loading(
+        workload=workload.name,
+        targets={"tf": _target(workload, workload.tf), "jax": _target(workload, workload.jax)},
+        builds=workload.builds,
+        dimensions=dimensions,
+        inputs=tuple(specs),
+        cases=tuple(cases),
+        arrays=path,
+        sha256=digest(packed),
+    )
+    shown = {name: describe(spec.shape, spec.dtype) for name, spec in specs.items()}
+    return Prepared(workload, chosen, dimensions, loading, shown, workload.training.steps if workload.training else 0)
+
+
+def digest(arrays: Arrays) -> str:
+    """sha256 of names, dtypes, shapes and bytes: equal where both sides were given the same."""
+    found = hashlib.sha256()
+    for name in sorted(arrays):
+        array = arrays[name]
+        found.update(f"{name} {array.dtype} {array.shape} ".encode())
+        found.update(array.tobytes())
+    return found.hexdigest()
+
+
+def describe(shape: tuple[int, ...], dtype: str) -> str:
+    """ "f32[8,128]": the way XLA writes a type."""
+    short = dtype.replace("bfloat", "bf").replace("float", "f").replace("uint", "u").replace("int", "i")
+    return f"{short.replace('bool', 'pred')}[{','.join(map(str, shape))}]"
+
+
+def _target(workload: Workload, reference: str) -> str:
+    where, separator, attribute = reference.rpartition(":")
+    if where.endswith(".py") and workload.folder is not None:
+        return f"{workload.folder / where}{separator}{attribute}"
+    return reference
+
+
+def _bytes(shape: tuple[int, ...], dtype: str) -> int:
+    return int(np.prod(shape)) * np.dtype(dtype).itemsize

@@ -1,0 +1,102 @@
+"""What a user sees while a run goes on: a bar in a terminal, plain lines elsewhere, nothing for scripts."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+
+class Reporter(ABC):
+    """Told of stages (a workload's parity, a pair of processes) and of the steps inside them."""
+
+    @abstractmethod
+    def stage(self, text: str, steps: int) -> None:
+        """A new stage begins."""
+
+    @abstractmethod
+    def step(self, text: str) -> None:
+        """One step of the stage begins."""
+
+    def __enter__(self) -> Reporter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+
+class Silent(Reporter):
+    """Says nothing: for --json and for callers of the library."""
+
+    def stage(self, text: str, steps: int) -> None:
+        """Nothing."""
+
+    def step(self, text: str) -> None:
+        """Nothing."""
+
+
+class Lines(Reporter):
+    """One line a stage, with the seconds since the start: for logs."""
+
+    def __init__(self, console: Console):
+        self._console = console
+        self._start = time.monotonic()
+
+    def stage(self, text: str, steps: int) -> None:
+        """Print the stage."""
+        self._console.print(f"[{time.monotonic() - self._start:6.1f} s] {text}", highlight=False, markup=False)
+
+    def step(self, text: str) -> None:
+        """Nothing: steps would flood a log."""
+
+
+class Bars(Reporter):
+    """One bar for the stage at hand; finished stages stay above it."""
+
+    def __init__(self, console: Console):
+        self._progress = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=30),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[doing]}", style="dim", markup=False),
+            console=console,
+        )
+        self._task = None
+
+    def __enter__(self) -> Bars:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._finish()
+        self._progress.stop()
+
+    def stage(self, text: str, steps: int) -> None:
+        """Finish the bar before, start one."""
+        self._finish()
+        self._task = self._progress.add_task(text, total=steps, doing="")
+
+    def step(self, text: str) -> None:
+        """Advance the bar."""
+        if self._task is not None:
+            self._progress.update(self._task, advance=1, doing=text)
+
+    def _finish(self) -> None:
+        if self._task is not None:
+            task = self._progress.tasks[self._task]
+            self._progress.update(self._task, completed=task.total, doing="")
+
+
+def reporter(console: Console, quiet: bool) -> Reporter:
+    """The reporter that fits where the output goes."""
+    if quiet:
+        return Silent()
+    return Bars(console) if console.is_terminal else Lines(console)

@@ -1,0 +1,129 @@
+"""results.json, put together from what the judges found."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+import sys
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from compare.hlo import align, program
+from compare.hlo.bindings import UnreadableProgram
+from compare.hlo.portable import portable
+from compare.records import FAIL, PASS, SCHEMA, Failure, Parity
+from compare.run.collect import FLOAT32, Collected, reasons
+from compare.run.inputs import Prepared
+
+
+def environment(sides: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Versions and machine: what a ratio depends on."""
+    try:
+        own = version("jaxport")
+    except PackageNotFoundError:
+        own = "unknown: not installed"
+    return {
+        "jaxport": own,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "cpu": _cpu_name(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "sides": sides,
+    }
+
+
+def envelope(environment: Mapping[str, Any], workloads: Mapping[str, Any], size: str | None) -> dict[str, Any]:
+    """The whole record."""
+    now = datetime.datetime.now(datetime.UTC)
+    return {
+        "schema": SCHEMA,
+        "created": now.isoformat(timespec="seconds"),
+        "command": ["jaxport", *sys.argv[1:]],
+        "size": size or "tour",
+        "environment": environment,
+        "workloads": workloads,
+    }
+
+
+def workload(
+    prepared: Prepared,
+    collected: Mapping[str, Collected],
+    parity: Parity,
+    cells: Mapping[str, Any],
+    failures: Sequence[Failure],
+) -> dict[str, Any]:
+    """One workload's part, timing left out."""
+    spec = prepared.workload
+    described, unread = _programs(collected)
+    return {
+        "summary": spec.summary,
+        "source": spec.source,
+        "size": prepared.size,
+        "dimensions": dict(prepared.dimensions),
+        "dtype": FLOAT32,
+        "inputs": dict(prepared.inputs),
+        "sha256": prepared.loading.sha256,
+        "cost": vars(spec.cost(prepared.dimensions)) if spec.cost else None,
+        "failures": reasons([*failures, *unread]),
+        "parity": parity,
+        "programs": described,
+        "stages": {side: dict(_main(each).stages) for side, each in collected.items() if _main(each)},
+        "alignment": _alignment(collected),
+        "compiled": cells,
+        "profile": {mode: kernels for each in collected.values() for mode, kernels in each.profile.items()},
+        "trajectory": _losses(collected),
+        "timing": None,
+        "attribution": None,
+    }
+
+
+def verdict(record: Mapping[str, Any]) -> str:
+    """Pass where every workload's parity passes and no side failed at anything."""
+    parts = record["workloads"].values()
+    clean = all(part["parity"].verdict == PASS and not part["failures"] for part in parts)
+    return PASS if clean else FAIL
+
+
+def _main(collected: Collected) -> Any:
+    return collected.programs.get((collected.main_pass, FLOAT32))
+
+
+def _programs(collected: Mapping[str, Collected]) -> tuple[dict[str, Any], list[Failure]]:
+    described: dict[str, Any] = {}
+    unread: list[Failure] = []
+    for side, each in collected.items():
+        if _main(each) is None:
+            continue
+        try:
+            described[side] = program.describe(_main(each).artifact)
+        except UnreadableProgram as error:
+            unread.append(Failure(side, "read program", str(error)))
+    return described, unread
+
+
+def _alignment(collected: Mapping[str, Collected]) -> Any:
+    artifacts = {side: _main(each).artifact for side, each in collected.items() if _main(each)}
+    if len(artifacts) < 2:
+        return None
+    return align.align(portable(artifacts["tf"]), portable(artifacts["jax"]))
+
+
+def _losses(collected: Mapping[str, Collected]) -> dict[str, Any]:
+    return {
+        mode: {"loss": [float(value) for value in arrays["loss"]]}
+        for each in collected.values()
+        for (mode, dtype), arrays in each.trajectories.items()
+        if dtype == FLOAT32
+    }
+
+
+def _cpu_name() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()

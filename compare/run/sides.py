@@ -1,0 +1,78 @@
+"""Which process or file stands for a side, and what becomes of it when it fails."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from compare.sides._side import SIDES, Side, SideError
+from compare.sides.client import LiveSide
+from compare.sides.recorded import RecordedSide
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a side comes from: an interpreter (None: this one), or a recorded file."""
+
+    python: str | None = None
+    recorded: Path | None = None
+
+
+class Pool:
+    """One side of each name, started when first asked for, started again after it was lost.
+
+    A framework that is not installed is asked for once: later requests get the same answer at once.
+    """
+
+    def __init__(self, sources: dict[str, Source], scratch: Path, timeout_s: float):
+        self._sources, self._scratch, self._timeout_s = sources, scratch, timeout_s
+        self._sides: dict[str, Side] = {}
+        self._absent: dict[str, SideError] = {}
+
+    def __enter__(self) -> Pool:
+        # Both imports run while the inputs are drawn.
+        for name in SIDES:
+            self._start(name)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for side in self._sides.values():
+            side.close()
+
+    def get(self, name: str) -> Side:
+        """The side, running.
+
+        Raises:
+          SideError: it cannot be started.
+        """
+        if name in self._absent:
+            raise self._absent[name]
+        side = self._sides.get(name) or self._start(name)
+        if isinstance(side, LiveSide):
+            try:
+                side.wait_until_started()
+            except SideError as error:
+                side.close()
+                self._absent[name] = error
+                raise
+        return side
+
+    def drop(self, name: str) -> None:
+        """Forget a lost worker; the next request starts a fresh one."""
+        side = self._sides.pop(name, None)
+        if side is not None:
+            side.close()
+
+    def _start(self, name: str) -> Side:
+        self._sides[name] = start(name, self._sources[name], self._scratch, self._timeout_s)
+        return self._sides[name]
+
+
+def start(name: str, source: Source, scratch: Path, timeout_s: float) -> Side:
+    """A side from its source."""
+    if source.recorded is not None:
+        return RecordedSide(name, source.recorded)
+    return LiveSide(name, scratch, source.python, timeout_s)

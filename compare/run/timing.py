@@ -1,0 +1,153 @@
+"""Timing: fresh processes for every pair, both sides at once, identical code beside them."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from compare.bench import pairs, timing
+from compare.hlo.attribution import attribute
+from compare.records import CELLS, Failure
+from compare.run.cells import program_of, split
+from compare.run.collect import Collected
+from compare.run.inputs import Prepared
+from compare.run.progress import Reporter
+from compare.run.sides import Source, start
+from compare.sides import requests
+from compare.sides._side import Side, SideError
+from workloads._framework import Program
+
+NULL_SUFFIX = "#2"
+NULL_MODES = {"tf": "jit", "jax": "jit"}
+"""The mode that is run in a second process too: identical code against itself."""
+
+PHASES = ("first_call_s", "trace_s", "compile_s", "peak_rss_bytes")
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A workload whose parity holds, with what is needed to time it."""
+
+    prepared: Prepared
+    modes: Mapping[str, Sequence[str]]
+    programs: Mapping[str, Program]
+
+
+@dataclass
+class Samples:
+    """What was measured of one workload."""
+
+    pairs: list[pairs.Measured] = field(default_factory=list)
+    phases: dict[str, list[Mapping[str, Any]]] = field(default_factory=lambda: defaultdict(list))
+    failures: list[Failure] = field(default_factory=list)
+
+
+def timed(prepared: Prepared, collected: Mapping[str, Collected]) -> Timed:
+    """What a workload brings to the timing."""
+    programs = {side: program for side, each in collected.items() if (program := program_of(each)) is not None}
+    modes = {side: each.modes.get(each.main_pass, ()) for side, each in collected.items()}
+    return Timed(prepared, modes, programs)
+
+
+def measure(
+    workloads: Sequence[Timed],
+    sources: Mapping[str, Source],
+    pair_count: int,
+    budget_s: float,
+    seed: int,
+    scratch: Path,
+    timeout_s: float,
+    reporter: Reporter,
+) -> dict[str, Samples]:
+    """Time every workload in `pair_count` sets of fresh processes; `budget_s` seconds a workload and pair."""
+    samples = {each.prepared.workload.name: Samples() for each in workloads}
+    live = [name for name, source in sources.items() if source.recorded is None]
+    names = [name + suffix for name in live for suffix in ("", NULL_SUFFIX)]
+    for pair in range(pair_count):
+        reporter.stage(f"timing, processes {pair + 1} of {pair_count}", len(workloads) + 1)
+        reporter.step("starting")
+        order = pairs.spawn_order(names, pair, seed)
+        group = {name: start(_side(name), sources[_side(name)], scratch, timeout_s) for name in order}
+        try:
+            for each in workloads:
+                reporter.step(each.prepared.workload.name)
+                _measure_one(each, group, samples[each.prepared.workload.name], budget_s, seed + pair)
+        finally:
+            for side in group.values():
+                side.close()
+    return samples
+
+
+def summarise(samples: Samples, recorded: Sequence[str]) -> dict[str, Any]:
+    """The record's timing and attribution of one workload."""
+    rounds = pairs.samples_of(samples.pairs)
+    phases = {
+        arm: timing.Phases(**{key: _median([each[key] for each in seen]) for key in PHASES})
+        for arm, seen in samples.phases.items()
+        if arm not in CELLS
+    }
+    nulls = {
+        f"{side}/{mode}": f"{side}/{mode}{NULL_SUFFIX}" for side, mode in NULL_MODES.items() if side not in recorded
+    }
+    result = timing.summarise(rounds, phases, nulls)
+    cells = {cell: timed.median_s for cell, timed in result.cells.items()}
+    public = [result.modes[mode].median_s if mode in result.modes else None for mode in ("tf/jit", "jax/jit")]
+    return {"timing": result, "attribution": attribute(cells, *public)}
+
+
+def _measure_one(each: Timed, group: Mapping[str, Side], samples: Samples, budget_s: float, seed: int) -> None:
+    arms: list[pairs.Arm] = []
+    for name, side in group.items():
+        try:
+            requests.load(side, each.prepared.loading)
+        except SideError as error:
+            samples.failures.append(Failure(side.name, f"timing: {error.doing}", error.reason))
+            continue
+        for arm, target in _targets(name, side, each, samples):
+            ready = _prepare(side, arm, target, samples)
+            if ready:
+                arms.append(pairs.Arm(arm, partial(requests.time_round, side, target)))
+    measured = pairs.measure(arms, budget_s=budget_s, seed=seed, failing=SideError)
+    samples.pairs.append(measured)
+    for arm, reason in measured.failures.items():
+        samples.failures.append(Failure(arm.partition("/")[0], f"timing {arm}", reason))
+
+
+def _targets(name: str, side: Side, each: Timed, samples: Samples) -> list[tuple[str, str | int]]:
+    if name.endswith(NULL_SUFFIX):
+        mode = NULL_MODES[side.name]
+        return [(f"{side.name}/{mode}{NULL_SUFFIX}", mode)] if mode in each.modes.get(side.name, ()) else []
+    targets: list[tuple[str, str | int]] = [(f"{side.name}/{mode}", mode) for mode in each.modes.get(side.name, ())]
+    for cell in CELLS:
+        frontend, compiler = split(cell)
+        if compiler != side.name or frontend not in each.programs:
+            continue
+        try:
+            targets.append((cell, requests.compile_program(side, each.programs[frontend]).handle))
+        except SideError as error:
+            samples.failures.append(Failure(side.name, f"timing {cell}", error.reason))
+    return targets
+
+
+def _prepare(side: Side, arm: str, target: str | int, samples: Samples) -> bool:
+    try:
+        samples.phases[arm].append(requests.prepare(side, target))
+    except SideError as error:
+        samples.failures.append(Failure(side.name, f"timing {arm}", error.reason))
+        return False
+    return True
+
+
+def _side(name: str) -> str:
+    return name.removesuffix(NULL_SUFFIX)
+
+
+def _median(values: Sequence[float | None]) -> Any:
+    present = [value for value in values if value is not None]
+    return statistics.median(present) if present else None
+

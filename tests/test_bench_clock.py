@@ -1,0 +1,89 @@
+"""The worker's half of bench: times of calls and peak memory, with the standard library alone."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from compare.bench.clock import time_calls
+from compare.bench.memory import peak_rss_bytes, reset_peak_rss
+
+MEBIBYTE = 1 << 20
+
+
+class FakeClock:
+    """A clock in nanoseconds that only moves when told to."""
+
+    def __init__(self) -> None:
+        self.now = 10**18
+
+    def __call__(self) -> int:
+        return self.now
+
+
+def test_each_call_is_timed_apart_and_in_order() -> None:
+    clock = FakeClock()
+    durations = iter([3_000, 1_000, 2_000_000_000])
+
+    def call() -> None:
+        clock.now += next(durations)
+
+    assert time_calls(call, 3, clock) == pytest.approx([3e-6, 1e-6, 2.0])
+
+
+def test_what_happens_between_calls_is_not_timed() -> None:
+    clock = FakeClock()
+
+    def ticks() -> Iterator[int]:
+        for reading in (0, 5, 1_000, 1_007):
+            yield reading
+
+    readings = ticks()
+    assert time_calls(lambda: None, 2, lambda: next(readings)) == pytest.approx([5e-9, 7e-9])
+    assert time_calls(lambda: None, 0, clock) == []
+
+
+def test_a_call_that_fails_fails_the_timing() -> None:
+    with pytest.raises(ZeroDivisionError):
+        time_calls(lambda: 1 / 0, 1, FakeClock())
+
+
+def test_the_peak_is_read_in_bytes(tmp_path: Path) -> None:
+    status = tmp_path / "status"
+    status.write_text("VmPeak:\t 9999 kB\nVmHWM:\t   2048 kB\nVmRSS:\t 1024 kB\n")
+    assert peak_rss_bytes(status) == 2 * MEBIBYTE
+
+
+@pytest.mark.parametrize("text", [None, "Name:\tpython\nVmRSS:\t 1024 kB\n"], ids=["no such file", "not counted"])
+def test_no_peak_is_made_up_where_the_platform_counts_none(tmp_path: Path, text: str | None) -> None:
+    status = tmp_path / "status"
+    if text is not None:
+        status.write_text(text)
+    assert peak_rss_bytes(status) is None
+
+
+def test_a_reset_that_the_platform_refuses_is_told(tmp_path: Path) -> None:
+    assert reset_peak_rss(tmp_path / "missing" / "clear_refs") is None
+
+
+@pytest.mark.skipif(reset_peak_rss() is None, reason="this platform does not reset the peak")
+def test_after_a_reset_the_peak_counts_from_what_is_held_now() -> None:
+    start = reset_peak_rss()
+    held = bytearray(b"x") * (64 * MEBIBYTE)
+    peak = peak_rss_bytes()
+    assert start is not None and peak is not None
+    assert peak - start > 60 * MEBIBYTE
+    del held
+    again = reset_peak_rss()
+    assert again is not None
+    assert peak - again > 60 * MEBIBYTE
+
+
+def test_a_worker_needs_only_the_standard_library() -> None:
+    code = "import sys; from compare.bench import clock, memory; print('numpy' in sys.modules, 'scipy' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == ["False", "False"]

@@ -1,0 +1,194 @@
+"""The design: no arm gains by its place, a round is what it says, and a failing arm takes nobody with it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import permutations
+
+import pytest
+
+from compare.bench.pairs import Arm, Measured, measure, samples_of, spawn_order
+from compare.bench.stats import ratio
+
+NAMES = ("tf/eager", "tf/jit", "jax/eager", "jax/jit", "jax/donated", "tf/jit#2", "jax/jit#2", "tf@tf")
+
+
+class ArmFailed(Exception):
+    """What an arm of these tests raises when it cannot go on."""
+
+
+@dataclass
+class Machine:
+    """A clock that arms move, and the order in which they ran."""
+
+    now: int = 0
+    ran: list[str] = field(default_factory=list)
+
+    def clock(self) -> int:
+        return self.now
+
+    def arm(self, name: str, seconds: Callable[[int], float] = lambda _: 1.0) -> Arm:
+        """An arm whose n-th call, counted from 0 over all rounds, takes `seconds(n)`."""
+        calls = 0
+
+        def round_(count: int) -> Sequence[float]:
+            nonlocal calls
+            self.ran.append(name)
+            taken = [seconds(number) for number in range(calls, calls + count)]
+            calls += count
+            self.now += round(1e9 * sum(taken))
+            return taken
+
+        return Arm(name, round_)
+
+    def rounds(self, count: int) -> list[list[str]]:
+        """What ran, in rounds of `count` arms."""
+        return [self.ran[start : start + count] for start in range(0, len(self.ran), count)]
+
+    def measure(self, *arms: Arm, budget_s: float = 0.0, **options: int) -> Measured:
+        return measure(arms, budget_s=budget_s, failing=ArmFailed, clock=self.clock, **{"seed": 1, **options})
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("count", range(1, 9))
+def test_each_name_starts_first_equally_often(count: int, seed: int) -> None:
+    for cycle in range(4):
+        first = [spawn_order(NAMES[:count], cycle * count + pair, seed)[0] for pair in range(count)]
+        assert sorted(first) == sorted(NAMES[:count])
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("count", range(2, 9))
+def test_over_two_cycles_no_name_has_the_better_places(count: int, seed: int) -> None:
+    orders = [spawn_order(NAMES[:count], pair, seed) for pair in range(2 * count)]
+    places = Counter((name, order.index(name)) for order in orders for name in order)
+    precedes = Counter((a, b) for order in orders for a, b in permutations(order, 2) if order.index(a) < order.index(b))
+    assert set(places.values()) == {2} and len(places) == count**2
+    assert set(precedes.values()) == {count} and len(precedes) == count * (count - 1)
+
+
+def test_the_order_depends_on_the_seed_and_on_nothing_else() -> None:
+    orders = {tuple(spawn_order(NAMES, pair, seed) for pair in range(4)) for seed in (0, 1, 2, 0, 1, 2)}
+    assert len(orders) == 3
+
+
+def test_a_round_is_the_median_of_the_calls_after_the_dropped_ones() -> None:
+    def seconds(number: int) -> float:
+        return (50.0, 3.0, 1.0, 8.0)[number % 4]
+
+    measured = Machine().measure(Machine().arm("tf/jit", seconds))
+    assert measured.medians == {"tf/jit": (3.0,) * 5}
+    assert Machine().measure(Machine().arm("tf/jit", seconds), dropped=0).medians["tf/jit"] == (5.5,) * 5
+
+
+def test_the_first_round_calibrates_and_is_not_kept() -> None:
+    machine = Machine()
+    measured = machine.measure(machine.arm("jax/jit", lambda number: 1000.0 if number < 4 else 1.0))
+    assert measured.medians["jax/jit"] == (1.0,) * 5
+    assert len(machine.ran) == 6
+
+
+@pytest.mark.parametrize(
+    ("budget_s", "kept"),
+    [(0, 5), (60, 6), (100, 11), (1000, 30)],
+    ids=["never fewer", "what fits", "what fits", "never more"],
+)
+def test_rounds_fill_the_budget_that_calibration_left(budget_s: float, kept: int) -> None:
+    machine = Machine()
+    measured = machine.measure(machine.arm("tf/jit"), machine.arm("jax/jit"), budget_s=budget_s)
+    assert {len(medians) for medians in measured.medians.values()} == {kept}
+    assert 5 < kept < 30 and machine.now * 1e-9 <= budget_s or kept in (5, 30)
+
+
+def test_every_round_has_every_arm_once_in_balanced_order() -> None:
+    machine = Machine()
+    machine.measure(*(machine.arm(name) for name in NAMES[:4]), budget_s=1e9, max_rounds=16)
+    rounds = machine.rounds(4)[1:]
+    assert all(sorted(order) == sorted(NAMES[:4]) for order in rounds)
+    assert set(Counter((name, order.index(name)) for order in rounds for name in order).values()) == {4}
+    assert len({tuple(order) for order in rounds}) > 8
+
+
+def test_a_drifting_machine_favours_no_arm_in_rounds_but_does_in_blocks() -> None:
+    """Identical arms on a machine that slows down steadily: taken one after the other they seem to differ by far."""
+    machine = Machine()
+
+    def drifting(_: int) -> float:
+        return 1.0 + machine.now * 1e-9 / 200
+
+    arms = [machine.arm(name, drifting) for name in ("a", "b")]
+    in_rounds = machine.measure(*arms, budget_s=1e9, max_rounds=20).medians
+    in_blocks = [machine.measure(arm, budget_s=1e9, max_rounds=20).medians[arm.name] for arm in arms]
+    assert ratio([in_rounds["a"]], [in_rounds["b"]]).ratio == pytest.approx(1, abs=0.01)
+    assert ratio(in_blocks[:1], in_blocks[1:]).ratio < 0.8
+
+
+@pytest.mark.parametrize("failing_call", [0, 4, 12], ids=["at once", "in the first kept round", "later"])
+def test_a_failing_arm_is_reported_and_the_others_go_on(failing_call: int) -> None:
+    def fails(number: int) -> float:
+        if number >= failing_call:
+            raise ArmFailed("the worker ended by signal SIGSEGV")
+        return 1.0
+
+    machine = Machine()
+    measured = machine.measure(machine.arm("tf/jit", fails), machine.arm("jax/jit"))
+    assert measured.medians == {"jax/jit": (1.0,) * 5}
+    assert measured.failures == {"tf/jit": "the worker ended by signal SIGSEGV"}
+    assert machine.ran.count("tf/jit") == failing_call // 4 + 1
+
+
+def test_when_every_arm_fails_only_the_failures_are_left() -> None:
+    def fails(_: int) -> Sequence[float]:
+        raise ArmFailed("gone")
+
+    assert Machine().measure(Arm("a", fails), Arm("b", fails)) == Measured({}, {"a": "gone", "b": "gone"})
+
+
+def test_a_defect_is_not_taken_for_a_failing_arm() -> None:
+    def defect(_: int) -> Sequence[float]:
+        raise KeyError("tf/jit")
+
+    with pytest.raises(KeyError):
+        Machine().measure(Arm("tf/jit", defect))
+
+
+def test_an_arm_that_times_other_calls_than_asked_for_is_refused() -> None:
+    with pytest.raises(ValueError, match="expected 4 times from tf/jit, found 2"):
+        Machine().measure(Arm("tf/jit", lambda _: [1.0, 1.0]))
+
+
+@pytest.mark.parametrize("dropped", [4, -1])
+def test_a_round_must_keep_a_call(dropped: int) -> None:
+    with pytest.raises(ValueError, match="fewer than the 4 calls"):
+        Machine().measure(Machine().arm("tf/jit"), dropped=dropped)
+
+
+def test_two_arms_of_one_name_are_refused() -> None:
+    with pytest.raises(ValueError, match="different names"):
+        Machine().measure(Machine().arm("tf/jit"), Machine().arm("tf/jit"))
+
+
+def test_progress_counts_the_kept_rounds() -> None:
+    told: list[tuple[int, int]] = []
+    machine = Machine()
+    measure(
+        [machine.arm("a")],
+        budget_s=0,
+        seed=0,
+        failing=ArmFailed,
+        min_rounds=3,
+        clock=machine.clock,
+        on_round=lambda done, total: told.append((done, total)),
+    )
+    assert told == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_an_arm_that_failed_in_one_pair_keeps_its_place_in_the_others() -> None:
+    pairs = [
+        Measured({"tf/jit": (1.0, 1.1), "jax/jit": (2.0, 2.1)}, {}),
+        Measured({"jax/jit": (3.0,)}, {"tf/jit": "gone"}),
+        Measured({"tf/jit": (4.0,), "jax/jit": (5.0,)}, {}),
+    ]
+    assert samples_of(pairs) == {"tf/jit": ((1.0, 1.1), (), (4.0,)), "jax/jit": ((2.0, 2.1), (3.0,), (5.0,))}

@@ -1,0 +1,238 @@
+"""What is read off a program before and after XLA: counts, hashes, kernels, costs."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hlo_programs import exported
+
+from compare.hlo import bindings, compiled, program, wire
+from compare.hlo.bindings import BindingsMoved, BindingsUntried, UnreadableProgram
+
+TF_RUNNING_EXAMPLE = (Path(__file__).parent / "data" / "running_example_tf.mlirbc").read_bytes()
+MATRIX = np.ones((8, 8), np.float32)
+
+
+def optimized(function: Callable[..., Any], *arguments: np.ndarray) -> bytes:
+    executable = jax.jit(function).lower(*arguments).compile().runtime_executable()
+    assert executable is not None
+    return executable.hlo_modules()[0].as_serialized_hlo_module_proto()
+
+
+def running_example(x: jax.Array, y: jax.Array) -> jax.Array:
+    return jnp.mean(x**2 * 3 + y)
+
+
+def looped(x: jax.Array) -> jax.Array:
+    return jax.lax.fori_loop(0, 3, lambda _, carry: jnp.sin(carry) @ carry, x)
+
+
+@pytest.fixture
+def fresh_bindings() -> Iterator[None]:
+    caches = (bindings._private, bindings._warn_if_untried)
+    for cache in caches:
+        cache.cache_clear()
+    yield
+    for cache in caches:
+        cache.cache_clear()
+
+
+class TestProgram:
+    def test_counts_operations_by_name_without_functions_and_returns(self) -> None:
+        summary = program.describe(exported(lambda x: jnp.sin(x) + jnp.sin(x) * x, MATRIX))
+        assert summary.opcodes == {"add": 1, "multiply": 1, "sine": 2}
+        assert summary.instructions == 4
+
+    def test_counts_inside_loops_and_reducers(self) -> None:
+        summary = program.describe(exported(looped, MATRIX))
+        assert summary.opcodes["while"] == summary.opcodes["sine"] == summary.opcodes["dot_general"] == 1
+
+    def test_reads_tensorflows_plain_bytecode(self) -> None:
+        summary = program.describe(TF_RUNNING_EXAMPLE)
+        assert summary.opcodes["power"] == 1
+        assert summary.instructions == sum(summary.opcodes.values()) == 22
+
+    def test_reading_back_what_was_written_changes_nothing(self) -> None:
+        summary = program.describe(TF_RUNNING_EXAMPLE)
+        assert program.describe(bindings.serialize(bindings.parse(TF_RUNNING_EXAMPLE))) == summary
+
+    def test_text_and_hash_do_not_know_where_the_source_lies(self) -> None:
+        sources = [
+            compile(f"{lines}f = lambda x: x * 2 + 1", name, "exec") for lines, name in (("", "a"), ("\n" * 9, "b"))
+        ]
+        summaries = []
+        for source in sources:
+            scope: dict[str, Any] = {}
+            exec(source, scope)
+            summaries.append(program.describe(exported(scope["f"], MATRIX)))
+        assert summaries[0] == summaries[1]
+        assert "loc(" not in summaries[0].text
+
+    def test_hash_does_not_know_the_names_of_functions(self) -> None:
+        def first(x: jax.Array) -> jax.Array:
+            return jax.jit(inner)(x) + 1
+
+        def second(x: jax.Array) -> jax.Array:
+            return jax.jit(renamed)(x) + 1
+
+        def inner(x: jax.Array) -> jax.Array:
+            return jnp.sin(x)
+
+        def renamed(x: jax.Array) -> jax.Array:
+            return jnp.sin(x)
+
+        one, other = (program.describe(exported(function, MATRIX)) for function in (first, second))
+        assert one.sha256 == other.sha256
+        assert "inner" in one.text
+
+    @pytest.mark.parametrize(
+        "changed",
+        [
+            pytest.param(
+                lambda x: x @ np.where(np.arange(256) == 220, 2.5, TABLE), id="one element of a large constant"
+            ),
+            pytest.param(lambda x: x @ TABLE[:, None], id="a shape"),
+            pytest.param(lambda x: TABLE @ x, id="the operands' order"),
+        ],
+    )
+    def test_hash_knows(self, changed: Callable[[jax.Array], jax.Array]) -> None:
+        square = np.ones((256, 256), np.float32)
+        original = program.describe(exported(lambda x: x @ TABLE, square))
+        assert program.describe(exported(changed, square)).sha256 != original.sha256
+        assert len(original.text) < 2000
+
+    @pytest.mark.parametrize("junk", [b"", b"module {}", b"ML\xefR\x0dbroken", TF_RUNNING_EXAMPLE[:200]])
+    def test_refuses_what_is_no_program_in_one_line(self, junk: bytes, capfd: pytest.CaptureFixture[str]) -> None:
+        with pytest.raises(UnreadableProgram, match=r"^expected StableHLO[^\n]*found[^\n]*$"):
+            program.describe(junk)
+        assert capfd.readouterr().err == ""
+
+
+TABLE = np.arange(256, dtype=np.float32) / 7
+
+
+class TestCompiled:
+    def test_one_fusion_is_one_kernel(self) -> None:
+        summary = compiled.describe(optimized(lambda x, y: jnp.sin(x) * y + 1, MATRIX, MATRIX))
+        assert summary.fusions == summary.kernels == len(summary.kernel_names) == 1
+        assert summary.instructions > 4
+        assert summary.kernel_names[0] in summary.text
+
+    def test_what_cannot_be_fused_adds_a_kernel(self) -> None:
+        together = compiled.describe(optimized(lambda x: jnp.sin(x) + jnp.cos(x), MATRIX))
+        apart = compiled.describe(optimized(lambda x: jnp.sort(jnp.sin(x)) + jnp.cos(x), MATRIX))
+        assert together.kernels < apart.kernels
+
+    def test_kernels_in_a_loop_count_once_however_often_it_runs(self) -> None:
+        few = compiled.describe(optimized(looped, MATRIX))
+        many = compiled.describe(optimized(lambda x: jax.lax.fori_loop(0, 90, lambda _, c: jnp.sin(c) @ c, x), MATRIX))
+        assert few.kernels == many.kernels >= 2
+
+    def test_costs_are_xlas_own(self) -> None:
+        summary = compiled.describe(optimized(lambda x, y: x @ y, MATRIX, MATRIX))
+        assert summary.flops == 2 * 8**3
+        assert summary.bytes == 3 * 8 * 8 * 4
+
+    def test_no_cost_where_xla_has_none(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(bindings, "hlo_cost", lambda _: {})
+        summary = compiled.describe(optimized(jnp.sin, MATRIX))
+        assert summary.flops is None
+        assert summary.bytes is None
+
+    @pytest.mark.parametrize(
+        ("instructions", "kernels"),
+        [
+            ([("p", "parameter"), ("k", "constant"), ("t", "tuple"), ("g", "get-tuple-element"), ("b", "bitcast")], ()),
+            ([("c", "copy"), ("f", "fusion")], ("c", "f")),
+            ([("c", "call", "inner"), ("f", "fusion", "inner")], ("inside", "f")),
+            ([("w", "while", "inner", "inner")], ("inside", "inside")),
+            ([("r", "reduce", "inner")], ("r",)),
+        ],
+    )
+    def test_what_counts_as_a_kernel(self, instructions: list[tuple[str, ...]], kernels: tuple[str, ...]) -> None:
+        inner = wire.Computation("inner", (wire.Instruction("inside", "add", (), ()),))
+        entry = wire.Computation(
+            "entry", tuple(wire.Instruction(name, opcode, (), tuple(called)) for name, opcode, *called in instructions)
+        )
+        module = wire.Module({"inner": inner, "entry": entry}, "entry")
+        assert tuple(compiled._kernels(module, "entry")) == kernels
+
+
+class TestWire:
+    def test_says_the_same_as_the_bindings(self) -> None:
+        from jaxlib import _hlo  # pyright: ignore[reportAttributeAccessIssue]
+
+        proto = optimized(looped, MATRIX)
+        theirs = _hlo.HloModule.from_serialized_hlo_module_proto(proto).computations()
+        ours = wire.read(proto).computations
+        assert set(ours) == {computation.name for computation in theirs}
+        for computation in theirs:
+            expected = [(i.name, [o.name for o in i.operands()]) for i in computation.instructions()]
+            found = {i.name: list(i.operands) for i in ours[computation.name].instructions}
+            assert found == dict(expected)
+
+    def test_entry_calls_its_loop(self) -> None:
+        module = wire.read(optimized(looped, MATRIX))
+        called = {name for i in module.computations[module.entry].instructions for name in i.called}
+        assert called
+        assert called <= set(module.computations)
+
+    @pytest.mark.parametrize("junk", [b"", b"\xff", b"\x1a\x05abc", b"\x08", b"\x1b\x00", bytes(range(256))])
+    def test_refuses_what_is_no_module(self, junk: bytes) -> None:
+        with pytest.raises(UnreadableProgram, match="expected a serialized HloModuleProto"):
+            wire.read(junk)
+
+    def test_refuses_a_truncated_module(self) -> None:
+        proto = optimized(jnp.sin, MATRIX)
+        with pytest.raises(UnreadableProgram):
+            wire.read(proto[: len(proto) // 2])
+
+
+class TestBindings:
+    def test_importing_starts_no_framework(self) -> None:
+        program_file = Path(__file__).parent / "data" / "running_example_tf.mlirbc"
+        check = f"""
+import sys
+from pathlib import Path
+from compare.hlo import align, attribution, compiled, program, promote
+artifact = Path({str(program_file)!r}).read_bytes()
+align.align(artifact, promote.promote(artifact))
+program.describe(artifact)
+assert not {{"jax", "tensorflow"}} & set(sys.modules)
+"""
+        root = Path(__file__).parents[1]
+        found = subprocess.run([sys.executable, "-c", check], cwd=root, capture_output=True, text=True, check=False)
+        assert (found.returncode, found.stdout, found.stderr) == (0, "", "")
+
+    @pytest.mark.usefixtures("fresh_bindings")
+    @pytest.mark.parametrize(
+        ("module", "name"),
+        [
+            ("jaxlib.mlir.dialects.stablehlo", "deserialize_portable_artifact"),
+            ("jaxlib.mlir._mlir_libs._jax_mlir_ext", "register_dialects"),
+        ],
+    )
+    def test_says_in_one_line_what_jaxlib_no_longer_has(
+        self, module: str, name: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.delattr(importlib.import_module(module), name)
+        with pytest.raises(BindingsMoved, match=rf"^expected {module}\.{name} as in jaxlib 0\.10\.\*, found[^\n]*$"):
+            program.describe(TF_RUNNING_EXAMPLE)
+
+    @pytest.mark.usefixtures("fresh_bindings")
+    def test_warns_once_of_a_jaxlib_that_was_not_tried(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("jaxlib.version.__version__", "0.11.3")
+        with pytest.warns(BindingsUntried, match=r"found jaxlib 0\.11\.3"):
+            program.describe(TF_RUNNING_EXAMPLE)
+        with warnings.catch_warnings(action="error"):
+            program.describe(TF_RUNNING_EXAMPLE)
