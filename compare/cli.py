@@ -170,16 +170,20 @@ def _source(options: argparse.Namespace, side: str) -> Source:
 
 
 def _writable_folder(folder: Path) -> Path:
-    """The folder, known to be creatable and writable before anything is measured."""
-    nearest = folder.absolute()
-    while not nearest.exists():
-        nearest = nearest.parent
-    if not nearest.is_dir():
-        raise RequestError(f"expected a folder at {folder}, found the file {nearest}: choose another --out")
-    if not os.access(nearest, os.W_OK | os.X_OK):
+    """The folder, known to be writable before anything is measured; it is not left behind empty."""
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
         raise RequestError(
-            f"expected a folder that can be written at {folder}, found {nearest} read-only: choose another --out"
-        )
+            f"expected a folder that can be written at {folder}, found {error.strerror}: choose another --out"
+        ) from error
+    finally:
+        for each in missing:
+            with contextlib.suppress(OSError):
+                each.rmdir()
     return folder
 
 

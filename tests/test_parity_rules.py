@@ -187,9 +187,10 @@ def test_the_size_of_the_loss_excuses_no_weight() -> None:
     assert verdict(trained(tf, tf, tf, {**tf, "weights@1/w": [1.0 + 1e-9]}), "training") == FAIL
 
 
-def test_the_reference_modes_are_the_float64_trajectories() -> None:
+@pytest.mark.parametrize("mode", ["tf_autocluster", "jax_eager"])
+def test_the_reference_mode_stands_for_its_side_in_float64(mode: str) -> None:
     run, other = {"loss": [1.0], "weights@1/w": [1.0]}, {"loss": [2.0], "weights@1/w": [2.0]}
-    assert verdict(trained(run, run, run, run, tf_autocluster=other, jax_eager=other), "training") == PASS
+    assert verdict(trained(run, run, run, run, **{mode: other}), "training") == PASS
 
 
 def test_a_shorter_loss_curve_fails() -> None:

@@ -42,6 +42,8 @@ def _bundled() -> tuple[np.ndarray, np.ndarray]:
 
 def _from_npz(path: Path) -> tuple[np.ndarray, np.ndarray]:
     expected = f"expected an mnist.npz with x_train u8[n, 28, 28] and y_train [n] at {path}"
+    if path.is_file() and not zipfile.is_zipfile(path):
+        raise DataError(f"{expected}, found a file of another format: name Keras's mnist.npz")
     try:
         with np.load(path, allow_pickle=False) as archive:
             if not {"x_train", "y_train"} <= set(archive.files):

@@ -37,9 +37,10 @@ class Measured:
 def spawn_order(names: Sequence[str], pair: int, seed: int) -> tuple[str, ...]:
     """The order in which pair number `pair`, counted from 0, starts its processes.
 
-    In n consecutive pairs from a multiple of n, each of n names comes first once. In 2n, each takes
-    every place twice and precedes each other name as often as it follows it. A process that starts
-    first tends to be slower: unbalanced, that reads as a difference between the arms.
+    In n consecutive pairs from a multiple of n, each of n names comes first once and precedes each
+    other name as often as it follows it, n being even. In 2n, that holds for any n, and each name
+    takes every place twice. A process that starts first tends to be slower: unbalanced, that reads as
+    a difference between the arms.
     """
     return _balanced(names, pair, f"spawn {seed}")
 
@@ -129,6 +130,7 @@ def _balanced(names: Sequence[str], turn: int, seed: str) -> tuple[str, ...]:
     cycle, place = divmod(turn, count)
     shuffled = list(names)
     random.Random(f"{seed} {cycle // 2}").shuffle(shuffled)
-    # Every name leads once a cycle, and once in either direction in two: n odd or even.
+    # Directions alternate, so that half a cycle already balances who precedes whom; and from one cycle
+    # to the next, so that every name leads once in either direction.
     step = -1 if (cycle + place) % 2 else 1
     return tuple(shuffled[(place + step * distance) % count] for distance in range(count))

@@ -13,9 +13,9 @@ from compare.report import numbers
 from compare.report.reading import entries, mapping, part
 from compare.report.tables import ordered
 
-TF_COLOR = "#b8560f"
+TF_COLOR = "#a34a08"
 JAX_COLOR = "#2463b0"
-NULL_COLOR = "#737373"
+NULL_COLOR = "#6b6b6b"
 INK = "#333333"
 GRID = "#dddddd"
 """The style sheet replaces each of these by name in the dark: no other colours may appear in a chart."""
@@ -126,7 +126,8 @@ def _ratio_row(name: str, entry: object, null: bool) -> dict[str, Any] | None:
     ratio = numbers.finite(part(entry, "ratio"))
     if ratio is None or ratio <= 0 or part(entry, "withheld"):
         return None
-    low, high = [numbers.finite(bound) for bound in entries(entry, "ci95")] or (ratio, ratio)
+    bounds = entries(entry, "ci95")
+    low, high = map(numbers.finite, bounds) if len(bounds) == 2 else (ratio, ratio)
     shown = f"{name} (identical code)" if null else name
     color = NULL_COLOR if null else _color(name)
     return {"name": shown, "ratio": ratio, "low": low, "high": high, "label": numbers.ratio(ratio), "color": color}

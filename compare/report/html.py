@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from compare.report import charts, numbers, programs, tables, verdicts
-from compare.report.reading import entries, mapping, printable, text
+from compare.report.reading import entries, mapping, part, printable, text
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -21,26 +22,34 @@ def render(record: Mapping[str, Any]) -> str:
     """The page for a record as `compare.records.load` reads it. Every string of the record is escaped."""
     shown = printable(record)
     script = (TEMPLATES / "report.js").read_text()
-    environment = Environment(
+    overview = tables.overview(shown)
+    return (
+        _templates()
+        .get_template("report.html.j2")
+        .render(
+            headline=verdicts.headline(shown),
+            words=verdicts.WORDS,
+            created=text(shown, "created"),
+            command=" ".join(map(str, entries(shown, "command"))),
+            size=text(shown, "size"),
+            environment=tables.environment(shown),
+            overview=overview,
+            sections=[_section(row, shown["workloads"][row.name]) for row in overview],
+            style=Markup((TEMPLATES / "report.css").read_text()),
+            script=Markup(script),
+            script_hash=_script_hash(script),
+        )
+    )
+
+
+@functools.cache
+def _templates() -> Environment:
+    return Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-    )
-    overview = tables.overview(shown)
-    return environment.get_template("report.html.j2").render(
-        headline=verdicts.headline(shown),
-        words=verdicts.WORDS,
-        created=text(shown, "created"),
-        command=" ".join(map(str, entries(shown, "command"))),
-        size=text(shown, "size"),
-        environment=tables.environment(shown),
-        overview=overview,
-        sections=[_section(row, shown["workloads"][row.name]) for row in overview],
-        style=Markup((TEMPLATES / "report.css").read_text()),
-        script=Markup(script),
-        script_hash=_script_hash(script),
     )
 
 
@@ -73,8 +82,8 @@ def _parity(workload: object) -> dict[str, Any]:
             {
                 "gate": text(entry, "gate"),
                 "kind": text(entry, "kind") or "declared",
-                "bound": numbers.error(entry.get("bound")),
-                "observed": numbers.error(entry.get("observed")),
+                "bound": numbers.error(part(entry, "bound")),
+                "observed": numbers.error(part(entry, "observed")),
                 "reason": text(entry, "reason"),
             }
             for entry in entries(workload, "parity", "deviations")

@@ -99,6 +99,6 @@ def _scaled(value: Number, step: int, units: tuple[str, ...]) -> str:
     if abs(number) < step:
         return f"{number:.4g} {units[0]}"
     place = 0
-    while abs(_rounded(number)) >= step and place < len(units) - 1:
+    while abs(float(_significant(number))) >= step and place < len(units) - 1:
         number, place = number / step, place + 1
     return f"{_significant(number)} {units[place]}"

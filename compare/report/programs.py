@@ -68,7 +68,7 @@ def opcodes(workload: object) -> tuple[OpcodeRow, ...]:
     tf, jax = (mapping(workload, "programs", side, "opcodes") for side in SIDES)
     if not tf or not jax:
         return tuple(OpcodeRow(op, _count_of(tf, op), _count_of(jax, op), "") for op in sorted({*tf, *jax}))
-    rows = [_opcode(op, tf.get(op, 0), jax.get(op, 0)) for op in sorted({*tf, *jax})]
+    rows = [_opcode(op, tf.get(op) or 0, jax.get(op) or 0) for op in sorted({*tf, *jax})]
     return tuple(sorted(rows, key=lambda row: not row.difference))
 
 

@@ -36,7 +36,7 @@ def find_doubles(jax: Side, sides: list[Collected], prepared: Prepared) -> Doubl
     found = Doubles()
     for collected in sides:
         for pass_ in (FORWARD, GRADIENTS):
-            if pass_ not in collected.modes:
+            if not any(ran == pass_ for _, ran, _ in collected.outputs):
                 continue
             try:
                 _one_side(jax, collected, pass_, prepared, found)

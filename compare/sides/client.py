@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import selectors
 import signal
 import subprocess
@@ -12,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,8 @@ from workloads._spec import Arrays
 
 PACKAGES = ("workloads", "tf_reference", "jaxport", "compare")
 NAMES = {"tf": "TensorFlow", "jax": "JAX"}
+
+_NATIVE_LOG = re.compile(r"^[DIWEF]\d{4} |^WARNING: All log messages")
 
 _ERRORS = {"unavailable": Unavailable, "target": BadTarget}
 
@@ -130,8 +134,17 @@ class LiveSide(Side):
         code = self._process.returncode
         how = f"by signal {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
         said = self._log.read_text(errors="replace").strip()
-        last = said.splitlines()[-1] if said else "it said nothing"
-        return SideError(self.name, doing, f"the worker ended {how}: {last}", said, lost=True)
+        return SideError(self.name, doing, f"the worker ended {how}{_last_words(said)}", said, lost=True)
+
+
+def _last_words(log: str) -> str:
+    """Where Python was when native code crashed, else the last thing said that is no C++ log line."""
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    frames = [after for before, after in pairwise(lines) if before.endswith("(most recent call first):")]
+    if frames:
+        return f" at {frames[-1]}"
+    words = [line for line in lines if not _NATIVE_LOG.match(line)]
+    return f": {words[-1]}" if words else ""
 
 
 def _doing(method: str, parameters: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ user's code prints goes to standard error.
 
 from __future__ import annotations
 
+import faulthandler
 import importlib
 import json
 import os
@@ -105,9 +106,11 @@ class Worker:
 def described(error: BaseException) -> dict[str, Any]:
     """A failure as the coordinator reads it: what kind it is, one line, and the traceback."""
     kind = "unavailable" if isinstance(error, Unsupported) else "target" if isinstance(error, TargetError) else "error"
-    text = str(error).strip() or type(error).__name__
-    line = text.splitlines()[0]
-    reason = line if kind != "error" else f"{type(error).__name__}: {line}"
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or ["no message"]
+    # Frameworks put a heading or a whole traceback before what the user's code raised.
+    line = lines[-1] if lines[0].endswith(":") else lines[0]
+    name = type(error).__name__
+    reason = line if kind != "error" or line.startswith(name) else f"{name}: {line}"
     return {"ok": False, "kind": kind, "reason": reason, "details": traceback.format_exc()}
 
 
@@ -131,6 +134,8 @@ def serve(side: str, requests: BinaryIO, replies: BinaryIO) -> None:
 
 def main() -> None:
     """Serve one side on the pipes that the process was started with."""
+    # A crash in native code leaves the Python stack in the log, where the coordinator finds the user's line.
+    faulthandler.enable()
     replies = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
     serve(sys.argv[1], sys.stdin.buffer, replies)

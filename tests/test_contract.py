@@ -1,0 +1,79 @@
+"""The contract that every registered workload keeps, on both real sides, at size smoke."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from compare.records import CELLS, GATES
+from workloads import _registry
+
+MODES = {"tf/eager", "tf/graph", "tf/autocluster", "tf/jit", "jax/eager", "jax/jit"}
+
+
+@pytest.fixture(params=_registry.names())
+def judged(request: pytest.FixtureRequest, zoo: dict[str, Any]) -> dict[str, Any]:
+    return zoo[request.param]
+
+
+def training_of(judged: dict[str, Any]) -> bool:
+    return judged["parity"]["gates"]["training"]["verdict"] != "not_applicable"
+
+
+def test_parity_holds_and_no_side_failed_at_anything(judged: dict[str, Any]) -> None:
+    messages = [each["message"] for gate in judged["parity"]["gates"].values() for each in gate["comparisons"]]
+    assert judged["parity"]["verdict"] == "pass", [message for message in messages if message]
+    assert judged["failures"] == []
+
+
+def test_every_gate_compared_something_or_says_why_it_does_not_apply(judged: dict[str, Any]) -> None:
+    assert tuple(judged["parity"]["gates"]) == GATES
+    for gate in judged["parity"]["gates"].values():
+        assert gate["comparisons"] if gate["verdict"] == "pass" else gate["reason"]
+
+
+def test_tensorflow_against_itself_stands_beside_every_float_comparison(judged: dict[str, Any]) -> None:
+    rounding = judged["parity"]["gates"]["rounding"]["comparisons"]
+    assert all(each["noise"] is not None for each in rounding)
+
+
+def test_both_twins_have_a_float64_self_of_their_own(judged: dict[str, Any]) -> None:
+    assert all("native" in source for source in judged["parity"]["oracle"].values())
+
+
+def test_four_cells_are_filled_and_agree(judged: dict[str, Any]) -> None:
+    assert tuple(judged["compiled"]) == CELLS
+    for cell in judged["compiled"].values():
+        assert "reason" not in cell
+        assert cell["kernels"] == len(cell["kernel_names"]) > 0
+        assert cell["instructions"] >= cell["kernels"]
+        assert cell["bytes"] > 0
+        assert cell["error"] < 1e-4
+
+
+def test_kernels_were_seen_to_run_in_every_mode(judged: dict[str, Any]) -> None:
+    assert set(judged["profile"]) >= MODES | ({"jax/donated"} if training_of(judged) else set())
+    for mode in judged["profile"].values():
+        assert mode["kernels"] == len(mode["names"]) > 0
+
+
+def test_programs_and_their_alignment_are_counted(judged: dict[str, Any]) -> None:
+    alignment, programs = judged["alignment"], judged["programs"]
+    assert alignment["matched"] > 0
+    assert programs["tf"]["instructions"] > 0 < programs["jax"]["instructions"]
+    assert alignment["frontier"] or not alignment["tf_only"] + alignment["jax_only"]
+    assert {"stablehlo", "hlo", "optimized_hlo"} <= set(judged["stages"]["tf"]) & set(judged["stages"]["jax"])
+
+
+def test_training_learns_on_both_sides(judged: dict[str, Any]) -> None:
+    assert bool(judged["trajectory"]) == training_of(judged)
+    for mode in judged["trajectory"].values():
+        assert len(mode["loss"]) >= 50
+        assert sum(mode["loss"][-5:]) < sum(mode["loss"][:5])
+
+
+def test_the_running_example_shows_four_kernels_in_eager_mode(zoo: dict[str, Any]) -> None:
+    assert zoo["running_example"]["profile"]["tf/eager"]["names"] == ["Pow", "Mul", "AddV2", "Mean"]
+    assert zoo["sum_of_products"]["profile"]["tf/eager"]["kernels"] == 3
+    assert zoo["scale_and_add"]["profile"]["tf/jit"]["kernels"] == 1

@@ -1,0 +1,106 @@
+"""Every registered workload keeps the contract of a spec, at every size, without any framework."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from workloads import ArraySpec, Workload, _arrays, _digits, _registry
+from workloads._tree import leaves
+
+WORKLOADS = [_registry.get(name) for name in _registry.names()]
+
+
+@pytest.fixture(params=WORKLOADS, ids=lambda workload: workload.name)
+def workload(request: pytest.FixtureRequest) -> Workload:
+    return request.param
+
+
+def test_it_has_the_three_sizes_and_says_what_and_where_from(workload: Workload) -> None:
+    assert tuple(workload.sizes) == ("smoke", "default", "paper")
+    assert workload.summary
+    assert workload.source
+
+
+def test_its_cost_has_a_source_and_grows_with_the_size(workload: Workload) -> None:
+    assert workload.cost is not None
+    costs = [workload.cost(dimensions) for dimensions in workload.sizes.values()]
+    assert all(cost.source and cost.flops > 0 and cost.bytes > 0 for cost in costs)
+    assert costs[0].flops <= costs[1].flops <= costs[2].flops
+
+
+def test_the_same_seed_draws_the_same_arrays_and_another_seed_others(workload: Workload) -> None:
+    dimensions = workload.sizes["smoke"]
+    first, again = (_arrays.draw_cases(workload, dimensions, 2, None) for _ in range(2))
+    for case, arrays in first.items():
+        for name, array in arrays.items():
+            np.testing.assert_array_equal(array, again[case][name])
+    name = next(iter(workload.input_specs(dimensions)))
+    assert not np.array_equal(first["seed0"][name], first["seed1"][name])
+
+
+def test_arrays_have_the_shapes_dtypes_and_ranges_that_the_spec_gives(workload: Workload) -> None:
+    dimensions = workload.sizes["smoke"]
+    for arrays in _arrays.draw_cases(workload, dimensions, 1, None).values():
+        for name, spec in workload.input_specs(dimensions).items():
+            assert arrays[name].shape == spec.shape
+            assert arrays[name].dtype == spec.dtype
+            assert spec.low is None or arrays[name].min() >= spec.low
+            assert spec.high is None or arrays[name].max() <= spec.high
+
+
+def test_kinks_tie_and_are_exact(workload: Workload) -> None:
+    spec = ArraySpec((64,))
+    first, second = _arrays.draw_kinks(spec, "x", 0), _arrays.draw_kinks(spec, "y", 0)
+    assert (first == second).any()
+    assert (first == 0).any()
+    np.testing.assert_array_equal(first * 2, np.round(first * 2))
+
+
+def test_scalars_stay_scalars() -> None:
+    assert _arrays.draw(ArraySpec(()), "a", 0).shape == ()
+
+
+def test_digits_are_real_images_in_the_unit_interval() -> None:
+    data = _digits.load(None)
+    assert data["images"].shape == (1797, 64)
+    assert data["images"].dtype == np.float32
+    assert 0 <= data["images"].min() < data["images"].max() == 1
+    assert set(data["labels"]) == set(range(10))
+
+
+def test_an_mnist_npz_is_read(tmp_path: Path) -> None:
+    images = np.random.default_rng(0).integers(0, 256, (12, 28, 28)).astype(np.uint8)
+    np.savez(tmp_path / "mnist.npz", x_train=images, y_train=np.arange(12) % 10)
+    data = _digits.load(tmp_path / "mnist.npz")
+    assert data["images"].shape == (12, 784)
+    assert _digits.dimensions_of(data) == {"features": 784}
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"x": np.zeros(3)}, "found the arrays"),
+        ({"x_train": np.ones((3, 28)), "y_train": np.zeros(3, int)}, r"found x_train \(3, 28\)"),
+        ({"x_train": np.ones((3, 2, 2)), "y_train": np.array([0, 1, 10])}, "found labels outside 0..9"),
+        ({"x_train": np.ones((3, 2, 2)), "y_train": np.zeros(4, int)}, r"y_train \(4,\)"),
+        ({"x_train": np.ones((0, 2, 2)), "y_train": np.zeros(0, int)}, r"x_train \(0, 2, 2\)"),
+    ],
+)
+def test_an_npz_of_something_else_is_refused(tmp_path: Path, arrays: dict, message: str) -> None:
+    np.savez(tmp_path / "other.npz", **arrays)
+    with pytest.raises(_digits.DataError, match=message):
+        _digits.load(tmp_path / "other.npz")
+
+
+def test_files_that_are_no_npz_or_pickles_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "text.npz").write_text("hello")
+    np.savez(tmp_path / "pickled.npz", x_train=np.array([{}], dtype=object), y_train=np.zeros(1, int))
+    for name, message in (("text.npz", "another format"), ("pickled.npz", "allow_pickle"), ("none.npz", "No such file")):
+        with pytest.raises(_digits.DataError, match=message):
+            _digits.load(tmp_path / name)
+
+
+def test_leaves_are_named_by_their_place() -> None:
+    assert leaves(3) == {"output": 3}
+    assert leaves({"b": (1, None, {"c": 2})}) == {"b/0": 1, "b/2/c": 2}
