@@ -63,7 +63,8 @@ def test_judges_know_records_and_never_each_other(judge: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("folder", "adapters"), [("tf_reference", {"_private.py"}), ("jaxport", {"_private.py"}), ("compare", {"bindings.py"})]
+    ("folder", "adapters"),
+    [("tf_reference", {"_private.py"}), ("jaxport", {"_private.py"}), ("compare", {"bindings.py"})],
 )
 def test_private_modules_are_named_in_one_file_a_side(folder: str, adapters: set[str]) -> None:
     private = ("jax._src", "jaxlib.", "tensorflow.compiler", "tensorflow.python", "tensorflow.tsl")

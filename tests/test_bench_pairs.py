@@ -158,6 +158,11 @@ def test_when_every_arm_fails_only_the_failures_are_left() -> None:
     assert Machine().measure(Arm("a", fails), Arm("b", fails)) == Measured({}, {"a": "gone", "b": "gone"})
 
 
+def test_no_arms_give_no_times() -> None:
+    assert spawn_order([], 0, seed=0) == ()
+    assert Machine().measure() == Measured({}, {})
+
+
 def test_a_defect_is_not_taken_for_a_failing_arm() -> None:
     def defect(_: int) -> Sequence[float]:
         raise KeyError("tf/jit")

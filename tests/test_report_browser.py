@@ -13,8 +13,6 @@ from playwright.sync_api import Browser, Dialog, Page, sync_playwright
 from compare.records import load
 from compare.report import write_report
 
-pytestmark = pytest.mark.filterwarnings("error")
-
 RECORD = Path(__file__).parent / "data" / "record_small.json"
 
 QUIET = (

@@ -18,8 +18,6 @@ from compare.records import load
 from compare.report import charts, print_overview, tables, verdicts, write_report
 from compare.report.html import TEMPLATES, render
 
-pytestmark = pytest.mark.filterwarnings("error")
-
 DATA = Path(__file__).parent / "data" / "record_small.json"
 RECORD = load(DATA)
 VOID = {"meta", "link", "br", "input", "img"}
@@ -49,7 +47,7 @@ class Page(HTMLParser):
         self.attributes += attrs
 
     def handle_endtag(self, tag: str) -> None:
-        assert self.open and self.open[-1] == tag, f"</{tag}> closes {self.open[-3:]}"
+        assert self.open[-1:] == [tag], f"</{tag}> closes {self.open[-3:]}"
         self.open.pop()
 
     def handle_data(self, data: str) -> None:

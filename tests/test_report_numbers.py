@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 
 from compare.report import numbers
 
-pytestmark = pytest.mark.filterwarnings("error")
-
 
 @pytest.mark.parametrize(
     ("value", "shown"),

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import copy
 import re
-import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from compare.records import GATES, load
-from compare.report import charts, programs, tables, verdicts
-from compare.report.html import TEMPLATES
+from compare.report import numbers, programs, tables, verdicts
 from compare.report.reading import printable
-
-pytestmark = pytest.mark.filterwarnings("error")
 
 RECORD = load(Path(__file__).parent / "data" / "record_small.json")
 
@@ -85,6 +81,7 @@ def test_failing_leaves_come_apart_and_carry_the_message(record: dict[str, Any])
     (leaf,) = semantics.failing
     assert leaf.worst == "[3, 17]: 0.12345678, expected 0.123456791"
     assert leaf.used == "2,700"
+    assert leaf.compared == "jax float64 vs tf float64"
     assert "leaf logits[3, 17]" in semantics.message
 
 
@@ -215,7 +212,7 @@ def test_a_lone_program_differs_from_nothing(record: dict[str, Any]) -> None:
     lost = record["workloads"]["lstm"]
     (pane,) = programs.programs(lost)
     assert not any(line.marked for line in pane.lines)
-    assert [(row.tf, row.jax, row.difference) for row in programs.opcodes(lost)] == [("–", "1", "")]  # noqa: RUF001
+    assert [(row.tf, row.jax, row.difference) for row in programs.opcodes(lost)] == [(numbers.MISSING, "1", "")]
 
 
 def test_a_text_too_long_for_a_page_is_cut_and_says_so(honest: dict[str, Any]) -> None:
@@ -234,61 +231,6 @@ def test_a_stage_that_both_sides_offer_comes_once(honest: dict[str, Any]) -> Non
 def test_the_same_program_is_one_with_the_same_digest(tf: str, jax: str, same: bool) -> None:
     workload = {"programs": {"tf": {"sha256": tf}, "jax": {"sha256": jax}}}
     assert programs.same_program(workload) is same
-
-
-# Charts
-
-
-DRAWINGS = (charts.timing, charts.ratios, charts.losses)
-
-
-@pytest.mark.parametrize("draw", DRAWINGS)
-def test_a_chart_is_well_formed_deterministic_and_keeps_hostile_names_as_text(
-    record: dict[str, Any], draw: Any
-) -> None:
-    workload = record["workloads"]["mnist_mlp"]
-    drawn = draw(workload)
-    assert draw(copy.deepcopy(workload)) == drawn
-    tags = {element.tag.rpartition("}")[2] for element in ElementTree.fromstring(drawn).iter()}
-    assert tags <= {"svg", "g", "path", "text", "line", "rect"}
-
-
-@pytest.mark.parametrize("draw", DRAWINGS)
-def test_the_style_sheet_knows_every_colour_of_a_chart(record: dict[str, Any], draw: Any) -> None:
-    style = (TEMPLATES / "report.css").read_text()
-    painted = set(re.findall(r'(?:fill|stroke)="#[0-9a-f]+"', draw(record["workloads"]["mnist_mlp"])))
-    assert painted
-    assert all(f"[{paint}]" in style for paint in painted)
-
-
-def test_the_timing_chart_labels_every_mode_that_was_timed(honest: dict[str, Any]) -> None:
-    drawn = charts.timing(honest)
-    assert all(f">{mode}<" in drawn for mode in honest["timing"]["modes"])
-    assert ">3.40 ms<" in drawn
-
-
-def test_the_ratio_chart_leaves_out_what_was_withheld_and_shows_the_null(record: dict[str, Any]) -> None:
-    drawn = charts.ratios(record["workloads"]["mnist_mlp"])
-    assert ">jax/jit vs tf/jit<" not in drawn
-    assert ">jax/jit vs itself (identical code)<" in drawn
-
-
-def test_nothing_to_draw_draws_nothing() -> None:
-    assert [draw(None) for draw in DRAWINGS] == ["", "", ""]
-
-
-@pytest.mark.parametrize(
-    ("tf", "jax", "error", "step"),
-    [
-        ([2.0, 1.0, 0.5], [2.0, 1.0, 0.5], 0.0, 1),
-        ([2.0, 1.0, 0.5], [2.0, 1.1, 0.5], 0.1 / 1.1, 2),
-        ([2.0, 1.0], [2.0, "nan"], float("inf"), 2),
-        ([2.0, "nan"], [2.0, "nan"], 0.0, 1),
-    ],
-)
-def test_the_largest_gap_between_losses_is_found(tf: list[Any], jax: list[Any], error: float, step: int) -> None:
-    (gap,) = charts.loss_gaps({"trajectory": {"tf/jit": {"loss": tf}, "jax/jit": {"loss": jax}}})
-    assert (gap.error, gap.step) == (pytest.approx(error), step)
 
 
 # Strings

@@ -96,7 +96,11 @@ def test_an_npz_of_something_else_is_refused(tmp_path: Path, arrays: dict, messa
 def test_files_that_are_no_npz_or_pickles_are_refused(tmp_path: Path) -> None:
     (tmp_path / "text.npz").write_text("hello")
     np.savez(tmp_path / "pickled.npz", x_train=np.array([{}], dtype=object), y_train=np.zeros(1, int))
-    for name, message in (("text.npz", "another format"), ("pickled.npz", "allow_pickle"), ("none.npz", "No such file")):
+    for name, message in (
+        ("text.npz", "another format"),
+        ("pickled.npz", "allow_pickle"),
+        ("none.npz", "No such file"),
+    ):
         with pytest.raises(_digits.DataError, match=message):
             _digits.load(tmp_path / name)
 

@@ -126,11 +126,13 @@ def _rounds(budget_s: float, round_s: float, least: int, most: int) -> int:
 
 def _balanced(names: Sequence[str], turn: int, seed: str) -> tuple[str, ...]:
     """Turn `turn` of a design that is balanced over 2n turns and shuffled anew for the next 2n."""
+    if not names:
+        return ()
     count = len(names)
     cycle, place = divmod(turn, count)
     shuffled = list(names)
     random.Random(f"{seed} {cycle // 2}").shuffle(shuffled)
-    # Directions alternate, so that half a cycle already balances who precedes whom; and from one cycle
-    # to the next, so that every name leads once in either direction.
+    # Directions alternate, so that one cycle already balances who precedes whom; and from one cycle to
+    # the next, so that every name leads once in either direction.
     step = -1 if (cycle + place) % 2 else 1
     return tuple(shuffled[(place + step * distance) % count] for distance in range(count))

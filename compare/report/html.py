@@ -82,6 +82,7 @@ def _parity(workload: object) -> dict[str, Any]:
             {
                 "gate": text(entry, "gate"),
                 "kind": text(entry, "kind") or "declared",
+                "where": " ".join(filter(None, (text(entry, "pass"), text(entry, "leaf")))),
                 "bound": numbers.error(part(entry, "bound")),
                 "observed": numbers.error(part(entry, "observed")),
                 "reason": text(entry, "reason"),

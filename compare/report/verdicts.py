@@ -176,7 +176,7 @@ def _leaf(entry: object) -> LeafRow:
         case=text(entry, "case"),
         leaf=text(entry, "leaf"),
         dtype=text(entry, "dtype"),
-        compared=f"{text(entry, 'found_from')} vs {text(entry, 'expected_from')}",
+        compared=f"{_run(text(entry, 'found_from'))} vs {_run(text(entry, 'expected_from'))}",
         error=numbers.error(part(entry, "error")),
         bound=numbers.error(part(entry, "bound")),
         used=_headroom(used),
@@ -197,10 +197,15 @@ def _used(entry: object) -> float:
     return error / bound
 
 
+def _run(source: str) -> str:
+    """A side named without a mode is its float64 run."""
+    return f"{source} float64" if source in ("tf", "jax") else source
+
+
 def _headroom(used: float) -> str:
     if math.isinf(used):
         return numbers.MISSING
-    return f"{used:,.0f}" if used >= 100 else f"{used:.2g}"
+    return f"{used:,.0f}" if used >= 100 else f"{used:.3g}"
 
 
 def _worst(entry: object) -> str:

@@ -97,7 +97,9 @@ def summarise(samples: Samples, recorded: Sequence[str]) -> dict[str, Any]:
     result = timing.summarise(rounds, phases, nulls)
     cells = {cell: timed.median_s for cell, timed in result.cells.items()}
     public = [result.modes[mode].median_s if mode in result.modes else None for mode in ("tf/jit", "jax/jit")]
-    return {"timing": result, "attribution": attribute(cells, *public)}
+    # What no ratio can be drawn from cannot be attributed either.
+    vouched = all(not null.withheld for null in result.null.values())
+    return {"timing": result, "attribution": attribute(cells, *public) if vouched else None}
 
 
 def _measure_one(each: Timed, group: Mapping[str, Side], samples: Samples, budget_s: float, seed: int) -> None:
@@ -150,4 +152,3 @@ def _side(name: str) -> str:
 def _median(values: Sequence[float | None]) -> Any:
     present = [value for value in values if value is not None]
     return statistics.median(present) if present else None
-
