@@ -88,9 +88,8 @@ def to_json(value: Any) -> Any:
         return [to_json(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
-    if hasattr(value, "item") and not isinstance(value, (str, bytes)):
-        return to_json(value.item())
-    return value
+    item = getattr(value, "item", None)
+    return to_json(item()) if callable(item) else value
 
 
 def write_atomically(path: Path, data: str | bytes) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import flax
 import jax
-import jaxlib
+import jaxlib.version
 import numpy as np
 import optax
 
@@ -47,7 +47,7 @@ class Jax:
         device = jax.devices()[0]
         return {
             "jax": jax.__version__,
-            "jaxlib": jaxlib.__version__,
+            "jaxlib": jaxlib.version.__version__,
             "flax": flax.__version__,
             "optax": optax.__version__,
             "device": f"{device.platform} {device.device_kind}".lower() if device.platform != "cpu" else "cpu",

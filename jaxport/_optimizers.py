@@ -30,20 +30,20 @@ def adam(
     """
     rate, decay_1, decay_2 = (float(np.float32(value)) for value in (learning_rate, beta_1, beta_2))
 
-    def init(parameters: Any) -> AdamState:
-        zeros = jax.tree.map(jnp.zeros_like, parameters)
-        return AdamState(jnp.zeros((), jnp.int32), zeros, jax.tree.map(jnp.zeros_like, parameters))
+    def init(params: Any) -> AdamState:
+        zeros = jax.tree.map(jnp.zeros_like, params)
+        return AdamState(jnp.zeros((), jnp.int32), zeros, jax.tree.map(jnp.zeros_like, params))
 
-    def update(gradients: Any, state: AdamState, parameters: Any = None) -> tuple[Any, AdamState]:
+    def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, AdamState]:
         step = state.step + 1
 
         def corrected_rate(dtype: Any) -> jax.Array:
             time = step.astype(dtype)
             return rate * jnp.sqrt(1 - decay_2**time) / (1 - decay_1**time)
 
-        momentum = jax.tree.map(lambda m, g: m + (g - m) * (1 - beta_1), state.momentum, gradients)
-        velocity = jax.tree.map(lambda v, g: v + (g * g - v) * (1 - beta_2), state.velocity, gradients)
-        updates = jax.tree.map(lambda m, v: -m * corrected_rate(m.dtype) / (jnp.sqrt(v) + epsilon), momentum, velocity)
-        return updates, AdamState(step, momentum, velocity)
+        momentum = jax.tree.map(lambda m, g: m + (g - m) * (1 - beta_1), state.momentum, updates)
+        velocity = jax.tree.map(lambda v, g: v + (g * g - v) * (1 - beta_2), state.velocity, updates)
+        steps = jax.tree.map(lambda m, v: -m * corrected_rate(m.dtype) / (jnp.sqrt(v) + epsilon), momentum, velocity)
+        return steps, AdamState(step, momentum, velocity)
 
     return optax.GradientTransformation(init, update)

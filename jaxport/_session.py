@@ -29,7 +29,7 @@ from workloads._tree import leaves
 class Session:
     """A built twin. Passes take (parameters, *inputs), a step (parameters, state, *inputs)."""
 
-    def __init__(self, twin: Twin, dtype: str):
+    def __init__(self, twin: Twin, dtype: str) -> None:
         self.twin = twin
         self.dtype = dtype
         with self.precision():

@@ -3,6 +3,7 @@
 import jax
 
 from jaxport._model import Model, of_function
+from workloads._spec import Dimensions
 
 
 def add(x: jax.Array, y: jax.Array) -> jax.Array:
@@ -10,6 +11,6 @@ def add(x: jax.Array, y: jax.Array) -> jax.Array:
     return x + y
 
 
-def build(dimensions, dtype) -> Model:
+def build(dimensions: Dimensions, dtype: str) -> Model:
     """The twin of workloads/add.py."""
     return of_function(add)

@@ -9,12 +9,13 @@ import optax
 from flax import nnx
 
 from jaxport import Model, _optimizers
+from workloads._spec import Dimensions
 
 
 class Classifier(nnx.Module):
     """images [batch, features] -> logits [batch, 10]."""
 
-    def __init__(self, features: int, hidden: int, dtype: str, rngs: nnx.Rngs):
+    def __init__(self, features: int, hidden: int, dtype: str, rngs: nnx.Rngs) -> None:
         self.hidden = nnx.Linear(features, hidden, dtype=jnp.dtype(dtype), param_dtype=jnp.dtype(dtype), rngs=rngs)
         self.logits = nnx.Linear(hidden, 10, dtype=jnp.dtype(dtype), param_dtype=jnp.dtype(dtype), rngs=rngs)
 
@@ -22,10 +23,10 @@ class Classifier(nnx.Module):
         return self.logits(nnx.relu(self.hidden(images)))
 
 
-def build(dimensions, dtype) -> Model:
+def build(dimensions: Dimensions, dtype: str) -> Model:
     """The twin of workloads/mnist_mlp.py; state is split from structure once, so that each call is one dispatch."""
     classifier = Classifier(dimensions["features"], dimensions["hidden"], dtype, nnx.Rngs(0))
-    graph, parameters = nnx.split(classifier, nnx.Param)
+    graph, _ = nnx.split(classifier, nnx.Param)
     optimizer = _optimizers.adam(1e-3)
 
     def forward(parameters: nnx.State, images: jax.Array, labels: jax.Array) -> jax.Array:

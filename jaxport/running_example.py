@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxport._model import Model, of_function
+from workloads._spec import Dimensions
 
 
 def running_example(x: jax.Array, y: jax.Array) -> jax.Array:
@@ -11,6 +12,6 @@ def running_example(x: jax.Array, y: jax.Array) -> jax.Array:
     return jnp.mean((x**2) * 3 + y)
 
 
-def build(dimensions, dtype) -> Model:
+def build(dimensions: Dimensions, dtype: str) -> Model:
     """The twin of workloads/running_example.py."""
     return of_function(running_example)

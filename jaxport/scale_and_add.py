@@ -3,6 +3,7 @@
 import jax
 
 from jaxport._model import Model, of_function
+from workloads._spec import Dimensions
 
 
 def scale_and_add(a: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
@@ -10,6 +11,6 @@ def scale_and_add(a: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
     return a * x + y
 
 
-def build(dimensions, dtype) -> Model:
+def build(dimensions: Dimensions, dtype: str) -> Model:
     """The twin of workloads/scale_and_add.py."""
     return of_function(scale_and_add)

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxport._model import Model, of_function
+from workloads._spec import Dimensions
 
 
 def sum_of_products(x: jax.Array, y: jax.Array, z: jax.Array) -> jax.Array:
@@ -11,6 +12,6 @@ def sum_of_products(x: jax.Array, y: jax.Array, z: jax.Array) -> jax.Array:
     return jnp.sum(x + y * z)
 
 
-def build(dimensions, dtype) -> Model:
+def build(dimensions: Dimensions, dtype: str) -> Model:
     """The twin of workloads/sum_of_products.py."""
     return of_function(sum_of_products)

@@ -37,9 +37,12 @@ STAGES = ("stablehlo", "hlo", "optimized_hlo")
 
 # Operations that compute nothing: plumbing, and what only reads or changes a shape.
 _STRUCTURAL = frozenset(
-    "_Arg _Retval NoOp Const _EagerConst Identity IdentityN ReadVariableOp VarHandleOp StatefulPartitionedCall PartitionedCall "
-    "_XlaCompile _XlaRun _XlaMerge _SwitchN _FusedSwitch Switch Merge Placeholder StopGradient "
-    "Shape ShapeN Size Rank Reshape ExpandDims Squeeze BroadcastGradientArgs".split()
+    {
+        *("_Arg", "_Retval", "NoOp", "Const", "_EagerConst", "Identity", "IdentityN", "Placeholder", "StopGradient"),
+        *("ReadVariableOp", "VarHandleOp", "StatefulPartitionedCall", "PartitionedCall"),
+        *("_XlaCompile", "_XlaRun", "_XlaMerge", "_SwitchN", "_FusedSwitch", "Switch", "Merge"),
+        *("Shape", "ShapeN", "Size", "Rank", "Reshape", "ExpandDims", "Squeeze", "BroadcastGradientArgs"),
+    }
 )
 _GRAPH_NODE = re.compile(r"^[\w./-]+:(\w+)$")
 
@@ -113,7 +116,9 @@ class TensorFlow:
         return Program(
             artifact=lower(stage="stablehlo_serialized"),
             parameters=parameters,
-            results=tuple(Result(name, *reversed(result)) for name, result in zip(names, layout.results, strict=True)),
+            results=tuple(
+                Result(name, shape, dtype) for name, (dtype, shape) in zip(names, layout.results, strict=True)
+            ),
             states=states,
             stages={stage: str(lower(stage=stage)) for stage in STAGES} if dtype == "float32" else {},
         )

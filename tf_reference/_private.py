@@ -49,7 +49,7 @@ def layout(serialized: bytes) -> Layout:
     shape = proto.host_program_shape
 
     def described(array: Any) -> tuple[str, tuple[int, ...]]:
-        name = primitive.Name(array.element_type)
+        name = str(primitive.Name(array.element_type))
         return _DTYPES.get(name, name), tuple(array.dimensions)
 
     is_tuple = primitive.Name(shape.result.element_type) == "TUPLE"

@@ -29,7 +29,7 @@ Pass = Callable[..., Mapping[str, tf.Tensor]]
 class Session:
     """A built twin. Tensors go in by position, flat `{leaf: tensor}` comes out."""
 
-    def __init__(self, twin: Twin, dtype: str):
+    def __init__(self, twin: Twin, dtype: str) -> None:
         self.twin = twin
         self.dtype = dtype
         self.model = _build(twin, dtype)
@@ -104,7 +104,7 @@ def _build(twin: Twin, dtype: str) -> Model:
     if not twin.weights:
         return Model(target)
     weights = {
-        path: tf.Variable(array.astype(dtype) if array.dtype.kind == "f" else array, trainable=True)
+        path: tf.Variable(tf.constant(array.astype(dtype) if array.dtype.kind == "f" else array))
         for path, array in twin.weights.items()
     }
     return Model(lambda *inputs: target(weights, *inputs), weights)

@@ -3,6 +3,7 @@
 import tensorflow as tf
 
 from tf_reference import Model
+from workloads._spec import Dimensions
 
 
 def add(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
@@ -10,6 +11,6 @@ def add(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
     return x + y
 
 
-def build(dimensions, dtype) -> Model:
+def build(dimensions: Dimensions, dtype: str) -> Model:
     """The twin of workloads/add.py."""
     return Model(add)

@@ -1,12 +1,15 @@
 """The dense digit classifier in Keras, trained with a gradient tape."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
 from tf_reference import Model
+from workloads._spec import Dimensions
 
 
-def build(dimensions, dtype) -> Model:
+def build(dimensions: Dimensions, dtype: str) -> Model:
     """The twin of workloads/mnist_mlp.py: images [batch, features], labels [batch] -> logits [batch, 10]."""
     hidden = keras.layers.Dense(dimensions["hidden"], activation="relu", dtype=dtype, name="hidden")
     logits = keras.layers.Dense(10, dtype=dtype, name="logits")
@@ -15,10 +18,10 @@ def build(dimensions, dtype) -> Model:
     optimizer = keras.optimizers.Adam(learning_rate=1e-3)
     optimizer.build(model.trainable_variables)
 
-    def loss(images: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
+    def loss(images: tf.Tensor, labels: tf.Tensor) -> Any:
         return cross_entropy(labels, model(images, training=True))
 
-    def step(images: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
+    def step(images: tf.Tensor, labels: tf.Tensor) -> Any:
         with tf.GradientTape() as tape:
             value = loss(images, labels)
         gradients = tape.gradient(value, model.trainable_variables)

@@ -3,6 +3,7 @@
 import tensorflow as tf
 
 from tf_reference import Model
+from workloads._spec import Dimensions
 
 
 def running_example(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
@@ -10,6 +11,6 @@ def running_example(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
     return tf.reduce_mean((x**2) * 3 + y)
 
 
-def build(dimensions, dtype) -> Model:
+def build(dimensions: Dimensions, dtype: str) -> Model:
     """The twin of workloads/running_example.py."""
     return Model(running_example)

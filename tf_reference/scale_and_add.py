@@ -3,6 +3,7 @@
 import tensorflow as tf
 
 from tf_reference import Model
+from workloads._spec import Dimensions
 
 
 def scale_and_add(a: tf.Tensor, x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
@@ -10,6 +11,6 @@ def scale_and_add(a: tf.Tensor, x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
     return a * x + y
 
 
-def build(dimensions, dtype) -> Model:
+def build(dimensions: Dimensions, dtype: str) -> Model:
     """The twin of workloads/scale_and_add.py."""
     return Model(scale_and_add)

@@ -3,6 +3,7 @@
 import tensorflow as tf
 
 from tf_reference import Model
+from workloads._spec import Dimensions
 
 
 def sum_of_products(x: tf.Tensor, y: tf.Tensor, z: tf.Tensor) -> tf.Tensor:
@@ -10,6 +11,6 @@ def sum_of_products(x: tf.Tensor, y: tf.Tensor, z: tf.Tensor) -> tf.Tensor:
     return tf.reduce_sum(x + y * z)
 
 
-def build(dimensions, dtype) -> Model:
+def build(dimensions: Dimensions, dtype: str) -> Model:
     """The twin of workloads/sum_of_products.py."""
     return Model(sum_of_products)

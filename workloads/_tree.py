@@ -18,8 +18,8 @@ def _collect(node: Any, path: str, found: dict[str, Any]) -> None:
         return
     if isinstance(node, Mapping):
         items = [(str(key), value) for key, value in node.items()]
-    elif isinstance(node, tuple) and hasattr(node, "_fields"):
-        items = list(zip(node._fields, node, strict=True))
+    elif isinstance(node, tuple) and (fields := getattr(node, "_fields", None)):
+        items = list(zip(fields, node, strict=True))
     elif isinstance(node, (list, tuple)):
         items = [(str(index), value) for index, value in enumerate(node)]
     else:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-# jaxlib logs its CPU client at INFO unless this stands before its first import; jax itself does the same.
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
+# jaxlib logs its CPU client, and stack frames that TensorFlow left out, unless this stands before its first import.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 if TYPE_CHECKING:
     from jaxlib.mlir import ir

@@ -88,16 +88,13 @@ class Evidence:
         return max((deviation.bound for deviation in self.declared(gate)), default=0.0)
 
     def why(self, side: str) -> str:
-        """The reasons that a side gave for what it did not deliver."""
-        reasons = dict.fromkeys(
-            f"{failure.doing}: {failure.reason}" for failure in self.failures if failure.side == side
+        """What a side first failed at: the rest usually follows from it, and the record holds all of it."""
+        reasons = list(
+            dict.fromkeys(f"{failure.doing}: {failure.reason}" for failure in self.failures if failure.side == side)
         )
-        return "; ".join(reasons) or "no reason was given"
-
-
-def _ordered(cases: Set[str]) -> tuple[str, ...]:
-    # Random cases first: a difference that shows in them is no question of kinks.
-    return tuple(sorted(cases, key=lambda case: (case == KINKS, case)))
+        if not reasons:
+            return "no reason was given"
+        return reasons[0] + (f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else "")
 
 
 def has_kinks(evidence: Evidence) -> bool:

@@ -43,7 +43,7 @@ class Silent(Reporter):
 class Lines(Reporter):
     """One line a stage, with the seconds since the start: for logs."""
 
-    def __init__(self, console: Console):
+    def __init__(self, console: Console) -> None:
         self._console = console
         self._start = time.monotonic()
 
@@ -58,7 +58,7 @@ class Lines(Reporter):
 class Bars(Reporter):
     """One bar for the stage at hand; finished stages stay above it."""
 
-    def __init__(self, console: Console):
+    def __init__(self, console: Console) -> None:
         self._progress = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}", markup=False),

@@ -25,7 +25,7 @@ class Pool:
     A framework that is not installed is asked for once: later requests get the same answer at once.
     """
 
-    def __init__(self, sources: dict[str, Source], scratch: Path, timeout_s: float):
+    def __init__(self, sources: dict[str, Source], scratch: Path, timeout_s: float) -> None:
         self._sources, self._scratch, self._timeout_s = sources, scratch, timeout_s
         self._sides: dict[str, Side] = {}
         self._absent: dict[str, SideError] = {}

@@ -15,7 +15,7 @@ SIDES = ("tf", "jax")
 class SideError(Exception):
     """A side did not deliver. `reason` is one line; `details` is what the worker said, for --debug."""
 
-    def __init__(self, side: str, doing: str, reason: str, details: str = "", lost: bool = False):
+    def __init__(self, side: str, doing: str, reason: str, details: str = "", lost: bool = False) -> None:
         super().__init__(f"{side}: {doing}: {reason}")
         self.side, self.doing, self.reason, self.details = side, doing, reason, details
         self.lost = lost

@@ -39,7 +39,7 @@ class LiveSide(Side):
       timeout_s: how long a request may take.
     """
 
-    def __init__(self, name: str, scratch: Path, python: str | None = None, timeout_s: float = 300):
+    def __init__(self, name: str, scratch: Path, python: str | None = None, timeout_s: float = 300) -> None:
         self.name = name
         self._timeout_s = timeout_s
         self._folder = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=scratch))

@@ -27,7 +27,7 @@ class RecordedSideError(Exception):
 class RecordingSide(Side):
     """A live side whose replies are kept."""
 
-    def __init__(self, side: Side):
+    def __init__(self, side: Side) -> None:
         self.name = side.name
         self._side = side
         self._scope = ""
@@ -67,7 +67,7 @@ class RecordedSide(Side):
       RecordedSideError: the file is absent, broken, of another side or a newer format.
     """
 
-    def __init__(self, name: str, path: Path):
+    def __init__(self, name: str, path: Path) -> None:
         self.name = name
         self.path = path
         self._scope = ""

@@ -31,7 +31,7 @@ FRAMEWORKS = {"tf": "tf_reference._framework", "jax": "jaxport._framework"}
 class Worker:
     """Turns requests into calls of one framework."""
 
-    def __init__(self, framework: Framework):
+    def __init__(self, framework: Framework) -> None:
         self._framework = framework
         self._prepared: dict[str | int, Prepared] = {}
 
