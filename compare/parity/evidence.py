@@ -97,6 +97,11 @@ class Evidence:
         return reasons[0] + (f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else "")
 
 
+def _ordered(cases: Set[str]) -> tuple[str, ...]:
+    # Random cases first: a difference that shows in them is no question of kinks.
+    return tuple(sorted(cases, key=lambda case: (case == KINKS, case)))
+
+
 def has_kinks(evidence: Evidence) -> bool:
     """Whether the gradients were taken at ties, zeros and edges."""
     return KINKS in evidence.cases(GRADIENTS)
