@@ -45,6 +45,22 @@ examples:
   jaxport report old-run/results.json -o old-run
 """
 
+_LIST = """\
+List every workload with what it computes, its sizes and where it comes from.
+
+examples:
+  jaxport list
+"""
+
+_ROOT = """\
+Prove a port of a TensorFlow model to JAX: same numbers, same program, how fast.
+
+examples:
+  jaxport run                    the tour of all built-in workloads; then open jaxport-report/report.html
+  jaxport run my_port.py         your own port
+  jaxport COMMAND --help         more examples
+"""
+
 
 class Parser(argparse.ArgumentParser):
     """Says what is wrong in one line."""
@@ -60,14 +76,12 @@ class Parser(argparse.ArgumentParser):
 
 def parser() -> argparse.ArgumentParser:
     """The whole command line."""
-    root = Parser(
-        prog="jaxport", description="Prove a port of a TensorFlow model to JAX: same numbers, same program, how fast."
-    )
+    root = Parser(prog="jaxport", description=_ROOT, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = root.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
     _run(_command(commands, "run", "prove ports and write the report", _RUN))
     _record(_command(commands, "record", "write one side to a file", _RECORD))
     _report(_command(commands, "report", "render a report again", _REPORT))
-    listing = _command(commands, "list", "list the workloads", "List every workload with its sizes.\n")
+    listing = _command(commands, "list", "list the workloads", _LIST)
     _common(listing)
     return root
 

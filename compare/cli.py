@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import json
 import os
+import shutil
 import sys
 import tempfile
 import traceback
@@ -13,15 +14,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from compare import records
 from compare.arguments import parser
 from compare.hlo.bindings import BindingsMoved
 from compare.report import print_overview, write_report
 from compare.run import ports, record, run
-from compare.run.collect import collect, steps_of
-from compare.run.inputs import RequestError, prepare
+from compare.run.inputs import RequestError
 from compare.run.progress import reporter
 from compare.run.sides import Source
 from compare.sides._side import SIDES, BadTarget, SideError
@@ -60,20 +60,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except FORESEEN as error:
         return _refuse(error, "--debug" in given)
     except Exception as error:  # noqa: BLE001 - the last line of defence: --debug shows the traceback
-        if "--debug" in given:
-            raise
-        print(
-            f"jaxport: expected no {type(error).__name__} here, found one: {error}: run with --debug and report it",
-            file=sys.stderr,
-        )
-        return REFUSED
+        what = f"expected no {type(error).__name__} here, found one: {error}: run with --debug and report it"
+        return _refuse(error, "--debug" in given, what)
 
 
-def _refuse(error: BaseException, debug: bool) -> int:
+def _refuse(error: Exception, debug: bool, what: str | None = None) -> int:
     if debug:
         traceback.print_exception(error)
         print(getattr(error, "details", ""), file=sys.stderr)
-    print(f"jaxport: {' '.join(str(error).split())}", file=sys.stderr)
+    print(f"jaxport: {' '.join((what or str(error)).split())}", file=sys.stderr)
     return REFUSED
 
 
@@ -104,6 +99,7 @@ def _record(options: argparse.Namespace) -> int:
     _writable_folder(options.out.parent)
     if options.out.is_dir():
         raise RequestError(f"expected a file to write at {options.out}, found a folder: name a file in it")
+    _check_interpreter(options.python, "--python")
     console = Console(stderr=True)
     failures = []
     with contextlib.ExitStack() as stack:
@@ -113,9 +109,8 @@ def _record(options: argparse.Namespace) -> int:
         progress = stack.enter_context(reporter(console, quiet=False))
         side.call("environment", {})
         for workload in _workloads(options):
-            prepared = prepare(workload, options.size, options.data if workload.training else None, scratch)
-            progress.stage(f"{workload.name}: recording the {options.side} side", steps_of(prepared))
-            failures += run.record_side(side, prepared, progress)
+            failures += run.record_side(side, workload, options.size, options.data, scratch, progress)
+        options.out.parent.mkdir(parents=True, exist_ok=True)
         side.save(options.out)
     for failure in failures:
         print(f"jaxport: {failure.side}: {failure.doing}: {failure.reason}", file=sys.stderr)
@@ -136,7 +131,7 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _list(options: argparse.Namespace) -> int:
-    table = Table("workload", "computes", "sizes", "source", box=None, pad_edge=False)
+    table = Table(Column("workload", no_wrap=True), "computes", "sizes", "source", box=None, pad_edge=False)
     for name in _registry.names():
         workload = _registry.get(name)
         sizes = "; ".join(
@@ -164,9 +159,13 @@ def _source(options: argparse.Namespace, side: str) -> Source:
     python, recorded = getattr(options, f"{side}_python"), getattr(options, f"{side}_recorded")
     if python and recorded:
         raise RequestError(f"expected --{side}-python or --{side}-recorded, found both: choose one")
-    if python and not os.access(python, os.X_OK):
-        raise RequestError(f"expected a Python interpreter at {python}, found nothing to run: check --{side}-python")
+    _check_interpreter(python, f"--{side}-python")
     return Source(python, recorded)
+
+
+def _check_interpreter(python: str | None, option: str) -> None:
+    if python and shutil.which(python) is None:
+        raise RequestError(f"expected a Python interpreter at {python}, found nothing to run: check {option}")
 
 
 def _writable_folder(folder: Path) -> Path:

@@ -183,7 +183,14 @@ class Jax:
     def _device_arguments(self, program: Program, case: str) -> list[jax.Array]:
         # Without x64 JAX would narrow what another frontend's program declares as 64 bits wide.
         with jax.enable_x64(True):
-            return [jax.device_put(self._loaded.argument(each, case, program.states)) for each in program.parameters]
+            return [self._device_argument(each, program, case) for each in program.parameters]
+
+    def _device_argument(self, parameter: Parameter, program: Program, case: str) -> jax.Array:
+        if parameter.kind == "input":
+            kept = self._session("float32").arguments(FORWARD, case)[1 + self._loaded.inputs.index(parameter.name)]
+            if str(kept.dtype) == parameter.dtype:
+                return kept
+        return jax.device_put(self._loaded.argument(parameter, case, program.states))
 
     def _stages(self, jitted: Any, arguments: Sequence[Any]) -> dict[str, str]:
         lowered = jitted.lower(*arguments)

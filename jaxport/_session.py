@@ -32,6 +32,8 @@ class Session:
     def __init__(self, twin: Twin, dtype: str) -> None:
         self.twin = twin
         self.dtype = dtype
+        # Kept, since every mode reads the same arrays: at paper size one is a gigabyte.
+        self._inputs: dict[str, list[jax.Array]] = {}
         with self.precision():
             self.model = _build(twin, dtype)
             self._check_weights()
@@ -52,7 +54,9 @@ class Session:
         """All arguments of a pass function."""
         parameters = self.parameters(case)
         state = [self.model.init(parameters)] if pass_ == STEP and self.model.init else []
-        return [parameters, *state, *self.inputs(self.twin.cases[case])]
+        if case not in self._inputs:
+            self._inputs[case] = self.inputs(self.twin.cases[case])
+        return [parameters, *state, *self._inputs[case]]
 
     def pass_function(self, pass_: str) -> Callable[..., Any]:
         """The function of one pass.

@@ -56,6 +56,7 @@ class TensorFlow:
         self._twin: Twin | None = None
         self._sessions: dict[str, Session] = {}
         self._functions: dict[tuple[str, str, str], Callable[..., Any]] = {}
+        self._tensors: dict[tuple[str, str, str], tf.Tensor] = {}
         self._compiled: list[tuple[Program, Callable[..., Any]]] = []
 
     def environment(self) -> dict[str, Any]:
@@ -70,7 +71,7 @@ class TensorFlow:
     def load(self, twin: Twin) -> dict[str, Any]:
         """Build the twin and say which passes and modes it has."""
         tf.keras.backend.clear_session()
-        self._twin, self._sessions, self._functions, self._compiled = twin, {}, {}, []
+        self._twin, self._sessions, self._functions, self._tensors, self._compiled = twin, {}, {}, {}, []
         model = self._session("float32").model
         passes = [FORWARD] + [GRADIENTS] * self._session("float32").differentiable() + [STEP] * (model.step is not None)
         return {"modes": {pass_: [EAGER, GRAPH, AUTOCLUSTER, JIT] for pass_ in passes}}
@@ -78,7 +79,7 @@ class TensorFlow:
     def outputs(self, mode: str, pass_: str, case: str, dtype: str) -> dict[str, np.ndarray]:
         """What one pass returns in one mode; a step also returns the weights that it leaves."""
         session = self._session(dtype)
-        tensors = session.tensors(session.twin.cases[case])
+        tensors = self._inputs(session, case)
         with switched(mode):
             function = self._staged(session, pass_, mode, tensors)
             session.reset(case)
@@ -106,7 +107,7 @@ class TensorFlow:
         session = self._session(dtype)
         case = next(iter(session.twin.cases))
         session.reset(case)
-        tensors = session.tensors(session.twin.cases[case])
+        tensors = self._inputs(session, case)
         function = tf.function(session.pass_function(pass_), jit_compile=True)
         lower = function.experimental_get_compiler_ir(*tensors)
         layout = _private.layout(lower(stage="hlo_serialized"))
@@ -155,7 +156,7 @@ class TensorFlow:
         session = self._session("float32")
         case = next(iter(session.twin.cases))
         session.reset(case)
-        tensors = session.tensors(session.twin.cases[case])
+        tensors = self._inputs(session, case)
         start = time.perf_counter()
         with switched(target):
             function = in_mode(session.pass_function(STEP if session.model.step else FORWARD), target, tensors)
@@ -192,7 +193,23 @@ class TensorFlow:
         return self._functions[key]
 
     def _arguments(self, program: Program, case: str) -> list[tf.Tensor]:
-        return [tf.constant(self._loaded.argument(each, case, program.states)) for each in program.parameters]
+        return [
+            self._input(case, each.name, each.dtype)
+            if each.kind == "input"
+            else tf.constant(self._loaded.argument(each, case, program.states))
+            for each in program.parameters
+        ]
+
+    def _inputs(self, session: Session, case: str) -> list[tf.Tensor]:
+        arrays = self._loaded.cases[case]
+        return [self._input(case, name, session.dtype_of(arrays[name])) for name in self._loaded.inputs]
+
+    def _input(self, case: str, name: str, dtype: str) -> tf.Tensor:
+        # Every mode and every compiled program reads the same tensor: at paper size one is a gigabyte.
+        key = (case, name, dtype)
+        if key not in self._tensors:
+            self._tensors[key] = tf.constant(self._loaded.cases[case][name].astype(dtype, copy=False))
+        return self._tensors[key]
 
 
 @contextmanager

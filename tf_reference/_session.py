@@ -47,7 +47,11 @@ class Session:
 
     def tensors(self, arrays: Arrays) -> list[tf.Tensor]:
         """The inputs of one call as tensors, floats in this session's type."""
-        return [tf.constant(self._cast(arrays[name])) for name in self.twin.inputs]
+        return [tf.constant(arrays[name].astype(self.dtype_of(arrays[name]))) for name in self.twin.inputs]
+
+    def dtype_of(self, array: np.ndarray) -> str:
+        """The type that an array has in this session."""
+        return self.dtype if array.dtype.kind == "f" and self.dtype == "float64" else str(array.dtype)
 
     def pass_function(self, pass_: str) -> Pass:
         """The function of one pass.
@@ -71,9 +75,6 @@ class Session:
     def updated_weights(self) -> dict[str, np.ndarray]:
         """The weights as they stand, by leaf name."""
         return {WEIGHTS + path: variable.numpy() for path, variable in self.weights.items()}
-
-    def _cast(self, array: np.ndarray) -> np.ndarray:
-        return array.astype(self.dtype) if array.dtype.kind == "f" and self.dtype == "float64" else array
 
     def _float_inputs(self) -> list[int]:
         case = next(iter(self.twin.cases.values()))

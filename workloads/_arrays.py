@@ -47,8 +47,10 @@ def draw_weights(workload: Workload, dimensions: Dimensions) -> dict[str, np.nda
     }
 
 
-def draw_cases(workload: Workload, dimensions: Dimensions, seeds: int, data: Arrays | None) -> dict[str, Arrays]:
-    """The calls that are compared: `seeds` random ones and one at the kinks.
+def draw_cases(
+    workload: Workload, dimensions: Dimensions, seeds: int, data: Arrays | None, kinks: bool = True
+) -> dict[str, Arrays]:
+    """The calls that are compared: `seeds` random ones and, where wanted, one at the kinks.
 
     Where there is data, a random case is a batch of it.
     """
@@ -57,10 +59,12 @@ def draw_cases(workload: Workload, dimensions: Dimensions, seeds: int, data: Arr
     for seed in range(seeds):
         drawn = {name: draw(spec, name, seed) for name, spec in specs.items()}
         cases[f"seed{seed}"] = _batches(drawn, data, seed, 1, workload, dimensions) if data else drawn
-    kinks = {name: draw_kinks(spec, name, 0) for name, spec in specs.items()}
+    if not kinks:
+        return cases
+    edges = {name: draw_kinks(spec, name, 0) for name, spec in specs.items()}
     for path, weight in draw_weights(workload, dimensions).items():
-        kinks[WEIGHTS + path] = draw_kinks(ArraySpec(weight.shape, str(weight.dtype)), path, 0)
-    return cases | {"kinks": kinks}
+        edges[WEIGHTS + path] = draw_kinks(ArraySpec(weight.shape, str(weight.dtype)), path, 0)
+    return cases | {"kinks": edges}
 
 
 def draw_batches(workload: Workload, dimensions: Dimensions, data: Arrays) -> dict[str, np.ndarray]:

@@ -11,7 +11,7 @@ import numpy as np
 from compare.hlo import compiled
 from compare.hlo.portable import portable
 from compare.records import CELLS
-from compare.run.collect import FLOAT32, Collected
+from compare.run.collect import Collected
 from compare.sides import requests
 from compare.sides._side import Side, SideError
 from workloads._framework import Program
@@ -26,16 +26,15 @@ def split(cell: str) -> tuple[str, str]:
 
 def program_of(collected: Collected) -> Program | None:
     """The program that a side hands to XLA, as any compiler takes it."""
-    program = collected.programs.get((collected.main_pass, FLOAT32))
+    program = collected.main
     return program and dataclasses.replace(program, artifact=portable(program.artifact))
 
 
 def compile_cells(
     sides: Mapping[str, Side], collected: Mapping[str, Collected], case: str
-) -> tuple[dict[str, dict[str, Any]], dict[str, int]]:
-    """Every cell's counts or the reason that it is empty, and the handles of those that ran."""
+) -> dict[str, dict[str, Any]]:
+    """Every cell's counts, or the reason that it is empty."""
     cells: dict[str, dict[str, Any]] = {}
-    handles: dict[str, int] = {}
     outputs: dict[str, Arrays] = {}
     for cell in CELLS:
         frontend, compiler = split(cell)
@@ -49,15 +48,14 @@ def compile_cells(
         try:
             built = requests.compile_program(sides[compiler], program)
             outputs[cell] = requests.execute(sides[compiler], built.handle, case)
-            handles[cell] = built.handle
             cells[cell] = _described(built.optimized, built.temp_bytes, built.compile_s)
         except SideError as error:
             cells[cell] = {"reason": error.reason}
             if error.lost:
                 raise
-    for cell in handles:
+    for cell in outputs:
         cells[cell]["error"] = _distance(outputs[cell], outputs.get("tf@tf", {}))
-    return cells, handles
+    return cells
 
 
 def _described(optimized: bytes, temp_bytes: int | None, compile_s: float) -> dict[str, Any]:

@@ -32,6 +32,9 @@ class Collected:
     """(pass, case) -> leaves of the twin built in float64."""
     trajectories: dict[tuple[str, str], Arrays] = field(default_factory=dict)
     programs: dict[tuple[str, str], Program] = field(default_factory=dict)
+    """(pass, dtype) -> the programs that the float64 reference rests on."""
+    main: Program | None = None
+    """The main pass as it is handed to XLA, at the size that is timed."""
     profile: dict[str, Any] = field(default_factory=dict)
     not_double: dict[str, str] = field(default_factory=dict)
     """pass -> why the twin could not be built in float64."""
@@ -44,26 +47,48 @@ class Collected:
         return STEP if STEP in self.modes else FORWARD
 
 
-def collect(side: Side, prepared: Prepared, reporter: Reporter) -> Collected:
-    """Ask a side for all that parity, programs and profiles need. Never raises for what the side fails at.
+def collect_evidence(side: Side, prepared: Prepared, reporter: Reporter) -> Collected:
+    """Ask a side for all that parity needs. Never raises for what the side fails at.
 
     Raises:
       BadTarget: the function that was named does not exist.
     """
     found = Collected(side.name)
-    try:
+
+    def ask() -> None:
         found.modes = requests.load(side, prepared.loading)
         _collect_outputs(side, prepared, found, reporter)
         _collect_doubles(side, prepared, found, reporter)
         _collect_trajectories(side, prepared, found, reporter)
-        _collect_programs(side, found, reporter)
+
+    _survive(found, ask)
+    return found
+
+
+def collect_program(side: Side, prepared: Prepared, found: Collected, reporter: Reporter, reload: bool) -> None:
+    """Ask a side for the program that is compiled and timed, and for a profile of each mode.
+
+    `reload` says that the side has another size loaded: parity was judged on smaller arrays.
+    """
+
+    def ask() -> None:
+        if reload:
+            requests.load(side, prepared.loading)
+        reporter.step(f"{side.name} program")
+        found.main = attempt(found, lambda: requests.program(side, found.main_pass, FLOAT32))
         _collect_profiles(side, found, reporter)
+
+    _survive(found, ask)
+
+
+def _survive(found: Collected, ask: Callable[[], None]) -> None:
+    try:
+        ask()
     except BadTarget:
         raise
     except SideError as error:
-        found.failures.append(Failure(side.name, error.doing, error.reason))
+        found.failures.append(Failure(error.side, error.doing, error.reason))
         found.lost = error.lost
-    return found
 
 
 def attempt(found: Collected, ask: Callable[[], Result]) -> Result | None:
@@ -103,6 +128,9 @@ def _collect_doubles(side: Side, prepared: Prepared, found: Collected, reporter:
             if error.lost:
                 raise
             found.not_double[pass_] = error.reason
+        program = attempt(found, lambda p=pass_: requests.program(side, p, FLOAT32))
+        if program is not None:
+            found.programs[pass_, FLOAT32] = program
 
 
 def _collect_trajectories(side: Side, prepared: Prepared, found: Collected, reporter: Reporter) -> None:
@@ -120,14 +148,6 @@ def _collect_trajectories(side: Side, prepared: Prepared, found: Collected, repo
 def double_training_mode(side: str) -> str:
     """The mode of the float64 training run: a compiled one, since many steps are taken."""
     return {"tf": "graph", "jax": "jit"}[side]
-
-
-def _collect_programs(side: Side, found: Collected, reporter: Reporter) -> None:
-    for pass_ in sorted({FORWARD, GRADIENTS, found.main_pass} & set(found.modes)):
-        reporter.step(f"{side.name} program {pass_}")
-        program = attempt(found, lambda p=pass_: requests.program(side, p, FLOAT32))
-        if program is not None:
-            found.programs[pass_, FLOAT32] = program
 
 
 def _collect_profiles(side: Side, found: Collected, reporter: Reporter) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from compare.sides import wire
+from compare.sides import mapped, wire
 from compare.sides.requests import Loading
 from workloads import _arrays
 from workloads._spec import SIZES, Arrays, Dimensions, Workload
@@ -23,6 +24,13 @@ LARGE_BYTES = 1 << 24
 
 class RequestError(Exception):
     """A request that cannot be carried out: one line with what was expected, found, and what to do."""
+
+
+LARGEST_PARITY_BYTES = 1 << 29
+"""Inputs beyond this are compiled, profiled and timed, while parity is judged on the largest size below it.
+
+Parity keeps the outputs of every mode, pass and case at once: a gradient of 2 GiB would be kept 20 times.
+"""
 
 
 @dataclass(frozen=True)
@@ -54,11 +62,23 @@ def choose_size(workload: Workload, size: str | None) -> str:
     raise RequestError(f"expected a size of {workload.name} ({', '.join(workload.sizes)}), found {size!r}")
 
 
-def prepare(workload: Workload, size: str | None, data: Path | None, scratch: Path) -> Prepared:
+def parity_size(workload: Workload, size: str) -> str:
+    """The size that parity is judged at: the one asked for, or the largest that fits."""
+
+    def fits(each: str) -> bool:
+        return _input_bytes(workload, workload.sizes[each]) <= LARGEST_PARITY_BYTES
+
+    smaller = [each for each in workload.sizes if fits(each)]
+    return size if fits(size) or not smaller else smaller[-1]
+
+
+def prepare(workload: Workload, size: str | None, data: Path | None, scratch: Path, one_case: bool = False) -> Prepared:
     """Draw every array of a workload and write it where the workers read it.
 
+    `one_case` draws a single random case: all that compiling and timing need.
+
     Raises:
-      RequestError: no such size; or data was named for a workload that takes none.
+      RequestError: no such size.
     """
     chosen = choose_size(workload, size)
     dimensions = dict(workload.sizes[chosen])
@@ -67,12 +87,12 @@ def prepare(workload: Workload, size: str | None, data: Path | None, scratch: Pa
         dimensions |= workload.training.dimensions_of(examples)
     specs = workload.input_specs(dimensions)
     weights = _arrays.draw_weights(workload, dimensions)
-    seeds = 1 if sum(_bytes(spec.shape, spec.dtype) for spec in specs.values()) > LARGE_BYTES else SEEDS
-    cases = _arrays.draw_cases(workload, dimensions, seeds, examples)
+    seeds = 1 if one_case or _input_bytes(workload, dimensions) > LARGE_BYTES else SEEDS
+    cases = _arrays.draw_cases(workload, dimensions, seeds, examples, kinks=not one_case)
     batches = _arrays.draw_batches(workload, dimensions, examples) if examples else {}
     packed = wire.pack_twin(cases, weights, batches)
-    path = scratch / f"{workload.name}.arrays"
-    wire.save_arrays(packed, path)
+    path = scratch / f"{workload.name}-{chosen}.arrays"
+    mapped.save(packed, path)
     loading = Loading(
         workload=workload.name,
         targets={"tf": _target(workload, workload.tf), "jax": _target(workload, workload.jax)},
@@ -110,5 +130,6 @@ def _target(workload: Workload, reference: str) -> str:
     return reference
 
 
-def _bytes(shape: tuple[int, ...], dtype: str) -> int:
-    return int(np.prod(shape)) * np.dtype(dtype).itemsize
+def _input_bytes(workload: Workload, dimensions: Dimensions) -> int:
+    specs = workload.input_specs(dimensions).values()
+    return sum(math.prod(spec.shape) * np.dtype(spec.dtype).itemsize for spec in specs)

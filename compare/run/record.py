@@ -50,6 +50,7 @@ def envelope(environment: Mapping[str, Any], workloads: Mapping[str, Any], size:
 
 def workload(
     prepared: Prepared,
+    parity_size: str,
     collected: Mapping[str, Collected],
     parity: Parity,
     cells: Mapping[str, Any],
@@ -62,6 +63,7 @@ def workload(
         "summary": spec.summary,
         "source": spec.source,
         "size": prepared.size,
+        "parity_size": parity_size,
         "dimensions": dict(prepared.dimensions),
         "dtype": FLOAT32,
         "inputs": dict(prepared.inputs),
@@ -70,7 +72,7 @@ def workload(
         "failures": reasons([*failures, *unread]),
         "parity": parity,
         "programs": described,
-        "stages": {side: dict(_main(each).stages) for side, each in collected.items() if _main(each)},
+        "stages": {side: dict(each.main.stages) for side, each in collected.items() if each.main},
         "alignment": _alignment(collected),
         "compiled": cells,
         "profile": {mode: kernels for each in collected.values() for mode, kernels in each.profile.items()},
@@ -87,25 +89,21 @@ def verdict(record: Mapping[str, Any]) -> str:
     return PASS if clean else FAIL
 
 
-def _main(collected: Collected) -> Any:
-    return collected.programs.get((collected.main_pass, FLOAT32))
-
-
 def _programs(collected: Mapping[str, Collected]) -> tuple[dict[str, Any], list[Failure]]:
     described: dict[str, Any] = {}
     unread: list[Failure] = []
     for side, each in collected.items():
-        if _main(each) is None:
+        if each.main is None:
             continue
         try:
-            described[side] = program.describe(_main(each).artifact)
+            described[side] = program.describe(each.main.artifact)
         except UnreadableProgram as error:
             unread.append(Failure(side, "read program", str(error)))
     return described, unread
 
 
 def _alignment(collected: Mapping[str, Collected]) -> Any:
-    artifacts = {side: _main(each).artifact for side, each in collected.items() if _main(each)}
+    artifacts = {side: each.main.artifact for side, each in collected.items() if each.main}
     if len(artifacts) < 2:
         return None
     return align.align(portable(artifacts["tf"]), portable(artifacts["jax"]))

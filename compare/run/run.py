@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,8 +12,8 @@ from typing import Any
 from compare.parity import Evidence, judge
 from compare.records import PASS, Failure
 from compare.run import cells, record, timing
-from compare.run.collect import Collected, collect, steps_of
-from compare.run.inputs import Prepared, RequestError, prepare
+from compare.run.collect import Collected, collect_evidence, collect_program, steps_of
+from compare.run.inputs import Prepared, RequestError, choose_size, parity_size, prepare
 from compare.run.oracle import Doubles, find_doubles
 from compare.run.progress import Reporter
 from compare.run.sides import Pool, Source
@@ -51,17 +51,23 @@ def run(request: Request, reporter: Reporter) -> dict[str, Any]:
     return record.envelope(record.environment(sides), parts, request.size)
 
 
-def record_side(side: Side, prepared: Prepared, reporter: Reporter) -> list[Failure]:
+def record_side(
+    side: Side, workload: Workload, size: str | None, data: Path | None, scratch: Path, reporter: Reporter
+) -> list[Failure]:
     """Ask a recording side for all that a run will ask of its record; what it failed at.
 
     Raises:
       SideError: the side cannot be started, or was lost.
     """
-    found = collect(side, prepared, reporter)
+    small, large = _prepare(workload, size, data, scratch)
+    reporter.stage(f"{workload.name}: recording the {side.name} side", steps_of(small))
+    found = collect_evidence(side, small, reporter)
+    if not found.lost:
+        collect_program(side, large, found, reporter, reload=large is not small)
     program = cells.program_of(found)
     if program is not None and not found.lost:
         built = requests.compile_program(side, program)
-        requests.execute(side, built.handle, prepared.loading.cases[0])
+        requests.execute(side, built.handle, large.loading.cases[0])
     return found.failures
 
 
@@ -72,20 +78,50 @@ def _judge_all(
     to_time: list[timing.Timed] = []
     with Pool(dict(request.sources), scratch, request.timeout_s) as pool:
         for workload in request.workloads:
-            prepared = prepare(workload, request.size, request.data if workload.training else None, scratch)
-            reporter.stage(f"{workload.name}: parity and programs", 2 * steps_of(prepared))
-            collected, part = _judge_one(pool, prepared, reporter)
+            small, large = _prepare(workload, request.size, request.data, scratch)
+            reporter.stage(f"{workload.name}: parity and programs", 2 * steps_of(small))
+            collected, part = _judge_one(pool, small, large, reporter)
             parts[workload.name] = part
             if part["parity"].verdict == PASS:
-                to_time.append(timing.timed(prepared, collected))
+                to_time.append(timing.timed(large, collected))
         sides = {name: _environment(pool, name, request.sources[name]) for name in SIDES}
     return parts, to_time, sides
 
 
-def _judge_one(pool: Pool, prepared: Prepared, reporter: Reporter) -> tuple[dict[str, Collected], dict[str, Any]]:
+def _prepare(workload: Workload, size: str | None, data: Path | None, scratch: Path) -> tuple[Prepared, Prepared]:
+    """The arrays that parity is judged on, and those that are compiled and timed: the same unless they are huge."""
+    examples = data if workload.training else None
+    chosen = choose_size(workload, size)
+    judged = parity_size(workload, chosen)
+    small = prepare(workload, judged, examples, scratch)
+    return small, small if judged == chosen else prepare(workload, chosen, examples, scratch, one_case=True)
+
+
+def _judge_one(
+    pool: Pool, small: Prepared, large: Prepared, reporter: Reporter
+) -> tuple[dict[str, Collected], dict[str, Any]]:
     failures: list[Failure] = []
+    collected = _both(pool, failures, lambda name: _collect_evidence(pool, name, small, reporter))
+    _check_structure(collected, small)
+    doubles = _doubles(pool, collected, small, failures)
+
+    def collect_main(name: str) -> Collected:
+        if not collected[name].lost:
+            collect_program(pool.get(name), large, collected[name], reporter, reload=large is not small)
+        return collected[name]
+
+    parity = judge(_evidence(small, collected, doubles, failures))
+    collected = _both(pool, failures, collect_main, names=list(collected))
+    table = _cells(pool, collected, large, failures)
+    return collected, record.workload(large, small.size, collected, parity, table, failures)
+
+
+def _both(
+    pool: Pool, failures: list[Failure], ask: Callable[[str], Collected], names: Sequence[str] = SIDES
+) -> dict[str, Collected]:
+    """Ask both sides at once; a side that was lost is forgotten, one that gave nothing is left out."""
     with ThreadPoolExecutor(len(SIDES)) as threads:
-        running = {name: threads.submit(_collect_side, pool, name, prepared, reporter) for name in SIDES}
+        running = {name: threads.submit(ask, name) for name in names}
     collected: dict[str, Collected] = {}
     for name, future in running.items():
         found = future.result()
@@ -94,17 +130,12 @@ def _judge_one(pool: Pool, prepared: Prepared, reporter: Reporter) -> tuple[dict
             collected[name] = found
         if found.lost:
             pool.drop(name)
-    _check_structure(collected, prepared)
-    live = {name: pool.get(name) for name in collected if not collected[name].lost}
-    doubles = _doubles(pool, live, collected, prepared, failures)
-    table = _cells(pool, live, collected, prepared, failures)
-    parity = judge(_evidence(prepared, collected, doubles, failures))
-    return collected, record.workload(prepared, collected, parity, table, failures)
+    return collected
 
 
-def _collect_side(pool: Pool, name: str, prepared: Prepared, reporter: Reporter) -> Collected:
+def _collect_evidence(pool: Pool, name: str, prepared: Prepared, reporter: Reporter) -> Collected:
     try:
-        return collect(pool.get(name), prepared, reporter)
+        return collect_evidence(pool.get(name), prepared, reporter)
     except BadTarget:
         raise
     except SideError as error:
@@ -125,30 +156,30 @@ def _check_structure(collected: Mapping[str, Collected], prepared: Prepared) -> 
         )
 
 
-def _doubles(
-    pool: Pool, live: dict[str, Side], collected: Mapping[str, Collected], prepared: Prepared, failures: list[Failure]
-) -> Doubles:
-    if "jax" not in live:
+def _doubles(pool: Pool, collected: Mapping[str, Collected], prepared: Prepared, failures: list[Failure]) -> Doubles:
+    if "jax" not in collected or collected["jax"].lost:
         return Doubles()
     try:
-        found = find_doubles(live["jax"], list(collected.values()), prepared)
+        found = find_doubles(pool.get("jax"), list(collected.values()), prepared)
     except SideError as error:
-        pool.drop(live.pop("jax").name)
-        return Doubles(failures=[Failure(error.side, error.doing, error.reason)])
+        collected["jax"].lost = True
+        pool.drop("jax")
+        failures.append(Failure(error.side, error.doing, error.reason))
+        return Doubles()
     failures += found.failures
     return found
 
 
 def _cells(
-    pool: Pool, live: dict[str, Side], collected: Mapping[str, Collected], prepared: Prepared, failures: list[Failure]
+    pool: Pool, collected: Mapping[str, Collected], prepared: Prepared, failures: list[Failure]
 ) -> dict[str, Any]:
+    live = {name: pool.get(name) for name, each in collected.items() if not each.lost}
     try:
-        table, _ = cells.compile_cells(live, collected, prepared.loading.cases[0])
+        return cells.compile_cells(live, collected, prepared.loading.cases[0])
     except SideError as error:
         pool.drop(error.side)
         failures.append(Failure(error.side, error.doing, error.reason))
         return {cell: {"reason": error.reason} for cell in cells.CELLS}
-    return table
 
 
 def _evidence(

@@ -25,6 +25,7 @@ PACKAGES = ("workloads", "tf_reference", "jaxport", "compare")
 NAMES = {"tf": "TensorFlow", "jax": "JAX"}
 
 _NATIVE_LOG = re.compile(r"^[DIWEF]\d{4} |^WARNING: All log messages")
+_CRASHED_THREAD = re.compile(r"^Current thread .*\(most recent call first\):$")
 
 _ERRORS = {"unavailable": Unavailable, "target": BadTarget}
 
@@ -61,6 +62,9 @@ class LiveSide(Side):
     def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
         """Send one request and wait for its reply."""
         self.wait_until_started()
+        doing = _doing(method, parameters)
+        if self._requests.closed:
+            raise SideError(self.name, doing, "the worker was stopped before", lost=True)
         number = next(self._numbers)
         sent, reply = self._folder / f"{number}.sent", self._folder / f"{number}.reply"
         if arrays:
@@ -75,8 +79,8 @@ class LiveSide(Side):
             self._requests.write(wire.encode(request))
             self._requests.flush()
         except OSError:
-            raise self._lost(method) from None
-        answer = self._receive(_doing(method, parameters))
+            raise self._lost(doing) from None
+        answer = self._receive(doing)
         sent.unlink(missing_ok=True)
         if not answer["arrays"]:
             return Reply(answer["value"])
@@ -122,12 +126,25 @@ class LiveSide(Side):
                     raise self._lost(doing)
                 self._buffer += chunk
         line, _, self._buffer = self._buffer.partition(b"\n")
-        answer = json.loads(line)
+        answer = self._read(line, doing)
         if not answer["ok"]:
             raise _ERRORS.get(answer["kind"], SideError)(
                 self.name, doing, answer["reason"], answer["details"], lost=not self._started
             )
         return answer
+
+    def _read(self, line: bytes, doing: str) -> dict[str, Any]:
+        try:
+            answer = json.loads(line)
+        except ValueError:
+            answer = None
+        if isinstance(answer, dict) and "ok" in answer:
+            return answer
+        # An interpreter that prints before the worker runs: nothing that follows can be told from chatter.
+        self.close()
+        found = line.decode(errors="replace").strip()[:80]
+        reason = f"expected a reply, found {found!r} on standard output; name an interpreter that prints nothing"
+        raise SideError(self.name, doing, reason, lost=True)
 
     def _lost(self, doing: str) -> SideError:
         self._process.wait()
@@ -140,7 +157,7 @@ class LiveSide(Side):
 def _last_words(log: str) -> str:
     """Where Python was when native code crashed, else the last thing said that is no C++ log line."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
-    frames = [after for before, after in pairwise(lines) if before.endswith("(most recent call first):")]
+    frames = [after for before, after in pairwise(lines) if _CRASHED_THREAD.match(before)]
     if frames:
         return f" at {frames[-1]}"
     words = [line for line in lines if not _NATIVE_LOG.match(line)]

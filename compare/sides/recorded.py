@@ -13,7 +13,7 @@ from safetensors.numpy import save
 
 from compare.records import write_atomically
 from compare.sides import wire
-from compare.sides._side import Reply, Side, SideError
+from compare.sides._side import Reply, Side, SideError, Unavailable
 from workloads._spec import Arrays
 
 FORMAT = 1
@@ -76,12 +76,13 @@ class RecordedSide(Side):
         try:
             self._arrays, metadata = wire.load_arrays(path)
             head = json.loads(metadata[METADATA_KEY])
-        except (OSError, wire.SafetensorError, KeyError, ValueError) as error:
+            format_, side = int(head["format"]), head["side"]
+        except (OSError, wire.SafetensorError, KeyError, TypeError, ValueError) as error:
             raise RecordedSideError(f"{expected}, found {_short(error)}: {again}") from error
-        if head["side"] != name:
-            raise RecordedSideError(f"{expected}, found a recorded {head['side']} side: {again}")
-        if head["format"] > FORMAT:
-            raise RecordedSideError(f"{expected} of format {FORMAT}, found format {head['format']}: upgrade jaxport")
+        if format_ > FORMAT:
+            raise RecordedSideError(f"{expected} of format {FORMAT}, found format {format_}: upgrade jaxport")
+        if side != name:
+            raise RecordedSideError(f"{expected}, found a recorded {side} side: {again}")
         self._kept: dict[str, dict[str, Any]] = head["replies"]
 
     def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
@@ -93,7 +94,9 @@ class RecordedSide(Side):
             what = "this workload with these inputs, weights and size" if method == "load" else "this request"
             raise SideError(self.name, method, f"the recorded side {self.path.name} does not hold {what}")
         if "error" in kept:
-            raise SideError(self.name, kept["doing"], kept["reason"])
+            # What the side cannot do is no failure of it, in a replay as little as in the run that was recorded.
+            kind = Unavailable if kept["error"] == Unavailable.__name__ else SideError
+            raise kind(self.name, kept["doing"], kept["reason"])
         return Reply(kept["value"], {name: self._arrays[where] for name, where in kept["arrays"].items()})
 
     def close(self) -> None:
@@ -119,6 +122,6 @@ def _key(scope: str, method: str, parameters: Mapping[str, Any], arrays: Arrays 
 
 
 def _short(error: Exception) -> str:
-    if isinstance(error, KeyError):
+    if isinstance(error, (KeyError, TypeError)):
         return "a safetensors file of something else"
     return (str(error).splitlines() or [type(error).__name__])[0]

@@ -17,14 +17,31 @@ from workloads._spec import Arrays
 
 CASES, WEIGHTS, BATCHES = "cases", "weights", "batches"
 
+DTYPES = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "bfloat16", "float32", "float64", "complex64"),
+)
+"""What safetensors both writes and reads as NumPy arrays."""
+
 
 def save_arrays(arrays: Arrays, path: Path, metadata: Mapping[str, str] | None = None) -> None:
-    """Write arrays of any NumPy dtype that safetensors knows. Never pickle."""
+    """Write arrays of DTYPES. Never pickle.
+
+    Raises:
+      TypeError: an array of another dtype.
+    """
     save_file(contiguous(arrays), path, dict(metadata or {}))
 
 
 def contiguous(arrays: Arrays) -> dict[str, np.ndarray]:
-    """The arrays in row-major order, as safetensors wants them; scalars stay scalars."""
+    """The arrays in row-major order, as safetensors wants them; scalars stay scalars.
+
+    Raises:
+      TypeError: an array of a dtype that would not be read back.
+    """
+    for name, array in arrays.items():
+        if array.dtype.name not in DTYPES:
+            raise TypeError(f"expected {name!r} of a dtype of {', '.join(DTYPES)}, found {array.dtype}: cast it")
     return {name: np.asarray(array, order="C") for name, array in arrays.items()}
 
 

@@ -1,8 +1,8 @@
 """Hosts one framework in a process: reads requests, calls the framework, writes replies.
 
-Started as `python -m compare.sides.worker SIDE`. Requests come as JSON lines on standard input and
+Started as `python -m compare.sides.worker SIDE`. Requests come as JSON lines on the standard input and
 replies go to the standard output that the process was started with; whatever the framework or the
-user's code prints goes to standard error.
+user's code prints goes to standard error, and what it reads is empty.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from compare.bench import clock, memory
-from compare.sides import wire
+from compare.sides import mapped, wire
 from compare.sides._side import Reply
 from workloads._framework import Framework, Prepared, Unsupported
 from workloads._spec import Arrays
@@ -43,7 +43,7 @@ class Worker:
     def load(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
         """Build the twin on the arrays of a file."""
         self._prepared = {}
-        packed, _ = wire.load_arrays(Path(parameters["arrays"]))
+        packed = mapped.load(Path(parameters["arrays"]))
         return Reply(self._framework.load(wire.unpack_twin(parameters, packed)))
 
     def outputs(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
@@ -71,12 +71,16 @@ class Worker:
         return Reply(list(self._framework.profile(parameters["target"])))
 
     def prepare(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
-        """Make a target ready to be timed: trace, compile and first call, each in seconds, and peak memory."""
+        """Make a target ready to be timed; seconds of trace and compile where they can be told apart, and peak memory.
+
+        The first call is all that a user waits for until the first result: trace, compile and run.
+        """
         memory.reset_peak_rss()
         prepared = self._framework.prepare(parameters["target"])
         with prepared.around():
             (first_call_s,) = clock.time_calls(prepared.call, 1)
             clock.time_calls(prepared.call, 1)
+        first_call_s += (prepared.trace_s or 0.0) + (prepared.compile_s or 0.0)
         self._prepared[parameters["target"]] = prepared
         return Reply(
             {
@@ -136,9 +140,12 @@ def main() -> None:
     """Serve one side on the pipes that the process was started with."""
     # A crash in native code leaves the Python stack in the log, where the coordinator finds the user's line.
     faulthandler.enable()
-    replies = os.fdopen(os.dup(1), "wb", buffering=0)
+    requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb", buffering=0)
+    # User code that reads standard input must find its end, not our requests.
+    with open(os.devnull, "rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
     os.dup2(2, 1)
-    serve(sys.argv[1], sys.stdin.buffer, replies)
+    serve(sys.argv[1], requests, replies)
     # TensorFlow takes seconds to tear down what the operating system frees at once.
     sys.stderr.flush()
     os._exit(0)

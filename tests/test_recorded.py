@@ -1,0 +1,300 @@
+"""A side replayed from a file stands for the live one, where its framework is not installed."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from compare.cli import main
+from compare.records import CELLS
+from compare.run import sides
+from compare.run.inputs import Prepared, prepare
+from compare.sides import requests
+from compare.sides._side import Reply, Side, SideError, Unavailable
+from compare.sides.client import LiveSide
+from compare.sides.recorded import FORMAT, METADATA_KEY, RecordedSide, RecordedSideError, RecordingSide
+from compare.sides.wire import load_arrays
+from workloads import _registry
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where tf.side and jax.side lie."""
+    path = tmp_path_factory.mktemp("recorded")
+    for side in ("tf", "jax"):
+        # A folder that is not there yet is made.
+        asked = ["record", "add", "--side", side, "--size", "smoke", "-o", str(path / "made" / f"{side}.side")]
+        assert main(asked) == 0
+    return path / "made"
+
+
+@pytest.fixture
+def add(tmp_path: Path) -> Prepared:
+    return prepare(_registry.get("add"), "smoke", None, tmp_path)
+
+
+class NoTensorFlow(LiveSide):
+    """A live side, of any framework but TensorFlow."""
+
+    def __init__(self, name: str, *arguments: Any):
+        assert name != "tf", "TensorFlow was started"
+        super().__init__(name, *arguments)
+
+
+def run(folder: Path, *arguments: str, exits: int = 0) -> dict[str, Any]:
+    """The record of a run with the recorded TensorFlow, in a process that cannot start a live one."""
+    out = folder / "report"
+    asked = ["run", "--tf-recorded", str(folder / "tf.side"), "--json", "-o", str(out), *arguments]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sides, "LiveSide", NoTensorFlow)
+        assert main(asked) == exits
+    record = json.loads((out / "results.json").read_text())
+    shutil.rmtree(out)
+    return record
+
+
+@pytest.fixture(scope="module")
+def with_live_jax(folder: Path) -> dict[str, Any]:
+    return run(folder, "add", "--size", "smoke", "--pairs", "1", "--budget", "0.1")
+
+
+@pytest.fixture(scope="module")
+def judged(with_live_jax: dict[str, Any]) -> dict[str, Any]:
+    return with_live_jax["workloads"]["add"]
+
+
+# The run.
+
+
+def test_parity_is_judged_on_the_recorded_side(judged: dict[str, Any]) -> None:
+    assert judged["failures"] == []
+    assert judged["parity"]["verdict"] == "pass"
+
+
+def test_the_record_says_which_side_was_recorded(with_live_jax: dict[str, Any]) -> None:
+    environments = with_live_jax["environment"]["sides"]
+    assert environments["tf"]["recorded"] == "tf.side"
+    assert environments["tf"]["tensorflow"]
+    assert environments["jax"]["recorded"] is None
+
+
+def test_recorded_programs_and_profiles_are_in_the_record(judged: dict[str, Any]) -> None:
+    assert judged["profile"]["tf/eager"]["names"] == ["AddV2"]
+    assert {"tf/eager", "tf/graph", "tf/autocluster", "tf/jit", "jax/eager", "jax/jit"} <= set(judged["profile"])
+    assert judged["programs"]["tf"]["instructions"] > 0
+    assert judged["alignment"]["matched"] > 0
+    assert "optimized_hlo" in judged["stages"]["tf"]
+
+
+def test_the_recorded_compiler_takes_its_own_program_and_says_that_it_takes_no_other(judged: dict[str, Any]) -> None:
+    assert tuple(judged["compiled"]) == CELLS
+    for cell in ("tf@tf", "jax@jax", "tf@jax"):
+        assert judged["compiled"][cell]["kernels"] == 1
+        assert judged["compiled"][cell]["error"] == 0
+    assert "the recorded side tf.side does not hold this request" in judged["compiled"]["jax@tf"]["reason"]
+
+
+def test_no_ratio_is_drawn_between_what_did_not_run_side_by_side(judged: dict[str, Any]) -> None:
+    timing = judged["timing"]
+    assert {"jax/eager", "jax/jit"} <= set(timing["modes"])
+    assert not any(mode.startswith("tf/") for mode in timing["modes"])
+    for name, ratio in timing["ratios"].items():
+        assert "tf/" not in name or (ratio["ratio"] is None and ratio["withheld"])
+    assert judged["attribution"] is None
+
+
+def test_both_sides_recorded_tell_what_the_live_ones_told(folder: Path, judged: dict[str, Any]) -> None:
+    replayed = run(folder, "add", "--size", "smoke", "--jax-recorded", str(folder / "jax.side"))["workloads"]["add"]
+    for part in ("sha256", "inputs", "parity", "programs", "profile", "alignment", "stages"):
+        assert replayed[part] == judged[part], part
+    assert replayed["compiled"]["jax@jax"]["text"] == judged["compiled"]["jax@jax"]["text"]
+    assert replayed["compiled"]["tf@tf"] == judged["compiled"]["tf@tf"]
+
+
+def test_parity_fails_where_the_recorded_numbers_are_others(folder: Path, tmp_path: Path) -> None:
+    arrays, metadata = load_arrays(folder / "tf.side")
+    changed = {name: array * 1.01 if name.endswith("/output") else array for name, array in arrays.items()}
+    save_file(changed, tmp_path / "tf.side", metadata)
+    record = run(tmp_path, "add", "--size", "smoke", "--jax-recorded", str(folder / "jax.side"), exits=1)
+    gates = record["workloads"]["add"]["parity"]["gates"]
+    assert (gates["semantics"]["verdict"], gates["rounding"]["verdict"]) == ("fail", "fail")
+
+
+@pytest.mark.parametrize("name", ["tf", "jax"])
+def test_recorded_outputs_are_those_of_the_workload(folder: Path, add: Prepared, name: str) -> None:
+    side = RecordedSide(name, folder / f"{name}.side")
+    given, _ = load_arrays(add.loading.arrays)
+    for mode in requests.load(side, add.loading)["forward"]:
+        for case in add.loading.cases:
+            found = requests.outputs(side, mode, "forward", case, "float32")["output"]
+            np.testing.assert_array_equal(found, given[f"cases/{case}/x"] + given[f"cases/{case}/y"])
+    assert [each.name for each in requests.program(side, "forward", "float32").parameters] == ["x", "y"]
+
+
+# What a recorded side does not hold.
+
+
+def test_a_request_that_was_not_recorded_is_answered_with_the_reason(folder: Path, add: Prepared) -> None:
+    side = RecordedSide("tf", folder / "tf.side")
+    with pytest.raises(SideError, match=r"tf: load: the recorded side tf.side does not hold this workload with these"):
+        requests.load(side, dataclasses.replace(add.loading, sha256="other"))
+    requests.load(side, add.loading)
+    with pytest.raises(SideError, match=r"tf: profile: the recorded side tf.side does not hold this request"):
+        requests.profile(side, "of another mode")
+
+
+@pytest.mark.parametrize("arguments", [("add", "--size", "default"), ("scale_and_add", "--size", "smoke")])
+def test_a_record_of_another_workload_or_size_is_one_clear_line(folder: Path, arguments: tuple[str, ...]) -> None:
+    found = run(folder, *arguments, "--jax-recorded", str(folder / "jax.side"), exits=1)["workloads"][arguments[0]]
+    expected = "the recorded side {}.side does not hold this workload with these inputs, weights and size"
+    assert [each["reason"] for each in found["failures"]] == [expected.format("tf"), expected.format("jax")]
+    assert found["parity"]["verdict"] == "fail"
+
+
+class Scripted(Side):
+    """Cannot do what is asked for, or fails at it."""
+
+    name = "tf"
+
+    def call(self, method: str, parameters: Any, arrays: Any = None) -> Reply:
+        if method == "program":
+            raise Unavailable(self.name, method, "no such pass")
+        if method == "profile":
+            raise SideError(self.name, method, "went wrong")
+        return Reply({"plain": [1, None]}, {"output": np.asarray(2.5)[()], "t": np.ones((2, 3)).T})
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+@pytest.fixture
+def scripted(tmp_path: Path) -> Path:
+    side = RecordingSide(Scripted())
+    side.call("environment", {})
+    for method in ("program", "profile"):
+        with pytest.raises(SideError):
+            side.call(method, {})
+    side.save(tmp_path / "tf.side")
+    return tmp_path / "tf.side"
+
+
+@pytest.mark.parametrize(
+    ("method", "kind", "reason"), [("program", Unavailable, "no such pass"), ("profile", SideError, "went wrong")]
+)
+def test_a_refusal_is_replayed_as_the_kind_that_it_was(
+    scripted: Path, method: str, kind: type[SideError], reason: str
+) -> None:
+    with pytest.raises(SideError, match=reason) as caught:
+        RecordedSide("tf", scripted).call(method, {})
+    assert type(caught.value) is kind
+    assert not caught.value.lost
+
+
+def test_a_reply_is_replayed_whole(scripted: Path) -> None:
+    reply = RecordedSide("tf", scripted).call("environment", {})
+    assert reply.value == {"plain": [1, None]}
+    assert reply.arrays["output"].shape == ()
+    np.testing.assert_array_equal(reply.arrays["t"], np.ones((3, 2)))
+
+
+# The file.
+
+
+def test_the_file_is_safetensors_with_a_json_head_and_no_pickle(folder: Path) -> None:
+    data = (folder / "tf.side").read_bytes()
+    (size,) = struct.unpack("<Q", data[:8])
+    tensors = json.loads(data[8 : 8 + size])
+    head = json.loads(tensors.pop("__metadata__")[METADATA_KEY])
+    assert (head["format"], head["side"]) == (FORMAT, "tf")
+    assert len(data) == 8 + size + max(each["data_offsets"][1] for each in tensors.values())
+    assert {each["dtype"] for each in tensors.values()} <= {"F32", "F64", "U8"}
+    assert b"pickle" not in data
+
+
+class Torn(Exception):
+    """Stands for a full disk."""
+
+
+@pytest.mark.parametrize("before", [None, b"an older record"])
+def test_the_file_is_written_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: bytes | None
+) -> None:
+    path = tmp_path / "tf.side"
+    if before:
+        path.write_bytes(before)
+    monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(Torn()))
+    with pytest.raises(Torn):
+        RecordingSide(Scripted()).save(path)
+    assert [each.read_bytes() for each in tmp_path.iterdir()] == ([before] if before else [])
+
+
+def test_a_side_that_cannot_be_started_leaves_no_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("compare.cli.LiveSide", lambda name, *_: Scripted())
+    monkeypatch.setattr(Scripted, "call", lambda *_: (_ for _ in ()).throw(SideError("tf", "import", "not here")))
+    assert main(["record", "add", "--side", "tf", "--size", "smoke", "-o", str(tmp_path / "new" / "tf.side")]) == 2
+    assert capsys.readouterr().err == "jaxport: tf: import: not here\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def headed(path: Path, head: Any) -> None:
+    """A safetensors file with that head, or with none."""
+    save_file({"0/output": np.ones(2)}, path, {} if head is None else {METADATA_KEY: json.dumps(head)})
+
+
+GOOD = {"format": FORMAT, "side": "tf", "replies": {}}
+
+
+@pytest.mark.parametrize(
+    ("head", "found"),
+    [
+        (None, "found a safetensors file of something else"),
+        ({"format": FORMAT}, "found a safetensors file of something else"),
+        ([], "found a safetensors file of something else"),
+        (GOOD | {"side": "jax"}, "found a recorded jax side: write it with `jaxport record --side tf"),
+        (GOOD | {"format": FORMAT + 1}, f"of format {FORMAT}, found format {FORMAT + 1}: upgrade jaxport"),
+        (GOOD | {"format": FORMAT + 1, "side": "jax"}, "upgrade jaxport"),
+    ],
+)
+def test_a_file_of_something_else_is_refused(tmp_path: Path, head: Any, found: str) -> None:
+    headed(tmp_path / "good", GOOD)
+    RecordedSide("tf", tmp_path / "good")
+    headed(tmp_path / "file", head)
+    with pytest.raises(RecordedSideError, match=r"^expected a recorded tf side at .*file.*, found") as caught:
+        RecordedSide("tf", tmp_path / "file")
+    assert found in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(lambda whole: whole[:0], id="empty"),
+        pytest.param(lambda whole: whole[:7], id="cut in its size"),
+        pytest.param(lambda whole: whole[:100], id="cut in its head"),
+        pytest.param(lambda whole: whole[:-1], id="cut in its arrays"),
+        pytest.param(lambda whole: b"\x00" * 64, id="zeros"),
+        pytest.param(lambda whole: b"PK\x03\x04" + whole, id="another format"),
+    ],
+)
+def test_a_broken_file_is_refused(folder: Path, tmp_path: Path, content: Callable[[bytes], bytes]) -> None:
+    (tmp_path / "file").write_bytes(content((folder / "tf.side").read_bytes()))
+    with pytest.raises(RecordedSideError, match=r"^expected a recorded tf side at .*: write it with") as caught:
+        RecordedSide("tf", tmp_path / "file")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", [".", "absent"])
+def test_what_is_no_file_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(RecordedSideError, match=r"^expected a recorded tf side at "):
+        RecordedSide("tf", tmp_path / name)

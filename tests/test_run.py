@@ -1,0 +1,264 @@
+"""A run from arrays to record: the contract of results.json, real times, and what is not measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import record_of
+from interpreters import JAX_AS_TF, interpreter
+
+from compare import records
+from compare.bench.pairs import Measured
+from compare.records import CELLS, GATES, SCHEMA
+from compare.run import run, timing
+from compare.run.inputs import Prepared, digest, prepare
+from compare.run.progress import Reporter
+from compare.run.sides import Source
+from compare.sides import requests
+from compare.sides.client import LiveSide
+from compare.sides.wire import load_arrays
+from workloads import Workload, _registry
+
+PORT = """
+from workloads import ArraySpec, Workload
+port = Workload(
+    name="wrong", tf="functions.py:doubles", jax="functions.py:nearly", inputs={"x": ArraySpec((3,))}, builds=False
+)
+"""
+
+MODES = {"tf/eager", "tf/graph", "tf/autocluster", "tf/jit", "jax/eager", "jax/jit"}
+
+
+class Told(Reporter):
+    """Keeps what it is told: stages with the number of steps announced and the steps that came."""
+
+    def __init__(self) -> None:
+        self.stages: dict[str, tuple[int, list[str]]] = {}
+
+    def stage(self, text: str, steps: int) -> None:
+        self.stages[text] = (steps, [])
+
+    def step(self, text: str) -> None:
+        self.stages[list(self.stages)[-1]][1].append(text)
+
+
+# One function on both real sides.
+
+
+@pytest.fixture(scope="module")
+def told() -> Told:
+    return Told()
+
+
+@pytest.fixture(scope="module")
+def whole(told: Told) -> dict[str, Any]:
+    request = run.Request([_registry.get("scale_and_add")], size="smoke", pairs=2, budget_s=0.2)
+    return records.to_json(run.run(request, told))
+
+
+@pytest.fixture(scope="module")
+def judged(whole: dict[str, Any]) -> dict[str, Any]:
+    return whole["workloads"]["scale_and_add"]
+
+
+def test_the_record_has_its_schema_and_says_what_it_depends_on(whole: dict[str, Any], tmp_path: Path) -> None:
+    assert whole["schema"] == SCHEMA == 1
+    assert {"jaxport", "python", "platform", "cpu", "cores", "sides"} <= set(whole["environment"])
+    assert whole["environment"]["sides"]["tf"]["tensorflow"]
+    assert whole["environment"]["sides"]["jax"]["jaxlib"]
+    records.save(whole, tmp_path / "results.json")
+    assert records.load(tmp_path / "results.json") == whole
+
+
+def test_a_workload_s_part_has_every_field_of_the_contract(judged: dict[str, Any]) -> None:
+    assert {"size", "dtype", "parity", "programs", "alignment", "compiled", "profile", "timing", "attribution"} <= set(
+        judged
+    )
+    assert (judged["size"], judged["dtype"]) == ("smoke", "float32")
+    assert judged["parity"]["verdict"] == "pass"
+    assert tuple(judged["parity"]["gates"]) == GATES
+    assert all("verdict" in gate for gate in judged["parity"]["gates"].values())
+    for program in judged["programs"].values():
+        assert program["instructions"] > 0
+        assert len(program["sha256"]) == 64
+    assert {"matched", "tf_only", "jax_only", "frontier"} <= set(judged["alignment"])
+    for each in judged["alignment"]["frontier"]:
+        assert {"side", "op", "name", "source", "reason"} <= set(each)
+    assert tuple(judged["compiled"]) == CELLS
+    for cell in judged["compiled"].values():
+        assert {"instructions", "fusions", "kernels", "temp_bytes", "flops", "bytes"} <= set(cell)
+    assert set(judged["profile"]) == MODES
+    for profile in judged["profile"].values():
+        assert profile["kernels"] == len(profile["names"])
+
+
+def test_every_mode_and_cell_is_timed(judged: dict[str, Any]) -> None:
+    assert set(judged["timing"]["modes"]) == MODES
+    assert set(judged["timing"]["cells"]) == set(CELLS)
+    for mode in judged["timing"]["modes"].values():
+        assert {"median_s", "first_call_s", "compile_s", "peak_rss_bytes"} <= set(mode)
+        assert mode["median_s"] > 0 < mode["first_call_s"]
+    assert judged["timing"]["modes"]["jax/jit"]["compile_s"] > 0
+    assert judged["timing"]["modes"]["jax/eager"]["compile_s"] is None
+
+
+def test_the_port_stands_against_every_mode_of_the_original(judged: dict[str, Any]) -> None:
+    ratios = judged["timing"]["ratios"]
+    assert {f"jax/jit vs {mode}" for mode in MODES if mode.startswith("tf/")} <= set(ratios)
+    assert {"jax/jit vs jax/eager", "tf/jit vs tf/eager"} <= set(ratios)
+    for ratio in ratios.values():
+        assert ratio["verdict"] in ("faster", "slower", "equivalent", "inconclusive")
+        assert ratio["pairs"] == 2
+        if ratio["withheld"]:
+            assert ratio["ratio"] is ratio["ci95"] is None
+        else:
+            assert ratio["ci95"][0] <= ratio["ratio"] <= ratio["ci95"][1]
+
+
+def test_identical_code_in_a_second_process_stands_beside_the_ratios(judged: dict[str, Any]) -> None:
+    null = judged["timing"]["null"]
+    assert set(null) == {"tf/jit vs itself", "jax/jit vs itself"}
+    assert all(each["ratio"] > 0 and each["pairs"] == 2 for each in null.values())
+
+
+def test_the_parts_of_the_ratio_multiply_to_it(judged: dict[str, Any]) -> None:
+    modes, parts = judged["timing"]["modes"], judged["attribution"]
+    withheld = any(ratio["withheld"] for ratio in judged["timing"]["ratios"].values())
+    assert parts or withheld
+    if parts:
+        ratio = modes["jax/jit"]["median_s"] / modes["tf/jit"]["median_s"]
+        assert math.prod(parts.values()) == pytest.approx(ratio, rel=1e-9)
+
+
+def test_the_reporter_is_told_of_every_stage_and_its_steps(whole: dict[str, Any], told: Told) -> None:
+    timed = [f"timing, processes {pair} of 2" for pair in (1, 2)]
+    assert list(told.stages) == ["scale_and_add: parity and programs", *timed]
+    steps = told.stages["scale_and_add: parity and programs"][1]
+    assert {"jax/jit forward", "tf/eager forward", "jax float64 gradients", "tf/graph profile"} <= set(steps)
+    assert all(told.stages[stage][1] == ["starting", "scale_and_add"] for stage in timed)
+    assert all(0 < len(steps) <= announced for announced, steps in told.stages.values())
+
+
+# Attribution on times that are given.
+
+
+def samples(**slowed: float) -> timing.Samples:
+    """Two pairs of six rounds; arms take 1 to 10 ms, times a factor by name."""
+    arms = ["tf/jit", "tf/jit#2", "jax/jit", "jax/jit#2", *CELLS]
+    base = dict(zip(arms, (3e-3, 3e-3, 2e-3, 2e-3, 1e-3, 4e-3, 5e-3, 7e-3), strict=True))
+    jitter = (1.0, 1.01, 0.99, 1.02, 0.98, 1.0)
+    taken = {arm: tuple(seconds * slowed.get(arm, 1) * each for each in jitter) for arm, seconds in base.items()}
+    return timing.Samples(pairs=[Measured(taken, {}), Measured(taken, {})])
+
+
+def test_attribution_multiplies_to_the_ratio_of_the_compiled_modes() -> None:
+    found = records.to_json(timing.summarise(samples(), recorded=()))
+    modes, parts = found["timing"]["modes"], found["attribution"]
+    assert set(parts) == {"frontend", "compiler", "runtime"}
+    assert math.prod(parts.values()) == pytest.approx(modes["jax/jit"]["median_s"] / modes["tf/jit"]["median_s"])
+    assert parts["frontend"] * parts["compiler"] == pytest.approx(4)
+    assert set(found["timing"]["cells"]) == set(CELLS)
+
+
+TWINS = ["tf/jit#2", "jax/jit#2"]
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_where_identical_code_differs_no_ratio_is_given(twin: str) -> None:
+    ratios = timing.summarise(samples(**{twin: 1.5}), recorded=())["timing"].ratios
+    assert set(ratios) == {"jax/jit vs tf/jit"}
+    assert all(each.ratio is None and "too unsteady" in each.withheld for each in ratios.values())
+
+
+@pytest.mark.xfail(strict=True, reason="the attribution asks whether a null is missing, not whether it held")
+@pytest.mark.parametrize("twin", TWINS)
+def test_where_identical_code_differs_nothing_is_attributed(twin: str) -> None:
+    assert timing.summarise(samples(**{twin: 1.5}), recorded=())["attribution"] is None
+
+
+# A training step, JAX alone.
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Prepared, LiveSide]]:
+    folder = tmp_path_factory.mktemp("trained")
+    prepared = prepare(_registry.get("mnist_mlp"), "smoke", None, folder)
+    side = LiveSide("jax", folder)
+    assert requests.load(side, prepared.loading)["step"] == ["eager", "jit", "donated"]
+    yield prepared, side
+    side.close()
+
+
+def test_training_takes_the_same_course_with_its_state_donated(trained: tuple[Prepared, LiveSide]) -> None:
+    prepared, side = trained
+    kept, donated = (requests.trajectory(side, mode, "float32", [1, 50]) for mode in ("jit", "donated"))
+    assert kept["loss"].shape == (prepared.steps,)
+    assert kept["loss"][-5:].mean() < kept["loss"][:5].mean()
+    assert kept.keys() == donated.keys() > {"loss", "weights@1/hidden/kernel", "weights@50/logits/bias"}
+    for name, array in kept.items():
+        np.testing.assert_array_equal(donated[name], array, err_msg=name)
+
+
+def test_a_training_step_is_timed_with_its_state_threaded_and_donated(
+    trained: tuple[Prepared, LiveSide], tmp_path: Path
+) -> None:
+    prepared, side = trained
+    program = requests.program(side, "step", "float32")
+    assert {"state", "weight", "input"} == {parameter.kind for parameter in program.parameters}
+    each = timing.Timed(prepared, {"jax": ("jit", "donated")}, {"jax": program})
+    measured = timing.measure([each], {"jax": Source()}, 1, 0.2, 0, tmp_path, 300, Told())["mnist_mlp"]
+    assert measured.failures == []
+    found = timing.summarise(measured, recorded=["tf"])["timing"]
+    assert set(found.modes) == {"jax/jit", "jax/donated"}
+    assert set(found.cells) == {"jax@jax"}
+    assert set(found.null) == {"jax/jit vs itself"}
+
+
+# A port that is not the same.
+
+
+def test_what_is_not_the_same_is_not_timed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def measure(*_: object) -> None:
+        raise AssertionError("timing was started")
+
+    (tmp_path / "functions.py").write_text("def doubles(x): return x * 2\n\ndef nearly(x): return x * 2.0001\n")
+    (tmp_path / "port.py").write_text(PORT)
+    monkeypatch.setattr(timing, "measure", measure)
+    sources = {"tf": Source(interpreter(tmp_path, JAX_AS_TF)), "jax": Source()}
+    found = record_of(str(tmp_path / "port.py"), sources=sources, pairs=1)["workloads"]["wrong"]
+    assert found["failures"] == []
+    assert found["parity"]["verdict"] == "fail"
+    assert (found["timing"], found["attribution"]) == (None, None)
+
+
+# The arrays.
+
+
+def sha256(workload: Workload, folder: Path, size: str) -> str:
+    folder.mkdir()
+    return prepare(workload, size, None, folder).loading.sha256
+
+
+@pytest.mark.parametrize("name", ["scale_and_add", "mnist_mlp"])
+def test_the_same_request_draws_the_same_arrays(tmp_path: Path, name: str) -> None:
+    workload = _registry.get(name)
+    first = sha256(workload, tmp_path / "first", "smoke")
+    assert sha256(workload, tmp_path / "again", "smoke") == first
+    assert sha256(workload, tmp_path / "larger", "default") != first
+
+
+def test_the_digest_in_the_record_is_that_of_the_arrays_that_both_sides_read(
+    judged: dict[str, Any], tmp_path: Path
+) -> None:
+    loading = prepare(_registry.get("scale_and_add"), "smoke", None, tmp_path).loading
+    arrays, _ = load_arrays(loading.arrays)
+    assert judged["sha256"] == loading.sha256 == digest(arrays)
+    name = next(name for name, array in arrays.items() if array.ndim == 1)
+    arrays[name] = arrays[name].copy()
+    arrays[name][-1] += 1
+    assert digest(arrays) != loading.sha256

@@ -1,0 +1,77 @@
+"""What crosses between processes arrives as it was sent, or is refused before it is written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from compare.sides import wire
+from compare.sides._side import Reply
+from workloads._framework import Parameter, Program, Result
+
+
+@pytest.mark.parametrize("dtype", wire.DTYPES)
+def test_arrays_of_every_dtype_and_layout_survive_the_wire(tmp_path: Path, dtype: str) -> None:
+    values = np.arange(24).reshape(2, 3, 4) % 2 if dtype == "bool" else np.arange(24).reshape(2, 3, 4)
+    array = values.astype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
+    sent = {
+        "whole": array,
+        "scalar": array[1, 1, 1],
+        "zero-d": np.asarray(array[0, 1, 2]),
+        "empty": array[:, :0],
+        "transposed": array.transpose(2, 0, 1),
+        "strided": array[:, ::2, ::-1],
+        "broadcast": np.broadcast_to(array[0, 0], (5, 4)),
+        "fortran": np.asfortranarray(array),
+        "a/path with spaces": array[0],
+    }
+    wire.save_arrays(sent, tmp_path / "arrays", {"note": "kept"})
+    found, metadata = wire.load_arrays(tmp_path / "arrays")
+    assert metadata == {"note": "kept"}
+    assert found.keys() == sent.keys()
+    for name, expected in sent.items():
+        assert found[name].dtype == expected.dtype
+        assert found[name].shape == expected.shape
+        np.testing.assert_array_equal(found[name], expected)
+
+
+def test_not_a_number_and_the_sign_of_zero_survive_the_wire(tmp_path: Path) -> None:
+    sent = np.array([np.nan, -np.nan, np.inf, -np.inf, -0.0, 5e-324])
+    wire.save_arrays({"x": sent}, tmp_path / "arrays")
+    assert wire.load_arrays(tmp_path / "arrays")[0]["x"].tobytes() == sent.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["complex128", "object", "U3", ml_dtypes.float8_e4m3fn])
+def test_a_dtype_that_would_not_come_back_is_refused_before_it_is_written(tmp_path: Path, dtype: Any) -> None:
+    with pytest.raises(TypeError, match=r"expected 'x' of a dtype of bool, .*, found .*: cast it"):
+        wire.save_arrays({"x": np.zeros(2).astype(dtype)}, tmp_path / "arrays")
+    assert not (tmp_path / "arrays").exists()
+
+
+def test_a_program_packed_and_unpacked_is_equal() -> None:
+    program = Program(
+        artifact=bytes(range(256)),
+        parameters=(Parameter("weight", "dense/kernel", (2, 3), "float32"), Parameter("state", "step", (), "int32")),
+        results=(Result("output", (), "bfloat16"),),
+        states={"step": np.asarray(3, np.int32)},
+        stages={"stablehlo": "module {\n}"},
+    )
+    packed = wire.pack_program(program)
+    found = wire.unpack_program(Reply(json.loads(json.dumps(packed.value)), packed.arrays))
+    assert found == program
+
+
+def test_a_twin_packed_and_unpacked_keeps_the_order_of_its_inputs() -> None:
+    cases = {"seed0": {"b": np.ones(2), "a": np.zeros(3), "weights/w/x": np.full(1, 2.0)}}
+    packed = wire.pack_twin(cases, {"w/x": np.full(1, 5.0)}, {"b": np.ones((4, 2))})
+    described = {"cases": ["seed0"], "inputs": ["b", "a"], "target": "t:f", "builds": True, "dimensions": {"n": 2}}
+    twin = wire.unpack_twin(described, dict(sorted(packed.items())))
+    assert twin.inputs == ("b", "a")
+    assert twin.weights_of("seed0")["w/x"] == 2.0
+    assert twin.weights["w/x"] == 5.0
+    assert list(twin.batches) == ["b"]
