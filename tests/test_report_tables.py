@@ -248,3 +248,11 @@ def test_the_same_program_is_one_with_the_same_digest(tf: str, jax: str, same: b
 )
 def test_strings_lose_what_steers_a_terminal_and_keep_the_rest(raw: str, shown: str) -> None:
     assert printable({"key": [raw]}) == {"key": [shown]}
+
+
+# The size
+
+
+def test_a_size_too_large_for_parity_says_where_parity_was_judged(honest: dict[str, Any]) -> None:
+    assert tables.overview(only(honest | {"size": "paper", "parity_size": "paper"}))[0].size == "paper"
+    assert tables.overview(only(honest | {"size": "paper", "parity_size": "smoke"}))[0].size == "paper, parity at smoke"

@@ -87,6 +87,11 @@ class Cell:
     reason: str
 
 
+def _size(workload: object) -> str:
+    size, judged = text(workload, "size"), text(workload, "parity_size")
+    return f"{size}, parity at {judged}" if judged and judged != size else size
+
+
 def overview(record: Mapping[str, Any]) -> tuple[OverviewRow, ...]:
     """Every workload, in the record's order."""
     workloads = mapping(record, "workloads")
@@ -211,7 +216,7 @@ def _overview(name: str, anchor: str, workload: object) -> OverviewRow:
     return OverviewRow(
         name=name,
         anchor=anchor,
-        size=text(workload, "size"),
+        size=_size(workload),
         dtype=text(workload, "dtype"),
         verdict=verdict(workload),
         gates=gate_verdicts(workload),

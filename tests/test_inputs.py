@@ -1,0 +1,64 @@
+"""What both sides are given: sizes, cases, one digest, and one copy on disk."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from compare.run import inputs
+from compare.sides import mapped
+from workloads import ArraySpec, Workload, _registry
+
+EXAMPLE = _registry.get("running_example")
+
+
+def test_the_tour_takes_functions_at_default_and_models_at_smoke() -> None:
+    assert inputs.choose_size(EXAMPLE, None) == "default"
+    assert inputs.choose_size(_registry.get("mnist_mlp"), None) == "smoke"
+
+
+def test_an_unknown_size_is_refused_and_a_workload_of_one_size_has_only_that() -> None:
+    with pytest.raises(inputs.RequestError, match=r"expected a size of running_example \(smoke, default, paper\)"):
+        inputs.choose_size(EXAMPLE, "huge")
+    single = Workload(name="mine", tf="t:f", jax="j:f", inputs={"x": ArraySpec((2,))})
+    assert inputs.choose_size(single, "smoke") == "default"
+
+
+def test_parity_of_a_size_that_is_too_large_is_judged_on_the_largest_that_fits() -> None:
+    assert inputs.parity_size(EXAMPLE, "paper") == "default"
+    assert inputs.parity_size(EXAMPLE, "smoke") == "smoke"
+
+
+def test_a_workload_that_is_too_large_at_every_size_is_judged_as_asked() -> None:
+    huge = Workload(name="huge", tf="t:f", jax="j:f", inputs={"x": ArraySpec((1 << 30,))})
+    assert inputs.parity_size(huge, "default") == "default"
+
+
+def test_small_inputs_are_drawn_three_times_and_once_at_the_kinks(tmp_path: Path) -> None:
+    assert inputs.prepare(EXAMPLE, "smoke", None, tmp_path).loading.cases == ("seed0", "seed1", "seed2", "kinks")
+
+
+def test_what_is_only_timed_is_drawn_once(tmp_path: Path) -> None:
+    assert inputs.prepare(EXAMPLE, "smoke", None, tmp_path, one_case=True).loading.cases == ("seed0",)
+
+
+def test_the_digest_tells_names_shapes_dtypes_and_values_apart() -> None:
+    array = np.arange(6, dtype=np.int32)
+    others = [{"b": array}, {"a": array.reshape(2, 3)}, {"a": array.astype(np.int64)}, {"a": array + 1}, {}]
+    digests = [inputs.digest(each) for each in [{"a": array}, *others]]
+    assert len(set(digests)) == len(digests)
+    assert inputs.digest({"a": array.copy()}) == digests[0]
+
+
+@pytest.mark.parametrize("array", [np.float32(3), np.zeros((0, 3)), np.arange(5)[::2], np.array([True])])
+def test_arrays_come_back_from_disk_as_they_were_and_cannot_be_written(tmp_path: Path, array: np.ndarray) -> None:
+    mapped.save({"a/b": np.asarray(array)}, tmp_path / "kept")
+    found = mapped.load(tmp_path / "kept")["a/b"]
+    np.testing.assert_array_equal(found, array, strict=True)
+    assert not found.flags.writeable
+
+
+def test_relative_twins_start_at_the_port_file() -> None:
+    port = _registry.get(str(Path(__file__).parents[1] / "examples" / "feed_forward" / "port.py"))
+    assert inputs._target(port, port.tf).endswith("examples/feed_forward/model_tf.py:feed_forward")
+    assert inputs._target(EXAMPLE, EXAMPLE.tf) == "tf_reference.running_example:build"
