@@ -151,8 +151,12 @@ def _workloads(options: argparse.Namespace) -> list[Workload]:
         return [ports.from_functions(options.tf, options.jax, options.input)]
     if options.input:
         raise RequestError("expected --tf and --jax with --input, found neither: name both functions")
-    chosen = list(dict.fromkeys(options.workloads)) or _registry.names()
-    return [_registry.get(name) for name in chosen]
+    chosen = [_registry.get(name) for name in dict.fromkeys(options.workloads) or _registry.names()]
+    names = [workload.name for workload in chosen]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise RequestError(f"expected workloads of different names, found {twice[0]!r} twice: rename one")
+    return chosen
 
 
 def _source(options: argparse.Namespace, side: str) -> Source:

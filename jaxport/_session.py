@@ -22,7 +22,7 @@ from workloads._framework import (
     Unsupported,
 )
 from workloads._spec import Arrays
-from workloads._target import resolve
+from workloads._target import TargetError, resolve
 from workloads._tree import leaves
 
 
@@ -111,7 +111,7 @@ class Session:
             want = expected[path].shape if path in expected else "no such weight"
             have = found[path].shape if path in found else "no such weight"
             if want != have:
-                raise ValueError(
+                raise TargetError(
                     f"expected weight {path!r} as {want}, found {have} after a round trip through the JAX twin: "
                     "correct from_weights and to_weights, or the workload's weights"
                 )

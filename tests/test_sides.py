@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,10 @@ from interpreters import ABSENT, JAX_AS_TF, STARTED, interpreter, is_running
 
 from compare.cli import main
 from compare.run.inputs import prepare
-from compare.sides import requests, wire
+from compare.sides import requests
 from compare.sides._side import BadTarget, SideError, Unavailable
 from compare.sides.client import LiveSide
-from workloads import ArraySpec, Workload
+from workloads import ArraySpec, Workload, _arrays
 
 FUNCTIONS = """
 import os
@@ -117,10 +118,9 @@ def ask(side: LiveSide, folder: Path, function: str) -> Any:
         builds=False,
         folder=folder,
     )
-    loading = prepare(workload, None, None, folder).loading
-    requests.load(side, loading)
-    arrays, _ = wire.load_arrays(loading.arrays)
-    return arrays["cases/seed0/x"], requests.outputs(side, "eager", "forward", "seed0", "float32")["output"]
+    requests.load(side, prepare(workload, None, None, Path(tempfile.mkdtemp(dir=folder))).loading)
+    given = _arrays.draw(workload.input_specs({})["x"], "x", seed=0)
+    return given, requests.outputs(side, "eager", "forward", "seed0", "float32")["output"]
 
 
 def one_line(reason: str) -> bool:

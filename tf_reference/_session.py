@@ -20,7 +20,7 @@ from workloads._framework import (
     Unsupported,
 )
 from workloads._spec import Arrays
-from workloads._target import resolve
+from workloads._target import TargetError, resolve
 from workloads._tree import leaves
 
 Pass = Callable[..., Mapping[str, tf.Tensor]]
@@ -113,13 +113,13 @@ def _build(twin: Twin, dtype: str) -> Model:
 
 def _check_weights(variables: Mapping[str, tf.Variable], arrays: Arrays, dtype: str) -> None:
     if set(variables) != set(arrays):
-        raise ValueError(
+        raise TargetError(
             f"expected the weights {sorted(arrays)}, found {sorted(variables)} in the TensorFlow twin: "
             "map every weight exactly once"
         )
     for path, variable in variables.items():
         if tuple(variable.shape) != arrays[path].shape:
-            raise ValueError(
+            raise TargetError(
                 f"expected weight {path!r} of shape {arrays[path].shape}, found {tuple(variable.shape)} in the "
                 "TensorFlow twin: correct the map or the workload's weights"
             )

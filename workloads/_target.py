@@ -22,7 +22,7 @@ def resolve(reference: str) -> Any:
     where, _, attribute = reference.rpartition(":")
     if not where or not attribute:
         raise TargetError(f"expected FILE.py:FUNCTION or MODULE:FUNCTION, found {reference!r}: name the function too")
-    module = _file(Path(where)) if where.endswith(".py") else importlib.import_module(where)
+    module = _file(Path(where)) if where.endswith(".py") else _module(where)
     value = getattr(module, attribute, None)
     if callable(value):
         return value
@@ -31,6 +31,16 @@ def resolve(reference: str) -> Any:
         f"expected a function {attribute!r} in {where}, found {', '.join(found) or 'no function at all'}: "
         "name one of those"
     )
+
+
+def _module(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        # A module that exists and lacks one of its own imports is the author's failure, not a wrong reference.
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise
+        raise TargetError(f"expected a module {name!r}, found none: check the name, or name a file") from error
 
 
 def _file(path: Path) -> Any:

@@ -31,8 +31,8 @@ class Pool:
         self._absent: dict[str, SideError] = {}
 
     def __enter__(self) -> Pool:
-        # Both imports run while the inputs are drawn.
-        for name in SIDES:
+        # Recorded sides first: a broken file is refused before a worker is started. Imports run while inputs are drawn.
+        for name in sorted(SIDES, key=lambda each: self._sources[each].recorded is None):
             self._start(name)
         return self
 

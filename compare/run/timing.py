@@ -98,7 +98,7 @@ def summarise(samples: Samples, recorded: Sequence[str]) -> dict[str, Any]:
     cells = {cell: timed.median_s for cell, timed in result.cells.items()}
     public = [result.modes[mode].median_s if mode in result.modes else None for mode in ("tf/jit", "jax/jit")]
     # What no ratio can be drawn from cannot be attributed either.
-    vouched = all(not null.withheld for null in result.null.values())
+    vouched = not any(ratio.withheld for ratio in result.ratios.values())
     return {"timing": result, "attribution": attribute(cells, *public) if vouched else None}
 
 
