@@ -27,6 +27,7 @@ from workloads._framework import (
     Result,
     Twin,
 )
+from workloads._unroll import unroll
 
 EAGER, JIT, DONATED = "eager", "jit", "donated"
 
@@ -123,6 +124,16 @@ class Jax:
         program, executable = self._compiled[handle]
         values = executable(self._device_arguments(program, case))
         return {result.name: np.array(value) for result, value in zip(program.results, values, strict=True)}
+
+    def unroll(self, handle: int, checkpoints: Sequence[int]) -> dict[str, np.ndarray]:
+        """A training run of a compiled step program."""
+        program, executable = self._compiled[handle]
+
+        def run(arguments: list[np.ndarray]) -> list[np.ndarray]:
+            with jax.enable_x64(True):
+                return [np.array(value) for value in executable([jax.device_put(each) for each in arguments])]
+
+        return unroll(run, program, self._loaded, checkpoints)
 
     def prepare(self, target: str | int) -> Prepared:
         """One call that waits for all its results: JAX returns before the work is done."""

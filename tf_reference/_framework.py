@@ -30,6 +30,7 @@ from workloads._framework import (
     Unsupported,
 )
 from workloads._spec import Arrays
+from workloads._unroll import unroll
 
 EAGER, GRAPH, AUTOCLUSTER, JIT = "eager", "graph", "autocluster", "jit"
 
@@ -146,6 +147,15 @@ class TensorFlow:
         program, function = self._compiled[handle]
         values = function(*self._arguments(program, case))
         return {result.name: np.array(value) for result, value in zip(program.results, values, strict=True)}
+
+    def unroll(self, handle: int, checkpoints: Sequence[int]) -> dict[str, np.ndarray]:
+        """A training run of a compiled step program."""
+        program, function = self._compiled[handle]
+
+        def run(arguments: list[np.ndarray]) -> list[np.ndarray]:
+            return [np.array(value) for value in function(*map(tf.constant, arguments))]
+
+        return unroll(run, program, self._loaded, checkpoints)
 
     def prepare(self, target: str | int) -> Prepared:
         """One synchronous call. TensorFlow on CPU returns when the work is done: no barrier is needed there."""

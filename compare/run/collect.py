@@ -75,7 +75,8 @@ def collect_program(side: Side, prepared: Prepared, found: Collected, reporter: 
         if reload:
             requests.load(side, prepared.loading)
         reporter.step(f"{side.name} program")
-        found.main = attempt(found, lambda: requests.program(side, found.main_pass, FLOAT32))
+        kept = None if reload else found.programs.get((found.main_pass, FLOAT32))
+        found.main = kept or attempt(found, lambda: requests.program(side, found.main_pass, FLOAT32))
         _collect_profiles(side, found, reporter)
 
     _survive(found, ask)
@@ -143,6 +144,11 @@ def _collect_trajectories(side: Side, prepared: Prepared, found: Collected, repo
         arrays = attempt(found, lambda m=mode, d=dtype: requests.trajectory(side, m, d, training.checkpoints))
         if arrays is not None:
             found.trajectories[f"{side.name}/{mode}", dtype] = arrays
+    for dtype in (FLOAT32, FLOAT64):
+        reporter.step(f"{side.name} program {STEP} {dtype}")
+        program = attempt(found, lambda d=dtype: requests.program(side, STEP, d))
+        if program is not None:
+            found.programs[STEP, dtype] = program
 
 
 def double_training_mode(side: str) -> str:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from compare.hlo import promote
+from compare.hlo.portable import portable
 from compare.parity.evidence import OracleSource
 from compare.records import Failure
 from compare.run.collect import FLOAT32, FLOAT64, Collected
 from compare.run.inputs import Prepared
 from compare.sides import requests
 from compare.sides._side import Side, SideError
-from workloads._framework import FORWARD, GRADIENTS, Program
+from workloads._framework import STEP, Program
 from workloads._spec import Arrays
 
 PERTURBATIONS = 3
@@ -23,35 +25,55 @@ PERTURBATIONS = 3
 
 @dataclass
 class Doubles:
-    """The float64 evidence of both sides."""
+    """The float64 evidence of both sides, and the programs that it can be had from again."""
 
     arrays: dict[tuple[str, str, str], Arrays] = field(default_factory=dict)
+    trajectories: dict[tuple[str, str], Arrays] = field(default_factory=dict)
     sources: dict[tuple[str, str], OracleSource] = field(default_factory=dict)
-    allowance: dict[tuple[str, str], float] = field(default_factory=dict)
+    programs: dict[tuple[str, str], Program] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
 
 
-def find_doubles(jax: Side, sides: list[Collected], prepared: Prepared) -> Doubles:
-    """Float64 evidence for every pass that both sides have. The JAX side's client runs promoted programs."""
+def find_doubles(jax: Side, sides: Sequence[Collected], prepared: Prepared) -> Doubles:
+    """Float64 evidence for every pass that a side has. The JAX side's client runs promoted programs."""
     found = Doubles()
     for collected in sides:
-        for pass_ in (FORWARD, GRADIENTS):
-            if not any(ran == pass_ for _, ran, _ in collected.outputs):
-                continue
+        passes = {pass_ for _, pass_, _ in collected.outputs}
+        for pass_ in sorted(passes) + [STEP] * (STEP in collected.modes):
             try:
-                _one_side(jax, collected, pass_, prepared, found)
+                if pass_ == STEP:
+                    _training(jax, collected, prepared, found)
+                else:
+                    _one_pass(jax, collected, pass_, prepared, found)
             except (SideError, promote.PromotionError) as error:
-                doing = f"float64 {pass_}"
-                found.failures.append(Failure(collected.side, doing, str(error)))
                 if isinstance(error, SideError) and error.lost:
                     raise
+                found.failures.append(Failure(collected.side, f"float64 {pass_}", str(error)))
     return found
 
 
-def _one_side(jax: Side, collected: Collected, pass_: str, prepared: Prepared, found: Doubles) -> None:
+def explain(jax: Side, doubles: Doubles, prepared: Prepared) -> dict[tuple[str, str], float]:
+    """(pass, leaf) -> the relative spread of the float64 results that constants rounded to float32 explain.
+
+    Every such constant, and every float32 state that a step starts from (a learning rate), is moved
+    within its rounding a few times; the spreads of both sides add up.
+
+    Raises:
+      SideError: the JAX side cannot run the programs.
+    """
+    allowance: dict[tuple[str, str], float] = {}
+    for (_, pass_), program in doubles.programs.items():
+        if promote.rounded_constants(program.artifact) or pass_ == STEP:
+            for leaf, spread in _spread(jax, program, pass_, prepared).items():
+                allowance[pass_, leaf] = allowance.get((pass_, leaf), 0.0) + spread
+    return allowance
+
+
+def _one_pass(jax: Side, collected: Collected, pass_: str, prepared: Prepared, found: Doubles) -> None:
     program, source = _double_program(collected, pass_)
     cases = prepared.loading.cases
     found.sources[collected.side, pass_] = source
+    found.programs[collected.side, pass_] = program
     if source.kind == "native":
         runs = {case: collected.doubles[pass_, case] for case in cases}
     else:
@@ -59,8 +81,19 @@ def _one_side(jax: Side, collected: Collected, pass_: str, prepared: Prepared, f
         runs = {case: requests.execute(jax, handle, case) for case in cases}
     for case, arrays in runs.items():
         found.arrays[collected.side, pass_, case] = arrays
-    if promote.rounded_constants(program.artifact):
-        _allow(jax, program, pass_, cases[0], found)
+
+
+def _training(jax: Side, collected: Collected, prepared: Prepared, found: Doubles) -> None:
+    written = collected.programs.get((STEP, FLOAT64)) or collected.programs.get((STEP, FLOAT32))
+    native = any(dtype == FLOAT64 for _, dtype in collected.trajectories)
+    if written is not None:
+        # Promoted even if native: an optimizer may keep a rate in float32 whatever the model's type is.
+        found.programs[collected.side, STEP] = promoted(written)
+    if native or written is None:
+        return
+    found.sources[collected.side, STEP] = OracleSource("promoted", "the training step cannot be built in float64")
+    program = found.programs[collected.side, STEP]
+    found.trajectories[f"{collected.side}/promoted", FLOAT64] = _run(jax, program, STEP, prepared)
 
 
 def _double_program(collected: Collected, pass_: str) -> tuple[Program, OracleSource]:
@@ -82,23 +115,40 @@ def promoted(program: Program) -> Program:
 
     return dataclasses.replace(
         program,
-        artifact=promote.promote(program.artifact),
+        artifact=promote.promote(portable(program.artifact)),
         parameters=tuple(dataclasses.replace(each, dtype=widened(each.dtype)) for each in program.parameters),
         results=tuple(dataclasses.replace(each, dtype=widened(each.dtype)) for each in program.results),
     )
 
 
-def _allow(jax: Side, program: Program, pass_: str, case: str, found: Doubles) -> None:
-    # Both runs are the client's: only the constants differ between them.
-    base = requests.execute(jax, requests.compile_program(jax, program).handle, case)
+def _spread(jax: Side, program: Program, pass_: str, prepared: Prepared) -> dict[str, float]:
+    base = _run(jax, program, pass_, prepared)
     spread: dict[str, float] = {}
     for seed in range(PERTURBATIONS):
-        moved = dataclasses.replace(program, artifact=promote.perturb(program.artifact, seed))
-        arrays = requests.execute(jax, requests.compile_program(jax, moved).handle, case)
-        for leaf, array in arrays.items():
+        moved = dataclasses.replace(
+            program, artifact=promote.perturb(program.artifact, seed), states=_moved(program.states, seed)
+        )
+        for leaf, array in _run(jax, moved, pass_, prepared).items():
             spread[leaf] = max(spread.get(leaf, 0.0), _relative(array, base[leaf]))
-    for leaf, value in spread.items():
-        found.allowance[pass_, leaf] = found.allowance.get((pass_, leaf), 0.0) + value
+    return spread
+
+
+def _run(jax: Side, program: Program, pass_: str, prepared: Prepared) -> Arrays:
+    handle = requests.compile_program(jax, program).handle
+    training = prepared.workload.training
+    if pass_ == STEP and training is not None:
+        return requests.unroll(jax, handle, training.checkpoints)
+    return requests.execute(jax, handle, prepared.loading.cases[0])
+
+
+def _moved(states: Arrays, seed: int) -> dict[str, np.ndarray]:
+    generator = np.random.default_rng(seed)
+    return {
+        name: array * (1 + promote.UNIT_ROUNDOFF * generator.uniform(-1, 1, array.shape))
+        if array.dtype == np.float32
+        else array
+        for name, array in states.items()
+    }
 
 
 def _relative(moved: np.ndarray, base: np.ndarray) -> float:

@@ -71,6 +71,11 @@ def execute(side: Side, handle: int, case: str) -> Arrays:
     return side.call("execute", {"handle": handle, "case": case}).arrays
 
 
+def unroll(side: Side, handle: int, checkpoints: Sequence[int]) -> Arrays:
+    """A training run of a compiled step program: "loss" and "weights@STEP/PATH"."""
+    return side.call("unroll", {"handle": handle, "checkpoints": list(checkpoints)}).arrays
+
+
 def profile(side: Side, target: str | int) -> list[str]:
     """Kernels that one warm call ran, in order."""
     return side.call("profile", {"target": target}).value

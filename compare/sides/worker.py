@@ -66,6 +66,10 @@ class Worker:
         """Run a compiled program."""
         return Reply(arrays=self._framework.execute(**parameters))
 
+    def unroll(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+        """A training run of a compiled step program."""
+        return Reply(arrays=self._framework.unroll(**parameters))
+
     def profile(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
         """Names of the kernels that one warm call ran."""
         return Reply(list(self._framework.profile(parameters["target"])))
