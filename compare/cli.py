@@ -156,6 +156,8 @@ def _workloads(options: argparse.Namespace) -> list[Workload]:
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise RequestError(f"expected workloads of different names, found {twice[0]!r} twice: rename one")
+    if options.data and not any(workload.training for workload in chosen):
+        raise RequestError(f"expected a workload that trains beside --data, found {', '.join(names)}: drop --data")
     return chosen
 
 

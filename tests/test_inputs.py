@@ -7,7 +7,7 @@ import pytest
 
 from compare.run import inputs
 from compare.sides import mapped
-from workloads import ArraySpec, Workload, _registry
+from workloads import ArraySpec, Training, Workload, _registry
 
 EXAMPLE = _registry.get("running_example")
 
@@ -22,16 +22,35 @@ def test_an_unknown_size_is_refused_and_a_workload_of_one_size_has_only_that() -
         inputs.choose_size(EXAMPLE, "huge")
     single = Workload(name="mine", tf="t:f", jax="j:f", inputs={"x": ArraySpec((2,))})
     assert inputs.choose_size(single, "smoke") == "default"
+    with pytest.raises(inputs.RequestError, match=r"expected a size of mine \(default\), found 'huge'"):
+        inputs.choose_size(single, "huge")
 
 
 def test_parity_of_a_size_that_is_too_large_is_judged_on_the_largest_that_fits() -> None:
-    assert inputs.parity_size(EXAMPLE, "paper") == "default"
-    assert inputs.parity_size(EXAMPLE, "smoke") == "smoke"
+    assert inputs.parity_size(EXAMPLE, "paper", None) == "default"
+    assert inputs.parity_size(EXAMPLE, "smoke", None) == "smoke"
 
 
 def test_a_workload_that_is_too_large_at_every_size_is_judged_as_asked() -> None:
     huge = Workload(name="huge", tf="t:f", jax="j:f", inputs={"x": ArraySpec((1 << 30,))})
-    assert inputs.parity_size(huge, "default") == "default"
+    assert inputs.parity_size(huge, "default", None) == "default"
+
+
+def test_dimensions_that_the_data_decides_need_not_be_given(tmp_path: Path) -> None:
+    def dataset(path: Path | None) -> dict[str, np.ndarray]:
+        return {"x": np.ones((10, 7), np.float32)}
+
+    learned = Workload(
+        name="learned",
+        tf="t:f",
+        jax="j:f",
+        inputs=lambda dimensions: {"x": ArraySpec((dimensions["batch"], dimensions["width"]))},
+        sizes={"smoke": {"batch": 2}},
+        training=Training(dataset, lambda data: {"width": data["x"].shape[1]}, steps=3),
+    )
+    prepared, timed = inputs.prepare_both(learned, "smoke", None, tmp_path)
+    assert prepared is timed
+    assert prepared.inputs == {"x": "f32[2,7]"}
 
 
 def test_small_inputs_are_drawn_three_times_and_once_at_the_kinks(tmp_path: Path) -> None:

@@ -147,13 +147,13 @@ def test_null_rows_are_told_apart(honest: dict[str, Any]) -> None:
 
 
 def test_attribution_in_words(honest: dict[str, Any]) -> None:
-    words = "JAX takes 0.406x of TF's time: frontend 1.00x, compiler 0.411x, runtime 0.983x"
+    words = "jax/jit takes 0.406x of tf/jit's time: frontend 1.00x, compiler 0.411x, runtime 0.983x"
     assert tables.attribution_in_words(honest) == words
 
 
 def test_attribution_with_a_hole_claims_no_total(honest: dict[str, Any]) -> None:
     honest["attribution"]["compiler"] = None
-    assert tables.attribution_in_words(honest).startswith("JAX takes an unknown part of TF's time")
+    assert tables.attribution_in_words(honest).startswith("jax/jit takes an unknown part of tf/jit's time")
 
 
 def test_a_row_of_the_matrix_is_a_frontend_and_a_column_a_compiler(honest: dict[str, Any]) -> None:

@@ -118,7 +118,7 @@ def ask(side: LiveSide, folder: Path, function: str) -> Any:
         builds=False,
         folder=folder,
     )
-    requests.load(side, prepare(workload, None, None, Path(tempfile.mkdtemp(dir=folder))).loading)
+    requests.load(side, prepare(workload, "default", None, Path(tempfile.mkdtemp(dir=folder))).loading)
     given = _arrays.draw(workload.input_specs({})["x"], "x", seed=0)
     return given, requests.outputs(side, "eager", "forward", "seed0", "float32")["output"]
 

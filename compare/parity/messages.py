@@ -98,9 +98,9 @@ def declared(deviation: Deviation) -> str:
     return f"declared deviation up to {deviation.bound:.3g}: {deviation.reason}"
 
 
-def stale(workload: str, deviation: Deviation, error: float) -> str:
+def stale(workload: str, deviation: Deviation) -> str:
     """A declared deviation that is none."""
     return (
         f"{workload}: {deviation.gate} gate: the declared deviation ({deviation.reason}; bound {deviation.bound:.3g}) "
-        f"no longer occurs, the largest error is {error:.3g}: remove it"
+        "no longer occurs, every error is within the bound that holds without it: remove it"
     )

@@ -91,8 +91,7 @@ def _stale(evidence: Evidence, name: str, held: Sequence[Held]) -> tuple[str, ..
     measured = [(each.comparison.error, each.bound) for each in held if each.bound is not None]
     if not measured or any(error > bound.undeclared for error, bound in measured):
         return ()
-    largest_error = max(error for error, _ in measured)
-    return tuple(messages.stale(evidence.workload, deviation, largest_error) for deviation in evidence.declared(name))
+    return tuple(messages.stale(evidence.workload, deviation) for deviation in evidence.declared(name))
 
 
 def _deviations(evidence: Evidence, name: str, held: Sequence[Held]) -> Entries:

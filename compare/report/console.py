@@ -41,7 +41,7 @@ def _table(record: Mapping[str, Any], ruled: bool) -> Table:
     table.add_column("instructions\ntf / jax", justify="right")
     table.add_column("kernels tf/eager\n→ tf/jit → jax/jit", justify="right")
     table.add_column("time of jax/jit\nvs fastest TF mode")
-    table.add_column("due to frontend,\ncompiler, runtime")
+    table.add_column("jax/jit vs tf/jit: frontend,\ncompiler, runtime")
     for row in tables.overview(record):
         table.add_row(*_cells(row))
     return table

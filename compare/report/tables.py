@@ -188,7 +188,7 @@ def attribution_in_words(workload: object) -> str:
     values = [numbers.finite(part(workload, "attribution", name)) for name, _ in factors]
     whole = [value for value in values if value is not None]
     total = numbers.ratio(prod(whole)) if len(whole) == len(factors) else "an unknown part"
-    return f"JAX takes {total} of TF's time: {', '.join(f'{name} {factor}' for name, factor in factors)}"
+    return f"jax/jit takes {total} of tf/jit's time: {', '.join(f'{name} {factor}' for name, factor in factors)}"
 
 
 def environment(record: Mapping[str, Any]) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:

@@ -142,7 +142,8 @@ def _collect_trajectories(side: Side, prepared: Prepared, found: Collected, repo
     for mode, dtype in asked:
         reporter.step(f"{side.name}/{mode} training {dtype}")
         arrays = attempt(found, lambda m=mode, d=dtype: requests.trajectory(side, m, d, training.checkpoints))
-        if arrays is not None:
+        # Code that fixes its own types runs in float32 whatever it is asked for.
+        if arrays is not None and (dtype == FLOAT32 or all(array.dtype == FLOAT64 for array in arrays.values())):
             found.trajectories[f"{side.name}/{mode}", dtype] = arrays
     for dtype in (FLOAT32, FLOAT64):
         reporter.step(f"{side.name} program {STEP} {dtype}")

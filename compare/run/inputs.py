@@ -43,7 +43,6 @@ class Prepared:
     loading: Loading
     inputs: Mapping[str, str]
     """Name to "f32[8,128]"."""
-    steps: int
 
 
 def choose_size(workload: Workload, size: str | None) -> str:
@@ -57,41 +56,49 @@ def choose_size(workload: Workload, size: str | None) -> str:
         return preferred if preferred in workload.sizes else next(iter(workload.sizes))
     if size in workload.sizes:
         return size
-    if set(workload.sizes).isdisjoint(SIZES) or len(workload.sizes) == 1:
+    if size in SIZES and len(workload.sizes) == 1:
         return next(iter(workload.sizes))
     raise RequestError(f"expected a size of {workload.name} ({', '.join(workload.sizes)}), found {size!r}")
 
 
-def parity_size(workload: Workload, size: str) -> str:
+def parity_size(workload: Workload, size: str, examples: Arrays | None) -> str:
     """The size that parity is judged at: the one asked for, or the largest that fits."""
 
     def fits(each: str) -> bool:
-        return _input_bytes(workload, workload.sizes[each]) <= LARGEST_PARITY_BYTES
+        return _input_bytes(workload, _dimensions(workload, each, examples)) <= LARGEST_PARITY_BYTES
 
+    if fits(size):
+        return size
     smaller = [each for each in workload.sizes if fits(each)]
-    return size if fits(size) or not smaller else smaller[-1]
+    return smaller[-1] if smaller else size
 
 
-def prepare(workload: Workload, size: str | None, data: Path | None, scratch: Path, one_case: bool = False) -> Prepared:
+def prepare_both(workload: Workload, size: str | None, data: Path | None, scratch: Path) -> tuple[Prepared, Prepared]:
+    """The arrays that parity is judged on, and those that are compiled and timed: the same unless they are huge.
+
+    Raises:
+      RequestError: the workload has no such size.
+    """
+    chosen = choose_size(workload, size)
+    examples = workload.training.dataset(data) if workload.training else None
+    judged = parity_size(workload, chosen, examples)
+    small = prepare(workload, judged, examples, scratch)
+    return small, small if judged == chosen else prepare(workload, chosen, examples, scratch, one_case=True)
+
+
+def prepare(workload: Workload, size: str, examples: Arrays | None, scratch: Path, one_case: bool = False) -> Prepared:
     """Draw every array of a workload and write it where the workers read it.
 
     `one_case` draws a single random case: all that compiling and timing need.
-
-    Raises:
-      RequestError: no such size.
     """
-    chosen = choose_size(workload, size)
-    dimensions = dict(workload.sizes[chosen])
-    examples = workload.training.dataset(data) if workload.training else None
-    if workload.training and examples:
-        dimensions |= workload.training.dimensions_of(examples)
+    dimensions = _dimensions(workload, size, examples)
     specs = workload.input_specs(dimensions)
     weights = _arrays.draw_weights(workload, dimensions)
     seeds = 1 if one_case or _input_bytes(workload, dimensions) > LARGE_BYTES else SEEDS
     cases = _arrays.draw_cases(workload, dimensions, seeds, examples, kinks=not one_case)
     batches = _arrays.draw_batches(workload, dimensions, examples) if examples else {}
     packed = wire.pack_twin(cases, weights, batches)
-    path = scratch / f"{workload.name}-{chosen}.arrays"
+    path = scratch / f"{workload.name}-{size}.arrays"
     mapped.save(packed, path)
     loading = Loading(
         workload=workload.name,
@@ -104,7 +111,12 @@ def prepare(workload: Workload, size: str | None, data: Path | None, scratch: Pa
         sha256=digest(packed),
     )
     shown = {name: describe(spec.shape, spec.dtype) for name, spec in specs.items()}
-    return Prepared(workload, chosen, dimensions, loading, shown, workload.training.steps if workload.training else 0)
+    return Prepared(workload, size, dimensions, loading, shown)
+
+
+def _dimensions(workload: Workload, size: str, examples: Arrays | None) -> Dimensions:
+    read_off = workload.training.dimensions_of(examples) if workload.training and examples else {}
+    return {**workload.sizes[size], **read_off}
 
 
 def digest(arrays: Arrays) -> str:

@@ -14,7 +14,7 @@ from compare.parity import Evidence, judge
 from compare.records import PASS, Failure, Parity
 from compare.run import cells, record, timing
 from compare.run.collect import Collected, collect_evidence, collect_program, steps_of
-from compare.run.inputs import Prepared, RequestError, choose_size, parity_size, prepare
+from compare.run.inputs import Prepared, RequestError, prepare_both
 from compare.run.oracle import Doubles, explain, find_doubles
 from compare.run.progress import Reporter
 from compare.run.sides import Pool, Source
@@ -60,7 +60,7 @@ def record_side(
     Raises:
       SideError: the side cannot be started, or was lost.
     """
-    small, large = _prepare(workload, size, data, scratch)
+    small, large = prepare_both(workload, size, data, scratch)
     reporter.stage(f"{workload.name}: recording the {side.name} side", steps_of(small))
     found = collect_evidence(side, small, reporter)
     if not found.lost:
@@ -79,7 +79,7 @@ def _judge_all(
     to_time: list[timing.Timed] = []
     with Pool(dict(request.sources), scratch, request.timeout_s) as pool:
         for workload in request.workloads:
-            small, large = _prepare(workload, request.size, request.data, scratch)
+            small, large = prepare_both(workload, request.size, request.data, scratch)
             reporter.stage(f"{workload.name}: parity and programs", 2 * steps_of(small))
             collected, part = _judge_one(pool, small, large, reporter)
             parts[workload.name] = part
@@ -87,15 +87,6 @@ def _judge_all(
                 to_time.append(timing.timed(large, collected))
         sides = {name: _environment(pool, name, request.sources[name]) for name in SIDES}
     return parts, to_time, sides
-
-
-def _prepare(workload: Workload, size: str | None, data: Path | None, scratch: Path) -> tuple[Prepared, Prepared]:
-    """The arrays that parity is judged on, and those that are compiled and timed: the same unless they are huge."""
-    examples = data if workload.training else None
-    chosen = choose_size(workload, size)
-    judged = parity_size(workload, chosen)
-    small = prepare(workload, judged, examples, scratch)
-    return small, small if judged == chosen else prepare(workload, chosen, examples, scratch, one_case=True)
 
 
 def _judge_one(

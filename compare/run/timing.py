@@ -96,10 +96,10 @@ def summarise(samples: Samples, recorded: Sequence[str]) -> dict[str, Any]:
     }
     result = timing.summarise(rounds, phases, nulls)
     cells = {cell: timed.median_s for cell, timed in result.cells.items()}
-    public = [result.modes[mode].median_s if mode in result.modes else None for mode in ("tf/jit", "jax/jit")]
-    # What no ratio can be drawn from cannot be attributed either.
-    vouched = not any(ratio.withheld for ratio in result.ratios.values())
-    return {"timing": result, "attribution": attribute(cells, *public) if vouched else None}
+    public = result.ratios.get("jax/jit vs tf/jit")
+    # The published ratio is what is split: the factors' product is that number and no other.
+    attribution = attribute(cells, 1.0, public.ratio) if public and public.ratio else None
+    return {"timing": result, "attribution": attribution}
 
 
 def _measure_one(each: Timed, group: Mapping[str, Side], samples: Samples, budget_s: float, seed: int) -> None:
