@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -125,6 +126,14 @@ def test_identical_code_in_a_second_process_stands_beside_the_ratios(judged: dic
     assert all(each["ratio"] > 0 and each["pairs"] == 2 for each in null.values())
 
 
+def test_the_second_process_of_a_side_runs_all_that_the_first_runs(judged: dict[str, Any]) -> None:
+    timed = timing.Timed(NOT_ASKED, {"jax": ("eager", "jit")}, {})
+    first, second = (timing._targets(name, NOT_ASKED, timed, timing.Samples()) for name in ("jax", "jax#2"))
+    assert first == [("jax/eager", "eager"), ("jax/jit", "jit")]
+    assert second == [(f"{arm}#2", target) for arm, target in first]
+    assert not [arm for part in ("modes", "cells", "ratios") for arm in judged["timing"][part] if "#" in arm]
+
+
 def test_the_parts_of_the_ratio_multiply_to_it(judged: dict[str, Any]) -> None:
     ratio, parts = judged["timing"]["ratios"]["jax/jit vs tf/jit"], judged["attribution"]
     assert bool(parts) != bool(ratio["withheld"])
@@ -161,6 +170,8 @@ def test_attribution_multiplies_to_the_published_ratio() -> None:
     assert parts["frontend"] * parts["compiler"] == pytest.approx(4)
     assert set(found["timing"]["cells"]) == set(CELLS)
 
+
+NOT_ASKED: Any = SimpleNamespace(name="jax")
 
 TWINS = ["tf/jit#2", "jax/jit#2"]
 
