@@ -92,7 +92,7 @@ def _run(options: argparse.Namespace) -> int:
         print(json.dumps(plain))
     else:
         _show(plain, report)
-    return HOLDS if record.verdict(found) == records.PASS else FAILS
+    return _exit_code(plain)
 
 
 def _record(options: argparse.Namespace) -> int:
@@ -104,12 +104,16 @@ def _record(options: argparse.Namespace) -> int:
     failures = []
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
-        side = RecordingSide(LiveSide(options.side, scratch, options.python, options.timeout))
+        live = LiveSide(options.side, scratch, options.python, options.timeout)
+        side = RecordingSide(live)
         stack.callback(side.close)
         progress = stack.enter_context(reporter(console, quiet=False))
         side.call("environment", {})
         for workload in _workloads(options):
             failures += run.record_side(side, workload, options.size, options.data, scratch, progress)
+            if not live.alive:
+                live = LiveSide(options.side, scratch, options.python, options.timeout)
+                side.follow(live)
         options.out.parent.mkdir(parents=True, exist_ok=True)
         side.save(options.out)
     for failure in failures:
@@ -123,11 +127,15 @@ def _report(options: argparse.Namespace) -> int:
     found = records.load(path)
     if options.json:
         print(json.dumps(found))
-        return HOLDS
+        return _exit_code(found)
     out = _writable_folder(options.out or path.parent)
     out.mkdir(parents=True, exist_ok=True)
     _show(found, write_report(found, out))
-    return HOLDS
+    return _exit_code(found)
+
+
+def _exit_code(found: dict) -> int:
+    return HOLDS if record.verdict(found) == records.PASS else FAILS
 
 
 def _list(options: argparse.Namespace) -> int:
@@ -151,7 +159,7 @@ def _workloads(options: argparse.Namespace) -> list[Workload]:
         return [ports.from_functions(options.tf, options.jax, options.input)]
     if options.input:
         raise RequestError("expected --tf and --jax with --input, found neither: name both functions")
-    chosen = [_registry.get(name) for name in dict.fromkeys(options.workloads) or _registry.names()]
+    chosen = [_registry.get(name) for name in dict.fromkeys(options.workloads) or _registry.built_in()]
     names = [workload.name for workload in chosen]
     twice = [name for name in names if names.count(name) > 1]
     if twice:

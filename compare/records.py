@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from workloads._spec import GATES as GATES
+
 SCHEMA = 1
 
 PASS = "pass"
 FAIL = "fail"
 NOT_APPLICABLE = "not_applicable"
 
-GATES = ("structure", "semantics", "rounding", "gradients", "training")
 CELLS = ("tf@tf", "jax@jax", "tf@jax", "jax@tf")
 
 

@@ -143,26 +143,28 @@ class Jax:
             return Prepared(lambda: jax.block_until_ready(executable(arguments)))
         session = self._session("float32")
         pass_ = FORWARD if session.model.step is None else STEP
-        function = in_mode(session.pass_function(pass_), target)
-        arguments = session.arguments(pass_, next(iter(session.twin.cases)))
         trace_s = compile_s = None
-        if target != EAGER:
-            start = time.perf_counter()
-            lowered = function.lower(*arguments)
-            trace_s = time.perf_counter() - start
-            lowered.compile()
-            compile_s = time.perf_counter() - start - trace_s
+        with session.precision():
+            function = in_mode(session.pass_function(pass_), target)
+            arguments = session.arguments(pass_, next(iter(session.twin.cases)))
+            if target != EAGER:
+                start = time.perf_counter()
+                lowered = function.lower(*arguments)
+                trace_s = time.perf_counter() - start
+                lowered.compile()
+                compile_s = time.perf_counter() - start - trace_s
         if pass_ == FORWARD:
-            return Prepared(lambda: jax.block_until_ready(function(*arguments)), trace_s, compile_s)
-        return Prepared(_threaded(function, arguments), trace_s, compile_s)
+            return Prepared(lambda: jax.block_until_ready(function(*arguments)), trace_s, compile_s, session.precision)
+        return Prepared(_carrying_state(function, arguments), trace_s, compile_s, session.precision)
 
     def profile(self, target: str | int) -> list[str]:
         """Names of the HLO instructions that one warm call ran, in order."""
-        call = self.prepare(target).call
-        call()
+        prepared = self.prepare(target)
         with tempfile.TemporaryDirectory() as folder:
-            with jax.profiler.trace(folder):
-                call()
+            with prepared.around():
+                prepared.call()
+                with jax.profiler.trace(folder):
+                    prepared.call()
             (trace,) = Path(folder).rglob("*.xplane.pb")
             data = jax.profiler.ProfileData.from_file(str(trace))
         events = [
@@ -192,16 +194,15 @@ class Jax:
         return self._functions[key]
 
     def _device_arguments(self, program: Program, case: str) -> list[jax.Array]:
+        kept = dict(zip(self._loaded.inputs, self._session("float32").case_inputs(case), strict=True))
         # Without x64 JAX would narrow what another frontend's program declares as 64 bits wide.
         with jax.enable_x64(True):
-            return [self._device_argument(each, program, case) for each in program.parameters]
-
-    def _device_argument(self, parameter: Parameter, program: Program, case: str) -> jax.Array:
-        if parameter.kind == "input":
-            kept = self._session("float32").arguments(FORWARD, case)[1 + self._loaded.inputs.index(parameter.name)]
-            if str(kept.dtype) == parameter.dtype:
-                return kept
-        return jax.device_put(self._loaded.argument(parameter, case, program.states))
+            return [
+                kept[each.name]
+                if each.kind == "input" and str(kept[each.name].dtype) == each.dtype
+                else jax.device_put(self._loaded.argument(each, case, program.states))
+                for each in program.parameters
+            ]
 
     def _stages(self, jitted: Any, arguments: Sequence[Any]) -> dict[str, str]:
         lowered = jitted.lower(*arguments)
@@ -220,7 +221,7 @@ def in_mode(function: Callable[..., Any], mode: str) -> Any:
     return jax.jit(function, donate_argnums=(0, 1) if mode == DONATED else ())
 
 
-def _threaded(function: Callable[..., Any], arguments: Sequence[Any]) -> Callable[[], None]:
+def _carrying_state(function: Callable[..., Any], arguments: Sequence[Any]) -> Callable[[], None]:
     """A training step as a loop runs it: each call starts from the state that the one before left."""
     held = list(arguments)
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from workloads._target import TargetError
+
 
 @dataclass(frozen=True)
 class Model:
@@ -29,6 +31,12 @@ class Model:
     loss: Callable[..., Any] | None = None
     init: Callable[[Any], Any] | None = None
     step: Callable[..., Any] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.step is None) != (self.init is None):
+            raise TargetError(
+                "expected a Model with both step and init, or neither, found one: init makes the state that step takes"
+            )
 
 
 def of_function(function: Callable[..., Any]) -> Model:

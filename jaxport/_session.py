@@ -12,6 +12,7 @@ import numpy as np
 
 from jaxport._model import Model, of_function
 from workloads._framework import (
+    COTANGENT_CENTRE,
     COTANGENT_PERIOD,
     COTANGENT_SCALE,
     FORWARD,
@@ -32,7 +33,6 @@ class Session:
     def __init__(self, twin: Twin, dtype: str) -> None:
         self.twin = twin
         self.dtype = dtype
-        # Kept, since every mode reads the same arrays: at paper size one is a gigabyte.
         self._inputs: dict[str, list[jax.Array]] = {}
         with self.precision():
             self.model = _build(twin, dtype)
@@ -54,9 +54,14 @@ class Session:
         """All arguments of a pass function."""
         parameters = self.parameters(case)
         state = [self.model.init(parameters)] if pass_ == STEP and self.model.init else []
+        return [parameters, *state, *self.case_inputs(case)]
+
+    def case_inputs(self, case: str) -> list[jax.Array]:
+        """The inputs of a case, the same arrays every time: at paper size one is a gigabyte."""
         if case not in self._inputs:
-            self._inputs[case] = self.inputs(self.twin.cases[case])
-        return [parameters, *state, *self._inputs[case]]
+            with self.precision():
+                self._inputs[case] = self.inputs(self.twin.cases[case])
+        return self._inputs[case]
 
     def pass_function(self, pass_: str) -> Callable[..., Any]:
         """The function of one pass.
@@ -135,8 +140,8 @@ def _contracted(structure: Any) -> jax.Array:
 
 
 def _cotangent(leaf: jax.Array) -> jax.Array:
-    flat = jnp.arange(leaf.size) % COTANGENT_PERIOD - COTANGENT_SCALE
-    return (flat.astype(leaf.dtype) / COTANGENT_SCALE).reshape(leaf.shape)
+    flat = (jnp.arange(leaf.size) % COTANGENT_PERIOD).astype(leaf.dtype)
+    return ((flat - COTANGENT_CENTRE) / COTANGENT_SCALE).reshape(leaf.shape)
 
 
 def named_results(session: Session, pass_: str, results: Any) -> dict[str, Any]:

@@ -75,7 +75,7 @@ def test_a_deviation_covers_no_missing_leaf() -> None:
 
 
 def test_a_deviation_of_an_unknown_gate_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"my_port: expected a deviation's gate to be one of structure.*found 'speed'"):
+    with pytest.raises(ValueError, match=r"expected a deviation's gate to be one of structure.*found 'speed'"):
         declaring(HONEST, ("speed", 1e-3))
 
 

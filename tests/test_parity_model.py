@@ -230,7 +230,7 @@ def test_scaling_by_a_power_of_two_decides_nothing(exponent: int, port: Side) ->
 def test_identical_evidence_passes(values: list[float], dtype: str) -> None:
     with np.errstate(invalid="ignore", over="ignore"):
         leaf = np.array(values, "float32").astype(dtype)
-    run = {"leaf": leaf, "scalar": leaf.sum() if leaf.dtype.kind == "f" and np.isfinite(leaf).all() else np.float32(1)}
+    run = {"leaf": leaf, "scalar": leaf.max() if leaf.dtype.kind == "f" and leaf.size else np.float32(1)}
     run = {name: np.asarray(array) for name, array in run.items()}
     double = {n: a.astype("float64") if a.dtype.kind == "f" else a for n, a in run.items()}
     passes = [(pass_, case) for pass_ in ("forward", "gradients") for case in CASES]

@@ -15,7 +15,7 @@ from workloads import ArraySpec
         ("x=f32[8,128]", "x", ArraySpec((8, 128), "float32")),
         ("n=i32[4]:0..10", "n", ArraySpec((4,), "int32", 0, 10)),
         ("a=f32[]", "a", ArraySpec((), "float32")),
-        ("p=f64[3, 4]:-1.5..2e3", "p", ArraySpec((3, 4), "float64", -1.5, 2000)),
+        ("p=f16[3, 4]:-1.5..2e3", "p", ArraySpec((3, 4), "float16", -1.5, 2000)),
         ("flags=bool[7]", "flags", ArraySpec((7,), "bool")),
     ],
 )
@@ -31,8 +31,12 @@ def test_an_input_is_name_dtype_shape_and_range(text: str, name: str, spec: Arra
         ("f32[8]", "expected an input like"),
         ("x=f33[8]", "expected a dtype of f32"),
         ("x=f32[1 2]", "expected sizes separated by commas"),
-        ("n=i32[4]:10..0", "expected LOW..HIGH with LOW < HIGH"),
-        ("n=i32[4]:1..1", "expected LOW..HIGH with LOW < HIGH"),
+        ("n=i32[4]:10..0", "expected low below high"),
+        ("n=i32[4]:1..1", "expected low below high"),
+        ("n=i32[4]:0..0.5", "expected whole numbers for int32"),
+        ("n=i8[4]:0..1000", "expected a range within -128..127 of int8"),
+        ("x=f32[0,8]", "expected sizes above 0"),
+        ("x=f64[8]", "expected a dtype of f32"),
     ],
 )
 def test_what_does_not_parse_is_refused(text: str, message: str) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -108,6 +110,10 @@ def jax(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveSide]:
     side.close()
 
 
+def process_of(side: LiveSide) -> int:
+    return side._process.pid
+
+
 def ask(side: LiveSide, folder: Path, function: str) -> Any:
     """Load a function of FUNCTIONS and call it once; x and what came back."""
     workload = Workload(
@@ -161,7 +167,7 @@ def test_a_worker_that_hangs_is_stopped_when_its_time_is_up(
         requests.profile(side, "jit")
     assert caught.value.doing == doing
     assert caught.value.lost
-    assert not is_running(side.process_id)
+    assert not is_running(process_of(side))
 
 
 def test_a_worker_that_was_stopped_answers_no_more_and_says_so(start: Start, tmp_path: Path) -> None:
@@ -289,7 +295,29 @@ def test_closing_a_side_ends_its_process_whatever_it_does(start: Start, tmp_path
     idle = start("tf", interpreter(tmp_path, f"{STARTED}exec sleep 60"))
     idle.wait_until_started()
     for side in (busy, idle):
-        assert is_running(side.process_id)
+        assert is_running(process_of(side))
         side.close()
         side.close()
-        assert not is_running(side.process_id)
+        assert not is_running(process_of(side))
+
+
+def test_a_worker_killed_while_idle_is_lost_and_can_still_be_closed(tmp_path: Path) -> None:
+    side = LiveSide("jax", tmp_path)
+    side.wait_until_started()
+    os.kill(process_of(side), signal.SIGKILL)
+    side._process.wait()
+    with pytest.raises(SideError, match="ended by signal SIGKILL") as caught:
+        side.call("environment", {})
+    assert caught.value.lost
+    assert not side.alive
+    side.close()
+
+
+def test_a_users_file_of_our_own_name_does_not_hide_the_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "compare.py").write_text("raise SystemExit(3)")
+    monkeypatch.chdir(tmp_path)
+    side = LiveSide("jax", tmp_path)
+    assert "jax" in requests.environment(side)
+    side.close()

@@ -1,11 +1,12 @@
 """Every registered workload keeps the contract of a spec, at every size, without any framework."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from workloads import ArraySpec, Workload, _arrays, _digits, _registry
+from workloads import ArraySpec, Training, Workload, _arrays, _digits, _registry
 from workloads._tree import leaves
 
 WORKLOADS = [_registry.get(name) for name in _registry.names()]
@@ -55,6 +56,35 @@ def test_kinks_tie_and_are_exact(workload: Workload) -> None:
     assert (first == second).any()
     assert (first == 0).any()
     np.testing.assert_array_equal(first * 2, np.round(first * 2))
+
+
+def test_kinks_keep_to_a_weights_range_and_leave_given_weights_alone() -> None:
+    given = np.array([2.0, 3.0], np.float32)
+    specs = {"variance": ArraySpec((50,), low=0.5, high=2.0), "given": given}
+    port = Workload(name="port", tf="t:f", jax="j:f", inputs={"x": ArraySpec((3,))}, weights=specs)
+    kinks = _arrays.draw_cases(port, {}, 1, None)["kinks"]
+    assert kinks["weights/variance"].min() >= 0.5
+    assert "weights/given" not in kinks
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: ArraySpec((3, 0)), "expected sizes above 0"),
+        (lambda: ArraySpec((3,), low=1), "expected low and high together"),
+        (lambda: ArraySpec((3,), "uint8", -1, 5), "expected a range within 0..255 of uint8"),
+        (lambda: Workload(name="a/b", tf="t:f", jax="j:f", inputs={}), "expected a name of letters"),
+        (lambda: Training(_digits.load, _digits.dimensions_of, steps=0), "expected at least one training step"),
+    ],
+)
+def test_a_spec_that_means_nothing_is_refused(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_the_last_step_of_a_training_run_is_always_compared() -> None:
+    training = Training(_digits.load, _digits.dimensions_of, steps=20)
+    assert training.compared == (1, 10, 20)
 
 
 def test_scalars_stay_scalars() -> None:

@@ -178,9 +178,8 @@ class TensorFlow:
         prepared = self.prepare(target)
         with tempfile.TemporaryDirectory() as folder, prepared.around():
             prepared.call()
-            tf.profiler.experimental.start(folder)
-            prepared.call()
-            tf.profiler.experimental.stop()
+            with tf.profiler.experimental.Profile(folder):
+                prepared.call()
             (trace,) = Path(folder).rglob("*.xplane.pb")
             events = _private.events(trace.read_bytes())
         return [kernel for event in events if (kernel := _kernel(event, target == EAGER))]

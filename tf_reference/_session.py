@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from tf_reference._model import Model
 from workloads._framework import (
+    COTANGENT_CENTRE,
     COTANGENT_PERIOD,
     COTANGENT_SCALE,
     FORWARD,
@@ -135,5 +136,5 @@ def _contracted(structure: Any) -> tf.Tensor:
 
 
 def _cotangent(leaf: tf.Tensor) -> tf.Tensor:
-    flat = tf.range(tf.size(leaf)) % COTANGENT_PERIOD - COTANGENT_SCALE
-    return tf.reshape(tf.cast(flat, leaf.dtype) / COTANGENT_SCALE, tf.shape(leaf))
+    flat = tf.cast(tf.range(tf.size(leaf)) % COTANGENT_PERIOD, leaf.dtype)
+    return tf.reshape((flat - COTANGENT_CENTRE) / COTANGENT_SCALE, tf.shape(leaf))

@@ -10,6 +10,7 @@ import numpy as np
 from workloads._framework import WEIGHTS
 from workloads._spec import Arrays, ArraySpec, Dimensions, Workload
 
+_TRAINING_SEED = 1000
 _KINKS = np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
 
 
@@ -57,13 +58,18 @@ def draw_cases(
     specs = workload.input_specs(dimensions)
     cases: dict[str, Arrays] = {}
     for seed in range(seeds):
-        drawn = {name: draw(spec, name, seed) for name, spec in specs.items()}
-        cases[f"seed{seed}"] = _batches(drawn, data, seed, 1, workload, dimensions) if data else drawn
+        if data is None:
+            cases[f"seed{seed}"] = {name: draw(spec, name, seed) for name, spec in specs.items()}
+        else:
+            batches = _batches(specs, data, seed, 1, _batch_size(workload, dimensions))
+            cases[f"seed{seed}"] = {name: batch[0] for name, batch in batches.items()}
     if not kinks:
         return cases
     edges = {name: draw_kinks(spec, name, 0) for name, spec in specs.items()}
-    for path, weight in draw_weights(workload, dimensions).items():
-        edges[WEIGHTS + path] = draw_kinks(ArraySpec(weight.shape, str(weight.dtype)), path, 0)
+    for path, spec in workload.weight_specs(dimensions).items():
+        # Weights that were given are what they are: another value may mean nothing to the model.
+        if isinstance(spec, ArraySpec):
+            edges[WEIGHTS + path] = draw_kinks(spec, path, 0)
     return cases | {"kinks": edges}
 
 
@@ -71,17 +77,17 @@ def draw_batches(workload: Workload, dimensions: Dimensions, data: Arrays) -> di
     """Inputs of the whole training run: real examples, shuffled once, steps along the first axis."""
     assert workload.training is not None
     specs = workload.input_specs(dimensions)
-    empty = {name: np.empty(spec.shape, spec.dtype) for name, spec in specs.items()}
-    return _batches(empty, data, 1000, workload.training.steps, workload, dimensions)
+    return _batches(specs, data, _TRAINING_SEED, workload.training.steps, _batch_size(workload, dimensions))
 
 
-def _batches(
-    like: Mapping[str, np.ndarray], data: Arrays, seed: int, steps: int, workload: Workload, dimensions: Dimensions
-) -> dict[str, np.ndarray]:
+def _batch_size(workload: Workload, dimensions: Dimensions) -> int:
     assert workload.training is not None
-    size = dimensions[workload.training.batch]
+    return dimensions[workload.training.batch]
+
+
+def _batches(specs: Mapping[str, ArraySpec], data: Arrays, seed: int, steps: int, size: int) -> dict[str, np.ndarray]:
+    """Examples in an order shuffled by the seed, [steps, size, ...], from the start again when they run out."""
     examples = len(next(iter(data.values())))
     order = np.random.default_rng(seed).permutation(examples)
     picks = np.resize(order, steps * size).reshape(steps, size)
-    chosen = {name: data[name][picks].astype(array.dtype) for name, array in like.items()}
-    return chosen if seed >= 1000 else {name: array[0] for name, array in chosen.items()}
+    return {name: data[name][picks].astype(spec.dtype) for name, spec in specs.items()}

@@ -19,10 +19,11 @@ STEP = "step"
 
 
 COTANGENT_PERIOD = 17
+COTANGENT_CENTRE = 8.5
 COTANGENT_SCALE = 8
 """The gradient of a function that has no loss is taken of sum(output * cotangent), where element i
-of the flat cotangent is (i mod 17 - 8) / 8: exact in every float type, and cheap to build inside
-either program."""
+of the flat cotangent is (i mod 17 - 8.5) / 8: never zero, exact in every float type, and cheap to
+build inside either program."""
 
 
 class Unsupported(Exception):

@@ -6,12 +6,11 @@ import dataclasses
 import difflib
 import importlib
 import importlib.metadata
-import importlib.util
 import pkgutil
-import sys
 from pathlib import Path
 from types import ModuleType
 
+from workloads._files import load_file
 from workloads._spec import Workload
 
 ENTRY_POINT_GROUP = "jaxport.workloads"
@@ -23,7 +22,7 @@ class RegistryError(Exception):
 
 def names() -> list[str]:
     """Every workload that can be asked for by name: the built-in ones, then the entry points."""
-    return sorted(_built_in() | set(_entry_points()))
+    return sorted({*built_in(), *_entry_points()})
 
 
 def get(reference: str) -> Workload:
@@ -34,11 +33,16 @@ def get(reference: str) -> Workload:
     """
     if reference.endswith(".py"):
         return _from_file(Path(reference))
-    if reference in _built_in():
+    if reference in built_in():
         return _declared(importlib.import_module(f"workloads.{reference}"), reference)
     points = _entry_points()
     if reference in points:
-        workload = points[reference].load()
+        try:
+            workload = points[reference].load()
+        except Exception as error:
+            raise RegistryError(
+                f"expected a Workload behind entry point {reference!r}, found an error: {error!r}: fix its package"
+            ) from error
         if isinstance(workload, Workload):
             return workload
         raise RegistryError(
@@ -49,9 +53,10 @@ def get(reference: str) -> Workload:
     raise RegistryError(f"expected the name of a workload or a port file, found {reference!r}: {offer}")
 
 
-def _built_in() -> set[str]:
+def built_in() -> list[str]:
+    """The workloads of this package: the tour."""
     package = importlib.import_module("workloads")
-    return {module.name for module in pkgutil.iter_modules(package.__path__) if not module.name.startswith("_")}
+    return sorted(module.name for module in pkgutil.iter_modules(package.__path__) if not module.name.startswith("_"))
 
 
 def _entry_points() -> dict[str, importlib.metadata.EntryPoint]:
@@ -61,23 +66,12 @@ def _entry_points() -> dict[str, importlib.metadata.EntryPoint]:
 def _from_file(path: Path) -> Workload:
     if not path.is_file():
         raise RegistryError(f"expected a port file at {path}, found nothing: check the path")
-    spec = importlib.util.spec_from_file_location(f"_port_{path.stem}", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(path.parent.resolve()))
     try:
-        spec.loader.exec_module(module)
+        module = load_file(path)
     except Exception as error:
         raise RegistryError(f"expected a port file in {path}, found an error while reading it: {error!r}") from error
-    finally:
-        sys.path.remove(str(path.parent.resolve()))
     workload = _declared(module, str(path))
-    return workload if workload.folder else _placed(workload, path.parent.resolve())
-
-
-def _placed(workload: Workload, folder: Path) -> Workload:
-
-    return dataclasses.replace(workload, folder=folder)
+    return workload if workload.folder else dataclasses.replace(workload, folder=path.parent.resolve())
 
 
 def _declared(module: ModuleType, where: str) -> Workload:

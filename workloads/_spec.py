@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,9 @@ import numpy as np
 
 Dimensions = Mapping[str, int]
 Arrays = Mapping[str, np.ndarray]
+
+GATES = ("structure", "semantics", "rounding", "gradients", "training")
+"""What parity rests on, in the order in which it is judged."""
 
 SIZES = ("smoke", "default", "paper")
 
@@ -28,6 +32,25 @@ class ArraySpec:
     low: float | None = None
     high: float | None = None
     scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not all(size > 0 for size in self.shape):
+            raise ValueError(f"expected sizes above 0, found {list(self.shape)}: empty arrays prove nothing")
+        if (self.low is None) != (self.high is None):
+            raise ValueError(f"expected low and high together, found {self.low} and {self.high}: give both")
+        if self.low is None or self.high is None:
+            return
+        kind = np.dtype(self.dtype)
+        if not self.low < self.high:
+            raise ValueError(f"expected low below high, found {self.low:g} and {self.high:g}")
+        if kind.kind in "iu":
+            least, most = np.iinfo(kind).min, np.iinfo(kind).max
+            if self.low != int(self.low) or self.high != int(self.high):
+                raise ValueError(f"expected whole numbers for {self.dtype}, found {self.low:g} and {self.high:g}")
+            if self.low < least or self.high > most + 1:
+                raise ValueError(
+                    f"expected a range within {least}..{most} of {self.dtype}, found {self.low:g}..{self.high:g}"
+                )
 
     @property
     def is_float(self) -> bool:
@@ -60,6 +83,10 @@ class Deviation:
     bound: float
     reason: str
 
+    def __post_init__(self) -> None:
+        if self.gate not in GATES:
+            raise ValueError(f"expected a deviation's gate to be one of {', '.join(GATES)}, found {self.gate!r}")
+
 
 class Dataset(Protocol):
     """Loads examples: `path` names a file, None takes the bundled data."""
@@ -80,6 +107,15 @@ class Training:
     batch: str = "batch"
     steps: int = 50
     checkpoints: tuple[int, ...] = (1, 10, 50)
+
+    def __post_init__(self) -> None:
+        if self.steps < 1:
+            raise ValueError(f"expected at least one training step, found {self.steps}")
+
+    @property
+    def compared(self) -> tuple[int, ...]:
+        """The steps after which weights are compared: the checkpoints that are reached, and the last step always."""
+        return tuple(sorted({step for step in self.checkpoints if step <= self.steps} | {self.steps}))
 
 
 @dataclass(frozen=True)
@@ -107,6 +143,10 @@ class Workload:
     builds: bool = True
     folder: Path | None = None
     """Where relative twin paths start; None for built-in workloads."""
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[\w.-]+", self.name):
+            raise ValueError(f"expected a name of letters, digits, '_', '.' and '-', found {self.name!r}")
 
     def input_specs(self, dimensions: Dimensions) -> dict[str, ArraySpec]:
         """The inputs of one call, in the order in which both twins take them."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
-import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+
+from workloads._files import load_file
 
 
 class TargetError(Exception):
@@ -14,7 +15,7 @@ class TargetError(Exception):
 
 
 def resolve(reference: str) -> Any:
-    """The object behind a reference. A file's folder is importable while the file is.
+    """The object behind a reference.
 
     Raises:
       TargetError: no such file, module or attribute, or nothing that can be called.
@@ -33,7 +34,7 @@ def resolve(reference: str) -> Any:
     )
 
 
-def _module(name: str) -> Any:
+def _module(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
@@ -43,14 +44,7 @@ def _module(name: str) -> Any:
         raise TargetError(f"expected a module {name!r}, found none: check the name, or name a file") from error
 
 
-def _file(path: Path) -> Any:
+def _file(path: Path) -> ModuleType:
     if not path.is_file():
         raise TargetError(f"expected a Python file at {path}, found nothing: check the path")
-    name = f"_target_{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    sys.path.insert(0, str(path.parent.resolve()))
-    spec.loader.exec_module(module)
-    return module
+    return load_file(path)

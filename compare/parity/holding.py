@@ -19,6 +19,10 @@ from workloads._spec import Arrays
 Noise = Mapping[tuple[str, str, str], float]
 
 
+LARGEST_ALLOWANCE = 0.01
+"""Constants may explain much where a run amplifies what moves it; a bound beyond 1 % would judge nothing."""
+
+
 @dataclass(frozen=True)
 class Context:
     """The evidence, and TF eager against TF XLA per (pass, case, leaf)."""
@@ -38,7 +42,7 @@ class Bound:
 
     @property
     def undeclared(self) -> float:
-        return self.base + self.allowance
+        return self.base + min(self.allowance, LARGEST_ALLOWANCE)
 
     @property
     def value(self) -> float:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from compare.hlo import compiled
-from compare.hlo.portable import portable
-from compare.records import CELLS
+from compare.parity import measure
+from compare.records import CELLS, Failure
 from compare.run.collect import Collected
 from compare.sides import requests
 from compare.sides._side import Side, SideError
-from workloads._framework import Program
 from workloads._spec import Arrays
+
+AGREEMENT = 1e-3
+"""Far beyond what another order of float32 operations explains, far below what another program computes."""
 
 
 def split(cell: str) -> tuple[str, str]:
@@ -24,38 +23,41 @@ def split(cell: str) -> tuple[str, str]:
     return frontend, compiler
 
 
-def program_of(collected: Collected) -> Program | None:
-    """The program that a side hands to XLA, as any compiler takes it."""
-    program = collected.main
-    return program and dataclasses.replace(program, artifact=portable(program.artifact))
-
-
 def compile_cells(
     sides: Mapping[str, Side], collected: Mapping[str, Collected], case: str
-) -> dict[str, dict[str, Any]]:
-    """Every cell's counts, or the reason that it is empty."""
+) -> tuple[dict[str, dict[str, Any]], list[SideError]]:
+    """Every cell's counts or the reason that it is empty, and the failures that cost a side its worker."""
     cells: dict[str, dict[str, Any]] = {}
     outputs: dict[str, Arrays] = {}
+    lost: dict[str, SideError] = {}
     for cell in CELLS:
         frontend, compiler = split(cell)
-        if frontend not in collected or compiler not in sides:
-            cells[cell] = {"reason": f"the {compiler if compiler not in sides else frontend} side is missing"}
-            continue
-        program = program_of(collected[frontend])
-        if program is None:
+        program = collected[frontend].portable if frontend in collected else None
+        if compiler not in sides or compiler in lost:
+            cells[cell] = {"reason": lost[compiler].reason if compiler in lost else f"the {compiler} side is missing"}
+        elif program is None:
             cells[cell] = {"reason": f"the {frontend} side gave no program"}
-            continue
-        try:
-            built = requests.compile_program(sides[compiler], program)
-            outputs[cell] = requests.execute(sides[compiler], built.handle, case)
-            cells[cell] = _described(built.optimized, built.temp_bytes, built.compile_s)
-        except SideError as error:
-            cells[cell] = {"reason": error.reason}
-            if error.lost:
-                raise
+        else:
+            try:
+                built = requests.compile_program(sides[compiler], program)
+                outputs[cell] = requests.execute(sides[compiler], built.handle, case)
+                cells[cell] = _described(built.optimized, built.temp_bytes, built.compile_s)
+            except SideError as error:
+                cells[cell] = {"reason": error.reason}
+                if error.lost:
+                    lost[compiler] = error
     for cell in outputs:
         cells[cell]["error"] = _distance(outputs[cell], outputs.get("tf@tf", {}))
-    return cells
+    return cells, list(lost.values())
+
+
+def disagreements(cells: Mapping[str, Mapping[str, Any]]) -> list[Failure]:
+    """Cells whose results are not those of TensorFlow's program in TensorFlow's XLA: they computed something else."""
+    return [
+        Failure(split(cell)[1], f"cell {cell}", f"its results differ from tf@tf by {error:.2g} of the largest value")
+        for cell, each in cells.items()
+        if (error := each.get("error")) is not None and not error <= AGREEMENT
+    ]
 
 
 def _described(optimized: bytes, temp_bytes: int | None, compile_s: float) -> dict[str, Any]:
@@ -74,12 +76,11 @@ def _described(optimized: bytes, temp_bytes: int | None, compile_s: float) -> di
 
 
 def _distance(found: Arrays, expected: Arrays) -> float | None:
-    """Largest max|a - b| / max|b| over the results that both programs name alike."""
+    """Largest relative difference over the results that both programs name alike; None without any."""
     distances = []
-    for name in found.keys() & expected.keys():
-        wide, other = found[name].astype(np.float64), expected[name].astype(np.float64)
-        if wide.shape != other.shape:
+    for name in sorted(found.keys() & expected.keys()):
+        if found[name].shape != expected[name].shape:
             return float("inf")
-        scale = np.max(np.abs(other), initial=0) or 1.0
-        distances.append(float(np.max(np.abs(wide - other), initial=0) / scale))
+        scale = measure.scale_of(expected[name], 0.0)
+        distances.append(measure.distance(found[name], expected[name], scale).error)
     return max(distances, default=None)

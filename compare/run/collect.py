@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from compare.hlo.bindings import UnreadableProgram
+from compare.hlo.portable import portable
 from compare.records import Failure
 from compare.run.inputs import Prepared
 from compare.run.progress import Reporter
 from compare.sides import requests
 from compare.sides._side import BadTarget, Side, SideError, Unavailable
 from workloads._framework import FORWARD, GRADIENTS, STEP, Program
-from workloads._spec import Arrays
+from workloads._spec import Arrays, Training
 
 FLOAT32, FLOAT64 = "float32", "float64"
 NATIVE_MODE = {"tf": "eager", "jax": "jit"}
@@ -35,16 +38,26 @@ class Collected:
     """(pass, dtype) -> the programs that the float64 reference rests on."""
     main: Program | None = None
     """The main pass as it is handed to XLA, at the size that is timed."""
+    portable: Program | None = None
+    """The same, as either side's XLA reads it."""
     profile: dict[str, Any] = field(default_factory=dict)
     not_double: dict[str, str] = field(default_factory=dict)
     """pass -> why the twin could not be built in float64."""
     failures: list[Failure] = field(default_factory=list)
+    refusals: list[Failure] = field(default_factory=list)
+    """What the side says that this workload has not: no failure, but a reason where both sides lack it."""
     lost: bool = False
 
     @property
     def main_pass(self) -> str:
         """The pass that is compiled, profiled and timed."""
         return STEP if STEP in self.modes else FORWARD
+
+    def refused(self, pass_: str) -> str:
+        """Why the side has nothing of a pass; empty where it has it, or failed at it."""
+        if pass_ not in self.modes:
+            return "no input or weight is a float: there is nothing to differentiate"
+        return next((each.reason for each in self.refusals if f" {pass_} " in f"{each.doing} "), "")
 
 
 def collect_evidence(side: Side, prepared: Prepared, reporter: Reporter) -> Collected:
@@ -77,9 +90,20 @@ def collect_program(side: Side, prepared: Prepared, found: Collected, reporter: 
         reporter.step(f"{side.name} program")
         kept = None if reload else found.programs.get((found.main_pass, FLOAT32))
         found.main = kept or attempt(found, lambda: requests.program(side, found.main_pass, FLOAT32))
+        _make_portable(found)
         _collect_profiles(side, found, reporter)
 
     _survive(found, ask)
+
+
+def _make_portable(found: Collected) -> None:
+    if found.main is None:
+        return
+    try:
+        found.portable = dataclasses.replace(found.main, artifact=portable(found.main.artifact))
+    except UnreadableProgram as error:
+        found.failures.append(Failure(found.side, "read program", str(error)))
+        found.main = None
 
 
 def _survive(found: Collected, ask: Callable[[], None]) -> None:
@@ -99,8 +123,8 @@ def attempt(found: Collected, ask: Callable[[], Result]) -> Result | None:
     except SideError as error:
         if error.lost:
             raise
-        if not isinstance(error, Unavailable):
-            found.failures.append(Failure(error.side, error.doing, error.reason))
+        kept = found.refusals if isinstance(error, Unavailable) else found.failures
+        kept.append(Failure(error.side, error.doing, error.reason))
         return None
 
 
@@ -138,18 +162,35 @@ def _collect_trajectories(side: Side, prepared: Prepared, found: Collected, repo
     training = prepared.workload.training
     if training is None or STEP not in found.modes:
         return
-    asked = [(mode, FLOAT32) for mode in found.modes[STEP]] + [(double_training_mode(side.name), FLOAT64)]
-    for mode, dtype in asked:
-        reporter.step(f"{side.name}/{mode} training {dtype}")
-        arrays = attempt(found, lambda m=mode, d=dtype: requests.trajectory(side, m, d, training.checkpoints))
-        # Code that fixes its own types runs in float32 whatever it is asked for.
-        if arrays is not None and (dtype == FLOAT32 or all(array.dtype == FLOAT64 for array in arrays.values())):
-            found.trajectories[f"{side.name}/{mode}", dtype] = arrays
-    for dtype in (FLOAT32, FLOAT64):
-        reporter.step(f"{side.name} program {STEP} {dtype}")
-        program = attempt(found, lambda d=dtype: requests.program(side, STEP, d))
-        if program is not None:
-            found.programs[STEP, dtype] = program
+    for mode in found.modes[STEP]:
+        reporter.step(f"{side.name}/{mode} training")
+        arrays = attempt(found, lambda m=mode: requests.trajectory(side, m, FLOAT32, training.compared))
+        if arrays is not None:
+            found.trajectories[f"{side.name}/{mode}", FLOAT32] = arrays
+    reporter.step(f"{side.name} program {STEP}")
+    program = attempt(found, lambda: requests.program(side, STEP, FLOAT32))
+    if program is not None:
+        found.programs[STEP, FLOAT32] = program
+    _collect_double_training(side, training, found, reporter)
+
+
+def _collect_double_training(side: Side, training: Training, found: Collected, reporter: Reporter) -> None:
+    mode = double_training_mode(side.name)
+    reporter.step(f"{side.name}/{mode} training float64")
+    try:
+        arrays = requests.trajectory(side, mode, FLOAT64, training.compared)
+        found.programs[STEP, FLOAT64] = requests.program(side, STEP, FLOAT64)
+    except SideError as error:
+        # As with any pass: what cannot be rebuilt in float64 has a promoted program instead.
+        if error.lost:
+            raise
+        found.not_double[STEP] = error.reason
+        return
+    narrow = [name for name, array in arrays.items() if array.dtype.kind == "f" and array.dtype != FLOAT64]
+    if narrow:
+        found.not_double[STEP] = f"{narrow[0]} stays {arrays[narrow[0]].dtype} when the twin is built in float64"
+    else:
+        found.trajectories[f"{side.name}/{mode}", FLOAT64] = arrays
 
 
 def double_training_mode(side: str) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from compare.hlo import promote
+from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.portable import portable
 from compare.parity.evidence import OracleSource
 from compare.records import Failure
@@ -45,7 +46,7 @@ def find_doubles(jax: Side, sides: Sequence[Collected], prepared: Prepared) -> D
                     _training(jax, collected, prepared, found)
                 else:
                     _one_pass(jax, collected, pass_, prepared, found)
-            except (SideError, promote.PromotionError) as error:
+            except (SideError, promote.PromotionError, UnreadableProgram) as error:
                 if isinstance(error, SideError) and error.lost:
                     raise
                 found.failures.append(Failure(collected.side, f"float64 {pass_}", str(error)))
@@ -89,9 +90,12 @@ def _training(jax: Side, collected: Collected, prepared: Prepared, found: Double
     if written is not None:
         # Promoted even if native: an optimizer may keep a rate in float32 whatever the model's type is.
         found.programs[collected.side, STEP] = promoted(written)
+    if native:
+        found.sources[collected.side, STEP] = OracleSource("native", "the twin was built in float64")
     if native or written is None:
         return
-    found.sources[collected.side, STEP] = OracleSource("promoted", "the training step cannot be built in float64")
+    reason = collected.not_double.get(STEP, "the training step cannot be built in float64")
+    found.sources[collected.side, STEP] = OracleSource("promoted", reason)
     program = found.programs[collected.side, STEP]
     found.trajectories[f"{collected.side}/promoted", FLOAT64] = _run(jax, program, STEP, prepared)
 
@@ -137,7 +141,7 @@ def _run(jax: Side, program: Program, pass_: str, prepared: Prepared) -> Arrays:
     handle = requests.compile_program(jax, program).handle
     training = prepared.workload.training
     if pass_ == STEP and training is not None:
-        return requests.unroll(jax, handle, training.checkpoints)
+        return requests.unroll(jax, handle, training.compared)
     return requests.execute(jax, handle, prepared.loading.cases[0])
 
 

@@ -10,17 +10,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from compare.hlo.bindings import UnreadableProgram
+from compare.hlo.promote import PromotionError
 from compare.parity import Evidence, judge
 from compare.records import PASS, Failure, Parity
 from compare.run import cells, record, timing
-from compare.run.collect import Collected, collect_evidence, collect_program, steps_of
+from compare.run.collect import Collected, attempt, collect_evidence, collect_program, steps_of
 from compare.run.inputs import Prepared, RequestError, prepare_both
 from compare.run.oracle import Doubles, explain, find_doubles
 from compare.run.progress import Reporter
 from compare.run.sides import Pool, Source
 from compare.sides import requests
 from compare.sides._side import SIDES, BadTarget, Side, SideError
-from workloads._framework import FORWARD
+from workloads._framework import FORWARD, GRADIENTS
 from workloads._spec import Workload
 
 
@@ -65,10 +67,10 @@ def record_side(
     found = collect_evidence(side, small, reporter)
     if not found.lost:
         collect_program(side, large, found, reporter, reload=large is not small)
-    program = cells.program_of(found)
+    program, case = found.portable, large.loading.cases[0]
     if program is not None and not found.lost:
-        built = requests.compile_program(side, program)
-        requests.execute(side, built.handle, large.loading.cases[0])
+        # A refusal is kept in the record too: a run finds that cell empty, with the reason.
+        attempt(found, lambda: requests.execute(side, requests.compile_program(side, program).handle, case))
     return found.failures
 
 
@@ -105,6 +107,8 @@ def _judge_one(
     parity = _parity(pool, small, collected, doubles, failures)
     collected = _both(pool, failures, collect_main, names=list(collected))
     table = _cells(pool, collected, large, failures)
+    if parity.verdict == PASS:
+        failures += cells.disagreements(table)
     return collected, record.workload(large, small.size, collected, parity, table, failures)
 
 
@@ -166,12 +170,11 @@ def _cells(
     pool: Pool, collected: Mapping[str, Collected], prepared: Prepared, failures: list[Failure]
 ) -> dict[str, Any]:
     live = {name: pool.get(name) for name, each in collected.items() if not each.lost}
-    try:
-        return cells.compile_cells(live, collected, prepared.loading.cases[0])
-    except SideError as error:
+    table, lost = cells.compile_cells(live, collected, prepared.loading.cases[0])
+    for error in lost:
         pool.drop(error.side)
         failures.append(Failure(error.side, error.doing, error.reason))
-        return {cell: {"reason": error.reason} for cell in cells.CELLS}
+    return table
 
 
 def _parity(
@@ -184,6 +187,9 @@ def _parity(
         return parity
     try:
         allowance = explain(pool.get("jax"), doubles, prepared)
+    except (PromotionError, UnreadableProgram) as error:
+        failures.append(Failure("jax", "allowance", str(error)))
+        return parity
     except SideError as error:
         failures.append(Failure(error.side, f"allowance: {error.doing}", error.reason))
         if error.lost:
@@ -204,7 +210,7 @@ def _evidence(
         trajectories=doubles.trajectories
         | {key: arrays for each in collected.values() for key, arrays in each.trajectories.items()},
         deviations=prepared.workload.deviations,
-        failures=tuple(failures),
+        failures=(*failures, *(refusal for each in collected.values() for refusal in each.refusals)),
         not_applicable=_not_applicable(prepared, collected),
     )
 
@@ -213,8 +219,9 @@ def _not_applicable(prepared: Prepared, collected: Mapping[str, Collected]) -> d
     reasons: dict[str, str] = {}
     if prepared.workload.training is None:
         reasons["training"] = "the workload has no training step"
-    if collected and not any("gradients" in each.modes for each in collected.values()):
-        reasons["gradients"] = "no input or weight is a float: there is nothing to differentiate"
+    refused = [each.refused(GRADIENTS) for each in collected.values()]
+    if collected and all(refused):
+        reasons["gradients"] = next(filter(None, refused))
     return reasons
 
 

@@ -13,13 +13,14 @@ from typing import Any
 from compare.bench import pairs, timing
 from compare.hlo.attribution import attribute
 from compare.records import CELLS, Failure
-from compare.run.cells import program_of, split
+from compare.run.cells import split
 from compare.run.collect import Collected
 from compare.run.inputs import Prepared
 from compare.run.progress import Reporter
-from compare.run.sides import Source, start
+from compare.run.sides import Source
 from compare.sides import requests
 from compare.sides._side import Side, SideError
+from compare.sides.client import LiveSide
 from workloads._framework import Program
 
 NULL_SUFFIX = "#2"
@@ -49,7 +50,7 @@ class Samples:
 
 def timed(prepared: Prepared, collected: Mapping[str, Collected]) -> Timed:
     """What a workload brings to the timing."""
-    programs = {side: program for side, each in collected.items() if (program := program_of(each)) is not None}
+    programs = {side: program for side, each in collected.items() if (program := each.portable) is not None}
     modes = {side: each.modes.get(each.main_pass, ()) for side, each in collected.items()}
     return Timed(prepared, modes, programs)
 
@@ -71,12 +72,16 @@ def measure(
     for pair in range(pair_count):
         reporter.stage(f"timing, processes {pair + 1} of {pair_count}", len(workloads) + 1)
         reporter.step("starting")
-        order = pairs.spawn_order(names, pair, seed)
-        group = {name: start(_side(name), sources[_side(name)], scratch, timeout_s) for name in order}
+        group: dict[str, LiveSide] = {}
         try:
+            for name in pairs.spawn_order(names, pair, seed):
+                group[name] = LiveSide(_side(name), scratch, sources[_side(name)].python, timeout_s)
             for each in workloads:
                 reporter.step(each.prepared.workload.name)
                 _measure_one(each, group, samples[each.prepared.workload.name], budget_s, seed + pair)
+                for name in [name for name, side in group.items() if not side.alive]:
+                    group[name].close()
+                    group[name] = LiveSide(_side(name), scratch, sources[_side(name)].python, timeout_s)
         finally:
             for side in group.values():
                 side.close()
@@ -118,7 +123,7 @@ def _measure_one(each: Timed, group: Mapping[str, Side], samples: Samples, budge
     measured = pairs.measure(arms, budget_s=budget_s, seed=seed, failing=SideError)
     samples.pairs.append(measured)
     for arm, reason in measured.failures.items():
-        samples.failures.append(Failure(arm.partition("/")[0], f"timing {arm}", reason))
+        samples.failures.append(Failure(_side_of(arm), f"timing {arm}", reason))
 
 
 def _targets(name: str, side: Side, each: Timed, samples: Samples) -> list[tuple[str, str | int]]:
@@ -153,6 +158,12 @@ def _prepare(side: Side, arm: str, target: str | int, samples: Samples) -> bool:
 
 def _side(name: str) -> str:
     return name.removesuffix(NULL_SUFFIX)
+
+
+def _side_of(arm: str) -> str:
+    """Whose process ran an arm: a mode's side, a cell's compiler."""
+    name = _side(arm)
+    return split(name)[1] if "@" in name else name.partition("/")[0]
 
 
 def _median(values: Sequence[float | None]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
@@ -49,7 +50,7 @@ class LiveSide(Side):
         self._buffer = b""
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
-                [python or sys.executable, "-m", "compare.sides.worker", name],
+                [python or sys.executable, "-P", "-m", "compare.sides.worker", name],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -80,8 +81,10 @@ class LiveSide(Side):
             self._requests.flush()
         except OSError:
             raise self._lost(doing) from None
-        answer = self._receive(doing)
-        sent.unlink(missing_ok=True)
+        try:
+            answer = self._receive(doing)
+        finally:
+            sent.unlink(missing_ok=True)
         if not answer["arrays"]:
             return Reply(answer["value"])
         received, _ = wire.load_arrays(reply)
@@ -103,13 +106,15 @@ class LiveSide(Side):
         if self._process.poll() is None:
             self._process.kill()
         self._process.wait()
-        self._requests.close()
+        # What was written to a worker that is gone cannot be flushed, and need not be.
+        with contextlib.suppress(OSError):
+            self._requests.close()
         self._replies.close()
 
     @property
-    def process_id(self) -> int:
-        """The worker's process."""
-        return self._process.pid
+    def alive(self) -> bool:
+        """Whether the worker still runs."""
+        return self._process.poll() is None
 
     def _receive(self, doing: str) -> dict[str, Any]:
         deadline = time.monotonic() + self._timeout_s
@@ -151,6 +156,7 @@ class LiveSide(Side):
         code = self._process.returncode
         how = f"by signal {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
         said = self._log.read_text(errors="replace").strip()
+        self.close()
         return SideError(self.name, doing, f"the worker ended {how}{_last_words(said)}", said, lost=True)
 
 
@@ -178,7 +184,9 @@ def _environment(name: str, folder: Path, foreign: bool) -> dict[str, str]:
         shelf.mkdir()
         for package in PACKAGES:
             (shelf / package).symlink_to(root / package)
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(shelf), environment.get("PYTHONPATH")]))
+    # The current folder comes last (-P keeps it from coming first): a user's compare.py must not hide this package.
+    paths = [str(shelf), environment.get("PYTHONPATH"), os.getcwd()]
+    environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
     if name == "tf":
         environment.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
         # Lets the runtime's own switch cluster on CPU; without the switch it changes nothing.

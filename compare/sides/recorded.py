@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -31,8 +32,14 @@ class RecordingSide(Side):
         self.name = side.name
         self._side = side
         self._scope = ""
+        self._numbers = itertools.count()
         self._kept: dict[str, dict[str, Any]] = {}
         self._arrays: dict[str, np.ndarray] = {}
+
+    def follow(self, side: Side) -> None:
+        """Go on with another worker, after the first was lost."""
+        self._side.close()
+        self._side = side
 
     def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
         """Pass the request on, and keep its reply or its refusal."""
@@ -44,7 +51,7 @@ class RecordingSide(Side):
         except SideError as error:
             self._kept[key] = {"error": type(error).__name__, "reason": error.reason, "doing": error.doing}
             raise
-        number = len(self._kept)
+        number = next(self._numbers)
         self._kept[key] = {"value": reply.value, "arrays": {name: f"{number}/{name}" for name in reply.arrays}}
         self._arrays |= {f"{number}/{name}": array for name, array in reply.arrays.items()}
         return reply
