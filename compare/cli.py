@@ -24,7 +24,7 @@ from compare.run import ports, record, run
 from compare.run.inputs import RequestError
 from compare.run.progress import reporter
 from compare.run.sides import Source
-from compare.sides._side import SIDES, BadTarget, SideError
+from compare.sides._side import SIDES, SideError
 from compare.sides.client import LiveSide
 from compare.sides.recorded import RecordedSideError, RecordingSide
 from workloads import _registry
@@ -39,7 +39,6 @@ FORESEEN = (
     DataError,
     records.RecordError,
     RecordedSideError,
-    BadTarget,
     SideError,
     BindingsMoved,
     OSError,

@@ -187,13 +187,6 @@ def test_two_arms_of_one_name_are_refused() -> None:
         Machine().measure(Machine().arm("tf/jit"), Machine().arm("tf/jit"))
 
 
-def test_progress_counts_the_kept_rounds() -> None:
-    told: list[tuple[int, int]] = []
-    machine = Machine()
-    machine.measure(machine.arm("a"), min_rounds=3, on_round=lambda done, total: told.append((done, total)))
-    assert told == [(1, 3), (2, 3), (3, 3)]
-
-
 def test_an_arm_that_failed_in_one_pair_keeps_its_place_in_the_others() -> None:
     pairs = [
         Measured({"tf/jit": (1.0, 1.1), "jax/jit": (2.0, 2.1)}, {}),

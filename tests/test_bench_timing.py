@@ -172,36 +172,6 @@ def test_arms_that_never_ran_in_one_pair_have_no_ratio() -> None:
     assert entry.withheld == "jax/donated and tf/graph did not both run in any pair of processes"
 
 
-def test_a_side_that_was_recorded_elsewhere_has_ratios_within_itself_only() -> None:
-    recorded = {name for name in SECONDS if name.startswith("tf/")}
-    samples = measured({name: median for name, median in SECONDS.items() if name not in recorded})
-    samples |= measured({name: SECONDS[name] for name in SECONDS if name in recorded}, pairs=3)
-    found = summarise(samples, PHASES, NULLS, unpaired_arms=recorded)
-    for name, entry in found.ratios.items():
-        between = name.startswith("jax/") and " vs tf/" in name
-        assert (entry.ratio is None) is between
-        assert bool(entry.withheld) is between
-
-
-@pytest.mark.parametrize(
-    ("recorded", "ratio", "reason"),
-    [
-        ("tf/graph", "jax/jit vs tf/graph", "tf/graph was recorded elsewhere, not timed side by side with jax/jit"),
-        ("jax/jit", "jax/jit vs tf/graph", "jax/jit was recorded elsewhere, not timed side by side with tf/graph"),
-        ("jax/eager", "jax/jit vs jax/eager", "jax/eager was recorded elsewhere, not timed side by side with jax/jit"),
-    ],
-)
-def test_the_reason_names_what_was_recorded_elsewhere(recorded: str, ratio: str, reason: str) -> None:
-    found = summarise(measured(SECONDS), PHASES, NULLS, unpaired_arms={recorded})
-    assert found.ratios[ratio].withheld.startswith(reason)
-    assert not found.ratios["jax/donated vs tf/jit"].withheld
-
-
-def test_two_sides_recorded_elsewhere_were_not_paired_with_each_other() -> None:
-    found = summarise(measured(SECONDS), PHASES, NULLS, unpaired_arms=set(SECONDS))
-    assert found.ratios["jax/jit vs tf/jit"].withheld and not found.ratios["jax/jit vs jax/eager"].withheld
-
-
 def test_one_pair_of_processes_shows_an_estimate_and_says_what_it_lacks() -> None:
     found = summarise(measured(SECONDS, pairs=1), PHASES, NULLS)
     entry = found.ratios["jax/jit vs tf/jit"]

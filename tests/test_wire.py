@@ -30,9 +30,8 @@ def test_arrays_of_every_dtype_and_layout_survive_the_wire(tmp_path: Path, dtype
         "fortran": np.asfortranarray(array),
         "a/path with spaces": array[0],
     }
-    wire.save_arrays(sent, tmp_path / "arrays", {"note": "kept"})
-    found, metadata = wire.load_arrays(tmp_path / "arrays")
-    assert metadata == {"note": "kept"}
+    wire.save_arrays(sent, tmp_path / "arrays")
+    found, _ = wire.load_arrays(tmp_path / "arrays")
     assert found.keys() == sent.keys()
     for name, expected in sent.items():
         assert found[name].dtype == expected.dtype

@@ -11,9 +11,6 @@ from dataclasses import dataclass
 
 from compare.bench.clock import NANOSECONDS, Clock
 
-OnRound = Callable[[int, int], None]
-"""Called with the rounds done and the rounds to do."""
-
 
 @dataclass(frozen=True)
 class Arm:
@@ -56,7 +53,6 @@ def measure(
     calls: int = 4,
     dropped: int = 1,
     clock: Clock = time.perf_counter_ns,
-    on_round: OnRound | None = None,
 ) -> Measured:
     """Rounds of all arms in balanced, shuffled order: one median an arm and round.
 
@@ -87,11 +83,7 @@ def measure(
     start = clock()
     run(0)
     total = _rounds(budget_s, (clock() - start) * NANOSECONDS, min_rounds, max_rounds)
-    kept = []
-    for turn in range(total):
-        kept.append(run(turn))
-        if on_round is not None:
-            on_round(turn + 1, total)
+    kept = [run(turn) for turn in range(total)]
     return Measured({name: tuple(taken[name] for taken in kept) for name in named if name not in failures}, failures)
 
 

@@ -21,11 +21,6 @@ def null_missing(arm: str) -> str:
     return f"{arm} was not timed against a second process of itself: nothing vouches for the ratios"
 
 
-def recorded_elsewhere(arm: str, other: str) -> str:
-    """The two did not run side by side."""
-    return f"{arm} was recorded elsewhere, not timed side by side with {other}: time both in one run"
-
-
 def never_together(arm: str, other: str) -> str:
     """Each was timed, but in no pair were both."""
     return f"{arm} and {other} did not both run in any pair of processes"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from compare.bench import reasons, stats
@@ -79,7 +79,6 @@ def summarise(
     samples: Samples,
     phases: Mapping[str, Phases],
     nulls: Mapping[str, str],
-    unpaired_arms: Collection[str] = frozenset(),
 ) -> Timing:
     """Judge what was measured.
 
@@ -88,7 +87,6 @@ def summarise(
       phases: by mode.
       nulls: by mode, the arm that ran identical code in a second process. Where one does not come
         out equal to its mode, or is missing, no ratio is given.
-      unpaired_arms: arms that were recorded elsewhere: with no arm of another run is there a ratio.
     """
     timed = {arm: pairs for arm, pairs in samples.items() if any(pairs)}
     medians = {arm: _median(pairs) for arm, pairs in timed.items() if arm not in nulls.values()}
@@ -98,7 +96,7 @@ def summarise(
     return Timing(
         modes={arm: _mode(median, phases.get(arm, Phases())) for arm, median in medians.items() if arm not in CELLS},
         cells={arm: CellTiming(median) for arm, median in medians.items() if arm in CELLS},
-        ratios={f"{a} vs {b}": _ratio(timed, a, b, unpaired_arms, doubt, margin) for a, b in _wanted(list(medians))},
+        ratios={f"{a} vs {b}": _ratio(timed, a, b, doubt, margin) for a, b in _wanted(list(medians))},
         null={f"{arm} vs itself": _null(arm, null, margin) for arm, null in held.items()},
         margin=margin,
     )
@@ -140,22 +138,12 @@ def _doubts(held: Mapping[str, stats.Ratio | None]) -> Iterator[str]:
             yield reasons.null_missed(arm, null)
 
 
-def _ratio(timed: Samples, a: str, b: str, unpaired: Collection[str], doubt: str, margin: float) -> RatioTiming:
-    if _apart(a, b, unpaired):
-        arm, other = (a, b) if a in unpaired else (b, a)
-        return RatioTiming(0, 0, withheld=reasons.recorded_elsewhere(arm, other))
+def _ratio(timed: Samples, a: str, b: str, doubt: str, margin: float) -> RatioTiming:
     ones, others = _shared(timed, a, b)
     if doubt or not ones:
         withheld = doubt or reasons.never_together(a, b)
         return RatioTiming(len(ones), sum(len(rounds) for rounds in ones), withheld=withheld)
     return _stated(stats.ratio(ones, others), margin)
-
-
-def _apart(a: str, b: str, unpaired: Collection[str]) -> bool:
-    """Whether the two did not run side by side: a recorded side ran with itself, and with nothing else."""
-    if a.partition("/")[0] == b.partition("/")[0]:
-        return (a in unpaired) != (b in unpaired)
-    return a in unpaired or b in unpaired
 
 
 def _null(arm: str, null: stats.Ratio | None, margin: float) -> RatioTiming:

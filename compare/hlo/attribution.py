@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-CELLS = ("tf@tf", "jax@jax", "tf@jax", "jax@tf")
+from compare.records import CELLS
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from safetensors import SafetensorError
 from safetensors.numpy import save
 
 from compare.records import write_atomically
@@ -84,7 +85,7 @@ class RecordedSide(Side):
             self._arrays, metadata = wire.load_arrays(path)
             head = json.loads(metadata[METADATA_KEY])
             format_, side = int(head["format"]), head["side"]
-        except (OSError, wire.SafetensorError, KeyError, TypeError, ValueError) as error:
+        except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
             raise RecordedSideError(f"{expected}, found {_short(error)}: {again}") from error
         if format_ > FORMAT:
             raise RecordedSideError(f"{expected} of format {FORMAT}, found format {format_}: upgrade jaxport")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
+from safetensors import safe_open
 from safetensors.numpy import save_file
 
 from compare.sides._side import Reply
@@ -24,13 +24,13 @@ DTYPES = (
 """What safetensors both writes and reads as NumPy arrays."""
 
 
-def save_arrays(arrays: Arrays, path: Path, metadata: Mapping[str, str] | None = None) -> None:
+def save_arrays(arrays: Arrays, path: Path) -> None:
     """Write arrays of DTYPES. Never pickle.
 
     Raises:
       TypeError: an array of another dtype.
     """
-    save_file(contiguous(arrays), path, dict(metadata or {}))
+    save_file(contiguous(arrays), path)
 
 
 def contiguous(arrays: Arrays) -> dict[str, np.ndarray]:
@@ -122,18 +122,3 @@ def unpack_compiled(reply: Reply) -> Compiled:
 def encode(message: Mapping[str, Any]) -> bytes:
     """One JSON line."""
     return json.dumps(message).encode() + b"\n"
-
-
-__all__ = [
-    "SafetensorError",
-    "contiguous",
-    "encode",
-    "load_arrays",
-    "pack_compiled",
-    "pack_program",
-    "pack_twin",
-    "save_arrays",
-    "unpack_compiled",
-    "unpack_program",
-    "unpack_twin",
-]
