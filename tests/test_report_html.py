@@ -255,6 +255,13 @@ def test_off_a_terminal_the_console_is_plain_and_never_folded() -> None:
         assert cell in row
 
 
+def test_a_narrow_terminal_keeps_the_verdicts_and_leaves_the_rest_to_the_page() -> None:
+    wide, narrow = (printed(RECORD, terminal=True, width=width) for width in (250, 80))
+    assert "instructions" in wide
+    assert "instructions" not in narrow
+    assert all(name in narrow for name in ("running_example", "workload", "parity", "0.405x"))
+
+
 def test_the_console_has_one_line_for_each_failing_gate_and_each_failure() -> None:
     lines = printed(RECORD).splitlines()
     for name, workload in RECORD["workloads"].items():

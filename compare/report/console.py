@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich import box
@@ -19,37 +19,46 @@ from compare.report.verdicts import WORDS
 
 _STYLES = {PASS: "green", FAIL: "bold red", verdicts.INCOMPLETE: "yellow", verdicts.NOT_JUDGED: "yellow"}
 _NATURAL_WIDTH = 10_000
+_NUMBERS = ("instructions\ntf / jax", "kernels tf/eager\n→ tf/jit → jax/jit")
+_RATIO = "time of jax/jit\nvs fastest TF mode"
+_COLUMNS = (
+    *("workload", "size", "parity", "gates that do not pass"),
+    *_NUMBERS,
+    _RATIO,
+    "jax/jit vs tf/jit: frontend,\ncompiler, runtime",
+)
+_NARROW_COLUMNS = ("workload", "parity", "gates that do not pass", _RATIO)
+"""What a terminal of 80 columns has room for; the report has the rest."""
 
 
 def print_overview(record: Mapping[str, Any], console: Console) -> None:
     """The table of workloads, a line for each failing gate and each thing that could not be had, the verdict."""
     shown = printable(record)
-    table = _table(shown, console.is_terminal)
+    options = console.options.update(max_width=_NATURAL_WIDTH)
+    table = _table(shown, console.is_terminal, _COLUMNS)
     if not console.is_terminal:
         # A log or a pipe has no width: a table folded to 80 columns cannot be searched.
-        options = console.options.update(max_width=_NATURAL_WIDTH)
         table.width = Measurement.get(console, options, table).maximum
+    elif Measurement.get(console, options, table).maximum > console.width:
+        table = _table(shown, console.is_terminal, _NARROW_COLUMNS)
     console.print(table, soft_wrap=not console.is_terminal)
     for line in _lines(shown):
         console.print(line, soft_wrap=True)
 
 
-def _table(record: Mapping[str, Any], ruled: bool) -> Table:
+def _table(record: Mapping[str, Any], ruled: bool, columns: Sequence[str]) -> Table:
     table = Table(box=box.SIMPLE_HEAD if ruled else None, pad_edge=False)
-    for title in ("workload", "size", "parity", "gates that do not pass"):
-        table.add_column(title)
-    table.add_column("instructions\ntf / jax", justify="right")
-    table.add_column("kernels tf/eager\n→ tf/jit → jax/jit", justify="right")
-    table.add_column("time of jax/jit\nvs fastest TF mode")
-    table.add_column("jax/jit vs tf/jit: frontend,\ncompiler, runtime")
+    for title in columns:
+        table.add_column(title, justify="right" if title in _NUMBERS else "left")
     for row in tables.overview(record):
-        table.add_row(*_cells(row))
+        cells = _cells(row)
+        table.add_row(*(cells[title] for title in columns))
     return table
 
 
-def _cells(row: OverviewRow) -> tuple[Text, ...]:
+def _cells(row: OverviewRow) -> dict[str, Text]:
     # Text, not str: a name such as "[red]" is no markup.
-    return (
+    texts = (
         Text(row.name),
         Text(row.size),
         _word(row.verdict),
@@ -59,6 +68,7 @@ def _cells(row: OverviewRow) -> tuple[Text, ...]:
         Text(_ratio(row.ratio)),
         Text(", ".join(factor for _, factor in row.attribution)),
     )
+    return dict(zip(_COLUMNS, texts, strict=True))
 
 
 def _gates(row: OverviewRow) -> Text:
