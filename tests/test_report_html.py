@@ -184,7 +184,9 @@ def test_the_page_comes_out_whatever_part_is_missing_or_null(part: str, undrawn:
 @pytest.mark.parametrize("part", ["created", "command", "size", "environment", "workloads"])
 def test_the_page_comes_out_without_what_stands_above_the_workloads(part: str, undrawn: None) -> None:
     for changed in (None, *(holes(RECORD[part]) if part == "environment" else ())):
-        Page(render(RECORD | {"workloads": {"bare": None}} | {part: changed}))
+        page = render(RECORD | {"workloads": {"bare": None}} | {part: changed})
+        Page(page)
+        assert ("bare" in page) is (part != "workloads")
 
 
 def test_the_charts_of_a_record_with_holes_are_drawn() -> None:
