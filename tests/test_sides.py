@@ -139,7 +139,11 @@ def one_line(reason: str) -> bool:
 @pytest.mark.parametrize(
     ("script", "reason"),
     [
-        pytest.param(ABSENT, "ModuleNotFoundError: ", id="lacks its framework"),
+        pytest.param(
+            ABSENT,
+            "expected TensorFlow in the worker's interpreter, found ModuleNotFoundError: ",
+            id="lacks its framework",
+        ),
         pytest.param("exit 3", "the worker ended with exit code 3", id="exits"),
         pytest.param("echo no libraries >&2; exit 4", "ended with exit code 4: no libraries", id="exits, saying why"),
         pytest.param("kill -9 $$", "the worker ended by signal SIGKILL", id="is killed"),

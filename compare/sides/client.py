@@ -97,9 +97,19 @@ class LiveSide(Side):
         Raises:
           SideError: it is not installed, or the worker did not come up.
         """
-        if not self._started:
+        if self._started:
+            return
+        try:
             self._receive(f"import {NAMES[self.name]}")
-            self._started = True
+        except SideError as error:
+            if not error.reason.startswith("ModuleNotFoundError"):
+                raise
+            reason = (
+                f"expected {NAMES[self.name]} in the worker's interpreter, found {error.reason}: install it, or name "
+                f"another interpreter (--{self.name}-python) or a recorded side (--{self.name}-recorded)"
+            )
+            raise SideError(self.name, error.doing, reason, error.details, lost=True) from error
+        self._started = True
 
     def close(self) -> None:
         """Stop the worker."""
