@@ -20,6 +20,8 @@ from workloads._spec import Arrays, Training
 FLOAT32, FLOAT64 = "float32", "float64"
 NATIVE_MODE = {"tf": "eager", "jax": "jit"}
 """The mode that runs a twin built in float64."""
+NATIVE_TRAINING_MODE = {"tf": "graph", "jax": "jit"}
+"""The mode that trains it: a compiled one, since many steps are taken."""
 
 Result = TypeVar("Result")
 
@@ -153,9 +155,14 @@ def _collect_doubles(side: Side, prepared: Prepared, found: Collected, reporter:
             if error.lost:
                 raise
             found.not_double[pass_] = error.reason
-        program = attempt(found, lambda p=pass_: requests.program(side, p, FLOAT32))
-        if program is not None:
-            found.programs[pass_, FLOAT32] = program
+        _collect_written(side, pass_, found)
+
+
+def _collect_written(side: Side, pass_: str, found: Collected) -> None:
+    """The program of a pass as the twin is written: what is promoted, and for the main pass what is compiled."""
+    program = attempt(found, lambda: requests.program(side, pass_, FLOAT32))
+    if program is not None:
+        found.programs[pass_, FLOAT32] = program
 
 
 def _collect_trajectories(side: Side, prepared: Prepared, found: Collected, reporter: Reporter) -> None:
@@ -168,14 +175,12 @@ def _collect_trajectories(side: Side, prepared: Prepared, found: Collected, repo
         if arrays is not None:
             found.trajectories[f"{side.name}/{mode}", FLOAT32] = arrays
     reporter.step(f"{side.name} program {STEP}")
-    program = attempt(found, lambda: requests.program(side, STEP, FLOAT32))
-    if program is not None:
-        found.programs[STEP, FLOAT32] = program
+    _collect_written(side, STEP, found)
     _collect_double_training(side, training, found, reporter)
 
 
 def _collect_double_training(side: Side, training: Training, found: Collected, reporter: Reporter) -> None:
-    mode = double_training_mode(side.name)
+    mode = NATIVE_TRAINING_MODE[side.name]
     reporter.step(f"{side.name}/{mode} training float64")
     try:
         arrays = requests.trajectory(side, mode, FLOAT64, training.compared)
@@ -191,11 +196,6 @@ def _collect_double_training(side: Side, training: Training, found: Collected, r
         found.not_double[STEP] = f"{narrow[0]} stays {arrays[narrow[0]].dtype} when the twin is built in float64"
     else:
         found.trajectories[f"{side.name}/{mode}", FLOAT64] = arrays
-
-
-def double_training_mode(side: str) -> str:
-    """The mode of the float64 training run: a compiled one, since many steps are taken."""
-    return {"tf": "graph", "jax": "jit"}[side]
 
 
 def _collect_profiles(side: Side, found: Collected, reporter: Reporter) -> None:

@@ -22,15 +22,15 @@ LARGE_BYTES = 1 << 24
 """Inputs beyond this are drawn once: millions of elements are samples enough."""
 
 
-class RequestError(Exception):
-    """A request that cannot be carried out: one line with what was expected, found, and what to do."""
-
-
 LARGEST_PARITY_BYTES = 1 << 29
 """Inputs beyond this are compiled, profiled and timed, while parity is judged on the largest size below it.
 
 Parity keeps the outputs of every mode, pass and case at once: a gradient of 2 GiB would be kept 20 times.
 """
+
+
+class RequestError(Exception):
+    """A request that cannot be carried out: one line with what was expected, found, and what to do."""
 
 
 @dataclass(frozen=True)

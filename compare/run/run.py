@@ -158,12 +158,17 @@ def _doubles(pool: Pool, collected: Mapping[str, Collected], prepared: Prepared,
     try:
         found = find_doubles(pool.get("jax"), list(collected.values()), prepared)
     except SideError as error:
-        collected["jax"].lost = True
-        pool.drop("jax")
+        _lose(pool, collected["jax"])
         failures.append(Failure(error.side, error.doing, error.reason))
         return Doubles()
     failures += found.failures
     return found
+
+
+def _lose(pool: Pool, collected: Collected) -> None:
+    """The worker is gone: this workload asks it nothing more, the next one gets a fresh one."""
+    collected.lost = True
+    pool.drop(collected.side)
 
 
 def _cells(
@@ -193,8 +198,7 @@ def _parity(
     except SideError as error:
         failures.append(Failure(error.side, f"allowance: {error.doing}", error.reason))
         if error.lost:
-            collected["jax"].lost = True
-            pool.drop("jax")
+            _lose(pool, collected["jax"])
         return parity
     return judge(dataclasses.replace(evidence, allowance=allowance)) if any(allowance.values()) else parity
 

@@ -67,12 +67,9 @@ class Pool:
             side.close()
 
     def _start(self, name: str) -> Side:
-        self._sides[name] = start(name, self._sources[name], self._scratch, self._timeout_s)
+        source = self._sources[name]
+        if source.recorded is not None:
+            self._sides[name] = RecordedSide(name, source.recorded)
+        else:
+            self._sides[name] = LiveSide(name, self._scratch, source.python, self._timeout_s)
         return self._sides[name]
-
-
-def start(name: str, source: Source, scratch: Path, timeout_s: float) -> Side:
-    """A side from its source."""
-    if source.recorded is not None:
-        return RecordedSide(name, source.recorded)
-    return LiveSide(name, scratch, source.python, timeout_s)

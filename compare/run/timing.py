@@ -69,19 +69,23 @@ def measure(
     samples = {each.prepared.workload.name: Samples() for each in workloads}
     live = [name for name, source in sources.items() if source.recorded is None]
     names = [name + suffix for name in live for suffix in ("", NULL_SUFFIX)]
+
+    def start(name: str) -> LiveSide:
+        return LiveSide(_side(name), scratch, sources[_side(name)].python, timeout_s)
+
     for pair in range(pair_count):
         reporter.stage(f"timing, processes {pair + 1} of {pair_count}", len(workloads) + 1)
         reporter.step("starting")
         group: dict[str, LiveSide] = {}
         try:
             for name in pairs.spawn_order(names, pair, seed):
-                group[name] = LiveSide(_side(name), scratch, sources[_side(name)].python, timeout_s)
+                group[name] = start(name)
             for each in workloads:
                 reporter.step(each.prepared.workload.name)
                 _measure_one(each, group, samples[each.prepared.workload.name], budget_s, seed + pair)
                 for name in [name for name, side in group.items() if not side.alive]:
                     group[name].close()
-                    group[name] = LiveSide(_side(name), scratch, sources[_side(name)].python, timeout_s)
+                    group[name] = start(name)
         finally:
             for side in group.values():
                 side.close()
