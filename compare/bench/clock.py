@@ -22,3 +22,18 @@ def time_calls(call: Callable[[], object], calls: int, clock: Clock = time.perf_
         call()
         seconds.append((clock() - start) * NANOSECONDS)
     return seconds
+
+
+def slowed(call: Callable[[], object], part: float, clock: Clock = time.perf_counter_ns) -> Callable[[], object]:
+    """The call, and then a spin of `part` of the time that it took: a slowdown of known size."""
+
+    def longer() -> object:
+        start = clock()
+        result = call()
+        end = clock()
+        until = end + part * (end - start)
+        while clock() < until:
+            pass
+        return result
+
+    return longer

@@ -20,6 +20,7 @@ from typing import Any
 
 from compare.sides import wire
 from compare.sides._side import BadTarget, Reply, Side, SideError, Unavailable
+from compare.sides.settings import Settings
 from workloads._spec import Arrays
 
 PACKAGES = ("workloads", "tf_reference", "jaxport", "compare")
@@ -39,22 +40,31 @@ class LiveSide(Side):
       scratch: a folder for arrays in transit and the worker's log.
       python: the interpreter to run, by default this one.
       timeout_s: how long a request may take.
+      settings: threads, caches and dumps of the process.
     """
 
-    def __init__(self, name: str, scratch: Path, python: str | None = None, timeout_s: float = 300) -> None:
+    def __init__(
+        self,
+        name: str,
+        scratch: Path,
+        python: str | None = None,
+        timeout_s: float = 300,
+        settings: Settings = Settings(),  # noqa: B008 - frozen
+    ) -> None:
         self.name = name
         self._timeout_s = timeout_s
         self._folder = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=scratch))
         self._log = self._folder / "log"
         self._numbers = itertools.count()
         self._buffer = b""
+        threads = [] if settings.threads is None else [str(settings.threads)]
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
-                [python or sys.executable, "-P", "-m", "compare.sides.worker", name],
+                [python or sys.executable, "-P", "-m", "compare.sides.worker", name, *threads],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
-                env=_environment(name, self._folder, foreign=python is not None),
+                env=_environment(name, self._folder, python is not None, settings),
             )
         assert self._process.stdin is not None and self._process.stdout is not None
         self._requests, self._replies = self._process.stdin, self._process.stdout
@@ -185,7 +195,7 @@ def _doing(method: str, parameters: Mapping[str, Any]) -> str:
     return " ".join([method, *(str(parameters[key]) for key in keys if key in parameters)])
 
 
-def _environment(name: str, folder: Path, foreign: bool) -> dict[str, str]:
+def _environment(name: str, folder: Path, foreign: bool, settings: Settings) -> dict[str, str]:
     environment = dict(os.environ)
     shelf = Path(__file__).resolve().parents[2]
     if foreign:
@@ -202,4 +212,4 @@ def _environment(name: str, folder: Path, foreign: bool) -> dict[str, str]:
         # Lets the runtime's own switch cluster on CPU; without the switch it changes nothing.
         flags = environment.get("TF_XLA_FLAGS", "")
         environment["TF_XLA_FLAGS"] = f"{flags} --tf_xla_cpu_global_jit".strip()
-    return environment
+    return environment | settings.variables(name, environment)

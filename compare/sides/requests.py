@@ -86,6 +86,11 @@ def prepare(side: Side, target: str | int) -> dict[str, Any]:
     return side.call("prepare", {"target": target}).value
 
 
-def time_round(side: Side, target: str | int, calls: int) -> list[float]:
-    """Seconds of each of `calls` calls of a prepared target."""
-    return side.call("round", {"target": target, "calls": calls}).value
+def time_round(side: Side, target: str | int, calls: int, slowdown: float = 0.0) -> list[float]:
+    """Seconds of each of `calls` calls of a prepared target; `slowdown` plants that part more in each."""
+    return side.call("round", {"target": target, "calls": calls, "slowdown": slowdown}).value
+
+
+def thread_seconds(side: Side, target: str | int, calls: int) -> list[float]:
+    """Seconds of processor time of each thread that took part in `calls` calls of a prepared target, most first."""
+    return side.call("threads", {"target": target, "calls": calls}).value

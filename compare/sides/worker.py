@@ -1,8 +1,9 @@
 """Hosts one framework in a process: reads requests, calls the framework, writes replies.
 
-Started as `python -m compare.sides.worker SIDE`. Requests come as JSON lines on the standard input and
-replies go to the standard output that the process was started with; whatever the framework or the
-user's code prints goes to standard error, and what it reads is empty.
+Started as `python -m compare.sides.worker SIDE [THREADS]`.
+Requests come as JSON lines on the standard input and replies go to the standard output that the process
+was started with; whatever the framework or the user's code prints goes to standard error, and what it
+reads is empty.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from compare.bench import clock, memory
+from compare.bench import clock, memory, threads
 from compare.sides import mapped, wire
 from compare.sides._side import Reply
+from compare.sides.settings import pin
 from workloads._framework import Framework, Prepared, Unsupported
 from workloads._spec import Arrays
 from workloads._target import TargetError
@@ -96,10 +98,19 @@ class Worker:
         )
 
     def round(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
-        """Seconds of each of a number of calls of a prepared target."""
+        """Seconds of each of a number of calls of a prepared target, each slowed by a known part where asked."""
         prepared = self._prepared[parameters["target"]]
+        call = clock.slowed(prepared.call, parameters["slowdown"]) if parameters["slowdown"] else prepared.call
         with prepared.around():
-            return Reply(clock.time_calls(prepared.call, parameters["calls"]))
+            return Reply(clock.time_calls(call, parameters["calls"]))
+
+    def threads(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+        """Seconds of processor time of each thread over some calls of a prepared target, most first."""
+        prepared = self._prepared[parameters["target"]]
+        before = threads.cpu_seconds()
+        with prepared.around():
+            clock.time_calls(prepared.call, parameters["calls"])
+        return Reply(threads.spent(before, threads.cpu_seconds()))
 
     def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """The reply to one request; arrays go to the file that the request names."""
@@ -149,6 +160,8 @@ def main() -> None:
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)
     os.dup2(2, 1)
+    # Before the framework is imported: its pools are as large as what it finds then.
+    pin(int(sys.argv[2]) if len(sys.argv) > 2 else None)
     serve(sys.argv[1], requests, replies)
     # TensorFlow takes seconds to tear down what the operating system frees at once.
     sys.stderr.flush()

@@ -1,0 +1,59 @@
+"""What a worker's process is started with: equal threads on either side, caches and dumps where asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+THREAD_VARIABLES = (
+    *("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"),
+    # JAX's CPU client sizes its pools by these: XLA_FLAGS and OMP_NUM_THREADS change nothing.
+    *("NPROC", "PJRT_NPROC"),
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How one worker is started.
+
+    Attributes:
+      threads: for computing; also the number of processors that the process may use. None leaves both to the
+        framework.
+      compilation_cache: a folder where compiled programs are kept for the next process; None keeps none.
+      dump: a folder where XLA writes what it compiles; None writes nothing.
+    """
+
+    threads: int | None = None
+    compilation_cache: Path | None = None
+    dump: Path | None = None
+
+    def variables(self, side: str, inherited: Mapping[str, str]) -> dict[str, str]:
+        """The environment variables that say so to a side; flags that were set before are kept."""
+        found: dict[str, str] = {}
+        if self.threads is not None:
+            found |= dict.fromkeys(THREAD_VARIABLES, str(self.threads))
+        if self.dump is not None:
+            found["XLA_FLAGS"] = f"{inherited.get('XLA_FLAGS', '')} --xla_dump_to={self.dump}".strip()
+        if self.compilation_cache is not None and side == "tf":
+            flag = f"--tf_xla_persistent_cache_directory={self.compilation_cache}"
+            found["TF_XLA_FLAGS"] = f"{inherited.get('TF_XLA_FLAGS', '')} {flag}".strip()
+        if self.compilation_cache is not None and side != "tf":
+            found |= {
+                "JAX_COMPILATION_CACHE_DIR": str(self.compilation_cache),
+                "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+                "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+            }
+        return found
+
+
+def available_processors() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def pin(threads: int | None) -> None:
+    """Let this process use the first `threads` of its processors: every worker of a run gets the same ones."""
+    if threads is not None and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
