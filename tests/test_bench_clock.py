@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from compare.bench.clock import time_calls
+from compare.bench.clock import slowed, time_calls
 from compare.bench.memory import peak_rss_bytes, reset_peak_rss
 
 MEBIBYTE = 1 << 20
@@ -42,6 +42,21 @@ def test_what_happens_between_calls_is_not_timed() -> None:
 def test_a_call_that_fails_fails_the_timing() -> None:
     with pytest.raises(ZeroDivisionError):
         time_calls(lambda: 1 / 0, 1, FakeClock())
+
+
+def test_a_planted_slowdown_adds_its_part_of_each_call() -> None:
+    clock = FakeClock()
+    durations = iter([1_000_000, 400_000])
+
+    def call() -> None:
+        clock.now += next(durations)
+
+    def ticking() -> int:
+        clock.now += 100
+        return clock.now
+
+    first, second = time_calls(slowed(call, 0.1, ticking), 2, clock)
+    assert first == pytest.approx(1.1e-3, rel=1e-3) and second == pytest.approx(0.44e-3, rel=1e-3)
 
 
 def test_the_peak_is_read_in_bytes(tmp_path: Path) -> None:

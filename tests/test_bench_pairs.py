@@ -49,7 +49,8 @@ class Machine:
         return [self.ran[start : start + count] for start in range(0, len(self.ran), count)]
 
     def measure(self, *arms: Arm, budget_s: float = 0.0, **options: Any) -> Measured:
-        return measure(arms, budget_s=budget_s, seed=1, failing=ArmFailed, clock=self.clock, **options)
+        chosen = {"calls": 4, "dropped": 1} | options
+        return measure(arms, budget_s=budget_s, seed=1, failing=ArmFailed, clock=self.clock, **chosen)
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -93,6 +94,17 @@ def test_a_round_is_the_median_of_the_calls_after_the_dropped_ones() -> None:
     machine = Machine()
     assert machine.measure(machine.arm("tf/jit", seconds)).medians == {"tf/jit": (3.0,) * 5}
     assert machine.measure(machine.arm("tf/jit", seconds), dropped=0).medians == {"tf/jit": (5.5,) * 5}
+
+
+def test_a_round_is_five_calls_of_which_two_are_dropped_unless_asked_otherwise() -> None:
+    asked: list[int] = []
+
+    def slow_at_first(calls: int) -> Sequence[float]:
+        asked.append(calls)
+        return [9.0, 9.0, *[1.0] * (calls - 2)]
+
+    found = measure([Arm("tf/jit", slow_at_first)], budget_s=0, seed=0, failing=ArmFailed)
+    assert set(asked) == {5} and found.medians["tf/jit"] == (1.0,) * 5
 
 
 def test_the_first_round_calibrates_and_is_not_kept() -> None:

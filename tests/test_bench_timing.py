@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from compare.bench.stats import EQUIVALENT, FASTER, INCONCLUSIVE, SLOWER
-from compare.bench.timing import Phases, Timing, summarise
+from compare.bench.timing import Phases, Planted, Power, Timing, summarise
 from compare.records import to_json
 
 PAIRS, ROUNDS = 8, 12
@@ -28,6 +28,7 @@ SECONDS = {
     "tf@tf": 0.9,
     "jax@tf": 0.6,
 }
+PLANTED = (Planted("jax/jit#2+5%", "jax/jit", 0.05), Planted("jax/jit#2+10%", "jax/jit", 0.1))
 NULLS = {"tf/jit": "tf/jit#2", "jax/jit": "jax/jit#2"}
 PHASES = {"jax/jit": Phases(first_call_s=0.3, trace_s=0.01, compile_s=0.2, peak_rss_bytes=1 << 28)}
 
@@ -122,7 +123,7 @@ def test_where_identical_code_differs_every_ratio_is_withheld(arm: str) -> None:
 
 def test_an_interval_of_99_percent_decides_so_that_chance_seldom_withholds() -> None:
     samples = {
-        "tf/jit": tuple((0.999 + 0.001 * pair,) for pair in range(8)),
+        "tf/jit": tuple((0.9985 + 0.001 * pair,) for pair in range(8)),
         "tf/jit#2": ((1.0,),) * 8,
         "jax/jit": ((0.5,),) * 8,
     }
@@ -131,6 +132,33 @@ def test_an_interval_of_99_percent_decides_so_that_chance_seldom_withholds() -> 
     assert null.ci95 is not None and null.ci95[0] > 1
     assert null.ci99 is not None and null.ci99[0] <= 1
     assert shifted.ratios["jax/jit vs tf/jit"].verdict == FASTER
+
+
+def test_a_planted_slowdown_is_held_against_its_mode_and_has_no_row_of_its_own() -> None:
+    samples = measured({**SECONDS, "jax/jit#2+5%": 0.525, "jax/jit#2+10%": 0.55})
+    found = summarise(samples, PHASES, NULLS, PLANTED)
+    small, large = found.power.planted["jax/jit +5 %"], found.power.planted["jax/jit +10 %"]
+    assert small.ratio == pytest.approx(1.05, abs=0.03) and large.ratio == pytest.approx(1.1, abs=0.03)
+    assert large.verdict == SLOWER
+    assert found.modes.keys() == timing().modes.keys() and found.ratios.keys() == timing().ratios.keys()
+
+
+def test_a_harness_that_cannot_see_ten_percent_says_so() -> None:
+    samples = measured({**SECONDS, "jax/jit#2+10%": 0.55}, noise=0.2)
+    power = summarise(samples, PHASES, NULLS, PLANTED).power
+    assert power.planted["jax/jit +10 %"].verdict == INCONCLUSIVE
+    assert all(slowdown is not None and slowdown > 0.1 for slowdown in power.smallest.values())
+
+
+def test_a_planted_arm_that_never_ran_with_its_mode_is_named() -> None:
+    samples = without(measured({**SECONDS, "jax/jit#2+5%": 0.525}), "jax/jit", *range(PAIRS))
+    assert "did not both run" in summarise(samples, PHASES, NULLS, PLANTED).power.planted["jax/jit +5 %"].withheld
+
+
+def test_a_doubt_that_was_known_before_withholds_every_ratio() -> None:
+    found = summarise(measured(SECONDS), PHASES, NULLS, doubt="tf computed on 1 processor, jax on 2")
+    assert {entry.withheld for entry in found.ratios.values()} == {"tf computed on 1 processor, jax on 2"}
+    assert found.null["jax/jit vs itself"].ratio is not None
 
 
 @pytest.mark.parametrize("failed", [range(PAIRS), None], ids=["failed in every pair", "never there"])
@@ -177,12 +205,14 @@ def test_one_pair_of_processes_shows_an_estimate_and_says_what_it_lacks() -> Non
     entry = found.ratios["jax/jit vs tf/jit"]
     assert entry.ratio == pytest.approx(0.5, rel=0.1)
     assert (entry.ci95, entry.verdict, entry.withheld) == ((0, float("inf")), INCONCLUSIVE, "")
-    assert entry.note.startswith("one pair of processes")
+    assert entry.note.startswith("fewer than 5 pairs of processes")
+    assert found.power.smallest == {"tf/jit": None, "jax/jit": None}
 
 
 def test_the_record_is_plain_json_under_the_names_that_others_script_against() -> None:
     record: dict[str, Any] = json.loads(json.dumps(to_json(timing()), allow_nan=False))
-    assert record.keys() == {"modes", "cells", "ratios", "null", "margin"}
+    assert record.keys() == {"modes", "cells", "ratios", "null", "margin", "power"}
+    assert record["power"].keys() == {"planted", "smallest"}
     mode = {"median_s", "first_call_s", "trace_s", "compile_s", "peak_rss_bytes"}
     assert record["modes"]["jax/jit"].keys() == mode
     entry = {"ratio", "ci95", "ci99", "verdict", "pairs", "rounds", "between_pair_share", "withheld", "note"}
@@ -192,4 +222,4 @@ def test_the_record_is_plain_json_under_the_names_that_others_script_against() -
 
 
 def test_a_run_without_times_is_an_empty_record() -> None:
-    assert summarise({}, {}, NULLS) == Timing({}, {}, {}, {}, margin=0.05)
+    assert summarise({}, {}, NULLS) == Timing({}, {}, {}, {}, margin=0.05, power=Power({}, {}))

@@ -50,8 +50,8 @@ def measure(
     failing: type[Exception],
     min_rounds: int = 5,
     max_rounds: int = 30,
-    calls: int = 4,
-    dropped: int = 1,
+    calls: int = 5,
+    dropped: int = 2,
     clock: Clock = time.perf_counter_ns,
 ) -> Measured:
     """Rounds of all arms in balanced, shuffled order: one median an arm and round.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from compare.bench.stats import Ratio
+from compare.bench.stats import LEAST_PAIRS, Ratio
 
-ONE_PAIR = "one pair of processes: how far another would lie is not known; run more pairs"
+FEW_PAIRS = f"fewer than {LEAST_PAIRS} pairs of processes: how far another would lie is not known; run more pairs"
 
 
 def null_missed(arm: str, null: Ratio) -> str:

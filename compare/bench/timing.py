@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from compare.bench import reasons, stats
+from compare.bench import power, reasons, stats
 from compare.bench.stats import Interval, Rounds
 from compare.records import CELLS
 
@@ -65,6 +65,29 @@ class RatioTiming:
 
 
 @dataclass(frozen=True)
+class Planted:
+    """An arm that is a mode slowed by a known part: what the verdict says of it shows what it can see."""
+
+    arm: str
+    mode: str
+    slowdown: float
+
+    @property
+    def name(self) -> str:
+        """ "jax/jit +5 %"."""
+        return f"{self.mode} +{self.slowdown:.0%}".replace("%", " %")
+
+
+@dataclass(frozen=True)
+class Power:
+    """What this run can see. `smallest`: by mode, the slowdown called slower 95 times in 100, as its null shows;
+    None where no slowdown of a factor below 100 is."""
+
+    planted: Mapping[str, RatioTiming]
+    smallest: Mapping[str, float | None]
+
+
+@dataclass(frozen=True)
 class Timing:
     """`timing` of a workload's record. `margin` is the relative difference too small to be told."""
 
@@ -73,12 +96,15 @@ class Timing:
     ratios: Mapping[str, RatioTiming]
     null: Mapping[str, RatioTiming]
     margin: float
+    power: Power
 
 
 def summarise(
     samples: Samples,
     phases: Mapping[str, Phases],
     nulls: Mapping[str, str],
+    planted: Sequence[Planted] = (),
+    doubt: str = "",
 ) -> Timing:
     """Judge what was measured.
 
@@ -87,18 +113,25 @@ def summarise(
       phases: by mode.
       nulls: by mode, the arm that ran identical code in a second process. Where one does not come
         out equal to its mode, or is missing, no ratio is given.
+      planted: arms with a slowdown of known size, each held against its mode.
+      doubt: why no ratio of this run can be trusted, known before anything was measured.
     """
     timed = {arm: pairs for arm, pairs in samples.items() if any(pairs)}
-    medians = {arm: _median(pairs) for arm, pairs in timed.items() if arm not in nulls.values()}
+    helping = {*nulls.values(), *(each.arm for each in planted)}
+    medians = {arm: _median(pairs) for arm, pairs in timed.items() if arm not in helping}
     held = {arm: _held(timed, arm, twin) for arm, twin in nulls.items() if arm in timed}
     margin = stats.equivalence_margin([null for null in held.values() if null is not None])
-    doubt = next(_doubts(held), "")
+    doubt = doubt or next(_doubts(held), "")
     return Timing(
         modes={arm: _mode(median, phases.get(arm, Phases())) for arm, median in medians.items() if arm not in CELLS},
         cells={arm: CellTiming(median) for arm, median in medians.items() if arm in CELLS},
         ratios={f"{a} vs {b}": _ratio(timed, a, b, doubt, margin) for a, b in _wanted(list(medians))},
         null={f"{arm} vs itself": _null(arm, null, margin) for arm, null in held.items()},
         margin=margin,
+        power=Power(
+            planted={each.name: _slowed(timed, each, margin) for each in planted if each.arm in timed},
+            smallest={arm: _smallest(null, margin) for arm, null in held.items() if null is not None},
+        ),
     )
 
 
@@ -111,9 +144,9 @@ def _mode(median: float, phases: Phases) -> ModeTiming:
 
 
 def _wanted(arms: list[str]) -> Iterator[tuple[str, str]]:
-    """Every compiled JAX mode against every TF mode, then each compiled mode against its own eager one."""
+    """Every compiled JAX mode against every mode that is not JAX's, then each compiled mode against its eager one."""
     for port in PORTS:
-        yield from ((port, arm) for arm in arms if port in arms and arm.startswith("tf/"))
+        yield from ((port, arm) for arm in arms if port in arms and not arm.startswith("jax/") and arm not in CELLS)
     yield from ((a, b) for a, b in WITHIN if a in arms and b in arms)
 
 
@@ -125,7 +158,7 @@ def _shared(timed: Samples, a: str, b: str) -> tuple[Rounds, Rounds]:
 
 def _held(timed: Samples, arm: str, twin: str) -> stats.Ratio | None:
     """The arm against its twin; None where they never ran together."""
-    ones, others = _shared(timed, arm, twin) if twin in timed else ([], [])
+    ones, others = _shared(timed, arm, twin) if arm in timed and twin in timed else ([], [])
     return stats.ratio(ones, others) if ones else None
 
 
@@ -146,6 +179,19 @@ def _ratio(timed: Samples, a: str, b: str, doubt: str, margin: float) -> RatioTi
     return _stated(stats.ratio(ones, others), margin)
 
 
+def _slowed(timed: Samples, planted: Planted, margin: float) -> RatioTiming:
+    found = _held(timed, planted.arm, planted.mode)
+    if found is None:
+        return RatioTiming(0, 0, withheld=reasons.never_together(planted.name, planted.mode))
+    return _stated(found, margin)
+
+
+def _smallest(null: stats.Ratio, margin: float) -> float | None:
+    if null.standard_error is None:
+        return None
+    return power.smallest_slowdown(null.standard_error, null.pairs, margin)
+
+
 def _null(arm: str, null: stats.Ratio | None, margin: float) -> RatioTiming:
     return RatioTiming(0, 0, withheld=reasons.null_missing(arm)) if null is None else _stated(null, margin)
 
@@ -159,5 +205,5 @@ def _stated(found: stats.Ratio, margin: float) -> RatioTiming:
         ci99=found.ci99,
         verdict=stats.verdict(found, margin),
         between_pair_share=found.between_pair_share,
-        note=reasons.ONE_PAIR if found.pairs == 1 else "",
+        note=reasons.FEW_PAIRS if found.pairs < stats.LEAST_PAIRS else "",
     )

@@ -1,0 +1,45 @@
+"""What a run could have seen: how often its verdict calls a slowdown of a given size, and the smallest it calls."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy import optimize, stats
+
+WANTED = 0.95
+"""How often the smallest slowdown is called."""
+
+LARGEST = math.log(100)
+"""A slowdown beyond a factor of 100 needs no statistics: none is published."""
+
+_GRID = (np.arange(2000) + 0.5) / 2000
+
+
+def power(slowdown: float, standard_error: float, pairs: int, margin: float) -> float:
+    """The chance that `stats.verdict` says slower of an arm that is `slowdown` slower: 0.1 for a factor of 1.1.
+
+    Over pairs whose log ratios are normal, with the intervals that Student's t gives: slower is said
+    where the 95 % interval lies above 1 and the 90 % interval is not inside the margin.
+
+    Args:
+      standard_error: of log(ratio), as the null shows it.
+    """
+    freedom = pairs - 1
+    # The spread that a run estimates varies from run to run: averaged over equally likely values of it.
+    estimated = standard_error * np.sqrt(stats.chi2.ppf(_GRID, freedom) / freedom)
+    above_one = stats.t.ppf(0.975, freedom) * estimated
+    above_margin = math.log1p(margin) - stats.t.ppf(0.95, freedom) * estimated
+    needed = np.maximum(above_one, above_margin)
+    return float(stats.norm.cdf((math.log1p(slowdown) - needed) / standard_error).mean())
+
+
+def smallest_slowdown(standard_error: float, pairs: int, margin: float, wanted: float = WANTED) -> float | None:
+    """The slowdown that is called slower with chance `wanted`; None where even a factor of 100 would not be."""
+
+    def lacking(log: float) -> float:
+        return power(math.expm1(log), standard_error, pairs, margin) - wanted
+
+    if pairs < 2 or standard_error <= 0 or lacking(LARGEST) < 0:
+        return None
+    return math.expm1(optimize.brentq(lacking, 0.0, LARGEST, xtol=1e-6))
