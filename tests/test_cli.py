@@ -16,6 +16,7 @@ from conftest import ROOT
 from interpreters import JAX_AS_TF, interpreter
 
 from compare import cli, records
+from compare.run import run
 from workloads import _registry
 
 FUNCTIONS = """
@@ -196,7 +197,7 @@ def raising(error: BaseException) -> Any:
 def test_what_nobody_foresaw_is_one_line_that_asks_for_debug(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cli.run, "run", raising(ZeroDivisionError("one\ntwo")))
+    monkeypatch.setattr(run, "run", raising(ZeroDivisionError("one\ntwo")))
     assert cli.main(["run", "add"]) == 2
     expected = "jaxport: expected no ZeroDivisionError here, found one: one two: run with --debug and report it\n"
     assert capsys.readouterr().err == expected
@@ -206,7 +207,7 @@ def test_what_nobody_foresaw_is_one_line_that_asks_for_debug(
 def test_debug_shows_the_traceback_and_ends_the_same_way(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    monkeypatch.setattr(cli.run, "run", raising(error))
+    monkeypatch.setattr(run, "run", raising(error))
     assert cli.main(["run", "add", "--debug"]) == 2
     err = capsys.readouterr().err
     assert "Traceback (most recent call last):" in err
@@ -223,7 +224,7 @@ def test_an_interrupted_run_writes_nothing(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = seen(here)
-    monkeypatch.setattr(cli.run, "run", raising(KeyboardInterrupt()))
+    monkeypatch.setattr(run, "run", raising(KeyboardInterrupt()))
     assert cli.main(["run", "add", "-o", "new/out"]) == 130
     assert capsys.readouterr().err == "jaxport: interrupted; nothing was written\n"
     assert seen(here) == before

@@ -17,7 +17,7 @@ def test_a_port_that_returns_indices_passes_without_gradients(tmp_path: Path) ->
     (tmp_path / "t.py").write_text("import tensorflow as tf\ndef f(x): return tf.argmax(x, -1, tf.int32)")
     (tmp_path / "j.py").write_text("import jax.numpy as jnp\ndef f(x): return jnp.argmax(x, -1)")
     (tmp_path / "port.py").write_text(PORT)
-    judged = record_of(str(tmp_path / "port.py"), pairs=0)["workloads"]["largest"]
+    judged = record_of(str(tmp_path / "port.py"), plans=())["workloads"]["largest"]
     assert (judged["parity"]["verdict"], judged["failures"]) == ("pass", [])
     gates = judged["parity"]["gates"]
     assert gates["gradients"]["verdict"] == "not_applicable"

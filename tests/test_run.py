@@ -57,7 +57,7 @@ def told() -> Told:
 
 @pytest.fixture(scope="module")
 def whole(told: Told) -> dict[str, Any]:
-    request = run.Request([_registry.get("scale_and_add")], size="smoke", pairs=2, budget_s=0.2)
+    request = run.Request([_registry.get("scale_and_add")], size="smoke", plans=[timing.Plan(2, 2, budget_s=0.2)])
     return records.to_json(run.run(request, told))
 
 
@@ -117,7 +117,8 @@ def test_the_port_stands_against_every_mode_of_the_original(judged: dict[str, An
         if ratio["withheld"]:
             assert ratio["ratio"] is ratio["ci95"] is None
         else:
-            assert ratio["ci95"][0] <= ratio["ratio"] <= ratio["ci95"][1]
+            low, high = map(float, ratio["ci95"])
+            assert low <= ratio["ratio"] <= high
 
 
 def test_identical_code_in_a_second_process_stands_beside_the_ratios(judged: dict[str, Any]) -> None:
@@ -128,9 +129,12 @@ def test_identical_code_in_a_second_process_stands_beside_the_ratios(judged: dic
 
 def test_the_second_process_of_a_side_runs_all_that_the_first_runs(judged: dict[str, Any]) -> None:
     timed = timing.Timed(NOT_ASKED, {"jax": ("eager", "jit")}, {})
-    first, second = (timing._targets(name, NOT_ASKED, timed, timing.Samples()) for name in ("jax", "jax#2"))
-    assert first == [("jax/eager", "eager"), ("jax/jit", "jit")]
-    assert second == [(f"{arm}#2", target) for arm, target in first]
+    first, second = (dict(timing._targets(name, NOT_ASKED, timed, timing.Samples())) for name in ("jax", "jax#2"))
+    assert {arm: asked.target for arm, asked in first.items()} == {"jax/eager": "eager", "jax/jit": "jit"}
+    slowed = {arm: asked for arm, asked in second.items() if asked.slowdown}
+    assert second == {f"{arm}#2": asked for arm, asked in first.items()} | slowed
+    assert {asked.slowdown for asked in slowed.values()} == set(timing.SLOWDOWNS)
+    assert {asked.target for asked in slowed.values()} == {"jit"}
     assert not [arm for part in ("modes", "cells", "ratios") for arm in judged["timing"][part] if "#" in arm]
 
 
@@ -154,12 +158,12 @@ def test_the_reporter_is_told_of_every_stage_and_its_steps(whole: dict[str, Any]
 
 
 def samples(**slowed: float) -> timing.Samples:
-    """Two pairs of six rounds; arms take 1 to 10 ms, times a factor by name."""
+    """Five pairs of six rounds; arms take 1 to 10 ms, times a factor by name."""
     arms = ["tf/jit", "tf/jit#2", "jax/jit", "jax/jit#2", *CELLS]
     base = dict(zip(arms, (3e-3, 3e-3, 2e-3, 2e-3, 1e-3, 4e-3, 5e-3, 7e-3), strict=True))
     jitter = (1.0, 1.01, 0.99, 1.02, 0.98, 1.0)
     taken = {arm: tuple(seconds * slowed.get(arm, 1) * each for each in jitter) for arm, seconds in base.items()}
-    return timing.Samples(pairs=[Measured(taken, {}), Measured(taken, {})])
+    return timing.Samples(pairs=[Measured(taken, {})] * 5)
 
 
 def test_attribution_multiplies_to_the_published_ratio() -> None:
@@ -219,7 +223,9 @@ def test_a_training_step_is_timed_with_its_state_threaded_and_donated(
     program = requests.program(side, "step", "float32")
     assert {"state", "weight", "input"} == {parameter.kind for parameter in program.parameters}
     each = timing.Timed(prepared, {"jax": ("jit", "donated")}, {"jax": program})
-    measured = timing.measure([each], {"jax": Source()}, 1, 0.2, 0, tmp_path, 300, Told())["mnist_mlp"]
+    measured = timing.measure(
+        [each], {"jax": Source()}, timing.Plan(1, 1, budget_s=0.2, threads=1), tmp_path, 300, Told()
+    )["mnist_mlp"]
     assert measured.failures == []
     found = timing.summarise(measured, recorded=["tf"])["timing"]
     assert set(found.modes) == {"jax/jit", "jax/donated"}
@@ -238,7 +244,7 @@ def test_what_is_not_the_same_is_not_timed(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "port.py").write_text(PORT)
     monkeypatch.setattr(timing, "measure", measure)
     sources = {"tf": Source(interpreter(tmp_path, JAX_AS_TF)), "jax": Source()}
-    found = record_of(str(tmp_path / "port.py"), sources=sources, pairs=1)["workloads"]["wrong"]
+    found = record_of(str(tmp_path / "port.py"), sources=sources, plans=[timing.Plan(1, 1)])["workloads"]["wrong"]
     assert found["failures"] == []
     assert found["parity"]["verdict"] == "fail"
     assert (found["timing"], found["attribution"]) == (None, None)

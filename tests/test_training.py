@@ -44,7 +44,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
             "jaxport.mnist_mlp:", f"jax_{name}.py:"
         )
         (folder / f"{name}.py").write_text(port)
-    return record_of(*(str(folder / f"{name}.py") for name in PORTS), size="smoke", pairs=0)["workloads"]
+    return record_of(*(str(folder / f"{name}.py") for name in PORTS), size="smoke", plans=())["workloads"]
 
 
 def training(judged: dict[str, Any]) -> dict[str, Any]:

@@ -42,4 +42,4 @@ def smallest_slowdown(standard_error: float, pairs: int, margin: float, wanted: 
 
     if pairs < 2 or standard_error <= 0 or lacking(LARGEST) < 0:
         return None
-    return math.expm1(optimize.brentq(lacking, 0.0, LARGEST, xtol=1e-6))
+    return math.expm1(optimize.root_scalar(lacking, bracket=(0.0, LARGEST), xtol=1e-6).root)

@@ -119,7 +119,7 @@ def summarise(
     timed = {arm: pairs for arm, pairs in samples.items() if any(pairs)}
     helping = {*nulls.values(), *(each.arm for each in planted)}
     medians = {arm: _median(pairs) for arm, pairs in timed.items() if arm not in helping}
-    held = {arm: _held(timed, arm, twin) for arm, twin in nulls.items() if arm in timed}
+    held = {arm: paired(timed, arm, twin) for arm, twin in nulls.items() if arm in timed}
     margin = stats.equivalence_margin([null for null in held.values() if null is not None])
     doubt = doubt or next(_doubts(held), "")
     return Timing(
@@ -133,6 +133,12 @@ def summarise(
             smallest={arm: _smallest(null, margin) for arm, null in held.items() if null is not None},
         ),
     )
+
+
+def paired(samples: Samples, a: str, b: str) -> stats.Ratio | None:
+    """The ratio of two arms over the pairs in which both ran; None where there is none."""
+    ones, others = _shared(samples, a, b) if a in samples and b in samples else ([], [])
+    return stats.ratio(ones, others) if ones else None
 
 
 def _median(pairs: Rounds) -> float:
@@ -156,12 +162,6 @@ def _shared(timed: Samples, a: str, b: str) -> tuple[Rounds, Rounds]:
     return [one for one, _ in both], [other for _, other in both]
 
 
-def _held(timed: Samples, arm: str, twin: str) -> stats.Ratio | None:
-    """The arm against its twin; None where they never ran together."""
-    ones, others = _shared(timed, arm, twin) if arm in timed and twin in timed else ([], [])
-    return stats.ratio(ones, others) if ones else None
-
-
 def _doubts(held: Mapping[str, stats.Ratio | None]) -> Iterator[str]:
     """Why the ratios of this run cannot be trusted."""
     for arm, null in held.items():
@@ -180,7 +180,7 @@ def _ratio(timed: Samples, a: str, b: str, doubt: str, margin: float) -> RatioTi
 
 
 def _slowed(timed: Samples, planted: Planted, margin: float) -> RatioTiming:
-    found = _held(timed, planted.arm, planted.mode)
+    found = paired(timed, planted.arm, planted.mode)
     if found is None:
         return RatioTiming(0, 0, withheld=reasons.never_together(planted.name, planted.mode))
     return _stated(found, margin)

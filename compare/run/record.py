@@ -75,6 +75,7 @@ def workload(
         "profile": {mode: kernels for each in collected.values() for mode, kernels in each.profile.items()},
         "trajectory": _losses(collected),
         "timing": None,
+        "by_threads": {},
         "attribution": None,
     }
 

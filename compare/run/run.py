@@ -28,16 +28,18 @@ from workloads._spec import Workload
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked for. `size` None takes each workload's size of the tour; `pairs` 0 times nothing."""
+    """What is asked for. `size` None takes each workload's size of the tour.
+
+    Attributes:
+      plans: one a number of threads; the first is the main one, and without any nothing is timed.
+    """
 
     workloads: Sequence[Workload]
     size: str | None = None
     data: Path | None = None
     sources: Mapping[str, Source] = field(default_factory=lambda: {side: Source() for side in SIDES})
     timeout_s: float = 300
-    pairs: int = 5
-    budget_s: float = 2.5
-    seed: int = 0
+    plans: Sequence[timing.Plan] = (timing.Plan(),)
 
 
 def run(request: Request, reporter: Reporter) -> dict[str, Any]:
@@ -49,7 +51,7 @@ def run(request: Request, reporter: Reporter) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="jaxport-") as folder:
         scratch = Path(folder)
         parts, to_time, sides = _judge_all(request, scratch, reporter)
-        if request.pairs and to_time:
+        if to_time:
             _time_all(request, to_time, parts, scratch, reporter)
     return record.envelope(record.environment(sides), parts, request.size)
 
@@ -232,13 +234,16 @@ def _not_applicable(prepared: Prepared, collected: Mapping[str, Collected]) -> d
 def _time_all(
     request: Request, to_time: Sequence[timing.Timed], parts: dict[str, Any], scratch: Path, reporter: Reporter
 ) -> None:
-    samples = timing.measure(
-        to_time, request.sources, request.pairs, request.budget_s, request.seed, scratch, request.timeout_s, reporter
-    )
     recorded = [side for side, source in request.sources.items() if source.recorded is not None]
-    for name, measured in samples.items():
-        parts[name] |= timing.summarise(measured, recorded)
-        parts[name]["failures"] += record.reasons(measured.failures)
+    for plan in request.plans:
+        samples = timing.measure(to_time, request.sources, plan, scratch, request.timeout_s, reporter)
+        for name, measured in samples.items():
+            found = timing.summarise(measured, recorded)
+            if plan is request.plans[0]:
+                parts[name] |= found
+            if len(request.plans) > 1:
+                parts[name]["by_threads"][str(plan.threads)] = found["timing"]
+            parts[name]["failures"] += record.reasons(measured.failures)
 
 
 def _environment(pool: Pool, name: str, source: Source) -> dict[str, Any]:

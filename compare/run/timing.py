@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -21,18 +21,44 @@ from compare.run.sides import Source
 from compare.sides import requests
 from compare.sides._side import Side, SideError
 from compare.sides.client import LiveSide
+from compare.sides.settings import Settings
 from workloads._framework import Program
 
 NULL_SUFFIX = "#2"
 NULL_MODES = {"tf": "jit", "jax": "jit"}
 """The mode whose two processes, of identical code, are held against each other."""
 
+SLOWDOWNS = (0.05, 0.10)
+"""Planted in the second process of each side, to show what the run can see."""
+
 PHASES = ("first_call_s", "trace_s", "compile_s", "peak_rss_bytes")
 
 
 @dataclass(frozen=True)
+class Plan:
+    """How long and how often to time.
+
+    Attributes:
+      pairs: sets of fresh processes; 0 times nothing.
+      most_pairs: more are added up to this many while a null's half-width is above `precision`. What decides
+        is how far identical code comes out from itself, never the ratio that is being measured.
+      precision: the half-width of a null's 95 % interval that is narrow enough.
+      budget_s: seconds of rounds a workload and set.
+      threads: of every process; None leaves them to the frameworks.
+      seed: of the orders in which processes and arms take turns.
+    """
+
+    pairs: int = 8
+    most_pairs: int = 8
+    precision: float = 0.03
+    budget_s: float = 1.5
+    threads: int | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True)
 class Timed:
-    """A workload whose parity holds, with what is needed to time it."""
+    """A workload whose parity holds, with what is needed to time it; `modes` by side, peers among them."""
 
     prepared: Prepared
     modes: Mapping[str, Sequence[str]]
@@ -48,6 +74,14 @@ class Samples:
     failures: list[Failure] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class _Target:
+    """What an arm asks its process to run."""
+
+    target: str | int
+    slowdown: float = 0.0
+
+
 def timed(prepared: Prepared, collected: Mapping[str, Collected]) -> Timed:
     """What a workload brings to the timing."""
     programs = {side: program for side, each in collected.items() if (program := each.portable) is not None}
@@ -58,31 +92,32 @@ def timed(prepared: Prepared, collected: Mapping[str, Collected]) -> Timed:
 def measure(
     workloads: Sequence[Timed],
     sources: Mapping[str, Source],
-    pair_count: int,
-    budget_s: float,
-    seed: int,
+    plan: Plan,
     scratch: Path,
     timeout_s: float,
     reporter: Reporter,
 ) -> dict[str, Samples]:
-    """Time every workload in `pair_count` sets of fresh processes; `budget_s` seconds a workload and pair."""
+    """Time every workload in sets of fresh processes, as many as the plan allows and the nulls need."""
     samples = {each.prepared.workload.name: Samples() for each in workloads}
-    live = [name for name, source in sources.items() if source.recorded is None]
-    names = [name + suffix for name in live for suffix in ("", NULL_SUFFIX)]
+    names = _process_names(workloads, sources)
 
     def start(name: str) -> LiveSide:
-        return LiveSide(_side(name), scratch, sources[_side(name)].python, timeout_s)
+        side = _side(name)
+        return LiveSide(side, scratch, sources[side].python, timeout_s, Settings(plan.threads))
 
-    for pair in range(pair_count):
-        reporter.stage(f"timing, processes {pair + 1} of {pair_count}", len(workloads) + 1)
+    for pair in range(plan.most_pairs):
+        wanted = [each for each in workloads if pair < plan.pairs or not _narrow(samples[_name(each)], plan.precision)]
+        if not wanted:
+            break
+        reporter.stage(_stage(pair, plan), len(wanted) + 1)
         reporter.step("starting")
         group: dict[str, LiveSide] = {}
         try:
-            for name in pairs.spawn_order(names, pair, seed):
+            for name in pairs.spawn_order(names, pair, plan.seed):
                 group[name] = start(name)
-            for each in workloads:
-                reporter.step(each.prepared.workload.name)
-                _measure_one(each, group, samples[each.prepared.workload.name], budget_s, seed + pair)
+            for each in wanted:
+                reporter.step(_name(each))
+                _measure_one(each, group, samples[_name(each)], plan.budget_s, plan.seed + pair)
                 for name in [name for name, side in group.items() if not side.alive]:
                     group[name].close()
                     group[name] = start(name)
@@ -92,19 +127,26 @@ def measure(
     return samples
 
 
-def summarise(samples: Samples, recorded: Sequence[str]) -> dict[str, Any]:
-    """The record's timing and attribution of one workload."""
+def summarise(samples: Samples, recorded: Sequence[str], doubt: str = "") -> dict[str, Any]:
+    """The record's timing and attribution of one workload; `doubt` says why its ratios cannot be trusted."""
     taken = pairs.samples_of(samples.pairs)
-    phases = {
-        arm: timing.Phases(**{key: _median([each[key] for each in seen]) for key in PHASES})
-        for arm, seen in samples.phases.items()
-        if not arm.endswith(NULL_SUFFIX) and arm not in CELLS
-    }
+    planted = [
+        each
+        for side, mode in NULL_MODES.items()
+        for part in SLOWDOWNS
+        if (each := timing.Planted(_slowed_arm(side, mode, part), f"{side}/{mode}", part)).arm in taken
+    ]
     nulls = {
         f"{side}/{mode}": f"{side}/{mode}{NULL_SUFFIX}" for side, mode in NULL_MODES.items() if side not in recorded
     }
-    rounds = {arm: each for arm, each in taken.items() if not arm.endswith(NULL_SUFFIX) or arm in nulls.values()}
-    result = timing.summarise(rounds, phases, nulls)
+    kept = {*nulls.values(), *(each.arm for each in planted)}
+    phases = {
+        arm: timing.Phases(**{key: _median([each[key] for each in seen]) for key in PHASES})
+        for arm, seen in samples.phases.items()
+        if NULL_SUFFIX not in arm and arm not in CELLS
+    }
+    rounds = {arm: each for arm, each in taken.items() if NULL_SUFFIX not in arm or arm in kept}
+    result = timing.summarise(rounds, phases, nulls, planted, doubt)
     cells = {cell: timed.median_s for cell, timed in result.cells.items()}
     public = result.ratios.get("jax/jit vs tf/jit")
     # The published ratio is what is split: the factors' product is that number and no other.
@@ -112,43 +154,69 @@ def summarise(samples: Samples, recorded: Sequence[str]) -> dict[str, Any]:
     return {"timing": result, "attribution": attribution}
 
 
+def _process_names(workloads: Sequence[Timed], sources: Mapping[str, Source]) -> list[str]:
+    """Two processes of each side, and one of each peer that a workload has."""
+    sides = [name for name, source in sources.items() if source.recorded is None and name in NULL_MODES]
+    peers = dict.fromkeys(name for each in workloads for name in each.modes if name not in NULL_MODES)
+    return [name + suffix for name in sides for suffix in ("", NULL_SUFFIX)] + list(peers)
+
+
+def _stage(pair: int, plan: Plan) -> str:
+    threads = f" on {plan.threads} thread{'s' * (plan.threads > 1)}" if plan.threads else ""
+    more = "" if pair < plan.pairs else ", for nulls that are still wide"
+    return f"timing{threads}, processes {pair + 1} of {plan.pairs if pair < plan.pairs else plan.most_pairs}{more}"
+
+
+def _narrow(samples: Samples, precision: float) -> bool:
+    """Whether identical code comes out close enough to itself; a null that cannot be had waits for nothing."""
+    taken = pairs.samples_of(samples.pairs)
+    for side, mode in NULL_MODES.items():
+        null = timing.paired(taken, f"{side}/{mode}", f"{side}/{mode}{NULL_SUFFIX}")
+        if null is not None and null.half_width > precision:
+            return False
+    return True
+
+
 def _measure_one(each: Timed, group: Mapping[str, Side], samples: Samples, budget_s: float, seed: int) -> None:
     arms: list[pairs.Arm] = []
     for name, side in group.items():
+        if side.name not in each.modes:
+            continue
         try:
             requests.load(side, each.prepared.loading)
         except SideError as error:
             samples.failures.append(Failure(side.name, f"timing: {error.doing}", error.reason))
             continue
-        for arm, target in _targets(name, side, each, samples):
-            ready = _prepare(side, arm, target, samples)
-            if ready:
-                arms.append(pairs.Arm(arm, partial(requests.time_round, side, target)))
+        for arm, asked in _targets(name, side, each, samples):
+            if asked.slowdown or _prepare(side, arm, asked.target, samples):
+                time = partial(requests.time_round, side, asked.target, slowdown=asked.slowdown)
+                arms.append(pairs.Arm(arm, time))
     measured = pairs.measure(arms, budget_s=budget_s, seed=seed, failing=SideError)
     samples.pairs.append(measured)
     for arm, reason in measured.failures.items():
         samples.failures.append(Failure(_side_of(arm), f"timing {arm}", reason))
 
 
-def _targets(name: str, side: Side, each: Timed, samples: Samples) -> list[tuple[str, str | int]]:
+def _targets(name: str, side: Side, each: Timed, samples: Samples) -> Iterator[tuple[str, _Target]]:
     """The arms of one process. The second of a side runs all that the first runs, or it would not be identical.
 
     A process that runs one mode of many is idle longer and finds its inputs cold: tf/jit alone in a
     process came out 8 % slower than the same code among its other modes.
     """
     suffix = name.removeprefix(side.name)
-    targets: list[tuple[str, str | int]] = [
-        (f"{side.name}/{mode}{suffix}", mode) for mode in each.modes.get(side.name, ())
-    ]
+    for mode in each.modes[side.name]:
+        yield f"{side.name}/{mode}{suffix}", _Target(mode)
+        if suffix and mode == NULL_MODES[side.name]:
+            for part in SLOWDOWNS:
+                yield _slowed_arm(side.name, mode, part), _Target(mode, part)
     for cell in CELLS:
         frontend, compiler = split(cell)
         if compiler != side.name or frontend not in each.programs:
             continue
         try:
-            targets.append((cell + suffix, requests.compile_program(side, each.programs[frontend]).handle))
+            yield cell + suffix, _Target(requests.compile_program(side, each.programs[frontend]).handle)
         except SideError as error:
             samples.failures.append(Failure(side.name, f"timing {cell}", error.reason))
-    return targets
 
 
 def _prepare(side: Side, arm: str, target: str | int, samples: Samples) -> bool:
@@ -160,13 +228,21 @@ def _prepare(side: Side, arm: str, target: str | int, samples: Samples) -> bool:
     return True
 
 
+def _slowed_arm(side: str, mode: str, part: float) -> str:
+    return f"{side}/{mode}{NULL_SUFFIX}+{part:.0%}"
+
+
+def _name(each: Timed) -> str:
+    return each.prepared.workload.name
+
+
 def _side(name: str) -> str:
     return name.removesuffix(NULL_SUFFIX)
 
 
 def _side_of(arm: str) -> str:
     """Whose process ran an arm: a mode's side, a cell's compiler."""
-    name = _side(arm)
+    name = arm.partition(NULL_SUFFIX)[0]
     return split(name)[1] if "@" in name else name.partition("/")[0]
 
 

@@ -1,0 +1,157 @@
+"""What several commands can be asked: workloads, sides, how to time; and the parser that says so."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+from compare.run import ports
+from compare.run.inputs import RequestError
+from compare.run.sides import Source
+from compare.sides._side import SIDES
+from workloads import _registry
+from workloads._spec import SIZES, Workload
+
+DEFAULT_OUT = Path("jaxport-report")
+
+_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise instead of printing the usage.
+
+        Raises:
+          RequestError: always.
+        """
+        raise RequestError(f"{message}: see `{self.prog} --help`")
+
+
+def add_workloads(command: argparse.ArgumentParser) -> None:
+    """Names, port files or two functions, and the size and data to run them at."""
+    command.add_argument("workloads", nargs="*", metavar="WORKLOAD", help="names (see `jaxport list`) or port files")
+    command.add_argument("--size", metavar="SIZE", help=f"{', '.join(SIZES)} (default: the tour's)")
+    command.add_argument("--data", type=Path, metavar="PATH", help="examples to train on, such as an mnist.npz")
+    port = command.add_argument_group("your own functions")
+    port.add_argument("--tf", metavar="FILE.py:F", help="the TensorFlow function")
+    port.add_argument("--jax", metavar="FILE.py:F", help="the JAX function")
+    port.add_argument(
+        "--input", action="append", default=[], metavar="NAME=TYPE[SHAPE]",
+        help="an input, in the order of the arguments; `:LOW..HIGH` bounds its values (repeat for more)",
+    )  # fmt: skip
+    command.add_argument(
+        "--timeout", type=seconds, default=300, metavar="S", help="for one request to a side (default: %(default)s)"
+    )
+
+
+def add_sides(command: argparse.ArgumentParser) -> None:
+    """Where each side comes from."""
+    for side in SIDES:
+        command.add_argument(
+            f"--{side}-python", metavar="PATH", help=f"interpreter of the {side} worker (default: this one)"
+        )
+        command.add_argument(
+            f"--{side}-recorded", type=Path, metavar="FILE", help=f"replay the {side} side from a file"
+        )
+
+
+def add_out(command: argparse.ArgumentParser) -> None:
+    """Where the record and the report go."""
+    command.add_argument(
+        "-o", "--out", type=Path, default=DEFAULT_OUT, metavar="DIR", help="where to write (default: %(default)s)"
+    )
+    command.add_argument("--json", action="store_true", help="print the record, and nothing else, on standard output")
+
+
+def add_debug(command: argparse.ArgumentParser) -> None:
+    """Tracebacks."""
+    command.add_argument("--debug", action="store_true", help="show tracebacks")
+
+
+def workloads(options: argparse.Namespace) -> list[Workload]:
+    """The workloads that were asked for.
+
+    Raises:
+      RequestError, RegistryError: they cannot be had.
+    """
+    own = [option for option in (options.tf, options.jax) if option]
+    if own and (len(own) < 2 or options.workloads):
+        raise RequestError("expected --tf and --jax together and no workload beside them: name both functions")
+    if own:
+        return [ports.from_functions(options.tf, options.jax, options.input)]
+    if options.input:
+        raise RequestError("expected --tf and --jax with --input, found neither: name both functions")
+    chosen = [_registry.get(name) for name in dict.fromkeys(options.workloads) or _registry.built_in()]
+    names = [workload.name for workload in chosen]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise RequestError(f"expected workloads of different names, found {twice[0]!r} twice: rename one")
+    if options.data and not any(workload.training for workload in chosen):
+        raise RequestError(f"expected a workload that trains beside --data, found {', '.join(names)}: drop --data")
+    return chosen
+
+
+def sources(options: argparse.Namespace) -> dict[str, Source]:
+    """Where each side comes from.
+
+    Raises:
+      RequestError: two places for one side, or an interpreter that is not there.
+    """
+    return {side: _source(options, side) for side in SIDES}
+
+
+def check_interpreter(python: str | None, option: str) -> None:
+    """Raise RequestError where there is nothing to run."""
+    if python and shutil.which(python) is None:
+        raise RequestError(f"expected a Python interpreter at {python}, found nothing to run: check {option}")
+
+
+def _source(options: argparse.Namespace, side: str) -> Source:
+    python, recorded = getattr(options, f"{side}_python"), getattr(options, f"{side}_recorded")
+    if python and recorded:
+        raise RequestError(f"expected --{side}-python or --{side}-recorded, found both: choose one")
+    check_interpreter(python, f"--{side}-python")
+    return Source(python, recorded)
+
+
+def count(text: str) -> int:
+    """A whole number from 1."""
+    return int(_checked(text, int, 1, "a whole number from 1"))
+
+
+def seconds(text: str) -> float:
+    """Seconds above 0."""
+    return _checked(text, float, 0.01, "a number of seconds above 0")
+
+
+def part(text: str) -> float:
+    """A part of a whole: "0.03" or "3%"."""
+    kind = (lambda given: float(given[:-1]) / 100) if text.endswith("%") else float
+    return _checked(text, kind, 0.001, "a part such as 3% or 0.03")
+
+
+def counts(text: str) -> tuple[int, ...]:
+    """Whole numbers from 1, separated by commas."""
+    return tuple(count(each) for each in text.split(","))
+
+
+def memory(text: str) -> int:
+    """Bytes: "2G", "512M", "100000"."""
+    number, unit = (text[:-1], text[-1].upper()) if text[-1:].upper() in set("KMGT") else (text, "")
+    return int(_checked(number, float, 1, "bytes such as 512M or 2G") * _UNITS[unit])
+
+
+def _checked(text: str, kind: Callable[[str], float], low: float, what: str) -> float:
+    try:
+        value = kind(text)
+    except ValueError:
+        value = math.nan
+    if not low <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"expected {what}, found {text!r}")
+    return value

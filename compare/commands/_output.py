@@ -1,0 +1,62 @@
+"""Where a command writes, what it prints, and the exit code that says how its verdicts came out."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from compare import records
+from compare.report import print_overview, write_report
+from compare.run import record
+from compare.run.inputs import RequestError
+
+HOLDS, FAILS, REFUSED, INTERRUPTED = 0, 1, 2, 130
+
+
+def deliver(found: Any, out: Path, as_json: bool) -> int:
+    """Write results.json and report.html, print the overview or the record; the exit code."""
+    plain = records.to_json(found)
+    out.mkdir(parents=True, exist_ok=True)
+    records.save(plain, out / "results.json")
+    report = write_report(plain, out)
+    if as_json:
+        print(json.dumps(plain))
+    else:
+        show(plain, report)
+    return exit_code(plain)
+
+
+def show(found: Mapping[str, Any], report: Path) -> None:
+    """The overview, then where the report is."""
+    console = Console()
+    print_overview(found, console)
+    console.print(str(report), highlight=False, markup=False, soft_wrap=True)
+
+
+def exit_code(found: Mapping[str, Any]) -> int:
+    """0 where every verdict of the record holds, else 1."""
+    return HOLDS if record.verdict(found) == records.PASS else FAILS
+
+
+def writable_folder(folder: Path) -> Path:
+    """The folder, known to be writable before anything is measured; it is not left behind empty."""
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise RequestError(
+            f"expected a folder that can be written at {folder}, found {error.strerror}: choose another --out"
+        ) from error
+    finally:
+        for each in missing:
+            with contextlib.suppress(OSError):
+                each.rmdir()
+    return folder

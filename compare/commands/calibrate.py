@@ -1,0 +1,104 @@
+"""`jaxport calibrate`: does the harness hold what it promises on this machine?"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from compare import records
+from compare.bench.calibration import ModeCalibration, calibrate
+from compare.commands import _arguments
+from compare.commands._output import FAILS, HOLDS
+from compare.run.calibrate import null_runs
+from compare.run.inputs import RequestError
+from compare.run.progress import reporter
+from compare.run.timing import Plan
+from compare.sides.settings import available_processors
+from workloads import _registry
+
+SUMMARY = "time identical code many times over"
+TEXT = """\
+Time a workload's compiled modes against themselves, again and again: how often the interval contains 1, how wide
+it is, and how often a planted slowdown of 5 % and 10 % is called. One run takes a minute; let the machine be quiet.
+
+examples:
+  jaxport calibrate                                20 runs of the running example
+  jaxport calibrate mnist_mlp --runs 5 --pairs 8
+  jaxport calibrate -o calibration.json            keep every interval
+
+exit codes: 0 the harness holds its promise (95 % intervals contain 1, 10 % is called, each in 9 of 10 runs); 1 not;
+2 the request cannot be carried out
+"""
+
+PROMISED = 0.9
+"""Part of the runs that must cover 1, and that must call 10 %: 95 % less what 20 runs leave to chance."""
+
+JUDGED = "+10 %"
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """What can be asked."""
+    command.add_argument(
+        "workload", nargs="?", default="running_example", metavar="WORKLOAD", help="default: %(default)s"
+    )
+    command.add_argument("--size", metavar="SIZE", help="default: the tour's")
+    command.add_argument("--runs", type=_arguments.count, default=20, metavar="N", help="default: %(default)s")
+    command.add_argument("--pairs", type=_arguments.count, default=12, metavar="N", help="default: %(default)s")
+    command.add_argument("--budget", type=_arguments.seconds, default=2.0, metavar="S", help="default: %(default)s")
+    command.add_argument("--threads", type=_arguments.count, metavar="N", help="default: all processors")
+    command.add_argument("--seed", type=int, default=0, help="of the orders in which processes and arms take turns")
+    command.add_argument("--timeout", type=_arguments.seconds, default=300, metavar="S", help="default: %(default)s")
+    command.add_argument("-o", "--out", type=Path, metavar="FILE", help="write every run as JSON")
+    _arguments.add_sides(command)
+
+
+def main(options: argparse.Namespace) -> int:
+    """Run, print, write."""
+    threads = options.threads or available_processors()
+    plan = Plan(options.pairs, options.pairs, budget_s=options.budget, threads=threads, seed=options.seed)
+    if options.out is not None and not options.out.parent.is_dir():
+        raise RequestError(f"expected a folder at {options.out.parent}, found none: make it, or choose another --out")
+    workload = _registry.get(options.workload)
+    with reporter(Console(stderr=True), quiet=False) as progress:
+        runs = null_runs(
+            workload, options.size, _arguments.sources(options), plan, options.runs, options.timeout, progress
+        )
+    found = calibrate(runs)
+    if options.out is not None:
+        kept = {"workload": workload.name, "plan": plan, "modes": found, "runs": runs}
+        records.write_atomically(options.out, json.dumps(records.to_json(kept), indent=1) + "\n")
+    console = Console()
+    console.print(_table(found), soft_wrap=True)
+    console.print("covers 1: runs whose 95 % interval of identical code contains 1. Half-width: median over runs.")
+    console.print("called: runs that said slower, and the median of what they measured.")
+    console.print("smallest: the slowdown called 95 times in 100, as the nulls of these runs have it.")
+    return HOLDS if found and all(_holds(each) for each in found.values()) else FAILS
+
+
+def _holds(mode: ModeCalibration) -> bool:
+    called = mode.called.get(JUDGED, 0) >= PROMISED * mode.planted.get(JUDGED, 0) > 0
+    return called and mode.covered >= PROMISED * mode.runs
+
+
+def _table(found: Mapping[str, ModeCalibration]) -> Table:
+    table = Table("mode", "covers 1", "half-width", "+5 % called", "+10 % called", "smallest", box=None, pad_edge=False)
+    for name, mode in found.items():
+        table.add_row(
+            name,
+            f"{mode.covered} of {mode.runs}",
+            f"{mode.half_width:.1%} (up to {max(mode.half_widths):.1%})",
+            *(_called(mode, slowdown) for slowdown in ("+5 %", JUDGED)),
+            "none" if mode.smallest is None else f"{mode.smallest:.1%}",
+        )
+    return table
+
+
+def _called(mode: ModeCalibration, slowdown: str) -> str:
+    if slowdown not in mode.called:
+        return "not timed"
+    return f"{mode.called[slowdown]} of {mode.planted[slowdown]} ({mode.estimates[slowdown] - 1:+.1%})"

@@ -1,0 +1,65 @@
+"""`jaxport record`: one side of the workloads in one file, to be replayed elsewhere."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+
+from compare.commands import _arguments
+from compare.commands._output import FAILS, HOLDS, writable_folder
+from compare.run import run
+from compare.run.inputs import RequestError
+from compare.run.progress import reporter
+from compare.sides._side import SIDES
+from compare.sides.client import LiveSide
+from compare.sides.recorded import RecordingSide
+
+SUMMARY = "write one side to a file"
+TEXT = """\
+Write one side's outputs, programs and profiles to one file, to be replayed where its framework is not installed.
+
+examples:
+  jaxport record --side tf -o tf.side running_example
+  jaxport record --side tf -o tf.side my_port.py
+"""
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """What can be asked."""
+    _arguments.add_workloads(command)
+    command.add_argument("--side", choices=SIDES, required=True, help="which side")
+    command.add_argument("-o", "--out", type=Path, required=True, metavar="FILE", help="the file to write")
+    command.add_argument("--python", metavar="PATH", help="interpreter of the worker (default: this one)")
+
+
+def main(options: argparse.Namespace) -> int:
+    """Record, write, print what could not be had."""
+    writable_folder(options.out.parent)
+    if options.out.is_dir():
+        raise RequestError(f"expected a file to write at {options.out}, found a folder: name a file in it")
+    _arguments.check_interpreter(options.python, "--python")
+    console = Console(stderr=True)
+    failures = []
+    with contextlib.ExitStack() as stack:
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
+        live = LiveSide(options.side, scratch, options.python, options.timeout)
+        side = RecordingSide(live)
+        stack.callback(side.close)
+        progress = stack.enter_context(reporter(console, quiet=False))
+        side.call("environment", {})
+        for workload in _arguments.workloads(options):
+            failures += run.record_side(side, workload, options.size, options.data, scratch, progress)
+            if not live.alive:
+                live = LiveSide(options.side, scratch, options.python, options.timeout)
+                side.follow(live)
+        options.out.parent.mkdir(parents=True, exist_ok=True)
+        side.save(options.out)
+    for failure in failures:
+        print(f"jaxport: {failure.side}: {failure.doing}: {failure.reason}", file=sys.stderr)
+    print(options.out)
+    return FAILS if failures else HOLDS

@@ -1,0 +1,46 @@
+"""`jaxport report`: the report again, from its record."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from compare import records
+from compare.commands._arguments import DEFAULT_OUT
+from compare.commands._output import exit_code, show, writable_folder
+from compare.report import write_report
+
+SUMMARY = "render a report again"
+TEXT = """\
+Render report.html and the console overview again from a results.json; nothing is measured.
+
+examples:
+  jaxport report
+  jaxport report old-run/results.json -o old-run
+"""
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """What can be asked."""
+    command.add_argument(
+        "record",
+        nargs="?",
+        type=Path,
+        default=DEFAULT_OUT / "results.json",
+        help="a results.json (default: %(default)s)",
+    )
+    command.add_argument("-o", "--out", type=Path, metavar="DIR", help="where to write (default: beside the record)")
+    command.add_argument("--json", action="store_true", help="print the record instead")
+
+
+def main(options: argparse.Namespace) -> int:
+    """Read, render, print."""
+    path = options.record / "results.json" if options.record.is_dir() else options.record
+    found = records.load(path)
+    if options.json:
+        print(json.dumps(found))
+        return exit_code(found)
+    out = writable_folder(options.out or path.parent)
+    show(found, write_report(found, out))
+    return exit_code(found)

@@ -1,0 +1,43 @@
+"""Runs of identical code, many times over: what the harness says of itself."""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from compare.bench.timing import Timing
+from compare.run import timing
+from compare.run.inputs import prepare_both
+from compare.run.progress import Reporter
+from compare.run.sides import Source
+from workloads._spec import Workload
+
+
+def null_runs(
+    workload: Workload,
+    size: str | None,
+    sources: Mapping[str, Source],
+    plan: timing.Plan,
+    runs: int,
+    timeout_s: float,
+    reporter: Reporter,
+) -> list[Timing]:
+    """`runs` independent timings of the compiled mode of each live side, each with its null and planted slowdowns.
+
+    Nothing is compared across sides, so parity is not judged.
+    """
+    live = {name: source for name, source in sources.items() if source.recorded is None}
+    modes = {side: (timing.NULL_MODES[side],) for side in live}
+    found: list[Timing] = []
+    with tempfile.TemporaryDirectory(prefix="jaxport-") as folder:
+        scratch = Path(folder)
+        _, large = prepare_both(workload, size, None, scratch)
+        each = timing.Timed(large, modes, {})
+        for number in range(runs):
+            shifted = dataclasses.replace(plan, seed=plan.seed + number * plan.most_pairs)
+            samples = timing.measure([each], live, shifted, scratch, timeout_s, reporter)[workload.name]
+            absent = [side for side in timing.NULL_MODES if side not in live]
+            found.append(timing.summarise(samples, recorded=absent)["timing"])
+    return found

@@ -1,0 +1,41 @@
+"""What many runs say of the harness, counted on runs that were made by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from compare.bench.calibration import calibrate
+from compare.bench.stats import EQUIVALENT, INCONCLUSIVE, SLOWER
+from compare.bench.timing import Power, RatioTiming, Timing
+
+
+def run(low: float, high: float, verdict: str, ratio: float = 1.1, smallest: float | None = 0.06) -> Timing:
+    """One run of jax/jit whose null has this interval and whose planted 10 % came out with this verdict."""
+    null = RatioTiming(12, 120, math.sqrt(low * high), (low, high), (low, high), EQUIVALENT)
+    planted = RatioTiming(12, 120, ratio, (ratio, ratio), (ratio, ratio), verdict)
+    return Timing(
+        {}, {}, {}, {"jax/jit vs itself": null}, 0.05, Power({"jax/jit +10 %": planted}, {"jax/jit": smallest})
+    )
+
+
+def test_runs_are_counted_by_what_they_covered_and_called() -> None:
+    runs = [run(0.98, 1.02, SLOWER), run(1.01, 1.05, SLOWER, 1.12), run(0.9, 1.1, INCONCLUSIVE, 1.08, None)]
+    found = calibrate(runs)["jax/jit"]
+    assert (found.runs, found.covered) == (3, 2)
+    assert (found.called, found.planted) == ({"+10 %": 2}, {"+10 %": 3})
+    assert found.estimates == {"+10 %": pytest.approx(1.1)}
+    assert found.half_widths == pytest.approx((0.0202, 0.0196, 0.1055), abs=1e-4)
+    assert found.half_width == pytest.approx(0.0202, abs=1e-4)
+    assert found.smallest == 0.06
+
+
+def test_a_run_without_a_null_counts_for_nothing() -> None:
+    missing = Timing({}, {}, {}, {"jax/jit vs itself": RatioTiming(0, 0, withheld="not timed")}, 0.05, Power({}, {}))
+    assert calibrate([missing]) == {}
+    assert calibrate([missing, run(0.98, 1.02, SLOWER)])["jax/jit"].runs == 1
+
+
+def test_an_interval_without_end_is_as_wide_as_can_be() -> None:
+    assert calibrate([run(0.0, math.inf, INCONCLUSIVE)])["jax/jit"].half_width == math.inf
