@@ -28,7 +28,10 @@ SECONDS = {
     "tf@tf": 0.9,
     "jax@tf": 0.6,
 }
-PLANTED = (Planted("jax/jit#2+5%", "jax/jit", 0.05), Planted("jax/jit#2+10%", "jax/jit", 0.1))
+PLANTED = (
+    Planted("jax/jit+5%", "jax/jit", "jax/jit#2", 0.05),
+    Planted("jax/jit#2+10%", "jax/jit", "jax/jit", 0.1),
+)
 NULLS = {"tf/jit": "tf/jit#2", "jax/jit": "jax/jit#2"}
 PHASES = {"jax/jit": Phases(first_call_s=0.3, trace_s=0.01, compile_s=0.2, peak_rss_bytes=1 << 28)}
 
@@ -135,7 +138,7 @@ def test_an_interval_of_99_percent_decides_so_that_chance_seldom_withholds() -> 
 
 
 def test_a_planted_slowdown_is_held_against_its_mode_and_has_no_row_of_its_own() -> None:
-    samples = measured({**SECONDS, "jax/jit#2+5%": 0.525, "jax/jit#2+10%": 0.55})
+    samples = measured({**SECONDS, "jax/jit+5%": 0.525, "jax/jit#2+10%": 0.55})
     found = summarise(samples, PHASES, NULLS, PLANTED)
     small, large = found.power.planted["jax/jit +5 %"], found.power.planted["jax/jit +10 %"]
     assert small.ratio == pytest.approx(1.05, abs=0.03) and large.ratio == pytest.approx(1.1, abs=0.03)
@@ -151,7 +154,7 @@ def test_a_harness_that_cannot_see_ten_percent_says_so() -> None:
 
 
 def test_a_planted_arm_that_never_ran_with_its_mode_is_named() -> None:
-    samples = without(measured({**SECONDS, "jax/jit#2+5%": 0.525}), "jax/jit", *range(PAIRS))
+    samples = without(measured({**SECONDS, "jax/jit+5%": 0.525}), "jax/jit#2", *range(PAIRS))
     assert "did not both run" in summarise(samples, PHASES, NULLS, PLANTED).power.planted["jax/jit +5 %"].withheld
 
 

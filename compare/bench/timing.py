@@ -66,10 +66,14 @@ class RatioTiming:
 
 @dataclass(frozen=True)
 class Planted:
-    """An arm that is a mode slowed by a known part: what the verdict says of it shows what it can see."""
+    """An arm that is a mode slowed by a known part: what the verdict says of it shows what it can see.
+
+    `against` is the arm of the same mode, not slowed, in the other process.
+    """
 
     arm: str
     mode: str
+    against: str
     slowdown: float
 
     @property
@@ -180,9 +184,9 @@ def _ratio(timed: Samples, a: str, b: str, doubt: str, margin: float) -> RatioTi
 
 
 def _slowed(timed: Samples, planted: Planted, margin: float) -> RatioTiming:
-    found = paired(timed, planted.arm, planted.mode)
+    found = paired(timed, planted.arm, planted.against)
     if found is None:
-        return RatioTiming(0, 0, withheld=reasons.never_together(planted.name, planted.mode))
+        return RatioTiming(0, 0, withheld=reasons.never_together(planted.name, planted.against))
     return _stated(found, margin)
 
 

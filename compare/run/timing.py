@@ -28,8 +28,8 @@ NULL_SUFFIX = "#2"
 NULL_MODES = {"tf": "jit", "jax": "jit"}
 """The mode whose two processes, of identical code, are held against each other."""
 
-SLOWDOWNS = (0.05, 0.10)
-"""Planted in the second process of each side, to show what the run can see."""
+SLOWDOWNS = {"": 0.05, NULL_SUFFIX: 0.10}
+"""Planted in each process of a side, to show what the run can see; one in each, so that both stay alike."""
 
 PHASES = ("first_call_s", "trace_s", "compile_s", "peak_rss_bytes")
 
@@ -130,12 +130,7 @@ def measure(
 def summarise(samples: Samples, recorded: Sequence[str], doubt: str = "") -> dict[str, Any]:
     """The record's timing and attribution of one workload; `doubt` says why its ratios cannot be trusted."""
     taken = pairs.samples_of(samples.pairs)
-    planted = [
-        each
-        for side, mode in NULL_MODES.items()
-        for part in SLOWDOWNS
-        if (each := timing.Planted(_slowed_arm(side, mode, part), f"{side}/{mode}", part)).arm in taken
-    ]
+    planted = [each for side, mode in NULL_MODES.items() for each in _planted(side, mode) if each.arm in taken]
     nulls = {
         f"{side}/{mode}": f"{side}/{mode}{NULL_SUFFIX}" for side, mode in NULL_MODES.items() if side not in recorded
     }
@@ -143,9 +138,9 @@ def summarise(samples: Samples, recorded: Sequence[str], doubt: str = "") -> dic
     phases = {
         arm: timing.Phases(**{key: _median([each[key] for each in seen]) for key in PHASES})
         for arm, seen in samples.phases.items()
-        if NULL_SUFFIX not in arm and arm not in CELLS
+        if _is_public(arm) and arm not in CELLS
     }
-    rounds = {arm: each for arm, each in taken.items() if NULL_SUFFIX not in arm or arm in kept}
+    rounds = {arm: each for arm, each in taken.items() if _is_public(arm) or arm in kept}
     result = timing.summarise(rounds, phases, nulls, planted, doubt)
     cells = {cell: timed.median_s for cell, timed in result.cells.items()}
     public = result.ratios.get("jax/jit vs tf/jit")
@@ -206,9 +201,8 @@ def _targets(name: str, side: Side, each: Timed, samples: Samples) -> Iterator[t
     suffix = name.removeprefix(side.name)
     for mode in each.modes[side.name]:
         yield f"{side.name}/{mode}{suffix}", _Target(mode)
-        if suffix and mode == NULL_MODES[side.name]:
-            for part in SLOWDOWNS:
-                yield _slowed_arm(side.name, mode, part), _Target(mode, part)
+        if mode == NULL_MODES.get(side.name):
+            yield _slowed(side.name, mode, suffix), _Target(mode, SLOWDOWNS[suffix])
     for cell in CELLS:
         frontend, compiler = split(cell)
         if compiler != side.name or frontend not in each.programs:
@@ -228,8 +222,22 @@ def _prepare(side: Side, arm: str, target: str | int, samples: Samples) -> bool:
     return True
 
 
-def _slowed_arm(side: str, mode: str, part: float) -> str:
-    return f"{side}/{mode}{NULL_SUFFIX}+{part:.0%}"
+def _planted(side: str, mode: str) -> list[timing.Planted]:
+    """What was planted in each process, held against the other."""
+    other = {"": NULL_SUFFIX, NULL_SUFFIX: ""}
+    return [
+        timing.Planted(_slowed(side, mode, suffix), f"{side}/{mode}", f"{side}/{mode}{other[suffix]}", part)
+        for suffix, part in SLOWDOWNS.items()
+    ]
+
+
+def _slowed(side: str, mode: str, suffix: str) -> str:
+    return f"{side}/{mode}{suffix}+{SLOWDOWNS[suffix]:.0%}"
+
+
+def _is_public(arm: str) -> bool:
+    """Whether an arm is a mode or cell as a user runs it: neither a second process nor a slowed one."""
+    return NULL_SUFFIX not in arm and "+" not in arm
 
 
 def _name(each: Timed) -> str:
@@ -242,7 +250,7 @@ def _side(name: str) -> str:
 
 def _side_of(arm: str) -> str:
     """Whose process ran an arm: a mode's side, a cell's compiler."""
-    name = arm.partition(NULL_SUFFIX)[0]
+    name = arm.partition(NULL_SUFFIX)[0].partition("+")[0]
     return split(name)[1] if "@" in name else name.partition("/")[0]
 
 
