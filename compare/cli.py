@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Sequence
 
 from compare import records
-from compare.commands import bench, calibrate, listing, record, report, run
+from compare.commands import bench, calibrate, compare, history, listing, record, report, results, run
 from compare.commands._arguments import Parser, add_debug
 from compare.commands._output import INTERRUPTED, REFUSED
 from compare.hlo.bindings import BindingsMoved
@@ -22,8 +22,11 @@ COMMANDS = {
     "run": run,
     "bench": bench,
     "calibrate": calibrate,
+    "compare": compare,
+    "history": history,
     "record": record,
     "report": report,
+    "results": results,
     "list": listing,
 }
 

@@ -5,22 +5,29 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import flax
 import jax
+import jax.numpy as jnp
 import jaxlib.version
 import numpy as np
 import optax
 
-from jaxport import _private
-from jaxport._session import Session, named_results, state_leaves
+from jaxport import _binding, _private
+from jaxport._session import Session, named_results
 from workloads._framework import (
+    DISPATCH_ELEMENTS,
     FORWARD,
     GRADIENTS,
     STEP,
+    Analysis,
     Compiled,
+    Entry,
+    MemoryAnalysis,
     Parameter,
     Prepared,
     Program,
@@ -99,14 +106,18 @@ class Jax:
             arguments = session.arguments(pass_, case)
             jitted = jax.jit(session.pass_function(pass_))
             exported = jax.export.export(jitted)(*arguments)
-            sources, states = _parameter_sources(session, pass_, arguments)
-            names = _leaf_names(session, pass_, jax.eval_shape(jitted, *arguments))
+            sources, states = _binding.parameter_sources(session, pass_, arguments)
+            names = _binding.leaf_names(session, pass_, jax.eval_shape(jitted, *arguments))
             stages = self._stages(jitted, arguments) if dtype == "float32" else {}
         kept = exported.module_kept_var_idx
         return Program(
             artifact=exported.mlir_module_serialized,
-            parameters=tuple(_described(Parameter, exported.in_avals[index], *sources[index]) for index in kept),
-            results=tuple(_described(Result, aval, name) for name, aval in zip(names, exported.out_avals, strict=True)),
+            parameters=tuple(
+                _binding.described(Parameter, exported.in_avals[index], *sources[index]) for index in kept
+            ),
+            results=tuple(
+                _binding.described(Result, aval, name) for name, aval in zip(names, exported.out_avals, strict=True)
+            ),
             states=states,
             stages=stages,
         )
@@ -140,22 +151,24 @@ class Jax:
         if isinstance(target, int):
             program, executable = self._compiled[target]
             arguments = self._device_arguments(program, next(iter(self._loaded.cases)))
-            return Prepared(lambda: jax.block_until_ready(executable(arguments)))
+            return Prepared(partial(_finished, executable, arguments))
         session = self._session("float32")
         pass_ = FORWARD if session.model.step is None else STEP
-        trace_s = compile_s = None
         with session.precision():
             function = in_mode(session.pass_function(pass_), target)
             arguments = session.arguments(pass_, next(iter(session.twin.cases)))
-            if target != EAGER:
-                start = time.perf_counter()
-                lowered = function.lower(*arguments)
-                trace_s = time.perf_counter() - start
-                lowered.compile()
-                compile_s = time.perf_counter() - start - trace_s
-        if pass_ == FORWARD:
-            return Prepared(lambda: jax.block_until_ready(function(*arguments)), trace_s, compile_s, session.precision)
-        return Prepared(_carrying_state(function, arguments), trace_s, compile_s, session.precision)
+            stages = {} if target == EAGER else _staged_apart(function, arguments)
+        call = partial(_finished, function, *arguments) if pass_ == FORWARD else _carrying_state(function, arguments)
+        return Prepared(call, around=session.precision, **stages)
+
+    def dispatch(self) -> dict[str, Entry]:
+        """x + 1 as an operation, as a jitted function, and as its executable."""
+        one_more, argument = jax.jit(lambda x: x + 1), jnp.zeros(DISPATCH_ELEMENTS)
+        executable = one_more.lower(argument).compile()
+        return {
+            EAGER: Entry(partial(_finished, lambda x: x + 1, argument)),
+            JIT: Entry(partial(_finished, one_more, argument), partial(_finished, executable, argument)),
+        }
 
     def profile(self, target: str | int) -> list[str]:
         """Names of the HLO instructions that one warm call ran, in order."""
@@ -221,6 +234,33 @@ def in_mode(function: Callable[..., Any], mode: str) -> Any:
     return jax.jit(function, donate_argnums=(0, 1) if mode == DONATED else ())
 
 
+def _finished(function: Callable[..., Any], *arguments: Any) -> Any:
+    """One call and all of its results."""
+    return jax.block_until_ready(function(*arguments))
+
+
+def _staged_apart(function: Any, arguments: Sequence[Any]) -> dict[str, Any]:
+    """Seconds of each public stage, as Prepared names them. The calls that follow find what these stages made."""
+    times = [time.perf_counter()]
+    traced = function.trace(*arguments)
+    times.append(time.perf_counter())
+    lowered = traced.lower()
+    times.append(time.perf_counter())
+    compiled = lowered.compile()
+    times.append(time.perf_counter())
+    trace_s, lower_s, compile_s = (end - start for start, end in pairwise(times))
+    analyse = partial(_analysed, compiled)
+    return {"trace_s": trace_s, "lower_s": lower_s, "compile_s": compile_s, "analyse": analyse}
+
+
+def _analysed(compiled: Any) -> Analysis:
+    found = compiled.memory_analysis()
+    if found is None:  # the backend keeps no count
+        return Analysis()
+    sizes = (f"{kind}_size_in_bytes" for kind in ("argument", "output", "temp", "alias"))
+    return Analysis(memory=MemoryAnalysis(*(getattr(found, size) for size in sizes)))
+
+
 def _carrying_state(function: Callable[..., Any], arguments: Sequence[Any]) -> Callable[[], None]:
     """A training step as a loop runs it: each call starts from the state that the one before left."""
     held = list(arguments)
@@ -230,34 +270,6 @@ def _carrying_state(function: Callable[..., Any], arguments: Sequence[Any]) -> C
         jax.block_until_ready((held[0], held[1], loss))
 
     return call
-
-
-def _parameter_sources(
-    session: Session, pass_: str, arguments: Sequence[Any]
-) -> tuple[list[tuple[str, str]], dict[str, np.ndarray]]:
-    places = _numbered(arguments[0])
-    by_place = {place: ("weight", path) for path, place in session.by_weight(places).items()}
-    sources = [by_place[place] for place in jax.tree.leaves(places)]
-    states: dict[str, np.ndarray] = {}
-    if pass_ == STEP:
-        named = state_leaves(arguments[1])
-        states = {name.removeprefix("state/"): np.array(leaf) for name, leaf in named.items()}
-        sources += [("state", name) for name in states]
-    return sources + [("input", name) for name in session.twin.inputs], states
-
-
-def _leaf_names(session: Session, pass_: str, shapes: Any) -> list[str]:
-    named = named_results(session, pass_, _numbered(shapes))
-    return [name for _, name in sorted((place, name) for name, place in named.items())]
-
-
-def _numbered(tree: Any) -> Any:
-    leaves, structure = jax.tree.flatten(tree)
-    return jax.tree.unflatten(structure, range(len(leaves)))
-
-
-def _described(kind: Callable[..., Any], aval: Any, *names: str) -> Any:
-    return kind(*names, shape=tuple(aval.shape), dtype=str(aval.dtype))
 
 
 def create() -> Jax:

@@ -29,4 +29,4 @@ def record_of(*references: str, **asked: Any) -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def zoo() -> dict[str, Any]:
     """Every registered workload at size smoke, judged and not timed."""
-    return record_of(*_registry.names(), size="smoke", pairs=0)["workloads"]
+    return record_of(*_registry.names(), size="smoke", plans=())["workloads"]

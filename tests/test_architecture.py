@@ -7,7 +7,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 TF, JAX = {"tensorflow", "keras", "tf_keras"}, {"jax", "jaxlib", "flax", "optax"}
-COMPARE_JOINS = {"cli.py", "arguments.py", "__main__.py", "pytest_plugin.py"}
+PEERS = "compare/sides/peers"
+COMPARE_JOINS = {"cli.py", "__main__.py", "pytest_plugin.py"}
 
 
 def imports(path: Path) -> set[str]:
@@ -27,7 +28,9 @@ def packages(path: Path) -> set[str]:
 
 
 def files(folder: str) -> list[Path]:
-    return sorted((ROOT / folder).rglob("*.py"))
+    """Every file below a folder; the peers, each a framework's half of the protocol, are a folder of their own."""
+    found = (ROOT / folder).rglob("*.py")
+    return sorted(path for path in found if folder == PEERS or ROOT / PEERS not in path.parents)
 
 
 def workload_names(folder: str) -> set[str]:
@@ -41,6 +44,7 @@ def workload_names(folder: str) -> set[str]:
         ("tf_reference", JAX | {"compare", "jaxport"}),
         ("jaxport", TF | {"compare", "tf_reference"}),
         ("compare", TF | {"flax", "optax", "tf_reference", "jaxport"}),
+        (PEERS, {"flax", "optax", "jaxport"}),
     ],
 )
 def test_a_folder_imports_only_what_it_may_know(folder: str, forbidden: set[str]) -> None:
@@ -64,12 +68,16 @@ def test_judges_know_records_and_never_each_other(judge: str) -> None:
 
 @pytest.mark.parametrize(
     ("folder", "adapters"),
-    [("tf_reference", {"_private.py"}), ("jaxport", {"_private.py"}), ("compare", {"bindings.py"})],
+    [("tf_reference", {"_private.py"}), ("jaxport", {"_private.py"}), ("compare", {"bindings.py"}), (PEERS, set())],
 )
 def test_private_modules_are_named_in_one_file_a_side(folder: str, adapters: set[str]) -> None:
     private = ("jax._src", "jaxlib.", "tensorflow.compiler", "tensorflow.python", "tensorflow.tsl")
     naming = {path.name for path in files(folder) if any(f'"{name}' in path.read_text() for name in private)}
     assert naming <= adapters
+
+
+def test_the_names_of_the_peers_need_no_framework() -> None:
+    assert packages(ROOT / PEERS / "__init__.py") == {"__future__"}
 
 
 def test_a_workload_stands_under_one_name_in_three_folders() -> None:
@@ -78,7 +86,9 @@ def test_a_workload_stands_under_one_name_in_three_folders() -> None:
 
 def test_nothing_but_the_last_line_of_defence_swallows_every_exception() -> None:
     broad = []
-    for path in (path for folder in ("workloads", "tf_reference", "jaxport", "compare") for path in files(folder)):
+    for path in (
+        path for folder in ("workloads", "tf_reference", "jaxport", "compare", PEERS) for path in files(folder)
+    ):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ExceptHandler) and (
                 node.type is None or getattr(node.type, "id", "") in ("Exception", "BaseException")

@@ -240,7 +240,7 @@ def test_the_file_is_written_whole_or_not_at_all(
 def test_a_side_that_cannot_be_started_leaves_no_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("compare.cli.LiveSide", lambda name, *_: Scripted())
+    monkeypatch.setattr("compare.commands.record.LiveSide", lambda name, *_: Scripted())
     monkeypatch.setattr(Scripted, "call", lambda *_: (_ for _ in ()).throw(SideError("tf", "import", "not here")))
     assert main(["record", "add", "--side", "tf", "--size", "smoke", "-o", str(tmp_path / "new" / "tf.side")]) == 2
     assert capsys.readouterr().err == "jaxport: tf: import: not here\n"

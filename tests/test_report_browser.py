@@ -10,10 +10,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Dialog, Page, sync_playwright
 
+from compare.bench.history.trend import trend
 from compare.records import load
 from compare.report import write_report
+from compare.report.trend import write_trend
 
-RECORD = Path(__file__).parent / "data" / "record_small.json"
+DATA = Path(__file__).parent / "data"
+RECORD = DATA / "record_small.json"
 
 QUIET = (
     "--no-sandbox",
@@ -43,6 +46,19 @@ def chromium() -> Iterator[Browser]:
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of the small record, hostile strings and all."""
     return write_report(load(RECORD), tmp_path_factory.mktemp("report"))
+
+
+@pytest.fixture(scope="module")
+def pages(report: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The same, the page of the record that has every part, and that of a history of three runs."""
+    record = load(DATA / "record_full.json")
+    folder = tmp_path_factory.mktemp("pages")
+    history = trend({1: record, 2: record, 3: record | {"environment": {"cpu": "another"}}})
+    return {
+        "small": report,
+        "full": write_report(record, folder),
+        "history": write_trend(history, folder / "trend.html"),
+    }
 
 
 def watched(chromium: Browser, path: Path, scheme: str = "light", width: int = 1400) -> tuple[Page, list[str]]:
@@ -88,11 +104,12 @@ def test_the_watch_complains_of_a_page_that_is_not_quiet(
     assert complaint in complaints
 
 
+@pytest.mark.parametrize("which", ["small", "full", "history"])
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1400), ("dark", 1400), ("light", 800), ("dark", 400)])
 def test_the_page_is_quiet_and_never_wider_than_its_window(
-    chromium: Browser, report: Path, scheme: str, width: int
+    chromium: Browser, pages: dict[str, Path], which: str, scheme: str, width: int
 ) -> None:
-    page, complaints = watched(chromium, report, scheme, width)
+    page, complaints = watched(chromium, pages[which], scheme, width)
     page.evaluate("for (const details of document.querySelectorAll('details')) details.open = true")
     page.wait_for_load_state("networkidle")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -6,57 +6,19 @@ import copy
 import io
 import json
 import re
-from collections.abc import Iterator
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pages import Page, holes
 from rich.console import Console
 
 from compare.records import load
-from compare.report import charts, print_overview, tables, verdicts, write_report
+from compare.report import drawing, print_overview, tables, verdicts, write_report
 from compare.report.html import TEMPLATES, render
 
 DATA = Path(__file__).parent / "data" / "record_small.json"
 RECORD = load(DATA)
-VOID = {"meta", "link", "br", "input", "img"}
-
-
-class Page(HTMLParser):
-    """Elements, identifiers, links and visible text; refuses tags that do not nest."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.tags: list[str] = []
-        self.attributes: list[tuple[str, str | None]] = []
-        self.text = ""
-        self.feed(html)
-        self.close()
-        assert not self.open, f"never closed: {self.open}"
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.attributes += attrs
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.attributes += attrs
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open[-1:] == [tag], f"</{tag}> closes {self.open[-3:]}"
-        self.open.pop()
-
-    def handle_data(self, data: str) -> None:
-        if self.open and self.open[-1] not in ("script", "style"):
-            self.text += data
-
-    def values(self, name: str) -> list[str]:
-        """Values of that attribute, anywhere."""
-        return [value or "" for key, value in self.attributes if key == name]
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +36,7 @@ def parsed(html: str) -> Page:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Charts cost most of the time, and the tests of charts draw them."""
-    monkeypatch.setattr(charts, "_svg", lambda layers, rows: "<svg></svg>")
+    monkeypatch.setattr(drawing, "svg", lambda chart: "<svg></svg>")
 
 
 @pytest.mark.parametrize("broken", ["<p><b></p>", "<div>", "</div>"])
@@ -149,20 +111,6 @@ def test_a_part_that_is_missing_says_so(undrawn: None) -> None:
         "Nothing was timed",
     ):
         assert sentence in shown
-
-
-def holes(value: Any) -> Iterator[Any]:
-    """Copies of the value with one part null or gone, for every part at any depth."""
-    items = (
-        list(value.items()) if isinstance(value, dict) else list(enumerate(value)) if isinstance(value, list) else []
-    )
-    for key, item in items:
-        for changed in (None, *holes(item)):
-            copied = value.copy()
-            copied[key] = changed
-            yield copied
-        if isinstance(value, dict):
-            yield {other: part for other, part in value.items() if other != key}
 
 
 def shortened(value: Any) -> Any:

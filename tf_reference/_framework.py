@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,38 +14,26 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_reference import _private
+from tf_reference import _binding, _private
 from tf_reference._session import Session
 from workloads._framework import (
+    DISPATCH_ELEMENTS,
     FORWARD,
     GRADIENTS,
     STEP,
-    WEIGHTS,
+    Analysis,
     Compiled,
-    Parameter,
+    Entry,
     Prepared,
     Program,
     Result,
     Twin,
-    Unsupported,
 )
-from workloads._spec import Arrays
 from workloads._unroll import unroll
 
 EAGER, GRAPH, AUTOCLUSTER, JIT = "eager", "graph", "autocluster", "jit"
 
 STAGES = ("stablehlo", "hlo", "optimized_hlo")
-
-# Operations that compute nothing: plumbing, and what only reads or changes a shape.
-_STRUCTURAL = frozenset(
-    {
-        *("_Arg", "_Retval", "NoOp", "Const", "_EagerConst", "Identity", "IdentityN", "Placeholder", "StopGradient"),
-        *("ReadVariableOp", "VarHandleOp", "StatefulPartitionedCall", "PartitionedCall"),
-        *("_XlaCompile", "_XlaRun", "_XlaMerge", "_SwitchN", "_FusedSwitch", "Switch", "Merge"),
-        *("Shape", "ShapeN", "Size", "Rank", "Reshape", "ExpandDims", "Squeeze", "BroadcastGradientArgs"),
-    }
-)
-_GRAPH_NODE = re.compile(r"^[\w./-]+:(\w+)$")
 
 
 class TensorFlow:
@@ -112,9 +100,9 @@ class TensorFlow:
         function = tf.function(session.pass_function(pass_), jit_compile=True)
         lower = function.experimental_get_compiler_ir(*tensors)
         layout = _private.layout(lower(stage="hlo_serialized"))
-        parameters, states = _bound_parameters(session, function.get_concrete_function(*tensors), layout)
+        parameters, states = _binding.bound_parameters(session, function.get_concrete_function(*tensors), layout)
         leaves = sorted(function.get_concrete_function(*tensors).structured_outputs)
-        names = _result_names(leaves, parameters, layout)
+        names = _binding.result_names(leaves, parameters, layout)
         return Program(
             artifact=lower(stage="stablehlo_serialized"),
             parameters=parameters,
@@ -138,7 +126,7 @@ class TensorFlow:
         return Compiled(
             handle=len(self._compiled) - 1,
             optimized=lower(stage="optimized_hlo_serialized"),
-            temp_bytes=_private.temp_bytes(lower(stage="optimized_hlo_proto_serialized")),
+            temp_bytes=_private.memory_analysis(lower(stage="optimized_hlo_proto_serialized")).temp_bytes,
             compile_s=compile_s,
         )
 
@@ -162,7 +150,7 @@ class TensorFlow:
         if isinstance(target, int):
             program, compiled = self._compiled[target]
             arguments = self._arguments(program, next(iter(self._loaded.cases)))
-            return Prepared(lambda: _wait(compiled(*arguments)))
+            return Prepared(partial(_finished, compiled, *arguments))
         session = self._session("float32")
         case = next(iter(session.twin.cases))
         session.reset(case)
@@ -171,7 +159,23 @@ class TensorFlow:
         with switched(target):
             function = in_mode(session.pass_function(STEP if session.model.step else FORWARD), target, tensors)
         trace_s = None if target == EAGER else time.perf_counter() - start
-        return Prepared(lambda: _wait(function(*tensors)), trace_s, around=lambda: switched(target))
+        analyse = partial(_analysed, function, tensors) if target == JIT else Analysis
+        call = partial(_finished, function, *tensors)
+        return Prepared(call, trace_s, around=lambda: switched(target), analyse=analyse)
+
+    def dispatch(self) -> dict[str, Entry]:
+        """x + 1 as an operation, as a tf.function, and as its ConcreteFunction."""
+        argument = tf.zeros(DISPATCH_ELEMENTS)
+
+        def one_more(x: tf.Tensor) -> tf.Tensor:
+            return x + 1
+
+        entries = {EAGER: Entry(partial(_finished, one_more, argument))}
+        for mode in (GRAPH, JIT):
+            function = in_mode(one_more, mode, [argument])
+            concrete = function.get_concrete_function(argument)
+            entries[mode] = Entry(partial(_finished, function, argument), partial(_finished, concrete, argument))
+        return entries
 
     def profile(self, target: str | int) -> list[str]:
         """Names of the kernels that one warm call ran, in order: TF operations and HLO instructions."""
@@ -182,7 +186,7 @@ class TensorFlow:
                 prepared.call()
             (trace,) = Path(folder).rglob("*.xplane.pb")
             events = _private.events(trace.read_bytes())
-        return [kernel for event in events if (kernel := _kernel(event, target == EAGER))]
+        return [kernel for event in events if (kernel := _private.kernel(event, target == EAGER))]
 
     @property
     def _loaded(self) -> Twin:
@@ -231,7 +235,7 @@ def switched(mode: str) -> Iterator[None]:
         tf.config.optimizer.set_jit(False)
 
 
-def in_mode(function: Callable[..., Any], mode: str, tensors: Sequence[tf.Tensor]) -> Callable[..., Any]:
+def in_mode(function: Callable[..., Any], mode: str, tensors: Sequence[tf.Tensor]) -> Any:
     """The function as that mode runs it, traced where the mode traces."""
     if mode == EAGER:
         return function
@@ -240,60 +244,21 @@ def in_mode(function: Callable[..., Any], mode: str, tensors: Sequence[tf.Tensor
     return staged
 
 
-def _wait(result: Any) -> Any:
+def _analysed(function: Any, tensors: Sequence[tf.Tensor]) -> Analysis:
+    """Times a lowering of its own: that of the first call cannot be told apart from compiling."""
+    lower = function.experimental_get_compiler_ir(*tensors)
+    start = time.perf_counter()
+    lower(stage="hlo_serialized")
+    lower_s = time.perf_counter() - start
+    return Analysis(lower_s, _private.memory_analysis(lower(stage="optimized_hlo_proto_serialized")))
+
+
+def _finished(function: Callable[..., Any], *arguments: tf.Tensor) -> Any:
+    """One call and all of its work."""
+    result = function(*arguments)
     if tf.config.list_physical_devices("GPU"):
         tf.test.experimental.sync_devices()
     return result
-
-
-def _bound_parameters(session: Session, concrete: Any, layout: _private.Layout) -> tuple[tuple[Parameter, ...], Arrays]:
-    by_handle = {id(variable.handle): ("weight", path) for path, variable in session.weights.items()}
-    by_handle |= {id(variable.handle): ("state", name) for name, variable in session.state.items()}
-    sources: list[tuple[str, str]] = [("input", name) for name in session.twin.inputs]
-    states: dict[str, np.ndarray] = {}
-    for index, captured in enumerate(concrete.captured_inputs):
-        sources.append(by_handle.get(id(captured), ("state", f"captured{index}")))
-        kind, name = sources[-1]
-        if kind == "state":
-            states[name] = session.state[name].numpy() if name in session.state else _captured_value(captured, concrete)
-    if len(sources) != len(layout.parameters):
-        raise Unsupported(
-            f"TensorFlow's program has {len(layout.parameters)} parameters for {len(sources)} inputs and variables: "
-            "an input that must be known at compile time cannot be bound"
-        )
-    pairs = zip(sources, layout.parameters, strict=True)
-    return tuple(Parameter(*source, shape, dtype) for source, (dtype, shape) in pairs), states
-
-
-def _captured_value(captured: tf.Tensor, concrete: Any) -> np.ndarray:
-    if captured.dtype != tf.resource:
-        return captured.numpy()
-    (variable,) = [variable for variable in concrete.variables if variable.handle is captured]
-    return variable.numpy()
-
-
-def _result_names(leaves: Sequence[str], parameters: Sequence[Parameter], layout: _private.Layout) -> list[str]:
-    # Results are the function's own, then one for each variable that it updates, aliased to its parameter.
-    names = list(leaves)
-    for index in range(len(leaves), len(layout.results)):
-        if index not in layout.aliases:
-            raise Unsupported(f"result {index} of TensorFlow's program updates no variable that can be named")
-        source = parameters[layout.aliases[index]]
-        names.append((WEIGHTS if source.kind == "weight" else "state/") + source.name)
-    return names
-
-
-def _kernel(event: _private.TracedEvent, eager: bool) -> str | None:
-    if event.is_hlo:
-        return None if event.name.startswith("end: ") else event.name
-    if eager:
-        _, found, operation = event.name.partition("EagerLocalExecute: ")
-    else:
-        match = _GRAPH_NODE.match(event.name)
-        found, operation = bool(match), match.group(1) if match else ""
-    if not found or operation in _STRUCTURAL or operation.startswith("__"):
-        return None
-    return operation if eager else event.name
 
 
 def create() -> TensorFlow:

@@ -22,6 +22,8 @@ class Model:
       step: inputs -> scalar loss, updating the variables.
       state: further variables that a step reads or updates (optimizer slots), by name. A run starts
         from the values that they have when the model is handed over.
+      optimizer: the Keras optimizer behind step, built, where there is one: with it the same step
+        can be taken on another backend of Keras.
     """
 
     forward: Callable[..., Any]
@@ -29,3 +31,4 @@ class Model:
     loss: Callable[..., Any] | None = None
     step: Callable[..., Any] | None = None
     state: Mapping[str, Any] = field(default_factory=dict)
+    optimizer: Any = None

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import tensorflow as tf
+
+from workloads._framework import MemoryAnalysis
 
 TRIED = "2.21"
 
@@ -61,21 +64,25 @@ def layout(serialized: bytes) -> Layout:
     return Layout(proto.name, tuple(map(described, shape.parameters)), tuple(map(described, results)), aliases)
 
 
-def temp_bytes(serialized: bytes) -> int:
-    """Bytes that an optimized HloProto's buffer assignment sets aside for intermediates.
+def memory_analysis(serialized: bytes) -> MemoryAnalysis:
+    """What an optimized HloProto's buffer assignment sets aside, an allocation counted as XLA's own analysis does.
 
     TensorFlow has no public memory analysis; the proto of stage optimized_hlo_proto_serialized
     carries the assignment itself.
     """
     proto = _require("tensorflow.compiler.xla.service.hlo_pb2", "HloProto").FromString(serialized)
-    return sum(
-        allocation.size
-        for allocation in proto.buffer_assignment.buffer_allocations
-        if not allocation.is_entry_computation_parameter
-        and not allocation.maybe_live_out
-        and not allocation.is_constant
-        and not allocation.is_thread_local
-    )
+    argument = output = temp = alias = 0
+    for allocation in proto.buffer_assignment.buffer_allocations:
+        if allocation.is_entry_computation_parameter:
+            argument += allocation.size
+        if allocation.maybe_live_out:
+            output += allocation.size
+        if allocation.is_entry_computation_parameter and allocation.maybe_live_out:
+            alias += allocation.size
+        kept = allocation.is_entry_computation_parameter or allocation.maybe_live_out
+        if not kept and not allocation.is_constant and not allocation.is_thread_local:
+            temp += allocation.size
+    return MemoryAnalysis(argument, output, temp, alias)
 
 
 def call_stablehlo(artifact: bytes, results: Sequence[tuple[str, Sequence[int]]]) -> Callable[..., Any]:
@@ -94,6 +101,18 @@ def call_stablehlo(artifact: bytes, results: Sequence[tuple[str, Sequence[int]]]
         )
 
     return call
+
+
+# Operations that compute nothing: plumbing, and what only reads or changes a shape.
+_STRUCTURAL = frozenset(
+    {
+        *("_Arg", "_Retval", "NoOp", "Const", "_EagerConst", "Identity", "IdentityN", "Placeholder", "StopGradient"),
+        *("ReadVariableOp", "VarHandleOp", "StatefulPartitionedCall", "PartitionedCall"),
+        *("_XlaCompile", "_XlaRun", "_XlaMerge", "_SwitchN", "_FusedSwitch", "Switch", "Merge"),
+        *("Shape", "ShapeN", "Size", "Rank", "Reshape", "ExpandDims", "Squeeze", "BroadcastGradientArgs"),
+    }
+)
+_GRAPH_NODE = re.compile(r"^[\w./-]+:(\w+)$")
 
 
 @dataclass(frozen=True)
@@ -116,3 +135,17 @@ def events(xplane: bytes) -> list[TracedEvent]:
                 start = line.timestamp_ns + event.offset_ps / 1000
                 found.append((start, TracedEvent(plane.event_metadata[event.metadata_id].name, is_hlo)))
     return [event for _, event in sorted(found, key=lambda pair: pair[0])]
+
+
+def kernel(event: TracedEvent, eager: bool) -> str | None:
+    """The kernel that an event stands for, by the names that TensorFlow's runtime gives its events; None for none."""
+    if event.is_hlo:
+        return None if event.name.startswith("end: ") else event.name
+    if eager:
+        _, found, operation = event.name.partition("EagerLocalExecute: ")
+    else:
+        match = _GRAPH_NODE.match(event.name)
+        found, operation = bool(match), match.group(1) if match else ""
+    if not found or operation in _STRUCTURAL or operation.startswith("__"):
+        return None
+    return operation if eager else event.name

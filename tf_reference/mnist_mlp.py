@@ -39,4 +39,5 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
             "logits/bias": logits.bias,
         },
         state={variable.path: variable for variable in optimizer.variables},
+        optimizer=optimizer,
     )

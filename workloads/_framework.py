@@ -108,17 +108,58 @@ class Compiled:
 
 
 @dataclass(frozen=True)
+class MemoryAnalysis:
+    """What the compiler sets aside for one call, in bytes. None: it does not say.
+
+    `alias_bytes` are those of `output_bytes` that overwrite an argument. What a library called by the
+    program allocates for itself is in none of them.
+    """
+
+    argument_bytes: int | None = None
+    output_bytes: int | None = None
+    temp_bytes: int | None = None
+    alias_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What a framework says of a target only when asked again: `lower_s` is a second lowering, timed apart."""
+
+    lower_s: float | None = None
+    memory: MemoryAnalysis | None = None
+
+
+@dataclass(frozen=True)
 class Prepared:
     """One callable step with its barrier inside, and what it cost to get there, in seconds.
 
     `around` is entered once around any number of calls and never timed: a mode that is a setting
-    of the whole runtime is switched there.
+    of the whole runtime is switched there. `analyse` may compile once more: it is called last, when
+    times and memory have been taken, or not at all.
     """
 
     call: Callable[[], object]
     trace_s: float | None = None
     compile_s: float | None = None
     around: Callable[[], AbstractContextManager[object]] = nullcontext
+    lower_s: float | None = None
+    analyse: Callable[[], Analysis] = Analysis
+
+
+DISPATCH_ELEMENTS = 8
+"""So few that a call of x + 1 is all dispatch."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Two ways to call one function, barrier inside.
+
+    `public` is what users call, which looks up the compiled code by its arguments; `concrete` is that
+    code itself, None where the mode has none.
+    """
+
+    public: Callable[[], object]
+    concrete: Callable[[], object] | None = None
 
 
 class Framework(Protocol):
@@ -126,6 +167,7 @@ class Framework(Protocol):
 
     `dtype` is the float type of the run: "float32", or "float64" for the oracle.
     A target of `prepare` and `profile` is a mode ("jit") or the handle of a compiled program.
+    `dispatch` needs nothing loaded: x + 1 on `DISPATCH_ELEMENTS` float32, by mode.
     """
 
     side: str
@@ -149,3 +191,5 @@ class Framework(Protocol):
     def prepare(self, target: str | int) -> Prepared: ...
 
     def profile(self, target: str | int) -> Sequence[str]: ...
+
+    def dispatch(self) -> Mapping[str, Entry]: ...

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 
 from compare.bench.clock import NANOSECONDS, Clock
 
+CALLS, DROPPED = 5, 2
+"""Of a round: the first calls find the caches as another arm left them, and go."""
+
 
 @dataclass(frozen=True)
 class Arm:
@@ -50,8 +53,8 @@ def measure(
     failing: type[Exception],
     min_rounds: int = 5,
     max_rounds: int = 30,
-    calls: int = 5,
-    dropped: int = 2,
+    calls: int = CALLS,
+    dropped: int = DROPPED,
     clock: Clock = time.perf_counter_ns,
 ) -> Measured:
     """Rounds of all arms in balanced, shuffled order: one median an arm and round.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from compare.bench import power, reasons, stats
 from compare.bench.stats import Interval, Rounds
+from compare.bench.threads import Threads
 from compare.records import CELLS
 
 Samples = Mapping[str, Rounds]
@@ -24,6 +25,7 @@ class Phases:
 
     first_call_s: float | None = None
     trace_s: float | None = None
+    lower_s: float | None = None
     compile_s: float | None = None
     peak_rss_bytes: int | None = None
 
@@ -35,6 +37,7 @@ class ModeTiming:
     median_s: float
     first_call_s: float | None
     trace_s: float | None
+    lower_s: float | None
     compile_s: float | None
     peak_rss_bytes: int | None
 
@@ -101,6 +104,8 @@ class Timing:
     null: Mapping[str, RatioTiming]
     margin: float
     power: Power
+    threads: Threads | None = None
+    """As they were verified; None where they were left to the frameworks."""
 
 
 def summarise(
@@ -109,6 +114,7 @@ def summarise(
     nulls: Mapping[str, str],
     planted: Sequence[Planted] = (),
     doubt: str = "",
+    threads: Threads | None = None,
 ) -> Timing:
     """Judge what was measured.
 
@@ -118,7 +124,8 @@ def summarise(
       nulls: by mode, the arm that ran identical code in a second process. Where one does not come
         out equal to its mode, or is missing, no ratio is given.
       planted: arms with a slowdown of known size, each held against its mode.
-      doubt: why no ratio of this run can be trusted, known before anything was measured.
+      doubt: why no ratio of this run can be trusted, whatever the nulls say.
+      threads: as they were verified.
     """
     timed = {arm: pairs for arm, pairs in samples.items() if any(pairs)}
     helping = {*nulls.values(), *(each.arm for each in planted)}
@@ -136,6 +143,7 @@ def summarise(
             planted={each.name: _slowed(timed, each, margin) for each in planted if each.arm in timed},
             smallest={arm: _smallest(null, margin) for arm, null in held.items() if null is not None},
         ),
+        threads=threads,
     )
 
 
@@ -150,7 +158,7 @@ def _median(pairs: Rounds) -> float:
 
 
 def _mode(median: float, phases: Phases) -> ModeTiming:
-    return ModeTiming(median, phases.first_call_s, phases.trace_s, phases.compile_s, phases.peak_rss_bytes)
+    return ModeTiming(median, **vars(phases))
 
 
 def _wanted(arms: list[str]) -> Iterator[tuple[str, str]]:

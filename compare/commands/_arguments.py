@@ -17,6 +17,7 @@ from workloads import _registry
 from workloads._spec import SIZES, Workload
 
 DEFAULT_OUT = Path("jaxport-report")
+DEFAULT_HISTORY = Path(".jaxport/history")
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
@@ -67,6 +68,14 @@ def add_out(command: argparse.ArgumentParser) -> None:
         "-o", "--out", type=Path, default=DEFAULT_OUT, metavar="DIR", help="where to write (default: %(default)s)"
     )
     command.add_argument("--json", action="store_true", help="print the record, and nothing else, on standard output")
+
+
+def add_save(command: argparse.ArgumentParser) -> None:
+    """Whether the record is kept for later."""
+    command.add_argument(
+        "--save", nargs="?", type=Path, const=DEFAULT_HISTORY, metavar="DIR",
+        help=f"keep the record in a history as well (default folder: {DEFAULT_HISTORY})",
+    )  # fmt: skip
 
 
 def add_debug(command: argparse.ArgumentParser) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 from rich.console import Console
 
 from compare import records
+from compare.bench.history import store
 from compare.report import print_overview, write_report
 from compare.run import record
 from compare.run.inputs import RequestError
@@ -19,12 +21,15 @@ from compare.run.inputs import RequestError
 HOLDS, FAILS, REFUSED, INTERRUPTED = 0, 1, 2, 130
 
 
-def deliver(found: Any, out: Path, as_json: bool) -> int:
-    """Write results.json and report.html, print the overview or the record; the exit code."""
+def deliver(found: Any, out: Path, as_json: bool, history: Path | None = None) -> int:
+    """Write results.json and report.html, keep the record where asked, print the overview or the record; exit code."""
     plain = records.to_json(found)
     out.mkdir(parents=True, exist_ok=True)
     records.save(plain, out / "results.json")
     report = write_report(plain, out)
+    if history is not None:
+        kept = store.save(plain, history)
+        print(f"jaxport: kept as {kept}", file=sys.stderr)
     if as_json:
         print(json.dumps(plain))
     else:

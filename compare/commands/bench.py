@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
 from rich.console import Console
 
 from compare.commands import _arguments
 from compare.commands._output import deliver, writable_folder
 from compare.run import run
+from compare.run.bench import Extras
+from compare.run.inputs import RequestError
 from compare.run.progress import reporter
 from compare.run.timing import Plan
 from compare.sides.settings import available_processors
 
 SUMMARY = "time ports thoroughly"
 TEXT = """\
-Prove ports, then time them thoroughly.
+Prove ports, then time them: more processes than `jaxport run`, on one thread and on all; phases (import, trace,
+lower, compile, first call, memory, code size), each in fresh processes, without and with a compilation cache; other
+ways to run the original in JAX beside the port. Takes several minutes a workload; let the machine be quiet.
 
 examples:
   jaxport bench running_example
+  jaxport bench my_port.py --phases 0 --threads all       pairs only
+  jaxport bench mnist_mlp --batches 32,1024,8192 --memory-limit 512M
+  jaxport bench --save                                   keep the record in .jaxport/history, for `jaxport compare`
+
+exit codes: 0 every verdict holds; 1 a verdict fails or a side was lost; 2 the request cannot be carried out.
+A slower port is not a failure.
 """
+
+ALL = "all"
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -27,20 +40,90 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_workloads(command)
     _arguments.add_out(command)
     _arguments.add_sides(command)
+    _arguments.add_save(command)
+    timing = command.add_argument_group("timing")
+    timing.add_argument(
+        "--pairs", type=_arguments.count, default=12, metavar="N",
+        help="sets of fresh processes; below 5 no interval is given (default: %(default)s)",
+    )  # fmt: skip
+    timing.add_argument(
+        "--most-pairs", type=_arguments.count, metavar="N",
+        help="more are added up to this many while identical code does not come out close enough (default: twice)",
+    )  # fmt: skip
+    timing.add_argument(
+        "--precision", type=_arguments.part, default=Plan.precision, metavar="P",
+        help="half-width of the interval of identical code that is close enough (default: %(default)s)",
+    )  # fmt: skip
+    timing.add_argument(
+        "--budget", type=_arguments.seconds, default=3.0, metavar="S",
+        help="seconds a workload and set (default: %(default)s)",
+    )  # fmt: skip
+    timing.add_argument(
+        "--threads", default="all,1", metavar="N,...", help="rows; the first is the main one (default: %(default)s)"
+    )
+    timing.add_argument("--seed", type=int, default=0, help="of the order in which processes and modes take turns")
+    extras = command.add_argument_group("beside ratios")
+    extras.add_argument(
+        "--phases", type=_processes, default=3, metavar="N",
+        help="processes behind each median of the phases; 0 measures none (default: %(default)s)",
+    )  # fmt: skip
+    extras.add_argument("--no-limits", action="store_true", help="no limits of the machine")
+    extras.add_argument("--no-peers", action="store_true", help="no tf2jax, call_tf, Keras on JAX")
+    extras.add_argument(
+        "--batches", type=_arguments.counts, default=(), metavar="N,...",
+        help="memory and throughput of a training step at these batch sizes",
+    )  # fmt: skip
+    extras.add_argument(
+        "--memory-limit", type=_arguments.memory, default=1 << 30, metavar="BYTES",
+        help="for the largest batch under it, such as 512M (default: 1G)",
+    )  # fmt: skip
 
 
 def main(options: argparse.Namespace) -> int:
     """Run, write, print."""
     out = writable_folder(options.out)
-    plan = Plan(12, 24, budget_s=4, threads=available_processors())
     request = run.Request(
         workloads=_arguments.workloads(options),
         size=options.size,
         data=options.data,
         sources=_arguments.sources(options),
         timeout_s=options.timeout,
-        plans=(plan,),
+        plans=[_plan(options, threads) for threads in _threads(options.threads)],
+        extras=Extras(
+            limits=not options.no_limits,
+            dispatch=3,
+            phases=options.phases,
+            batches=options.batches,
+            memory_limit=options.memory_limit,
+            peers=not options.no_peers,
+        ),
     )
     with reporter(Console(stderr=True), quiet=options.json) as progress:
         found = run.run(request, progress)
-    return deliver(found, out, options.json)
+    return deliver(found, out, options.json, options.save)
+
+
+def _processes(text: str) -> int:
+    return 0 if text == "0" else _arguments.count(text)
+
+
+def _plan(options: argparse.Namespace, threads: int) -> Plan:
+    most = options.most_pairs or 2 * options.pairs
+    if most < options.pairs:
+        raise RequestError(f"expected --most-pairs from --pairs {options.pairs} on, found {most}: raise it")
+    return Plan(options.pairs, most, options.precision, options.budget, threads, options.seed)
+
+
+def _threads(text: str) -> Sequence[int]:
+    available = available_processors()
+    asked = [available if each == ALL else _thread_count(each) for each in text.split(",")]
+    if max(asked) > available:
+        raise RequestError(f"expected --threads up to the {available} processors here, found {max(asked)}: lower it")
+    return list(dict.fromkeys(asked))
+
+
+def _thread_count(text: str) -> int:
+    try:
+        return _arguments.count(text)
+    except argparse.ArgumentTypeError as error:
+        raise RequestError(f"{error} in --threads: give numbers or `{ALL}`, separated by commas") from error

@@ -6,14 +6,14 @@ import argparse
 import json
 from pathlib import Path
 
-from compare import records
 from compare.commands._arguments import DEFAULT_OUT
 from compare.commands._output import exit_code, show, writable_folder
-from compare.report import write_report
+from compare.report import benchmark_json, write_report
 
 SUMMARY = "render a report again"
 TEXT = """\
-Render report.html and the console overview again from a results.json; nothing is measured.
+Render report.html and the console overview again from a results.json, or from what
+`pytest --benchmark-json` wrote; nothing is measured.
 
 examples:
   jaxport report
@@ -28,7 +28,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         nargs="?",
         type=Path,
         default=DEFAULT_OUT / "results.json",
-        help="a results.json (default: %(default)s)",
+        help="a results.json, or pytest-benchmark's JSON (default: %(default)s)",
     )
     command.add_argument("-o", "--out", type=Path, metavar="DIR", help="where to write (default: beside the record)")
     command.add_argument("--json", action="store_true", help="print the record instead")
@@ -37,7 +37,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """Read, render, print."""
     path = options.record / "results.json" if options.record.is_dir() else options.record
-    found = records.load(path)
+    found = benchmark_json.load(path)
     if options.json:
         print(json.dumps(found))
         return exit_code(found)

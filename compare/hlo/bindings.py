@@ -128,6 +128,12 @@ def serialize(module: ir.Module) -> bytes:
     return stablehlo("serialize_portable_artifact")(module, version)
 
 
+def artifact(text: str) -> bytes:
+    """The portable artifact of a StableHLO program that jaxport itself wrote as text, every constant spelled out."""
+    with _context():
+        return serialize(ir.Module.parse(text))
+
+
 def operations(module: ir.Module) -> list[ir.Operation]:
     """Every operation of the program in textual order, the outer before the inner, the module left out."""
     found: list[ir.Operation] = []

@@ -2,32 +2,15 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
 
-from compare.report import numbers
+from compare.report import drawing, numbers
 from compare.report.reading import entries, mapping, part
 from compare.report.tables import ordered
-
-TF_COLOR = "#a34a08"
-JAX_COLOR = "#2463b0"
-NULL_COLOR = "#6b6b6b"
-INK = "#333333"
-GRID = "#dddddd"
-"""The style sheet replaces each of these by name in the dark: no other colours may appear in a chart."""
-
-PLOT_WIDTH = 380
-ROW_HEIGHT = 22
-
-_TIME_LABELS = (
-    "datum.value >= 1 ? format(datum.value, '~g') + ' s' : "
-    "datum.value >= 1e-3 ? format(datum.value * 1e3, '~g') + ' ms' : "
-    "datum.value >= 1e-6 ? format(datum.value * 1e6, '~g') + ' µs' : format(datum.value * 1e9, '~g') + ' ns'"
-)
 
 
 @dataclass(frozen=True)
@@ -44,19 +27,21 @@ def timing(workload: object) -> str:
     """Median time of each mode, as labelled points on a logarithmic axis; empty where nothing was timed."""
     medians = mapping(workload, "timing", "modes")
     rows = [
-        {"mode": mode, "seconds": value, "label": numbers.seconds(value), "color": _color(mode)}
+        {"mode": mode, "seconds": value, "label": numbers.seconds(value), "color": drawing.color(mode)}
         for mode in ordered(medians)
         if (value := numbers.finite(part(medians, mode, "median_s"))) is not None and value > 0
     ]
     if not rows:
         return ""
-    domain = _domain([row["seconds"] for row in rows], margin=1.3)
-    axis = alt.Axis(labelExpr=_TIME_LABELS, title="median time of a step, logarithmic", tickCount=6, labelOverlap=True)
-    base = alt.Chart(alt.Data(values=rows)).encode(y=_names([row["mode"] for row in rows], "mode"))
+    domain = drawing.domain([row["seconds"] for row in rows], margin=1.3)
+    axis = alt.Axis(
+        labelExpr=drawing.TIME_LABELS, title="median time of a step, logarithmic", tickCount=6, labelOverlap=True
+    )
+    base = alt.Chart(alt.Data(values=rows)).encode(y=drawing.names([row["mode"] for row in rows], "mode"))
     where = alt.X("seconds:Q", scale=alt.Scale(type="log", domain=domain, nice=False), axis=axis)
-    points = base.mark_point(filled=True, size=70, opacity=1).encode(x=where, color=_literal())
-    labels = base.mark_text(align="left", dx=8, color=INK).encode(x=where, text="label:N")
-    return _svg([points, labels], rows=len(rows))
+    points = base.mark_point(filled=True, size=70, opacity=1).encode(x=where, color=drawing.literal())
+    labels = base.mark_text(align="left", dx=8, color=drawing.INK).encode(x=where, text="label:N")
+    return drawing.svg(drawing.layered([points, labels], drawing.ROW_HEIGHT * len(rows)))
 
 
 def ratios(workload: object) -> str:
@@ -72,26 +57,30 @@ def ratios(workload: object) -> str:
     ends = [
         number for row in rows for key in ("low", "ratio", "high") if (number := row[key]) is not None and number > 0
     ]
-    domain = _domain([1.0, *ends], margin=1.3)
+    domain = drawing.domain([1.0, *ends], margin=1.3)
     drawn = [_within(row, domain) for row in rows]
     scale = alt.Scale(type="log", domain=domain, nice=False)
     axis = alt.Axis(title="time ratio with 95 % interval, logarithmic", format="~g", tickCount=6, labelOverlap=True)
-    base = alt.Chart(alt.Data(values=drawn)).encode(y=_names([row["name"] for row in drawn], "name"))
-    one = alt.Chart(alt.Data(values=[{"one": 1.0}])).mark_rule(color=INK, strokeDash=[4, 3]).encode(x=alt.X("one:Q"))
+    base = alt.Chart(alt.Data(values=drawn)).encode(y=drawing.names([row["name"] for row in drawn], "name"))
+    one = (
+        alt.Chart(alt.Data(values=[{"one": 1.0}]))
+        .mark_rule(color=drawing.INK, strokeDash=[4, 3])
+        .encode(x=alt.X("one:Q"))
+    )
     low = alt.X("low:Q", scale=scale, axis=axis)
-    intervals = base.mark_rule(strokeWidth=2).encode(x=low, x2="high:Q", color=_literal())
+    intervals = base.mark_rule(strokeWidth=2).encode(x=low, x2="high:Q", color=drawing.literal())
     where = alt.X("ratio:Q", scale=scale, axis=axis)
-    points = base.mark_point(filled=True, size=60, opacity=1).encode(x=where, color=_literal())
+    points = base.mark_point(filled=True, size=60, opacity=1).encode(x=where, color=drawing.literal())
     ends_at = alt.X("high:Q", scale=scale, axis=axis)
-    labels = base.mark_text(align="left", dx=6, color=INK).encode(x=ends_at, text="label:N")
-    return _svg([one, intervals, points, labels], rows=len(rows))
+    labels = base.mark_text(align="left", dx=6, color=drawing.INK).encode(x=ends_at, text="label:N")
+    return drawing.svg(drawing.layered([one, intervals, points, labels], drawing.ROW_HEIGHT * len(rows)))
 
 
 def losses(workload: object) -> str:
     """Loss curves of every recorded mode over one another; empty without a trajectory."""
     curves = _curves(workload)
     rows = [
-        {"mode": mode, "step": step, "loss": loss, "color": _color(mode), "wide": mode.startswith("tf/")}
+        {"mode": mode, "step": step, "loss": loss, "color": drawing.color(mode), "wide": mode.startswith("tf/")}
         for mode, curve in curves.items()
         for step, loss in enumerate(curve, start=1)
         if loss is not None
@@ -105,13 +94,13 @@ def losses(workload: object) -> str:
             axis=alt.Axis(title="training step", tickMinStep=1, format="d"),
         ),
         y=alt.Y("loss:Q", scale=alt.Scale(zero=False), axis=alt.Axis(title="loss")),
-        color=_literal(),
+        color=drawing.literal(),
         detail="mode:N",
     )
     # TF is drawn wide and pale beneath a thin JAX line: equal curves would otherwise show as one.
     under = base.transform_filter("datum.wide").mark_line(strokeWidth=6, opacity=0.4)
     over = base.transform_filter("!datum.wide").mark_line(strokeWidth=1.5)
-    return _svg([under, over], rows=8)
+    return drawing.svg(drawing.layered([under, over], drawing.ROW_HEIGHT * 8))
 
 
 def loss_gaps(workload: object) -> tuple[LossGap, ...]:
@@ -129,7 +118,7 @@ def _ratio_row(name: str, entry: object, null: bool) -> dict[str, Any] | None:
     bounds = entries(entry, "ci95")
     low, high = map(numbers.finite, bounds) if len(bounds) == 2 else (ratio, ratio)
     shown = f"{name} (identical code)" if null else name
-    color = NULL_COLOR if null else _color(name)
+    color = drawing.NULL_COLOR if null else drawing.color(name)
     return {"name": shown, "ratio": ratio, "low": low, "high": high, "label": numbers.ratio(ratio), "color": color}
 
 
@@ -156,36 +145,3 @@ def _distance(left: float | None, right: float | None) -> float:
         return 0.0 if left is right else float("inf")
     scale = max(abs(left), abs(right))
     return abs(left - right) / scale if scale else 0.0
-
-
-def _color(mode: str) -> str:
-    return JAX_COLOR if mode.startswith("jax") else TF_COLOR if mode.startswith("tf") else NULL_COLOR
-
-
-def _literal() -> alt.Color:
-    """Colours come with the rows, as they are."""
-    return alt.Color("color:N", scale=None)
-
-
-def _names(values: Sequence[str], field: str) -> alt.Y:
-    axis = alt.Axis(title=None, labelLimit=260, ticks=False, domain=False, grid=True)
-    return alt.Y(f"{field}:N", sort=list(values), axis=axis)
-
-
-def _domain(values: Sequence[float], margin: float) -> list[float]:
-    return [min(values) / margin, max(values) * margin]
-
-
-def _svg(layers: Sequence[alt.Chart], rows: int) -> str:
-    chart = alt.LayerChart(layer=list(layers)).properties(width=PLOT_WIDTH, height=ROW_HEIGHT * rows)
-    whole = chart.configure(
-        background="transparent",
-        font="Arial, Liberation Sans, Helvetica, sans-serif",
-        axis=alt.AxisConfig(
-            labelColor=INK, titleColor=INK, gridColor=GRID, domainColor=GRID, tickColor=GRID, titleFontWeight="normal"
-        ),
-        view=alt.ViewConfig(stroke=None),
-    )
-    file = io.StringIO()
-    whole.save(file, format="svg")
-    return file.getvalue()

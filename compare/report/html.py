@@ -12,7 +12,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from compare.report import charts, numbers, programs, tables, verdicts
+from compare.report import charts, conditions, cost_charts, costs, limits, numbers, programs, tables, verdicts
 from compare.report.reading import entries, mapping, part, printable, text
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -24,7 +24,7 @@ def render(record: Mapping[str, Any]) -> str:
     script = (TEMPLATES / "report.js").read_text()
     overview = tables.overview(shown)
     return (
-        _templates()
+        templates()
         .get_template("report.html.j2")
         .render(
             headline=verdicts.headline(shown),
@@ -33,6 +33,8 @@ def render(record: Mapping[str, Any]) -> str:
             command=" ".join(map(str, entries(shown, "command"))),
             size=text(shown, "size"),
             environment=tables.environment(shown),
+            machine=limits.machine(shown),
+            dispatch=costs.dispatch(shown),
             overview=overview,
             sections=[_section(row, shown["workloads"][row.name]) for row in overview],
             style=Markup((TEMPLATES / "report.css").read_text()),
@@ -43,7 +45,8 @@ def render(record: Mapping[str, Any]) -> str:
 
 
 @functools.cache
-def _templates() -> Environment:
+def templates() -> Environment:
+    """The templates: strings are escaped, and a name that nobody gave is an error."""
     return Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -65,6 +68,8 @@ def _section(row: tables.OverviewRow, workload: object) -> dict[str, Any]:
         "why_missing": verdicts.why_missing(workload),
         **_parity(workload),
         **_speed(workload),
+        **_conditions(workload),
+        **_costs(workload),
         **_texts(workload),
     }
 
@@ -106,6 +111,29 @@ def _speed(workload: object) -> dict[str, Any]:
         # Vega escapes the names that it draws; tests hold it to that.
         "timing_chart": Markup(charts.timing(workload)),
         "ratio_chart": Markup(charts.ratios(workload)),
+    }
+
+
+def _conditions(workload: object) -> dict[str, Any]:
+    return {
+        "threads": conditions.threads(workload),
+        "planted": conditions.planted(workload),
+        "smallest": conditions.smallest(workload),
+        "by_threads": conditions.by_threads(workload),
+        "peers": conditions.peers(workload),
+    }
+
+
+def _costs(workload: object) -> dict[str, Any]:
+    return {
+        "phases": costs.phases(workload),
+        "storage": costs.storage(workload),
+        "roofline": limits.roofline(workload),
+        "roofline_chart": Markup(cost_charts.roofline(workload)),
+        "batches": costs.batches(workload),
+        "batch_limit": costs.batch_limit(workload),
+        "largest_batches": costs.largest_batches(workload),
+        "batch_chart": Markup(cost_charts.batches(workload)),
     }
 
 

@@ -119,7 +119,7 @@ def ratios(workload: object) -> tuple[RatioRow, ...]:
     """Every ratio, then the null rows that say how far identical code comes out from itself."""
     groups = (("ratios", False), ("null", True))
     return tuple(
-        _ratio(name, entry, null) for key, null in groups for name, entry in mapping(workload, "timing", key).items()
+        ratio_row(name, entry, null) for key, null in groups for name, entry in mapping(workload, "timing", key).items()
     )
 
 
@@ -134,7 +134,23 @@ def against_best(workload: object) -> RatioRow | None:
     if not candidates:
         return None
     best = min(candidates, key=lambda name: float("inf") if candidates[name] is None else candidates[name] or 0.0)
-    return _ratio(best, part(workload, "timing", "ratios", best), False)
+    return ratio_row(best, part(workload, "timing", "ratios", best))
+
+
+def ratio_row(name: str, entry: object, null: bool = False) -> RatioRow:
+    """One ratio of the record."""
+    withheld = part(entry, "withheld")
+    return RatioRow(
+        name=name,
+        ratio=numbers.ratio(part(entry, "ratio")),
+        interval=numbers.interval(part(entry, "ci95")),
+        verdict=text(entry, "verdict"),
+        pairs=numbers.count(part(entry, "pairs")),
+        rounds=numbers.count(part(entry, "rounds")),
+        between_pair_share=numbers.share(part(entry, "between_pair_share")),
+        withheld="withheld" if withheld is True else str(withheld or ""),
+        null=null,
+    )
 
 
 def modes(workload: object) -> tuple[ModeRow, ...]:
@@ -233,21 +249,6 @@ def _program(workload: object, side: str) -> str:
 
 def _counted(workload: object, mode: str) -> str:
     return numbers.count(part(workload, "profile", mode, "kernels"))
-
-
-def _ratio(name: str, entry: object, null: bool) -> RatioRow:
-    withheld = part(entry, "withheld")
-    return RatioRow(
-        name=name,
-        ratio=numbers.ratio(part(entry, "ratio")),
-        interval=numbers.interval(part(entry, "ci95")),
-        verdict=text(entry, "verdict"),
-        pairs=numbers.count(part(entry, "pairs")),
-        rounds=numbers.count(part(entry, "rounds")),
-        between_pair_share=numbers.share(part(entry, "between_pair_share")),
-        withheld="withheld" if withheld is True else str(withheld or ""),
-        null=null,
-    )
 
 
 def _cell(workload: object, frontend: str, compiler: str) -> Cell:

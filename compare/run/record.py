@@ -33,8 +33,10 @@ def environment(sides: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def envelope(environment: Mapping[str, Any], workloads: Mapping[str, Any], size: str | None) -> dict[str, Any]:
-    """The whole record."""
+def envelope(
+    environment: Mapping[str, Any], workloads: Mapping[str, Any], size: str | None, machine: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The whole record; `machine` holds what was measured of the machine itself."""
     now = datetime.datetime.now(datetime.UTC)
     return {
         "schema": SCHEMA,
@@ -42,7 +44,8 @@ def envelope(environment: Mapping[str, Any], workloads: Mapping[str, Any], size:
         "command": ["jaxport", *sys.argv[1:]],
         "size": size or "tour",
         "environment": environment,
-        "workloads": workloads,
+        **machine,
+        "workloads": {name: {**part, "failures": reasons(part["failures"])} for name, part in workloads.items()},
     }
 
 
@@ -54,7 +57,7 @@ def workload(
     cells: Mapping[str, Any],
     failures: Sequence[Failure],
 ) -> dict[str, Any]:
-    """One workload's part, timing left out."""
+    """One workload's part; what time tells is added to it later, and failures with it."""
     spec = prepared.workload
     return {
         "summary": spec.summary,
@@ -66,7 +69,7 @@ def workload(
         "inputs": dict(prepared.inputs),
         "sha256": prepared.loading.sha256,
         "cost": vars(spec.cost(prepared.dimensions)) if spec.cost else None,
-        "failures": reasons(failures),
+        "failures": list(failures),
         "parity": parity,
         "programs": {side: program.describe(each.main.artifact) for side, each in collected.items() if each.main},
         "stages": {side: dict(each.main.stages) for side, each in collected.items() if each.main},
@@ -75,8 +78,12 @@ def workload(
         "profile": {mode: kernels for each in collected.values() for mode, kernels in each.profile.items()},
         "trajectory": _losses(collected),
         "timing": None,
-        "by_threads": {},
         "attribution": None,
+        "by_threads": {},
+        "peers": {},
+        "roofline": None,
+        "phases": {},
+        "batches": None,
     }
 
 

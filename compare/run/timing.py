@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from compare.bench import pairs, timing
+from compare.bench.threads import Threads
 from compare.hlo.attribution import attribute
 from compare.records import CELLS, Failure
 from compare.run.cells import split
@@ -31,7 +32,7 @@ NULL_MODES = {"tf": "jit", "jax": "jit"}
 SLOWDOWNS = {"": 0.05, NULL_SUFFIX: 0.10}
 """Planted in each process of a side, to show what the run can see; one in each, so that both stay alike."""
 
-PHASES = ("first_call_s", "trace_s", "compile_s", "peak_rss_bytes")
+PHASES = ("first_call_s", "trace_s", "lower_s", "compile_s", "peak_rss_bytes")
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,19 @@ def measure(
     return samples
 
 
-def summarise(samples: Samples, recorded: Sequence[str], doubt: str = "") -> dict[str, Any]:
+def medians(samples: Samples) -> dict[str, float]:
+    """Seconds of a call by mode, as a user runs it."""
+    taken = pairs.samples_of(samples.pairs)
+    return {
+        arm: statistics.median(statistics.median(rounds) for rounds in each if rounds)
+        for arm, each in taken.items()
+        if _is_public(arm) and arm not in CELLS and any(each)
+    }
+
+
+def summarise(
+    samples: Samples, recorded: Sequence[str], doubt: str = "", threads: Threads | None = None
+) -> dict[str, Any]:
     """The record's timing and attribution of one workload; `doubt` says why its ratios cannot be trusted."""
     taken = pairs.samples_of(samples.pairs)
     planted = [each for side, mode in NULL_MODES.items() for each in _planted(side, mode) if each.arm in taken]
@@ -141,7 +154,7 @@ def summarise(samples: Samples, recorded: Sequence[str], doubt: str = "") -> dic
         if _is_public(arm) and arm not in CELLS
     }
     rounds = {arm: each for arm, each in taken.items() if _is_public(arm) or arm in kept}
-    result = timing.summarise(rounds, phases, nulls, planted, doubt)
+    result = timing.summarise(rounds, phases, nulls, planted, doubt, threads)
     cells = {cell: timed.median_s for cell, timed in result.cells.items()}
     public = result.ratios.get("jax/jit vs tf/jit")
     # The published ratio is what is split: the factors' product is that number and no other.
@@ -150,7 +163,7 @@ def summarise(samples: Samples, recorded: Sequence[str], doubt: str = "") -> dic
 
 
 def _process_names(workloads: Sequence[Timed], sources: Mapping[str, Source]) -> list[str]:
-    """Two processes of each side, and one of each peer that a workload has."""
+    """Two processes of each live side, and one of each peer that a workload has."""
     sides = [name for name, source in sources.items() if source.recorded is None and name in NULL_MODES]
     peers = dict.fromkeys(name for each in workloads for name in each.modes if name not in NULL_MODES)
     return [name + suffix for name in sides for suffix in ("", NULL_SUFFIX)] + list(peers)
@@ -176,7 +189,7 @@ def _measure_one(each: Timed, group: Mapping[str, Side], samples: Samples, budge
     arms: list[pairs.Arm] = []
     for name, side in group.items():
         if side.name not in each.modes:
-            continue
+            continue  # a peer that another workload has
         try:
             requests.load(side, each.prepared.loading)
         except SideError as error:

@@ -24,7 +24,13 @@ from compare.sides.settings import Settings
 from workloads._spec import Arrays
 
 PACKAGES = ("workloads", "tf_reference", "jaxport", "compare")
-NAMES = {"tf": "TensorFlow", "jax": "JAX"}
+NAMES = {
+    "tf": "TensorFlow",
+    "jax": "JAX",
+    "tf2jax": "tf2jax",
+    "call_tf": "jax2tf.call_tf",
+    "keras_jax": "Keras on JAX",
+}
 
 _NATIVE_LOG = re.compile(r"^[DIWEF]\d{4} |^WARNING: All log messages")
 _CRASHED_THREAD = re.compile(r"^Current thread .*\(most recent call first\):$")
@@ -207,8 +213,11 @@ def _environment(name: str, folder: Path, foreign: bool, settings: Settings) -> 
     # The current folder comes last (-P keeps it from coming first): a user's compare.py must not hide this package.
     paths = [str(shelf), environment.get("PYTHONPATH"), os.getcwd()]
     environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
-    if name == "tf":
+    if name == "keras_jax":
+        environment["KERAS_BACKEND"] = "jax"
+    if name != "jax":
         environment.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    if name == "tf":
         # Lets the runtime's own switch cluster on CPU; without the switch it changes nothing.
         flags = environment.get("TF_XLA_FLAGS", "")
         environment["TF_XLA_FLAGS"] = f"{flags} --tf_xla_cpu_global_jit".strip()

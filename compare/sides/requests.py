@@ -82,8 +82,21 @@ def profile(side: Side, target: str | int) -> list[str]:
 
 
 def prepare(side: Side, target: str | int) -> dict[str, Any]:
-    """first_call_s, trace_s, compile_s, peak_rss_bytes of a target that is then ready to be timed."""
+    """first_call_s, trace_s, lower_s, compile_s, peak_rss_bytes of a target that is then ready to be timed."""
     return side.call("prepare", {"target": target}).value
+
+
+def phases(side: Side, target: str | int) -> dict[str, Any]:
+    """What a target costs a process that has done nothing since it was loaded: for compare.bench.phases."""
+    return side.call("phases", {"target": target}).value
+
+
+DISPATCH_CALLS = 2000
+
+
+def dispatch(side: Side, calls: int = DISPATCH_CALLS) -> dict[str, dict[str, Any]]:
+    """By mode, public_s and concrete_s of a call that does next to nothing; no workload need be loaded."""
+    return side.call("dispatch", {"calls": calls}).value
 
 
 def time_round(side: Side, target: str | int, calls: int, slowdown: float = 0.0) -> list[float]:
@@ -94,3 +107,8 @@ def time_round(side: Side, target: str | int, calls: int, slowdown: float = 0.0)
 def thread_seconds(side: Side, target: str | int, calls: int) -> list[float]:
     """Seconds of processor time of each thread that took part in `calls` calls of a prepared target, most first."""
     return side.call("threads", {"target": target, "calls": calls}).value
+
+
+def processors(side: Side) -> list[int]:
+    """Numbers of the processors that any thread of the worker may run on."""
+    return side.call("processors", {}).value

@@ -21,7 +21,8 @@ class Settings:
     Attributes:
       threads: for computing; also the number of processors that the process may use. None leaves both to the
         framework.
-      compilation_cache: a folder where compiled programs are kept for the next process; None keeps none.
+      compilation_cache: a folder where compiled programs are kept for the next process; None keeps none, whatever
+        the environment asks for.
       dump: a folder where XLA writes what it compiles; None writes nothing.
     """
 
@@ -36,16 +37,29 @@ class Settings:
             found |= dict.fromkeys(THREAD_VARIABLES, str(self.threads))
         if self.dump is not None:
             found["XLA_FLAGS"] = f"{inherited.get('XLA_FLAGS', '')} --xla_dump_to={self.dump}".strip()
-        if self.compilation_cache is not None and side == "tf":
-            flag = f"--tf_xla_persistent_cache_directory={self.compilation_cache}"
-            found["TF_XLA_FLAGS"] = f"{inherited.get('TF_XLA_FLAGS', '')} {flag}".strip()
-        if self.compilation_cache is not None and side != "tf":
-            found |= {
-                "JAX_COMPILATION_CACHE_DIR": str(self.compilation_cache),
-                "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-                "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
-            }
-        return found
+        return found | (_tf_cache if side == "tf" else _jax_cache)(self.compilation_cache, inherited)
+
+
+TF_CACHE_FLAG = "--tf_xla_persistent_cache_directory="
+"""The last of several counts, and an empty one keeps nothing."""
+
+
+def _tf_cache(folder: Path | None, inherited: Mapping[str, str]) -> dict[str, str]:
+    flags = inherited.get("TF_XLA_FLAGS", "")
+    if folder is None and TF_CACHE_FLAG not in flags:
+        return {}
+    return {"TF_XLA_FLAGS": f"{flags} {TF_CACHE_FLAG}{folder or ''}".strip()}
+
+
+def _jax_cache(folder: Path | None, inherited: Mapping[str, str]) -> dict[str, str]:
+    if folder is None:
+        return {"JAX_COMPILATION_CACHE_DIR": ""} if "JAX_COMPILATION_CACHE_DIR" in inherited else {}
+    # JAX keeps only what took a second to compile, unless told otherwise.
+    return {
+        "JAX_COMPILATION_CACHE_DIR": str(folder),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+    }
 
 
 def available_processors() -> int:
@@ -53,7 +67,13 @@ def available_processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def pin(threads: int | None) -> None:
-    """Let this process use the first `threads` of its processors: every worker of a run gets the same ones."""
-    if threads is not None and hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+def pin(threads: int | None, tasks: Path = Path("/proc/self/task")) -> None:
+    """Let this process use the first `threads` of its processors: every worker of a run gets the same ones.
+
+    Thread by thread: NumPy's BLAS has started some by now, and these would keep all processors.
+    """
+    if threads is None or not hasattr(os, "sched_setaffinity"):
+        return
+    allowed = sorted(os.sched_getaffinity(0))[:threads]
+    for task in tasks.iterdir():
+        os.sched_setaffinity(int(task.name), allowed)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes as ml_dtypes  # NumPy knows bfloat16 once it is imported
 import numpy as np
 from safetensors import safe_open
 from safetensors.numpy import save_file

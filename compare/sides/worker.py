@@ -8,10 +8,12 @@ reads is empty.
 
 from __future__ import annotations
 
+import dataclasses
 import faulthandler
 import importlib
 import json
 import os
+import statistics
 import sys
 import time
 import traceback
@@ -19,22 +21,26 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from compare.bench import clock, memory, threads
+from compare.bench import clock, memory, phases, threads
 from compare.sides import mapped, wire
 from compare.sides._side import Reply
+from compare.sides.peers import PEERS
 from compare.sides.settings import pin
 from workloads._framework import Framework, Prepared, Unsupported
 from workloads._spec import Arrays
 from workloads._target import TargetError
 
-FRAMEWORKS = {"tf": "tf_reference._framework", "jax": "jaxport._framework"}
+FRAMEWORKS = {"tf": "tf_reference._framework", "jax": "jaxport._framework"} | {
+    peer: f"compare.sides.peers.{peer}" for peer in PEERS
+}
 
 
 class Worker:
     """Turns requests into calls of one framework."""
 
-    def __init__(self, framework: Framework) -> None:
+    def __init__(self, framework: Framework, import_s: float) -> None:
         self._framework = framework
+        self._import_s, self._load_s = import_s, 0.0
         self._prepared: dict[str | int, Prepared] = {}
 
     def environment(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
@@ -46,7 +52,10 @@ class Worker:
         """Build the twin on the arrays of a file."""
         self._prepared = {}
         packed = mapped.load(Path(parameters["arrays"]))
-        return Reply(self._framework.load(wire.unpack_twin(parameters, packed)))
+        start = time.perf_counter()
+        modes = self._framework.load(wire.unpack_twin(parameters, packed))
+        self._load_s = time.perf_counter() - start
+        return Reply(modes)
 
     def outputs(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
         """One pass in one mode."""
@@ -86,14 +95,60 @@ class Worker:
         with prepared.around():
             (first_call_s,) = clock.time_calls(prepared.call, 1)
             clock.time_calls(prepared.call, 1)
-        first_call_s += (prepared.trace_s or 0.0) + (prepared.compile_s or 0.0)
+        first_call_s += (prepared.trace_s or 0.0) + (prepared.lower_s or 0.0) + (prepared.compile_s or 0.0)
         self._prepared[parameters["target"]] = prepared
         return Reply(
             {
                 "first_call_s": first_call_s,
                 "trace_s": prepared.trace_s,
+                "lower_s": prepared.lower_s,
                 "compile_s": prepared.compile_s,
                 "peak_rss_bytes": memory.peak_rss_bytes(),
+            }
+        )
+
+    def phases(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+        """What one target costs this process, for compare.bench.phases to put together.
+
+        Means nothing but in a process that has done nothing else. The framework is asked to analyse
+        last: that compiles again, and would count as time and memory of the target.
+        """
+        baseline = memory.reset_peak_rss()
+        prepared = self._framework.prepare(parameters["target"])
+        with prepared.around():
+            run_s, second_s = clock.time_calls(prepared.call, 2)
+            steady = clock.time_calls(prepared.call, phases.steady_calls(second_s))
+        peak = memory.peak_rss_bytes()
+        return Reply(
+            {
+                "import_s": self._import_s,
+                "load_s": self._load_s,
+                "trace_s": prepared.trace_s,
+                "lower_s": prepared.lower_s,
+                "compile_s": prepared.compile_s,
+                "run_s": run_s,
+                "steady_s": statistics.median(steady),
+                "baseline_rss_bytes": baseline,
+                "peak_rss_bytes": peak,
+                "analysis": dataclasses.asdict(prepared.analyse()),
+            }
+        )
+
+    def dispatch(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+        """By mode, seconds of one call of next to no work: the public entry, and the compiled code itself."""
+        calls = parameters["calls"]
+
+        def median_s(call: Callable[[], object]) -> float:
+            clock.time_calls(call, calls // 10)
+            return statistics.median(clock.time_calls(call, calls))
+
+        return Reply(
+            {
+                mode: {
+                    "public_s": median_s(entry.public),
+                    "concrete_s": median_s(entry.concrete) if entry.concrete else None,
+                }
+                for mode, entry in self._framework.dispatch().items()
             }
         )
 
@@ -111,6 +166,10 @@ class Worker:
         with prepared.around():
             clock.time_calls(prepared.call, parameters["calls"])
         return Reply(threads.spent(before, threads.cpu_seconds()))
+
+    def processors(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+        """Numbers of the processors that any thread of this process may run on."""
+        return Reply(threads.allowed_processors())
 
     def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """The reply to one request; arrays go to the file that the request names."""
@@ -141,8 +200,8 @@ def serve(side: str, requests: BinaryIO, replies: BinaryIO) -> None:
     except ImportError as error:
         replies.write(wire.encode(described(error)))
         return
-    replies.write(wire.encode({"ok": True, "value": {"import_s": time.perf_counter() - start}, "arrays": False}))
-    worker = Worker(framework)
+    worker = Worker(framework, time.perf_counter() - start)
+    replies.write(wire.encode({"ok": True, "value": {}, "arrays": False}))
     for line in requests:
         try:
             answer = worker.answer(json.loads(line))

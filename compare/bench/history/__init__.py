@@ -1,0 +1,1 @@
+"""History: runs that were kept, how far a ratio moved between them, and whether that was seen again."""

@@ -1,0 +1,86 @@
+"""What a recorded interval says on the log scale, and how estimates of independent runs combine."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from scipy import stats
+
+from compare.bench.stats import Interval
+
+UNKNOWN = "without an interval: too few pairs of processes"
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """log(ratio), the variance of that estimate, and the degrees of freedom that the variance was found with."""
+
+    log: float
+    variance: float
+    freedom: float
+
+    def interval(self, level: float) -> Interval:
+        """As a factor: Student's t around the estimate."""
+        half = float(stats.t.ppf((1 + level) / 2, self.freedom)) * math.sqrt(self.variance)
+        return math.exp(self.log - half), math.exp(self.log + half)
+
+
+def estimate(row: Mapping[str, Any] | None) -> Estimate | str:
+    """The estimate behind a ratio of a record, or why there is none.
+
+    The half-width of a recorded 95 % interval is, on the log scale, Student's t over pairs times the standard
+    error: D. G. Altman and J. M. Bland, How to obtain the standard error from a confidence interval, BMJ 343,
+    2011, https://doi.org/10.1136/bmj.d2090, with t for the normal quantile.
+    """
+    if not row:
+        return "missing"
+    if row.get("withheld"):
+        return f"withheld: {row['withheld']}"
+    numbers = [row.get("ratio"), *(row.get("ci95") or ()), row.get("pairs")]
+    if len(numbers) != 4 or not all(isinstance(each, int | float) and math.isfinite(each) for each in numbers):
+        return UNKNOWN
+    ratio, low, high, pairs = numbers
+    if not 0 < low <= high or pairs < 2:
+        return UNKNOWN
+    error = math.log(high / low) / (2 * float(stats.t.ppf(0.975, pairs - 1)))
+    return Estimate(math.log(ratio), error**2, pairs - 1)
+
+
+def pooled(found: Sequence[Estimate]) -> Estimate:
+    """The mean of several runs' estimates.
+
+    Runs differ by more than their own intervals say: layout in memory, the machine's day. So its variance is that
+    which the runs show among themselves, or what their intervals add up to where that is larger.
+    """
+    count = len(found)
+    log = statistics.fmean(each.log for each in found)
+    within = _sum([Estimate(each.log, each.variance / count**2, each.freedom) for each in found])
+    if count == 1:
+        return Estimate(log, within.variance, within.freedom)
+    between = statistics.variance([each.log for each in found]) / count
+    if between > within.variance:
+        return Estimate(log, between, count - 1)
+    return Estimate(log, within.variance, within.freedom)
+
+
+def difference(after: Estimate, before: Estimate) -> Estimate:
+    """log(after / before) of independent runs: variances add.
+
+    J. M. Bland and D. G. Altman, Interaction revisited: the difference between two estimates, BMJ 326, 2003,
+    https://doi.org/10.1136/bmj.326.7382.219; degrees of freedom after Welch 1947,
+    https://doi.org/10.1093/biomet/34.1-2.28.
+    """
+    both = _sum([after, before])
+    return Estimate(after.log - before.log, both.variance, both.freedom)
+
+
+def _sum(found: Sequence[Estimate]) -> Estimate:
+    """The sum of independent estimates, with Satterthwaite's degrees of freedom."""
+    variance = sum(each.variance for each in found)
+    spread = sum(each.variance**2 / each.freedom for each in found)
+    freedom = variance**2 / spread if spread else sum(each.freedom for each in found)
+    return Estimate(sum(each.log for each in found), variance, freedom)

@@ -1,0 +1,133 @@
+"""Runs kept in a folder, one file a run, numbered in the order in which they were saved."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from compare import records
+from compare.records import RecordError
+
+_NAME = re.compile(r"(\d{4,})-(\d{8}T\d{6}Z)\.json")
+_LAST = re.compile(r"last(?:~(\d+))?")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One saved run; `saved` is the UTC time of its record as in its name, 20260131T235959Z."""
+
+    number: int
+    saved: str
+    path: Path
+
+
+def save(record: Mapping[str, Any], folder: Path) -> Path:
+    """Keep the record as FOLDER/NNNN-<UTC time>.json under the next free number; returns that path.
+
+    Raises:
+      RecordError: the record does not say when it was made.
+    """
+    stamp = _stamp(record)
+    folder.mkdir(parents=True, exist_ok=True)
+    number = _claim(folder)
+    path = folder / f"{number:04d}-{stamp}.json"
+    try:
+        records.save(record, path)
+    finally:
+        _claim_path(folder, number).unlink()
+    return path
+
+
+def runs(folder: Path) -> list[Run]:
+    """Every saved run, oldest number first.
+
+    Raises:
+      RecordError: the folder holds none, or is not there.
+    """
+    found = _listed(folder)
+    if not found:
+        raise RecordError(f"expected saved runs in {folder}, found none: save one with `jaxport bench --save`")
+    return found
+
+
+def find(reference: str, folder: Path) -> Path:
+    """The record that a reference names: a number, "last", "last~1" for the one before, else a path.
+
+    A path may name the folder of a run, whose results.json is then meant.
+
+    Raises:
+      RecordError: nothing there has that number, or there are not as many runs.
+    """
+    last = _LAST.fullmatch(reference)
+    if last:
+        return _from_the_end(reference, int(last[1] or 0), folder)
+    if reference.isdecimal():
+        return _numbered(int(reference), folder)
+    path = Path(reference)
+    return path / "results.json" if path.is_dir() else path
+
+
+def _from_the_end(reference: str, back: int, folder: Path) -> Path:
+    kept = runs(folder)
+    if back >= len(kept):
+        raise RecordError(
+            f"expected {reference} among the saved runs in {folder}, found {_count(kept)}: name a later one"
+        )
+    return kept[-1 - back].path
+
+
+def _numbered(number: int, folder: Path) -> Path:
+    kept = runs(folder)
+    named = [run.path for run in kept if run.number == number]
+    if not named:
+        raise RecordError(
+            f"expected run {number} in {folder}, found {_count(kept)}, {kept[0].number} to {kept[-1].number}: "
+            f"choose one of them, or name a file"
+        )
+    return named[0]
+
+
+def _count(kept: list[Run]) -> str:
+    return f"{len(kept)} run{'s' * (len(kept) > 1)}"
+
+
+def _listed(folder: Path) -> list[Run]:
+    names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
+    matches = filter(None, map(_NAME.fullmatch, names))
+    return sorted((Run(int(name[1]), name[2], folder / name[0]) for name in matches), key=lambda run: run.number)
+
+
+def _claim(folder: Path) -> int:
+    """A number that no run has and that no other process gets: whoever creates the claim's file has it."""
+    number = max((run.number for run in _listed(folder)), default=0) + 1
+    while True:
+        try:
+            os.close(os.open(_claim_path(folder, number), os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+        except FileExistsError:
+            number += 1
+            continue
+        # Between listing and claiming, the run that had this claim may have been written and the claim given back.
+        if all(run.number != number for run in _listed(folder)):
+            return number
+        with suppress(FileNotFoundError):
+            _claim_path(folder, number).unlink()
+        number += 1
+
+
+def _claim_path(folder: Path, number: int) -> Path:
+    return folder / f".{number:04d}.claim"
+
+
+def _stamp(record: Mapping[str, Any]) -> str:
+    created = record.get("created")
+    try:
+        moment = datetime.datetime.fromisoformat(str(created))
+    except ValueError as error:
+        raise RecordError(f"expected a UTC time in `created`, found {created!r}: save the record of a run") from error
+    return moment.astimezone(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")

@@ -1,0 +1,160 @@
+"""What a user waits for before the steady state, by phase, and what a mode costs in memory: arithmetic only."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from workloads._framework import MemoryAnalysis
+
+STEADY_S = 0.3
+"""How long the steady state is watched."""
+
+LEAST_CALLS = 5
+MOST_CALLS = 10_000
+
+
+@dataclass(frozen=True)
+class Process:
+    """What one mode cost in one fresh process, or the median of several. None: the framework does not tell it.
+
+    `first_call_s` is all that a user waits for until the first result: trace, lower, compile and run.
+    `steady_s` is the median of the calls after it. With `compile_derived` nobody timed the compiler:
+    `compile_s` is what the first call took beyond lowering and one steady call.
+    `baseline_rss_bytes` is held before the mode is prepared, `peak_rss_bytes` at most since then, the
+    compiler at work included.
+    """
+
+    import_s: float
+    load_s: float
+    trace_s: float | None
+    lower_s: float | None
+    compile_s: float | None
+    compile_derived: bool
+    first_call_s: float
+    steady_s: float
+    baseline_rss_bytes: int | None
+    peak_rss_bytes: int | None
+
+
+@dataclass(frozen=True)
+class Cache:
+    """What one process left in an empty compilation cache; `reason` says why it helps no later process."""
+
+    entries: int
+    bytes: int
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class ModePhases:
+    """One mode: medians over `processes` fresh processes without a compilation cache, and as many with a filled one.
+
+    `code_bytes` are those of the object files that XLA writes for the mode. Kernels inside a library
+    that the program calls have none, nor have the framework's own; `code_reason` says so where none is left.
+    """
+
+    cold: Process
+    cached: Process | None
+    cache: Cache
+    memory: MemoryAnalysis | None
+    code_bytes: int | None
+    code_reason: str
+    processes: int
+
+
+@dataclass(frozen=True)
+class Dispatch:
+    """Seconds of one call of x + 1 on eight elements. `concrete_s`: None where a mode has no code to call itself."""
+
+    public_s: float
+    concrete_s: float | None
+
+
+def steady_calls(one_s: float) -> int:
+    """How many calls of about `one_s` seconds fill `STEADY_S`, and never fewer than `LEAST_CALLS`."""
+    fitting = math.ceil(STEADY_S / one_s) if one_s > 0 else MOST_CALLS
+    return max(LEAST_CALLS, min(MOST_CALLS, fitting))
+
+
+def process_of(told: Mapping[str, Any]) -> Process:
+    """Put together what a worker measured, so that trace, lower and compile never exceed the first call.
+
+    A framework that times its stages apart calls what they made: `run_s`, the first call after them,
+    comes on top. One that compiles inside the first call leaves `compile_s` open, and may time another
+    lowering afterwards: that can only be what `run_s` has beyond a steady call, and compiling is the rest.
+    """
+    trace_s, lower_s, compile_s = told["trace_s"], told["lower_s"], told["compile_s"]
+    spent = [seconds for seconds in (trace_s, lower_s, compile_s) if seconds is not None]
+    relowered_s = told["analysis"]["lower_s"]
+    derived = compile_s is None and relowered_s is not None
+    if compile_s is None and relowered_s is not None:
+        beyond_s = max(0.0, told["run_s"] - told["steady_s"])
+        lower_s = min(relowered_s, beyond_s)
+        compile_s = beyond_s - lower_s
+    return Process(
+        import_s=told["import_s"],
+        load_s=told["load_s"],
+        trace_s=trace_s,
+        lower_s=lower_s,
+        compile_s=compile_s,
+        compile_derived=derived,
+        first_call_s=sum(spent) + told["run_s"],
+        steady_s=told["steady_s"],
+        baseline_rss_bytes=told["baseline_rss_bytes"],
+        peak_rss_bytes=told["peak_rss_bytes"],
+    )
+
+
+def memory_of(told: Mapping[str, Any]) -> MemoryAnalysis | None:
+    """What the compiler said of the memory, where it did."""
+    found = told["analysis"]["memory"]
+    return None if found is None else MemoryAnalysis(**found)
+
+
+def median(processes: Sequence[Process]) -> Process:
+    """The median of every figure by itself; what one process lacks comes from the others."""
+    found = {each.name: _median([getattr(process, each.name) for process in processes]) for each in fields(Process)}
+    return Process(**found | {"compile_derived": any(process.compile_derived for process in processes)})
+
+
+def median_dispatch(found: Sequence[Dispatch]) -> Dispatch:
+    """The median over processes."""
+    return Dispatch(_median([each.public_s for each in found]), _median([each.concrete_s for each in found]))
+
+
+def cache_of(filled: Mapping[str, int], later: Mapping[str, int]) -> Cache:
+    """Judge a cache by its files.
+
+    Args:
+      filled: bytes by file after the process that found it empty.
+      later: the same after the processes that found it filled.
+    """
+    entries, size = len(filled), sum(filled.values())
+    if not filled:
+        return Cache(0, 0, "the process wrote nothing into the cache: this mode compiles nothing that the cache keeps")
+    missed = len(later.keys() - filled.keys())
+    if missed:
+        return Cache(
+            entries, size, f"the processes that followed wrote {missed} more: they did not find what they need"
+        )
+    return Cache(entries, size)
+
+
+def code_of(before: Mapping[str, int], after: Mapping[str, int]) -> tuple[int | None, str]:
+    """Bytes of the object files that appeared in between, or None and why there are none."""
+    written = [after[name] for name in after.keys() - before.keys()]
+    if not written:
+        return None, "XLA wrote no object file: all that runs was compiled beforehand, or is inside a library"
+    return sum(written), ""
+
+
+def _median(values: Sequence[Any]) -> Any:
+    present = [value for value in values if value is not None]
+    if not present:
+        return None
+    middle = statistics.median(present)
+    return int(middle) if isinstance(present[0], int) else middle

@@ -1,0 +1,182 @@
+"""The roofline: what the machine allows, which part of it limits a workload, and how near it came. Arithmetic only.
+
+Williams, Waterman, Patterson 2009, Roofline: An Insightful Visual Performance Model for Multicore
+Architectures, https://doi.org/10.1145/1498765.1498785. The roofs are measured here, never a datasheet's.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+READ, TRIAD, COPY = "read", "triad", "copy"
+WRITTEN_PARTS = {READ: 0.0, TRIAD: 1 / 3, COPY: 1 / 2}
+"""The part of its traffic that each probe writes."""
+
+MEMORY, COMPUTE, DISPATCH = "memory", "compute", "dispatch"
+
+
+@dataclass(frozen=True)
+class Bandwidth:
+    """The most that anyone moved: bytes read plus bytes written as the program states them, a second.
+
+    What a processor reads before it writes (write-allocate) is not counted, nor is what a cache spares.
+    """
+
+    bytes_per_s: float
+    by: str
+    working_set_bytes: int
+
+
+@dataclass(frozen=True)
+class Throughput:
+    """The most that anyone computed in matrix products of one dtype: 2mnk operations each."""
+
+    flops_per_s: float
+    by: str
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What this machine allows on so many threads; `gemm` by dtype as XLA writes it: "f32", "bf16"."""
+
+    threads: int
+    read: Bandwidth
+    copy: Bandwidth
+    triad: Bandwidth
+    gemm: Mapping[str, Throughput]
+
+    def bandwidth(self, kind: str) -> Bandwidth:
+        """The bandwidth of one kind of traffic."""
+        return {READ: self.read, COPY: self.copy, TRIAD: self.triad}[kind]
+
+
+@dataclass(frozen=True)
+class Work:
+    """What one call needs: operations and bytes as if nothing between inputs and results were written to memory."""
+
+    flops: float
+    bytes_read: float
+    bytes_written: float
+    dtype: str
+
+    @property
+    def bytes(self) -> float:
+        """Both ways."""
+        return self.bytes_read + self.bytes_written
+
+    @property
+    def kind(self) -> str:
+        """The probe whose written part comes nearest."""
+        part = self.bytes_written / self.bytes if self.bytes else 0.0
+        return min(WRITTEN_PARTS, key=lambda kind: abs(WRITTEN_PARTS[kind] - part))
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The least seconds that a call can take, by what takes them; None where that was not measured.
+
+    The bounds overlap in time, so the largest is the one that limits.
+    """
+
+    memory_s: float
+    compute_s: float | None
+    dispatch_s: float | None
+
+    @property
+    def known(self) -> dict[str, float]:
+        """Seconds by name, of what was measured."""
+        every = {MEMORY: self.memory_s, COMPUTE: self.compute_s, DISPATCH: self.dispatch_s}
+        return {name: seconds for name, seconds in every.items() if seconds is not None}
+
+    @property
+    def bound(self) -> str:
+        """Which one limits: "memory", "compute" or "dispatch"."""
+        return max(self.known, key=self.known.__getitem__)
+
+    @property
+    def limit_s(self) -> float:
+        """Its seconds."""
+        return self.known[self.bound]
+
+
+@dataclass(frozen=True)
+class Share:
+    """The part of the limit that a mode achieved: 1 is as fast as the machine allows. `note` qualifies it."""
+
+    share: float
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Roofline:
+    """`roofline` of a workload's record."""
+
+    threads: int
+    working_set_bytes: int
+    bandwidth_bytes_per_s: float
+    bandwidth_by: str
+    kind: str
+    bounds: Bounds
+    bound: str
+    limit_s: float
+    modes: Mapping[str, Share]
+
+
+def best(amounts: Mapping[str, float]) -> tuple[float, str]:
+    """The largest amount a second, and whose it is.
+
+    Best and not typical: a limit is what cannot be exceeded, and others on the machine only ever slow a probe
+    down. A time that is compared with another is never treated so.
+    """
+    by = max(amounts, key=amounts.__getitem__)
+    return amounts[by], by
+
+
+def rate(amount: float, rounds: Sequence[Sequence[float]]) -> float:
+    """An amount a second: of the rounds' median times the shortest, which a single lucky call does not decide."""
+    return amount / min(statistics.median(seconds) for seconds in rounds)
+
+
+def bounds(work: Work, limits: Limits, bandwidth: Bandwidth, dispatch_s: float | None) -> Bounds:
+    """The bounds of one call.
+
+    Args:
+      work: what the call needs.
+      limits: of the machine, on the threads that were timed.
+      bandwidth: of `work.kind` at the working set of the call: what lies in a cache moves faster.
+      dispatch_s: what a call costs that computes next to nothing.
+    """
+    product = limits.gemm.get(work.dtype)
+    return Bounds(work.bytes / bandwidth.bytes_per_s, work.flops / product.flops_per_s if product else None, dispatch_s)
+
+
+def share(limit_s: float, median_s: float) -> Share:
+    """The part of the limit that was achieved. Above 1 it stays so, and the note says what that means."""
+    found = limit_s / median_s
+    if found <= 1:
+        return Share(found)
+    return Share(found, f"{found:.2f} times as fast as the limit: the probe did not reach what this machine allows")
+
+
+def place(
+    work: Work,
+    medians: Mapping[str, float],
+    limits: Limits,
+    bandwidth: Bandwidth,
+    dispatch_s: float | None,
+) -> Roofline:
+    """Where a workload lies; `medians` holds seconds a call by mode."""
+    found = bounds(work, limits, bandwidth, dispatch_s)
+    return Roofline(
+        threads=limits.threads,
+        working_set_bytes=round(work.bytes),
+        bandwidth_bytes_per_s=bandwidth.bytes_per_s,
+        bandwidth_by=bandwidth.by,
+        kind=work.kind,
+        bounds=found,
+        bound=found.bound,
+        limit_s=found.limit_s,
+        modes={mode: share(found.limit_s, median_s) for mode, median_s in medians.items()},
+    )

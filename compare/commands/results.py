@@ -1,0 +1,47 @@
+"""`jaxport results`: a record as a page of documentation."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from compare import records
+from compare.bench.history import store
+from compare.commands._arguments import DEFAULT_HISTORY, DEFAULT_OUT
+from compare.commands._output import HOLDS, writable_folder
+from compare.report.results_page import page
+
+SUMMARY = "write a record as a Markdown page"
+TEXT = """\
+Write what a record says of speed as Markdown: the machine and its versions, what is ahead and what is not, and every
+table. Nothing is measured, and nothing is claimed that no verdict holds.
+
+examples:
+  jaxport results -o docs/results.md
+  jaxport results last -o docs/results.md            the last run of the history
+"""
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """What can be asked."""
+    command.add_argument(
+        "record",
+        nargs="?",
+        default=str(DEFAULT_OUT / "results.json"),
+        metavar="RUN",
+        help="a results.json, the folder of a report, or a run of the history (default: %(default)s)",
+    )
+    command.add_argument(
+        "--history", type=Path, default=DEFAULT_HISTORY, metavar="DIR", help="saved runs (default: %(default)s)"
+    )
+    command.add_argument("-o", "--out", type=Path, required=True, metavar="FILE", help="the page to write")
+
+
+def main(options: argparse.Namespace) -> int:
+    """Read, write."""
+    found = records.load(store.find(options.record, options.history))
+    writable_folder(options.out.parent)
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    records.write_atomically(options.out, page(found))
+    print(options.out)
+    return HOLDS

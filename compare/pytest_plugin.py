@@ -1,0 +1,283 @@
+"""The pytest plugin: fixtures that prove a port, and benchmark it once it is proved.
+
+pytest imports this in every session of every repository where jaxport is installed, so that what takes
+time to import is imported by the first test that asks for it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_benchmark.fixture import BenchmarkFixture
+
+    from compare.run.prover import Judged, Port, Prover
+
+PAIRS = 5
+"""The fewest pairs of processes from which a ratio has an interval."""
+
+MOST_ROUNDS = 100
+PORTED = "jax/jit"
+
+Result = TypeVar("Result")
+
+
+class Refused(Exception):
+    """Why a test fails: the sentences of the report, or the one line of a request that cannot be carried out."""
+
+
+class WorkerClock:
+    """The timer of pytest-benchmark: seconds that workers measured. What asking them takes does not pass on it."""
+
+    def __init__(self) -> None:
+        self._seconds = 0.0
+        self.__name__ = "worker_clock"
+
+    def __call__(self) -> float:
+        """Seconds measured so far."""
+        return self._seconds
+
+    def advance(self, seconds: float) -> None:
+        """Add what a worker measured."""
+        self._seconds += seconds
+
+
+class Proof:
+    """The fixture `port`: proves a port, and gives the test its part of the record."""
+
+    def __init__(self, prover: Prover, folder: Path, size: str | None) -> None:
+        self._prover, self._folder, self._size = prover, folder, size
+
+    def __call__(
+        self,
+        reference: str | None = None,
+        *,
+        tf: str | None = None,
+        jax: str | None = None,
+        inputs: Mapping[str, str] | None = None,
+        size: str | None = None,
+    ) -> dict[str, Any]:
+        """Fail the test where parity fails or a side did not deliver; nothing is timed.
+
+        Args:
+          reference: a workload's name, or a port file, as for `jaxport run`.
+          tf: "FILE.py:FUNCTION", instead of a reference, with `jax` and `inputs`.
+          jax: the same for its port.
+          inputs: name to "f32[8,128]" or "i32[8]:0..10", in the order of the arguments.
+          size: by default that of --jaxport-size.
+
+        Returns:
+          The workload's part of results.json, as `json.load` gives it.
+        """
+        named = _port(self._folder, reference, tf, jax, inputs)
+        return _or_fail(lambda: _proved(self._prover, named, size or self._size, pairs=0).part)
+
+
+class Benchmark:
+    """The fixture `port_benchmark`: proves a port, then times one mode of it through pytest-benchmark."""
+
+    def __init__(self, prover: Prover, benchmark: BenchmarkFixture, request: pytest.FixtureRequest) -> None:
+        self._prover, self._benchmark, self._folder = prover, benchmark, request.path.parent
+        options, marker = request.config.option, request.node.get_closest_marker("benchmark")
+        marked = marker.kwargs if marker else {}
+        self._size, self._pairs = options.jaxport_size, options.jaxport_pairs if benchmark.enabled else 0
+        self._max_time_s = float(marked.get("max_time", options.benchmark_max_time))
+        self._min_rounds = int(marked.get("min_rounds", options.benchmark_min_rounds))
+        clock = marked.get("timer")
+        if not isinstance(clock, WorkerClock):
+            # pytest-benchmark has its timer by now: it would time the pipe to the worker.
+            pytest.fail(
+                "expected port_benchmark among the arguments of the test or its fixtures, found it asked for while "
+                "they run: name it there",
+                pytrace=False,
+            )
+        self._clock = clock
+
+    def __call__(
+        self,
+        reference: str | None = None,
+        *,
+        tf: str | None = None,
+        jax: str | None = None,
+        inputs: Mapping[str, str] | None = None,
+        size: str | None = None,
+        mode: str = PORTED,
+    ) -> dict[str, Any]:
+        """Fail the test as `port` does; else benchmark `mode`, with ratios over pairs of processes in extra_info.
+
+        Args:
+          mode: "jax/jit", "tf/graph", and so on; the other arguments are those of `port`.
+
+        Returns:
+          The workload's part of results.json, timing included.
+        """
+        named = _port(self._folder, reference, tf, jax, inputs)
+        part: dict[str, Any] = {}
+        try:
+            with _refusing():
+                part, once, rounds = self._ready(named, size or self._size, mode)
+        except Refused as refused:
+            # Left unused, pytest-benchmark's fixture would warn beside the failure; used and failed, it keeps quiet.
+            once, rounds = _raising(refused), 1
+        _or_fail(lambda: self._benchmark.pedantic(lambda: self._clock.advance(once()), rounds=rounds))
+        return part
+
+    def _ready(self, named: Port, size: str | None, mode: str) -> tuple[dict[str, Any], Callable[[], float], int]:
+        """The record's part, what times one round of the mode, and how many rounds there is time for."""
+        from compare.report.benchmark_json import extra_info
+
+        found = _proved(self._prover, named, size, self._pairs)
+        modes = found.part["profile"]
+        if mode not in modes:
+            raise Refused(f"expected a mode of {found.name} ({', '.join(modes)}), found {mode!r}: name one of those")
+        once = self._prover.rounds(named, size, mode)
+        start = time.perf_counter()
+        once()
+        fitting = int(self._max_time_s / (time.perf_counter() - start))
+        self._benchmark.group = self._benchmark.group or found.name
+        self._benchmark.extra_info.update(extra_info(found.name, found.part, mode))
+        return found.part, once, max(self._min_rounds, min(MOST_ROUNDS, fitting))
+
+
+@pytest.fixture(scope="session")
+def jaxport_prover(request: pytest.FixtureRequest) -> Iterator[Prover]:
+    """What `port` and `port_benchmark` ask. Its `judge` proves several ports in one run, ahead of their tests."""
+    from compare.commands._arguments import sources
+    from compare.run.prover import Prover
+
+    given = {
+        name.removeprefix("jaxport_"): value
+        for name, value in vars(request.config.option).items()
+        if name.startswith("jaxport_")
+    }
+    with Prover(_or_fail(lambda: sources(argparse.Namespace(**given)))) as prover:
+        request.config.stash[_PROVER] = prover
+        yield prover
+
+
+@pytest.fixture
+def port(request: pytest.FixtureRequest, jaxport_prover: Prover) -> Proof:
+    """Proves a port: `port("my_port.py")`, or `port(tf="my_tf.py:f", jax="my_jax.py:g", inputs={"x": "f32[8,128]"})`.
+
+    Paths start at the test file's folder. The test fails with the report's sentences where parity fails.
+    """
+    return Proof(jaxport_prover, request.path.parent, request.config.option.jaxport_size)
+
+
+@pytest.fixture
+def port_benchmark(request: pytest.FixtureRequest, jaxport_prover: Prover, benchmark: BenchmarkFixture) -> Benchmark:
+    """Proves a port as `port` does, then benchmarks its mode jax/jit, or another one: `mode="tf/jit"`."""
+    return Benchmark(jaxport_prover, benchmark, request)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options of both fixtures."""
+    group = parser.getgroup("jaxport", "ports of TensorFlow models to JAX")
+    group.addoption("--jaxport-size", metavar="SIZE", help="size of ports whose test names none (default: the tour's)")
+    group.addoption(
+        "--jaxport-pairs", type=_count, default=PAIRS, metavar="N",
+        help="sets of fresh processes that ratios rest on (default: %(default)s)",
+    )  # fmt: skip
+    for side in ("tf", "jax"):
+        group.addoption(f"--jaxport-{side}-python", metavar="PATH", help=f"interpreter of the {side} worker")
+        group.addoption(
+            f"--jaxport-{side}-recorded", type=Path, metavar="FILE", help=f"replay the {side} side from a file"
+        )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give benchmarks of ports the workers' clock, before pytest-benchmark looks for a timer."""
+    clock = WorkerClock()
+    for item in items:
+        if "port_benchmark" in getattr(item, "fixturenames", ()):
+            own = item.get_closest_marker("benchmark")
+            kept = own.kwargs if own else {}
+            item.add_marker(pytest.mark.benchmark(**{**kept, "timer": clock}), append=False)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_benchmark_update_machine_info(config: pytest.Config, machine_info: dict[str, Any]) -> None:
+    """Versions of both sides: without them no two files can be compared."""
+    from compare.report.benchmark_json import KEY
+
+    prover = config.stash.get(_PROVER, None)
+    if prover is not None:
+        machine_info[KEY] = prover.environment
+
+
+_PROVER: pytest.StashKey[Prover] = pytest.StashKey()
+
+
+def _port(
+    folder: Path, reference: str | None, tf: str | None, jax: str | None, inputs: Mapping[str, str] | None
+) -> Port:
+    from compare.run.prover import Port
+
+    return Port(folder, reference, tf, jax, tuple((inputs or {}).items()))
+
+
+def _proved(prover: Prover, port: Port, size: str | None, pairs: int) -> Judged:
+    """What is found of a port that holds.
+
+    Raises:
+      Refused: it does not, or something could not be had; one sentence a line.
+    """
+    (found,) = prover.judge([port], size, pairs)
+    wrong = _wrong(found.name, found.part)
+    if wrong:
+        raise Refused("\n".join(wrong))
+    return found
+
+
+def _wrong(name: str, part: Mapping[str, Any]) -> list[str]:
+    """The report's sentence for each gate that fails and each thing that could not be had."""
+    from compare.records import FAIL
+    from compare.report import verdicts
+    from compare.report.reading import printable
+
+    shown = printable(part)
+    said = [gate.message for gate in verdicts.gates(shown) if gate.verdict == FAIL]
+    said += [f"{name}: {failure.line}" for failure in verdicts.failures(shown)]
+    return [" ".join(each.split()) for each in said]
+
+
+def _or_fail(ask: Callable[[], Result]) -> Result:
+    """What was asked for; else the test fails with the reason, and without a traceback."""
+    try:
+        with _refusing():
+            return ask()
+    except Refused as refused:
+        reason = str(refused)
+    pytest.fail(reason, pytrace=False)
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """What the command line says in one line is one line here."""
+    from compare.cli import FORESEEN
+
+    try:
+        yield
+    except FORESEEN as error:
+        raise Refused(" ".join(str(error).split())) from error
+
+
+def _raising(error: Refused) -> Callable[[], float]:
+    def once() -> float:
+        raise error
+
+    return once
+
+
+def _count(text: str) -> int:
+    number = int(text) if text.isdecimal() else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1, found {text!r}")
+    return number

@@ -1,0 +1,133 @@
+"""pytest-benchmark's JSON: what a benchmark keeps of a record beside its times, and that read back into a record."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from compare import records
+from compare.records import SCHEMA, RecordError
+from compare.report import numbers
+from compare.report.reading import entries, mapping, part, text
+
+KEY = "jaxport"
+"""Where a benchmark keeps its workload's part of the record, and machine_info the record's environment."""
+
+PORT = "jax/jit"
+
+_PHASES = ("first_call_s", "trace_s", "compile_s", "peak_rss_bytes")
+_RATIO = ("ratio", "ci95", "verdict", "withheld")
+_LONG = frozenset({"text", "stages", "comparisons", "names", "kernel_names", "opcodes", "frontier", "trajectory"})
+"""What a record has of a workload that grows with the program: a file of many benchmarks is no place for it."""
+
+
+def extra_info(name: str, workload: Mapping[str, Any], mode: str) -> dict[str, Any]:
+    """What a benchmark of one mode keeps: its own figures, and its workload's part of the record without long texts.
+
+    `ratio_of` says which ratio stands under `ratio`, `ci95`, `verdict` and `withheld`; it is empty where
+    the record has none for this mode.
+    """
+    timing = mapping(workload, "timing")
+    ratio_of = _ratio_of(timing, mode)
+    return {
+        "workload": name,
+        "size": part(workload, "size"),
+        "mode": mode,
+        "parity": part(workload, "parity", "verdict"),
+        "instructions": part(workload, "programs", mode.partition("/")[0], "instructions"),
+        "kernels": part(workload, "profile", mode, "kernels"),
+        **{key: part(timing, "modes", mode, key) for key in _PHASES},
+        "ratio_of": ratio_of,
+        **{key: part(timing, "ratios", ratio_of, key) for key in _RATIO},
+        KEY: {"schema": SCHEMA, "part": _short(workload)},
+    }
+
+
+def load(path: Path) -> dict[str, Any]:
+    """The record in a results.json, or in what `pytest --benchmark-json` wrote.
+
+    Raises:
+      RecordError: it is neither, or of a newer jaxport.
+    """
+    try:
+        found = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return records.load(path)  # says what is wrong with it
+    if part(found, "machine_info") is None or part(found, "benchmarks") is None:
+        return records.load(path)
+    return record_of(found)
+
+
+def record_of(benchmark_json: Mapping[str, Any]) -> dict[str, Any]:
+    """The record that benchmarks of ports make: medians from their statistics, everything else as they kept it.
+
+    A mode that was not benchmarked has the median of the run that its workload's ratios come from.
+
+    Raises:
+      RecordError: none of the benchmarks is of a port, or they are of a newer jaxport.
+    """
+    found = [each for each in entries(benchmark_json, "benchmarks") if mapping(each, "extra_info", KEY)]
+    if not found:
+        raise RecordError(
+            f"expected benchmarks of ports, found {len(entries(benchmark_json, 'benchmarks'))} of other things: "
+            "pass the JSON of tests that use the fixture port_benchmark"
+        )
+    for schema in (part(each, "extra_info", KEY, "schema") for each in found):
+        if not isinstance(schema, int) or schema > SCHEMA:
+            raise RecordError(f"expected benchmarks of schema {SCHEMA} or older, found {schema}: upgrade jaxport")
+    return {
+        "schema": SCHEMA,
+        "created": text(benchmark_json, "datetime"),
+        "command": ["pytest"],
+        "size": ", ".join(sorted({text(each, "extra_info", "size") for each in found})),
+        "environment": _environment(mapping(benchmark_json, "machine_info")),
+        "workloads": _workloads(found),
+    }
+
+
+def _ratio_of(timing: Mapping[str, Any], mode: str) -> str:
+    """The port against this mode; for a mode of the port, that mode against the fastest one of the original."""
+    ratios = mapping(timing, "ratios")
+    if f"{PORT} vs {mode}" in ratios:
+        return f"{PORT} vs {mode}"
+    others = [each for each in mapping(timing, "modes") if each.startswith("tf/") and f"{mode} vs {each}" in ratios]
+    medians = {each: numbers.finite(part(timing, "modes", each, "median_s")) for each in others}
+    fastest = min(others, key=lambda each: medians[each] or math.inf, default="")
+    return f"{mode} vs {fastest}" if fastest else ""
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _short(item) for key, item in value.items() if key not in _LONG}
+    return [_short(item) for item in value] if isinstance(value, list) else value
+
+
+def _workloads(found: Sequence[Any]) -> dict[str, Any]:
+    """By name; a workload that was benchmarked at several sizes stands once for each."""
+    asked = {(text(each, "extra_info", "workload"), text(each, "extra_info", "size")) for each in found}
+    named = [name for name, _ in asked]
+    workloads: dict[str, Any] = {}
+    for each in found:
+        kept = mapping(each, "extra_info")
+        name, mode = text(kept, "workload"), text(kept, "mode")
+        key = name if named.count(name) == 1 else f"{name} at {text(kept, 'size')}"
+        workload = workloads.setdefault(key, copy.deepcopy(part(kept, KEY, "part")))
+        timed = part(workload, "timing", "modes", mode)
+        if isinstance(timed, dict):
+            timed["median_s"] = part(each, "stats", "median")
+    return workloads
+
+
+def _environment(machine: Mapping[str, Any]) -> dict[str, Any]:
+    """What jaxport said of the machine; else what pytest-benchmark did."""
+    return dict(mapping(machine, KEY)) or {
+        "python": part(machine, "python_version"),
+        "platform": f"{text(machine, 'system')} {text(machine, 'release')}".strip(),
+        "cpu": part(machine, "cpu", "brand_raw"),
+        "cores": part(machine, "cpu", "count"),
+        "sides": {},
+    }

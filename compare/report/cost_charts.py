@@ -1,0 +1,172 @@
+"""Charts of limits: peak memory against batch size, and modes under a roofline."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+
+from compare.report import drawing, numbers
+from compare.report.reading import entries, mapping, part, text
+from compare.report.tables import ordered
+
+HEIGHT = 220
+LABEL_HEIGHT = 14
+LEADER = 1.5
+"""How far right of its point, as a factor, a name of the roofline stands."""
+
+_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+
+_BINARY_TICKS = [2.0**power for power in range(50)]
+_DECIMAL_TICKS = [10.0**power for power in range(-6, 7)]
+_RATE_TICKS = [digit * 10.0**power for power in range(4, 17) for digit in (1, 2, 5)]
+
+_RATE_LABELS = (
+    "datum.value >= 1e12 ? format(datum.value / 1e12, '~g') + ' TFLOP/s' : "
+    "datum.value >= 1e9 ? format(datum.value / 1e9, '~g') + ' GFLOP/s' : format(datum.value / 1e6, '~g') + ' MFLOP/s'"
+)
+
+
+def batches(workload: object) -> str:
+    """Peak memory of every mode against batch size, both logarithmic, under the limit; empty without batches."""
+    rows = [row for each in entries(workload, "batches", "rows") if (row := _batch(each))]
+    if not rows:
+        return ""
+    modes = ordered(dict.fromkeys(row["mode"] for row in rows))
+    for row in rows:
+        row["shape"] = _SHAPES[modes.index(row["mode"]) % len(_SHAPES)]
+    limit = numbers.finite(part(workload, "batches", "limit_bytes"))
+    span = drawing.domain([row["peak"] for row in rows] + ([limit] if limit else []), margin=1.5)
+    wide = drawing.domain([row["batch"] for row in rows], margin=1.2)
+    values = sorted({row["batch"] for row in rows})
+    across = alt.X(
+        "batch:Q",
+        scale=alt.Scale(type="log", domain=wide, nice=False),
+        axis=alt.Axis(title="batch, logarithmic", values=values, format="d", labelOverlap=True),
+    )
+    up = _axis("peak", span, "peak memory, logarithmic", drawing.BYTE_LABELS, _BINARY_TICKS)
+    base = alt.Chart(alt.Data(values=rows)).encode(x=across, y=up, color=drawing.literal())
+    lines = base.mark_line(strokeWidth=1.5).encode(detail="mode:N")
+    points = base.mark_point(filled=True, size=50, opacity=1).encode(shape=alt.Shape("shape:N", scale=None))
+    ends = [_last(rows, mode) for mode in modes]
+    apart = [row for batch in values for row in _spread([end for end in ends if end["batch"] == batch], "peak", span)]
+    labels = _labels(apart, across, "peak", span)
+    ceiling = _ceiling(limit, f"limit {numbers.binary_bytes(limit)}", wide, span) if limit else []
+    return drawing.svg(drawing.layered([*ceiling, lines, points, labels], HEIGHT))
+
+
+def roofline(workload: object) -> str:
+    """Arithmetic a second against arithmetic a byte, both logarithmic: limits as lines, modes as points.
+
+    Every mode stands at the intensity of the mathematics, its stated cost over the bytes of the roofline: what a mode
+    moves beyond that is part of its distance from the limit. Empty where the cost or the limits are not known.
+    """
+    found = mapping(workload, "roofline")
+    flops = numbers.finite(part(workload, "cost", "flops"))
+    moved, bandwidth = (numbers.finite(found.get(key)) for key in ("working_set_bytes", "bandwidth_bytes_per_s"))
+    computing = numbers.finite(part(found, "bounds", "compute_s"))
+    if not flops or not moved or not bandwidth or not computing:
+        return ""
+    points = _modes(workload, flops, flops / moved)
+    if not points:
+        return ""
+    peak = flops / computing
+    wide = drawing.domain([flops / moved, peak / bandwidth], margin=30)
+    span = drawing.domain([peak, *(point["speed"] for point in points)], margin=2)
+    scale = alt.Scale(type="log", domain=wide, nice=False)
+    ticks = alt.Axis(title="FLOP a byte, logarithmic", format="~g", values=_DECIMAL_TICKS, labelOverlap=True)
+    across = alt.X("flops:Q", scale=scale, axis=ticks)
+    up = _axis("speed", span, "arithmetic a second, logarithmic", _RATE_LABELS, _RATE_TICKS)
+    limits = alt.Data(values=_limits(peak, bandwidth, wide, span))
+    roof = alt.Chart(limits).mark_line(color=drawing.INK, strokeWidth=2).encode(x=across, y=up)
+    calling = numbers.finite(part(found, "bounds", "dispatch_s"))
+    ceiling = (
+        _ceiling(flops / calling, "dispatch", wide, span, "flops") if calling and flops / calling < span[1] else []
+    )
+    return drawing.svg(drawing.layered([*ceiling, roof, *_marks(points, across, up, span)], HEIGHT))
+
+
+def _marks(points: Sequence[dict[str, Any]], across: alt.X, up: alt.Y, span: Sequence[float]) -> list[alt.Chart]:
+    """Modes as points, and a thin line from each to its name."""
+    apart = [{**row, "flops": LEADER * row["flops"], "from": row["flops"]} for row in _spread(points, "speed", span)]
+    leaders = alt.Chart(alt.Data(values=apart)).mark_rule(strokeWidth=1, color=drawing.GRID)
+    base = alt.Chart(alt.Data(values=list(points))).encode(x=across, y=up, color=drawing.literal())
+    return [
+        leaders.encode(x=alt.X("from:Q"), y=alt.Y("at:Q"), x2="flops:Q", y2="speed:Q"),
+        base.mark_point(filled=True, size=60, opacity=1),
+        _labels(apart, across, "speed", span),
+    ]
+
+
+def _batch(row: object) -> dict[str, Any] | None:
+    batch, peak = numbers.finite(part(row, "batch")), numbers.finite(part(row, "peak_bytes"))
+    if not batch or not peak or batch <= 0 or peak <= 0:
+        return None
+    mode = text(row, "mode")
+    return {"mode": mode, "label": mode, "batch": batch, "peak": peak, "color": drawing.color(mode)}
+
+
+def _limits(peak: float, bandwidth: float, wide: Sequence[float], span: Sequence[float]) -> list[dict[str, float]]:
+    """Corners of the roof; where the bandwidth's line leaves the plot at the bottom, it starts there."""
+    start = max(wide[0], span[0] / bandwidth)
+    return [
+        {"flops": start, "speed": min(peak, bandwidth * start)},
+        {"flops": peak / bandwidth, "speed": peak},
+        {"flops": wide[1], "speed": peak},
+    ]
+
+
+def _modes(workload: object, flops: float, intensity: float) -> list[dict[str, Any]]:
+    timed = mapping(workload, "timing", "modes")
+    seconds = {mode: numbers.finite(part(timed, mode, "median_s")) for mode in ordered(timed)}
+    return [
+        {"label": mode, "flops": intensity, "speed": flops / median, "color": drawing.color(mode)}
+        for mode, median in seconds.items()
+        if median and median > 0
+    ]
+
+
+def _axis(field: str, span: Sequence[float], title: str, labels: str, values: Sequence[float]) -> alt.Y:
+    return alt.Y(
+        f"{field}:Q",
+        scale=alt.Scale(type="log", domain=list(span), nice=False),
+        axis=alt.Axis(title=title, labelExpr=labels, labelOverlap=True, values=list(values)),
+    )
+
+
+def _last(rows: Sequence[dict[str, Any]], mode: str) -> dict[str, Any]:
+    """The point of the largest batch: a line is named at its end."""
+    return max((row for row in rows if row["mode"] == mode), key=lambda row: row["batch"])
+
+
+def _labels(rows: Sequence[dict[str, Any]], across: alt.X, field: str, span: Sequence[float]) -> alt.Chart:
+    """Names beside the points, as far apart as lines of text must be."""
+    where = alt.Y(f"{field}:Q", scale=alt.Scale(type="log", domain=list(span), nice=False))
+    base = alt.Chart(alt.Data(values=list(rows)))
+    return base.mark_text(align="left", dx=7).encode(x=across, y=where, text="label:N", color=drawing.literal())
+
+
+def _spread(rows: Sequence[dict[str, Any]], field: str, span: Sequence[float]) -> list[dict[str, Any]]:
+    """Copies of the rows, moved apart on the logarithmic axis until no two labels overlap; `at`: where they were."""
+    gap = LABEL_HEIGHT / HEIGHT * math.log(span[1] / span[0])
+    moved: list[dict[str, Any]] = []
+    free = math.inf
+    for row in sorted(rows, key=lambda row: row[field], reverse=True):
+        place = min(math.log(row[field]), free)
+        free = place - gap
+        moved.append({**row, field: math.exp(place), "at": row[field]})
+    return moved
+
+
+def _ceiling(
+    value: float, label: str, wide: Sequence[float], span: Sequence[float], across: str = "batch"
+) -> list[alt.Chart]:
+    """A dashed line across the plot, named at its left end."""
+    base = alt.Chart(alt.Data(values=[{"value": value, across: wide[0], "label": label}]))
+    where = alt.Y("value:Q", scale=alt.Scale(type="log", domain=list(span), nice=False))
+    left = alt.X(f"{across}:Q", scale=alt.Scale(type="log", domain=list(wide), nice=False))
+    line = base.mark_rule(color=drawing.INK, strokeDash=[4, 3]).encode(y=where)
+    name = base.mark_text(align="left", dx=4, dy=-7, color=drawing.INK).encode(x=left, y=where, text="label:N")
+    return [line, name]

@@ -1,0 +1,74 @@
+"""What charts share: the colours, names and scales of the page, and SVG text at the end."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+
+import altair as alt
+
+TF_COLOR = "#a34a08"
+JAX_COLOR = "#2463b0"
+NULL_COLOR = "#6b6b6b"
+INK = "#333333"
+GRID = "#dddddd"
+"""The style sheet replaces each of these by name in the dark: no other colours may appear in a chart."""
+
+PLOT_WIDTH = 380
+ROW_HEIGHT = 22
+
+Drawing = alt.LayerChart | alt.VConcatChart
+
+TIME_LABELS = (
+    "datum.value >= 1 ? format(datum.value, '~g') + ' s' : "
+    "datum.value >= 1e-3 ? format(datum.value * 1e3, '~g') + ' ms' : "
+    "datum.value >= 1e-6 ? format(datum.value * 1e6, '~g') + ' µs' : format(datum.value * 1e9, '~g') + ' ns'"
+)
+
+BYTE_LABELS = (
+    "datum.value >= 1073741824 ? format(datum.value / 1073741824, '~r') + ' GiB' : "
+    "datum.value >= 1048576 ? format(datum.value / 1048576, '~r') + ' MiB' : "
+    "datum.value >= 1024 ? format(datum.value / 1024, '~r') + ' KiB' : format(datum.value, '~r') + ' B'"
+)
+
+
+def color(mode: str) -> str:
+    """A side's colour, for a mode or a ratio that starts with one; grey for what is neither's."""
+    return JAX_COLOR if mode.startswith("jax/") else TF_COLOR if mode.startswith("tf/") else NULL_COLOR
+
+
+def literal() -> alt.Color:
+    """Colours come with the rows, as they are."""
+    return alt.Color("color:N", scale=None)
+
+
+def names(values: Sequence[str], field: str) -> alt.Y:
+    """One row a name, in that order."""
+    axis = alt.Axis(title=None, labelLimit=260, ticks=False, domain=False, grid=True)
+    return alt.Y(f"{field}:N", sort=list(values), axis=axis)
+
+
+def domain(values: Sequence[float], margin: float) -> list[float]:
+    """The ends of a logarithmic axis: a factor `margin` beyond the values."""
+    return [min(values) / margin, max(values) * margin]
+
+
+def layered(layers: Sequence[alt.Chart], height: float, width: float = PLOT_WIDTH) -> alt.LayerChart:
+    """Layers over one another in a plot of that size."""
+    return alt.LayerChart(layer=list(layers)).properties(width=width, height=height)
+
+
+def svg(chart: Drawing) -> str:
+    """The chart as text, in the page's colours and fonts."""
+    whole = chart.configure(
+        background="transparent",
+        font="Arial, Liberation Sans, Helvetica, sans-serif",
+        axis=alt.AxisConfig(
+            labelColor=INK, titleColor=INK, gridColor=GRID, domainColor=GRID, tickColor=GRID, titleFontWeight="normal"
+        ),
+        title=alt.TitleConfig(color=INK, subtitleColor=INK, anchor="start", fontSize=12),
+        view=alt.ViewConfig(stroke=None),
+    )
+    file = io.StringIO()
+    whole.save(file, format="svg")
+    return file.getvalue()

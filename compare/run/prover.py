@@ -1,0 +1,166 @@
+"""Ports proved one after the other for a test session: each judged once, workers for timed rounds kept."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import statistics
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from compare.bench.pairs import CALLS, DROPPED
+from compare.records import PASS, to_json
+from compare.run import ports, run
+from compare.run.inputs import RequestError, prepare_both
+from compare.run.progress import Silent
+from compare.run.sides import Pool, Source
+from compare.run.timing import Plan
+from compare.sides import requests
+from compare.sides._side import Side, SideError
+from compare.sides.requests import Loading
+from compare.sides.settings import available_processors
+from workloads import _registry
+from workloads._spec import Workload
+
+
+@dataclass(frozen=True)
+class Port:
+    """A port as a test names it: by `reference`, or by two functions and their inputs. Paths start at `folder`."""
+
+    folder: Path
+    reference: str | None = None
+    tf: str | None = None
+    jax: str | None = None
+    inputs: tuple[tuple[str, str], ...] = ()
+
+    def workload(self) -> Workload:
+        """The workload that is named.
+
+        Raises:
+          RequestError, RegistryError: there is none.
+        """
+        if self.reference is not None and (self.tf, self.jax, self.inputs) == (None, None, ()):
+            return _registry.get(self._at_folder(self.reference))
+        if self.reference is not None or self.tf is None or self.jax is None:
+            raise RequestError(
+                "expected a workload or port file, or else tf=, jax= and inputs= together, "
+                f"found {', '.join(self._given()) or 'nothing'}: name the port in one of the two ways"
+            )
+        inputs = [f"{name}={text}" for name, text in self.inputs]
+        found = ports.from_functions(self._at_folder(self.tf), self._at_folder(self.jax), inputs)
+        return dataclasses.replace(found, summary=f"{self.tf} against {self.jax}", source="given by a test")
+
+    def _given(self) -> list[str]:
+        return [name for name in ("reference", "tf", "jax", "inputs") if getattr(self, name)]
+
+    def _at_folder(self, reference: str) -> str:
+        file = reference.endswith(".py") or reference.rpartition(":")[0].endswith(".py")
+        return str(self.folder / reference) if file else reference
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A port's name, its part of the record as plain JSON, and the pairs of processes that it was to be timed in."""
+
+    name: str
+    part: dict[str, Any]
+    pairs: int
+
+
+class Prover:
+    """Judges ports and times rounds of them. What was asked before is not judged again."""
+
+    def __init__(self, sources: Mapping[str, Source], timeout_s: float = 300) -> None:
+        self._sources, self._timeout_s = dict(sources), timeout_s
+        self._judged: dict[tuple[Port, str | None], Judged] = {}
+        self._loaded: dict[str, tuple[Port, str | None]] = {}
+        self._drawn: tuple[tuple[Port, str | None], Path, Loading] | None = None
+        self._stack = ExitStack()
+        self.environment: dict[str, Any] = {}
+        """That of the last run: versions and machine."""
+
+    def __enter__(self) -> Prover:
+        self._scratch = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
+        self._pool = Pool(self._sources, self._scratch, self._timeout_s)
+        # Not entered: that would start both sides, and parity alone needs neither.
+        self._stack.push(self._pool)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def judge(self, asked: Sequence[Port], size: str | None, pairs: int) -> list[Judged]:
+        """What is found of each port; those that are not known yet share one run, and so its processes.
+
+        Args:
+          size: None takes each workload's size of the tour.
+          pairs: sets of fresh processes that time; 0 times nothing.
+
+        Raises:
+          RequestError, RegistryError, DataError, SideError: the request cannot be carried out.
+        """
+        missing = {port: port.workload() for port in asked if not self._knows(port, size, pairs)}
+        if missing:
+            found = self._run(list(missing.values()), size, pairs)
+            self.environment = found["environment"]
+            for port, workload in missing.items():
+                self._judged[port, size] = Judged(workload.name, found["workloads"][workload.name], pairs)
+        return [self._judged[port, size] for port in asked]
+
+    def _knows(self, port: Port, size: str | None, pairs: int) -> bool:
+        found = self._judged.get((port, size))
+        # What does not hold is not timed, however often it is asked for.
+        return found is not None and (found.pairs >= pairs or found.part["parity"]["verdict"] != PASS)
+
+    def _run(self, workloads: Sequence[Workload], size: str | None, pairs: int) -> dict[str, Any]:
+        plans = (Plan(pairs, pairs, threads=available_processors()),) if pairs else ()
+        request = run.Request(workloads, size, sources=self._sources, timeout_s=self._timeout_s, plans=plans)
+        return to_json(run.run(request, Silent()))
+
+    def rounds(self, port: Port, size: str | None, mode: str) -> Callable[[], float]:
+        """Loads a port, makes the mode ready, and gives what times one round of it: seconds of a call, the median.
+
+        Raises:
+          SideError: the side failed at it; what is returned raises the same.
+        """
+        name, _, target = mode.partition("/")
+
+        def once() -> float:
+            with self._side(name) as side:
+                return statistics.median(requests.time_round(side, target, CALLS)[DROPPED:])
+
+        with self._side(name) as side:
+            if self._loaded.get(name) != (port, size):
+                self._loaded.pop(name, None)
+                requests.load(side, self._arrays(port, size))
+                self._loaded[name] = (port, size)
+            requests.prepare(side, target)
+        return once
+
+    @contextmanager
+    def _side(self, name: str) -> Iterator[Side]:
+        """The side; a worker that is lost meanwhile is replaced by the next request."""
+        try:
+            yield self._pool.get(name)
+        except SideError as error:
+            if error.lost:
+                self._pool.drop(name)
+                self._loaded.pop(name, None)
+            raise
+
+    def _arrays(self, port: Port, size: str | None) -> Loading:
+        """Drawn once for all modes of a port. Those of the port before go: workers that mapped them still hold them."""
+        if self._drawn is None or self._drawn[0] != (port, size):
+            if self._drawn is not None:
+                shutil.rmtree(self._drawn[1])
+                self._drawn = None
+            folder = Path(tempfile.mkdtemp(dir=self._scratch))
+            self._drawn = (port, size), folder, prepare_both(port.workload(), size, None, folder)[1].loading
+        return self._drawn[2]

@@ -1,0 +1,140 @@
+"""The machine's limits, by both XLAs and by NumPy, and where each workload lies under them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from compare.bench import host_limits, roofline
+from compare.bench.roofline import COPY, READ, TRIAD, Bandwidth, Limits, Roofline, Throughput, Work
+from compare.hlo import probes
+from compare.sides import requests
+from compare.sides._side import Side, SideError
+from workloads._framework import Program
+
+TIMES_THE_CACHE = 4
+"""A working set so much larger than the last cache lies in memory."""
+
+UNKNOWN_CACHE_BYTES = 1 << 26
+MOST_BYTES = 1 << 30
+LEAST_BYTES = 1 << 20
+"""Of a probe's working set: below this XLA's dispatch is measured, no longer memory."""
+
+PRODUCT_SIDE = 1024
+HOST_DTYPES = {"f32": "float32", "f64": "float64"}
+"""What NumPy's BLAS computes."""
+
+HOST = "numpy"
+CALLS, ROUNDS = 3, 3
+
+TRAFFIC: Mapping[str, Callable[[int], Program]] = {READ: probes.read, COPY: probes.copy, TRIAD: probes.triad}
+
+
+def measure_machine(sides: Mapping[str, Side], threads: int) -> Limits:
+    """The limits of this machine on so many threads; the sides are live, started with them, a workload loaded.
+
+    They are to be loaded again before their memory is measured: what a probe reads is kept until then.
+    A side that fails at a probe is left out of it: NumPy's figure stands.
+
+    Raises:
+      SideError: a side was lost.
+    """
+    cache = host_limits.last_level_cache_bytes() or UNKNOWN_CACHE_BYTES
+    size = min(TIMES_THE_CACHE * cache, MOST_BYTES)
+    moved = {kind: measure_working_set(sides, kind, size, threads) for kind in TRAFFIC}
+    products = {dtype: _products(sides, dtype, threads) for dtype in probes.DTYPES}
+    found = {dtype: Throughput(*roofline.best(rates)) for dtype, rates in products.items() if rates}
+    return Limits(threads, moved[READ], moved[COPY], moved[TRIAD], found)
+
+
+def measure_working_set(sides: Mapping[str, Side], kind: str, size_bytes: int, threads: int) -> Bandwidth:
+    """The bandwidth of one kind of traffic over a working set: what fits into a cache moves faster.
+
+    Raises:
+      SideError: a side was lost.
+    """
+    size = min(max(size_bytes, LEAST_BYTES), MOST_BYTES)
+    probe = TRAFFIC[kind](size)
+    moved = sum(traffic(probe))
+    rates = _rates(sides, probe, moved) | {HOST: host_limits.bandwidth(kind, size, threads)}
+    return Bandwidth(*roofline.best(rates), working_set_bytes=moved)
+
+
+def traffic(program: Program) -> tuple[int, int]:
+    """(read, written) bytes of a call that reads every parameter and writes every result once."""
+    read, written = (
+        sum(math.prod(each.shape) * _bits(each.dtype) for each in group) // 8
+        for group in (program.parameters, program.results)
+    )
+    return read, written
+
+
+def work_of(part: Mapping[str, Any], program: Program) -> Work | None:
+    """What a call of a workload needs; None where neither its cost nor XLA says how many operations.
+
+    The bytes written are those of the program's results. Those read are the rest of the declared cost, or
+    without one the program's parameters. Operations are the declared ones, or those that XLA counts.
+
+    Args:
+      part: the workload's part of the record, with `cost`, `dtype` and `compiled`.
+      program: what its frontend hands to XLA.
+    """
+    read, written = traffic(program)
+    dtype = str(part["dtype"]).replace("bfloat", "bf").replace("float", "f")
+    cost = part["cost"]
+    if cost is not None:
+        return Work(cost["flops"], max(0, cost["bytes"] - written), min(written, cost["bytes"]), dtype)
+    counted = [cell["flops"] for cell in part["compiled"].values() if cell.get("flops") is not None]
+    return Work(min(counted), read, written, dtype) if counted else None
+
+
+def of_workload(
+    sides: Mapping[str, Side], work: Work, medians: Mapping[str, float], limits: Limits, dispatch_s: float | None
+) -> Roofline:
+    """`roofline` of a workload's record: measures the bandwidth at its working set where a cache may hold it.
+
+    Args:
+      sides: as for `measure_machine`.
+      work: what a call needs.
+      medians: seconds of a call by mode.
+      limits: of the machine on the same threads.
+      dispatch_s: the least that a call of any mode costs.
+
+    Raises:
+      SideError: a side was lost.
+    """
+    bandwidth = limits.bandwidth(work.kind)
+    if work.bytes < bandwidth.working_set_bytes:
+        bandwidth = measure_working_set(sides, work.kind, round(work.bytes), limits.threads)
+    return roofline.place(work, medians, limits, bandwidth, dispatch_s)
+
+
+def _products(sides: Mapping[str, Side], dtype: str, threads: int) -> dict[str, float]:
+    rates = _rates(sides, probes.product(PRODUCT_SIDE, dtype), 2 * PRODUCT_SIDE**3)
+    if dtype in HOST_DTYPES:
+        rates[HOST] = host_limits.product(HOST_DTYPES[dtype], PRODUCT_SIDE, threads)
+    return rates
+
+
+def _rates(sides: Mapping[str, Side], probe: Program, amount: float) -> dict[str, float]:
+    """Amounts a second by "SIDE xla"."""
+    found = {}
+    for name, side in sides.items():
+        try:
+            handle = requests.compile_program(side, probe).handle
+            requests.prepare(side, handle)
+            rounds = [requests.time_round(side, handle, CALLS) for _ in range(ROUNDS)]
+        except SideError as error:
+            if error.lost:
+                raise
+            continue
+        found[f"{name} xla"] = roofline.rate(amount, rounds)
+    return found
+
+
+def _bits(dtype: str) -> int:
+    """Bits that an element takes in memory: a bool takes a byte."""
+    width = re.search(r"\d+", dtype)
+    return int(width[0]) if width else 8

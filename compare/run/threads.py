@@ -1,0 +1,43 @@
+"""What each side's threads do with work that both can divide: asked of live workers, judged in compare.bench."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from compare.bench import threads
+from compare.hlo import probes
+from compare.sides import requests
+from compare.sides._side import Side
+from workloads._framework import Program
+
+SIDE = 2048
+"""Of the matrices: 40 ms and more a call, which no start of a thread disturbs."""
+
+CALLS = 5
+"""The most of which counts: others on the machine keep threads from processors, and only ever lower it."""
+
+
+def verify(sides: Mapping[str, Side], asked: int) -> threads.Threads:
+    """Whether every side, with a workload loaded, computes on `asked` threads.
+
+    After loading, since the user's own file may have set threads. A side is to be loaded again before
+    its memory is measured: it keeps the matrices until then.
+
+    Raises:
+      SideError: a side cannot compile or run the probe.
+    """
+    probe = probes.product(SIDE, "f32")
+    return threads.judge(asked, {name: observe(side, probe) for name, side in sides.items()})
+
+
+def observe(side: Side, probe: Program) -> threads.Observed:
+    """The processors that a side's threads may use, and how many threads compute a product at once.
+
+    Raises:
+      SideError: the side cannot compile or run it.
+    """
+    handle = requests.compile_program(side, probe).handle
+    requests.prepare(side, handle)
+    # Call by call: over several calls threads take turns, and would be counted as if at once.
+    found = [threads.parallelism(requests.thread_seconds(side, handle, 1)) for _ in range(CALLS)]
+    return threads.Observed(tuple(requests.processors(side)), max(found))

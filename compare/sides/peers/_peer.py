@@ -1,0 +1,194 @@
+"""What the peers share: passes of a TensorFlow twin under jax.jit, asked for through JAX's half of the protocol."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NoReturn
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from workloads._framework import FORWARD, STEP, Compiled, Entry, Prepared, Program, Twin, Unsupported
+from workloads._spec import Arrays
+
+JIT = "jit"
+
+
+class NotInstalled(Unsupported, ImportError):
+    """What a peer needs is not there; the message says what to install.
+
+    An ImportError, since it is raised while the worker imports the peer; Unsupported, so that it is told in one line.
+    """
+
+
+@dataclass(frozen=True)
+class Staged:
+    """One pass of a twin under jax.jit, and what it starts from.
+
+    Attributes:
+      function: (variables, *inputs) -> {leaf: array}; of a step -> (variables, loss).
+      variables: a pytree of arrays on the device.
+      weights: variables -> {canonical path: array}; of a step only.
+    """
+
+    function: Any
+    variables: Any
+    weights: Callable[[Any], Mapping[str, Any]] = dict
+
+
+class Peer(ABC):
+    """A TensorFlow twin run by JAX, in float32. Implements workloads._framework.Framework.
+
+    What a peer has no part in (programs, float64, profiles) is refused: it is judged by its results and its time.
+    """
+
+    side: str
+    _twin: Twin
+
+    @abstractmethod
+    def version(self) -> str:
+        """The package that makes the peer, and its version."""
+
+    @abstractmethod
+    def build(self, twin: Twin) -> None:
+        """Build the twin.
+
+        Raises:
+          Unsupported: the peer does not apply to it.
+        """
+
+    @abstractmethod
+    def trains(self) -> bool:
+        """Whether the twin has a training step, which is then what the twins are timed on."""
+
+    @abstractmethod
+    def stage(self, pass_: str, case: str) -> Staged:
+        """A pass as it starts in a case; called before anything else is staged.
+
+        Raises:
+          Unsupported: the peer cannot do this pass.
+        """
+
+    def environment(self) -> dict[str, Any]:
+        """Version and device."""
+        device = jax.devices()[0].platform
+        return {"version": self.version(), "jax": jax.__version__, "device": device, "threads": "default"}
+
+    def load(self, twin: Twin) -> dict[str, Any]:
+        """Build the twin and say which passes this peer has of it."""
+        self._twin = twin
+        self.build(twin)
+        modes = {FORWARD: [JIT]}
+        with contextlib.suppress(Unsupported):
+            self.stage(STEP, next(iter(twin.cases)))
+            modes[STEP] = [JIT]
+        return {"modes": modes}
+
+    def outputs(self, mode: str, pass_: str, case: str, dtype: str) -> dict[str, np.ndarray]:
+        """What the forward pass returns in float32."""
+        if (pass_, dtype) != (FORWARD, "float32"):
+            _refuse(f"{pass_} in {dtype}")
+        staged = self.stage(pass_, case)
+        results = staged.function(staged.variables, *self._inputs(self._twin.cases[case]))
+        return {leaf: np.array(value) for leaf, value in results.items()}
+
+    def trajectory(self, mode: str, dtype: str, checkpoints: Sequence[int]) -> dict[str, np.ndarray]:
+        """loss: [steps]; "weights@STEP/PATH" after each checkpoint; in float32."""
+        if dtype != "float32":
+            _refuse(f"training in {dtype}")
+        batches = self._twin.batches
+        staged = self.stage(STEP, next(iter(self._twin.cases)))
+        variables, losses, kept = staged.variables, [], {}
+        for index in range(len(next(iter(batches.values())))):
+            inputs = self._inputs({name: array[index] for name, array in batches.items()})
+            variables, loss = staged.function(variables, *inputs)
+            losses.append(np.array(loss))
+            if index + 1 in checkpoints:
+                weights = staged.weights(variables).items()
+                kept |= {f"weights@{index + 1}/{path}": np.array(value) for path, value in weights}
+        return {"loss": np.array(losses)} | kept
+
+    def prepare(self, target: str | int) -> Prepared:
+        """One call of what the twins are timed on, that waits for all its results.
+
+        Raises:
+          Unsupported: the twin trains, and this peer cannot.
+        """
+        case = next(iter(self._twin.cases))
+        inputs = self._inputs(self._twin.cases[case])
+        start = time.perf_counter()
+        staged = self.stage(STEP if self.trains() else FORWARD, case)
+        seconds = _staged_apart(start, staged.function, [staged.variables, *inputs])
+        call = _carrying_variables(staged, inputs) if self.trains() else _waiting(staged, inputs)
+        return Prepared(call, **seconds)
+
+    def program(self, pass_: str, dtype: str) -> Program:
+        """Refused."""
+        _refuse("a program")
+
+    def compile(self, program: Program) -> Compiled:
+        """Refused."""
+        _refuse("compiling another side's program")
+
+    def execute(self, handle: int, case: str) -> Arrays:
+        """Refused."""
+        _refuse("compiling another side's program")
+
+    def unroll(self, handle: int, checkpoints: Sequence[int]) -> Arrays:
+        """Refused."""
+        _refuse("compiling another side's program")
+
+    def profile(self, target: str | int) -> Sequence[str]:
+        """Refused."""
+        _refuse("a profile")
+
+    def dispatch(self) -> Mapping[str, Entry]:
+        """Refused."""
+        _refuse("a call of next to no work")
+
+    def _inputs(self, arrays: Arrays) -> list[jax.Array]:
+        return [jnp.asarray(arrays[name]) for name in self._twin.inputs]
+
+
+def on_device(arrays: Mapping[str, Any]) -> dict[str, jax.Array]:
+    """Variables as JAX keeps them between calls: a step must not copy them from the host each time."""
+    return {name: jnp.asarray(np.asarray(array)) for name, array in arrays.items()}
+
+
+def _staged_apart(start: float, function: Any, arguments: Sequence[Any]) -> dict[str, Any]:
+    """Seconds of each public stage, as Prepared names them; a conversion since `start` counts as tracing."""
+    times = [start]
+    traced = function.trace(*arguments)
+    times.append(time.perf_counter())
+    lowered = traced.lower()
+    times.append(time.perf_counter())
+    lowered.compile()
+    times.append(time.perf_counter())
+    seconds = (end - start for start, end in pairwise(times))
+    return dict(zip(("trace_s", "lower_s", "compile_s"), seconds, strict=True))
+
+
+def _waiting(staged: Staged, inputs: Sequence[jax.Array]) -> Callable[[], object]:
+    return lambda: jax.block_until_ready(staged.function(staged.variables, *inputs))
+
+
+def _carrying_variables(staged: Staged, inputs: Sequence[jax.Array]) -> Callable[[], None]:
+    """A training step as a loop runs it: each call starts from the variables that the one before left."""
+    held = staged.variables
+
+    def call() -> None:
+        nonlocal held
+        held, loss = staged.function(held, *inputs)
+        jax.block_until_ready((held, loss))
+
+    return call
+
+
+def _refuse(what: str) -> NoReturn:
+    raise Unsupported(f"a peer is judged by its float32 results and its time, and gives nothing else: no {what}")

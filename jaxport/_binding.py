@@ -1,0 +1,43 @@
+"""What fills each parameter of a lowered program, and what each of its results is called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxport._session import Session, named_results, state_leaves
+from workloads._framework import STEP
+
+
+def parameter_sources(
+    session: Session, pass_: str, arguments: Sequence[Any]
+) -> tuple[list[tuple[str, str]], dict[str, np.ndarray]]:
+    """(kind, name) of each flat argument, and the values of the states."""
+    places = _numbered(arguments[0])
+    by_place = {place: ("weight", path) for path, place in session.by_weight(places).items()}
+    sources = [by_place[place] for place in jax.tree.leaves(places)]
+    states: dict[str, np.ndarray] = {}
+    if pass_ == STEP:
+        named = state_leaves(arguments[1])
+        states = {name.removeprefix("state/"): np.array(leaf) for name, leaf in named.items()}
+        sources += [("state", name) for name in states]
+    return sources + [("input", name) for name in session.twin.inputs], states
+
+
+def leaf_names(session: Session, pass_: str, shapes: Any) -> list[str]:
+    """Leaf names of the flat results."""
+    named = named_results(session, pass_, _numbered(shapes))
+    return [name for _, name in sorted((place, name) for name, place in named.items())]
+
+
+def _numbered(tree: Any) -> Any:
+    leaves, structure = jax.tree.flatten(tree)
+    return jax.tree.unflatten(structure, range(len(leaves)))
+
+
+def described(kind: Callable[..., Any], aval: Any, *names: str) -> Any:
+    """A Parameter or Result of the shape and type of an abstract value."""
+    return kind(*names, shape=tuple(aval.shape), dtype=str(aval.dtype))

@@ -1,0 +1,61 @@
+"""What fills each parameter of a lowered program, and what each of its results is called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tf_reference._private import Layout
+from tf_reference._session import Session
+from workloads._framework import WEIGHTS, Parameter, Unsupported
+from workloads._spec import Arrays
+
+
+def bound_parameters(session: Session, concrete: Any, layout: Layout) -> tuple[tuple[Parameter, ...], Arrays]:
+    """The program's parameters by what fills them, and the values of those that carry their own.
+
+    Raises:
+      Unsupported: a parameter that nothing fills.
+    """
+    by_handle = {id(variable.handle): ("weight", path) for path, variable in session.weights.items()}
+    by_handle |= {id(variable.handle): ("state", name) for name, variable in session.state.items()}
+    sources: list[tuple[str, str]] = [("input", name) for name in session.twin.inputs]
+    states: dict[str, np.ndarray] = {}
+    for index, captured in enumerate(concrete.captured_inputs):
+        sources.append(by_handle.get(id(captured), ("state", f"captured{index}")))
+        kind, name = sources[-1]
+        if kind == "state":
+            states[name] = session.state[name].numpy() if name in session.state else _captured_value(captured, concrete)
+    if len(sources) != len(layout.parameters):
+        raise Unsupported(
+            f"TensorFlow's program has {len(layout.parameters)} parameters for {len(sources)} inputs and variables: "
+            "an input that must be known at compile time cannot be bound"
+        )
+    pairs = zip(sources, layout.parameters, strict=True)
+    return tuple(Parameter(*source, shape, dtype) for source, (dtype, shape) in pairs), states
+
+
+def _captured_value(captured: tf.Tensor, concrete: Any) -> np.ndarray:
+    if captured.dtype != tf.resource:
+        return captured.numpy()
+    (variable,) = [variable for variable in concrete.variables if variable.handle is captured]
+    return variable.numpy()
+
+
+def result_names(leaves: Sequence[str], parameters: Sequence[Parameter], layout: Layout) -> list[str]:
+    """Leaf names of the program's results.
+
+    Raises:
+      Unsupported: a result that updates no variable.
+    """
+    # Results are the function's own, then one for each variable that it updates, aliased to its parameter.
+    names = list(leaves)
+    for index in range(len(leaves), len(layout.results)):
+        if index not in layout.aliases:
+            raise Unsupported(f"result {index} of TensorFlow's program updates no variable that can be named")
+        source = parameters[layout.aliases[index]]
+        names.append((WEIGHTS if source.kind == "weight" else "state/") + source.name)
+    return names
