@@ -48,7 +48,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--size", metavar="SIZE", help="default: the tour's")
     command.add_argument("--runs", type=_arguments.count, default=20, metavar="N", help="default: %(default)s")
-    command.add_argument("--pairs", type=_arguments.count, default=12, metavar="N", help="default: %(default)s")
+    command.add_argument("--pairs", type=_arguments.count, default=10, metavar="N", help="default: %(default)s")
     command.add_argument("--budget", type=_arguments.seconds, default=2.0, metavar="S", help="default: %(default)s")
     command.add_argument("--threads", type=_arguments.count, metavar="N", help="default: all processors")
     command.add_argument("--seed", type=int, default=0, help="of the orders in which processes and arms take turns")
