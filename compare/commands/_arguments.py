@@ -12,6 +12,7 @@ from typing import NoReturn
 from compare.run import ports
 from compare.run.inputs import RequestError
 from compare.run.sides import Source
+from compare.run.timing import Plan
 from compare.sides._side import SIDES
 from workloads import _registry
 from workloads._spec import SIZES, Workload
@@ -68,6 +69,38 @@ def add_out(command: argparse.ArgumentParser) -> None:
         "-o", "--out", type=Path, default=DEFAULT_OUT, metavar="DIR", help="where to write (default: %(default)s)"
     )
     command.add_argument("--json", action="store_true", help="print the record, and nothing else, on standard output")
+
+
+def add_plan(command: argparse._ActionsContainer) -> None:
+    """How often and how long to time."""
+    command.add_argument(
+        "--pairs", type=count, default=10, metavar="N",
+        help="sets of fresh processes; below 5 no interval is given (default: %(default)s)",
+    )  # fmt: skip
+    command.add_argument(
+        "--most-pairs", type=count, metavar="N",
+        help="more are added up to this many while identical code does not come out close enough (default: twice)",
+    )  # fmt: skip
+    command.add_argument(
+        "--precision", type=part, default=Plan.precision, metavar="P",
+        help="half-width of the interval of identical code that is close enough (default: %(default)s)",
+    )  # fmt: skip
+    command.add_argument(
+        "--budget", type=seconds, default=2.0, metavar="S", help="seconds a workload and set (default: %(default)s)"
+    )
+    command.add_argument("--seed", type=int, default=0, help="of the order in which processes and modes take turns")
+
+
+def plan(options: argparse.Namespace, threads: int) -> Plan:
+    """What `add_plan` was given, on so many threads.
+
+    Raises:
+      RequestError: fewer pairs at most than at least.
+    """
+    most = options.most_pairs or 2 * options.pairs
+    if most < options.pairs:
+        raise RequestError(f"expected --most-pairs from --pairs {options.pairs} on, found {most}: raise it")
+    return Plan(options.pairs, most, options.precision, options.budget, threads, options.seed)
 
 
 def add_save(command: argparse.ArgumentParser) -> None:

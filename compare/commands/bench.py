@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 from collections.abc import Sequence
 
 from rich.console import Console
@@ -42,26 +43,10 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_sides(command)
     _arguments.add_save(command)
     timing = command.add_argument_group("timing")
-    timing.add_argument(
-        "--pairs", type=_arguments.count, default=12, metavar="N",
-        help="sets of fresh processes; below 5 no interval is given (default: %(default)s)",
-    )  # fmt: skip
-    timing.add_argument(
-        "--most-pairs", type=_arguments.count, metavar="N",
-        help="more are added up to this many while identical code does not come out close enough (default: twice)",
-    )  # fmt: skip
-    timing.add_argument(
-        "--precision", type=_arguments.part, default=Plan.precision, metavar="P",
-        help="half-width of the interval of identical code that is close enough (default: %(default)s)",
-    )  # fmt: skip
-    timing.add_argument(
-        "--budget", type=_arguments.seconds, default=3.0, metavar="S",
-        help="seconds a workload and set (default: %(default)s)",
-    )  # fmt: skip
+    _arguments.add_plan(timing)
     timing.add_argument(
         "--threads", default="all,1", metavar="N,...", help="rows; the first is the main one (default: %(default)s)"
     )
-    timing.add_argument("--seed", type=int, default=0, help="of the order in which processes and modes take turns")
     extras = command.add_argument_group("beside ratios")
     extras.add_argument(
         "--phases", type=_processes, default=3, metavar="N",
@@ -88,7 +73,7 @@ def main(options: argparse.Namespace) -> int:
         data=options.data,
         sources=_arguments.sources(options),
         timeout_s=options.timeout,
-        plans=[_plan(options, threads) for threads in _threads(options.threads)],
+        plans=_plans(options),
         extras=Extras(
             limits=not options.no_limits,
             dispatch=3,
@@ -107,11 +92,10 @@ def _processes(text: str) -> int:
     return 0 if text == "0" else _arguments.count(text)
 
 
-def _plan(options: argparse.Namespace, threads: int) -> Plan:
-    most = options.most_pairs or 2 * options.pairs
-    if most < options.pairs:
-        raise RequestError(f"expected --most-pairs from --pairs {options.pairs} on, found {most}: raise it")
-    return Plan(options.pairs, most, options.precision, options.budget, threads, options.seed)
+def _plans(options: argparse.Namespace) -> list[Plan]:
+    """One a number of threads; peers stand beside the main one only: each costs a process that imports both sides."""
+    main, *others = (_arguments.plan(options, threads) for threads in _threads(options.threads))
+    return [main, *(dataclasses.replace(other, peers=False) for other in others)]
 
 
 def _threads(text: str) -> Sequence[int]:

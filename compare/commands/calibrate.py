@@ -17,7 +17,6 @@ from compare.commands._output import FAILS, HOLDS
 from compare.run.calibrate import null_runs
 from compare.run.inputs import RequestError
 from compare.run.progress import reporter
-from compare.run.timing import Plan
 from compare.sides.settings import available_processors
 from workloads import _registry
 
@@ -40,6 +39,11 @@ PROMISED = 0.9
 
 JUDGED = "+10 %"
 
+_LEGEND = """
+covers 1: runs whose 95 % interval of identical code contains 1; half-width: of these intervals, median and largest
+called: runs that said slower, and the median of what they measured
+smallest: the slowdown called 95 times in 100, as the nulls of these runs have it"""
+
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """What can be asked."""
@@ -48,10 +52,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--size", metavar="SIZE", help="default: the tour's")
     command.add_argument("--runs", type=_arguments.count, default=20, metavar="N", help="default: %(default)s")
-    command.add_argument("--pairs", type=_arguments.count, default=10, metavar="N", help="default: %(default)s")
-    command.add_argument("--budget", type=_arguments.seconds, default=2.0, metavar="S", help="default: %(default)s")
+    _arguments.add_plan(command)
     command.add_argument("--threads", type=_arguments.count, metavar="N", help="default: all processors")
-    command.add_argument("--seed", type=int, default=0, help="of the orders in which processes and arms take turns")
     command.add_argument("--timeout", type=_arguments.seconds, default=300, metavar="S", help="default: %(default)s")
     command.add_argument("-o", "--out", type=Path, metavar="FILE", help="write every run as JSON")
     _arguments.add_sides(command)
@@ -60,7 +62,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """Run, print, write."""
     threads = options.threads or available_processors()
-    plan = Plan(options.pairs, options.pairs, budget_s=options.budget, threads=threads, seed=options.seed)
+    plan = _arguments.plan(options, threads)
     if options.out is not None and not options.out.parent.is_dir():
         raise RequestError(f"expected a folder at {options.out.parent}, found none: make it, or choose another --out")
     workload = _registry.get(options.workload)
@@ -74,9 +76,7 @@ def main(options: argparse.Namespace) -> int:
         records.write_atomically(options.out, json.dumps(records.to_json(kept), indent=1) + "\n")
     console = Console()
     console.print(_table(found), soft_wrap=True)
-    console.print("covers 1: runs whose 95 % interval of identical code contains 1. Half-width: median over runs.")
-    console.print("called: runs that said slower, and the median of what they measured.")
-    console.print("smallest: the slowdown called 95 times in 100, as the nulls of these runs have it.")
+    console.print(_LEGEND, soft_wrap=True)
     return HOLDS if found and all(_holds(each) for each in found.values()) else FAILS
 
 

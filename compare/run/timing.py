@@ -47,14 +47,16 @@ class Plan:
       budget_s: seconds of rounds a workload and set.
       threads: of every process; None leaves them to the frameworks.
       seed: of the orders in which processes and arms take turns.
+      peers: whether peers that a workload brings are timed too.
     """
 
     pairs: int = 8
     most_pairs: int = 8
-    precision: float = 0.03
+    precision: float = 0.04
     budget_s: float = 1.5
     threads: int | None = None
     seed: int = 0
+    peers: bool = True
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ def measure(
 ) -> dict[str, Samples]:
     """Time every workload in sets of fresh processes, as many as the plan allows and the nulls need."""
     samples = {each.prepared.workload.name: Samples() for each in workloads}
-    names = _process_names(workloads, sources)
+    names = _process_names(workloads, sources, plan)
 
     def start(name: str) -> LiveSide:
         side = _side(name)
@@ -162,11 +164,11 @@ def summarise(
     return {"timing": result, "attribution": attribution}
 
 
-def _process_names(workloads: Sequence[Timed], sources: Mapping[str, Source]) -> list[str]:
+def _process_names(workloads: Sequence[Timed], sources: Mapping[str, Source], plan: Plan) -> list[str]:
     """Two processes of each live side, and one of each peer that a workload has."""
     sides = [name for name, source in sources.items() if source.recorded is None and name in NULL_MODES]
     peers = dict.fromkeys(name for each in workloads for name in each.modes if name not in NULL_MODES)
-    return [name + suffix for name in sides for suffix in ("", NULL_SUFFIX)] + list(peers)
+    return [name + suffix for name in sides for suffix in ("", NULL_SUFFIX)] + list(peers) * plan.peers
 
 
 def _stage(pair: int, plan: Plan) -> str:
