@@ -151,6 +151,20 @@ REFUSED = {
     "a newer record": (["report", "newer.json"], f"expected schema {records.SCHEMA} or older in newer.json"),
     "a foreign record": (["report", "foreign.json"], "expected a jaxport record in foreign.json, found other JSON"),
     "a list as record": (["report", "list.json", "-o", "out"], "expected a jaxport record in list.json"),
+    "no threads": (["bench", "add", "--threads", "0"], "expected a whole number from 1, found '0' in --threads"),
+    "threads in words": (["bench", "add", "--threads", "all,two"], "found 'two' in --threads: give numbers or `all`"),
+    "too many threads": (["bench", "add", "--threads", "4096"], "found 4096: lower it"),
+    "fewer pairs at most": (["bench", "--pairs", "9", "--most-pairs", "5"], "expected --most-pairs from --pairs 9 on"),
+    "no precision": (["bench", "--precision", "0"], "expected a part such as 3% or 0.03, found '0'"),
+    "memory in words": (["bench", "--memory-limit", "much"], "expected bytes such as 512M or 2G, found 'much'"),
+    "batches of nothing": (["bench", "--batches", "8,0"], "expected a whole number from 1, found '0'"),
+    "nothing to calibrate": (["calibrate", "runing_exampel"], "did you mean running_example"),
+    "nowhere to calibrate to": (["calibrate", "add", "-o", "absent/c.json"], "expected a folder at absent, found none"),
+    "one run to compare": (["compare", "1"], "expected two runs or more, found one"),
+    "runs of no history": (["compare", "1", "2"], "expected saved runs in .jaxport/history, found none"),
+    "no history": (["history"], "expected saved runs in .jaxport/history, found none"),
+    "no results": (["results", "-o", "r.md"], "expected a results.json at jaxport-report/results.json"),
+    "results to nowhere": (["results", "-o", "a_file/r.md"], "expected a results.json at jaxport-report/results.json"),
 }  # fmt: skip
 
 
@@ -233,7 +247,7 @@ def test_an_interrupted_run_writes_nothing(
 # What goes right.
 
 
-@pytest.mark.parametrize("command", [[], ["run"], ["record"], ["report"], ["list"]])
+@pytest.mark.parametrize("command", [[], *([name] for name in cli.COMMANDS)], ids=str)
 def test_help_shows_examples(capsys: pytest.CaptureFixture[str], command: list[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         cli.main([*command, "--help"])

@@ -14,7 +14,6 @@ from conftest import record_of
 from interpreters import JAX_AS_TF, interpreter
 
 from compare import records
-from compare.bench.pairs import Measured
 from compare.records import CELLS, GATES, SCHEMA
 from compare.run import run, timing
 from compare.run.inputs import Prepared, digest, prepare_both
@@ -23,6 +22,8 @@ from compare.run.sides import Source
 from compare.sides import requests
 from compare.sides.client import LiveSide
 from workloads import Workload, _registry
+
+NOT_ASKED: Any = SimpleNamespace(name="jax")
 
 PORT = """
 from workloads import ArraySpec, Workload
@@ -57,7 +58,9 @@ def told() -> Told:
 
 @pytest.fixture(scope="module")
 def whole(told: Told) -> dict[str, Any]:
-    request = run.Request([_registry.get("scale_and_add")], size="smoke", plans=[timing.Plan(2, 2, budget_s=0.2)])
+    request = run.Request(
+        [_registry.get("scale_and_add")], size="smoke", plans=[timing.Plan(2, 2, budget_s=0.2, threads=1)]
+    )
     return records.to_json(run.run(request, told))
 
 
@@ -142,6 +145,27 @@ def test_the_second_process_of_a_side_runs_all_that_the_first_runs(judged: dict[
     ]
 
 
+def test_both_sides_computed_on_the_thread_that_was_asked_for(judged: dict[str, Any]) -> None:
+    threads = judged["timing"]["threads"]
+    assert (threads["asked"], threads["equal"]) == (1, True), threads["reason"]
+    assert all(len(side["processors"]) == 1 for side in threads["sides"].values())
+
+
+def test_the_machine_s_limits_and_dispatch_stand_beside_the_workloads(whole: dict[str, Any]) -> None:
+    limits = whole["machine"]["1"]
+    assert limits["threads"] == 1 and min(limits[kind]["bytes_per_s"] for kind in ("read", "copy", "triad")) > 0
+    assert {"f32", "f64"} <= limits["gemm"].keys()
+    assert {"tf/eager", "tf/graph", "tf/jit", "jax/eager", "jax/jit"} <= whole["dispatch"].keys()
+
+
+def test_every_mode_has_its_share_of_the_limit_that_binds(judged: dict[str, Any]) -> None:
+    roofline, modes = judged["roofline"], judged["timing"]["modes"]
+    assert roofline["bound"] in ("memory", "compute", "dispatch")
+    assert roofline["modes"].keys() == modes.keys()
+    for mode, share in roofline["modes"].items():
+        assert share["share"] == pytest.approx(roofline["limit_s"] / modes[mode]["median_s"])
+
+
 def test_the_parts_of_the_ratio_multiply_to_it(judged: dict[str, Any]) -> None:
     ratio, parts = judged["timing"]["ratios"]["jax/jit vs tf/jit"], judged["attribution"]
     assert bool(parts) != bool(ratio["withheld"])
@@ -156,44 +180,6 @@ def test_the_reporter_is_told_of_every_stage_and_its_steps(whole: dict[str, Any]
     assert {"jax/jit forward", "tf/eager forward", "jax float64 gradients", "tf/graph profile"} <= set(steps)
     assert all(told.stages[stage][1] == ["starting", "scale_and_add"] for stage in timed)
     assert all(0 < len(steps) <= announced for announced, steps in told.stages.values())
-
-
-# Attribution on times that are given.
-
-
-def samples(**slowed: float) -> timing.Samples:
-    """Five pairs of six rounds; arms take 1 to 10 ms, times a factor by name."""
-    arms = ["tf/jit", "tf/jit#2", "jax/jit", "jax/jit#2", *CELLS]
-    base = dict(zip(arms, (3e-3, 3e-3, 2e-3, 2e-3, 1e-3, 4e-3, 5e-3, 7e-3), strict=True))
-    jitter = (1.0, 1.01, 0.99, 1.02, 0.98, 1.0)
-    taken = {arm: tuple(seconds * slowed.get(arm, 1) * each for each in jitter) for arm, seconds in base.items()}
-    return timing.Samples(pairs=[Measured(taken, {})] * 5)
-
-
-def test_attribution_multiplies_to_the_published_ratio() -> None:
-    found = records.to_json(timing.summarise(samples(), recorded=()))
-    ratios, parts = found["timing"]["ratios"], found["attribution"]
-    assert set(parts) == {"frontend", "compiler", "runtime"}
-    assert math.prod(parts.values()) == pytest.approx(ratios["jax/jit vs tf/jit"]["ratio"])
-    assert parts["frontend"] * parts["compiler"] == pytest.approx(4)
-    assert set(found["timing"]["cells"]) == set(CELLS)
-
-
-NOT_ASKED: Any = SimpleNamespace(name="jax")
-
-TWINS = ["tf/jit#2", "jax/jit#2"]
-
-
-@pytest.mark.parametrize("twin", TWINS)
-def test_where_identical_code_differs_no_ratio_is_given(twin: str) -> None:
-    ratios = timing.summarise(samples(**{twin: 1.5}), recorded=())["timing"].ratios
-    assert set(ratios) == {"jax/jit vs tf/jit"}
-    assert all(each.ratio is None and "too unsteady" in each.withheld for each in ratios.values())
-
-
-@pytest.mark.parametrize("twin", TWINS)
-def test_where_identical_code_differs_nothing_is_attributed(twin: str) -> None:
-    assert timing.summarise(samples(**{twin: 1.5}), recorded=())["attribution"] is None
 
 
 # A training step, JAX alone.

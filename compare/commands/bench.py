@@ -11,9 +11,9 @@ from rich.console import Console
 from compare.commands import _arguments
 from compare.commands._output import deliver, writable_folder
 from compare.run import run
-from compare.run.bench import Extras
 from compare.run.inputs import RequestError
 from compare.run.progress import reporter
+from compare.run.request import Extras
 from compare.run.timing import Plan
 from compare.sides.settings import available_processors
 

@@ -1,47 +1,26 @@
-"""What a run measures beside ratios: threads as they are, the machine's limits, dispatch, phases, batches."""
+"""What a run measures once parity holds: ratios, and beside them threads, limits, dispatch, phases, batches."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from compare.bench.phases import Dispatch
 from compare.bench.roofline import Limits, Roofline
 from compare.bench.threads import Threads
 from compare.records import Failure
-from compare.run import batches, phases, roofline, threads
+from compare.run import batches, phases, roofline, threads, timing
 from compare.run.phases import Workers
 from compare.run.progress import Reporter
+from compare.run.request import Extras, Request
 from compare.run.timing import Timed
 from compare.sides import requests
-from compare.sides._side import Side, SideError
+from compare.sides._side import SIDES, Side, SideError
 from compare.sides.client import LiveSide
-
-Result = TypeVar("Result")
-
-
-@dataclass(frozen=True)
-class Extras:
-    """What to measure beside ratios. The default is what costs seconds.
-
-    Attributes:
-      limits: of the machine, and each workload's share of the one that binds it.
-      dispatch: processes that the cost of a call which does next to nothing is measured in.
-      phases: processes that each median of the phases is taken over; 0 measures none.
-      batches: sizes of the batch, for workloads that train; none measures none.
-      memory_limit: bytes, for the largest batch under it.
-      peers: other ways to run the original in JAX, as further arms.
-    """
-
-    limits: bool = True
-    dispatch: int = 1
-    phases: int = 0
-    batches: Sequence[int] = ()
-    memory_limit: int = 1 << 30
-    peers: bool = False
 
 
 @dataclass
@@ -62,6 +41,53 @@ class Inspection:
         if found is None:
             return "the threads of the two sides could not be verified"
         return "" if found.equal else found.reason
+
+
+def time_all(
+    request: Request, to_time: Sequence[Timed], parts: dict[str, Any], scratch: Path, reporter: Reporter
+) -> dict[str, Any]:
+    """Add to every part what time tells of it; what it tells of the machine."""
+    own = {name: request.sources[name] for name in SIDES}
+    main = Workers(own, scratch, request.timeout_s, request.plans[0].threads)
+    dispatch, failures = phases.dispatch(main, request.extras.dispatch)
+    limits = {}
+    for plan in request.plans:
+        samples = timing.measure(to_time, request.sources_with_peers(), plan, scratch, request.timeout_s, reporter)
+        inspection = Inspection()
+        if plan.threads is not None:
+            medians = {name: timing.medians(measured) for name, measured in samples.items()}
+            workers = dataclasses.replace(main, threads=plan.threads)
+            wanted = dispatch if request.extras.limits else None
+            inspection = inspect(to_time, parts, medians, wanted, workers, reporter)
+            limits[str(plan.threads)] = inspection.limits
+        for name, measured in samples.items():
+            _add_timing(request, plan, parts[name], name, measured, inspection)
+    extras = request.extras
+    if extras.phases:
+        measure_phases(to_time, parts, extras.phases, main, reporter)
+    if extras.batches:
+        measure_batches(to_time, parts, request.data, extras, main, reporter)
+    for part in parts.values():
+        part["failures"] += failures
+    return {"machine": limits, "dispatch": dispatch}
+
+
+def _add_timing(
+    request: Request,
+    plan: timing.Plan,
+    part: dict[str, Any],
+    name: str,
+    measured: timing.Samples,
+    inspection: Inspection,
+) -> None:
+    recorded = [side for side, source in request.sources.items() if source.recorded is not None]
+    doubt = inspection.doubt(name) if plan.threads is not None else ""
+    found = timing.summarise(measured, recorded, doubt, inspection.threads.get(name))
+    if plan is request.plans[0]:
+        part |= found | {"roofline": inspection.rooflines.get(name)}
+    if len(request.plans) > 1:
+        part["by_threads"][str(plan.threads)] = found["timing"]
+    part["failures"] += [*measured.failures, *inspection.failures.get(name, ())]
 
 
 def inspect(

@@ -6,7 +6,6 @@ import dataclasses
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,36 +13,17 @@ from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.promote import PromotionError
 from compare.parity import Evidence, judge
 from compare.records import PASS, Failure, Parity
-from compare.run import cells, peers, phases, record, timing
-from compare.run.bench import Extras, Inspection, inspect, measure_batches, measure_phases
+from compare.run import bench, cells, peers, record, timing
 from compare.run.collect import Collected, attempt, collect_evidence, collect_program, steps_of
 from compare.run.inputs import Prepared, RequestError, prepare_both
 from compare.run.oracle import Doubles, explain, find_doubles
-from compare.run.phases import Workers
 from compare.run.progress import Reporter
+from compare.run.request import Request
 from compare.run.sides import Pool, Source
 from compare.sides import requests
 from compare.sides._side import SIDES, BadTarget, Side, SideError
-from compare.sides.peers import PEERS
 from workloads._framework import FORWARD, GRADIENTS
 from workloads._spec import Workload
-
-
-@dataclass(frozen=True)
-class Request:
-    """What is asked for. `size` None takes each workload's size of the tour.
-
-    Attributes:
-      plans: one a number of threads; the first is the main one, and without any nothing is timed.
-    """
-
-    workloads: Sequence[Workload]
-    size: str | None = None
-    data: Path | None = None
-    sources: Mapping[str, Source] = field(default_factory=lambda: {side: Source() for side in SIDES})
-    timeout_s: float = 300
-    plans: Sequence[timing.Plan] = (timing.Plan(),)
-    extras: Extras = field(default_factory=Extras)
 
 
 def run(request: Request, reporter: Reporter) -> dict[str, Any]:
@@ -55,7 +35,7 @@ def run(request: Request, reporter: Reporter) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="jaxport-") as folder:
         scratch = Path(folder)
         parts, to_time, sides = _judge_all(request, scratch, reporter)
-        machine = _time_all(request, to_time, parts, scratch, reporter) if to_time and request.plans else {}
+        machine = bench.time_all(request, to_time, parts, scratch, reporter) if to_time and request.plans else {}
     return record.envelope(record.environment(sides), parts, request.size, machine)
 
 
@@ -84,7 +64,7 @@ def _judge_all(
 ) -> tuple[dict[str, Any], list[timing.Timed], dict[str, Any]]:
     parts: dict[str, Any] = {}
     to_time: list[timing.Timed] = []
-    with Pool(_with_peers(request), scratch, request.timeout_s) as pool:
+    with Pool(request.sources_with_peers(), scratch, request.timeout_s) as pool:
         for workload in request.workloads:
             small, large = prepare_both(workload, request.size, request.data, scratch)
             reporter.stage(f"{workload.name}: parity and programs", 2 * steps_of(small))
@@ -240,58 +220,6 @@ def _not_applicable(prepared: Prepared, collected: Mapping[str, Collected]) -> d
     if collected and all(refused):
         reasons["gradients"] = next(filter(None, refused))
     return reasons
-
-
-def _time_all(
-    request: Request, to_time: Sequence[timing.Timed], parts: dict[str, Any], scratch: Path, reporter: Reporter
-) -> dict[str, Any]:
-    """Add to every part what time tells of it; what it tells of the machine."""
-    own = {name: request.sources[name] for name in SIDES}
-    main = Workers(own, scratch, request.timeout_s, request.plans[0].threads)
-    dispatch, failures = phases.dispatch(main, request.extras.dispatch)
-    limits = {}
-    for plan in request.plans:
-        samples = timing.measure(to_time, _with_peers(request), plan, scratch, request.timeout_s, reporter)
-        inspection = Inspection()
-        if plan.threads is not None:
-            medians = {name: timing.medians(measured) for name, measured in samples.items()}
-            workers = dataclasses.replace(main, threads=plan.threads)
-            wanted = dispatch if request.extras.limits else None
-            inspection = inspect(to_time, parts, medians, wanted, workers, reporter)
-            limits[str(plan.threads)] = inspection.limits
-        for name, measured in samples.items():
-            _add_timing(request, plan, parts[name], name, measured, inspection)
-    extras = request.extras
-    if extras.phases:
-        measure_phases(to_time, parts, extras.phases, main, reporter)
-    if extras.batches:
-        measure_batches(to_time, parts, request.data, extras, main, reporter)
-    for part in parts.values():
-        part["failures"] += failures
-    return {"machine": limits, "dispatch": dispatch}
-
-
-def _add_timing(
-    request: Request,
-    plan: timing.Plan,
-    part: dict[str, Any],
-    name: str,
-    measured: timing.Samples,
-    inspection: Inspection,
-) -> None:
-    recorded = [side for side, source in request.sources.items() if source.recorded is not None]
-    doubt = inspection.doubt(name) if plan.threads is not None else ""
-    found = timing.summarise(measured, recorded, doubt, inspection.threads.get(name))
-    if plan is request.plans[0]:
-        part |= found | {"roofline": inspection.rooflines.get(name)}
-    if len(request.plans) > 1:
-        part["by_threads"][str(plan.threads)] = found["timing"]
-    part["failures"] += [*measured.failures, *inspection.failures.get(name, ())]
-
-
-def _with_peers(request: Request) -> dict[str, Source]:
-    """Where sides and peers come from: a peer needs both frameworks, and has them in this interpreter."""
-    return dict(request.sources) | dict.fromkeys(PEERS if request.extras.peers else (), Source())
 
 
 def _environment(pool: Pool, name: str, source: Source) -> dict[str, Any]:

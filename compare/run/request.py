@@ -1,0 +1,55 @@
+"""What is asked of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from compare.run.sides import Source
+from compare.run.timing import Plan
+from compare.sides._side import SIDES
+from compare.sides.peers import PEERS
+from workloads._spec import Workload
+
+
+@dataclass(frozen=True)
+class Extras:
+    """What to measure beside ratios. The default is what costs seconds.
+
+    Attributes:
+      limits: of the machine, and each workload's share of the one that binds it.
+      dispatch: processes that the cost of a call which does next to nothing is measured in.
+      phases: processes that each median of the phases is taken over; 0 measures none.
+      batches: sizes of the batch, for workloads that train; none measures none.
+      memory_limit: bytes, for the largest batch under it.
+      peers: other ways to run the original in JAX, as further arms.
+    """
+
+    limits: bool = True
+    dispatch: int = 1
+    phases: int = 0
+    batches: Sequence[int] = ()
+    memory_limit: int = 1 << 30
+    peers: bool = False
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for. `size` None takes each workload's size of the tour.
+
+    Attributes:
+      plans: one a number of threads; the first is the main one, and without any nothing is timed.
+    """
+
+    workloads: Sequence[Workload]
+    size: str | None = None
+    data: Path | None = None
+    sources: Mapping[str, Source] = field(default_factory=lambda: {side: Source() for side in SIDES})
+    timeout_s: float = 300
+    plans: Sequence[Plan] = (Plan(),)
+    extras: Extras = field(default_factory=Extras)
+
+    def sources_with_peers(self) -> dict[str, Source]:
+        """Where sides and peers come from: a peer needs both frameworks, and has them in this interpreter."""
+        return dict(self.sources) | dict.fromkeys(PEERS if self.extras.peers else (), Source())

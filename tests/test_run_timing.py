@@ -1,0 +1,58 @@
+"""What a run makes of times that are given: attribution, and when nothing is stated."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from compare import records
+from compare.bench.pairs import Measured
+from compare.bench.threads import Observed, judge
+from compare.records import CELLS
+from compare.run import timing
+from compare.run.bench import Inspection
+
+
+def samples(**slowed: float) -> timing.Samples:
+    """Five pairs of six rounds; arms take 1 to 10 ms, times a factor by name."""
+    arms = ["tf/jit", "tf/jit#2", "jax/jit", "jax/jit#2", *CELLS]
+    base = dict(zip(arms, (3e-3, 3e-3, 2e-3, 2e-3, 1e-3, 4e-3, 5e-3, 7e-3), strict=True))
+    jitter = (1.0, 1.01, 0.99, 1.02, 0.98, 1.0)
+    taken = {arm: tuple(seconds * slowed.get(arm, 1) * each for each in jitter) for arm, seconds in base.items()}
+    return timing.Samples(pairs=[Measured(taken, {})] * 5)
+
+
+def test_attribution_multiplies_to_the_published_ratio() -> None:
+    found = records.to_json(timing.summarise(samples(), recorded=()))
+    ratios, parts = found["timing"]["ratios"], found["attribution"]
+    assert set(parts) == {"frontend", "compiler", "runtime"}
+    assert math.prod(parts.values()) == pytest.approx(ratios["jax/jit vs tf/jit"]["ratio"])
+    assert parts["frontend"] * parts["compiler"] == pytest.approx(4)
+    assert set(found["timing"]["cells"]) == set(CELLS)
+
+
+TWINS = ["tf/jit#2", "jax/jit#2"]
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_where_identical_code_differs_no_ratio_is_given(twin: str) -> None:
+    ratios = timing.summarise(samples(**{twin: 1.5}), recorded=())["timing"].ratios
+    assert set(ratios) == {"jax/jit vs tf/jit"}
+    assert all(each.ratio is None and "too unsteady" in each.withheld for each in ratios.values())
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_where_identical_code_differs_nothing_is_attributed(twin: str) -> None:
+    assert timing.summarise(samples(**{twin: 1.5}), recorded=())["attribution"] is None
+
+
+def test_threads_that_could_not_be_verified_withhold_every_ratio() -> None:
+    uneven = {"tf": Observed((0,), 1.0), "jax": Observed((0, 1), 2.0)}
+    seen = Inspection(threads={"known": judge(2, uneven)})
+    assert seen.doubt("known").endswith("in the code or environment of tf")
+    for workload in ("known", "unknown"):
+        found = timing.summarise(samples(), recorded=(), doubt=seen.doubt(workload))
+        ratios = found["timing"].ratios.values()
+        assert {each.withheld for each in ratios} == {seen.doubt(workload)}
+        assert all(each.ratio is None for each in ratios) and found["attribution"] is None
