@@ -7,6 +7,7 @@ time to import is imported by the first test that asks for it.
 from __future__ import annotations
 
 import argparse
+import copy
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -77,7 +78,9 @@ class Proof:
           The workload's part of results.json, as `json.load` gives it.
         """
         named = _port(self._folder, reference, tf, jax, inputs)
-        return _or_fail(lambda: _proved(self._prover, named, size or self._size, pairs=0).part)
+        found = _or_fail(lambda: _proved(self._prover, named, size or self._size, pairs=0).part)
+        # What one test does to it, another must not see.
+        return copy.deepcopy(found)
 
 
 class Benchmark:
@@ -127,7 +130,7 @@ class Benchmark:
             # Left unused, pytest-benchmark's fixture would warn beside the failure; used and failed, it keeps quiet.
             once, rounds = _raising(refused), 1
         _or_fail(lambda: self._benchmark.pedantic(lambda: self._clock.advance(once()), rounds=rounds))
-        return part
+        return copy.deepcopy(part)
 
     def _ready(self, named: Port, size: str | None, mode: str) -> tuple[dict[str, Any], Callable[[], float], int]:
         """The record's part, what times one round of the mode, and how many rounds there is time for."""

@@ -191,6 +191,15 @@ def test_the_margin_is_what_identical_code_needs() -> None:
     assert noisy.ratios["jax/donated vs tf/jit"].verdict in (EQUIVALENT, INCONCLUSIVE)
 
 
+@pytest.mark.parametrize(("seconds", "verdict"), [(0.535, EQUIVALENT), (0.4, SLOWER), (0.7, FASTER)])
+def test_a_peer_is_called_only_beyond_what_its_lonely_process_explains(seconds: float, verdict: str) -> None:
+    found = summarise(measured({**SECONDS, "tf2jax/jit": seconds}, noise=0.01), PHASES, NULLS)
+    entry = found.ratios["jax/jit vs tf2jax/jit"]
+    assert entry.verdict == verdict
+    assert "runs nothing else" in entry.note
+    assert entry.ratio == pytest.approx(0.5 / seconds, rel=0.03)
+
+
 def test_an_arm_that_failed_in_one_pair_is_compared_in_the_others() -> None:
     entry = summarise(without(measured(SECONDS), "jax/jit", 2), PHASES, NULLS).ratios["jax/jit vs tf/jit"]
     assert (entry.pairs, entry.rounds, entry.verdict) == (PAIRS - 1, (PAIRS - 1) * ROUNDS, FASTER)

@@ -9,12 +9,20 @@ from typing import Any
 
 import pytest
 from history_records import measured, record
+from interpreters import ABSENT, JAX_AS_TF, interpreter
 
 from compare import cli
 from compare.bench.history import store
 from compare.run import run
 from compare.run.run import Request
 from compare.sides.settings import available_processors
+
+PORT = """
+from workloads import ArraySpec, Workload
+port = Workload(
+    name="adds", tf="functions.py:adds", jax="functions.py:adds", inputs={"x": ArraySpec((3,))}, builds=False
+)
+"""
 
 
 @pytest.fixture
@@ -32,15 +40,15 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Request]:
 
 
 def test_bench_times_on_all_threads_and_on_one_with_everything_beside(asked: list[Request]) -> None:
-    cli.main(["bench", "add", "--batches", "32,64", "--memory-limit", "2M", "--precision", "3%"])
+    cli.main(["bench", "mnist_mlp", "--batches", "64,32,64", "--memory-limit", "2M", "--precision", "3%"])
     (request,) = asked
     main, *others = request.plans
     assert [plan.threads for plan in request.plans] == list(dict.fromkeys([available_processors(), 1]))
-    assert (main.pairs, main.most_pairs, main.precision, main.peers) == (10, 20, 0.03, True)
+    assert (main.pairs, main.most_pairs, main.precision, main.peers) == (12, 24, 0.03, True)
     assert not any(plan.peers for plan in others)
     extras = request.extras
     assert (extras.limits, extras.phases, extras.peers) == (True, 3, True)
-    assert (extras.batches, extras.memory_limit) == ((32, 64), 2 << 20)
+    assert (extras.batches, extras.memory_limit) == ((64, 32), 2 << 20)
 
 
 def test_bench_leaves_out_what_is_not_wanted(asked: list[Request]) -> None:
@@ -133,12 +141,27 @@ def test_results_are_a_page_of_the_last_run(tmp_path: Path, monkeypatch: pytest.
 def test_calibrate_counts_what_identical_code_did(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """JAX alone. Three pairs give no interval: nothing is called, and the promise is broken."""
-    monkeypatch.chdir(tmp_path)
-    asked = ["calibrate", "add", "--size", "smoke", "--runs", "1", "--pairs", "3", "--most-pairs", "3"]
-    assert cli.main([*asked, "--budget", "0.05", "--tf-recorded", "elsewhere.side", "-o", "c.json"]) == 1
+    """Three pairs give no interval: nothing is called, and the exit code says so."""
+    assert calibrated(tmp_path, monkeypatch, JAX_AS_TF) == 1
     kept = json.loads((tmp_path / "c.json").read_text())
-    assert kept["modes"].keys() == {"jax/jit"}
-    assert kept["modes"]["jax/jit"]["planted"] == {"+5 %": 1, "+10 %": 1}
-    assert kept["modes"]["jax/jit"]["called"] == {"+5 %": 0, "+10 %": 0}
-    assert "1 of 1" in capsys.readouterr().out
+    assert kept["modes"].keys() == {"tf/jit", "jax/jit"} and kept["failures"] == []
+    for mode in kept["modes"].values():
+        assert mode["planted"] == {"+5 %": 1, "+10 %": 1} and mode["called"] == {"+5 %": 0, "+10 %": 0}
+    assert "1/1" in capsys.readouterr().out
+
+
+def test_calibrate_fails_and_says_why_where_a_side_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert calibrated(tmp_path, monkeypatch, ABSENT) == 1
+    assert json.loads((tmp_path / "c.json").read_text())["modes"].keys() == {"jax/jit"}
+    assert "jaxport: tf: timing: import TensorFlow: expected TensorFlow" in capsys.readouterr().err
+
+
+def calibrated(folder: Path, monkeypatch: pytest.MonkeyPatch, tf: str) -> int:
+    """One run of a port of JAX functions, the TensorFlow side by another interpreter."""
+    monkeypatch.chdir(folder)
+    (folder / "functions.py").write_text("def adds(x): return x + 1\n")
+    (folder / "port.py").write_text(PORT)
+    asked = ["calibrate", "port.py", "--runs", "1", "--pairs", "3", "--most-pairs", "3", "--budget", "0.05"]
+    return cli.main([*asked, "--tf-python", interpreter(folder, tf), "-o", "c.json"])

@@ -42,6 +42,17 @@ def test_where_identical_code_differs_no_ratio_is_given(twin: str) -> None:
     assert all(each.ratio is None and "too unsteady" in each.withheld for each in ratios.values())
 
 
+def test_a_side_that_xla_cannot_compile_is_held_against_itself_in_its_next_mode() -> None:
+    """Every jit of TensorFlow failed: its graph mode vouches for it, and where that differs nothing is stated."""
+    taken = {arm.replace("tf/jit", "tf/graph"): rounds for arm, rounds in samples().pairs[0].medians.items()}
+    found = timing.summarise(timing.Samples(pairs=[Measured(taken, {})] * 5), recorded=())["timing"]
+    assert set(found.null) == {"tf/graph vs itself", "jax/jit vs itself"}
+    assert found.ratios["jax/jit vs tf/graph"].ratio is not None
+    spoilt = taken | {"tf/graph#2": tuple(1.5 * each for each in taken["tf/graph#2"])}
+    unsteady = timing.summarise(timing.Samples(pairs=[Measured(spoilt, {})] * 5), recorded=())["timing"]
+    assert "too unsteady" in unsteady.ratios["jax/jit vs tf/graph"].withheld
+
+
 @pytest.mark.parametrize("twin", TWINS)
 def test_where_identical_code_differs_nothing_is_attributed(twin: str) -> None:
     assert timing.summarise(samples(**{twin: 1.5}), recorded=())["attribution"] is None

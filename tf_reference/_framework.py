@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -256,9 +257,15 @@ def _analysed(function: Any, tensors: Sequence[tf.Tensor]) -> Analysis:
 def _finished(function: Callable[..., Any], *arguments: tf.Tensor) -> Any:
     """One call and all of its work."""
     result = function(*arguments)
-    if tf.config.list_physical_devices("GPU"):
+    if _has_gpu():
         tf.test.experimental.sync_devices()
     return result
+
+
+@functools.cache
+def _has_gpu() -> bool:
+    """Asked once: it takes a lock, and is asked after every timed call."""
+    return bool(tf.config.list_physical_devices("GPU"))
 
 
 def create() -> TensorFlow:

@@ -24,7 +24,7 @@ class Process:
     `first_call_s` is all that a user waits for until the first result: trace, lower, compile and run.
     `steady_s` is the median of the calls after it. With `compile_derived` nobody timed the compiler:
     `compile_s` is what the first call took beyond lowering and one steady call.
-    `baseline_rss_bytes` is held before the mode is prepared, `peak_rss_bytes` at most since then, the
+    `baseline_rss_bytes` is held before the twin is built, `peak_rss_bytes` at most since the mode was prepared, the
     compiler at work included.
     """
 
@@ -116,7 +116,7 @@ def memory_of(told: Mapping[str, Any]) -> MemoryAnalysis | None:
 
 
 def median(processes: Sequence[Process]) -> Process:
-    """The median of every figure by itself; what one process lacks comes from the others."""
+    """The median of every figure by itself, so that parts need not add up; what one lacks comes from the others."""
     found = {each.name: _median([getattr(process, each.name) for process in processes]) for each in fields(Process)}
     return Process(**found | {"compile_derived": any(process.compile_derived for process in processes)})
 

@@ -19,8 +19,9 @@ _GRID = (np.arange(2000) + 0.5) / 2000
 def power(slowdown: float, standard_error: float, pairs: int, margin: float) -> float:
     """The chance that `stats.verdict` says slower of an arm that is `slowdown` slower: 0.1 for a factor of 1.1.
 
-    Over pairs whose log ratios are normal, with the intervals that Student's t gives: slower is said
-    where the 95 % interval lies above 1 and the 90 % interval is not inside the margin.
+    Over pairs whose log ratios are normal: slower is said where the 95 % interval lies above 1 and the 90 %
+    interval is not inside the margin. Where rounds of a pair differ, the standard error of the intervals
+    counts their spread twice, and the chance is larger than said here.
 
     Args:
       standard_error: of log(ratio), as the null shows it.

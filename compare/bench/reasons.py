@@ -7,6 +7,9 @@ from compare.bench.stats import LEAST_PAIRS, Ratio
 FEW_PAIRS = f"fewer than {LEAST_PAIRS} pairs of processes: how far another would lie is not known; run more pairs"
 
 
+PEER = "a peer's process runs nothing else and has no second process of itself: within 10 % its ratio tells nothing"
+
+
 def null_missed(arm: str, null: Ratio) -> str:
     """Identical code did not come out equal."""
     low, high = null.ci99

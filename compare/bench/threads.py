@@ -27,11 +27,11 @@ class Observed:
 
     Attributes:
       processors: numbers of those that any of its threads may run on; empty where the platform does not tell.
-      parallelism: how many threads computed at once, as `parallelism` says.
+      parallelism: how many threads computed at once, as `parallelism` says; None where the platform does not tell.
     """
 
     processors: tuple[int, ...]
-    parallelism: float
+    parallelism: float | None
 
 
 @dataclass(frozen=True)
@@ -83,19 +83,15 @@ def allowed_processors(tasks: Path = TASKS) -> list[int]:
     return sorted(found)
 
 
-def parallelism(seconds: Sequence[float]) -> float:
+def parallelism(seconds: Sequence[float]) -> float | None:
     """How many threads computed at once in one call: processor time of all of them over that of the busiest.
 
     Of one call of a large matrix product, which both sides can divide evenly: over several calls threads take
     turns, and JAX on two threads then comes out at 3.5. Dividing by the time that passed is worse: where others
     use the machine, two threads that share one processor come out like one (0.4 measured where this gives 1.9).
-
-    Raises:
-      ValueError: no thread computed.
+    None where no processor time was counted: the platform keeps none.
     """
-    if not seconds or max(seconds) <= 0:
-        raise ValueError("expected a thread that computed, found none: the platform keeps no count of processor time")
-    return sum(seconds) / max(seconds)
+    return sum(seconds) / max(seconds) if seconds and max(seconds) > 0 else None
 
 
 def judge(asked: int, observed: Mapping[str, Observed]) -> Threads:
@@ -105,6 +101,8 @@ def judge(asked: int, observed: Mapping[str, Observed]) -> Threads:
     said = f"asked for {asked} thread{'s' * (asked != 1)}, {used or 'no side was observed'}"
     if wrong:
         remedy = f"remove what sets threads or processors in the code or environment of {' and '.join(wrong)}"
+        if any(each.parallelism is None for each in observed.values()):
+            remedy = "the platform does not count processor time by thread, and equal threads cannot be shown"
         return Threads(asked, observed, False, f"{said}: {remedy}")
     if len({each.processors for each in observed.values()}) > 1:
         return Threads(asked, observed, False, f"{said}: let all sides run on the same processors")
@@ -113,12 +111,13 @@ def judge(asked: int, observed: Mapping[str, Observed]) -> Threads:
 
 def _as_asked(asked: int, each: Observed) -> bool:
     right_place = not each.processors or len(each.processors) == asked
-    return right_place and abs(each.parallelism / asked - 1) <= TOLERANCE
+    return right_place and each.parallelism is not None and abs(each.parallelism / asked - 1) <= TOLERANCE
 
 
 def _described(each: Observed) -> str:
     places = f" on processors {', '.join(map(str, each.processors))}" if each.processors else ""
-    return f"computed on {each.parallelism:.1f} at once{places}"
+    threads = "an unknown number" if each.parallelism is None else f"{each.parallelism:.1f}"
+    return f"computed on {threads} at once{places}"
 
 
 def _numbers(listed: str) -> set[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,9 @@ Samples = Mapping[str, Rounds]
 """Seconds by arm, pair and round: arms run in the same pairs, and are empty in one where they failed."""
 
 PORTS = ("jax/jit", "jax/donated")
+PEER_MARGIN = 0.10
+"""How much slower the same mode came out in a process that ran nothing else: 7 to 10 %."""
+
 WITHIN = (("jax/jit", "jax/eager"), ("tf/jit", "tf/eager"))
 """Ratios inside one side: what compiling gained there."""
 
@@ -188,7 +192,11 @@ def _ratio(timed: Samples, a: str, b: str, doubt: str, margin: float) -> RatioTi
     if doubt or not ones:
         withheld = doubt or reasons.never_together(a, b)
         return RatioTiming(len(ones), sum(len(rounds) for rounds in ones), withheld=withheld)
-    return _stated(stats.ratio(ones, others), margin)
+    if b.startswith(("tf/", "jax/")):
+        return _stated(stats.ratio(ones, others), margin)
+    found = stats.ratio(ones, others)
+    said = stats.verdict(found, max(margin, PEER_MARGIN), least=PEER_MARGIN)
+    return dataclasses.replace(_stated(found, margin), verdict=said, note=reasons.PEER)
 
 
 def _slowed(timed: Samples, planted: Planted, margin: float) -> RatioTiming:

@@ -14,11 +14,15 @@ from compare.run.inputs import RequestError
 from compare.run.sides import Source
 from compare.run.timing import Plan
 from compare.sides._side import SIDES
+from compare.sides.settings import available_processors
 from workloads import _registry
 from workloads._spec import SIZES, Workload
 
 DEFAULT_OUT = Path("jaxport-report")
 DEFAULT_HISTORY = Path(".jaxport/history")
+
+ALL = "all"
+"""Threads: as many as there are processors."""
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
@@ -52,12 +56,18 @@ def add_workloads(command: argparse.ArgumentParser) -> None:
     )
 
 
-def add_sides(command: argparse.ArgumentParser) -> None:
-    """Where each side comes from."""
+def add_interpreters(command: argparse.ArgumentParser) -> None:
+    """Which interpreter runs each side."""
     for side in SIDES:
         command.add_argument(
             f"--{side}-python", metavar="PATH", help=f"interpreter of the {side} worker (default: this one)"
         )
+
+
+def add_sides(command: argparse.ArgumentParser) -> None:
+    """Where each side comes from: an interpreter or a file."""
+    add_interpreters(command)
+    for side in SIDES:
         command.add_argument(
             f"--{side}-recorded", type=Path, metavar="FILE", help=f"replay the {side} side from a file"
         )
@@ -74,7 +84,7 @@ def add_out(command: argparse.ArgumentParser) -> None:
 def add_plan(command: argparse._ActionsContainer) -> None:
     """How often and how long to time."""
     command.add_argument(
-        "--pairs", type=count, default=10, metavar="N",
+        "--pairs", type=count, default=12, metavar="N",
         help="sets of fresh processes; below 5 no interval is given (default: %(default)s)",
     )  # fmt: skip
     command.add_argument(
@@ -105,10 +115,15 @@ def plan(options: argparse.Namespace, threads: int) -> Plan:
 
 def add_save(command: argparse.ArgumentParser) -> None:
     """Whether the record is kept for later."""
+    command.add_argument("--save", action="store_true", help="keep the record in the history as well")
+    add_history(command)
+
+
+def add_history(command: argparse.ArgumentParser) -> None:
+    """Where saved runs are."""
     command.add_argument(
-        "--save", nargs="?", type=Path, const=DEFAULT_HISTORY, metavar="DIR",
-        help=f"keep the record in a history as well (default folder: {DEFAULT_HISTORY})",
-    )  # fmt: skip
+        "--history", type=Path, default=DEFAULT_HISTORY, metavar="DIR", help="saved runs (default: %(default)s)"
+    )
 
 
 def add_debug(command: argparse.ArgumentParser) -> None:
@@ -155,11 +170,31 @@ def check_interpreter(python: str | None, option: str) -> None:
 
 
 def _source(options: argparse.Namespace, side: str) -> Source:
-    python, recorded = getattr(options, f"{side}_python"), getattr(options, f"{side}_recorded")
+    python, recorded = getattr(options, f"{side}_python"), getattr(options, f"{side}_recorded", None)
     if python and recorded:
         raise RequestError(f"expected --{side}-python or --{side}-recorded, found both: choose one")
     check_interpreter(python, f"--{side}-python")
     return Source(python, recorded)
+
+
+def thread_counts(text: str) -> list[int]:
+    """Numbers of threads, each once, none above the processors that there are.
+
+    Raises:
+      RequestError: something else.
+    """
+    available = available_processors()
+    asked = [available if each == ALL else _thread_count(each) for each in text.split(",")]
+    if max(asked) > available:
+        raise RequestError(f"expected --threads up to the {available} processors here, found {max(asked)}: lower it")
+    return list(dict.fromkeys(asked))
+
+
+def _thread_count(text: str) -> int:
+    try:
+        return count(text)
+    except argparse.ArgumentTypeError as error:
+        raise RequestError(f"{error} in --threads: give numbers or `{ALL}`, separated by commas") from error
 
 
 def count(text: str) -> int:

@@ -49,6 +49,13 @@ def exit_code(found: Mapping[str, Any]) -> int:
     return HOLDS if record.verdict(found) == records.PASS else FAILS
 
 
+def writable_file(path: Path) -> None:
+    """Raise RequestError where no file can be written at that path."""
+    writable_folder(path.parent)
+    if path.is_dir():
+        raise RequestError(f"expected a file to write at {path}, found a folder: name a file in it")
+
+
 def writable_folder(folder: Path) -> Path:
     """The folder, known to be writable before anything is measured; it is not left behind empty."""
     missing = [each for each in (folder, *folder.parents) if not each.exists()]

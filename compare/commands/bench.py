@@ -10,12 +10,12 @@ from rich.console import Console
 
 from compare.commands import _arguments
 from compare.commands._output import deliver, writable_folder
-from compare.run import run
-from compare.run.inputs import RequestError
+from compare.run import batches, run
+from compare.run.inputs import RequestError, choose_size
 from compare.run.progress import reporter
 from compare.run.request import Extras
 from compare.run.timing import Plan
-from compare.sides.settings import available_processors
+from workloads._spec import Workload
 
 SUMMARY = "time ports thoroughly"
 TEXT = """\
@@ -25,15 +25,13 @@ ways to run the original in JAX beside the port. Takes several minutes a workloa
 
 examples:
   jaxport bench running_example
-  jaxport bench my_port.py --phases 0 --threads all       pairs only
+  jaxport bench my_port.py --threads all --phases 0 --no-peers --no-limits     ratios only
   jaxport bench mnist_mlp --batches 32,1024,8192 --memory-limit 512M
-  jaxport bench --save                                   keep the record in .jaxport/history, for `jaxport compare`
+  jaxport bench --save                          keep the record in .jaxport/history, for `jaxport compare`
 
 exit codes: 0 every verdict holds; 1 a verdict fails or a side was lost; 2 the request cannot be carried out.
 A slower port is not a failure.
 """
-
-ALL = "all"
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -67,8 +65,13 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """Run, write, print."""
     out = writable_folder(options.out)
+    workloads = _arguments.workloads(options)
+    if options.batches:
+        _check_batches(workloads, options)
+    if options.save:
+        writable_folder(options.history)
     request = run.Request(
-        workloads=_arguments.workloads(options),
+        workloads=workloads,
         size=options.size,
         data=options.data,
         sources=_arguments.sources(options),
@@ -78,36 +81,31 @@ def main(options: argparse.Namespace) -> int:
             limits=not options.no_limits,
             dispatch=3,
             phases=options.phases,
-            batches=options.batches,
+            batches=tuple(dict.fromkeys(options.batches)),
             memory_limit=options.memory_limit,
             peers=not options.no_peers,
         ),
     )
     with reporter(Console(stderr=True), quiet=options.json) as progress:
         found = run.run(request, progress)
-    return deliver(found, out, options.json, options.save)
+    return deliver(found, out, options.json, options.history if options.save else None)
 
 
 def _processes(text: str) -> int:
     return 0 if text == "0" else _arguments.count(text)
 
 
+def _check_batches(workloads: Sequence[Workload], options: argparse.Namespace) -> None:
+    """Raise RequestError before anything is measured where there is no batch to enlarge."""
+    training = [workload for workload in workloads if workload.training]
+    if not training:
+        names = ", ".join(workload.name for workload in workloads)
+        raise RequestError(f"expected a workload that trains beside --batches, found {names}: drop --batches")
+    for workload in training:
+        batches.check(workload, choose_size(workload, options.size), options.data)
+
+
 def _plans(options: argparse.Namespace) -> list[Plan]:
     """One a number of threads; peers stand beside the main one only: each costs a process that imports both sides."""
-    main, *others = (_arguments.plan(options, threads) for threads in _threads(options.threads))
+    main, *others = (_arguments.plan(options, threads) for threads in _arguments.thread_counts(options.threads))
     return [main, *(dataclasses.replace(other, peers=False) for other in others)]
-
-
-def _threads(text: str) -> Sequence[int]:
-    available = available_processors()
-    asked = [available if each == ALL else _thread_count(each) for each in text.split(",")]
-    if max(asked) > available:
-        raise RequestError(f"expected --threads up to the {available} processors here, found {max(asked)}: lower it")
-    return list(dict.fromkeys(asked))
-
-
-def _thread_count(text: str) -> int:
-    try:
-        return _arguments.count(text)
-    except argparse.ArgumentTypeError as error:
-        raise RequestError(f"{error} in --threads: give numbers or `{ALL}`, separated by commas") from error

@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
-from pathlib import Path
 
 from rich.console import Console
 
 from compare import records
 from compare.bench.history import changes, store
 from compare.bench.history.changes import Recurrence
-from compare.commands._arguments import DEFAULT_HISTORY
+from compare.commands._arguments import add_history
 from compare.commands._output import FAILS, HOLDS
 from compare.report.changes import print_changes
 from compare.run.inputs import RequestError
@@ -37,9 +36,7 @@ exit codes: 0 no confirmed regression; 1 a confirmed one; 2 the request cannot b
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """What can be asked."""
     command.add_argument("runs", nargs="+", metavar="RUN", help="the baseline, then one later run or more")
-    command.add_argument(
-        "--history", type=Path, default=DEFAULT_HISTORY, metavar="DIR", help="saved runs (default: %(default)s)"
-    )
+    add_history(command)
     command.add_argument("--json", action="store_true", help="print the changes as JSON instead")
 
 

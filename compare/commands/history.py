@@ -10,7 +10,7 @@ from compare.bench.history import store
 from compare.bench.history.changes import recurring_all
 from compare.bench.history.trend import trend
 from compare.commands._arguments import DEFAULT_HISTORY
-from compare.commands._output import writable_folder
+from compare.commands._output import writable_file
 from compare.commands.compare import tell
 from compare.report.trend import write_trend
 
@@ -40,7 +40,7 @@ def main(options: argparse.Namespace) -> int:
     """Read every run, draw, judge."""
     history = {run.number: records.load(run.path) for run in store.runs(options.history)}
     out = options.out or options.history / "trend.html"
-    writable_folder(out.parent)
+    writable_file(out)
     out.parent.mkdir(parents=True, exist_ok=True)
     page = write_trend(trend(history), out)
     code = tell(recurring_all(list(history.values())), options.json)

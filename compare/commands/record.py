@@ -11,9 +11,8 @@ from pathlib import Path
 from rich.console import Console
 
 from compare.commands import _arguments
-from compare.commands._output import FAILS, HOLDS, writable_folder
+from compare.commands._output import FAILS, HOLDS, writable_file
 from compare.run import run
-from compare.run.inputs import RequestError
 from compare.run.progress import reporter
 from compare.sides._side import SIDES
 from compare.sides.client import LiveSide
@@ -39,9 +38,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Record, write, print what could not be had."""
-    writable_folder(options.out.parent)
-    if options.out.is_dir():
-        raise RequestError(f"expected a file to write at {options.out}, found a folder: name a file in it")
+    writable_file(options.out)
     _arguments.check_interpreter(options.python, "--python")
     console = Console(stderr=True)
     failures = []

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from compare import records
 from compare.bench.history import store
-from compare.commands._arguments import DEFAULT_HISTORY, DEFAULT_OUT
-from compare.commands._output import HOLDS, writable_folder
+from compare.commands._arguments import DEFAULT_OUT, add_history
+from compare.commands._output import HOLDS, writable_file
 from compare.report.results_page import page
 
 SUMMARY = "write a record as a Markdown page"
@@ -31,16 +31,14 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         metavar="RUN",
         help="a results.json, the folder of a report, or a run of the history (default: %(default)s)",
     )
-    command.add_argument(
-        "--history", type=Path, default=DEFAULT_HISTORY, metavar="DIR", help="saved runs (default: %(default)s)"
-    )
+    add_history(command)
     command.add_argument("-o", "--out", type=Path, required=True, metavar="FILE", help="the page to write")
 
 
 def main(options: argparse.Namespace) -> int:
     """Read, write."""
     found = records.load(store.find(options.record, options.history))
-    writable_folder(options.out.parent)
+    writable_file(options.out)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     records.write_atomically(options.out, page(found))
     print(options.out)

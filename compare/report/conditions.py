@@ -127,7 +127,9 @@ def _slowdown(value: object) -> str:
 
 def _many(count: object, what: str) -> str:
     found = numbers.finite(count)
-    return f"{what}s not counted" if found is None else f"{found:.2g} {what}{'' if round(found, 1) == 1 else 's'}"
+    if found is None:
+        return f"{what}s not counted"
+    return f"{round(found, 1):g} {what}{'' if round(found, 1) == 1 else 's'}"
 
 
 def _number(count: str) -> tuple[float, str]:

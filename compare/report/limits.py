@@ -59,8 +59,8 @@ def roofline(workload: object) -> Roofline | None:
     by = f" by {text(found, 'bandwidth_by')}" if text(found, "bandwidth_by") else ""
     return Roofline(
         sentence=(
-            f"A step cannot take less than {numbers.seconds(part(found, 'limit_s'))} here: that is "
-            f"{BOUNDS.get(bound, bound or 'not said')} ({numbers.count(part(found, 'threads'))} threads, "
+            f"A step takes about {numbers.seconds(part(found, 'limit_s'))} at least here: that is "
+            f"{BOUNDS.get(bound, bound or 'not said')} (threads: {numbers.count(part(found, 'threads'))}, "
             f"{numbers.binary_bytes(part(found, 'working_set_bytes'))} in use, {traffic}{by})"
         ),
         bounds=tuple(

@@ -42,7 +42,7 @@ def measure(
       RequestError: the workload does not train, or its batch is no dimension that can be chosen.
     """
     wanted = [f"{side}/{mode}" for side in workers.live for mode in modes.get(side, ())]
-    examples = _examples(workload, size, data)
+    examples = check(workload, size, data)
     reporter.stage(f"batches of {workload.name}", len(sizes) * len(wanted))
     rows: list[Row] = []
     failures: list[Failure] = []
@@ -69,7 +69,12 @@ def at_batch(workload: Workload, size: str, batch: int, examples: Arrays, scratc
     return inputs.prepare(replace(workload, training=training, sizes=sizes), named, examples, scratch, one_case=True)
 
 
-def _examples(workload: Workload, size: str, data: Path | None) -> Arrays:
+def check(workload: Workload, size: str, data: Path | None) -> Arrays:
+    """The examples that batches are drawn from.
+
+    Raises:
+      RequestError: the workload does not train, or its batch is no dimension that can be chosen.
+    """
     training = workload.training
     if training is None:
         raise inputs.RequestError(f"expected a workload that trains, found {workload.name}: it has no batch to enlarge")

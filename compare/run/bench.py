@@ -55,7 +55,8 @@ def time_all(
         samples = timing.measure(to_time, request.sources_with_peers(), plan, scratch, request.timeout_s, reporter)
         inspection = Inspection()
         if plan.threads is not None:
-            medians = {name: timing.medians(measured) for name, measured in samples.items()}
+            is_main = plan is request.plans[0]
+            medians = {name: timing.medians(measured) for name, measured in samples.items() if is_main}
             workers = dataclasses.replace(main, threads=plan.threads)
             wanted = dispatch if request.extras.limits else None
             inspection = inspect(to_time, parts, medians, wanted, workers, reporter)
@@ -104,7 +105,7 @@ def inspect(
 
     Args:
       parts: of the record, by workload.
-      medians: seconds of a call by workload and mode.
+      medians: seconds of a call by workload and mode; a workload that is not among them gets no share.
       dispatch: what a call costs at least, by mode; None measures no limits.
     """
     found = Inspection()
@@ -123,7 +124,8 @@ def inspect(
                 found.threads[name] = threads.verify(sides, asked)
                 if dispatch is not None:
                     found.limits = found.limits or roofline.measure_machine(sides, asked)
-                    least = min((one.public_s for one in dispatch.values()), default=None)
+                if found.limits is not None and name in medians:
+                    least = min((one.public_s for one in (dispatch or {}).values()), default=None)
                     found.rooflines[name] = _place(sides, each, parts[name], medians[name], found.limits, least)
             except SideError as error:
                 found.failures.setdefault(name, []).append(Failure(error.side, f"limits: {error.doing}", error.reason))

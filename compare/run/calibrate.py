@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from compare.bench.timing import Timing
+from compare.records import Failure
 from compare.run import timing
 from compare.run.inputs import prepare_both
 from compare.run.progress import Reporter
@@ -23,21 +24,21 @@ def null_runs(
     runs: int,
     timeout_s: float,
     reporter: Reporter,
-) -> list[Timing]:
-    """`runs` independent timings of the compiled mode of each live side, each with its null and planted slowdowns.
+) -> tuple[list[Timing], list[Failure]]:
+    """`runs` independent timings of the compiled mode of each side, each with its null and planted slowdowns.
 
     Nothing is compared across sides, so parity is not judged.
     """
-    live = {name: source for name, source in sources.items() if source.recorded is None}
-    modes = {side: (timing.NULL_MODES[side],) for side in live}
+    modes = {side: timing.NULL_MODES[:1] for side in sources}
     found: list[Timing] = []
+    failures: list[Failure] = []
     with tempfile.TemporaryDirectory(prefix="jaxport-") as folder:
         scratch = Path(folder)
         _, large = prepare_both(workload, size, None, scratch)
         each = timing.Timed(large, modes, {})
         for number in range(runs):
             shifted = dataclasses.replace(plan, seed=plan.seed + number * plan.most_pairs)
-            samples = timing.measure([each], live, shifted, scratch, timeout_s, reporter)[workload.name]
-            absent = [side for side in timing.NULL_MODES if side not in live]
-            found.append(timing.summarise(samples, recorded=absent)["timing"])
-    return found
+            samples = timing.measure([each], sources, shifted, scratch, timeout_s, reporter)[workload.name]
+            failures += samples.failures
+            found.append(timing.summarise(samples, recorded=())["timing"])
+    return found, failures

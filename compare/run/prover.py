@@ -86,7 +86,7 @@ class Prover:
 
     def __enter__(self) -> Prover:
         self._scratch = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
-        self._pool = Pool(self._sources, self._scratch, self._timeout_s)
+        self._pool = Pool(self._sources, self._scratch, self._timeout_s, available_processors())
         # Not entered: that would start both sides, and parity alone needs neither.
         self._stack.push(self._pool)
         return self
@@ -107,6 +107,10 @@ class Prover:
           RequestError, RegistryError, DataError, SideError: the request cannot be carried out.
         """
         missing = {port: port.workload() for port in asked if not self._knows(port, size, pairs)}
+        names = [workload.name for workload in missing.values()]
+        twice = [name for name in names if names.count(name) > 1]
+        if twice:
+            raise RequestError(f"expected ports of different names in one run, found {twice[0]!r} twice: rename one")
         if missing:
             found = self._run(list(missing.values()), size, pairs)
             self.environment = found["environment"]

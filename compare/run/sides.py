@@ -9,6 +9,7 @@ from types import TracebackType
 from compare.sides._side import SIDES, Side, SideError
 from compare.sides.client import LiveSide
 from compare.sides.recorded import RecordedSide
+from compare.sides.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -25,8 +26,9 @@ class Pool:
     A framework that is not installed is asked for once: later requests get the same answer at once.
     """
 
-    def __init__(self, sources: dict[str, Source], scratch: Path, timeout_s: float) -> None:
+    def __init__(self, sources: dict[str, Source], scratch: Path, timeout_s: float, threads: int | None = None) -> None:
         self._sources, self._scratch, self._timeout_s = sources, scratch, timeout_s
+        self._settings = Settings(threads)
         self._sides: dict[str, Side] = {}
         self._absent: dict[str, SideError] = {}
 
@@ -71,5 +73,5 @@ class Pool:
         if source.recorded is not None:
             self._sides[name] = RecordedSide(name, source.recorded)
         else:
-            self._sides[name] = LiveSide(name, self._scratch, source.python, self._timeout_s)
+            self._sides[name] = LiveSide(name, self._scratch, source.python, self._timeout_s, self._settings)
         return self._sides[name]

@@ -40,4 +40,5 @@ def observe(side: Side, probe: Program) -> threads.Observed:
     requests.prepare(side, handle)
     # Call by call: over several calls threads take turns, and would be counted as if at once.
     found = [threads.parallelism(requests.thread_seconds(side, handle, 1)) for _ in range(CALLS)]
-    return threads.Observed(tuple(requests.processors(side)), max(found))
+    counted = [each for each in found if each is not None]
+    return threads.Observed(tuple(requests.processors(side)), max(counted, default=None))

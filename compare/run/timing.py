@@ -20,14 +20,14 @@ from compare.run.inputs import Prepared
 from compare.run.progress import Reporter
 from compare.run.sides import Source
 from compare.sides import requests
-from compare.sides._side import Side, SideError
+from compare.sides._side import SIDES, Side, SideError
 from compare.sides.client import LiveSide
 from compare.sides.settings import Settings
 from workloads._framework import Program
 
 NULL_SUFFIX = "#2"
-NULL_MODES = {"tf": "jit", "jax": "jit"}
-"""The mode whose two processes, of identical code, are held against each other."""
+NULL_MODES = ("jit", "graph", "autocluster", "eager")
+"""The first of these that was timed is held against itself: its two processes ran identical code."""
 
 SLOWDOWNS = {"": 0.05, NULL_SUFFIX: 0.10}
 """Planted in each process of a side, to show what the run can see; one in each, so that both stay alike."""
@@ -145,10 +145,9 @@ def summarise(
 ) -> dict[str, Any]:
     """The record's timing and attribution of one workload; `doubt` says why its ratios cannot be trusted."""
     taken = pairs.samples_of(samples.pairs)
-    planted = [each for side, mode in NULL_MODES.items() for each in _planted(side, mode) if each.arm in taken]
-    nulls = {
-        f"{side}/{mode}": f"{side}/{mode}{NULL_SUFFIX}" for side, mode in NULL_MODES.items() if side not in recorded
-    }
+    modes = _null_modes(taken)
+    planted = [each for side, mode in modes.items() for each in _planted(side, mode) if each.arm in taken]
+    nulls = {f"{side}/{mode}": f"{side}/{mode}{NULL_SUFFIX}" for side, mode in modes.items() if side not in recorded}
     kept = {*nulls.values(), *(each.arm for each in planted)}
     phases = {
         arm: timing.Phases(**{key: _median([each[key] for each in seen]) for key in PHASES})
@@ -166,8 +165,8 @@ def summarise(
 
 def _process_names(workloads: Sequence[Timed], sources: Mapping[str, Source], plan: Plan) -> list[str]:
     """Two processes of each live side, and one of each peer that a workload has."""
-    sides = [name for name, source in sources.items() if source.recorded is None and name in NULL_MODES]
-    peers = dict.fromkeys(name for each in workloads for name in each.modes if name not in NULL_MODES)
+    sides = [name for name, source in sources.items() if source.recorded is None and name in SIDES]
+    peers = dict.fromkeys(name for each in workloads for name in each.modes if name not in SIDES)
     return [name + suffix for name in sides for suffix in ("", NULL_SUFFIX)] + list(peers) * plan.peers
 
 
@@ -180,7 +179,7 @@ def _stage(pair: int, plan: Plan) -> str:
 def _narrow(samples: Samples, precision: float) -> bool:
     """Whether identical code comes out close enough to itself; a null that cannot be had waits for nothing."""
     taken = pairs.samples_of(samples.pairs)
-    for side, mode in NULL_MODES.items():
+    for side, mode in _null_modes(taken).items():
         null = timing.paired(taken, f"{side}/{mode}", f"{side}/{mode}{NULL_SUFFIX}")
         if null is not None and null.half_width > precision:
             return False
@@ -197,8 +196,11 @@ def _measure_one(each: Timed, group: Mapping[str, Side], samples: Samples, budge
         except SideError as error:
             samples.failures.append(Failure(side.name, f"timing: {error.doing}", error.reason))
             continue
+        ready: set[str | int] = set()
         for arm, asked in _targets(name, side, each, samples):
-            if asked.slowdown or _prepare(side, arm, asked.target, samples):
+            if not asked.slowdown and _prepare(side, arm, asked.target, samples):
+                ready.add(asked.target)
+            if asked.target in ready:
                 time = partial(requests.time_round, side, asked.target, slowdown=asked.slowdown)
                 arms.append(pairs.Arm(arm, time))
     measured = pairs.measure(arms, budget_s=budget_s, seed=seed, failing=SideError)
@@ -216,7 +218,7 @@ def _targets(name: str, side: Side, each: Timed, samples: Samples) -> Iterator[t
     suffix = name.removeprefix(side.name)
     for mode in each.modes[side.name]:
         yield f"{side.name}/{mode}{suffix}", _Target(mode)
-        if mode == NULL_MODES.get(side.name):
+        if side.name in SIDES and mode == _first_null_mode(each.modes[side.name]):
             yield _slowed(side.name, mode, suffix), _Target(mode, SLOWDOWNS[suffix])
     for cell in CELLS:
         frontend, compiler = split(cell)
@@ -235,6 +237,16 @@ def _prepare(side: Side, arm: str, target: str | int, samples: Samples) -> bool:
         samples.failures.append(Failure(side.name, f"timing {arm}", error.reason))
         return False
     return True
+
+
+def _null_modes(taken: timing.Samples) -> dict[str, str]:
+    """By side, the mode that is held against itself: the first that was timed at all."""
+    timed = {side: [mode for mode in NULL_MODES if any(taken.get(f"{side}/{mode}", ()))] for side in SIDES}
+    return {side: mode for side, modes in timed.items() if (mode := _first_null_mode(modes))}
+
+
+def _first_null_mode(modes: Sequence[str]) -> str:
+    return next((mode for mode in NULL_MODES if mode in modes), "")
 
 
 def _planted(side: str, mode: str) -> list[timing.Planted]:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from compare.sides import wire
-from compare.sides._side import BadTarget, Reply, Side, SideError, Unavailable
+from compare.sides._side import SIDES, BadTarget, Reply, Side, SideError, Unavailable
 from compare.sides.settings import Settings
 from workloads._spec import Arrays
 
@@ -120,9 +120,10 @@ class LiveSide(Side):
         except SideError as error:
             if not error.reason.startswith("ModuleNotFoundError"):
                 raise
+            options = f"--{self.name}-python) or a recorded side (--{self.name}-recorded"
             reason = (
-                f"expected {NAMES[self.name]} in the worker's interpreter, found {error.reason}: install it, or name "
-                f"another interpreter (--{self.name}-python) or a recorded side (--{self.name}-recorded)"
+                f"expected {NAMES[self.name]} in the worker's interpreter, found {error.reason}: install it"
+                f"{f', or name another interpreter ({options})' if self.name in SIDES else ''}"
             )
             raise SideError(self.name, error.doing, reason, error.details, lost=True) from error
         self._started = True

@@ -41,6 +41,8 @@ class Worker:
     def __init__(self, framework: Framework, import_s: float) -> None:
         self._framework = framework
         self._import_s, self._load_s = import_s, 0.0
+        # Before a twin is built: TensorFlow makes weights and optimizer slots then, JAX when a mode is prepared.
+        self._held: int | None = None
         self._prepared: dict[str | int, Prepared] = {}
 
     def environment(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
@@ -52,6 +54,7 @@ class Worker:
         """Build the twin on the arrays of a file."""
         self._prepared = {}
         packed = mapped.load(Path(parameters["arrays"]))
+        self._held = memory.reset_peak_rss()
         start = time.perf_counter()
         modes = self._framework.load(wire.unpack_twin(parameters, packed))
         self._load_s = time.perf_counter() - start
@@ -113,7 +116,7 @@ class Worker:
         Means nothing but in a process that has done nothing else. The framework is asked to analyse
         last: that compiles again, and would count as time and memory of the target.
         """
-        baseline = memory.reset_peak_rss()
+        memory.reset_peak_rss()
         prepared = self._framework.prepare(parameters["target"])
         with prepared.around():
             run_s, second_s = clock.time_calls(prepared.call, 2)
@@ -128,7 +131,7 @@ class Worker:
                 "compile_s": prepared.compile_s,
                 "run_s": run_s,
                 "steady_s": statistics.median(steady),
-                "baseline_rss_bytes": baseline,
+                "baseline_rss_bytes": self._held,
                 "peak_rss_bytes": peak,
                 "analysis": dataclasses.asdict(prepared.analyse()),
             }
