@@ -52,9 +52,9 @@ def test_bench_times_on_all_threads_and_on_one_with_everything_beside(asked: lis
 
 
 def test_bench_leaves_out_what_is_not_wanted(asked: list[Request]) -> None:
-    cli.main(["bench", "add", "--threads", "1", "--phases", "0", "--no-limits", "--no-peers", "--most-pairs", "10"])
+    cli.main(["bench", "add", "--threads", "1", "--phases", "0", "--no-limits", "--no-peers", "--most-pairs", "12"])
     (request,) = asked
-    assert [(plan.threads, plan.most_pairs) for plan in request.plans] == [(1, 10)]
+    assert [(plan.threads, plan.most_pairs) for plan in request.plans] == [(1, 12)]
     assert (request.extras.limits, request.extras.phases, request.extras.peers) == (False, 0, False)
 
 

@@ -174,8 +174,12 @@ def test_the_parts_of_the_ratio_multiply_to_it(judged: dict[str, Any]) -> None:
 
 
 def test_the_reporter_is_told_of_every_stage_and_its_steps(whole: dict[str, Any], told: Told) -> None:
-    timed = [f"timing, processes {pair} of 2" for pair in (1, 2)]
-    assert list(told.stages) == ["scale_and_add: parity and programs", *timed]
+    timed = [f"timing on 1 thread, processes {pair} of 2" for pair in (1, 2)]
+    assert list(told.stages) == [
+        "scale_and_add: parity and programs",
+        *timed,
+        "threads and limits on 1 thread",
+    ]
     steps = told.stages["scale_and_add: parity and programs"][1]
     assert {"jax/jit forward", "tf/eager forward", "jax float64 gradients", "tf/graph profile"} <= set(steps)
     assert all(told.stages[stage][1] == ["starting", "scale_and_add"] for stage in timed)
