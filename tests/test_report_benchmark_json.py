@@ -82,6 +82,16 @@ def test_one_workload_at_two_sizes_stands_twice() -> None:
     assert medians == {f"{NAME} at smoke": 1.0, f"{NAME} at default": 2.0}
 
 
+def test_two_ports_of_one_name_are_not_taken_for_one() -> None:
+    """Two files with a function `forward` each: the slower one's median must not stand beside the other's parity."""
+    other = benchmark("jax/jit", 2.0)
+    other["extra_info"]["jaxport"]["part"]["programs"]["jax"]["sha256"] = "0123456789abcdef"
+    found = benchmark_json.record_of(written(benchmark("jax/jit", 1.0), other))["workloads"]
+    medians = {name: part["timing"]["modes"]["jax/jit"]["median_s"] for name, part in found.items()}
+    own = SMALL["workloads"][NAME]["programs"]["jax"]["sha256"][:8]
+    assert medians == {f"{NAME} at default, program {own}": 1.0, f"{NAME} at default, program 01234567": 2.0}
+
+
 def test_console_and_page_show_it_with_what_is_missing_as_missing() -> None:
     found = benchmark_json.record_of(written(benchmark("jax/jit", 0.5), machine={"python_version": "3.12.1"}))
     row, verdict = overview(found).splitlines()[-2:]

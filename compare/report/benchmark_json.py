@@ -107,19 +107,34 @@ def _short(value: Any) -> Any:
 
 
 def _workloads(found: Sequence[Any]) -> dict[str, Any]:
-    """By name; a workload that was benchmarked at several sizes stands once for each."""
-    asked = {(text(each, "extra_info", "workload"), text(each, "extra_info", "size")) for each in found}
-    named = [name for name, _ in asked]
+    """By name; what goes by one name and is not the same stands under its size, and its JAX program's digest, too."""
+    asked = list(dict.fromkeys(_identity(each) for each in found))
     workloads: dict[str, Any] = {}
     for each in found:
-        kept = mapping(each, "extra_info")
-        name, mode = text(kept, "workload"), text(kept, "mode")
-        key = name if named.count(name) == 1 else f"{name} at {text(kept, 'size')}"
-        workload = workloads.setdefault(key, copy.deepcopy(part(kept, KEY, "part")))
-        timed = part(workload, "timing", "modes", mode)
+        identity, kept = _identity(each), mapping(each, "extra_info")
+        workload = workloads.setdefault(_key(identity, asked), copy.deepcopy(part(kept, KEY, "part")))
+        timed = part(workload, "timing", "modes", text(kept, "mode"))
         if isinstance(timed, dict):
             timed["median_s"] = part(each, "stats", "median")
     return workloads
+
+
+def _identity(each: Any) -> tuple[str, str, str, str]:
+    """Name, size, and digests of both programs: two functions of one name may be different ports."""
+    kept = mapping(each, "extra_info")
+    programs = mapping(kept, KEY, "part", "programs")
+    digests = (text(programs, "jax", "sha256"), text(programs, "tf", "sha256"))
+    return text(kept, "workload"), text(kept, "size"), *digests
+
+
+def _key(identity: tuple[str, str, str, str], asked: Sequence[tuple[str, str, str, str]]) -> str:
+    """As much of the identity as tells it from the others."""
+    name, size, program, _ = identity
+    if [each[0] for each in asked].count(name) == 1:
+        return name
+    if [each[:2] for each in asked].count((name, size)) == 1:
+        return f"{name} at {size}"
+    return f"{name} at {size}, program {program[:8]}"
 
 
 def _environment(machine: Mapping[str, Any]) -> dict[str, Any]:

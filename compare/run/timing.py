@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -114,19 +115,13 @@ def measure(
             break
         reporter.stage(_stage(pair, plan), len(wanted) + 1)
         reporter.step("starting")
-        group: dict[str, LiveSide] = {}
-        try:
-            for name in pairs.spawn_order(names, pair, plan.seed):
-                group[name] = start(name)
+        with _started(pairs.spawn_order(names, pair, plan.seed), start) as group:
             for each in wanted:
                 reporter.step(_name(each))
                 _measure_one(each, group, samples[_name(each)], plan.budget_s, plan.seed + pair)
                 for name in [name for name, side in group.items() if not side.alive]:
                     group[name].close()
                     group[name] = start(name)
-        finally:
-            for side in group.values():
-                side.close()
     return samples
 
 
@@ -161,6 +156,19 @@ def summarise(
     # The published ratio is what is split: the factors' product is that number and no other.
     attribution = attribute(cells, 1.0, public.ratio) if public and public.ratio else None
     return {"timing": result, "attribution": attribution}
+
+
+@contextmanager
+def _started(names: Sequence[str], start: Callable[[str], LiveSide]) -> Iterator[dict[str, LiveSide]]:
+    """A set of processes, started in this order; whatever stands in it at the end is closed."""
+    group: dict[str, LiveSide] = {}
+    try:
+        for name in names:
+            group[name] = start(name)
+        yield group
+    finally:
+        for side in group.values():
+            side.close()
 
 
 def _process_names(workloads: Sequence[Timed], sources: Mapping[str, Source], plan: Plan) -> list[str]:
