@@ -115,6 +115,16 @@ def test_what_was_not_timed_says_why(workload: dict[str, Any], changes: dict[str
     assert sentence(workload | changes) == said
 
 
+@pytest.mark.parametrize(
+    ("margin", "said"),
+    [(0.05, "Differences below 5.0 % count as equivalent."), (0.379, "nothing here is called equivalent.")],
+)
+def test_a_margin_that_allows_no_verdict_of_equivalence_says_so(margin: float, said: str) -> None:
+    workload = RECORD["workloads"]["behind"]
+    text = page({"workloads": {"behind": workload | {"timing": workload["timing"] | {"margin": margin}}}})
+    assert said in text
+
+
 def test_nobody_ahead_is_said() -> None:
     text = page({"workloads": {"behind": RECORD["workloads"]["behind"]}})
     assert section(text, "Ahead").rstrip().endswith("- none")

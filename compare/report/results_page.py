@@ -13,6 +13,9 @@ from compare.report.tables import PORT, RatioRow, ordered, ratio_row
 
 FASTER = "faster"
 
+WIDEST_MARGIN = 0.25
+"""Beyond this no verdict says equivalent: docs/architecture.md, Timing."""
+
 _RELATIONS = {"slower": "slower than", "equivalent": "equivalent to", "inconclusive": "inconclusive against"}
 
 _METHOD = """\
@@ -192,9 +195,16 @@ def _doubts(workload: object) -> list[str]:
     ]
     smallest = [f"{plain(mode)} {slowdown}" for mode, slowdown in conditions.smallest(workload)]
     said = [f"Smallest slowdown that is called 95 times in 100: {', '.join(smallest)}.", ""] if smallest else []
-    margin = numbers.finite(part(workload, "timing", "margin"))
-    said += [f"Differences below {100 * margin:.1f} % count as equivalent.", ""] if margin is not None else []
+    said += _margin(numbers.finite(part(workload, "timing", "margin")))
     return [*table(("identical code, and planted slowdowns", "verdict", "ratio", "95 %"), shown, left=2), *said]
+
+
+def _margin(margin: float | None) -> list[str]:
+    if margin is None:
+        return []
+    if margin > WIDEST_MARGIN:
+        return [f"Identical code came out up to {100 * margin:.1f} % apart: nothing here is called equivalent.", ""]
+    return [f"Differences below {100 * margin:.1f} % count as equivalent.", ""]
 
 
 def _by_threads(workload: object) -> list[str]:
