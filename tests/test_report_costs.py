@@ -263,4 +263,4 @@ def _short(value: Any) -> Any:
 @pytest.mark.parametrize("part", ["machine", "dispatch"])
 def test_the_page_comes_out_whatever_of_the_machine_is_missing(part: str, undrawn: None) -> None:
     for changed in (None, *holes(RECORD[part])):
-        Page(render({"workloads": {}, part: changed}))
+        assert Page(render({"workloads": {}, part: changed})).tags

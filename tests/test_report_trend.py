@@ -72,7 +72,7 @@ def test_every_string_of_a_history_is_escaped(undrawn: None) -> None:
 
 def test_the_page_of_a_history_comes_out_whatever_is_missing(undrawn: None) -> None:
     for changed in (*holes(history()), {}, {"runs": None, "lines": None}):
-        Page(trend.page(changed))
+        assert Page(trend.page(changed)).tags
 
 
 def test_a_history_whose_every_ratio_was_withheld_has_no_chart() -> None:

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from compare.bench.stats import SLOWER, Interval
+from compare.bench.stats import SLOWER, half_width
 from compare.bench.timing import RatioTiming, Timing
 
 
@@ -53,7 +53,7 @@ def _mode(mode: str, runs: Sequence[Timing]) -> ModeCalibration | None:
     return ModeCalibration(
         runs=len(intervals),
         covered=sum(low <= 1 <= high for low, high in intervals),
-        half_widths=tuple(_half_width(interval) for interval in intervals),
+        half_widths=tuple(half_width(interval) for interval in intervals),
         called={name: sum(each.verdict == SLOWER for each in found) for name, found in planted.items()},
         planted={name: len(found) for name, found in planted.items()},
         estimates={
@@ -70,8 +70,3 @@ def _planted(mode: str, runs: Sequence[Timing]) -> dict[str, list[RatioTiming]]:
             if name.startswith(f"{mode} +") and each.ratio is not None:
                 found.setdefault(name.removeprefix(f"{mode} "), []).append(each)
     return found
-
-
-def _half_width(interval: Interval) -> float:
-    low, high = interval
-    return (high / low) ** 0.5 - 1 if low > 0 else float("inf")

@@ -57,8 +57,13 @@ class Ratio:
     @property
     def half_width(self) -> float:
         """Half of the 95 % interval, as a factor less 1: 0.05 for [1/1.05, 1.05] times the ratio."""
-        low, high = self.ci95
-        return math.sqrt(high / low) - 1 if low > 0 else math.inf
+        return half_width(self.ci95)
+
+
+def half_width(interval: Interval) -> float:
+    """Half of an interval, as a factor less 1; infinite where it has no lower end."""
+    low, high = interval
+    return math.sqrt(high / low) - 1 if low > 0 else math.inf
 
 
 def ratio(a: Rounds, b: Rounds, resamples: int = RESAMPLES) -> Ratio:

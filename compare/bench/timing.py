@@ -133,7 +133,7 @@ def summarise(
     """
     timed = {arm: pairs for arm, pairs in samples.items() if any(pairs)}
     helping = {*nulls.values(), *(each.arm for each in planted)}
-    medians = {arm: _median(pairs) for arm, pairs in timed.items() if arm not in helping}
+    medians = {arm: median(pairs) for arm, pairs in timed.items() if arm not in helping}
     held = {arm: paired(timed, arm, twin) for arm, twin in nulls.items() if arm in timed}
     margin = stats.equivalence_margin([null for null in held.values() if null is not None])
     doubt = doubt or next(_doubts(held), "")
@@ -157,7 +157,8 @@ def paired(samples: Samples, a: str, b: str) -> stats.Ratio | None:
     return stats.ratio(ones, others) if ones else None
 
 
-def _median(pairs: Rounds) -> float:
+def median(pairs: Rounds) -> float:
+    """Seconds of a call: the median over pairs of the medians over rounds."""
     return statistics.median(statistics.median(rounds) for rounds in pairs if rounds)
 
 

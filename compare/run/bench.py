@@ -111,6 +111,7 @@ def inspect(
     found = Inspection()
     asked = workers.threads
     assert asked is not None, "there is nothing to verify where threads are left to the frameworks"
+    least = min((one.public_s for one in (dispatch or {}).values()), default=None)
     reporter.stage(f"threads and limits on {asked} thread{'s' * (asked > 1)}", len(workloads))
     with ExitStack() as stack:
         sides: dict[str, Side] = {}
@@ -125,7 +126,6 @@ def inspect(
                 if dispatch is not None:
                     found.limits = found.limits or roofline.measure_machine(sides, asked)
                 if found.limits is not None and name in medians:
-                    least = min((one.public_s for one in (dispatch or {}).values()), default=None)
                     found.rooflines[name] = _place(sides, each, parts[name], medians[name], found.limits, least)
             except SideError as error:
                 found.failures.setdefault(name, []).append(Failure(error.side, f"limits: {error.doing}", error.reason))

@@ -129,9 +129,7 @@ def medians(samples: Samples) -> dict[str, float]:
     """Seconds of a call by mode, as a user runs it."""
     taken = pairs.samples_of(samples.pairs)
     return {
-        arm: statistics.median(statistics.median(rounds) for rounds in each if rounds)
-        for arm, each in taken.items()
-        if _is_public(arm) and arm not in CELLS and any(each)
+        arm: timing.median(each) for arm, each in taken.items() if _is_public(arm) and arm not in CELLS and any(each)
     }
 
 

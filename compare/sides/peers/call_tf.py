@@ -9,34 +9,24 @@ import jax
 import tensorflow as tf
 from jax.experimental import jax2tf
 
-from compare.sides.peers._peer import Peer, Staged, on_device
-from tf_reference._session import Session
-from workloads._framework import FORWARD, Twin, Unsupported
+from compare.sides.peers._peer import Staged, on_device
+from compare.sides.peers._tf_peer import TfPeer
+from workloads._framework import FORWARD, Unsupported
 from workloads._target import resolve
 from workloads._tree import leaves
 
 
-class CallTf(Peer):
+class CallTf(TfPeer):
     """TensorFlow compiles the pass to HLO, and JAX compiles that into its own program.
 
     Variables that a twin holds itself become constants of that program, with the values that they have then.
     """
 
     side = "call_tf"
-    _session: Session
 
     def version(self) -> str:
         """Of JAX, whose part it is."""
         return f"jax {jax.__version__}"
-
-    def build(self, twin: Twin) -> None:
-        """The twin as TensorFlow has it."""
-        tf.keras.backend.clear_session()
-        self._session = Session(twin, "float32")
-
-    def trains(self) -> bool:
-        """Whether the twin has a step."""
-        return self._session.model.step is not None
 
     def stage(self, pass_: str, case: str) -> Staged:
         """The forward pass; weights that are arguments of the twin are arguments of the call too."""

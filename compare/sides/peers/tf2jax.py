@@ -7,8 +7,8 @@ from typing import Any
 
 import jax
 
-from compare.sides.peers._peer import NotInstalled, Peer, Staged, on_device
-from workloads._framework import FORWARD, Twin, Unsupported
+from compare.sides.peers._peer import NotInstalled, Staged, on_device
+from workloads._framework import FORWARD, Unsupported
 
 try:
     import tf2jax
@@ -17,27 +17,17 @@ except ModuleNotFoundError as error:
 
 import tensorflow as tf
 
-from tf_reference._session import Session
+from compare.sides.peers._tf_peer import TfPeer
 
 
-class Tf2Jax(Peer):
+class Tf2Jax(TfPeer):
     """Automatic conversion; TensorFlow takes no part once a pass is converted."""
 
     side = "tf2jax"
-    _session: Session
 
     def version(self) -> str:
         """Of tf2jax."""
         return f"tf2jax {tf2jax.__version__}"
-
-    def build(self, twin: Twin) -> None:
-        """The twin as TensorFlow has it."""
-        tf.keras.backend.clear_session()
-        self._session = Session(twin, "float32")
-
-    def trains(self) -> bool:
-        """Whether the twin has a step."""
-        return self._session.model.step is not None
 
     def stage(self, pass_: str, case: str) -> Staged:
         """The pass converted, its variables as parameters."""
