@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import functools
 import importlib
+import io
 import os
 import re
 import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -77,6 +80,11 @@ def _warn_if_untried() -> None:
 def stablehlo(name: str) -> Any:
     """A name of the StableHLO dialect: a builder, a reader or writer of artifacts, the interpreter."""
     return _private("jaxlib.mlir.dialects.stablehlo", name)
+
+
+def func(name: str) -> Any:
+    """A name of the func dialect: a builder of functions and returns."""
+    return _private("jaxlib.mlir.dialects.func", name)
 
 
 def _context() -> ir.Context:
@@ -227,29 +235,98 @@ def hlo_cost(proto: bytes) -> dict[str, float]:
         return {}
 
 
-def float_values(attribute: ir.Attribute, type_: ir.Type) -> np.ndarray:
-    """The elements of a dense float constant as float64, exactly; of a splat the one scalar, without dimensions."""
-    # bfloat16 has no buffer view: the reference interpreter converts it.
-    dense = ir.DenseElementsAttr(attribute)
-    shaped = ir.RankedTensorType(type_)
-    if dense.is_splat:
-        return np.array(ir.FloatAttr(dense.get_splat_value()).value)
-    if not isinstance(shaped.element_type, ir.BF16Type):
-        return np.array(dense).astype(np.float64)
-    with attribute.context, ir.Location.unknown():
-        wide = ir.RankedTensorType.get(shaped.shape, ir.F64Type.get())
-        module = ir.Module.create()
-        with ir.InsertionPoint(module.body):
-            function = _private("jaxlib.mlir.dialects.func", "FuncOp")("main", ([], [wide]))
-        with ir.InsertionPoint(function.add_entry_block()):
-            value = stablehlo("convert")(wide, stablehlo("constant")(attribute))
-            _private("jaxlib.mlir.dialects.func", "ReturnOp")([value])
-        return np.array(stablehlo("eval_module")(module, [])[0])
+def hlo_of(module: ir.Module) -> bytes:
+    """A StableHLO program as XLA takes it in: a serialized HloModuleProto, nothing optimized.
+
+    Raises:
+      UnreadableProgram: XLA does not take it.
+    """
+    bytecode = io.BytesIO()
+    module.operation.write_bytecode(bytecode)
+    convert = _private("jaxlib._jax", "mlir").mlir_module_to_xla_computation
+    try:
+        return convert(bytecode.getvalue(), use_tuple_args=False, return_tuple=True).as_serialized_hlo_module_proto()
+    except _private("jaxlib._jax", "JaxRuntimeError") as error:
+        raise UnreadableProgram(f"expected a program that XLA takes, found {_first_line(error)}") from error
 
 
-def dense(values: np.ndarray, type_: ir.Type) -> ir.Attribute:
-    """A dense float64 constant of a ranked tensor type; one scalar fills it as a splat."""
-    if values.ndim == 0:
-        return ir.DenseElementsAttr.get_splat(type_, ir.FloatAttr.get(ir.F64Type.get(), float(values)))
-    create: Any = ir.DenseElementsAttr.get  # its stub knows the list overload only
-    return create(np.ascontiguousarray(values), type=type_)
+def hlo_from_text(text: str) -> bytes:
+    """The serialized HloModuleProto of HLO text. A constant that the text leaves out comes back as garbage.
+
+    Raises:
+      UnreadableProgram: the text is no HLO.
+    """
+    try:
+        return _private("jaxlib._hlo", "hlo_module_from_text")(text).as_serialized_hlo_module_proto()
+    except _private("jaxlib._jax", "JaxRuntimeError") as error:
+        raise UnreadableProgram(f"expected HLO text, found {_first_line(error)}") from error
+
+
+def bytecode_of_hlo(proto: bytes) -> bytes:
+    """The StableHLO bytecode of a serialized HloModuleProto without fusions.
+
+    Raises:
+      UnreadableProgram: an instruction has no StableHLO, such as a call of a library.
+    """
+    try:
+        return _private("jaxlib._jax", "mlir").hlo_to_stablehlo(proto)
+    except (_private("jaxlib._jax", "JaxRuntimeError"), ValueError) as error:
+        raise UnreadableProgram(f"expected HLO that StableHLO can say, found {_first_line(error)}") from error
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)
+
+
+@dataclass(frozen=True)
+class Executable:
+    """A program compiled by this process's XLA for its first CPU, and called with arrays."""
+
+    loaded: Any
+
+    @property
+    def optimized(self) -> bytes:
+        """Serialized HloModuleProto of the optimized module."""
+        return self.loaded.hlo_modules()[0].as_serialized_hlo_module_proto()
+
+    @property
+    def memory(self) -> dict[str, int]:
+        """Bytes that one call sets aside: argument, output, temp, alias."""
+        stats = self.loaded.get_compiled_memory_stats()
+        return {kind: getattr(stats, f"{kind}_size_in_bytes") for kind in ("argument", "output", "temp", "alias")}
+
+    def __call__(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """One call and all of its results."""
+        jax = importlib.import_module("jax")
+        device = self.loaded.local_devices()[0]
+        # Without x64 JAX would narrow what the program declares as 64 bits wide.
+        with jax.enable_x64(True):
+            arguments = [jax.device_put(array, device) for array in arrays]
+            results = self.loaded.execute_sharded(arguments).disassemble_into_single_device_arrays()
+            return [np.asarray(shards[0]) for shards in results]
+
+
+def compile_bytecode(bytecode: bytes, options: Mapping[str, Any] | None = None) -> Executable:
+    """Compile StableHLO bytecode, portable artifact or not, by this process's XLA for CPU.
+
+    Args:
+      options: XLA's debug options by name, such as {"xla_disable_hlo_passes": "fusion"}.
+
+    Raises:
+      UnreadableProgram: the bytes are no StableHLO, or XLA refuses the program.
+    """
+    # jax.jit only traces, and jax.export reads only what it wrote: no public way takes a foreign program.
+    client = importlib.import_module("jax").local_devices(backend="cpu")[0].client
+    module = parse(bytecode)
+    with module.context:
+        # Buffers that a program may update in place would be gone after its first call.
+        if "mhlo.input_output_alias" in module.operation.attributes:
+            del module.operation.attributes["mhlo.input_output_alias"]
+    settings = _private("jaxlib.xla_client", "CompileOptions")()
+    for name, value in (options or {}).items():
+        setattr(settings.executable_build_options.debug_options, name, value)
+    devices = _private("jaxlib._jax", "DeviceList")(tuple(client.local_devices()[:1]))
+    try:
+        return Executable(client.compile_and_load(module, devices, settings))
+    except _private("jaxlib._jax", "JaxRuntimeError") as error:
+        raise UnreadableProgram(f"expected a program that XLA compiles, found {_first_line(error)}") from error

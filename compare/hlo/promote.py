@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from compare.hlo import batch_norm, bindings
+from compare.hlo import batch_norm, bindings, constants
 from compare.hlo.bindings import ir
 from compare.hlo.portable import drop_copies
 
@@ -97,7 +97,7 @@ def perturb(artifact: bytes, seed: int) -> bytes:
             values = _values(operation)
             noise = UNIT_ROUNDOFF * generator.uniform(-1.0, 1.0, values.shape)
             moved = np.where(_looks_rounded(values), values * (1.0 + noise), values)
-            operation.attributes["value"] = bindings.dense(moved, operation.results[0].type)
+            operation.attributes["value"] = constants.dense(moved, operation.results[0].type)
     return bindings.serialize(module)
 
 
@@ -171,7 +171,7 @@ def _widen_operation(operation: ir.Operation) -> None:
         case "func.func":
             attributes["function_type"] = ir.TypeAttr.get(_widen(ir.TypeAttr(attributes["function_type"]).value))
         case "stablehlo.constant" if any(isinstance(leaf, _NARROW) for leaf in _leaves(operation.results[0].type)):
-            attributes["value"] = bindings.dense(_values(operation), _widen(operation.results[0].type))
+            attributes["value"] = constants.dense(_values(operation), _widen(operation.results[0].type))
         case "stablehlo.reduce_precision":
             attributes["exponent_bits"] = ir.IntegerAttr.get(_i32(), _DOUBLE_EXPONENT_BITS)
             attributes["mantissa_bits"] = ir.IntegerAttr.get(_i32(), _DOUBLE_MANTISSA_BITS)
@@ -213,7 +213,7 @@ def _double_constants(module: ir.Module) -> list[ir.Operation]:
 
 def _values(operation: ir.Operation) -> np.ndarray:
     """The elements of a float constant as float64; a splat as a single scalar."""
-    return bindings.float_values(operation.attributes["value"], operation.results[0].type)
+    return constants.float_values(operation.attributes["value"], operation.results[0].type)
 
 
 def _looks_rounded(values: np.ndarray) -> np.ndarray:

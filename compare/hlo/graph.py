@@ -1,0 +1,108 @@
+"""A program as a graph of values: what every judge of programs reads, whoever wrote the program."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+Attributes = tuple[tuple[str, Any], ...]
+"""Names and hashable values, by name."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Of an array: dtype as HLO text has it ("f32") and dimensions. Of a tuple: dtype "tuple" and its parts.
+
+    `layout` lists dimensions from the one that varies fastest; empty where none was chosen. Equal
+    shapes may have different layouts.
+    """
+
+    dtype: str
+    dimensions: tuple[int, ...] = ()
+    parts: tuple[Shape, ...] = ()
+    layout: tuple[int, ...] = field(default=(), compare=False)
+
+    def __str__(self) -> str:
+        if self.dtype == "tuple":
+            return f"({', '.join(map(str, self.parts))})"
+        return f"{self.dtype}[{','.join(map(str, self.dimensions))}]"
+
+    @property
+    def elements(self) -> int:
+        """How many elements an array has."""
+        return math.prod(self.dimensions)
+
+    @property
+    def is_array(self) -> bool:
+        """Whether it has elements: neither a tuple nor a token."""
+        return self.dtype not in ("tuple", "token", "opaque", "buffer")
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """One value.
+
+    `attributes` are what its meaning depends on beside operands, regions and literal; `hints` are what
+    it does not depend on (precision, fusion kind, sorted indices). `source` is "file:line" of the
+    user's code, "" where nothing tells it, `frames` the whole call stack, innermost first.
+    `place` names the calls and fusions that the value stood in before they were inlined.
+    """
+
+    id: int
+    name: str
+    opcode: str
+    shape: Shape
+    operands: tuple[int, ...] = ()
+    attributes: Attributes = ()
+    literal: np.ndarray | None = None
+    regions: tuple[Graph, ...] = ()
+    hints: Attributes = ()
+    op_name: str = ""
+    source: str = ""
+    frames: tuple[str, ...] = ()
+    place: tuple[str, ...] = ()
+
+    def attribute(self, name: str, default: Any = None) -> Any:
+        """One attribute or hint by its name."""
+        return dict(self.attributes + self.hints).get(name, default)
+
+    def __str__(self) -> str:
+        return f"{self.opcode} -> {self.shape}"
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """One computation. `nodes` is in an order in which operands stand before their users.
+
+    `results` are the values of the root: the operands of its tuple, or the root itself.
+    """
+
+    name: str
+    nodes: Mapping[int, Node]
+    parameters: tuple[int, ...]
+    results: tuple[int, ...]
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(self.nodes.values())
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def users(self) -> dict[int, list[int]]:
+        """By value, the values that read it, each once per reading."""
+        found: dict[int, list[int]] = {key: [] for key in self.nodes}
+        for node in self:
+            for operand in node.operands:
+                found[operand].append(node.id)
+        return found
+
+    def walk(self) -> Iterator[Node]:
+        """Every node, those of regions after the node that they belong to; a shared region as often as it is used."""
+        for node in self:
+            yield node
+            for region in node.regions:
+                yield from region.walk()

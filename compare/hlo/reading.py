@@ -1,0 +1,184 @@
+"""Reads a serialized HLO module into a graph of values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from compare.hlo import proto
+from compare.hlo.bindings import UnreadableProgram
+from compare.hlo.graph import Attributes, Graph, Node, Shape
+
+# Fields of an instruction on which its value depends.
+_ATTRIBUTES = (
+    "parameter_number", "tuple_index", "dimensions", "window", "convolution_dimension_numbers", "slice_dimensions",
+    "exponent_bits", "mantissa_bits", "dynamic_slice_sizes", "padding_config", "distribution", "epsilon",
+    "feature_index", "custom_call_target", "dot_dimension_numbers", "fft_type", "fft_length",
+    "gather_dimension_numbers", "gather_slice_sizes", "scatter_dimension_numbers", "feature_group_count",
+    "batch_group_count", "triangular_solve_options", "is_stable", "cholesky_options", "comparison_direction",
+    "comparison_type", "delta", "rng_algorithm", "k", "largest", "is_reverse", "num_carries",
+)  # fmt: skip
+_HINTS = ("precision_config", "fusion_kind", "indices_are_sorted", "unique_indices", "custom_call_has_side_effect")
+# Zero means something for these: the first parameter, the first part of a tuple, dimension 0.
+_ALWAYS = {
+    "parameter": ("parameter_number",),
+    "get-tuple-element": ("tuple_index",),
+    "iota": ("dimensions",),
+    "rng": ("distribution",),
+}
+_DEFAULT_COMPARISONS = ("FLOAT", "SIGNED", "UNSIGNED")
+
+_LITERALS = {
+    "pred": ("preds", np.bool_), "s8": ("s8s", np.int8), "s16": ("s16s", np.int16), "s32": ("s32s", np.int32),
+    "s64": ("s64s", np.int64), "u8": ("u8s", np.uint8), "u16": ("u16s", np.uint16), "u32": ("u32s", np.uint32),
+    "u64": ("u64s", np.uint64), "f16": ("f16s", np.float16), "bf16": ("bf16s", ml_dtypes.bfloat16),
+    "f32": ("f32s", np.float32), "f64": ("f64s", np.float64), "c64": ("c64s", np.complex64),
+    "c128": ("c128s", np.complex128), "f8e5m2": ("f8e5m2s", ml_dtypes.float8_e5m2),
+    "f8e4m3fn": ("f8e4m3fns", ml_dtypes.float8_e4m3fn), "s4": ("s4s", np.int8), "u4": ("u4s", np.uint8),
+}  # fmt: skip
+
+NOBODYS = "tensorflow/python/framework/ops.py"
+"""The one source line that TensorFlow gives to every operation: its own, never the user's."""
+_INSTALLED = ("/site-packages/", "/dist-packages/")
+
+
+def read(data: bytes, sources: Mapping[str, str] | None = None) -> Graph:
+    """The entry computation of a serialized HloModuleProto or HloProto, as it stands.
+
+    Args:
+      sources: "file:line" of operations by the name that the frontend gave them, where the module does
+        not say it itself.
+
+    Raises:
+      UnreadableProgram: the bytes are neither.
+    """
+    return read_message(proto.read_module(data), sources)
+
+
+def read_message(module: Any, sources: Mapping[str, str] | None = None, places: Any = None) -> Graph:
+    """The same of a message; `places` tells by instruction id where it stood before calls were inlined."""
+    return _Reader(module, sources or {}, places or {}).graph(module.entry_computation_id)
+
+
+class _Reader:
+    """Reads one module; a computation that is used twice becomes one graph."""
+
+    def __init__(self, module: Any, sources: Mapping[str, str], places: Mapping[int, tuple[str, ...]]) -> None:
+        self._computations = {each.id: each for each in module.computations}
+        self._index, self._sources, self._places = module.stack_frame_index, sources, places
+        self._graphs: dict[int, Graph] = {}
+        self._frames: dict[int, tuple[str, ...]] = {}
+
+    def graph(self, key: int) -> Graph:
+        """One computation by its id."""
+        if key not in self._graphs:
+            if key not in self._computations:
+                raise UnreadableProgram(f"expected a computation {key} in the module, found none: it is incomplete")
+            self._graphs[key] = self._read(self._computations[key])
+        return self._graphs[key]
+
+    def _read(self, computation: Any) -> Graph:
+        nodes = {each.id: self._node(each) for each in computation.instructions}
+        numbered = {each.parameter_number: each.id for each in computation.instructions if each.opcode == "parameter"}
+        root = nodes[computation.root_id]
+        results = root.operands if root.opcode == "tuple" else (root.id,)
+        return Graph(computation.name, nodes, tuple(numbered[at] for at in sorted(numbered)), results)
+
+    def _node(self, instruction: Any) -> Node:
+        frames = self._stack(instruction.metadata.stack_frame_id)
+        op_name = instruction.metadata.op_name
+        return Node(
+            id=instruction.id,
+            name=instruction.name,
+            opcode=instruction.opcode,
+            shape=shape(instruction.shape),
+            operands=tuple(instruction.operand_ids),
+            attributes=_attributes(instruction),
+            literal=_literal(instruction),
+            regions=tuple(self.graph(key) for key in instruction.called_computation_ids),
+            hints=_filled(instruction, _HINTS),
+            op_name=op_name,
+            source=self._sources.get(op_name) or users_line(frames) or _line(instruction.metadata),
+            frames=frames,
+            place=self._places.get(instruction.id, ()),
+        )
+
+    def _stack(self, frame: int) -> tuple[str, ...]:
+        """Lines of the call stack, innermost first; frames are numbered from 1, the outermost is its own parent."""
+        if frame not in self._frames:
+            self._frames[frame] = self._walked(frame)
+        return self._frames[frame]
+
+    def _walked(self, frame: int) -> tuple[str, ...]:
+        lines: list[str] = []
+        seen: set[int] = set()
+        while 0 < frame <= len(self._index.stack_frames) and frame not in seen:
+            seen.add(frame)
+            found = self._index.stack_frames[frame - 1]
+            location = self._index.file_locations[found.file_location_id - 1]
+            lines.append(f"{self._index.file_names[location.file_name_id - 1]}:{location.line}")
+            frame = found.parent_frame_id
+        return tuple(lines)
+
+
+def users_line(frames: tuple[str, ...]) -> str:
+    """The innermost line outside of installed packages, or the innermost of all; "" of none."""
+    own = [line for line in frames if not any(part in line for part in _INSTALLED)]
+    return next(iter(own or frames), "")
+
+
+def _line(metadata: Any) -> str:
+    if not metadata.source_file or metadata.source_file.endswith(NOBODYS):
+        return ""
+    return f"{metadata.source_file}:{metadata.source_line}"
+
+
+def shape(message: Any) -> Shape:
+    """A ShapeProto."""
+    return Shape(
+        dtype=proto.DTYPES.get(message.element_type, f"type{message.element_type}"),
+        dimensions=tuple(message.dimensions),
+        parts=tuple(map(shape, message.tuple_shapes)),
+        layout=tuple(message.layout.minor_to_major),
+    )
+
+
+def _attributes(instruction: Any) -> Attributes:
+    always = tuple((name, frozen(getattr(instruction, name))) for name in _ALWAYS.get(instruction.opcode, ()))
+    found = dict(always + _filled(instruction, _ATTRIBUTES))
+    if found.get("comparison_type") in _DEFAULT_COMPARISONS:
+        del found["comparison_type"]
+    return tuple(sorted(found.items()))
+
+
+def _filled(instruction: Any, names: tuple[str, ...]) -> Attributes:
+    filled = {field.name: value for field, value in instruction.ListFields()}
+    return tuple((name, frozen(filled[name])) for name in names if name in filled)
+
+
+def frozen(value: Any) -> Any:
+    """A protobuf value as something hashable: a message as the (name, value) of every field that is set."""
+    if hasattr(value, "ListFields"):
+        return tuple((field.name, frozen(each)) for field, each in value.ListFields())
+    if isinstance(value, (str, bytes, bool, int, float)):
+        return value
+    return tuple(map(frozen, value))
+
+
+def _literal(instruction: Any) -> np.ndarray | None:
+    if instruction.opcode != "constant" or not instruction.HasField("literal"):
+        return None
+    dimensions = tuple(instruction.literal.shape.dimensions)
+    name, dtype = _LITERALS.get(proto.DTYPES.get(instruction.literal.shape.element_type, ""), ("", None))
+    if dtype is None:
+        return None
+    values = getattr(instruction.literal, name)
+    if isinstance(values, bytes):
+        return np.frombuffer(values, dtype).reshape(dimensions)
+    if np.issubdtype(dtype, np.complexfloating):
+        parts = np.array(values, np.float32 if dtype is np.complex64 else np.float64)
+        return parts.view(dtype).reshape(dimensions)
+    return np.array(values, dtype).reshape(dimensions)
