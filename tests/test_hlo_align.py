@@ -13,7 +13,7 @@ import pytest
 from hlo_programs import exported, written
 
 from compare.hlo import bindings, program
-from compare.hlo.align import Alignment, align, inline_calls
+from compare.hlo.by_count import Alignment, align, inline_calls
 
 TF_RUNNING_EXAMPLE = (Path(__file__).parent / "data" / "running_example_tf.mlirbc").read_bytes()
 MATRIX = np.ones((8, 8), np.float32)

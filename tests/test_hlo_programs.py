@@ -204,7 +204,7 @@ class TestBindings:
         check = f"""
 import sys
 from pathlib import Path
-from compare.hlo import align, attribution, compiled, program, promote
+from compare.hlo import attribution, by_count as align, compiled, program, promote
 artifact = Path({str(program_file)!r}).read_bytes()
 align.align(artifact, promote.promote(artifact))
 program.describe(artifact)

@@ -13,7 +13,7 @@ from hlo_programs import Function, distance, executed, exported, written
 from scipy import special
 
 from compare.hlo import program
-from compare.hlo.align import align
+from compare.hlo.by_count import align
 from compare.hlo.portable import portable
 from compare.hlo.promote import PromotionError, is_double, perturb, promote, rounded_constants
 

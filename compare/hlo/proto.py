@@ -21,8 +21,8 @@ _MESSAGES = {
     "HloModuleProto": (
         "1 name string, 2 entry_computation_name string, 3 computations HloComputationProto*, "
         "4 host_program_shape ProgramShapeProto, 5 id int64, 6 entry_computation_id int64, 7 schedule bytes, "
-        "8 input_output_alias HloInputOutputAliasProto, 11 is_dynamic bool, 17 stack_frame_index StackFrameIndexProto, "
-        "18 buffer_donor HloBufferDonorProto"
+        "8 input_output_alias HloInputOutputAliasProto, 11 is_dynamic bool, "
+        "17 stack_frame_index StackFrameIndexProto, 18 buffer_donor HloBufferDonorProto"
     ),
     "HloComputationProto": (
         "1 name string, 2 instructions HloInstructionProto*, 4 program_shape ProgramShapeProto, 5 id int64, "
@@ -43,7 +43,7 @@ _MESSAGES = {
         "59 triangular_solve_options TriangularSolveOptions, 60 is_stable bool, 62 cholesky_options CholeskyOptions, "
         "63 comparison_direction string, 65 custom_call_has_side_effect bool, 66 delta int64, "
         "67 indices_are_sorted bool, 69 unique_indices bool, 70 rng_algorithm int32, 72 comparison_type string, "
-        "81 k int64, 85 largest bool, 94 is_reverse bool, 95 num_carries int64"
+        "77 custom_call_api_version int32, 81 k int64, 85 largest bool, 94 is_reverse bool, 95 num_carries int64"
     ),
     "SliceDimensions": "1 start int64, 2 limit int64, 3 stride int64",
     "ShapeProto": (
@@ -53,10 +53,10 @@ _MESSAGES = {
     "LayoutProto": "1 minor_to_major int64*, 8 memory_space int64",
     "ProgramShapeProto": "1 parameters ShapeProto*, 2 result ShapeProto, 3 parameter_names string*",
     "LiteralProto": (
-        "1 shape ShapeProto, 2 preds bool*, 3 u8s bytes, 4 s32s int32*, 5 s64s int64*, 6 u32s uint32*, 7 u64s uint64*, "
-        "8 f32s float*, 9 f64s double*, 10 tuple_literals LiteralProto*, 11 f16s bytes, 12 c64s float*, 13 bf16s bytes, "
-        "15 s8s bytes, 16 u16s bytes, 17 s16s bytes, 18 c128s double*, 19 f8e5m2s bytes, 20 f8e4m3fns bytes, "
-        "21 s4s bytes, 22 u4s bytes"
+        "1 shape ShapeProto, 2 preds bool*, 3 u8s bytes, 4 s32s int32*, 5 s64s int64*, 6 u32s uint32*, "
+        "7 u64s uint64*, 8 f32s float*, 9 f64s double*, 10 tuple_literals LiteralProto*, 11 f16s bytes, "
+        "12 c64s float*, 13 bf16s bytes, 15 s8s bytes, 16 u16s bytes, 17 s16s bytes, 18 c128s double*, "
+        "19 f8e5m2s bytes, 20 f8e4m3fns bytes, 21 s4s bytes, 22 u4s bytes"
     ),
     "OpMetadata": (
         "1 op_type string, 2 op_name string, 3 source_file string, 4 source_line int32, 15 stack_frame_id int32"

@@ -21,7 +21,10 @@ _ATTRIBUTES = (
     "batch_group_count", "triangular_solve_options", "is_stable", "cholesky_options", "comparison_direction",
     "comparison_type", "delta", "rng_algorithm", "k", "largest", "is_reverse", "num_carries",
 )  # fmt: skip
-_HINTS = ("precision_config", "fusion_kind", "indices_are_sorted", "unique_indices", "custom_call_has_side_effect")
+_HINTS = (
+    "precision_config", "fusion_kind", "indices_are_sorted", "unique_indices", "custom_call_has_side_effect",
+    "custom_call_api_version",
+)  # fmt: skip
 # Zero means something for these: the first parameter, the first part of a tuple, dimension 0.
 _ALWAYS = {
     "parameter": ("parameter_number",),
@@ -151,6 +154,9 @@ def _attributes(instruction: Any) -> Attributes:
     found = dict(always + _filled(instruction, _ATTRIBUTES))
     if found.get("comparison_type") in _DEFAULT_COMPARISONS:
         del found["comparison_type"]
+    if instruction.opcode == "custom-call":
+        # Elsewhere it says how to compute; of a call, what.
+        found["backend_config"] = instruction.backend_config
     return tuple(sorted(found.items()))
 
 

@@ -11,7 +11,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from compare.hlo import align, program
+from compare.hlo import by_count as align
+from compare.hlo import program
 from compare.records import FAIL, PASS, SCHEMA, Failure, Parity
 from compare.run.collect import FLOAT32, Collected, reasons
 from compare.run.inputs import Prepared

@@ -1,0 +1,6 @@
+"""Aligns two programs, value by value."""
+
+from compare.hlo.align._align import align
+from compare.hlo.align._alignment import Alignment, FrontierEntry, Match
+
+__all__ = ["Alignment", "FrontierEntry", "Match", "align"]

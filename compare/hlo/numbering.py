@@ -1,0 +1,60 @@
+"""Value numbering: a digest for every value, equal where two values are computed alike from the same inputs."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+from compare.hlo.graph import Graph, Node
+
+COMMUTATIVE = frozenset({"add", "multiply", "maximum", "minimum", "and", "or", "xor"})
+"""Operations whose operands may stand in either order."""
+
+
+def digest_of(node: Node, operands: Sequence[bytes], regions: Sequence[bytes]) -> bytes:
+    """The digest of one value from those of its operands and regions; names and hints take no part."""
+    hashed = hashlib.blake2b(digest_size=16)
+    hashed.update(f"{node.opcode} {node.shape} {node.attributes}".encode())
+    if node.literal is not None:
+        hashed.update(node.literal.tobytes())
+    for part in (*operands, b"|", *regions):
+        hashed.update(part)
+    return hashed.digest()
+
+
+def slot_digest(slot: str) -> bytes:
+    """The digest of a parameter that is known by the name of what fills it."""
+    return hashlib.blake2b(f"slot {slot}".encode(), digest_size=16).digest()
+
+
+def digests(graph: Graph, slots: Sequence[str] = ()) -> dict[int, bytes]:
+    """The digest of every value of a graph, in one pass.
+
+    Args:
+      slots: what fills each parameter; without them, parameters are known by their position.
+    """
+    regions: dict[int, bytes] = {}
+    found: dict[int, bytes] = {}
+    names = dict(zip(graph.parameters, slots, strict=True)) if slots else {}
+    for node in graph:
+        if node.id in names:
+            found[node.id] = slot_digest(names[node.id])
+            continue
+        bodies = [_region_digest(region, regions) for region in node.regions]
+        found[node.id] = digest_of(node, [found[key] for key in node.operands], bodies)
+    return found
+
+
+def _region_digest(region: Graph, known: dict[int, bytes]) -> bytes:
+    if id(region) not in known:
+        known[id(region)] = region_digest(region, digests(region))
+    return known[id(region)]
+
+
+def region_digest(region: Graph, values: Mapping[int, bytes]) -> bytes:
+    """The digest of a whole computation from those of its values: what it takes, and what it returns."""
+    taken = " ".join(str(region.nodes[key].shape) for key in region.parameters)
+    hashed = hashlib.blake2b(taken.encode(), digest_size=16)
+    for result in region.results:
+        hashed.update(values[result])
+    return hashed.digest()

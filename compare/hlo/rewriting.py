@@ -1,0 +1,188 @@
+"""Rewrites a graph by named rules, and says what each of them changed."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from compare.hlo.graph import Attributes, Graph, Node, Shape
+from compare.hlo.numbering import digest_of, region_digest, slot_digest
+
+_DEEPEST = 64
+"""Rules that undo each other would go on for ever."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One way to write the same value.
+
+    `apply` is given a node whose operands are in the new graph already, and the graph that is being
+    written; it returns the value that stands for the node, or None to leave it. `numerics` says that
+    the new value may differ from the old in its last bits, or where an operand is not an ordinary number.
+    """
+
+    name: str
+    meaning: str
+    apply: Callable[[Node, Writer], int | None]
+    numerics: bool = False
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a rule did: the value that it was applied to and what stands there now."""
+
+    rule: str
+    name: str
+    before: str
+    after: str
+    source: str
+    numerics: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Rewritten:
+    """A graph after a list of rules.
+
+    `stands_for` maps the values of the graph that was rewritten to those of this one: same value, up
+    to what rules that touch numerics changed. A value that nothing needs any more is left out.
+    `digests` numbers the values of this one.
+    """
+
+    graph: Graph
+    digests: dict[int, bytes]
+    stands_for: dict[int, int]
+    changes: tuple[Change, ...]
+
+
+class Writer:
+    """The graph that is being written. Equal values are written once."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self._rules = rules
+        self._numbers: dict[bytes, int] = {}
+        self._regions: dict[int, tuple[Graph, bytes]] = {}
+        self._depth = 0
+        self._origin: Node | None = None
+        self.nodes: dict[int, Node] = {}
+        self.digests: dict[int, bytes] = {}
+        self.changes: list[Change] = []
+
+    def __getitem__(self, key: int) -> Node:
+        return self.nodes[key]
+
+    def add(
+        self,
+        opcode: str,
+        shape: Shape,
+        operands: Sequence[int] = (),
+        attributes: Attributes = (),
+        literal: np.ndarray | None = None,
+        regions: tuple[Graph, ...] = (),
+    ) -> int:
+        """A value that a rule writes in place of the one that it was given, and to which all rules apply in turn."""
+        attributes = tuple(sorted(attributes))
+        fields = {"opcode": opcode, "shape": shape, "operands": tuple(operands), "attributes": attributes}
+        origin = self._origin or Node(0, "", opcode, shape)
+        return self.write(dataclasses.replace(origin, **fields, literal=literal, regions=regions, hints=()))
+
+    def constant(self, value: np.ndarray | np.generic, dtype: str) -> int:
+        """A constant of an HLO dtype."""
+        array = np.asarray(value)
+        return self.add("constant", Shape(dtype, array.shape), literal=array)
+
+    def parameter(self, node: Node, slot: str) -> int:
+        """A parameter, known by what fills it."""
+        return self._put(node, slot_digest(slot))
+
+    def write(self, node: Node) -> int:
+        """The value that stands for a node whose operands are in this graph."""
+        if self._depth < _DEEPEST:
+            self._depth += 1
+            try:
+                replacement = self._rewritten(node)
+            finally:
+                self._depth -= 1
+            if replacement is not None:
+                return replacement
+        operands = [self.digests[key] for key in node.operands]
+        regions = [self.region(each)[1] for each in node.regions]
+        return self._put(dataclasses.replace(node, regions=tuple(self.region(each)[0] for each in node.regions)),
+                         digest_of(node, operands, regions))  # fmt: skip
+
+    def region(self, region: Graph) -> tuple[Graph, bytes]:
+        """A computation rewritten by the same rules, and its digest."""
+        if id(region) not in self._regions:
+            inner = Writer(self._rules)
+            written = _written(region, inner, ())
+            self.changes += inner.changes
+            digest = region_digest(written.graph, written.digests)
+            self._regions[id(region)] = written.graph, digest
+            # What is written may be written again, and is known already then.
+            self._regions[id(written.graph)] = written.graph, digest
+        return self._regions[id(region)]
+
+    def _rewritten(self, node: Node) -> int | None:
+        outer, self._origin = self._origin, node
+        try:
+            for rule in self._rules:
+                found = rule.apply(node, self)
+                if found is not None:
+                    self._note(rule, node, found)
+                    return found
+            return None
+        finally:
+            self._origin = outer
+
+    def _note(self, rule: Rule, node: Node, found: int) -> None:
+        after = str(self.nodes[found])
+        self.changes.append(Change(rule.name, node.name, str(node), after, node.source, rule.numerics))
+
+    def _put(self, node: Node, digest: bytes) -> int:
+        if digest not in self._numbers:
+            key = len(self.nodes)
+            self._numbers[digest] = key
+            self.nodes[key] = dataclasses.replace(node, id=key)
+            self.digests[key] = digest
+        return self._numbers[digest]
+
+
+def rewrite(graph: Graph, rules: Sequence[Rule], slots: Sequence[str] = ()) -> Rewritten:
+    """Apply rules everywhere, regions included, until none applies; equal values are merged, dead ones dropped.
+
+    Args:
+      slots: what fills each parameter; without them, parameters are known by their position.
+    """
+    return _written(graph, Writer(rules), slots)
+
+
+def _written(graph: Graph, writer: Writer, slots: Sequence[str]) -> Rewritten:
+    slots = slots or [f"parameter {at}" for at in range(len(graph.parameters))]
+    names = dict(zip(graph.parameters, slots, strict=True))
+    placed: dict[int, int] = {}
+    for node in graph:
+        moved = dataclasses.replace(node, operands=tuple(placed[key] for key in node.operands))
+        placed[node.id] = writer.parameter(moved, names[node.id]) if node.id in names else writer.write(moved)
+    parameters = tuple(placed[key] for key in graph.parameters)
+    results = tuple(placed[key] for key in graph.results)
+    alive = _alive(writer.nodes, (*results, *parameters))
+    nodes = {key: node for key, node in writer.nodes.items() if key in alive}
+    return Rewritten(
+        graph=Graph(graph.name, nodes, parameters, results),
+        digests={key: writer.digests[key] for key in nodes},
+        stands_for={old: new for old, new in placed.items() if new in alive},
+        changes=tuple(writer.changes),
+    )
+
+
+def _alive(nodes: dict[int, Node], needed: Sequence[int]) -> set[int]:
+    alive: set[int] = set()
+    waiting = list(needed)
+    while waiting:
+        key = waiting.pop()
+        if key not in alive:
+            alive.add(key)
+            waiting.extend(nodes[key].operands)
+    return alive

@@ -1,0 +1,1 @@
+"""Named rules by which a canonical level writes a program; each file holds one list."""

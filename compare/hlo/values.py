@@ -1,0 +1,41 @@
+"""Runs a graph and hands out its intermediates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from compare.hlo import bindings
+from compare.hlo.graph import Graph
+from compare.hlo.writing import written
+
+# Values are wanted, not speed.
+_QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
+
+
+def run(graph: Graph, arguments: Sequence[np.ndarray], wanted: Sequence[int]) -> dict[int, np.ndarray]:
+    """The values of some nodes for these arguments, which are in the order of the graph's parameters.
+
+    Raises:
+      UnreadableProgram: this process's XLA cannot run the graph, as with a call of another framework's library.
+    """
+    return prepare(graph, wanted)(arguments)
+
+
+def prepare(graph: Graph, wanted: Sequence[int]) -> Prepared:
+    """The same, compiled once for several sets of arguments."""
+    arrays = tuple(key for key in wanted if graph.nodes[key].shape.is_array)
+    bytecode = bindings.bytecode_of_hlo(written(graph, arrays))
+    return Prepared(arrays, bindings.compile_bytecode(bytecode, _QUICK))
+
+
+class Prepared:
+    """A graph that is ready to be run; what it returns are arrays, never tuples or tokens."""
+
+    def __init__(self, wanted: tuple[int, ...], executable: bindings.Executable) -> None:
+        self._wanted, self._executable = wanted, executable
+
+    def __call__(self, arguments: Sequence[np.ndarray]) -> dict[int, np.ndarray]:
+        """The wanted values, by node."""
+        return dict(zip(self._wanted, self._executable(arguments), strict=True))
