@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 STAMP := $(VENV)/installed
 
-.PHONY: run test install lint clean
+.PHONY: run test install lint graphviz clean
 
 run: install
 	$(VENV)/bin/jaxport run
@@ -23,7 +23,15 @@ $(STAMP): pyproject.toml constraints.txt
 		{ echo "expected Python's venv module, found none: apt-get install python3-venv"; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev,peers]'
+	@command -v dot > /dev/null || $(MAKE) -s graphviz
 	@touch $@
+
+# Draws the pictures of modules; everything else works without it.
+graphviz:
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+		echo "installing Debian's graphviz: it draws the pictures of modules"; \
+		apt-get install -y -q graphviz > /dev/null || echo "graphviz could not be installed: pictures stay .dot files"; \
+	else echo "found no dot: pictures of modules stay .dot files until graphviz is installed"; fi
 
 clean:
 	rm -rf $(VENV) jaxport-report

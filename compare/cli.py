@@ -8,10 +8,24 @@ import traceback
 from collections.abc import Sequence
 
 from compare import records
-from compare.commands import bench, calibrate, compare, history, listing, record, report, results, run
+from compare.commands import (
+    bench,
+    bugreport,
+    calibrate,
+    compare,
+    dump,
+    history,
+    hlo,
+    listing,
+    record,
+    replay,
+    report,
+    results,
+    run,
+)
 from compare.commands._arguments import Parser, add_debug
 from compare.commands._output import INTERRUPTED, REFUSED
-from compare.hlo.bindings import BindingsMoved
+from compare.hlo.bindings import BindingsMoved, UnreadableProgram
 from compare.run.inputs import RequestError
 from compare.sides._side import SideError
 from compare.sides.recorded import RecordedSideError
@@ -22,6 +36,10 @@ COMMANDS = {
     "run": run,
     "bench": bench,
     "calibrate": calibrate,
+    "hlo": hlo,
+    "dump": dump,
+    "bugreport": bugreport,
+    "replay": replay,
     "compare": compare,
     "history": history,
     "record": record,
@@ -38,6 +56,7 @@ FORESEEN = (
     RecordedSideError,
     SideError,
     BindingsMoved,
+    UnreadableProgram,
     OSError,
 )
 

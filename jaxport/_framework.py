@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import flax
@@ -18,15 +16,20 @@ import numpy as np
 import optax
 
 from jaxport import _binding, _private
+from jaxport._donation import donated_step
+from jaxport._profiling import profiled
 from jaxport._session import Session, named_results
 from workloads._framework import (
     DISPATCH_ELEMENTS,
     FORWARD,
     GRADIENTS,
+    PROFILED_CALLS,
     STEP,
     Analysis,
     Compiled,
+    Donation,
     Entry,
+    KernelRun,
     MemoryAnalysis,
     Parameter,
     Prepared,
@@ -170,24 +173,16 @@ class Jax:
             JIT: Entry(partial(_finished, one_more, argument), partial(_finished, executable, argument)),
         }
 
-    def profile(self, target: str | int) -> list[str]:
-        """Names of the HLO instructions that one warm call ran, in order."""
+    def profile(self, target: str | int) -> list[list[KernelRun]]:
+        """The HLO instructions that each of some warm calls ran, in order."""
         prepared = self.prepare(target)
-        with tempfile.TemporaryDirectory() as folder:
-            with prepared.around():
-                prepared.call()
-                with jax.profiler.trace(folder):
-                    prepared.call()
-            (trace,) = Path(folder).rglob("*.xplane.pb")
-            data = jax.profiler.ProfileData.from_file(str(trace))
-        events = [
-            (event.start_ns, event.name)
-            for plane in data.planes
-            for line in plane.lines
-            for event in line.events
-            if any(name == "hlo_op" for name, _ in event.stats) and not event.name.startswith("end: ")
-        ]
-        return [name for _, name in sorted(events)]
+        with prepared.around():
+            prepared.call()
+            return [profiled(prepared.call) for _ in range(PROFILED_CALLS)]
+
+    def donation(self) -> Donation:
+        """The training step as mode `donated` compiles it."""
+        return donated_step(self._session("float32"), lambda function: in_mode(function, DONATED))
 
     @property
     def _loaded(self) -> Twin:

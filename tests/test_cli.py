@@ -283,7 +283,7 @@ def test_json_prints_the_record_and_nothing_else(honest: Path) -> None:
 
 
 def test_a_run_leaves_the_record_and_the_report(honest: Path) -> None:
-    assert {path.name for path in (honest / "new/out").iterdir()} == {"results.json", "report.html"}
+    assert {path.name for path in (honest / "new/out").iterdir()} == {"results.json", "report.html", "programs"}
 
 
 @pytest.mark.parametrize("named", ["new/out", "new/out/results.json"])

@@ -16,21 +16,11 @@ import numpy as np
 import pytest
 from hlo_programs import exported
 
-from compare.hlo import bindings, compiled, program, wire
+from compare.hlo import bindings, program
 from compare.hlo.bindings import BindingsMoved, BindingsUntried, UnreadableProgram
 
 TF_RUNNING_EXAMPLE = (Path(__file__).parent / "data" / "running_example_tf.mlirbc").read_bytes()
 MATRIX = np.ones((8, 8), np.float32)
-
-
-def optimized(function: Callable[..., Any], *arguments: np.ndarray) -> bytes:
-    executable = jax.jit(function).lower(*arguments).compile().runtime_executable()
-    assert executable is not None
-    return executable.hlo_modules()[0].as_serialized_hlo_module_proto()
-
-
-def running_example(x: jax.Array, y: jax.Array) -> jax.Array:
-    return jnp.mean(x**2 * 3 + y)
 
 
 def looped(x: jax.Array) -> jax.Array:
@@ -119,83 +109,6 @@ class TestProgram:
 
 
 TABLE = np.arange(256, dtype=np.float32) / 7
-
-
-class TestCompiled:
-    def test_one_fusion_is_one_kernel(self) -> None:
-        summary = compiled.describe(optimized(lambda x, y: jnp.sin(x) * y + 1, MATRIX, MATRIX))
-        assert summary.fusions == summary.kernels == len(summary.kernel_names) == 1
-        assert summary.instructions > 4
-        assert summary.kernel_names[0] in summary.text
-
-    def test_what_cannot_be_fused_adds_a_kernel(self) -> None:
-        together = compiled.describe(optimized(lambda x: jnp.sin(x) + jnp.cos(x), MATRIX))
-        apart = compiled.describe(optimized(lambda x: jnp.sort(jnp.sin(x)) + jnp.cos(x), MATRIX))
-        assert together.kernels < apart.kernels
-
-    def test_kernels_in_a_loop_count_once_however_often_it_runs(self) -> None:
-        few = compiled.describe(optimized(looped, MATRIX))
-        many = compiled.describe(optimized(lambda x: jax.lax.fori_loop(0, 90, lambda _, c: jnp.sin(c) @ c, x), MATRIX))
-        assert few.kernels == many.kernels >= 2
-
-    def test_costs_are_xlas_own(self) -> None:
-        summary = compiled.describe(optimized(lambda x, y: x @ y, MATRIX, MATRIX))
-        assert summary.flops == 2 * 8**3
-        assert summary.bytes == 3 * 8 * 8 * 4
-
-    def test_no_cost_where_xla_has_none(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(bindings, "hlo_cost", lambda _: {})
-        summary = compiled.describe(optimized(jnp.sin, MATRIX))
-        assert summary.flops is None
-        assert summary.bytes is None
-
-    @pytest.mark.parametrize(
-        ("instructions", "kernels"),
-        [
-            ([("p", "parameter"), ("k", "constant"), ("t", "tuple"), ("g", "get-tuple-element"), ("b", "bitcast")], ()),
-            ([("c", "copy"), ("f", "fusion")], ("c", "f")),
-            ([("c", "call", "inner"), ("f", "fusion", "inner")], ("inside", "f")),
-            ([("w", "while", "inner", "inner")], ("inside", "inside")),
-            ([("r", "reduce", "inner")], ("r",)),
-        ],
-    )
-    def test_what_counts_as_a_kernel(self, instructions: list[tuple[str, ...]], kernels: tuple[str, ...]) -> None:
-        inner = wire.Computation("inner", (wire.Instruction("inside", "add", (), ()),))
-        entry = wire.Computation(
-            "entry", tuple(wire.Instruction(name, opcode, (), tuple(called)) for name, opcode, *called in instructions)
-        )
-        module = wire.Module({"inner": inner, "entry": entry}, "entry")
-        assert tuple(compiled._kernels(module, "entry")) == kernels
-
-
-class TestWire:
-    def test_says_the_same_as_the_bindings(self) -> None:
-        from jaxlib import _hlo  # pyright: ignore[reportAttributeAccessIssue]
-
-        proto = optimized(looped, MATRIX)
-        theirs = _hlo.HloModule.from_serialized_hlo_module_proto(proto).computations()
-        ours = wire.read(proto).computations
-        assert set(ours) == {computation.name for computation in theirs}
-        for computation in theirs:
-            expected = [(i.name, [o.name for o in i.operands()]) for i in computation.instructions()]
-            found = {i.name: list(i.operands) for i in ours[computation.name].instructions}
-            assert found == dict(expected)
-
-    def test_entry_calls_its_loop(self) -> None:
-        module = wire.read(optimized(looped, MATRIX))
-        called = {name for i in module.computations[module.entry].instructions for name in i.called}
-        assert called
-        assert called <= set(module.computations)
-
-    @pytest.mark.parametrize("junk", [b"", b"\xff", b"\x1a\x05abc", b"\x08", b"\x1b\x00", bytes(range(256))])
-    def test_refuses_what_is_no_module(self, junk: bytes) -> None:
-        with pytest.raises(UnreadableProgram, match="expected a serialized HloModuleProto"):
-            wire.read(junk)
-
-    def test_refuses_a_truncated_module(self) -> None:
-        proto = optimized(jnp.sin, MATRIX)
-        with pytest.raises(UnreadableProgram):
-            wire.read(proto[: len(proto) // 2])
 
 
 class TestBindings:

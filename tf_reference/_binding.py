@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from tf_reference._private import Layout
 from tf_reference._session import Session
-from workloads._framework import WEIGHTS, Parameter, Unsupported
+from workloads._framework import WEIGHTS, Parameter, Result, Unsupported
 from workloads._spec import Arrays
 
 
@@ -59,3 +59,8 @@ def result_names(leaves: Sequence[str], parameters: Sequence[Parameter], layout:
         source = parameters[layout.aliases[index]]
         names.append((WEIGHTS if source.kind == "weight" else "state/") + source.name)
     return names
+
+
+def results(names: Sequence[str], layout: Layout) -> tuple[Result, ...]:
+    """The program's results under their names."""
+    return tuple(Result(name, shape, dtype) for name, (dtype, shape) in zip(names, layout.results, strict=True))

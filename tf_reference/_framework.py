@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import functools
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_reference import _binding, _private
+from tf_reference import _binding, _private, _sources
+from tf_reference._donation import donated_step
+from tf_reference._profiling import profiled
 from tf_reference._session import Session
 from workloads._framework import (
     DISPATCH_ELEMENTS,
     FORWARD,
     GRADIENTS,
+    PROFILED_CALLS,
     STEP,
     Analysis,
     Compiled,
+    Donation,
     Entry,
+    KernelRun,
     Prepared,
     Program,
-    Result,
     Twin,
 )
 from workloads._unroll import unroll
@@ -107,11 +109,10 @@ class TensorFlow:
         return Program(
             artifact=lower(stage="stablehlo_serialized"),
             parameters=parameters,
-            results=tuple(
-                Result(name, shape, dtype) for name, (dtype, shape) in zip(names, layout.results, strict=True)
-            ),
+            results=_binding.results(names, layout),
             states=states,
             stages={stage: str(lower(stage=stage)) for stage in STAGES} if dtype == "float32" else {},
+            sources=_sources.sources(function.get_concrete_function(*tensors).graph),
         )
 
     def compile(self, program: Program) -> Compiled:
@@ -178,16 +179,17 @@ class TensorFlow:
             entries[mode] = Entry(partial(_finished, function, argument), partial(_finished, concrete, argument))
         return entries
 
-    def profile(self, target: str | int) -> list[str]:
-        """Names of the kernels that one warm call ran, in order: TF operations and HLO instructions."""
+    def profile(self, target: str | int) -> list[list[KernelRun]]:
+        """The kernels that each of some warm calls ran, in order: TF operations and HLO instructions."""
         prepared = self.prepare(target)
-        with tempfile.TemporaryDirectory() as folder, prepared.around():
+        with prepared.around():
             prepared.call()
-            with tf.profiler.experimental.Profile(folder):
-                prepared.call()
-            (trace,) = Path(folder).rglob("*.xplane.pb")
-            events = _private.events(trace.read_bytes())
-        return [kernel for event in events if (kernel := _private.kernel(event, target == EAGER))]
+            return [profiled(prepared.call, target == EAGER) for _ in range(PROFILED_CALLS)]
+
+    def donation(self) -> Donation:
+        """The training step as `jit_compile=True` compiles it, and the variables that it updates."""
+        session = self._session("float32")
+        return donated_step(session, self._inputs(session, next(iter(session.twin.cases))))
 
     @property
     def _loaded(self) -> Twin:

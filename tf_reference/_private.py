@@ -117,24 +117,30 @@ _GRAPH_NODE = re.compile(r"^[\w./-]+:(\w+)$")
 
 @dataclass(frozen=True)
 class TracedEvent:
-    """One event of a profile: its name, and whether XLA emitted it for an HLO instruction."""
+    """One event of a profile: whether XLA emitted it for an HLO instruction, on which thread, when and how long."""
 
     name: str
     is_hlo: bool
+    thread: int
+    start_s: float
+    seconds: float
 
 
 def events(xplane: bytes) -> list[TracedEvent]:
     """Events on the host's lines of a serialized XSpace, in order. TensorBoard's plugin is the only public reader."""
     space = _require("tensorflow.tsl.profiler.protobuf.xplane_pb2", "XSpace").FromString(xplane)
-    found: list[tuple[float, TracedEvent]] = []
-    for plane in space.planes:
+    lines = [(plane, line) for plane in space.planes for line in plane.lines if line.events]
+    # Nanoseconds since 1970 have no room for fractions in a float.
+    first = min((line.timestamp_ns for _, line in lines), default=0)
+    found = []
+    for thread, (plane, line) in enumerate(lines):
         hlo = {key for key, stat in plane.stat_metadata.items() if stat.name == "hlo_op"}
-        for line in plane.lines:
-            for event in line.events:
-                is_hlo = any(stat.metadata_id in hlo for stat in event.stats)
-                start = line.timestamp_ns + event.offset_ps / 1000
-                found.append((start, TracedEvent(plane.event_metadata[event.metadata_id].name, is_hlo)))
-    return [event for _, event in sorted(found, key=lambda pair: pair[0])]
+        for event in line.events:
+            is_hlo = any(stat.metadata_id in hlo for stat in event.stats)
+            start = (line.timestamp_ns - first) * 1e-9 + event.offset_ps * 1e-12
+            name = plane.event_metadata[event.metadata_id].name
+            found.append(TracedEvent(name, is_hlo, thread, start, event.duration_ps * 1e-12))
+    return sorted(found, key=lambda event: event.start_s)
 
 
 def kernel(event: TracedEvent, eager: bool) -> str | None:

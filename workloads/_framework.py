@@ -94,6 +94,8 @@ class Program:
     states: Arrays = field(default_factory=dict)
     stages: Mapping[str, str] = field(default_factory=dict)
     """Texts of every stage the framework offers, for people: never parsed."""
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """"file:line" of the user's code by the op_name in the program's metadata; empty where the program says it."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +148,36 @@ class Prepared:
     analyse: Callable[[], Analysis] = Analysis
 
 
+@dataclass(frozen=True)
+class KernelRun:
+    """One kernel as a profiler saw it run: seconds since the first event, and its own, those of its callees included.
+
+    A side that was recorded before times were kept has None.
+    """
+
+    name: str
+    thread: int = 0
+    start_s: float = 0.0
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Donation:
+    """The training step compiled as users run it, with what it was given to overwrite.
+
+    `donated` are positions of parameters: in JAX those of donated arguments, in TensorFlow the variables
+    that the step updates. `optimized` is a serialized HloModuleProto.
+    """
+
+    optimized: bytes
+    parameters: tuple[Parameter, ...]
+    results: tuple[Result, ...]
+    donated: tuple[int, ...]
+
+
+PROFILED_CALLS = 5
+"""So many calls are profiled, each alone: one call's times are those of one moment."""
+
 DISPATCH_ELEMENTS = 8
 """So few that a call of x + 1 is all dispatch."""
 
@@ -190,6 +222,8 @@ class Framework(Protocol):
 
     def prepare(self, target: str | int) -> Prepared: ...
 
-    def profile(self, target: str | int) -> Sequence[str]: ...
+    def profile(self, target: str | int) -> Sequence[Sequence[KernelRun]]: ...
+
+    def donation(self) -> Donation: ...
 
     def dispatch(self) -> Mapping[str, Entry]: ...

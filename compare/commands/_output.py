@@ -15,6 +15,8 @@ from rich.console import Console
 from compare import records
 from compare.bench.history import store
 from compare.report import print_overview, write_report
+from compare.report.alignments import write_alignments
+from compare.report.programs import PROGRAMS
 from compare.run import record
 from compare.run.inputs import RequestError
 
@@ -22,9 +24,11 @@ HOLDS, FAILS, REFUSED, INTERRUPTED = 0, 1, 2, 130
 
 
 def deliver(found: Any, out: Path, as_json: bool, history: Path | None = None) -> int:
-    """Write results.json and report.html, keep the record where asked, print the overview or the record; exit code."""
+    """Write results.json, report.html and both programs' pages, keep the record, print the overview; exit code."""
     plain = records.to_json(found)
     out.mkdir(parents=True, exist_ok=True)
+    if pairs := _taken_out(plain):
+        write_alignments({"schema": records.SCHEMA, "pairs": pairs}, out / PROGRAMS)
     records.save(plain, out / "results.json")
     report = write_report(plain, out)
     if history is not None:
@@ -35,6 +39,12 @@ def deliver(found: Any, out: Path, as_json: bool, history: Path | None = None) -
     else:
         show(plain, report)
     return exit_code(plain)
+
+
+def _taken_out(found: Mapping[str, Any]) -> list[Any]:
+    """Both programs of every workload, value by value: as large as the programs, and kept in a file of their own."""
+    pairs = [workload.pop("hlo", None) for workload in found["workloads"].values()]
+    return [pair for pair in pairs if pair]
 
 
 def show(found: Mapping[str, Any], report: Path) -> None:

@@ -1,14 +1,73 @@
-"""What XLA made of a program: instructions, fusions and kernels of an optimized module."""
+"""What XLA made of a program: kernels, library calls, layout changes, converts and aliasing of an optimized module."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from compare.hlo import bindings, wire
+from compare.hlo import bindings, proto, reading
+from compare.hlo.graph import Graph, Node, Shape
 
-_NO_CODE = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all"})
-_CONTROL_FLOW = frozenset({"call", "while", "conditional"})
+NO_CODE = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all"})
+CONTROL_FLOW = frozenset({"call", "while", "conditional"})
+
+_LIBRARIES = {
+    "__onednn": "oneDNN", "__ynn": "YNNPACK", "__xnn": "XNNPACK", "__cublas": "cuBLAS", "__cudnn": "cuDNN",
+    "lapack": "LAPACK", "cusolver": "cuSOLVER", "__triton": "Triton",
+}  # fmt: skip
+_FUSION_KIND = re.compile(rb'"fusion_config":\{"kind":"([^"]+)"')
+_MAY_ALIAS, _MUST_ALIAS = 1, 2
+
+
+@dataclass(frozen=True)
+class CustomCall:
+    """Code that XLA did not write: a custom call, or a fusion that is handed to a library.
+
+    `library` is "" where the target names none that is known here, such as XLA's own runtime.
+    """
+
+    name: str
+    target: str
+    library: str
+    source: str
+
+
+@dataclass(frozen=True)
+class LayoutChange:
+    """A copy, transpose or bitcast after which the same elements stand in another order, or under other dimensions.
+
+    `before` and `after` are shapes with layouts, as HLO text has them; `bytes` are those written, 0 of a bitcast.
+    """
+
+    name: str
+    opcode: str
+    before: str
+    after: str
+    bytes: int
+    source: str
+
+
+@dataclass(frozen=True)
+class Convert:
+    """A conversion between dtypes."""
+
+    name: str
+    before: str
+    after: str
+    elements: int
+    source: str
+
+
+@dataclass(frozen=True)
+class Alias:
+    """A result that overwrites a parameter, both by position; kind is "may-alias" or "must-alias"."""
+
+    result: int
+    parameter: int
+    kind: str
 
 
 @dataclass(frozen=True)
@@ -20,7 +79,8 @@ class CompiledSummary:
     and of the computations that it reaches by call, while and conditional, other than parameter,
     constant, tuple, get-tuple-element, bitcast and after-all. The calling instruction counts through
     its callees, once per place that calls: a loop body counts once, however often it runs.
-    `flops` and `bytes` are XLA's own cost analysis of the module, None where it gives none.
+    `flops` and `bytes` are XLA's own cost analysis of the module, None where it gives none;
+    `temp_bytes` is what the compiler says, which the module does not.
     """
 
     instructions: int
@@ -30,33 +90,199 @@ class CompiledSummary:
     flops: float | None
     bytes: float | None
     text: str
+    custom_calls: tuple[CustomCall, ...] = ()
+    layout_copies: tuple[LayoutChange, ...] = ()
+    converts: tuple[Convert, ...] = ()
+    aliases: tuple[Alias, ...] = ()
+    temp_bytes: int | None = None
 
 
-def describe(optimized: bytes) -> CompiledSummary:
+@dataclass(frozen=True)
+class Difference:
+    """One thing in which two modules differ: the field of the summary, a sentence, and either side's figure.
+
+    `name` is what a figure of the field is of: the target of custom calls, the dtypes of converts.
+    """
+
+    kind: str
+    text: str
+    left: Any
+    right: Any
+    name: str = ""
+
+
+def describe(
+    optimized: bytes, temp_bytes: int | None = None, sources: Mapping[str, str] | None = None
+) -> CompiledSummary:
     """Summarise a serialized HloModuleProto.
+
+    Args:
+      sources: "file:line" by the op_name in its metadata, where the module does not say it.
 
     Raises:
       UnreadableProgram: the bytes are no HloModuleProto.
     """
-    module = wire.read(optimized)
-    instructions = [one for computation in module.computations.values() for one in computation.instructions]
-    kernels = tuple(_kernels(module, module.entry))
+    module = proto.read_module(optimized)
+    entry = reading.read_message(module, sources)
+    placed = [(node, graph) for graph in _computations(entry, set()) for node in graph]
+    names = tuple(node.name for node in kernels(entry))
     cost = bindings.hlo_cost(optimized)
     return CompiledSummary(
-        instructions=len(instructions),
-        fusions=sum(instruction.opcode == "fusion" for instruction in instructions),
-        kernels=len(kernels),
-        kernel_names=kernels,
+        instructions=sum(len(computation.instructions) for computation in module.computations),
+        fusions=sum(node.opcode == "fusion" for node, _ in placed),
+        kernels=len(names),
+        kernel_names=names,
         flops=cost.get("flops"),
         bytes=cost.get("bytes accessed"),
         text=bindings.hlo_text(optimized),
+        custom_calls=_custom_calls(module, [node for node, _ in placed]),
+        layout_copies=tuple(change for node, graph in placed if (change := _layout_change(node, graph))),
+        converts=tuple(_convert(node, graph) for node, graph in placed if node.opcode == "convert"),
+        aliases=aliases(module),
+        temp_bytes=temp_bytes,
     )
 
 
-def _kernels(module: wire.Module, computation: str) -> Iterator[str]:
-    for instruction in module.computations[computation].instructions:
-        if instruction.opcode in _CONTROL_FLOW:
-            for callee in instruction.called:
-                yield from _kernels(module, callee)
-        elif instruction.opcode not in _NO_CODE:
-            yield instruction.name
+def kernels(graph: Graph) -> Iterator[Node]:
+    """What runs code, in the order of the module; calls, loops and branches count through what they call."""
+    for node in graph:
+        if node.opcode in CONTROL_FLOW:
+            for region in node.regions:
+                yield from kernels(region)
+        elif node.opcode not in NO_CODE:
+            yield node
+
+
+def bytes_of(shape: Shape) -> int:
+    """Bytes of an array, those of all parts of a tuple; 0 of a token."""
+    if not shape.is_array:
+        return sum(map(bytes_of, shape.parts))
+    width = re.search(r"\d+", shape.dtype)
+    return shape.elements * (int(width[0]) if width else 8) // 8
+
+
+def aliases(module: Any) -> tuple[Alias, ...]:
+    """Which results of a HloModuleProto overwrite which parameters."""
+    return tuple(
+        Alias(
+            result=entry.output_shape_index[0] if entry.output_shape_index else 0,
+            parameter=entry.parameter_number,
+            kind="must-alias" if entry.kind == _MUST_ALIAS else "may-alias",
+        )
+        for entry in module.input_output_alias.entries
+        if entry.kind in (_MAY_ALIAS, _MUST_ALIAS)
+    )
+
+
+def library_of(target: str) -> str:
+    """The library that a custom call or fusion kind names, "" of none known."""
+    return next((library for start, library in _LIBRARIES.items() if target.lower().startswith(start)), "")
+
+
+def _computations(graph: Graph, seen: set[int]) -> Iterator[Graph]:
+    """Every computation that is reached from one, each once."""
+    seen.add(id(graph))
+    yield graph
+    for node in graph:
+        for region in node.regions:
+            if id(region) not in seen:
+                yield from _computations(region, seen)
+
+
+def _custom_calls(module: Any, nodes: list[Node]) -> tuple[CustomCall, ...]:
+    configured = {each.id: each for computation in module.computations for each in computation.instructions}
+    targets = [(node, _target(configured[node.id])) for node in nodes]
+    return tuple(
+        CustomCall(node.name, target, library_of(target), source_of(node)) for node, target in targets if target
+    )
+
+
+def _target(instruction: Any) -> str:
+    if instruction.opcode == "custom-call":
+        return instruction.custom_call_target
+    found = _FUSION_KIND.search(instruction.backend_config) if instruction.opcode == "fusion" else None
+    return found[1].decode() if found else ""
+
+
+def source_of(node: Node) -> str:
+    """The user's line of an instruction, or of the last one inside it that has one."""
+    inner = (each.source for region in node.regions for each in reversed(list(region.walk())))
+    return node.source or next(filter(None, inner), "")
+
+
+def _convert(node: Node, graph: Graph) -> Convert:
+    operand = graph.nodes[node.operands[0]]
+    return Convert(node.name, operand.shape.dtype, node.shape.dtype, node.shape.elements, node.source)
+
+
+def _layout_change(node: Node, graph: Graph) -> LayoutChange | None:
+    if node.opcode not in ("copy", "transpose", "bitcast") or not node.shape.is_array:
+        return None
+    before = graph.nodes[node.operands[0]].shape
+    if not _reorders(node, before):
+        return None
+    written = 0 if node.opcode == "bitcast" else bytes_of(node.shape)
+    return LayoutChange(node.name, node.opcode, _with_layout(before), _with_layout(node.shape), written, node.source)
+
+
+def _reorders(node: Node, before: Shape) -> bool:
+    """Whether elements move, or, of a bitcast, whether dimensions are renamed; one of size 1 has no place in memory."""
+    after = node.shape
+    if node.opcode == "bitcast":
+        permuted = sorted(before.dimensions) == sorted(after.dimensions)
+        renamed = _without_ones(before) != _without_ones(after) or before.layout != after.layout
+        return permuted and renamed and before.dtype == after.dtype
+    order = node.attribute("dimensions", ()) or tuple(range(len(after.dimensions)))
+    return [order[at] for at in _places(after)] != list(_places(before))
+
+
+def _without_ones(shape: Shape) -> tuple[int, ...]:
+    return tuple(size for size in shape.dimensions if size != 1)
+
+
+def _places(shape: Shape) -> tuple[int, ...]:
+    """Dimensions of more than one element from the one that varies fastest."""
+    layout = shape.layout or tuple(reversed(range(len(shape.dimensions))))
+    return tuple(at for at in layout if shape.dimensions[at] != 1)
+
+
+def _with_layout(shape: Shape) -> str:
+    return f"{shape}{{{','.join(map(str, shape.layout))}}}"
+
+
+def compare(left: CompiledSummary, right: CompiledSummary, labels: tuple[str, str]) -> tuple[Difference, ...]:
+    """In what two modules differ; empty where nothing that is counted here does. `labels` name them in sentences."""
+    found = [
+        _figure(kind, unit, (getattr(left, kind), getattr(right, kind)), labels)
+        for kind, unit in (
+            ("kernels", "kernels"), ("fusions", "fusions"), ("flops", "floating-point operations"),
+            ("bytes", "bytes accessed"), ("temp_bytes", "bytes of intermediates"),
+        )
+    ]  # fmt: skip
+    moved = [sum(change.bytes for change in each.layout_copies) for each in (left, right)]
+    found.append(_figure("layout_copies", "bytes moved to another layout", (moved[0], moved[1]), labels))
+    found.append(_figure("aliases", "parameters updated in place", (len(left.aliases), len(right.aliases)), labels))
+    for kind, counts in (("custom_calls", _calls), ("converts", _converts)):
+        both = counts(left), counts(right)
+        for name in sorted(both[0] | both[1]):
+            found.append(
+                _figure(kind, f"{kind.replace('_', ' ')} {name}", (both[0][name], both[1][name]), labels, name)
+            )
+    return tuple(each for each in found if each)
+
+
+def _calls(summary: CompiledSummary) -> Counter[str]:
+    return Counter(f"{call.target} ({call.library})" if call.library else call.target for call in summary.custom_calls)
+
+
+def _converts(summary: CompiledSummary) -> Counter[str]:
+    return Counter(f"{convert.before} to {convert.after}" for convert in summary.converts)
+
+
+def _figure(
+    kind: str, unit: str, figures: tuple[Any, Any], labels: tuple[str, str], name: str = ""
+) -> Difference | None:
+    if figures[0] == figures[1] or None in figures:
+        return None
+    text = f"{unit}: {figures[0]:,.0f} in {labels[0]}, {figures[1]:,.0f} in {labels[1]}"
+    return Difference(kind, text, *figures, name)

@@ -5,23 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from compare.hlo import bindings, inline, reading
+from compare.hlo import bindings, inline, proto, reading
+from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.graph import Graph
 from compare.hlo.rewriting import Rewritten, Rule, rewrite
 from compare.hlo.rules.algebraic import ALGEBRAIC
 from compare.hlo.rules.structural import STRUCTURAL
+from compare.hlo.rules.trimming import trimmed
 
 RAW, STRUCTURE, ALGEBRA, UNFUSED = "raw", "structural", "algebraic", "unfused"
 LEVELS = (RAW, STRUCTURE, ALGEBRA, UNFUSED)
 
 _RULES: dict[str, tuple[Rule, ...]] = {
-    RAW: (),
     STRUCTURE: STRUCTURAL,
     ALGEBRA: STRUCTURAL + ALGEBRAIC,
     UNFUSED: STRUCTURAL + ALGEBRAIC,
 }
 
-_WITHOUT_FUSION = {"xla_disable_hlo_passes": "fusion,fusion-wrapper,dot-library-rewriter"}
+_WITHOUT_FUSION = {"xla_disable_hlo_passes": "fusion,dot-library-rewriter"}
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,8 @@ class Subject:
         same name on both sides means the same array. Empty: by position.
       results: the same of what it returns.
       sources: "file:line" by the frontend's name of an operation, where the module does not say it.
+      unknown: names of constants whose value is not known, as in text that leaves it out. Such a constant is
+        equal to no other.
     """
 
     label: str
@@ -42,6 +45,7 @@ class Subject:
     parameters: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict)
+    unknown: frozenset[str] = frozenset()
 
 
 def read(subject: Subject, transparent: bool = True) -> Graph:
@@ -50,10 +54,25 @@ def read(subject: Subject, transparent: bool = True) -> Graph:
     Raises:
       UnreadableProgram: its bytes are no HLO.
     """
+    data = _without_unknown(subject)
     if not transparent:
-        return reading.read(subject.hlo, subject.sources)
-    module, places = inline.inlined(subject.hlo)
+        return reading.read(data, subject.sources)
+    module, places = inline.inlined(data)
     return reading.read_message(module, subject.sources, places)
+
+
+def _without_unknown(subject: Subject) -> bytes:
+    """The module with values nobody knows taken out: a text that leaves a constant out is read back as garbage."""
+    if not subject.unknown:
+        return subject.hlo
+    module = proto.read_module(subject.hlo)
+    for computation in module.computations:
+        for instruction in computation.instructions:
+            if instruction.name in subject.unknown:
+                instruction.ClearField("literal")
+                # A name that no other program has, so that no other constant is equal.
+                instruction.custom_call_target = f"{subject.label}: {instruction.name}, value not known"
+    return module.SerializeToString()
 
 
 def at_level(subject: Subject, level: str) -> Rewritten:
@@ -62,11 +81,15 @@ def at_level(subject: Subject, level: str) -> Rewritten:
     Raises:
       UnreadableProgram: its bytes are no HLO, or, for `unfused`, this process's XLA cannot compile it.
     """
-    graph = _unfused(subject) if level == UNFUSED else read(subject, transparent=level != RAW)
-    return rewrite(graph, _RULES[level], subject.parameters)
+    if level == RAW:
+        return rewrite(read(subject, transparent=False), (), subject.parameters)
+    graph = _unfused(subject) if level == UNFUSED else read(subject)
+    return rewrite(trimmed(graph), _RULES[level], subject.parameters)
 
 
 def _unfused(subject: Subject) -> Graph:
+    if subject.unknown:
+        raise UnreadableProgram(f"expected all constants of {subject.label}, found {len(subject.unknown)} left out")
     module, _ = inline.inlined(subject.hlo)
     bytecode = bindings.bytecode_of_hlo(module.SerializeToString())
     optimized = bindings.compile_bytecode(bytecode, _WITHOUT_FUSION).optimized

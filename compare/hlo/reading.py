@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -43,8 +44,8 @@ _LITERALS = {
     "f8e4m3fn": ("f8e4m3fns", ml_dtypes.float8_e4m3fn), "s4": ("s4s", np.int8), "u4": ("u4s", np.uint8),
 }  # fmt: skip
 
-NOBODYS = "tensorflow/python/framework/ops.py"
-"""The one source line that TensorFlow gives to every operation: its own, never the user's."""
+NOBODYS = ("tensorflow/python/framework/ops.py", "dummy_file_name")
+"""The source files that TensorFlow gives to every operation, and to every one of a cluster: never the user's."""
 _INSTALLED = ("/site-packages/", "/dist-packages/")
 
 
@@ -85,6 +86,10 @@ class _Reader:
 
     def _read(self, computation: Any) -> Graph:
         nodes = {each.id: self._node(each) for each in computation.instructions}
+        for node in [each for each in nodes.values() if each.opcode == "bitcast"]:
+            # Which element goes where is said by the layouts of both, and by nothing else.
+            layouts = ("layouts", (nodes[node.operands[0]].shape.layout, node.shape.layout))
+            nodes[node.id] = dataclasses.replace(node, attributes=(*node.attributes, layouts))
         numbered = {each.parameter_number: each.id for each in computation.instructions if each.opcode == "parameter"}
         root = nodes[computation.root_id]
         results = root.operands if root.opcode == "tuple" else (root.id,)
@@ -104,7 +109,7 @@ class _Reader:
             regions=tuple(self.graph(key) for key in instruction.called_computation_ids),
             hints=_filled(instruction, _HINTS),
             op_name=op_name,
-            source=self._sources.get(op_name) or users_line(frames) or _line(instruction.metadata),
+            source=told(self._sources, op_name) or users_line(frames) or _line(instruction.metadata),
             frames=frames,
             place=self._places.get(instruction.id, ()),
         )
@@ -131,6 +136,19 @@ def users_line(frames: tuple[str, ...]) -> str:
     """The innermost line outside of installed packages, or the innermost of all; "" of none."""
     own = [line for line in frames if not any(part in line for part in _INSTALLED)]
     return next(iter(own or frames), "")
+
+
+def told(sources: Mapping[str, str], op_name: str) -> str:
+    """The line of an operation by its name in metadata, "" where none is told.
+
+    XLA joins the names of operations that it merged by ";", and puts those of callers before a name.
+    """
+    for name in sorted(op_name.split(";") if sources else (), key=lambda each: -each.count("/")):
+        while name:
+            if name in sources:
+                return sources[name]
+            name = name.partition("/")[2]
+    return ""
 
 
 def _line(metadata: Any) -> str:

@@ -61,7 +61,7 @@ class Writer:
     """The graph that is being written. Equal values are written once."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
-        self._rules = rules
+        self.rules = rules
         self._numbers: dict[bytes, int] = {}
         self._regions: dict[int, tuple[Graph, bytes]] = {}
         self._depth = 0
@@ -108,14 +108,16 @@ class Writer:
             if replacement is not None:
                 return replacement
         operands = [self.digests[key] for key in node.operands]
-        regions = [self.region(each)[1] for each in node.regions]
-        return self._put(dataclasses.replace(node, regions=tuple(self.region(each)[0] for each in node.regions)),
-                         digest_of(node, operands, regions))  # fmt: skip
+        if not node.regions:
+            return self._put(node, digest_of(node, operands, ()))
+        regions = [self.region(each) for each in node.regions]
+        digest = digest_of(node, operands, [each[1] for each in regions])
+        return self._put(dataclasses.replace(node, regions=tuple(each[0] for each in regions)), digest)
 
     def region(self, region: Graph) -> tuple[Graph, bytes]:
         """A computation rewritten by the same rules, and its digest."""
         if id(region) not in self._regions:
-            inner = Writer(self._rules)
+            inner = Writer(self.rules)
             written = _written(region, inner, ())
             self.changes += inner.changes
             digest = region_digest(written.graph, written.digests)
@@ -127,7 +129,7 @@ class Writer:
     def _rewritten(self, node: Node) -> int | None:
         outer, self._origin = self._origin, node
         try:
-            for rule in self._rules:
+            for rule in self.rules:
                 found = rule.apply(node, self)
                 if found is not None:
                     self._note(rule, node, found)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from compare.hlo import proto
+from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.graph import Graph, Node, Shape
 
 _NUMBERS = {name: number for number, name in proto.DTYPES.items()}
@@ -65,10 +66,7 @@ class _Writer:
 
     def _region(self, node: Node, region: Graph) -> int:
         if id(region) not in self._written:
-            # A loop's body returns what the loop does, a tuple even of one part.
-            always_tuple = node.shape.dtype == "tuple" and len(region.results) != 1
-            if node.opcode == "while" and region is node.regions[-1 if len(node.regions) == 1 else 0]:
-                always_tuple = node.shape.dtype == "tuple"
+            always_tuple = _returns_tuple(node, region)
             self._written[id(region)] = self.computation(region, region.results, always_tuple)
         return self._written[id(region)].id
 
@@ -80,7 +78,10 @@ class _Writer:
         made.called_computation_ids.extend(regions)
         _fill_shape(made.shape, node.shape)
         for name, value in node.attributes + node.hints:
-            _fill(made, name, value)
+            if name == "layouts":
+                _check_layouts(node, value)
+            else:
+                _fill(made, name, value)
         if node.literal is not None:
             _fill_literal(made.literal, node)
         return made.id
@@ -92,6 +93,21 @@ class _Writer:
         made.operand_ids.extend(parts)
         _fill_shape(made.shape, Shape("tuple", parts=tuple(shapes)))
         return made.id
+
+
+def _returns_tuple(node: Node, region: Graph) -> bool:
+    """Whether a region returns a tuple even of one part, as loops do, and branches of a choice between tuples."""
+    if node.shape.dtype != "tuple" or (node.opcode == "while" and region is not node.regions[0]):
+        return False
+    return [region.nodes[key].shape for key in region.results] == list(node.shape.parts)
+
+
+def _check_layouts(node: Node, layouts: tuple[tuple[int, ...], ...]) -> None:
+    """What is written has the default layout throughout, and a bitcast moves elements where layouts are others."""
+    if any(layout and layout != tuple(reversed(range(len(layout)))) for layout in layouts):
+        raise UnreadableProgram(
+            f"expected no layouts, found those of {node.name}: spell it out by the structural rules"
+        )
 
 
 def _returned(shapes: Sequence[Shape], always_tuple: bool) -> Shape:

@@ -12,7 +12,18 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from compare.report import charts, conditions, cost_charts, costs, limits, numbers, programs, tables, verdicts
+from compare.report import (
+    charts,
+    compilers,
+    conditions,
+    cost_charts,
+    costs,
+    limits,
+    numbers,
+    programs,
+    tables,
+    verdicts,
+)
 from compare.report.reading import entries, mapping, part, printable, text
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -39,7 +50,7 @@ def render(record: Mapping[str, Any]) -> str:
             sections=[_section(row, shown["workloads"][row.name]) for row in overview],
             style=Markup((TEMPLATES / "report.css").read_text()),
             script=Markup(script),
-            script_hash=_script_hash(script),
+            script_hash=script_hash(script),
         )
     )
 
@@ -71,6 +82,8 @@ def _section(row: tables.OverviewRow, workload: object) -> dict[str, Any]:
         **_conditions(workload),
         **_costs(workload),
         **_texts(workload),
+        "page": programs.page(workload, row.name),
+        "made": compilers.groups(workload),
     }
 
 
@@ -149,6 +162,6 @@ def _texts(workload: object) -> dict[str, Any]:
     }
 
 
-def _script_hash(script: str) -> str:
+def script_hash(script: str) -> str:
     """What the page's content security policy lets run: this script, and none that a record might carry."""
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -10,6 +10,9 @@ from compare.report import numbers
 from compare.report.reading import entries, mapping, part, text
 from compare.report.tables import SIDES
 
+PROGRAMS = "programs"
+"""The folder beside a report that holds a page for each workload's two programs."""
+
 MAX_LINES = 2000
 MAX_COLUMNS = 500
 """A page that holds a large model's every line cannot be opened; the record holds them."""
@@ -112,7 +115,23 @@ def alignment(workload: object) -> str:
     if not found:
         return ""
     matched, tf, jax = (numbers.count(part(found, key)) for key in ("matched", "tf_only", "jax_only"))
-    return f"{matched} operations matched, {tf} only in TF, {jax} only in JAX"
+    counts = f"{matched} operations matched, {tf} only in TF, {jax} only in JAX"
+    levels = mapping(found, "levels")
+    if not levels:
+        return counts
+    equal = [level for level, each in levels.items() if part(each, "equal")]
+    where = f"equal at {', '.join(equal)}" if equal else "equal at no level"
+    return f"{counts} at level {text(found, 'level')}; the programs are {where}"
+
+
+def page(workload: object, name: str) -> str:
+    """Where the page of both programs stands, beside the report; empty where there is none."""
+    return f"{PROGRAMS}/{file_stem(name)}.html" if mapping(workload, "alignment", "levels") else ""
+
+
+def file_stem(name: str) -> str:
+    """A name as a file may have it."""
+    return re.sub(r"[^\w.-]+", "_", name).strip("_") or "programs"
 
 
 def same_program(workload: object) -> bool:

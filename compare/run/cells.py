@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from compare.hlo import compiled
+from compare.hlo import compiled, kernel_times
+from compare.hlo.bindings import UnreadableProgram
+from compare.hlo.differences import Cell
+from compare.hlo.files import hlo_of_artifact
+from compare.hlo.levels import Subject
 from compare.parity import measure
 from compare.records import CELLS, Failure
 from compare.run.collect import Collected
 from compare.sides import requests
 from compare.sides._side import Side, SideError
+from workloads._framework import Compiled, Program
 from workloads._spec import Arrays
 
 AGREEMENT = 1e-3
@@ -23,11 +30,25 @@ def split(cell: str) -> tuple[str, str]:
     return frontend, compiler
 
 
-def compile_cells(
-    sides: Mapping[str, Side], collected: Mapping[str, Collected], case: str
-) -> tuple[dict[str, dict[str, Any]], list[SideError]]:
-    """Every cell's counts or the reason that it is empty, and the failures that cost a side its worker."""
+@dataclass(frozen=True)
+class Cells:
+    """All four.
+
+    Attributes:
+      described: by cell, counts and times, or the reason that it is empty.
+      modules: by cell, what XLA made of the program.
+      lost: failures that cost a side its worker.
+    """
+
+    described: Mapping[str, Any] = field(default_factory=dict)
+    modules: Mapping[str, Cell] = field(default_factory=dict)
+    lost: Sequence[SideError] = ()
+
+
+def compile_cells(sides: Mapping[str, Side], collected: Mapping[str, Collected], case: str) -> Cells:
+    """Compile each program on each side, run it, and profile it."""
     cells: dict[str, dict[str, Any]] = {}
+    modules: dict[str, Cell] = {}
     outputs: dict[str, Arrays] = {}
     lost: dict[str, SideError] = {}
     for cell in CELLS:
@@ -41,14 +62,15 @@ def compile_cells(
             try:
                 built = requests.compile_program(sides[compiler], program)
                 outputs[cell] = requests.execute(sides[compiler], built.handle, case)
-                cells[cell] = _described(built.optimized, built.temp_bytes, built.compile_s)
+                modules[cell] = Cell(_module(cell, built, program), built.temp_bytes)
+                cells[cell] = _described(sides[compiler], built, modules[cell])
             except SideError as error:
                 cells[cell] = {"reason": error.reason}
                 if error.lost:
                     lost[compiler] = error
     for cell in outputs:
         cells[cell]["error"] = _distance(outputs[cell], outputs.get("tf@tf", {}))
-    return cells, list(lost.values())
+    return Cells(cells, modules, list(lost.values()))
 
 
 def disagreements(cells: Mapping[str, Mapping[str, Any]]) -> list[Failure]:
@@ -60,19 +82,33 @@ def disagreements(cells: Mapping[str, Mapping[str, Any]]) -> list[Failure]:
     ]
 
 
-def _described(optimized: bytes, temp_bytes: int | None, compile_s: float) -> dict[str, Any]:
-    summary = compiled.describe(optimized)
-    return {
-        "instructions": summary.instructions,
-        "fusions": summary.fusions,
-        "kernels": summary.kernels,
-        "kernel_names": list(summary.kernel_names),
-        "temp_bytes": temp_bytes,
-        "flops": summary.flops,
-        "bytes": summary.bytes,
-        "compile_s": compile_s,
-        "text": summary.text,
-    }
+def _described(side: Side, built: Compiled, cell: Cell) -> dict[str, Any]:
+    summary = compiled.describe(built.optimized, built.temp_bytes, cell.subject.sources)
+    fields = {field.name: getattr(summary, field.name) for field in dataclasses.fields(summary)}
+    kernel_names = {"kernel_names": list(summary.kernel_names), "compile_s": built.compile_s}
+    return fields | kernel_names | _kernel_times(side, built, cell.subject)
+
+
+def _module(cell: str, built: Compiled, program: Program) -> Subject:
+    try:
+        written = Subject(cell, hlo_of_artifact(program.artifact), sources=program.sources)
+    except UnreadableProgram:
+        # The other side's XLA may take a program that this process's does not: only its lines are missing then.
+        return Subject(cell, built.optimized, sources=program.sources)
+    return kernel_times.compiled_subject(cell, built.optimized, written)
+
+
+def _kernel_times(side: Side, built: Compiled, module: Subject) -> dict[str, Any]:
+    """Where the time of the cell goes, kernel by kernel and line by line; or why that is not known."""
+    try:
+        profile = kernel_times.profile(requests.profile(side, built.handle))
+    except SideError as error:
+        if error.lost:
+            raise
+        return {"times": [], "lines": [], "small_runs": [], "times_reason": error.reason}
+    times = kernel_times.located(profile.times, module)
+    runs = kernel_times.small_runs(profile, times)
+    return {"times": times, "lines": kernel_times.lines(times), "small_runs": runs}
 
 
 def _distance(found: Arrays, expected: Arrays) -> float | None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from compare.hlo import kernel_times
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.portable import portable
 from compare.records import Failure
@@ -14,7 +15,7 @@ from compare.run.inputs import Prepared
 from compare.run.progress import Reporter
 from compare.sides import requests
 from compare.sides._side import BadTarget, Side, SideError, Unavailable
-from workloads._framework import FORWARD, GRADIENTS, STEP, Program
+from workloads._framework import FORWARD, GRADIENTS, STEP, Donation, Program
 from workloads._spec import Arrays, Training
 
 FLOAT32, FLOAT64 = "float32", "float64"
@@ -42,6 +43,8 @@ class Collected:
     """The main pass as it is handed to XLA, at the size that is timed."""
     portable: Program | None = None
     """The same, as either side's XLA reads it."""
+    donation: Donation | None = None
+    """The training step compiled as users run it, and what it may overwrite."""
     profile: dict[str, Any] = field(default_factory=dict)
     not_double: dict[str, str] = field(default_factory=dict)
     """pass -> why the twin could not be built in float64."""
@@ -93,6 +96,8 @@ def collect_program(side: Side, prepared: Prepared, found: Collected, reporter: 
         kept = None if reload else found.programs.get((found.main_pass, FLOAT32))
         found.main = kept or attempt(found, lambda: requests.program(side, found.main_pass, FLOAT32))
         _make_portable(found)
+        if found.main_pass == STEP:
+            found.donation = attempt(found, lambda: requests.donation(side))
         _collect_profiles(side, found, reporter)
 
     _survive(found, ask)
@@ -202,12 +207,23 @@ def _collect_profiles(side: Side, found: Collected, reporter: Reporter) -> None:
     for mode in found.modes.get(found.main_pass, ()):
         reporter.step(f"{side.name}/{mode} profile")
         try:
-            names = requests.profile(side, mode)
-            found.profile[f"{side.name}/{mode}"] = {"kernels": len(names), "names": names}
+            found.profile[f"{side.name}/{mode}"] = _profiled(side, mode, found.main)
         except SideError as error:
             if error.lost:
                 raise
             found.profile[f"{side.name}/{mode}"] = {"reason": error.reason}
+
+
+def _profiled(side: Side, mode: str, program: Program | None) -> dict[str, Any]:
+    found = kernel_times.profile(requests.profile(side, mode))
+    times = kernel_times.located_operations(found.times, program.sources if program else {})
+    return {
+        "kernels": found.kernels,
+        "names": list(found.names),
+        "seconds": list(found.seconds),
+        "times": times,
+        "small_runs": kernel_times.small_runs(found, times),
+    }
 
 
 def steps_of(prepared: Prepared) -> int:

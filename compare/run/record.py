@@ -11,9 +11,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from compare.hlo import by_count as align
 from compare.hlo import program
 from compare.records import FAIL, PASS, SCHEMA, Failure, Parity
+from compare.run import hlo
 from compare.run.collect import FLOAT32, Collected, reasons
 from compare.run.inputs import Prepared
 
@@ -56,6 +56,7 @@ def workload(
     collected: Mapping[str, Collected],
     parity: Parity,
     cells: Mapping[str, Any],
+    examined: Mapping[str, Any] | None,
     failures: Sequence[Failure],
 ) -> dict[str, Any]:
     """One workload's part; what time tells is added to it later, and failures with it."""
@@ -74,12 +75,13 @@ def workload(
         "parity": parity,
         "programs": {side: program.describe(each.main.artifact) for side, each in collected.items() if each.main},
         "stages": {side: dict(each.main.stages) for side, each in collected.items() if each.main},
-        "alignment": _alignment(collected),
+        "alignment": hlo.recorded(examined) if examined else None,
         "compiled": cells,
         "profile": {mode: kernels for each in collected.values() for mode, kernels in each.profile.items()},
         "trajectory": _losses(collected),
         "timing": None,
         "attribution": None,
+        "compilers": examined["compilers"] if examined else None,
         "by_threads": {},
         "peers": {},
         "roofline": None,
@@ -93,13 +95,6 @@ def verdict(record: Mapping[str, Any]) -> str:
     parts = record["workloads"].values()
     clean = all((part.get("parity") or {}).get("verdict") == PASS and not part.get("failures") for part in parts)
     return PASS if clean and parts else FAIL
-
-
-def _alignment(collected: Mapping[str, Collected]) -> Any:
-    artifacts = {side: each.portable.artifact for side, each in collected.items() if each.portable}
-    if len(artifacts) < 2:
-        return None
-    return align.align(artifacts["tf"], artifacts["jax"])
 
 
 def _losses(collected: Mapping[str, Collected]) -> dict[str, Any]:

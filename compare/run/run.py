@@ -10,19 +10,20 @@ from pathlib import Path
 from typing import Any
 
 from compare.hlo.bindings import UnreadableProgram
+from compare.hlo.levels import ALGEBRA
 from compare.hlo.promote import PromotionError
 from compare.parity import Evidence, judge
 from compare.records import PASS, Failure, Parity
-from compare.run import bench, cells, peers, record, timing
+from compare.run import bench, cells, hlo, pairs, peers, record, timing
 from compare.run.collect import Collected, attempt, collect_evidence, collect_program, steps_of
 from compare.run.inputs import Prepared, RequestError, prepare_both
 from compare.run.oracle import Doubles, explain, find_doubles
 from compare.run.progress import Reporter
 from compare.run.request import Request
-from compare.run.sides import Pool, Source
+from compare.run.sides import Pool
 from compare.sides import requests
 from compare.sides._side import SIDES, BadTarget, Side, SideError
-from workloads._framework import FORWARD, GRADIENTS
+from workloads._framework import FORWARD, GRADIENTS, Program
 from workloads._spec import Workload
 
 
@@ -55,8 +56,14 @@ def record_side(
     program, case = found.portable, large.loading.cases[0]
     if program is not None and not found.lost:
         # A refusal is kept in the record too: a run finds that cell empty, with the reason.
-        attempt(found, lambda: requests.execute(side, requests.compile_program(side, program).handle, case))
+        attempt(found, lambda: _run_compiled(side, program, case))
     return found.failures
+
+
+def _run_compiled(side: Side, program: Program, case: str) -> None:
+    handle = requests.compile_program(side, program).handle
+    requests.execute(side, handle, case)
+    requests.profile(side, handle)
 
 
 def _judge_all(
@@ -72,8 +79,7 @@ def _judge_all(
             parts[workload.name] = part
             if timed is not None:
                 to_time.append(timed)
-        sides = {name: _environment(pool, name, request.sources[name]) for name in SIDES}
-    return parts, to_time, sides
+        return parts, to_time, pool.environments()
 
 
 def _judge_one(
@@ -93,10 +99,12 @@ def _judge_one(
     parity = _parity(pool, small, collected, doubles, failures)
     collected = _both(pool, failures, collect_main, names=list(collected))
     table = _cells(pool, collected, large, failures)
-    part = record.workload(large, small.size, collected, parity, table, failures)
+    examined = _examined(pool, large, collected, table, failures, reporter)
+    part = record.workload(large, small.size, collected, parity, table.described, examined, failures)
+    part["hlo"] = examined
     if parity.verdict != PASS:
         return part, None
-    part["failures"] += cells.disagreements(table)
+    part["failures"] += cells.disagreements(table.described)
     timed = timing.timed(large, collected)
     if with_peers:
         reporter.step("peers")
@@ -164,15 +172,30 @@ def _lose(pool: Pool, collected: Collected) -> None:
     pool.drop(collected.side)
 
 
-def _cells(
-    pool: Pool, collected: Mapping[str, Collected], prepared: Prepared, failures: list[Failure]
-) -> dict[str, Any]:
+def _cells(pool: Pool, collected: Mapping[str, Collected], prepared: Prepared, failures: list[Failure]) -> cells.Cells:
     live = {name: pool.get(name) for name, each in collected.items() if not each.lost}
-    table, lost = cells.compile_cells(live, collected, prepared.loading.cases[0])
-    for error in lost:
+    table = cells.compile_cells(live, collected, prepared.loading.cases[0])
+    for error in table.lost:
         pool.drop(error.side)
         failures.append(Failure(error.side, error.doing, error.reason))
     return table
+
+
+def _examined(
+    pool: Pool,
+    prepared: Prepared,
+    collected: Mapping[str, Collected],
+    table: cells.Cells,
+    failures: list[Failure],
+    reporter: Reporter,
+) -> dict[str, Any] | None:
+    """Both programs held against each other; None where a side gave none."""
+    try:
+        pair = pairs.of_collected(prepared, collected, table, pool.environments())
+        return hlo.examine(pair, ALGEBRA, reporter) if pair else None
+    except UnreadableProgram as error:
+        failures.append(Failure("jax", "align the programs", str(error)))
+        return None
 
 
 def _parity(
@@ -220,11 +243,3 @@ def _not_applicable(prepared: Prepared, collected: Mapping[str, Collected]) -> d
     if collected and all(refused):
         reasons["gradients"] = next(filter(None, refused))
     return reasons
-
-
-def _environment(pool: Pool, name: str, source: Source) -> dict[str, Any]:
-    try:
-        found = requests.environment(pool.get(name))
-    except SideError as error:
-        return {"missing": error.reason}
-    return found | {"recorded": source.recorded.name if source.recorded else None}

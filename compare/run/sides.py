@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
+from compare.sides import requests
 from compare.sides._side import SIDES, Side, SideError
 from compare.sides.client import LiveSide
 from compare.sides.recorded import RecordedSide
@@ -41,8 +43,13 @@ class Pool:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of every worker. Sides are started when they are asked for, where nothing started them before."""
         for side in self._sides.values():
             side.close()
+        self._sides = {}
 
     def get(self, name: str) -> Side:
         """The side, running.
@@ -61,6 +68,17 @@ class Pool:
                 self._absent[name] = error
                 raise
         return side
+
+    def environments(self) -> dict[str, dict[str, Any]]:
+        """What each side says of itself, or why it is missing; and the file that it is replayed from."""
+        return {name: self._environment(name) for name in SIDES}
+
+    def _environment(self, name: str) -> dict[str, Any]:
+        recorded = self._sources[name].recorded
+        try:
+            return requests.environment(self.get(name)) | {"recorded": recorded.name if recorded else None}
+        except SideError as error:
+            return {"missing": error.reason}
 
     def drop(self, name: str) -> None:
         """Forget a lost worker; the next request starts a fresh one."""

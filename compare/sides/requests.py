@@ -9,7 +9,7 @@ from typing import Any
 
 from compare.sides import wire
 from compare.sides._side import Side
-from workloads._framework import Compiled, Program
+from workloads._framework import Compiled, Donation, KernelRun, Program
 from workloads._spec import Arrays, Dimensions
 
 Modes = Mapping[str, Sequence[str]]
@@ -62,7 +62,7 @@ def program(side: Side, pass_: str, dtype: str) -> Program:
 
 def compile_program(side: Side, program: Program) -> Compiled:
     """Compile any program by this side's XLA."""
-    packed = wire.pack_program(dataclasses.replace(program, stages={}))
+    packed = wire.pack_program(dataclasses.replace(program, stages={}, sources={}))
     return wire.unpack_compiled(side.call("compile", packed.value, packed.arrays))
 
 
@@ -76,9 +76,18 @@ def unroll(side: Side, handle: int, checkpoints: Sequence[int]) -> Arrays:
     return side.call("unroll", {"handle": handle, "checkpoints": list(checkpoints)}).arrays
 
 
-def profile(side: Side, target: str | int) -> list[str]:
-    """Kernels that one warm call ran, in order."""
-    return side.call("profile", {"target": target}).value
+def profile(side: Side, target: str | int) -> list[list[KernelRun]]:
+    """Kernels that each of some warm calls ran, in order."""
+    calls = side.call("profile", {"target": target}).value
+    if all(isinstance(each, str) for each in calls):
+        # Recorded when a profile was the names of one call.
+        return [[KernelRun(name) for name in calls]]
+    return [[KernelRun(*kernel) for kernel in each] for each in calls]
+
+
+def donation(side: Side) -> Donation:
+    """The training step compiled as users run it, and what it may overwrite."""
+    return wire.unpack_donation(side.call("donation", {}))
 
 
 def prepare(side: Side, target: str | int) -> dict[str, Any]:

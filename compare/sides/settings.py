@@ -24,11 +24,13 @@ class Settings:
       compilation_cache: a folder where compiled programs are kept for the next process; None keeps none, whatever
         the environment asks for.
       dump: a folder where XLA writes what it compiles; None writes nothing.
+      clustering: a folder where TensorFlow writes its graphs before and after clustering; None writes nothing.
     """
 
     threads: int | None = None
     compilation_cache: Path | None = None
     dump: Path | None = None
+    clustering: Path | None = None
 
     def variables(self, side: str, inherited: Mapping[str, str]) -> dict[str, str]:
         """The environment variables that say so to a side; flags that were set before are kept."""
@@ -37,7 +39,12 @@ class Settings:
             found |= dict.fromkeys(THREAD_VARIABLES, str(self.threads))
         if self.dump is not None:
             found["XLA_FLAGS"] = f"{inherited.get('XLA_FLAGS', '')} --xla_dump_to={self.dump}".strip()
-        return found | (_tf_cache if side == "tf" else _jax_cache)(self.compilation_cache, inherited)
+        found |= (_tf_cache if side == "tf" else _jax_cache)(self.compilation_cache, inherited)
+        if self.clustering is not None and side == "tf":
+            flags = found.get("TF_XLA_FLAGS", inherited.get("TF_XLA_FLAGS", ""))
+            found["TF_XLA_FLAGS"] = f"{flags} --tf_xla_clustering_debug".strip()
+            found["TF_DUMP_GRAPH_PREFIX"] = str(self.clustering)
+        return found
 
 
 TF_CACHE_FLAG = "--tf_xla_persistent_cache_directory="

@@ -13,7 +13,7 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 
 from compare.sides._side import Reply
-from workloads._framework import Compiled, Parameter, Program, Result, Twin
+from workloads._framework import Compiled, Donation, Parameter, Program, Result, Twin
 from workloads._spec import Arrays
 
 CASES, WEIGHTS, BATCHES = "cases", "weights", "batches"
@@ -89,6 +89,9 @@ def pack_program(program: Program) -> Reply:
         "results": [vars(result) for result in program.results],
         "stages": dict(program.stages),
     }
+    # Left out where empty: a recorded reply is found by what was asked, and recordings are older than this.
+    if program.sources:
+        value["sources"] = dict(program.sources)
     arrays = {f"states/{name}": array for name, array in program.states.items()}
     return Reply(value, {"artifact": np.frombuffer(program.artifact, np.uint8)} | arrays)
 
@@ -106,6 +109,7 @@ def unpack_program(reply: Reply) -> Program:
             name.removeprefix("states/"): array for name, array in reply.arrays.items() if name.startswith("states/")
         },
         stages=reply.value["stages"],
+        sources=reply.value.get("sources", {}),
     )
 
 
@@ -118,6 +122,28 @@ def pack_compiled(compiled: Compiled) -> Reply:
 def unpack_compiled(reply: Reply) -> Compiled:
     """The compiled program that was packed."""
     return Compiled(optimized=reply.arrays["optimized"].tobytes(), **reply.value)
+
+
+def pack_donation(donation: Donation) -> Reply:
+    """A compiled training step as JSON and arrays."""
+    value = {
+        "parameters": [vars(parameter) for parameter in donation.parameters],
+        "results": [vars(result) for result in donation.results],
+        "donated": list(donation.donated),
+    }
+    return Reply(value, {"optimized": np.frombuffer(donation.optimized, np.uint8)})
+
+
+def unpack_donation(reply: Reply) -> Donation:
+    """The compiled training step that was packed."""
+    parameters, results = _signature(reply.value)
+    return Donation(reply.arrays["optimized"].tobytes(), parameters, results, tuple(reply.value["donated"]))
+
+
+def _signature(value: Mapping[str, Any]) -> tuple[tuple[Parameter, ...], tuple[Result, ...]]:
+    parameters = [Parameter(**{**each, "shape": tuple(each["shape"])}) for each in value["parameters"]]
+    results = [Result(**{**each, "shape": tuple(each["shape"])}) for each in value["results"]]
+    return tuple(parameters), tuple(results)
 
 
 def encode(message: Mapping[str, Any]) -> bytes:

@@ -85,8 +85,13 @@ class Worker:
         return Reply(arrays=self._framework.unroll(**parameters))
 
     def profile(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
-        """Names of the kernels that one warm call ran."""
-        return Reply(list(self._framework.profile(parameters["target"])))
+        """The kernels that each of some warm calls ran."""
+        calls = self._framework.profile(parameters["target"])
+        return Reply([[dataclasses.astuple(kernel) for kernel in call] for call in calls])
+
+    def donation(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+        """The compiled training step, and what it may overwrite."""
+        return wire.pack_donation(self._framework.donation())
 
     def prepare(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
         """Make a target ready to be timed; seconds of trace and compile where they can be told apart, and peak memory.

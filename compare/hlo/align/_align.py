@@ -1,56 +1,103 @@
-"""Aligns two programs at one level: by slot and value number, by value, by neighbourhood, and inside regions."""
+"""Aligns two programs at one level: by slot and value number, by value, inside regions, and by neighbourhood."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
+from compare.hlo.align._alignment import Alignment, Match, ResultMatch
+from compare.hlo.align._problem import Problem
+from compare.hlo.align.by_number import Numbering, by_number
+from compare.hlo.align.by_value import ByValue
+from compare.hlo.align.equal_values import Arguments, EqualValues, Runs, equal_values
+from compare.hlo.align.fingerprints import TOLERANCE
+from compare.hlo.align.frontier import frontier
+from compare.hlo.align.intermediates import BUDGET
+from compare.hlo.align.neighbours import alike
+from compare.hlo.align.regions import Regions
+from compare.hlo.align.slots import matched_parameters, parameter_names, result_pairs
+from compare.hlo.bindings import UnreadableProgram
+from compare.hlo.levels import RAW, STRUCTURE, Subject, at_level
 
-from compare.hlo.align._alignment import NUMBER, SLOT, Alignment, FrontierEntry, Match
-from compare.hlo.levels import STRUCTURE, Subject, at_level
-from compare.hlo.rewriting import Rewritten
-
-Arguments = tuple[Sequence[np.ndarray], Sequence[np.ndarray]]
-"""Arrays for the left program and for the right one, each in the order of its parameters."""
+__all__ = ["Arguments", "align", "by_number"]
 
 
-def align(left: Subject, right: Subject, level: str = STRUCTURE, cases: Sequence[Arguments] = ()) -> Alignment:
+def align(
+    left: Subject,
+    right: Subject,
+    level: str = STRUCTURE,
+    cases: Sequence[Arguments] = (),
+    tolerance: float = TOLERANCE,
+) -> Alignment:
     """Align two programs.
 
     Args:
       cases: arguments to run both with, the same arrays on either side; two cases, so that what is
         equal once by chance is told from what is the same. Without any, nothing is matched by value.
+      tolerance: within which float32 values are the same, relative to each value's scale; other types scale
+        with their precision.
 
     Raises:
       UnreadableProgram: a program cannot be read, or brought to that level.
     """
     forms = at_level(left, level), at_level(right, level)
-    matches = by_number(*forms)
-    return Alignment(level, *forms, tuple(matches), tuple(frontier(left.label, right.label, *forms, matches)))
+    graphs = forms[0].graph, forms[1].graph
+    problem = Problem(
+        level=level,
+        labels=(left.label, right.label),
+        forms=forms,
+        slots=matched_parameters(left, right, graphs),
+        results=result_pairs(left, right, graphs),
+        names=(parameter_names(left, graphs[0]), parameter_names(right, graphs[1])),
+        runs=Runs(graphs, lambda: cases, tolerance, BUDGET) if cases else None,
+    )
+    return _aligned(problem)
 
 
-def by_number(left: Rewritten, right: Rewritten) -> list[Match]:
-    """Values with one value number, parameters by what fills them."""
-    places = {digest: key for key, digest in right.digests.items()}
-    return [
-        Match(key, places[digest], SLOT if left.graph.nodes[key].opcode == "parameter" else NUMBER)
-        for key, digest in left.digests.items()
-        if digest in places
-    ]
+def _aligned(problem: Problem) -> Alignment:
+    """Every matcher in order, until none finds more; then what is only alike, and where the two part."""
+    graphs = problem.forms[0].graph, problem.forms[1].graph
+    numbering = Numbering(*problem.forms, as_written=problem.level == RAW)
+    regions = Regions(problem, numbering, _aligned)
+    known = [*problem.slots, *numbering.matches(problem.slots)]
+    values = _values(problem, known)
+    chosen = ByValue(graphs, numbering, values)
+    before = -1
+    while before < len(known):
+        before = len(known)
+        for matcher in (chosen, numbering, regions):
+            known += matcher.matches(known)
+    similar = alike(graphs, known)
+    bodies = regions.alignments([*known, *similar], known)
+    return Alignment(
+        problem.level,
+        *problem.forms,
+        matches=tuple(known),
+        frontier=tuple(frontier(problem, known, similar, bodies)),
+        alike=tuple(similar),
+        regions=tuple(bodies),
+        results=_results(problem, numbering, known),
+        notes=values.notes,
+    )
 
 
-def frontier(
-    left_label: str, right_label: str, left: Rewritten, right: Rewritten, matches: Sequence[Match]
-) -> list[FrontierEntry]:
-    """On either side, the values without a partner whose operands all have one."""
-    taken = {match.left for match in matches}, {match.right for match in matches}
-    found: list[FrontierEntry] = []
-    for label, other, form, known in (
-        (left_label, right_label, left, taken[0]),
-        (right_label, left_label, right, taken[1]),
-    ):
-        for node in form.graph:
-            if node.id not in known and all(operand in known for operand in node.operands):
-                reason = f"no {node.opcode} of these operands in {other}"
-                found.append(FrontierEntry(label, node.opcode, node.name, node.source, reason))
-    return found
+def _values(problem: Problem, known: Sequence[Match]) -> EqualValues:
+    if problem.runs is None:
+        return EqualValues({}, ({}, {}))
+    try:
+        return equal_values((problem.forms[0].graph, problem.forms[1].graph), known, problem.runs)
+    except UnreadableProgram as error:
+        return EqualValues({}, ({}, {}), notes=(f"nothing was compared by running it: {error}",))
+
+
+def _results(problem: Problem, numbering: Numbering, known: Sequence[Match]) -> tuple[ResultMatch, ...]:
+    numbers = numbering.numbers(known)
+    direct = {(match.left, match.right): match for match in known}
+    by_left = {match.left: match for match in known}
+    found: list[ResultMatch] = []
+    for name, left, right in ((each.name, each.left, each.right) for each in problem.results):
+        if left is None or right is None or numbers[0][left] != numbers[1][right]:
+            found.append(ResultMatch(name, left, right, False))
+        else:
+            match = direct.get((left, right), by_left[left])
+            found.append(ResultMatch(name, left, right, True, match.matcher, match.ulp))
+    return tuple(found)

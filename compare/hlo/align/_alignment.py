@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from compare.hlo.graph import Graph
 from compare.hlo.rewriting import Rewritten
 
 SLOT, NUMBER, VALUE, NEIGHBOURHOOD, REGION = "slot", "value number", "value", "neighbourhood", "region"
 """Matchers: parameters by what fills them; the same operation of matched operands; the same arrays on the same
-inputs; alike in operands and users; within loops and reducers that are matched themselves."""
+inputs; alike in operands and users; loops, branches and reducers whose bodies are the same, and what is in bodies."""
 
 
 @dataclass(frozen=True)
@@ -19,8 +21,9 @@ class Match:
     Attributes:
       left, right: ids in the canonical graphs.
       matcher: who found it.
-      ulp: largest distance between the two in units in the last place, where both were run.
-      note: what beside equality was needed ("transposed by (1, 0)").
+      ulp: largest distance between the two in units in the last place, where both were run. Of each element
+        the unit is that of the element or, where that is larger, of the value's scale.
+      note: what beside equality was needed ("transposed by (1, 0)"); within a region, first of all the matcher.
     """
 
     left: int
@@ -36,6 +39,7 @@ class FrontierEntry:
 
     `op` is HLO's opcode, `name` the instruction's and `source` the "file:line" or "".
     `explained` names the known difference between frontends that this is, "" where none is known.
+    `node` is its id in the canonical graph of its side.
     """
 
     side: str
@@ -44,14 +48,41 @@ class FrontierEntry:
     source: str
     reason: str
     explained: str = ""
+    node: int = -1
+
+
+@dataclass(frozen=True)
+class ResultMatch:
+    """One result of two programs, by its name or, where there are no names, its position.
+
+    `left` and `right` are ids in the canonical graphs, None where that side has no such result. A result
+    that is the other's transposed is not equal. `matcher` and `ulp` are those of the match, "" and None without one.
+    """
+
+    name: str
+    left: int | None
+    right: int | None
+    equal: bool
+    matcher: str = ""
+    ulp: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class RegionAlignment:
+    """The bodies at one index of two values that are matched or alike; ids within are those of the bodies."""
+
+    left: int
+    right: int
+    index: int
+    alignment: Alignment
 
 
 @dataclass(frozen=True, eq=False)
 class Alignment:
-    """Two programs at one canonical level. A value of either side may be in several matches.
+    """Two programs, or two bodies, at one canonical level. A value of either side may be in several matches.
 
     `alike` pairs what has no match on either side and stands in the same place: not the same value,
-    but one that was changed; their notes say what differs.
+    but one that was changed; their notes say what differs. `notes` say what could not be tried.
     """
 
     level: str
@@ -60,6 +91,9 @@ class Alignment:
     matches: tuple[Match, ...]
     frontier: tuple[FrontierEntry, ...]
     alike: tuple[Match, ...] = ()
+    regions: tuple[RegionAlignment, ...] = ()
+    results: tuple[ResultMatch, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def left_only(self) -> tuple[int, ...]:
@@ -85,5 +119,26 @@ class Alignment:
 
     @property
     def is_equal(self) -> bool:
-        """Whether nothing is left over on either side and every result is the same value."""
-        return not self.left_only and not self.right_only
+        """Whether nothing is left over on either side, but parameters that nothing reads, and every result is equal."""
+        return (
+            all(result.equal for result in self.results)
+            and not _computed(self.left.graph, self.left_only)
+            and not _computed(self.right.graph, self.right_only)
+        )
+
+    def nested(self) -> Iterator[RegionAlignment]:
+        """The alignments of all bodies, those of a body after its own."""
+        for region in self.regions:
+            yield region
+            yield from region.alignment.nested()
+
+
+def _computed(graph: Graph, keys: tuple[int, ...]) -> list[int]:
+    unread = set(unread_parameters(graph))
+    return [key for key in keys if key not in unread]
+
+
+def unread_parameters(graph: Graph) -> list[int]:
+    """Parameters on which nothing depends: TensorFlow keeps them, JAX leaves them out."""
+    read = {operand for node in graph for operand in node.operands} | set(graph.results)
+    return [key for key in graph.parameters if key not in read]

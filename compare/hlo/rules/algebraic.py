@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from compare.hlo.rewriting import Rule
+from compare.hlo.rules.arithmetic import ARITHMETIC
+from compare.hlo.rules.formulas import FORMULAS
+from compare.hlo.rules.signs import FLOAT_SIGNS
+from compare.hlo.rules.summation import SUMMATION
 
-ALGEBRAIC: tuple[Rule, ...] = ()
+ALGEBRAIC = ARITHMETIC + SUMMATION + FLOAT_SIGNS + FORMULAS
 """In the order in which they are tried, after the structural ones."""

@@ -1,27 +1,20 @@
-"""Rules that change how a value is written down and never what it is: no result differs in any bit."""
+"""Rules that change how a value is written down and never what it is: no result differs in any bit.
+
+HLO leaves open in which order a reduction, a matrix product or a convolution adds up its terms. A rule here
+leaves the terms alone; the kernel that a compiler picks for another shape may still add them up differently.
+"""
 
 from __future__ import annotations
 
-from compare.hlo.graph import Node
-from compare.hlo.numbering import COMMUTATIVE
-from compare.hlo.rewriting import Rule, Writer
+from compare.hlo.rules.choices import CHOICES
+from compare.hlo.rules.constants import CONSTANTS
+from compare.hlo.rules.control import CONTROL
+from compare.hlo.rules.forwarding import FORWARDING
+from compare.hlo.rules.indexing import INDEXING
+from compare.hlo.rules.products import PRODUCTS
+from compare.hlo.rules.reductions import REDUCTIONS
+from compare.hlo.rules.shapes import SHAPES
+from compare.hlo.rules.signs import INTEGER_SIGNS
 
-
-def _forward_tuples(node: Node, graph: Writer) -> int | None:
-    if node.opcode != "get-tuple-element" or graph[node.operands[0]].opcode != "tuple":
-        return None
-    return graph[node.operands[0]].operands[node.attribute("tuple_index")]
-
-
-def _sort_operands(node: Node, graph: Writer) -> int | None:
-    if node.opcode not in COMMUTATIVE:
-        return None
-    ordered = tuple(sorted(node.operands, key=lambda key: graph.digests[key]))
-    return None if ordered == node.operands else graph.add(node.opcode, node.shape, ordered, node.attributes)
-
-
-STRUCTURAL = (
-    Rule("tuples forwarded", "a part taken out of a tuple that was just made is that part", _forward_tuples),
-    Rule("operands sorted", "a + b and b + a are one value", _sort_operands),
-)
+STRUCTURAL = FORWARDING + SHAPES + CONSTANTS + CHOICES + INTEGER_SIGNS + PRODUCTS + REDUCTIONS + INDEXING + CONTROL
 """In the order in which they are tried."""

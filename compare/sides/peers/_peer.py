@@ -14,7 +14,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from workloads._framework import FORWARD, STEP, Compiled, Entry, Prepared, Program, Twin, Unsupported
+from workloads._framework import (
+    FORWARD,
+    STEP,
+    Compiled,
+    Donation,
+    Entry,
+    KernelRun,
+    Prepared,
+    Program,
+    Twin,
+    Unsupported,
+)
 from workloads._spec import Arrays
 
 JIT = "jit"
@@ -144,9 +155,13 @@ class Peer(ABC):
         """Refused."""
         _refuse("compiling another side's program")
 
-    def profile(self, target: str | int) -> Sequence[str]:
+    def profile(self, target: str | int) -> Sequence[Sequence[KernelRun]]:
         """Refused."""
         _refuse("a profile")
+
+    def donation(self) -> Donation:
+        """Refused."""
+        _refuse("a donation")
 
     def dispatch(self) -> Mapping[str, Entry]:
         """Refused."""

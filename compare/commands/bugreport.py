@@ -1,0 +1,89 @@
+"""`jaxport bugreport`: all that another person needs to see what was seen here, in one folder or zip."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+
+from compare.commands import _arguments
+from compare.commands._output import FAILS, HOLDS, writable_folder
+from compare.run import bugreport
+from compare.run.inputs import RequestError
+from compare.run.progress import reporter
+from compare.sides._side import SIDES
+
+SUMMARY = "bundle programs, optimized modules, dumps, inputs and results of a workload"
+TEXT = """\
+Write one bundle of a workload: both programs, what either side's XLA makes of each, XLA's dumps, TensorFlow's
+clustering graphs, inputs, results, versions and flags, and a README that says what differs and how to run it again.
+
+Everything is at one size and of the main pass: the training step, or else the forward pass.
+
+examples:
+  jaxport bugreport running_example --size smoke
+  jaxport bugreport my_port.py -o report.zip         one file to attach
+  jaxport replay jaxport-bugreport-running_example   run its programs again
+
+exit codes: 0 the bundle is complete; 1 a side did not deliver a part, which the README names; 2 the request cannot be
+carried out
+"""
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """What can be asked."""
+    _arguments.add_workloads(command)
+    command.add_argument(
+        "-o", "--out", type=Path, metavar="PATH",
+        help="a folder, or NAME.zip (default: jaxport-bugreport-WORKLOAD)",
+    )  # fmt: skip
+    _arguments.add_interpreters(command)
+
+
+def main(options: argparse.Namespace) -> int:
+    """Collect beside the target, move there whole, print where it is."""
+    if not options.workloads and not (options.tf and options.jax):
+        raise RequestError("expected one workload, found none: name it (see `jaxport list`)")
+    chosen = _arguments.workloads(options)
+    if len(chosen) != 1:
+        raise RequestError(f"expected one workload, found {len(chosen)}: write one bug report for each")
+    out = options.out or Path(f"jaxport-bugreport-{chosen[0].name}")
+    _check(out)
+    for side in SIDES:
+        _arguments.check_interpreter(getattr(options, f"{side}_python"), f"--{side}-python")
+    asked = bugreport.Request(
+        workload=chosen[0],
+        size=options.size,
+        data=options.data,
+        pythons={side: getattr(options, f"{side}_python") for side in SIDES},
+        timeout_s=options.timeout,
+    )
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with (
+        tempfile.TemporaryDirectory(prefix="jaxport-") as scratch,
+        tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as beside,
+        reporter(Console(stderr=True), quiet=False) as progress,
+    ):
+        folder = Path(beside) / out.stem
+        folder.mkdir()
+        index = bugreport.collect(asked, folder, Path(scratch), progress)
+        _deliver(folder, out)
+    print(out)
+    return FAILS if index["failures"] else HOLDS
+
+
+def _check(out: Path) -> None:
+    """Raise RequestError where the bundle cannot be written, before anything is collected."""
+    if out.exists():
+        raise RequestError(f"expected a free name for the bug report, found {out}: remove it or choose another --out")
+    writable_folder(out.parent)
+
+
+def _deliver(folder: Path, out: Path) -> None:
+    if out.suffix == ".zip":
+        folder = Path(shutil.make_archive(str(folder), "zip", folder.parent, folder.name))
+    os.replace(folder, out)

@@ -1,0 +1,101 @@
+"""`jaxport hlo`: two programs held against each other, value by value."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from compare import records
+from compare.commands import _arguments
+from compare.commands._output import FAILS, HOLDS, writable_folder
+from compare.hlo.levels import ALGEBRA, LEVELS
+from compare.records import SCHEMA
+from compare.report.alignments import print_alignments, write_alignments
+from compare.run import pairs
+from compare.run.hlo import examine
+from compare.run.progress import reporter
+from compare.run.sides import Pool
+from workloads._spec import SIZES
+
+SUMMARY = "align two programs, and show where they part"
+TEXT = """\
+Align two programs for XLA value by value, at four canonical levels: raw, structural, algebraic, and unfused (both
+compiled by one XLA without fusion). The first places where they part come first, with the lines of both sources.
+
+A WORKLOAD or port file stands for its TensorFlow program against its JAX program. Any two programs can be named:
+WORKLOAD:tf, WORKLOAD:jax, a file of StableHLO bytecode or of an HLO proto, or what --xla_dump_to wrote (DIR, or
+DIR:MODULE where it holds several).
+
+examples:
+  jaxport hlo running_example
+  jaxport hlo examples/alignment/*.py                          a table: every port at every level
+  jaxport hlo mnist_mlp --pass gradients
+  jaxport hlo my_port.py --expect-equal algebraic              exit 1 unless both programs are equal there: for CI
+  jaxport hlo before.mlirbc after.mlirbc
+  jaxport hlo dump_tf:cluster_0 dump_jax:jit_f
+  jaxport hlo running_example:jax running_example:tf --pass forward
+
+exit codes: 0; 1 where --expect-equal does not hold; 2 the request cannot be carried out
+"""
+
+DEFAULT_OUT = Path("jaxport-hlo")
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """What can be asked."""
+    command.add_argument("programs", nargs="+", metavar="WORKLOAD|PROGRAM", help="workloads, or two programs")
+    command.add_argument("--pass", dest="pass_", choices=pairs.PASSES, help="default: the step, or else forward")
+    command.add_argument("--size", metavar="SIZE", help=f"{', '.join(SIZES)} (default: the tour's)")
+    command.add_argument("--data", type=Path, metavar="PATH", help="examples to train on, such as an mnist.npz")
+    command.add_argument("--level", choices=LEVELS, default=ALGEBRA, help="the level to show (default: %(default)s)")
+    command.add_argument("--expect-equal", choices=LEVELS, metavar="LEVEL", help="exit 1 unless equal at this level")
+    command.add_argument(
+        "-o", "--out", type=Path, default=DEFAULT_OUT, metavar="DIR", help="where to write (default: %(default)s)"
+    )
+    command.add_argument("--json", action="store_true", help="print the record, and nothing else, on standard output")
+    command.add_argument(
+        "--timeout", type=_arguments.seconds, default=300, metavar="S",
+        help="for one request to a side (default: %(default)s)",
+    )  # fmt: skip
+    _arguments.add_sides(command)
+
+
+def main(options: argparse.Namespace) -> int:
+    """Align, write, print."""
+    out = writable_folder(options.out)
+    choice = pairs.Choice(options.pass_, options.size, options.data)
+    with contextlib.ExitStack() as stack:
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
+        progress = stack.enter_context(reporter(Console(stderr=True), quiet=options.json))
+        pool = Pool(_arguments.sources(options), scratch, options.timeout)
+        stack.callback(pool.close)
+        found = [
+            examine(pair, options.level, progress)
+            for pair in pairs.chosen(options.programs, pool, choice, scratch, progress)
+        ]
+    record = {"schema": SCHEMA, "pairs": found}
+    plain = records.to_json(record)
+    written = write_alignments(plain, out)
+    if options.json:
+        print(json.dumps(plain))
+    else:
+        print_alignments(plain, Console())
+        print(*written, sep="\n")
+    return _exit_code(found, options.expect_equal)
+
+
+def _exit_code(found: Sequence[Mapping[str, Any]], expected: str | None) -> int:
+    differing = [pair for pair in found if expected and not pair["levels"][expected].get("equal")]
+    for pair in differing:
+        level = pair["levels"][expected]
+        why = level.get("reason") or f"{level['left_only']} and {level['right_only']} values have no partner"
+        print(f"jaxport: expected {pair['name']} to be equal at {expected}, found that {why}", file=sys.stderr)
+    return FAILS if differing else HOLDS

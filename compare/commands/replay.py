@@ -1,0 +1,179 @@
+"""`jaxport replay`: one module, or the programs of a bug report, run again by several compilers."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from pathlib import Path
+
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.table import Table
+
+from compare import records
+from compare.commands import _arguments
+from compare.commands._output import FAILS, HOLDS
+from compare.run import bundle, replay
+from compare.run.inputs import RequestError, describe
+from compare.run.progress import reporter
+from compare.run.replay import Replayed
+from compare.sides._side import SIDES
+
+SUMMARY = "run one module, or a bug report, again and compare compilers"
+TEXT = """\
+Run one module alone and say how far its results are from the recorded ones, and compilers from each other.
+
+A PATH is a bug report (a folder or zip: its programs are run), or one file: StableHLO bytecode, a serialized
+HloModuleProto or HloProto, or HLO text with all constants spelled out. A file inside a bug report comes with its
+recorded inputs and results. An optimized module is taken apart into what its fusions compute, and compiled again.
+
+Compilers: `here` is this process's XLA, `interpreter` is StableHLO's own, which shares no code with XLA and runs
+small programs only, `tf` and `jax` are the XLA of each side's worker. The reference is the recorded result of the
+program's own compiler, else the interpreter, else the first compiler.
+
+examples:
+  jaxport replay jaxport-bugreport-running_example
+  jaxport replay report.zip --compilers here,tf,jax
+  jaxport replay optimized/tf@jax.hlo.pb --without-pass fusion
+  jaxport replay module_0001.f.before_optimizations.hlo.pb --seed 1
+
+exit codes: 0 all results agree; 1 some differ, or a compiler refuses a module; 2 the request cannot be carried out
+"""
+
+LOG_WIDTH = 140
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """What can be asked."""
+    command.add_argument("path", type=Path, metavar="PATH", help="a module, or a bug report")
+    command.add_argument(
+        "--compilers", type=_compilers, default=replay.Request.compilers, metavar="NAMES",
+        help=f"of {', '.join(replay.COMPILERS)} (default: {','.join(replay.Request.compilers)})",
+    )  # fmt: skip
+    command.add_argument(
+        "--without-pass", action="append", default=[], metavar="PASS",
+        help="compile here once more without an XLA pass of that name (repeat for more)",
+    )  # fmt: skip
+    command.add_argument(
+        "--xla", action="append", default=[], metavar="NAME=VALUE",
+        help="compile here once more with this debug option of XLA (repeat for more)",
+    )  # fmt: skip
+    command.add_argument("--inputs", type=Path, metavar="FILE", help="safetensors named 0, 1, ... or as parameters are")
+    command.add_argument("--seed", type=int, metavar="N", help="random inputs, even where some were recorded")
+    command.add_argument(
+        "--tolerance", type=_tolerance, metavar="T",
+        help="of floats, relative to the largest value (default: 2**14 roundoffs of the dtype; float32: 1e-3)",
+    )  # fmt: skip
+    command.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    command.add_argument(
+        "--timeout", type=_arguments.seconds, default=300, metavar="S",
+        help="for one request to a side (default: %(default)s)",
+    )  # fmt: skip
+    _arguments.add_interpreters(command)
+
+
+def main(options: argparse.Namespace) -> int:
+    """Read, run, print."""
+    if options.inputs and options.seed is not None:
+        raise RequestError("expected --inputs or --seed, found both: choose one")
+    for side in SIDES:
+        _arguments.check_interpreter(getattr(options, f"{side}_python"), f"--{side}-python")
+    with tempfile.TemporaryDirectory(prefix="jaxport-") as name:
+        scratch = Path(name)
+        modules = bundle.modules(options.path, scratch)
+        with reporter(Console(stderr=True), quiet=options.json) as progress:
+            found = replay.replay(modules, _request(options, modules), scratch, progress)
+    _print(found, options.json)
+    return HOLDS if all(each.agrees for each in found) else FAILS
+
+
+def _request(options: argparse.Namespace, modules: list[bundle.Module]) -> replay.Request:
+    inputs = None
+    if options.inputs:
+        if len(modules) > 1:
+            raise RequestError(f"expected one module beside --inputs, found {len(modules)}: name its file")
+        inputs = bundle.load_arrays(options.inputs, modules[0].parameters)
+    return replay.Request(
+        compilers=options.compilers,
+        options=_xla_options(options),
+        inputs=inputs,
+        seed=options.seed,
+        tolerance=options.tolerance,
+        pythons={side: getattr(options, f"{side}_python") for side in SIDES},
+        timeout_s=options.timeout,
+    )
+
+
+def _xla_options(options: argparse.Namespace) -> dict[str, int | bool | float | str]:
+    found: dict[str, int | bool | float | str] = {}
+    for each in options.xla:
+        name, separator, value = each.partition("=")
+        if not separator or not name:
+            raise RequestError(f"expected NAME=VALUE after --xla, found {each!r}: give both")
+        found[name] = _value(value)
+    if options.without_pass:
+        found["xla_disable_hlo_passes"] = ",".join(options.without_pass)
+    return found
+
+
+def _value(text: str) -> int | bool | float | str:
+    if text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _compilers(text: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(text.split(",")))
+    unknown = [name for name in names if name not in replay.COMPILERS]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"expected names of {', '.join(replay.COMPILERS)}, found {unknown[0]!r}")
+    return names
+
+
+def _tolerance(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected a number from 0, found {text!r}")
+    return value
+
+
+def _print(found: list[Replayed], as_json: bool) -> None:
+    if as_json:
+        print(json.dumps([{**records.to_json(each), "agrees": each.agrees} for each in found]))
+        return
+    console = Console()
+    if not console.is_terminal:
+        # In a log nothing need be cut to the 80 columns that an unknown width stands for.
+        console = Console(width=LOG_WIDTH)
+    for each in found:
+        console.print(_table(each))
+        for compiler, reason in each.refused.items():
+            console.print(f"{compiler}: {reason}", markup=False, highlight=False)
+
+
+def _table(replayed: Replayed) -> Table:
+    title = f"{replayed.module}: inputs {replayed.inputs}, reference {replayed.reference}"
+    table = Table(title=title, title_justify="left", box=SIMPLE)
+    table.add_column("result", overflow="fold", min_width=16)
+    for heading in ("type", "compiler"):
+        table.add_column(heading, no_wrap=True)
+    for heading in ("absolute", "relative", "ULP", "NaN, inf"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for result in replayed.results:
+        name, kind = result.name, describe(result.shape, result.dtype)
+        for compiler, each in result.differences.items():
+            ulp = "" if each.ulp is None else str(each.ulp)
+            alike, verdict = "alike" if each.alike else "unlike", "" if each.agrees else "differs"
+            table.add_row(name, kind, compiler, f"{each.absolute:.3g}", f"{each.relative:.3g}", ulp, alike, verdict)
+            name = kind = ""
+    return table

@@ -1,0 +1,32 @@
+"""What is to be aligned: two graphs, what is known of them beforehand, and what may be run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from compare.hlo.align._alignment import Match
+from compare.hlo.align.equal_values import Runs
+from compare.hlo.align.slots import ResultPair
+from compare.hlo.rewriting import Rewritten
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Two programs at one level, or two bodies within them.
+
+    Attributes:
+      labels: of the two programs, for people.
+      slots: parameters and parts of state that are one, matched beforehand.
+      results: which results are one.
+      names: by parameter of either side, what fills it; for people.
+      runs: what to run for matches by value; None for none.
+    """
+
+    level: str
+    labels: tuple[str, str]
+    forms: tuple[Rewritten, Rewritten]
+    slots: Sequence[Match]
+    results: Sequence[ResultPair]
+    names: tuple[Mapping[int, str], Mapping[int, str]] = field(default=({}, {}))
+    runs: Runs | None = None

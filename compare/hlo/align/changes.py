@@ -1,0 +1,103 @@
+"""What of a value was changed, in one line."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from compare.hlo.graph import Graph, Node
+from compare.hlo.numbering import COMMUTATIVE
+
+
+class Partners:
+    """Which values of two graphs are paired, be they the same or only alike."""
+
+    def __init__(self, pairs: Iterable[tuple[int, int]]) -> None:
+        self._of_left: dict[int, set[int]] = defaultdict(set)
+        self._of_right: dict[int, set[int]] = defaultdict(set)
+        for left, right in pairs:
+            self.add(left, right)
+
+    def add(self, left: int, right: int) -> None:
+        """One more pair."""
+        self._of_left[left].add(right)
+        self._of_right[right].add(left)
+
+    def of_left(self, key: int) -> set[int]:
+        """The partners of a left value."""
+        return self._of_left.get(key, set())
+
+    def has_right(self, key: int) -> bool:
+        """Whether a right value has a partner."""
+        return key in self._of_right
+
+    def __contains__(self, pair: tuple[int, int]) -> bool:
+        return pair[1] in self._of_left.get(pair[0], ())
+
+
+def change(left: Node, right: Node, graphs: tuple[Graph, Graph], partners: Partners) -> str:
+    """What would make the left value the right one: "literal 0.001 -> 0.00101", "operands swapped"."""
+    found = [*_own(left, right), *_operands(left, right, graphs, partners)]
+    return "; ".join(found) or "operands or bodies differ in turn"
+
+
+def _own(left: Node, right: Node) -> Iterator[str]:
+    if left.opcode != right.opcode:
+        yield f"opcode {left.opcode} -> {right.opcode}"
+    if left.shape.dtype != right.shape.dtype:
+        yield f"dtype {left.shape.dtype} -> {right.shape.dtype}"
+    elif left.shape != right.shape:
+        yield f"shape {left.shape} -> {right.shape}"
+    elif left.literal is not None and right.literal is not None:
+        yield from _literals(left.literal.ravel(), right.literal.ravel())
+    if left.opcode == right.opcode:
+        one, other = dict(left.attributes), dict(right.attributes)
+        for name in sorted(one.keys() | other.keys()):
+            if one.get(name) != other.get(name):
+                yield f"{name} {said(one.get(name, ()))} -> {said(other.get(name, ()))}"
+
+
+def _literals(one: np.ndarray, other: np.ndarray) -> Iterator[str]:
+    # Bytes, so that NaN is itself and -0.0 is not 0.0.
+    bits = [np.ascontiguousarray(each).view(np.uint8).reshape(each.size, -1) for each in (one, other)]
+    differs = np.flatnonzero(np.any(bits[0] != bits[1], axis=1)) if one.size else np.array([], np.int64)
+    if differs.size and one.size == 1:
+        yield f"literal {one[0]!s} -> {other[0]!s}"
+    elif differs.size:
+        at = int(differs[0])
+        yield f"literal at {differs.size} of {one.size} places, first {one[at]!s} -> {other[at]!s}"
+
+
+def _operands(left: Node, right: Node, graphs: tuple[Graph, Graph], partners: Partners) -> Iterator[str]:
+    one, other = left.operands, right.operands
+    if len(one) != len(other):
+        yield f"{len(one)} operands -> {len(other)}"
+        return
+    if left.opcode in COMMUTATIVE and ((one[0], other[1]) in partners or (one[1], other[0]) in partners):
+        other = other[::-1]
+    if all(pair in partners for pair in zip(one, other, strict=True)):
+        return
+    if len(one) == 2 and (one[0], other[1]) in partners and (one[1], other[0]) in partners:
+        yield "operands swapped"
+        return
+    for at, pair in enumerate(zip(one, other, strict=True)):
+        # Where an operand has no partner at all, it is what was changed.
+        if pair not in partners and partners.of_left(pair[0]) and partners.has_right(pair[1]):
+            read = graphs[0].nodes[pair[0]], graphs[1].nodes[pair[1]]
+            yield f"operand {at} rewired: {_called(read[0])} -> {_called(read[1])}"
+
+
+def _called(node: Node) -> str:
+    return f"{node.opcode} {node.name}"
+
+
+def said(value: Any) -> str:
+    """An attribute in the manner of HLO text, messages by their fields that are set."""
+    if not isinstance(value, tuple):
+        return str(value)
+    if value and all(isinstance(each, tuple) and len(each) == 2 and isinstance(each[0], str) for each in value):
+        return f"{{{', '.join(f'{name}: {said(each)}' for name, each in value)}}}"
+    return f"({', '.join(map(said, value))})"

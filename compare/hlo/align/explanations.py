@@ -1,0 +1,238 @@
+"""Known differences between the frontends: what legitimately remains when two programs are the same mathematics."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from compare.hlo.graph import Graph, Node
+from compare.hlo.rewriting import rewrite
+from compare.hlo.rules.algebraic import ALGEBRAIC
+
+_MOVES = frozenset({"broadcast", "reshape", "transpose"})
+_CARRIERS = _MOVES | {"constant", "iota", "convert", "and", "compare", "slice"}
+"""What is there for its users alone."""
+_BY_ARGUMENTS = frozenset({"factors ordered", "transposed products"})
+"""Rules whose order is that of the arguments' names, which a graph alone does not tell."""
+_FARTHEST = 6
+"""Steps that an operation is looked away from."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One difference; `applies` says whether a value of a graph is part of it."""
+
+    name: str
+    meaning: str
+    applies: Callable[[Node, Graph], bool]
+
+
+def explain(node: Node, graph: Graph) -> str:
+    """The name of the known difference that a value is part of, "" of none.
+
+    Beside `EXPLANATIONS`, a rule that touches numerics and that the algebraic level would rewrite the value by is
+    one, under the rule's name: at that level it is gone.
+    """
+    for explanation in EXPLANATIONS:
+        if explanation.applies(node, graph):
+            return explanation.name
+    return _rules(graph).get((node.name, str(node)), "")
+
+
+@functools.lru_cache(maxsize=4)
+def _rules(graph: Graph) -> dict[tuple[str, str], str]:
+    """The algebraic rule that each value of a graph is rewritten by; values are known by their names."""
+    changes = rewrite(graph, ALGEBRAIC).changes
+    found = [change for change in changes if change.numerics and change.rule not in _BY_ARGUMENTS]
+    return {(change.name, change.before): change.rule for change in reversed(found)}
+
+
+@functools.lru_cache(maxsize=4)
+def _users(graph: Graph) -> dict[int, list[int]]:
+    return graph.users()
+
+
+def _readers(node: Node, graph: Graph) -> list[Node]:
+    return [graph.nodes[key] for key in _users(graph)[node.id]]
+
+
+def _source(key: int, graph: Graph) -> Node:
+    """What a value is but for its shape."""
+    node = graph.nodes[key]
+    while node.opcode in _MOVES:
+        node = graph.nodes[node.operands[0]]
+    return node
+
+
+def _number(key: int, graph: Graph) -> float | None:
+    """The number in every place of a value."""
+    node = _source(key, graph)
+    return float(node.literal.reshape(())) if node.literal is not None and node.literal.size == 1 else None
+
+
+def _leads_to(node: Node, graph: Graph, found: Callable[[Node, Graph], bool], depth: int = _FARTHEST) -> bool:
+    """Whether all that reads a value, through what is only there for others, is of a kind."""
+    readers = _readers(node, graph)
+    return bool(readers) and all(
+        found(each, graph)
+        or (depth > 0 and each.opcode in _CARRIERS | {"reduce"} and _leads_to(each, graph, found, depth - 1))
+        for each in readers
+    )
+
+
+def _part_of(found: Callable[[Node, Graph], bool]) -> Callable[[Node, Graph], bool]:
+    """The operation itself, or a value that is there for it alone."""
+    return lambda node, graph: found(node, graph) or (node.opcode in _CARRIERS and _leads_to(node, graph, found))
+
+
+def _unused_argument(node: Node, graph: Graph) -> bool:
+    return node.opcode == "parameter" and node.id not in graph.results and not _readers(node, graph)
+
+
+def _wraps(node: Node, graph: Graph) -> bool:
+    """i + n where i < 0, else i"""
+    if node.opcode != "select" or node.shape.dtype[0] not in "su":
+        return False
+    test, added = graph.nodes[node.operands[0]], graph.nodes[node.operands[1]]
+    below = test.opcode == "compare" and test.attribute("comparison_direction") == "LT"
+    return (
+        below and _number(test.operands[1], graph) == 0 and added.opcode == "add" and node.operands[2] in added.operands
+    )
+
+
+def _index_wrap(node: Node, graph: Graph) -> bool:
+    adds = node.opcode in ("add", "compare") and any(_wraps(each, graph) for each in _readers(node, graph))
+    return adds or _part_of(_wraps)(node, graph)
+
+
+def _checks_index(node: Node, graph: Graph) -> bool:
+    """A value where indices are valid, NaN elsewhere."""
+    numbers = [_number(key, graph) for key in node.operands[1:]] if node.opcode == "select" else []
+    return any(number is not None and np.isnan(number) for number in numbers)
+
+
+def _clamps_scattered(node: Node, graph: Graph) -> bool:
+    """An index that is clamped for a scatter, which would drop it."""
+    if node.opcode not in ("maximum", "minimum", "clamp") or node.shape.dtype[0] not in "su":
+        return False
+    readers = _readers(node, graph)
+    return bool(readers) and all(
+        each.opcode == "scatter" or each.opcode == "reshape" or _clamps_scattered(each, graph) for each in readers
+    )
+
+
+def _one_hot(node: Node, graph: Graph) -> bool:
+    """Whole numbers compared with an iota."""
+    if node.opcode != "compare" or node.attribute("comparison_direction") != "EQ":
+        return False
+    sides = [_source(key, graph) for key in node.operands]
+    return sides[0].shape.dtype[0] in "su" and any(side.opcode == "iota" for side in sides)
+
+
+def _exponentials(key: int, graph: Graph) -> bool:
+    """Whether a value is a sum of exponentials: what a softmax divides by."""
+    node = _source(key, graph)
+    return node.opcode == "reduce" and graph.nodes[node.operands[0]].opcode == "exponential" and _adds(node)
+
+
+def _adds(node: Node) -> bool:
+    region = node.regions[0]
+    return region.nodes[region.results[0]].opcode == "add"
+
+
+def _normalizes(node: Node, graph: Graph) -> bool:
+    """A quotient by a sum of exponentials, its square in a derivative, or the quotient scaled later."""
+    if node.opcode == "divide":
+        return _exponentials(node.operands[1], graph)
+    if node.opcode != "multiply":
+        return False
+    if node.operands[0] == node.operands[1]:
+        return _exponentials(node.operands[0], graph)
+    differences = [each for each in map(graph.nodes.__getitem__, node.operands) if each.opcode == "subtract"]
+    return any(_normalizes(graph.nodes[key], graph) for each in differences for key in each.operands)
+
+
+def _logs(node: Node, graph: Graph) -> bool:
+    """The logarithm of a sum of exponentials, in a sum or difference."""
+    sources = [_source(key, graph) for key in node.operands] if node.opcode in ("add", "subtract") else []
+    return any(each.opcode == "log" and _exponentials(each.operands[0], graph) for each in sources)
+
+
+def _picks_logit(node: Node, graph: Graph) -> bool:
+    """A gather of single logits, or the scatter of one number that is its gradient."""
+    if node.opcode == "gather":
+        return any(
+            each.opcode == "exponential" for subtracted in _readers(graph.nodes[node.operands[0]], graph)
+            if subtracted.opcode == "subtract" for each in _readers(subtracted, graph)
+        )  # fmt: skip
+    if node.opcode != "scatter" or _number(node.operands[0], graph) != 0:
+        return False
+    update = _source(node.operands[2], graph)
+    return _number(update.id, graph) is not None or _picks_logit(update, graph)
+
+
+def _tanh_derivative(node: Node, graph: Graph) -> bool:
+    """t * t, or 1 - t, of a tanh t"""
+    if node.opcode == "multiply" and node.operands[0] == node.operands[1]:
+        return graph.nodes[node.operands[0]].opcode == "tanh"
+    if node.opcode != "subtract" or _number(node.operands[0], graph) != 1:
+        return False
+    return graph.nodes[node.operands[1]].opcode == "tanh"
+
+
+def _rsqrt_derivative(node: Node, graph: Graph) -> bool:
+    """r / v or r * r, of r = rsqrt(v)"""
+    root = graph.nodes[node.operands[0]] if node.opcode in ("divide", "multiply") else node
+    if root is node or root.opcode != "rsqrt":
+        return False
+    return node.operands[1] == (root.operands[0] if node.opcode == "divide" else root.id)
+
+
+EXPLANATIONS = (
+    Explanation(
+        "unused argument", "TensorFlow keeps an argument that nothing reads, JAX leaves it out", _unused_argument
+    ),
+    Explanation(
+        "index wrap-around", "JAX counts a negative index from the end, TensorFlow does not", _index_wrap
+    ),
+    Explanation(
+        "NaN for invalid indices",
+        "JAX's gathers fill with NaN where an index is out of bounds; TensorFlow's cross-entropy, where a label is",
+        _part_of(_checks_index),
+    ),
+    Explanation(
+        "clamped scatter",
+        "JAX's gradient of a clipping gather clips its indices too, TensorFlow's drops what is out of bounds",
+        _part_of(_clamps_scattered),
+    ),
+    Explanation(
+        "one-hot labels",
+        "TensorFlow's sparse cross-entropy compares labels with an iota, where JAX gathers one logit",
+        _part_of(_one_hot),
+    ),
+    Explanation(
+        "gathered logits",
+        "JAX's cross-entropy gathers one logit and scatters its gradient, where TensorFlow multiplies by a one-hot",
+        _part_of(_picks_logit),
+    ),
+    Explanation(
+        "softmax normalized elsewhere",
+        "by the sum of exponentials TensorFlow divides a softmax, and JAX what the softmax is multiplied by",
+        _part_of(_normalizes),
+    ),
+    Explanation(
+        "logarithm of a softmax",
+        "TensorFlow subtracts the logarithm from each logit, JAX adds it to the maximum",
+        _part_of(_logs),
+    ),
+    Explanation(
+        "derivative of tanh", "TensorFlow's is 1 - t * t, JAX's (1 - t) * (1 + t), multiplied out", _tanh_derivative
+    ),
+    Explanation(
+        "derivative of rsqrt", "TensorFlow's is made of r * r * r, JAX's of r / v", _rsqrt_derivative
+    ),
+)  # fmt: skip
+"""In the order in which they are tried."""

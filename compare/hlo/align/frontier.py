@@ -1,0 +1,120 @@
+"""Where two programs part: on either side, the values without a partner whose operands all have one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from compare.hlo.align._alignment import FrontierEntry, Match, RegionAlignment, unread_parameters
+from compare.hlo.align._problem import Problem
+from compare.hlo.align.explanations import explain
+from compare.hlo.graph import Graph, Node
+
+_MOST_OPERANDS = 4
+
+
+def frontier(
+    problem: Problem, matches: Iterable[Match], alike: Sequence[Match], regions: Sequence[RegionAlignment] = ()
+) -> list[FrontierEntry]:
+    """The first differences, left side first; parameters that nothing reads and tuples are none."""
+    matches = list(matches)
+    taken = {match.left for match in matches}, {match.right for match in matches}
+    closest = {match.left: match for match in alike}, {match.right: match for match in alike}
+    parted = _parted(regions)
+    found: list[FrontierEntry] = []
+    for side in (0, 1):
+        say = _Reasons(problem, side, taken[side], closest[side], parted[side])
+        found += [say.entry(node) for node in _first(problem.forms[side].graph, taken[side])]
+    return found
+
+
+def _first(graph: Graph, taken: set[int]) -> list[Node]:
+    known = taken | set(unread_parameters(graph))
+    found: list[Node] = []
+    for node in graph:
+        if node.id in known or not all(operand in known for operand in node.operands):
+            continue
+        if node.opcode == "tuple":
+            known.add(node.id)
+        else:
+            found.append(node)
+    return found
+
+
+def _absorbed(graph: Graph, taken: set[int]) -> set[int]:
+    """Values without a partner that reach no result but through values that have one."""
+    reaching = {key for key in graph.results if key not in taken}
+    for node in reversed(list(graph)):
+        if node.id in reaching:
+            reaching.update(key for key in node.operands if key not in taken)
+    return set(graph.nodes) - taken - reaching
+
+
+def _parted(regions: Sequence[RegionAlignment]) -> tuple[dict[int, int], dict[int, int]]:
+    """By value of either side, in how many places its bodies part."""
+    found: tuple[dict[int, int], dict[int, int]] = {}, {}
+    for region in regions:
+        for side, key in zip(found, (region.left, region.right), strict=True):
+            side[key] = side.get(key, 0) + len(region.alignment.frontier)
+    return found
+
+
+class _Reasons:
+    """Why values of one side have no partner, for people."""
+
+    def __init__(
+        self, problem: Problem, side: int, taken: set[int], closest: dict[int, Match], parted: dict[int, int]
+    ) -> None:
+        self._nodes = problem.forms[side].graph.nodes
+        self._others = problem.forms[1 - side].graph.nodes
+        self._label, self._other = problem.labels[side], problem.labels[1 - side]
+        self._names, self._other_names = problem.names[side], problem.names[1 - side]
+        self._graph, self._side = problem.forms[side].graph, side
+        self._closest, self._parted = closest, parted
+        self._absorbed = _absorbed(self._graph, taken)
+
+    def entry(self, node: Node) -> FrontierEntry:
+        """One value as an entry."""
+        if node.opcode == "parameter":
+            reason = self._of_parameter(node)
+        elif node.id in self._names:
+            reason = f"{self._other} carries no such state: {self._names[node.id]}, {node.shape}"
+        else:
+            reason = self._of_operation(node)
+        explained = "" if node.opcode == "parameter" else explain(node, self._graph)
+        return FrontierEntry(self._label, node.opcode, node.name, node.source, reason, explained, node.id)
+
+    def _of_parameter(self, node: Node) -> str:
+        name = self._names.get(node.id, node.name)
+        shapes = {self._other_names[key]: self._others[key].shape for key in self._other_names}
+        if name in shapes:
+            return f"{name} is {node.shape} here and {shapes[name]} in {self._other}"
+        return f"{self._other} has no {name}"
+
+    def _of_operation(self, node: Node) -> str:
+        what = "such constant" if node.opcode == "constant" else f"{node.opcode}{self._operands(node)}"
+        said = [f"no {what} in {self._other}"]
+        if self._parted.get(node.id):
+            said.append(f"bodies part in {self._parted[node.id]} places")
+        if node.id in self._closest:
+            said.append(self._nearest(self._closest[node.id]))
+        if node.id in self._absorbed:
+            said.append("all that comes of it is matched: another formula for the same values")
+        return "; ".join(said)
+
+    def _operands(self, node: Node) -> str:
+        if not node.operands:
+            return ""
+        named = [self._called(self._nodes[key]) for key in node.operands[:_MOST_OPERANDS]]
+        return f" of {', '.join(named)}{', ...' if len(node.operands) > _MOST_OPERANDS else ''}"
+
+    def _called(self, node: Node) -> str:
+        if node.opcode == "parameter":
+            return self._names.get(node.id, node.name)
+        if node.literal is not None and node.literal.size == 1:
+            return str(node.literal.ravel()[0])
+        return node.opcode
+
+    def _nearest(self, match: Match) -> str:
+        other = self._others[match.right if self._side == 0 else match.left]
+        place = f" at {other.source}" if other.source else ""
+        return f"closest there: {other.opcode} {other.name}{place} ({match.note})"

@@ -1,0 +1,146 @@
+"""Runs a graph for several cases and hands out its intermediates, few of them at a time."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
+
+import numpy as np
+
+from compare.hlo import bindings
+from compare.hlo.align.fingerprints import Fingerprint, fingerprint
+from compare.hlo.bindings import UnreadableProgram
+from compare.hlo.graph import Graph, Node, Shape
+from compare.hlo.values import Prepared
+from compare.hlo.writing import written
+
+BUDGET = 512 * 2**20
+"""Bytes of intermediates that are held at a time, of both programs and all cases together."""
+
+_MOST_VALUES = 4096
+# A fused kernel a value takes ten times as long to compile, and its intermediates are rounded otherwise.
+_QUICK = {
+    "xla_backend_optimization_level": 0,
+    "xla_llvm_disable_expensive_passes": True,
+    "xla_disable_hlo_passes": "fusion",
+}
+_BITS = re.compile(r"\d+")
+
+
+class Intermediates:
+    """The values of some nodes of one graph for each case.
+
+    They are computed in groups that fit into the budget. The last group is kept: of a graph that fits as
+    a whole, nothing is computed twice.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        cases: Sequence[Sequence[np.ndarray]],
+        wanted: Sequence[int],
+        asked: Collection[int],
+        budget: int,
+    ) -> None:
+        """`notes` say which of the wanted values that are asked for cannot be computed here."""
+        self._graph, self._cases, self._asked = graph, cases, asked
+        self.notes: list[str] = []
+        self._groups = _grouped(graph, self._runnable(list(wanted)), budget // max(1, len(cases)))
+        self.group_of = {key: number for number, group in enumerate(self._groups) for key in group}
+        self._kept: tuple[int, list[dict[int, np.ndarray]]] = -1, []
+
+    def fingerprints(self, tolerance: float) -> dict[int, list[Fingerprint]]:
+        """By node, the fingerprint of its value in each case."""
+        return {
+            key: [fingerprint(case[key], tolerance) for case in self.group(number)]
+            for number, group in enumerate(self._groups)
+            for key in group
+        }
+
+    def group(self, number: int) -> list[dict[int, np.ndarray]]:
+        """The arrays of one group, by node, for each case."""
+        if self._kept[0] != number:
+            # What was kept is let go first.
+            self._kept = -1, []
+            run = _prepared(self._graph, self._groups[number])
+            self._kept = number, [run(arguments) for arguments in self._cases]
+        return self._kept[1]
+
+    def _runnable(self, wanted: list[int]) -> list[int]:
+        """What of the wanted values this process can compute."""
+        foreign = depending_on(self._graph, _is_foreign)
+        wanted = self._without(wanted, foreign, "they depend on a call or a constant that cannot be run here")
+        calls = depending_on(self._graph, lambda node: node.opcode == "custom-call")
+        if calls.isdisjoint(wanted):
+            return wanted
+        try:
+            _prepared(self._graph, [key for key in wanted if key in calls])
+        except UnreadableProgram as error:
+            return self._without(wanted, calls, str(error))
+        return wanted
+
+    def _without(self, wanted: list[int], foreign: set[int], reason: str) -> list[int]:
+        kept = [key for key in wanted if key not in foreign]
+        missed = foreign.intersection(wanted, self._asked)
+        if missed:
+            self.notes.append(f"{len(missed)} values were not compared by running them: {reason}")
+        return kept
+
+
+def _is_foreign(node: Node) -> bool:
+    """Whether its value is not known, or is laid out in a way that is lost when the graph is written again."""
+    if node.opcode == "constant":
+        return node.literal is None
+    return node.opcode == "custom-call" and not all(map(_is_row_major, node.shape.parts or (node.shape,)))
+
+
+def _is_row_major(shape: Shape) -> bool:
+    return not shape.layout or shape.layout == tuple(reversed(range(len(shape.dimensions))))
+
+
+def depending_on(graph: Graph, cause: Callable[[Node], bool]) -> set[int]:
+    """The values that depend on some, these among them, be it by a node of their regions."""
+    found: set[int] = set()
+    for node in graph:
+        inner = (each for region in node.regions for each in region.walk())
+        if any(operand in found for operand in node.operands) or cause(node) or any(map(cause, inner)):
+            found.add(node.id)
+    return found
+
+
+def _needed(graph: Graph, wanted: Iterable[int]) -> Graph:
+    """The graph without what the wanted values do not need; its parameters stay."""
+    alive = set(graph.parameters)
+    waiting = list(wanted)
+    while waiting:
+        key = waiting.pop()
+        if key not in alive:
+            alive.add(key)
+            waiting.extend(graph.nodes[key].operands)
+    return dataclasses.replace(graph, nodes={key: node for key, node in graph.nodes.items() if key in alive})
+
+
+def _prepared(graph: Graph, wanted: Sequence[int]) -> Prepared:
+    bytecode = bindings.bytecode_of_hlo(written(_needed(graph, wanted), wanted))
+    return Prepared(tuple(wanted), bindings.compile_bytecode(bytecode, _QUICK))
+
+
+def _grouped(graph: Graph, wanted: Sequence[int], budget: int) -> list[list[int]]:
+    """Wanted arrays in order, in groups of at most so many bytes; a larger one is alone."""
+    groups: list[list[int]] = []
+    held = 0
+    for key in wanted:
+        size = bytes_of(graph.nodes[key].shape)
+        if not groups or held + size > budget or len(groups[-1]) == _MOST_VALUES:
+            groups.append([])
+            held = 0
+        groups[-1].append(key)
+        held += size
+    return groups
+
+
+def bytes_of(shape: Shape) -> int:
+    """What an array takes in memory."""
+    bits = _BITS.search(shape.dtype)
+    return shape.elements * (max(8, int(bits[0])) // 8 if bits else 1)

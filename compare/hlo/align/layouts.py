@@ -1,0 +1,123 @@
+"""How the elements of one array are arranged in another, and how far the two are apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+import ml_dtypes
+import numpy as np
+
+from compare.hlo.align.fingerprints import is_float, tolerance_of
+
+_MOST_DIMENSIONS = 5
+_PROBES = 64
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the elements of one array are arranged in another: the left transposed, or the right, then reshaped."""
+
+    left: tuple[int, ...] = ()
+    right: tuple[int, ...] = ()
+    reshaped: bool = False
+
+    def __str__(self) -> str:
+        said = [f"transposed by {self.left}"] if self.left else []
+        said += [f"right transposed by {self.right}"] if self.right else []
+        return ", ".join(said + (["reshaped"] if self.reshaped else []))
+
+    def views(self, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Both arrays, their elements in one order."""
+        return (
+            left.transpose(self.left) if self.left else left,
+            right.transpose(self.right) if self.right else right,
+        )
+
+
+def layouts(left: tuple[int, ...], right: tuple[int, ...]) -> Iterator[Layout]:
+    """Arrangements by which arrays of two shapes could be equal, the plainest first."""
+    bare = _bare(left), _bare(right)
+    same = bare[0] == bare[1]
+    yield Layout(reshaped=not same)
+    fits = sorted(bare[0]) == sorted(bare[1])
+    for order in _orders(left):
+        moved = tuple(left[axis] for axis in order)
+        if not fits or _bare(moved) == bare[1]:
+            yield Layout(left=order, reshaped=not fits)
+    if not fits:
+        yield from (Layout(right=order, reshaped=True) for order in _orders(right))
+
+
+def _bare(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(size for size in shape if size != 1)
+
+
+def _orders(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """Orders of the dimensions that move elements; those of size 1 stay where they are."""
+    wide = [axis for axis, size in enumerate(shape) if size != 1]
+    if len(wide) > _MOST_DIMENSIONS:
+        return
+    for order in permutations(wide):
+        if list(order) != wide:
+            following = iter(order)
+            yield tuple(axis if shape[axis] == 1 else next(following) for axis in range(len(shape)))
+
+
+def laid_out(
+    cases: Sequence[tuple[np.ndarray, np.ndarray]], scales: Sequence[float], tolerance: float
+) -> tuple[Layout, float] | None:
+    """The first arrangement by which two values are equal in every case, within the tolerance of their type.
+
+    Args:
+      cases: the two values of each case.
+      scales: of both, in each case, as their fingerprints have them.
+
+    Returns:
+      The arrangement and the largest distance; None where no arrangement makes them equal.
+    """
+    for layout in layouts(cases[0][0].shape, cases[0][1].shape):
+        arguments = [(*arrays, layout, scale, tolerance) for arrays, scale in zip(cases, scales, strict=True)]
+        if all(_probed(*each) for each in arguments):
+            gaps = [distance(*each) for each in arguments]
+            if None not in gaps:
+                return layout, max(gap for gap in gaps if gap is not None)
+    return None
+
+
+def _probed(left: np.ndarray, right: np.ndarray, layout: Layout, scale: float, tolerance: float) -> bool:
+    """Whether some elements agree: most arrangements are wrong, and large arrays take time."""
+    if left.size <= _PROBES:
+        return True
+    places = np.linspace(0, left.size - 1, _PROBES).astype(np.int64)
+    views = layout.views(left, right)
+    some = [view[np.unravel_index(places, view.shape)] for view in views]
+    return _gap(some[0], some[1], scale, tolerance) is not None
+
+
+def distance(left: np.ndarray, right: np.ndarray, layout: Layout, scale: float, tolerance: float) -> float | None:
+    """How far two arrays are apart, in units in the last place; None where that is more than the tolerance.
+
+    The unit is that of the larger of an element and its value's scale: what rounding leaves of a sum that
+    cancels is judged by what it was made of.
+    """
+    one, other = layout.views(left, right)
+    return _gap(one.ravel(), other.ravel(), scale, tolerance)
+
+
+def _gap(left: np.ndarray, right: np.ndarray, scale: float, tolerance: float) -> float | None:
+    if not is_float(left.dtype):
+        return 0.0 if np.array_equal(left, right) else None
+    wide = np.complex128 if left.dtype.kind == "c" else np.float64
+    one, other = left.astype(wide), right.astype(wide)
+    ordinary = np.isfinite(one) & np.isfinite(other)
+    if not np.array_equal(one[~ordinary], other[~ordinary], equal_nan=True):
+        return None
+    sizes = np.maximum(np.abs(one[ordinary]), scale)
+    gaps = np.abs(one[ordinary] - other[ordinary])
+    if np.any(gaps > tolerance_of(left.dtype, tolerance) * sizes):
+        return None
+    eps = float(ml_dtypes.finfo(left.dtype).eps)
+    units = np.exp2(np.floor(np.log2(sizes, where=sizes > 0, out=np.zeros_like(sizes)))) * eps
+    return float(np.max(gaps / units, initial=0.0))

@@ -1,0 +1,149 @@
+"""Why the attribution is what it is: what the frontends' programs differ in, and what two compilers made of one."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from compare.hlo import compiled, partitions
+from compare.hlo.align import Alignment, FrontierEntry
+from compare.hlo.levels import Subject
+from compare.hlo.rewriting import Change
+
+OPERATION, RULE, FUSION, MEMORY, LIBRARY, DTYPE, FIGURE, VERSION, SETTING = (
+    "operation", "rule", "fusion", "memory", "library", "dtype", "figure", "version", "setting",
+)  # fmt: skip
+
+_COMPILERS = {"tf": "tensorflow", "jax": "jaxlib"}
+"""The package that a side's XLA comes with."""
+_NO_SETTINGS = frozenset({*_COMPILERS.values(), "jax", "keras", "flax", "optax", "python", "numpy", "recorded"})
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One difference: `kind` is one of the names above; `sources` are the lines that it comes from, where known."""
+
+    kind: str
+    text: str
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Explained:
+    """What differs along either side of the 2 x 2; an empty list says that nothing was found to differ."""
+
+    frontend: tuple[Reason, ...]
+    compiler: tuple[Reason, ...]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One program compiled by one XLA: its optimized module, and what the compiler says beside it."""
+
+    subject: Subject
+    temp_bytes: int | None = None
+
+
+def explain_attribution(
+    programs: Alignment | None,
+    cells: Mapping[str, Cell],
+    sides: Mapping[str, Mapping[str, Any]],
+    cases: Mapping[str, Sequence[Any]] | None = None,
+) -> Explained:
+    """What the frontend's and the compiler's factor rest on.
+
+    Args:
+      programs: TensorFlow's program aligned with JAX's before XLA, None where one is missing.
+      cells: by "program@compiler", those that there are.
+      sides: what each side says of itself: versions, device, threads.
+      cases: by frontend, arguments of its program on either side, as for compare.hlo.align.
+
+    Raises:
+      UnreadableProgram: a module cannot be read.
+    """
+    by_compiler = [
+        reason for frontend in _COMPILERS for reason in _two_compilers(frontend, cells, (cases or {}).get(frontend, ()))
+    ]
+    return Explained(_two_programs(programs) if programs else (), (*_versions(sides), *by_compiler))
+
+
+def _two_programs(found: Alignment) -> tuple[Reason, ...]:
+    operations = [_operation(entry) for entry in found.frontier]
+    return (*operations, *_rules(found.left.changes, found.right.changes))
+
+
+def _operation(entry: FrontierEntry) -> Reason:
+    known = f"; known difference: {entry.explained}" if entry.explained else ""
+    return Reason(OPERATION, f"{entry.side}: {entry.op} {entry.name}: {entry.reason}{known}", _known(entry.source))
+
+
+def _rules(left: Sequence[Change], right: Sequence[Change]) -> list[Reason]:
+    """Rules that had to write the two programs differently often: alike by then, and written differently."""
+    often = [Counter(change.rule for change in changes) for changes in (left, right)]
+    return [
+        Reason(
+            RULE,
+            f"rule {name!r} applied {often[0][name]} times to tf, {often[1][name]} times to jax{_numerics(changes)}",
+            tuple(dict.fromkeys(change.source for change in changes if change.source)),
+        )
+        for name in dict.fromkeys(change.rule for change in (*left, *right))
+        if often[0][name] != often[1][name]
+        and (changes := [change for change in (*left, *right) if change.rule == name])
+    ]
+
+
+def _numerics(changes: Sequence[Change]) -> str:
+    return "; last bits may differ" if any(change.numerics for change in changes) else ""
+
+
+def _two_compilers(frontend: str, cells: Mapping[str, Cell], cases: Sequence[Any]) -> list[Reason]:
+    names = [f"{frontend}@{compiler}" for compiler in _COMPILERS]
+    if not all(name in cells for name in names):
+        return []
+    left, right = (dataclasses.replace(cells[name].subject, label=name) for name in names)
+    fused = partitions.compare(left, right, cases)
+    summaries = [
+        compiled.describe(each.subject.hlo, each.temp_bytes, each.subject.sources)
+        for each in (cells[name] for name in names)
+    ]
+    figures = compiled.compare(summaries[0], summaries[1], (names[0], names[1]))
+    return [
+        *(Reason(FUSION, str(each), each.sources) for each in fused.regrouped),
+        *(Reason(MEMORY, str(each), _known(each.source)) for each in fused.written),
+        *(_figure(each, summaries) for each in figures),
+    ]
+
+
+def _figure(found: compiled.Difference, summaries: Sequence[compiled.CompiledSummary]) -> Reason:
+    if found.kind == "custom_calls":
+        lines = [call.source for each in summaries for call in each.custom_calls if found.name.startswith(call.target)]
+    elif found.kind == "converts":
+        lines = [
+            one.source for each in summaries for one in each.converts if found.name == f"{one.before} to {one.after}"
+        ]
+    else:
+        return Reason(FIGURE, found.text)
+    return Reason(
+        LIBRARY if found.kind == "custom_calls" else DTYPE, found.text, tuple(filter(None, dict.fromkeys(lines)))
+    )
+
+
+def _versions(sides: Mapping[str, Mapping[str, Any]]) -> list[Reason]:
+    known = {side: f"{package} {sides[side][package]}" for side, package in _COMPILERS.items()
+             if package in sides.get(side, {})}  # fmt: skip
+    found = []
+    if len(known) == len(_COMPILERS):
+        found.append(Reason(VERSION, f"tf's XLA is that of {known['tf']}, jax's that of {known['jax']}"))
+    shared = sides.get("tf", {}).keys() & sides.get("jax", {}).keys() - _NO_SETTINGS
+    return found + [
+        Reason(SETTING, f"{name}: {sides['tf'][name]} in tf, {sides['jax'][name]} in jax")
+        for name in sorted(shared)
+        if sides["tf"][name] != sides["jax"][name]
+    ]
+
+
+def _known(source: str) -> tuple[str, ...]:
+    return (source,) if source else ()

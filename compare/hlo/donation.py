@@ -1,0 +1,113 @@
+"""Donation verified: whether an optimized module overwrites the arrays that it was given to overwrite."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from compare.hlo import proto, reading
+from compare.hlo.compiled import aliases, bytes_of
+from compare.hlo.graph import Shape
+from compare.hlo.levels import Subject
+
+
+@dataclass(frozen=True)
+class InPlace:
+    """A parameter whose memory holds a result after the call."""
+
+    parameter: str
+    result: str
+    shape: str
+    bytes: int
+    kind: str
+
+
+@dataclass(frozen=True)
+class NotAliased:
+    """A parameter that was donated and not overwritten, and why; its memory is set aside a second time."""
+
+    parameter: str
+    shape: str
+    bytes: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.parameter}: donated, not aliased: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What became of a donation. `bytes_in_place` are those of `in_place`, `bytes_missed` those of `missed`."""
+
+    donated: int
+    in_place: tuple[InPlace, ...]
+    missed: tuple[NotAliased, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every donated parameter is overwritten."""
+        return not self.missed
+
+    @property
+    def bytes_in_place(self) -> int:
+        """Bytes that the step updates without setting them aside."""
+        return sum(each.bytes for each in self.in_place)
+
+    @property
+    def bytes_missed(self) -> int:
+        """Bytes that were donated in vain."""
+        return sum(each.bytes for each in self.missed)
+
+
+def verify(compiled: Subject, donated: Sequence[int]) -> Verified:
+    """Read the aliases of an optimized module.
+
+    Args:
+      compiled: its parameters and results are named here, where the subject names them, else by position.
+      donated: positions of the parameters that were given away.
+
+    Raises:
+      UnreadableProgram: the bytes are no HLO.
+      ValueError: a parameter was donated that the module has not.
+    """
+    module = proto.read_module(compiled.hlo)
+    parameters, results = _signature(module)
+    if any(not 0 <= at < len(parameters) for at in donated):
+        raise ValueError(f"expected donated positions below {len(parameters)}, found {list(donated)}")
+    names = compiled.parameters or [f"parameter {at}" for at in range(len(parameters))]
+    result_names = compiled.results or [f"result {at}" for at in range(len(results))]
+    found = aliases(module)
+    kept, taken = {alias.parameter for alias in found}, {alias.result for alias in found}
+    free = Counter(shape for at, shape in enumerate(results) if at not in taken)
+    return Verified(
+        donated=len(donated),
+        in_place=tuple(
+            InPlace(names[each.parameter], result_names[each.result], str(parameters[each.parameter]),
+                    bytes_of(parameters[each.parameter]), each.kind)
+            for each in found
+        ),
+        missed=tuple(
+            NotAliased(names[at], str(parameters[at]), bytes_of(parameters[at]), _reason(parameters[at], results, free))
+            for at in donated
+            if at not in kept
+        ),
+    )  # fmt: skip
+
+
+def _signature(module: Any) -> tuple[list[Shape], list[Shape]]:
+    program = module.host_program_shape
+    result = reading.shape(program.result)
+    parameters = [reading.shape(each) for each in program.parameters]
+    return parameters, list(result.parts) if result.dtype == "tuple" else [result]
+
+
+def _reason(shape: Shape, results: Sequence[Shape], free: Counter[Shape]) -> str:
+    if free[shape]:
+        return f"a result is {shape} too, and XLA wrote it elsewhere"
+    if shape in results:
+        return f"every result that is {shape} overwrites another parameter"
+    if any(each.dimensions == shape.dimensions for each in results):
+        return f"no result is {shape}: one has its shape and another dtype"
+    return f"no result is {shape}: none has its shape"

@@ -1,0 +1,9 @@
+"""Dump directories: what XLA wrote under XLA_FLAGS=--xla_dump_to=DIR, for TensorFlow or JAX."""
+
+from __future__ import annotations
+
+from compare.hlo.dumps.directory import DumpedFile, DumpedModule, modules
+from compare.hlo.dumps.grammar import AFTER, BEFORE
+from compare.hlo.dumps.programs import stage_bytes
+
+__all__ = ["AFTER", "BEFORE", "DumpedFile", "DumpedModule", "modules", "stage_bytes"]

@@ -1,0 +1,139 @@
+"""What lies in a dump directory: modules with their files by kind, and what belongs to no module."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from compare.hlo.bindings import UnreadableProgram
+from compare.hlo.dumps import grammar
+from compare.hlo.dumps.grammar import Key, Origin
+
+
+@dataclass(frozen=True)
+class DumpedFile:
+    """One file: where it is, its size in bytes, its kind (one of grammar.KINDS) and what its name says of it."""
+
+    path: Path
+    bytes: int
+    kind: str
+    details: Mapping[str, str] = field(default_factory=dict)
+    timestamp: str = ""
+
+    def text(self) -> str:
+        """The whole text; U+FFFD for what is no UTF-8."""
+        return self.path.read_text(errors="replace")
+
+    def data(self) -> bytes:
+        """The whole file, decompressed.
+
+        Raises:
+          UnreadableProgram: its compression is broken.
+        """
+        data = self.path.read_bytes()
+        if self.path.suffix != ".gz":
+            return data
+        try:
+            return gzip.decompress(data)
+        except (OSError, EOFError) as error:
+            raise UnreadableProgram(f"expected a gzip file, found {error}: dump it again") from error
+
+
+@dataclass(frozen=True)
+class DumpedModule:
+    """One module that XLA compiled, by the number that it gave it; `files` by kind, sorted by name."""
+
+    number: int
+    name: str
+    origin: Origin
+    files: Mapping[str, tuple[DumpedFile, ...]]
+
+    @property
+    def function(self) -> str:
+        """What was compiled: the user's function, the autocluster, or the module's own name."""
+        if self.origin.cluster is not None:
+            return f"cluster_{self.origin.cluster}"
+        return self.origin.function or self.name
+
+    def of(self, kind: str) -> tuple[DumpedFile, ...]:
+        """Its files of one kind."""
+        return self.files.get(kind, ())
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A whole directory. `unknown` are files and folders that belong to no module, with their bytes."""
+
+    modules: tuple[DumpedModule, ...]
+    unknown: tuple[tuple[Path, int], ...]
+
+
+def modules(directory: Path) -> Sequence[DumpedModule]:
+    """Every module that was dumped into the directory, by number.
+
+    Raises:
+      UnreadableProgram: it is not there, no directory, or holds no module.
+    """
+    return listing(directory).modules
+
+
+def listing(directory: Path, besides: Path | None = None) -> Listing:
+    """Modules and everything else; `besides` is left out.
+
+    Raises:
+      UnreadableProgram: it is not there, no directory, or holds no module.
+    """
+    entries = [each for each in _entries(directory) if besides is None or each.resolve() != besides.resolve()]
+    keys = grammar.known(each.name for each in entries if not each.is_dir())
+    owned: dict[Key, list[DumpedFile]] = {key: [] for key in keys}
+    unknown: list[tuple[Path, int]] = []
+    for entry in entries:
+        found = _folder(entry, keys) if entry.is_dir() else _file(entry, keys)
+        if found is None:
+            unknown.append((entry, _size(entry)))
+        else:
+            owned.setdefault(found[0], []).extend(found[1])
+    if not owned:
+        raise UnreadableProgram(_refused(directory, f"{len(unknown)} other files" if unknown else "nothing"))
+    return Listing(tuple(_module(key, owned[key]) for key in sorted(owned)), tuple(unknown))
+
+
+def _entries(directory: Path) -> list[Path]:
+    if not directory.is_dir():
+        raise UnreadableProgram(_refused(directory, "a file" if directory.exists() else "no such directory"))
+    return sorted(directory.iterdir())
+
+
+def _refused(directory: Path, found: str) -> str:
+    return f"expected modules dumped by XLA in {directory}, found {found}: set XLA_FLAGS=--xla_dump_to={directory}"
+
+
+def _file(path: Path, keys: frozenset[Key]) -> tuple[Key, list[DumpedFile]] | None:
+    name = grammar.parse(path.name, keys)
+    if name is None:
+        return None
+    return (name.number, name.name), [DumpedFile(path, _size(path), name.kind, name.details, name.timestamp)]
+
+
+def _folder(path: Path, keys: frozenset[Key]) -> tuple[Key, list[DumpedFile]] | None:
+    key = grammar.parse_folder(path.name, keys)
+    if key is None:
+        return None
+    inside = sorted(each for each in path.rglob("*") if not each.is_dir())
+    return key, [DumpedFile(each, _size(each), grammar.INPUT) for each in inside]
+
+
+def _size(path: Path) -> int:
+    if path.is_dir():
+        return sum(_size(each) for each in path.rglob("*") if not each.is_dir())
+    # Not its target's: a link may lead nowhere.
+    return path.lstat().st_size
+
+
+def _module(key: Key, files: list[DumpedFile]) -> DumpedModule:
+    number, name = key
+    kinds = [kind for kind in grammar.KINDS if any(each.kind == kind for each in files)]
+    by_kind = {kind: tuple(each for each in files if each.kind == kind) for kind in kinds}
+    return DumpedModule(number, name, grammar.origin(name), by_kind)

@@ -1,0 +1,40 @@
+"""Programs in files: StableHLO bytecode, HLO protos, and HLO text that spells out all of its constants."""
+
+from __future__ import annotations
+
+from compare.hlo import bindings, proto
+from compare.hlo.bindings import UnreadableProgram
+from compare.hlo.portable import drop_copies
+
+_BYTECODE = b"ML\xefR"
+_TEXT = b"HloModule"
+_ELIDED = b"{...}"
+
+
+def hlo_of_file(data: bytes) -> bytes:
+    """The serialized HloModuleProto of a file of any of these kinds.
+
+    Raises:
+      UnreadableProgram: none of them, or text that leaves constants out: read back they would be garbage.
+    """
+    if data.startswith(_BYTECODE):
+        return hlo_of_artifact(data)
+    if not data.lstrip().startswith(_TEXT):
+        return proto.read_module(data).SerializeToString()
+    if _ELIDED in data:
+        raise UnreadableProgram(
+            "expected HLO text with all constants spelled out, found constant({...}): "
+            "dump with --xla_dump_hlo_as_proto or --xla_dump_large_constants"
+        )
+    return bindings.hlo_from_text(data.decode(errors="replace"))
+
+
+def hlo_of_artifact(artifact: bytes) -> bytes:
+    """A StableHLO program, whichever framework wrote it, as a serialized HloModuleProto.
+
+    Raises:
+      UnreadableProgram: the bytes are no StableHLO, or XLA does not take the program.
+    """
+    module = bindings.parse(artifact)
+    drop_copies(module)
+    return bindings.hlo_of(module)

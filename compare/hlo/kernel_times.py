@@ -1,0 +1,241 @@
+"""Where a call's time went: from the longest kernel to its HLO instruction to the source line, and back."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from compare.hlo import reading
+from compare.hlo.compiled import kernels
+from compare.hlo.graph import Node
+from compare.hlo.levels import Subject
+
+SMALL_S = 5e-6
+"""Below this a kernel costs about as much to start as to run."""
+
+_FOREIGN = "XlaCallModule/"
+
+
+class Ran(Protocol):
+    """One kernel as a profiler saw it run; workloads._framework.KernelRun is one."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def thread(self) -> int: ...
+    @property
+    def start_s(self) -> float: ...
+    @property
+    def seconds(self) -> float | None: ...
+
+
+@dataclass(frozen=True)
+class KernelTime:
+    """All runs of one kernel in one call: `seconds` are those of all of them."""
+
+    name: str
+    seconds: float
+    calls: int
+
+
+@dataclass(frozen=True)
+class Profile:
+    """One call, each kernel's time the median over the calls that were profiled.
+
+    Attributes:
+      names: every kernel in the order in which the first of the calls ran them.
+      seconds: of each of these, without the kernels that ran within it, as in a loop; empty where no times were kept.
+      times: the same by name, longest first.
+    """
+
+    kernels: int
+    names: tuple[str, ...]
+    seconds: tuple[float, ...]
+    times: tuple[KernelTime, ...]
+
+
+@dataclass(frozen=True)
+class Located:
+    """A kernel's time, what it is in the module, and all source lines of what it computes.
+
+    `opcode` is "" where the module has no such instruction; `share` is that of all kernels' time.
+    """
+
+    name: str
+    seconds: float
+    calls: int
+    share: float
+    opcode: str = ""
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Line:
+    """A source line and the kernels that compute it; the time of a kernel of several lines counts for each of them."""
+
+    source: str
+    seconds: float
+    kernels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SmallRun:
+    """Consecutive small kernels: what compiling them together would spare. `first` is a place in the profile."""
+
+    first: int
+    names: tuple[str, ...]
+    seconds: float
+    sources: tuple[str, ...] = field(default=())
+
+
+def profile(calls: Sequence[Sequence[Ran]]) -> Profile:
+    """What a mode's profiled calls say together. The k-th run of a name in one call is that in every other.
+
+    Raises:
+      ValueError: no call was profiled.
+    """
+    if not calls:
+        raise ValueError("expected at least one profiled call, found none")
+    names = tuple(each.name for each in calls[0])
+    known: dict[tuple[str, int], list[float]] = {}
+    for call in calls:
+        for place, seconds in zip(_numbered(each.name for each in call), _own_seconds(call), strict=True):
+            if seconds is not None:
+                known.setdefault(place, []).append(seconds)
+    if not known:
+        return Profile(len(names), names, (), ())
+    seconds = tuple(statistics.median(known[place]) for place in _numbered(names))
+    return Profile(len(names), names, seconds, _by_name(names, seconds))
+
+
+def _numbered(names: Iterable[str]) -> list[tuple[str, int]]:
+    """Each name with how often it came before."""
+    seen: Counter[str] = Counter()
+    numbered = []
+    for name in names:
+        numbered.append((name, seen[name]))
+        seen[name] += 1
+    return numbered
+
+
+def _own_seconds(call: Sequence[Ran]) -> list[float | None]:
+    """Seconds of each kernel without those that began and ended within it on its thread."""
+    own = [each.seconds for each in call]
+    open_: dict[int, list[int]] = {}
+    for at, each in enumerate(call):
+        outer = open_.setdefault(each.thread, [])
+        while outer and each.start_s >= _end(call[outer[-1]]):
+            outer.pop()
+        if outer and own[outer[-1]] is not None:
+            # Clocks are rounded: what runs within a kernel never took longer than the kernel.
+            own[outer[-1]] = max((own[outer[-1]] or 0.0) - (each.seconds or 0.0), 0.0)
+        outer.append(at)
+    return own
+
+
+def _end(kernel: Ran) -> float:
+    return kernel.start_s + (kernel.seconds or 0.0)
+
+
+def _by_name(names: Sequence[str], seconds: Sequence[float]) -> tuple[KernelTime, ...]:
+    total: dict[str, float] = {}
+    for name, each in zip(names, seconds, strict=True):
+        total[name] = total.get(name, 0.0) + each
+    calls = Counter(names)
+    found = [KernelTime(name, each, calls[name]) for name, each in total.items()]
+    return tuple(sorted(found, key=lambda each: -each.seconds))
+
+
+def compiled_subject(label: str, optimized: bytes, program: Subject) -> Subject:
+    """A program's optimized module under the program's names, its instructions at the program's source lines.
+
+    TensorFlow's XLA drops the call stacks of a program that it did not trace, and keeps its op_names, after
+    one of its own. An op_name that stands at several lines says nothing.
+    """
+    lines: dict[str, set[str]] = {}
+    for node in reading.read(program.hlo, program.sources).walk():
+        if node.op_name and node.source:
+            lines.setdefault(node.op_name, set()).add(node.source)
+    known = dict(program.sources) | {name: found.pop() for name, found in lines.items() if len(found) == 1}
+    foreign = {_FOREIGN + name: line for name, line in known.items()}
+    return Subject(label, optimized, program.parameters, program.results, dict(program.sources) | foreign)
+
+
+def located(times: Sequence[KernelTime], compiled: Subject) -> tuple[Located, ...]:
+    """Kernels of a module that was profiled, with what they are in it, longest first.
+
+    Raises:
+      UnreadableProgram: the module cannot be read.
+    """
+    entry = reading.read(compiled.hlo, compiled.sources)
+    known = {node.name: node for node in (*kernels(entry), *entry)}
+    return _located(times, {name: (node.opcode, _sources(node)) for name, node in known.items()})
+
+
+def located_operations(times: Sequence[KernelTime], sources: Mapping[str, str]) -> tuple[Located, ...]:
+    """Operations of TensorFlow's graph, "NAME:TYPE", with their source lines by name, longest first.
+
+    An operation that runs eagerly is known by its type alone, and has no line.
+    """
+    known = {}
+    for each in times:
+        name, named, kind = each.name.rpartition(":")
+        known[each.name] = (kind if named else "", tuple(filter(None, [sources.get(name, "")])))
+    return _located(times, known)
+
+
+def _located(times: Sequence[KernelTime], known: Mapping[str, tuple[str, tuple[str, ...]]]) -> tuple[Located, ...]:
+    total = sum(each.seconds for each in times) or 1.0
+    return tuple(
+        Located(each.name, each.seconds, each.calls, each.seconds / total, *known.get(each.name, ("", ())))
+        for each in sorted(times, key=lambda each: -each.seconds)
+    )
+
+
+def _sources(node: Node) -> tuple[str, ...]:
+    """Lines of everything that a kernel computes, those that most of it comes from first."""
+    inner = [each.source for region in node.regions for each in region.walk()]
+    lines = Counter(source for source in (*inner, node.source) if source)
+    return tuple(line for line, _ in lines.most_common())
+
+
+def lines(kernels: Sequence[Located]) -> tuple[Line, ...]:
+    """The way back: every source line with the kernels that compute it, longest first."""
+    found: dict[str, list[Located]] = {}
+    for kernel in kernels:
+        for source in kernel.sources:
+            found.setdefault(source, []).append(kernel)
+    joined = [
+        Line(source, sum(each.seconds for each in group), tuple(each.name for each in group))
+        for source, group in found.items()
+    ]
+    return tuple(sorted(joined, key=lambda line: -line.seconds))
+
+
+def small_runs(
+    profile: Profile, kernels: Sequence[Located] = (), threshold_s: float | None = None, fewest: int = 2
+) -> tuple[SmallRun, ...]:
+    """Runs of at least `fewest` consecutive kernels that each take less than a threshold, the longest in all first.
+
+    Args:
+      kernels: the same kernels located, for the source lines of a run.
+      threshold_s: what a kernel costs to start; by default SMALL_S, or twice the fastest kernel of the call if
+        that is more: where every kernel is a call of its own, the fastest one is nearly all dispatch.
+    """
+    if threshold_s is None:
+        threshold_s = max(SMALL_S, 2 * min(profile.seconds, default=0.0))
+    sources = {each.name: each.sources for each in kernels}
+    found: list[SmallRun] = []
+    start = 0
+    for at in range(len(profile.seconds) + 1):
+        if at < len(profile.seconds) and profile.seconds[at] < threshold_s:
+            continue
+        if at - start >= fewest:
+            names = profile.names[start:at]
+            of_run = dict.fromkeys(source for name in names for source in sources.get(name, ()))
+            found.append(SmallRun(start, names, sum(profile.seconds[start:at]), tuple(of_run)))
+        start = at + 1
+    return tuple(sorted(found, key=lambda run: -run.seconds))

@@ -1,0 +1,125 @@
+"""Names the operations of a departure: what is to blame on either side, and where it stands."""
+
+from __future__ import annotations
+
+from compare.hlo.locate._departing import Side
+from compare.hlo.locate._findings import Place
+from compare.hlo.locate._program import RESULT
+from compare.hlo.locate._search import CHANGED, EXTRA, MISSING, Attempt, Parting, behind
+
+Blamed = tuple[str, int | None, int | None]
+"""The kind of departure, the left operation and the right one."""
+
+
+def blamed(parting: Parting, attempt: Attempt | None) -> Blamed:
+    """The first departing operations that a departure comes from."""
+    if attempt is not None and attempt.kind == MISSING:
+        return MISSING, attempt.left, attempt.right
+    mine, theirs = list(parting.first[0]), list(parting.first[1])
+    if attempt is not None:
+        theirs = _behind(parting.right, theirs, attempt.right, parting.departed[1])
+    if attempt is not None and attempt.left is not None:
+        mine = _behind(parting.left, mine, attempt.left, parting.departed[0])
+    if attempt is not None and attempt.kind == EXTRA:
+        return EXTRA, None, theirs[0]
+    if attempt is None and all(parting.right.program.node(each).opcode == RESULT for each in theirs):
+        return _returned(parting)
+    pairs = [(each, other) for other in theirs for each in mine]
+    if not pairs:
+        return CHANGED, next(iter(mine), None), next(iter(theirs), None)
+    left, right = max(pairs, key=lambda pair: likeness(parting, *pair))
+    return CHANGED, _sibling(parting, _made(parting.left, left), right), right
+
+
+def _made(side: Side, key: int) -> int:
+    """What a result is made by; any other value itself."""
+    node = side.program.node(key)
+    return node.operands[0] if node.opcode == RESULT else key
+
+
+def _sibling(parting: Parting, left: int, right: int) -> int:
+    """The left operation that does the same to the same values, where the one at the same place does another."""
+    program, others = parting.right.program, parting.left.program
+    opcode = program.node(right).opcode
+    if others.node(left).opcode == opcode:
+        return left
+    read = [key for key in program.node(right).operands if key not in program.constants]
+    partners = [set(parting.agreement.right.get(key, ())) for key in read]
+    users = {user for each in partners for key in each for user in others.readers(key)}
+    same = [
+        each
+        for each in sorted(users)
+        if others.node(each).opcode == opcode and all(part & set(others.node(each).operands) for part in partners)
+    ]
+    return same[0] if same else left
+
+
+def _behind(side: Side, started: list[int], key: int, departed: tuple[int, ...]) -> list[int]:
+    found = behind(side, key, departed)
+    return [each for each in started if each in found] or [key]
+
+
+def _returned(parting: Parting) -> Blamed:
+    """Results that agree with other values of the left program, or with none since they are constants."""
+    left, right = parting.left, parting.right
+    name = parting.results[0]
+    end = left.program.results[name]
+    (expected,), (returned,) = left.program.node(end).operands, right.program.node(right.program.results[name]).operands
+    within = behind(left, end, parting.departed[0])
+    read = {operand for key in within for operand in left.program.node(key).operands}
+    if returned not in right.program.constants and not read & set(parting.agreement.right.get(returned, ())):
+        return CHANGED, expected, returned
+    starts = [each for each in parting.first[0] if each in within and each != end]
+    best = max(starts, key=lambda each: (len(_shared(parting, each)), -each), default=expected)
+    return MISSING, best, right.program.results[name]
+
+
+def _shared(parting: Parting, left: int) -> list[int]:
+    """What a left operation reads that the right program computes as well, or is given."""
+    left_program = parting.left.program
+    return [key for operand in left_program.node(left).operands for key in _partners(parting, operand)]
+
+
+def _partners(parting: Parting, operand: int) -> list[int]:
+    """The right program's own of a value that a left operation reads, copies seen through."""
+    carried = parting.left.program.carried(operand)
+    found = parting.agreement.left.get(operand) or parting.agreement.left.get(carried, ())
+    return [parting.right.program.carried(found[0])] if found and carried not in parting.left.program.constants else []
+
+
+def likeness(parting: Parting, left: int, right: int) -> float:
+    """How much two operations have in common: opcode, what they read, shape."""
+    mine, theirs = parting.left.program.node(left), parting.right.program.node(right)
+    reads = sum(bool(set(parting.agreement.right.get(key, ())) & set(mine.operands)) for key in theirs.operands)
+    same_type = 0.25 * (mine.shape.dtype == theirs.shape.dtype)
+    return 2.0 * (mine.opcode == theirs.opcode) + reads + 0.5 * (mine.shape == theirs.shape) + same_type
+
+
+def place(side: Side, key: int | None) -> Place | None:
+    """Where an operation stands; one without a line stands where what it reads does."""
+    if key is None:
+        return None
+    node = side.program.node(key)
+    key = node.operands[0] if node.opcode == RESULT else key
+    node = side.program.node(key)
+    source = node.source or side.program.node(side.program.carried(key)).source
+    return Place(side.program.label, node.opcode, node.name, str(node.shape), source)
+
+
+def where_missing(parting: Parting, left: int, reader: int) -> int:
+    """The right operation after which one is missing: what makes the value that it should read.
+
+    Where all that it should read is given to the program, the first of what reads the same.
+    """
+    program = parting.right.program
+    shared = _shared(parting, left)
+    made = [key for key in shared if key not in program.graph.parameters]
+    used = {key for key in made if reader in program.readers(key)}
+    if used:
+        return max(used)
+    readers = [each for key in shared for each in program.readers(key)]
+    opcode = parting.left.program.node(left).opcode
+    alike = [each for each in readers if program.node(each).opcode == opcode]
+    if program.node(reader).opcode != RESULT or not readers:
+        return reader
+    return min(alike or readers)

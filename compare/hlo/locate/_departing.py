@@ -1,0 +1,153 @@
+"""Which values of two programs agree, which depart, and where departing begins."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from compare.hlo.graph import Node
+from compare.hlo.locate._measured import Measured, distance, exact, is_float
+from compare.hlo.locate._program import RESULT, Computation
+
+# Another shape of the same elements: what reads it is to blame where that shape is not the right one.
+_SPREAD = frozenset({"broadcast", "reshape", "copy"})
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """A program, its values, and by case whether small changes of the arguments make small changes of values."""
+
+    program: Computation
+    measured: Measured
+    smooth: tuple[bool, ...] = ()
+
+    def array(self, key: int) -> np.ndarray:
+        """A value in the first case."""
+        return self.measured.arrays[key][0]
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """Values of either side that the other side has as well, by value, the nearest in kind first."""
+
+    left: Mapping[int, tuple[int, ...]]
+    right: Mapping[int, tuple[int, ...]]
+
+
+def agreement(left: Side, right: Side) -> Agreement:
+    """Pair values whose arrays agree in every case, whatever their shape; results only under one name."""
+    found: tuple[dict[int, list[int]], dict[int, list[int]]] = {}, {}
+    for mine, theirs in _candidates(left, right):
+        if _agree(left, mine, right, theirs):
+            found[0].setdefault(mine, []).append(theirs)
+            found[1].setdefault(theirs, []).append(mine)
+    return Agreement(_sorted(found[0], left, right), _sorted(found[1], right, left))
+
+
+def _sorted(found: Mapping[int, list[int]], own: Side, other: Side) -> dict[int, tuple[int, ...]]:
+    def unlike(key: int, partner: int) -> tuple[bool, int]:
+        return own.program.node(key).opcode != other.program.node(partner).opcode, partner
+
+    return {key: tuple(sorted(each, key=lambda one: unlike(key, one))) for key, each in found.items()}
+
+
+def _candidates(left: Side, right: Side) -> list[tuple[int, int]]:
+    """Pairs of one size and kind whose sums are near enough; results by name."""
+    shared = left.program.results.keys() & right.program.results.keys()
+    found = [(left.program.results[name], right.program.results[name]) for name in sorted(shared)]
+    buckets = _buckets(left)
+    for kind, theirs in _buckets(right).items():
+        mine = buckets.get(kind, [])
+        sums = np.array([_sum(left, key) for key in mine])
+        slack = np.array([_slack(left, key) for key in mine])
+        for key in theirs if mine else []:
+            near = np.abs(sums - _sum(right, key)) <= slack + _slack(right, key)
+            found += [(mine[at], key) for at in np.flatnonzero(near)]
+    return found
+
+
+def kind_of(array: np.ndarray) -> tuple[int, str]:
+    """Values of different kinds are never the same."""
+    return array.size, "f" if is_float(array) else array.dtype.kind.replace("u", "i")
+
+
+def _buckets(side: Side) -> dict[tuple[int, str], list[int]]:
+    found: dict[tuple[int, str], list[int]] = {}
+    for key in side.measured.arrays:
+        if side.program.node(key).opcode != RESULT:
+            found.setdefault(kind_of(side.array(key)), []).append(key)
+    return found
+
+
+def _sum(side: Side, key: int) -> float:
+    array = exact(side.array(key)).ravel()
+    weights = 1 + np.arange(array.size) % 7
+    return float(np.real(np.sum(np.where(np.isfinite(array), array, 0) * weights)))
+
+
+def _slack(side: Side, key: int) -> float:
+    return 8 * side.array(key).size * (side.measured.bounds[key][0] + 1e-15)
+
+
+def _agree(left: Side, mine: int, right: Side, theirs: int) -> bool:
+    nodes = left.program.node(mine), right.program.node(theirs)
+    if nodes[0].opcode == RESULT and not _same_type(nodes[0], nodes[1]):
+        return False
+    if nodes[0].opcode != nodes[1].opcode and _is_flat(left, mine) and not _is_constant(left, mine, right, theirs):
+        return False
+    return all(
+        distance(a.ravel(), b.ravel()) <= p + q
+        for a, b, p, q in zip(
+            left.measured.arrays[mine], right.measured.arrays[theirs],
+            left.measured.bounds[mine], right.measured.bounds[theirs], strict=True,
+        )
+    )  # fmt: skip
+
+
+def _same_type(left: Node, right: Node) -> bool:
+    # An optimizer's own counters have the type that it likes; nobody else sees them.
+    own = left.name.startswith("state ")
+    return left.shape.dimensions == right.shape.dimensions and (own or left.shape.dtype == right.shape.dtype)
+
+
+def _is_flat(side: Side, key: int) -> bool:
+    """Whether all elements are one number: many values are zero, or one, and nothing else in common."""
+    return all(array.size > 1 and bool(np.all(array == array.flat[0])) for array in side.measured.arrays[key])
+
+
+def _is_constant(left: Side, mine: int, right: Side, theirs: int) -> bool:
+    return mine in left.program.constants or theirs in right.program.constants
+
+
+def departing(program: Computation, agreed: Collection[int]) -> list[int]:
+    """Values that do not agree and from which others that do not lead to a result that does not, in order."""
+    same = agreeing(program, agreed)
+    waiting = [key for key in program.results.values() if key not in same]
+    found: set[int] = set()
+    while waiting:
+        key = waiting.pop()
+        if key not in found:
+            found.add(key)
+            waiting += [operand for operand in program.node(key).operands if operand not in same]
+    return [key for key in program.graph.nodes if key in found]
+
+
+def agreeing(program: Computation, agreed: Collection[int]) -> set[int]:
+    """What agrees: arrays as told, parameters, constants, and tuples and copies of what does."""
+    found = set(agreed) | set(program.constants) | set(program.graph.parameters)
+    ends = {key for key in program.results.values() if key not in agreed}
+    for node in program.graph:
+        if node.opcode in _SPREAD and node.operands[0] in found:
+            found.add(node.id)
+        elif not node.shape.is_array:
+            parts = node.operands if node.opcode == "tuple" else program.users[node.id]
+            if all(part in found for part in parts):
+                found.add(node.id)
+    return found - ends
+
+
+def first(program: Computation, departed: Collection[int]) -> list[int]:
+    """Departing values none of whose operands departs."""
+    return [key for key in departed if not any(operand in departed for operand in program.node(key).operands)]

@@ -1,0 +1,69 @@
+"""What locating says: the operations where two programs part, what each does, and the likely cause."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Place:
+    """One operation of one side: `source` is the user's "file:line", "" where nothing tells it."""
+
+    side: str
+    op: str
+    name: str
+    shape: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The first element that differs, and the largest difference over the largest element of the left value."""
+
+    index: tuple[int, ...]
+    left: float
+    right: float
+    error: float
+
+
+@dataclass(frozen=True)
+class Departure:
+    """An operation whose value departs while what it reads agrees.
+
+    Attributes:
+      kind: "changed", "extra" (only the right has it) or "missing" (only the left has it).
+      op: the HLO opcode to blame: the right's, or the left's where it is missing.
+      left, right: where it stands. Of a missing operation `right` is the first that lacks it.
+      difference: what differs, in words.
+      cause, remedy: of the list of known causes; "" where none is recognised.
+      value: the departing value on both sides; None where they cannot be held against each other.
+      inside: loops and branches that it stands in, outermost first.
+      times: in how many places it stands on this line, such as once for every weight.
+      confirmed: whether every result agrees once this value is given as the left has it; for one of several
+        departures, once all are.
+    """
+
+    kind: str
+    op: str
+    left: Place | None
+    right: Place | None
+    difference: str
+    cause: str
+    remedy: str
+    value: Sample | None
+    inside: tuple[str, ...] = ()
+    times: int = 1
+    confirmed: bool = False
+
+
+@dataclass(frozen=True)
+class Findings:
+    """All departures of one program, in order; none where the programs agree.
+
+    `results` are those that differ, `cascade` how many values of the left and of the right depart only
+    because of the departures.
+    """
+
+    departures: tuple[Departure, ...]
+    results: tuple[str, ...]
+    cascade: tuple[int, int] = (0, 0)

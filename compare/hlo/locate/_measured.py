@@ -1,0 +1,144 @@
+"""The values of a program, and how far each may lie from the same value of another program."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import ml_dtypes
+import numpy as np
+
+from compare.hlo import values
+from compare.hlo.graph import Graph, Node
+from compare.hlo.locate._program import RESULT, Computation, runnable
+
+_DRAWS = 2
+"""How often arguments and constants are moved."""
+_CONSTANTS = 2.0**-24
+_SIMPLE_BITS = 12
+_SUMS = frozenset({"add", "subtract", "reduce", "dot", "convolution"})
+_MARGIN = 12.0
+
+
+@dataclass(frozen=True)
+class Precision:
+    """How exact programs are held to be.
+
+    Attributes:
+      moved: by what part of itself each argument is moved to see what such an error does.
+      floor: the part of a value's largest element that it may be off by in any case.
+    """
+
+    moved: float
+    floor: float
+
+
+DOUBLE = Precision(2.0**-42, 1e-10)
+SINGLE = Precision(2.0**-23, 4e-6)
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Per value and case, the array, and the largest difference that rounding explains."""
+
+    arrays: dict[int, list[np.ndarray]]
+    bounds: dict[int, list[float]]
+
+
+def measure(program: Computation, cases: Sequence[Sequence[np.ndarray]], smooth: Sequence[bool],
+            precision: Precision) -> Measured:  # fmt: skip
+    """Run a program on every case: as it is, and with constants and arguments moved within their rounding.
+
+    Constants of frontends are rounded to float32, each frontend's in its own place: what that does to a
+    value is no departure.
+
+    Raises:
+      UnreadableProgram: this process's XLA cannot run it.
+    """
+    lifted, constants = _lifted(runnable(program.graph))
+    wanted = wanted_of(program)
+    prepared = values.prepare(lifted, wanted)
+    found = Measured({key: [] for key in wanted}, {key: [] for key in wanted})
+    for arguments, is_smooth in zip(cases, smooth, strict=True):
+        base = prepared([*arguments, *constants])
+        spreads = dict.fromkeys(wanted, 0.0)
+        for seed in range(_DRAWS):
+            generator = np.random.default_rng(seed)
+            moved = [_moved(each, precision.moved * is_smooth, generator) for each in arguments]
+            again = prepared([*moved, *(_moved(each, _CONSTANTS, generator) for each in constants)])
+            spreads = {key: max(spreads[key], distance(base[key], again[key])) for key in wanted}
+        for key in wanted:
+            found.arrays[key].append(base[key])
+            found.bounds[key].append(_bound(base, program.node(key), spreads[key], precision.floor))
+    return found
+
+
+def wanted_of(program: Computation) -> list[int]:
+    """The values to look at: every array, of what no parameter has a part in the single numbers."""
+    return [
+        key
+        for key, node in program.graph.nodes.items()
+        if node.shape.is_array and (key not in program.constants or node.opcode == RESULT or node.shape.elements == 1)
+    ]
+
+
+def distance(left: np.ndarray, right: np.ndarray) -> float:
+    """The largest difference of two arrays of one size; infinite where one alone is not a number, or infinite."""
+    if left.dtype.kind in "bui":
+        return 0.0 if np.array_equal(left, right) else np.inf
+    left, right = exact(left).ravel(), exact(right).ravel()
+    finite = np.isfinite(left) & np.isfinite(right)
+    if not np.array_equal(left[~finite], right[~finite], equal_nan=True):
+        return np.inf
+    return float(np.max(np.abs(left[finite] - right[finite]), initial=0.0))
+
+
+def exact(array: np.ndarray) -> np.ndarray:
+    """The array in a type that NumPy computes differences in."""
+    return array.astype(np.float64) if array.dtype == ml_dtypes.bfloat16 or array.dtype.kind not in "fc" else array
+
+
+def size(array: np.ndarray) -> float:
+    """The largest finite element."""
+    values_ = np.abs(exact(array))
+    return float(np.max(values_, initial=0.0, where=np.isfinite(values_)))
+
+
+def is_float(array: np.ndarray) -> bool:
+    """Whether an array is of floats, real or complex, of any width."""
+    return array.dtype.kind in "fc" or array.dtype == ml_dtypes.bfloat16
+
+
+def _bound(base: dict[int, np.ndarray], node: Node, spread: float, floor: float) -> float:
+    if not is_float(base[node.id]):
+        return 0.0
+    # Where large terms cancel, what is left is as uncertain as they were.
+    terms = max((size(base[key]) for key in node.operands if key in base and node.opcode in _SUMS), default=0.0)
+    # At an edge a moved constant may jump: a spread as large as the value explains nothing.
+    explained = _MARGIN * spread if np.isfinite(spread) and spread < 1e-2 * (size(base[node.id]) or 1.0) else 0.0
+    return max(explained, floor * size(base[node.id]), 1e-4 * floor * terms)
+
+
+def _moved(array: np.ndarray, by: float, generator: np.random.Generator) -> np.ndarray:
+    if array.dtype.kind != "f" or not by:
+        return array
+    return (array * (1 + by * generator.uniform(-1, 1, array.shape))).astype(array.dtype)
+
+
+def _lifted(graph: Graph) -> tuple[Graph, list[np.ndarray]]:
+    """The graph with every constant that looks rounded as one more parameter, and those constants."""
+    nodes, constants, parameters = dict(graph.nodes), [], list(graph.parameters)
+    for node in graph:
+        if node.literal is not None and node.literal.dtype.kind == "f" and _looks_rounded(node.literal):
+            number = (("parameter_number", len(parameters)),)
+            nodes[node.id] = dataclasses.replace(node, opcode="parameter", attributes=number, literal=None)
+            parameters.append(node.id)
+            constants.append(node.literal)
+    return dataclasses.replace(graph, nodes=nodes, parameters=tuple(parameters)), constants
+
+
+def _looks_rounded(literal: np.ndarray) -> bool:
+    mantissa, _ = np.frexp(literal[np.isfinite(literal)].astype(np.float64))
+    scaled = mantissa * 2.0**_SIMPLE_BITS
+    return bool(np.any(scaled != np.rint(scaled)))

@@ -1,0 +1,164 @@
+"""Says of two operations what differs between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from compare.hlo.graph import Node
+from compare.hlo.locate._departing import Side
+from compare.hlo.locate._search import EXTRA, MISSING, Parting
+from compare.hlo.numbering import COMMUTATIVE
+
+_QUIET = frozenset({"parameter_number", "tuple_index"})
+
+
+def difference(parting: Parting, kind: str, left: int | None, right: int | None) -> str:
+    """What the right operation does that the left does not, in words."""
+    labels = parting.left.program.label, parting.right.program.label
+    if kind == MISSING and left is not None:
+        return f"{labels[0]} computes {told(parting.left, left)} here, {labels[1]} nothing"
+    if right is None or left is None:
+        side, label = (parting.left, labels[0]) if right is None else (parting.right, labels[1])
+        key = left if right is None else right
+        assert key is not None
+        extra = f", {labels[0]} nothing" if kind == EXTRA else ""
+        return f"{label} computes {told(side, key)} here{extra}"
+    found = list(_differences(parting, left, right))
+    return "; ".join(found) or f"{told(parting.right, right)} where {labels[0]} has {told(parting.left, left)}"
+
+
+def _differences(parting: Parting, left: int, right: int) -> Iterator[str]:
+    label = parting.left.program.label
+    mine, theirs = parting.left.program.node(left), parting.right.program.node(right)
+    types = mine.shape.dtype, theirs.shape.dtype
+    if types[0] != types[1] and "pred" not in types:
+        yield f"{types[1]} where {label} has {types[0]}"
+    if mine.opcode != theirs.opcode:
+        yield f"{told(parting.right, right)} where {label} has {told(parting.left, left)}"
+        return
+    constants = constants_of(parting.left, left), constants_of(parting.right, right)
+    if constants[0] != constants[1] and all(constants):
+        yield f"the constant is {_listed(constants[1])}, {label} has {_listed(constants[0])}"
+    for name in changed_attributes(mine, theirs):
+        for field, ours, other in fields(name, mine.attribute(name), theirs.attribute(name)):
+            yield f"{field} {other} where {label} has {ours}"
+    for ours, region in zip(mine.regions, theirs.regions, strict=False):
+        if opcodes(ours) != opcodes(region):
+            yield f"it applies {' '.join(opcodes(region))} where {label} applies {' '.join(opcodes(ours))}"
+    yield from _operands(parting, mine, theirs)
+
+
+def _operands(parting: Parting, mine: Node, theirs: Node) -> Iterator[str]:
+    if mine.opcode in ("while", "conditional"):
+        return
+    if are_swapped(parting, mine.id, theirs.id):
+        yield "its operands are swapped"
+        return
+    expected, others = list(mine.operands), list[int]()
+    for key in theirs.operands:
+        same = [each for each in expected if each in parting.agreement.right.get(key, ())]
+        if same:
+            expected.remove(same[0])
+        elif key not in parting.right.program.constants:
+            others.append(key)
+    expected = [key for key in expected if key not in parting.left.program.constants]
+    for key, wanted in zip(others, expected, strict=False):
+        label = parting.left.program.label
+        yield f"it reads {named(parting.right, key)} where {label} reads {named(parting.left, wanted)}"
+
+
+def are_swapped(parting: Parting, left: int, right: int) -> bool:
+    """Whether two operations whose operands have an order read the same two values the other way round."""
+    mine, theirs = parting.left.program.node(left), parting.right.program.node(right)
+    partners = [set(parting.agreement.right.get(key, ())) for key in theirs.operands]
+    if mine.opcode != theirs.opcode or mine.opcode in COMMUTATIVE or not len(mine.operands) == len(partners) == 2:
+        return False
+    (first, second), (one, other) = mine.operands, partners
+    return first in other and second in one and not (first in one and second in other)
+
+
+def told(side: Side, key: int) -> str:
+    """An operation in words: its opcode and the constant that it reads."""
+    node = side.program.node(key)
+    constants = constants_of(side, key)
+    by = f" by {_listed(constants)}" if constants and len(node.operands) > 1 and not node.regions else ""
+    inner = f" ({' '.join(opcodes(node.regions[0]))})" if node.regions and node.opcode == "reduce" else ""
+    return f"{node.opcode}{inner}{by}"
+
+
+def named(side: Side, key: int) -> str:
+    """A value in words: what fills it, or the operation that makes it."""
+    slot = side.program.slot(key)
+    if slot:
+        return slot
+    return f"the {told(side, side.program.carried(key))}"
+
+
+def constants_of(side: Side, key: int) -> tuple[float, ...]:
+    """Values of the constant operands of an operation, of those that are one number throughout."""
+    found = []
+    for operand in side.program.node(key).operands:
+        arrays = side.measured.arrays.get(side.program.carried(operand))
+        if arrays and operand in side.program.constants and arrays[0].size == 1:
+            found.append(float(arrays[0].flat[0].real))
+    return tuple(found)
+
+
+def changed_attributes(left: Node, right: Node) -> list[str]:
+    """Names of attributes that two operations do not share."""
+    mine, theirs = dict(left.attributes), dict(right.attributes)
+    names = [name for name in {**mine, **theirs} if name not in _QUIET]
+    return [name for name in names if mine.get(name) != theirs.get(name)]
+
+
+def opcodes(region: Iterable[Node]) -> list[str]:
+    """What a region computes."""
+    return [node.opcode for node in region if node.opcode not in ("parameter", "tuple")]
+
+
+def _listed(constants: tuple[float, ...]) -> str:
+    return " and ".join(map(_number, constants))
+
+
+def _number(value: float) -> str:
+    """As it was written: 0.001, and not what rounding it to float32 made of it."""
+    with np.errstate(over="ignore"):
+        single = np.float32(value)
+    return str(single) if float(single) == value else f"{value:.9g}"
+
+
+def fields(name: str, left: Any, right: Any) -> Iterator[tuple[str, Any, Any]]:
+    """The parts of an attribute that differ, by name: of a window, by what every dimension has."""
+    parts = [_named_fields(value) for value in (left, right)]
+    if parts[0] is None or parts[1] is None:
+        yield name, _or_none(left), _or_none(right)
+        return
+    for field in dict.fromkeys((*parts[0], *parts[1])):
+        values = parts[0].get(field), parts[1].get(field)
+        if values[0] != values[1]:
+            yield field, _or_none(values[0]), _or_none(values[1])
+
+
+def _or_none(value: Any) -> Any:
+    return "none" if value is None else value
+
+
+def _named_fields(value: Any) -> dict[str, Any] | None:
+    """A message's fields; those of messages in a list side by side."""
+    if value is None:
+        return {}
+    if not isinstance(value, tuple) or not all(isinstance(each, tuple) and len(each) == 2 for each in value):
+        return None
+    found: dict[str, Any] = {}
+    for field, inner in value:
+        rows = [_named_fields(each) for each in inner] if isinstance(inner, tuple) else [None]
+        if not rows or any(row is None for row in rows):
+            found[field] = inner
+            continue
+        known = [row for row in rows if row is not None]
+        for part in dict.fromkeys(part for row in known for part in row):
+            found[part] = tuple(row.get(part, 0) for row in known)
+    return found

@@ -1,0 +1,114 @@
+"""A program as its departures are looked for: canonical, its results nodes of their own, its constants known."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from compare.hlo.graph import Graph, Node
+
+RESULT = "result"
+"""Opcode of the node that stands for what a program returns under one name; no instruction has it."""
+
+CARRIERS = frozenset({RESULT, "broadcast", "reshape", "transpose", "copy", "convert", "bitcast"})
+"""Operations that hand a value on and compute none."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One set of arguments, the same arrays for both programs, each in the order of its parameters.
+
+    `smooth` is whether a small change of the arguments makes a small change of every value: not so where
+    inputs tie or lie on an edge.
+    """
+
+    left: Sequence[np.ndarray]
+    right: Sequence[np.ndarray]
+    smooth: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Computation:
+    """A graph whose results are nodes, by name.
+
+    Attributes:
+      label: "tf" or "jax".
+      slots: what fills each parameter.
+      results: the node of each result by its name.
+    """
+
+    label: str
+    graph: Graph
+    slots: tuple[str, ...]
+    results: dict[str, int]
+
+    @cached_property
+    def users(self) -> dict[int, list[int]]:
+        """By value, the values that read it."""
+        return self.graph.users()
+
+    @cached_property
+    def constants(self) -> frozenset[int]:
+        """Values that no parameter has a part in."""
+        found: set[int] = set()
+        for node in self.graph:
+            if node.opcode != "parameter" and all(operand in found for operand in node.operands):
+                found.add(node.id)
+        return frozenset(found)
+
+    def carried(self, key: int) -> int:
+        """The value that a value is nothing but a copy of, whatever its shape or type."""
+        while self.node(key).opcode in CARRIERS and len(self.node(key).operands) == 1:
+            (key,) = self.node(key).operands
+        return key
+
+    def readers(self, key: int) -> list[int]:
+        """What reads a value or copies of it, and computes something."""
+        waiting, found = list(self.users[key]), list[int]()
+        while waiting:
+            each = waiting.pop(0)
+            if self.node(each).opcode in CARRIERS and each not in self.results.values():
+                waiting += self.users[each]
+            elif each not in found:
+                found.append(each)
+        return found
+
+    def slot(self, key: int) -> str:
+        """What fills a parameter, or what a copy of one is a copy of; "" of any other value."""
+        return dict(zip(self.graph.parameters, self.slots, strict=True)).get(self.carried(key), "")
+
+    def node(self, key: int) -> Node:
+        """The node of a value."""
+        return self.graph.nodes[key]
+
+
+def program(label: str, graph: Graph, slots: Sequence[str], results: Sequence[str]) -> Computation:
+    """The graph with a node for each result. Without names, parameters and results are known by position."""
+    slots = tuple(slots) or tuple(f"parameter {at}" for at in range(len(graph.parameters)))
+    names = tuple(results) or tuple(f"result {at}" for at in range(len(graph.results)))
+    first = max(graph.nodes, default=0) + 1
+    ends = {
+        first + at: Node(first + at, name, RESULT, graph.nodes[key].shape, (key,))
+        for at, (name, key) in enumerate(zip(names, graph.results, strict=True))
+    }
+    return Computation(
+        label,
+        dataclasses.replace(graph, nodes={**graph.nodes, **ends}, results=tuple(ends)),
+        slots,
+        dict(zip(names, ends, strict=True)),
+    )
+
+
+def runnable(graph: Graph) -> Graph:
+    """The graph with results as an instruction that XLA knows."""
+    return dataclasses.replace(
+        graph,
+        nodes={
+            key: dataclasses.replace(node, opcode="copy") if node.opcode == RESULT else node
+            for key, node in graph.nodes.items()
+        },
+    )

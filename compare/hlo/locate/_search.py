@@ -1,0 +1,260 @@
+"""Finds the operation that is to blame: given TensorFlow's value in its place, every result agrees."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from compare.hlo.locate._departing import Agreement, Side, departing, first, kind_of
+from compare.hlo.locate._measured import distance
+from compare.hlo.locate._program import CARRIERS, RESULT
+from compare.hlo.locate._switches import READING, VALUE, Given, Switch, Switchboard
+
+_MOST = 200
+"""Attempts, where no single value is enough."""
+
+CHANGED, EXTRA, MISSING = "changed", "extra", "missing"
+
+_SPREAD = frozenset({"broadcast", "reshape"})
+
+
+@dataclass(frozen=True, eq=False)
+class Parting:
+    """Where two programs part: what departs on either side, and what of it reads only what agrees."""
+
+    left: Side
+    right: Side
+    agreement: Agreement
+    departed: tuple[tuple[int, ...], tuple[int, ...]]
+    first: tuple[tuple[int, ...], tuple[int, ...]]
+
+    @cached_property
+    def narrow(self) -> tuple[frozenset[int], frozenset[int]]:
+        """On either side, values that every departure passes through on its way to the results."""
+        sides = zip((self.left, self.right), self.departed, self.first, strict=True)
+        found = [
+            frozenset(key for key in departed if _is_narrow(side, key, departed, started, self.results))
+            for side, departed, started in sides
+        ]
+        return found[0], found[1]
+
+    @property
+    def results(self) -> list[str]:
+        """Names of the results that differ."""
+        ends = self.right.program.results
+        return [name for name, key in ends.items() if name in self.left.program.results and key in self.departed[1]]
+
+
+def part(left: Side, right: Side, agreed: Agreement) -> Parting:
+    """Where two programs part, from what they agree on."""
+    # What only one side returns departs from nothing.
+    alone = [
+        [key for name, key in mine.program.results.items() if name not in other.program.results]
+        for mine, other in ((left, right), (right, left))
+    ]
+    sides = (left.program, [*agreed.left, *alone[0]]), (right.program, [*agreed.right, *alone[1]])
+    departed = [departing(program, known) for program, known in sides]
+    started = [first(program, each) for (program, _), each in zip(sides, departed, strict=True)]
+    return Parting(
+        left, right, agreed, (tuple(departed[0]), tuple(departed[1])), (tuple(started[0]), tuple(started[1]))
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Attempt:
+    """A value of the right program given what a value of the left is.
+
+    `right` is the operation under suspicion, `left` its counterpart; None of an operation too many.
+    """
+
+    kind: str
+    right: int
+    left: int | None
+    switch: Switch
+    arrays: Sequence[np.ndarray]
+
+
+def board(parting: Parting, cases: Sequence[Sequence[np.ndarray]]) -> Switchboard:
+    """Switches for every departing value, and for what agrees of what they read."""
+    program = parting.right.program
+    read = {operand for key in parting.departed[1] for operand in program.node(key).operands}
+    return Switchboard(program, set(parting.departed[1]), read - program.constants, cases)
+
+
+def search(parting: Parting, switches: Switchboard, given: Given) -> Attempt | None:
+    """The earliest attempt after which most results agree, or else most values; None where none helps."""
+    narrow = [key for key in parting.departed[1] if key in parting.first[1] or key in parting.narrow[1]]
+    wide = [key for key in parting.departed[1] if key not in narrow]
+    for keys in (narrow, wide):
+        best: tuple[int, Attempt | None] = (0, None)
+        for attempt in itertools.islice(_possible(parting, switches, keys), _MOST):
+            mended = _mended(parting, switches, {**given, attempt.switch: attempt.arrays})
+            best = max(best, (mended, attempt), key=lambda each: each[0])
+            if mended == len(parting.results):
+                return _nearer(parting, switches, given, attempt)
+        if best[1] is not None:
+            return best[1]
+    return _helping(parting, switches, given, parting.departed[1])
+
+
+def _possible(parting: Parting, switches: Switchboard, keys: Sequence[int]) -> Iterator[Attempt]:
+    return (each for key in keys for each in attempts(parting, key) if switches.can(each.switch))
+
+
+def _is_narrow(side: Side, key: int, departed: Sequence[int], started: Sequence[int], results: Sequence[str]) -> bool:
+    within = [each for each in departed if each != key]
+    reached = {each for name in results for each in behind(side, side.program.results[name], within)}
+    return not reached & set(started)
+
+
+def _nearer(parting: Parting, switches: Switchboard, given: Given, attempt: Attempt) -> Attempt:
+    """The attempt, or one at a first departure before it: what mends all by the last value may hide two errors."""
+    if attempt.right in parting.first[1]:
+        return attempt
+    started = behind(parting.right, attempt.right, parting.departed[1]) & set(parting.first[1])
+    return _helping(parting, switches, given, sorted(started)) or attempt
+
+
+def _helping(parting: Parting, switches: Switchboard, given: Given, keys: Sequence[int]) -> Attempt | None:
+    """The attempt after which most values that departed agree; None where none helps."""
+    best: tuple[int, Attempt | None] = (0, None)
+    for attempt in itertools.islice(_possible(parting, switches, keys), _MOST):
+        gained = _gained(parting, switches.run({**given, attempt.switch: attempt.arrays}, 0), attempt.right)
+        best = max(best, (gained, attempt), key=lambda each: each[0])
+    return best[1]
+
+
+def attempts(parting: Parting, key: int) -> Iterator[Attempt]:
+    """What a departing value may have to be, likeliest first."""
+    left, right = parting.left, parting.right
+    node = right.program.node(key)
+    alike: list[int] = []
+    if node.opcode != RESULT and node.shape.is_array and (key in parting.first[1] or node.opcode not in _SPREAD):
+        kind = kind_of(right.array(key))
+        alike = [each for each in parting.departed[0] if _can_stand_for(left, each, kind)]
+    starting = [each for each in alike if each in parting.first[0]]
+    same = [each for each in starting if left.program.node(each).opcode == node.opcode]
+    yield from (_changed(parting, key, each) for each in same)
+    if key in parting.first[1]:
+        yield from _bypassed(parting, key)
+    yield from (_changed(parting, key, each) for each in starting if each not in same)
+    if node.opcode not in _SPREAD:
+        yield from _skipped(parting, key)
+    if node.opcode not in _SPREAD and key not in parting.first[1]:
+        yield from _bypassed(parting, key)
+    # What stands for a value that every departure passes through is such a value itself.
+    later = [
+        each
+        for each in alike
+        if each not in starting
+        and (each in parting.narrow[0] if key in parting.narrow[1] else not _unlike(parting, key, each)[0])
+    ]
+    yield from (_changed(parting, key, each) for each in sorted(later, key=lambda one: _unlike(parting, key, one)))
+
+
+def _can_stand_for(side: Side, key: int, kind: tuple[int, str]) -> bool:
+    node = side.program.node(key)
+    return node.opcode != RESULT and node.shape.is_array and kind_of(side.array(key)) == kind
+
+
+def _unlike(parting: Parting, key: int, other: int) -> tuple[bool, int]:
+    return parting.right.program.node(key).opcode != parting.left.program.node(other).opcode, other
+
+
+def _changed(parting: Parting, key: int, other: int) -> Attempt:
+    return Attempt(CHANGED, key, other, Switch(VALUE, key), parting.left.measured.arrays[other])
+
+
+def _bypassed(parting: Parting, key: int) -> Iterator[Attempt]:
+    """Operations left out: in their place an agreeing value that they begin with."""
+    side, program = parting.right, parting.right.program
+    if key not in side.measured.arrays or program.node(key).opcode == RESULT:
+        return
+    starts = [each for each in sorted(behind(side, key, parting.departed[1])) if each in parting.first[1]]
+    for operand in dict.fromkeys(operand for each in starts for operand in program.node(each).operands):
+        arrays = side.measured.arrays.get(operand)
+        if arrays and operand not in program.constants and kind_of(arrays[0]) == kind_of(side.array(key)):
+            yield Attempt(EXTRA, key, None, Switch(VALUE, key), arrays)
+
+
+def _skipped(parting: Parting, key: int) -> Iterator[Attempt]:
+    """An operation put before it: its operand replaced by what the left program makes of the same value."""
+    left, right = parting.left, parting.right
+    for operand in dict.fromkeys(right.program.node(key).operands):
+        if operand in parting.departed[1]:
+            continue
+        same = parting.agreement.right.get(operand) or parting.agreement.right.get(right.program.carried(operand), ())
+        partners = () if operand in right.program.constants else same
+        read = dict.fromkeys(each for partner in partners for each in left.program.readers(partner))
+        for other in read:
+            arrays = left.measured.arrays.get(other) if other in parting.departed[0] else None
+            known = right.measured.arrays.get(operand)
+            arrays = _filling(arrays, known[0]) if arrays and known else None
+            if arrays and _read_alike(parting, other, key):
+                yield Attempt(MISSING, key, other, Switch(READING, operand), arrays)
+
+
+def _filling(arrays: Sequence[np.ndarray], like: np.ndarray) -> list[np.ndarray] | None:
+    """The arrays where they have the elements of another, a single number as often as it takes."""
+    if kind_of(arrays[0])[1] != kind_of(like)[1] or arrays[0].size not in (1, like.size):
+        return None
+    return [np.broadcast_to(each.ravel(), like.size) for each in arrays]
+
+
+def _read_alike(parting: Parting, left: int, right: int) -> bool:
+    """Whether something that reads the left value does what the right operation, or what reads it, does."""
+    program = parting.right.program
+    moves = program.node(right).opcode in CARRIERS and program.node(right).opcode != RESULT
+    theirs = {program.node(each).opcode for each in (program.readers(right) if moves else [right])}
+    mine = {parting.left.program.node(each).opcode for each in parting.left.program.readers(left)}
+    return bool(mine & theirs)
+
+
+def _mended(parting: Parting, switches: Switchboard, given: Given) -> int:
+    """How many of the results that differ agree, in every case, when these values are given."""
+    names = parting.results
+    for at in range(len(next(iter(parting.left.measured.arrays.values())))):
+        values = switches.results(given, at) if names else {}
+        names = [name for name in names if _agrees(parting, values, name, at)]
+    return len(names)
+
+
+def _agrees(parting: Parting, values: dict[int, np.ndarray], name: str, at: int) -> bool:
+    left, right = parting.left, parting.right
+    mine, theirs = left.program.results[name], values[right.program.results[name]]
+    expected = left.measured.arrays[mine][at]
+    same_type = name.startswith("state ") or expected.dtype == theirs.dtype
+    bound = 2 * left.measured.bounds[mine][at]
+    return same_type and expected.shape == theirs.shape and distance(expected, theirs) <= bound
+
+
+def _gained(parting: Parting, values: dict[int, np.ndarray], key: int) -> int:
+    """How many departing values beyond one of them agree with a departing value of the left program now."""
+    left = parting.left
+    known: dict[tuple[int, str], list[int]] = {}
+    for each in parting.departed[0]:
+        if left.program.node(each).shape.is_array:
+            known.setdefault(kind_of(left.array(each)), []).append(each)
+    return sum(
+        any(
+            distance(left.array(other).ravel(), array.ravel()) <= 2 * left.measured.bounds[other][0]
+            for other in known.get(kind_of(array), ())
+        )
+        for each, array in values.items()
+        if each != key and parting.right.program.node(each).opcode not in CARRIERS
+    )
+
+
+def behind(side: Side, key: int, within: Sequence[int]) -> set[int]:
+    """Departing values that a departing value is computed from, itself included."""
+    waiting, found, chosen = [key], set[int](), set(within)
+    while waiting:
+        each = waiting.pop()
+        if each not in found:
+            found.add(each)
+            waiting += [operand for operand in side.program.node(each).operands if operand in chosen]
+    return found

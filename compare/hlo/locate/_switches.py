@@ -1,0 +1,120 @@
+"""A program any of whose departing values can be given instead of computed: compiled once for every attempt."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from compare.hlo import values
+from compare.hlo.graph import Graph, Node, Shape
+from compare.hlo.locate._program import RESULT, Computation, runnable
+
+VALUE, READING = "value", "reading"
+
+
+@dataclass(frozen=True)
+class Switch:
+    """What is given: a departing value to all that read it, or an agreeing one to those readers that depart."""
+
+    kind: str
+    key: int
+
+
+Given = Mapping[Switch, Sequence[np.ndarray]]
+"""By switch, the array for each case."""
+
+
+class Switchboard:
+    """Runs a program with values given in place of what it computes."""
+
+    def __init__(self, program: Computation, departed: Collection[int], read: Collection[int],
+                 cases: Sequence[Sequence[np.ndarray]]) -> None:  # fmt: skip
+        """`departed` are the values that can be given, `read` those that can be given to readers among them."""
+        builder = _Builder(runnable(program.graph), program, departed, read)
+        self._cases, self._shapes, self._graph = cases, builder.shapes, builder.graph()
+        self._all = {key: builder.placed[key] for key in departed if program.node(key).shape.is_array}
+        self._results = {key: placed for key, placed in self._all.items() if program.node(key).opcode == RESULT}
+
+    def can(self, switch: Switch) -> bool:
+        """Whether there is such a switch."""
+        return switch in self._shapes
+
+    @cached_property
+    def _few(self) -> values.Prepared:
+        return values.prepare(self._graph, list(self._results.values()))
+
+    @cached_property
+    def _many(self) -> values.Prepared:
+        # Most searches end before this is wanted, and many results take long to compile.
+        return values.prepare(self._graph, list(self._all.values()))
+
+    def results(self, given: Given, at: int) -> dict[int, np.ndarray]:
+        """The results that depart, in one case."""
+        found = self._few(self._arguments(given, at))
+        return {key: found[placed] for key, placed in self._results.items()}
+
+    def run(self, given: Given, at: int) -> dict[int, np.ndarray]:
+        """All departing values in one case."""
+        found = self._many(self._arguments(given, at))
+        return {key: found[placed] for key, placed in self._all.items()}
+
+    def _arguments(self, given: Given, at: int) -> list[np.ndarray]:
+        arguments = list(self._cases[at])
+        for switch, shape in self._shapes.items():
+            filled = given[switch][at] if switch in given else np.zeros(shape.dimensions)
+            array = np.asarray(filled).reshape(shape.dimensions).astype(values_dtype(shape))
+            arguments += [np.array(switch in given), array]
+        return arguments
+
+
+def values_dtype(shape: Shape) -> np.dtype:
+    """NumPy's type for an HLO dtype."""
+    names = {"pred": "bool", "f": "float", "bf": "bfloat", "s": "int", "u": "uint", "c": "complex"}
+    letters = shape.dtype.rstrip("0123456789")
+    return np.dtype(names.get(letters, letters) + shape.dtype[len(letters) :])
+
+
+class _Builder:
+    def __init__(self, graph: Graph, program: Computation, departed: Collection[int], read: Collection[int]) -> None:
+        self._graph, self._nodes = graph, dict[int, Node]()
+        self._last = max(graph.nodes)
+        self._parameters = list(graph.parameters)
+        self.shapes: dict[Switch, Shape] = {}
+        self.placed: dict[int, int] = {}
+        readings: dict[int, int] = {}
+        for node in graph:
+            known = readings if node.id in departed else {}
+            operands = tuple(known.get(key, self.placed[key]) for key in node.operands)
+            self._nodes[node.id] = dataclasses.replace(node, operands=operands)
+            self.placed[node.id] = node.id
+            if not node.shape.is_array or program.node(node.id).opcode == RESULT:
+                continue
+            if node.id in departed:
+                self.placed[node.id] = self._switched(node, Switch(VALUE, node.id))
+            elif node.id in read:
+                readings[node.id] = self._switched(node, Switch(READING, node.id))
+
+    def graph(self) -> Graph:
+        """The program with its switches."""
+        return dataclasses.replace(self._graph, nodes=self._nodes, parameters=tuple(self._parameters))
+
+    def _switched(self, node: Node, switch: Switch) -> int:
+        self.shapes[switch] = node.shape
+        mask = Shape("pred", node.shape.dimensions)
+        flag, given = self._parameter(Shape("pred")), self._parameter(node.shape)
+        chosen = self._add("broadcast", mask, (flag,))
+        return self._add("select", node.shape, (chosen, given, node.id))
+
+    def _parameter(self, shape: Shape) -> int:
+        key = self._add("parameter", shape, (), (("parameter_number", len(self._parameters)),))
+        self._parameters.append(key)
+        return key
+
+    def _add(self, opcode: str, shape: Shape, operands: tuple[int, ...], attributes: tuple = ()) -> int:
+        self._last += 1
+        self._nodes[self._last] = Node(self._last, f"{opcode}.{self._last}", opcode, shape, operands, attributes)
+        return self._last

@@ -1,0 +1,249 @@
+"""Fusion partitions of two optimized modules: which matched values are computed together, which are written out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from compare.hlo import proto
+from compare.hlo.align import Alignment, align
+from compare.hlo.compiled import NO_CODE, bytes_of
+from compare.hlo.graph import Graph, Node
+from compare.hlo.levels import ALGEBRA, Subject, read
+
+# Compilers compute these again wherever they are read: where they stand says nothing of the partition.
+_REPEATED = NO_CODE | {"broadcast", "iota", "reshape"}
+
+
+@dataclass(frozen=True)
+class Regrouped:
+    """One kernel of `side` that computes what several kernels of `other` do; `values` counts the matched ones.
+
+    Kernels without a partner that stand between them are among them: half of a reduction made in two.
+    """
+
+    side: str
+    other: str
+    kernel: str
+    kernels: tuple[str, ...]
+    values: int
+    sources: tuple[str, ...]
+
+    def __str__(self) -> str:
+        parts = f"{len(self.kernels)} kernels in {self.other}: {', '.join(self.kernels)}"
+        return f"{self.side}'s {self.kernel} does what is {parts}"
+
+
+@dataclass(frozen=True)
+class Written:
+    """A matched value that `side` writes to memory and `other` keeps within the kernel `kept_in`."""
+
+    side: str
+    other: str
+    op: str
+    shape: str
+    bytes: int
+    kernel: str
+    kept_in: str
+    source: str
+
+    def __str__(self) -> str:
+        place = f" ({self.source})" if self.source else ""
+        return (
+            f"{self.side} writes {self.op} {self.shape}, {self.bytes:,} bytes, from {self.kernel}; "
+            f"{self.other} keeps it within {self.kept_in}{place}"
+        )
+
+
+@dataclass(frozen=True)
+class Partitions:
+    """Two partitions held against each other; everything is empty where they are one.
+
+    Attributes:
+      matched: how many values that run code have a partner.
+      kernels: how many kernels each side has.
+      regrouped, written: the most values, and the most bytes, first.
+      unmatched: by side, kernels that compute no value that has a partner, nor stand between any that do.
+    """
+
+    matched: int
+    kernels: Mapping[str, int]
+    regrouped: tuple[Regrouped, ...]
+    written: tuple[Written, ...]
+    unmatched: Mapping[str, tuple[str, ...]]
+
+    @property
+    def lines(self) -> list[str]:
+        """All of it as one list to be read."""
+        alone = [
+            f"{side}'s {kernel} computes nothing that has a partner"
+            for side, kernels in self.unmatched.items()
+            for kernel in kernels
+        ]
+        return [*map(str, self.regrouped), *map(str, self.written), *alone]
+
+
+@dataclass(frozen=True)
+class _Side:
+    """Where one module computes the values of its canonical graph."""
+
+    label: str
+    graph: Graph
+    kernels: Mapping[int, frozenset[str]]
+    written: Mapping[int, str]
+    """By canonical value, the kernel that writes it to memory."""
+    reads: Mapping[str, frozenset[str]]
+    """By kernel, those whose results it reads; every kernel in the order of the module."""
+
+
+def compare(left: Subject, right: Subject, cases: Sequence = ()) -> Partitions:
+    """Hold the fusions of two optimized modules against each other.
+
+    Args:
+      cases: arguments of both, as for compare.hlo.align; without them values are matched by number alone.
+
+    Raises:
+      UnreadableProgram: a module cannot be read.
+    """
+    found = align(left, right, ALGEBRA, cases)
+    one, other = _side(left, found, 0), _side(right, found, 1)
+    pairs = [(match.left, match.right) for match in found.matches if match.left in one.kernels]
+    pairs = [pair for pair in pairs if pair[1] in other.kernels]
+    idle = {left.label: _idle(one, [pair[0] for pair in pairs]), right.label: _idle(other, [pair[1] for pair in pairs])}
+    pairs = [pair for pair in pairs if one.graph.nodes[pair[0]].opcode not in _REPEATED]
+    back = [(theirs, own) for own, theirs in pairs]
+    regrouped = _regrouped(pairs, one, other, idle[right.label]) + _regrouped(back, other, one, idle[left.label])
+    written = _written(pairs, one, other) + _written(back, other, one)
+    grouped = {(each.other, kernel) for each in regrouped for kernel in each.kernels}
+    return Partitions(
+        matched=len({a for a, _ in pairs}),
+        kernels={side.label: len(side.reads) for side in (one, other)},
+        regrouped=tuple(sorted(regrouped, key=lambda each: -each.values)),
+        written=tuple(sorted(written, key=lambda each: -each.bytes)),
+        unmatched={
+            label: tuple(kernel for kernel in kernels if (label, kernel) not in grouped)
+            for label, kernels in idle.items()
+        },
+    )
+
+
+def kernel_of(node: Node, fusions: frozenset[str]) -> str:
+    """The fusion that a value of a transparent graph stands in, or the instruction itself; "" of what runs no code."""
+    fused = next((name for name in node.place if name in fusions), "")
+    return fused or ("" if node.opcode in NO_CODE else node.name.rpartition("/")[2])
+
+
+def fusions_of(hlo: bytes) -> frozenset[str]:
+    """Names of the fusion instructions of a module."""
+    computations = proto.read_module(hlo).computations
+    return frozenset(each.name for one in computations for each in one.instructions if each.opcode == "fusion")
+
+
+def _side(subject: Subject, alignment: Alignment, at: int) -> _Side:
+    form = (alignment.left, alignment.right)[at]
+    graph, fusions = read(subject), fusions_of(subject.hlo)
+    places = {node.id: kernel_of(node, fusions) for node in graph}
+    crossing = _crossing(graph, places)
+    kernels: dict[int, set[str]] = {}
+    written: dict[int, str] = {}
+    for old, new in form.stands_for.items():
+        if places[old]:
+            kernels.setdefault(new, set()).add(places[old])
+        if old in crossing:
+            written[new] = places[old]
+    placed = {key: frozenset(found) for key, found in kernels.items()}
+    return _Side(subject.label, form.graph, placed, written, _reads(graph, places))
+
+
+def _reads(graph: Graph, places: Mapping[int, str]) -> dict[str, frozenset[str]]:
+    sources: dict[int, set[str]] = {}
+    found: dict[str, set[str]] = {}
+    for node in graph:
+        read = {kernel for key in node.operands for kernel in sources[key]}
+        place = places[node.id]
+        # What runs no code passes on the memory that it was given.
+        sources[node.id] = {place} if place else read
+        if place:
+            found.setdefault(place, set()).update(read - {place})
+    return {kernel: frozenset(read) for kernel, read in found.items()}
+
+
+def _crossing(graph: Graph, places: Mapping[int, str]) -> set[int]:
+    """Values of kernels that another kernel reads, or that the module returns."""
+    users = graph.users()
+    results = set(graph.results)
+
+    def leaves(key: int, kernel: str) -> bool:
+        # What runs no code passes on the memory that it was given.
+        return key in results or any(
+            places[user] != kernel if places[user] else leaves(user, kernel) for user in users[key]
+        )
+
+    return {key for key, kernel in places.items() if kernel and leaves(key, kernel)}
+
+
+def _regrouped(pairs: Sequence[tuple[int, int]], side: _Side, other: _Side, idle: Sequence[str]) -> list[Regrouped]:
+    """Kernels of one side whose values no single kernel of the other computes."""
+    grouped: dict[str, list[tuple[int, int]]] = {}
+    for own, theirs in pairs:
+        for kernel in side.kernels[own]:
+            grouped.setdefault(kernel, []).append((own, theirs))
+    found = []
+    for kernel, members in grouped.items():
+        kernels = _covering([other.kernels[theirs] for _, theirs in members])
+        if len(kernels) > 1:
+            sources = dict.fromkeys(side.graph.nodes[own].source for own, _ in members)
+            count = len({own for own, _ in members})
+            within = kernels | _between(kernels, other, idle)
+            ordered = tuple(each for each in other.reads if each in within)
+            found.append(Regrouped(side.label, other.label, kernel, ordered, count, tuple(filter(None, sources))))
+    return found
+
+
+def _between(kernels: set[str], side: _Side, idle: Sequence[str]) -> set[str]:
+    """Idle kernels on a way from one of these kernels to another that passes idle ones only."""
+    readers: dict[str, set[str]] = {}
+    for kernel, sources in side.reads.items():
+        for each in sources:
+            readers.setdefault(each, set()).add(kernel)
+    return _reached(kernels, side.reads, idle) & _reached(kernels, readers, idle)
+
+
+def _reached(start: set[str], edges: Mapping[str, Collection[str]], through: Sequence[str]) -> set[str]:
+    found: set[str] = set()
+    waiting = list(start)
+    while waiting:
+        for kernel in edges.get(waiting.pop(), ()):
+            if kernel in through and kernel not in found:
+                found.add(kernel)
+                waiting.append(kernel)
+    return found
+
+
+def _covering(choices: Sequence[frozenset[str]]) -> set[str]:
+    """Few kernels that compute every value, where some values are computed in several."""
+    chosen: set[str] = set()
+    for names in sorted(choices, key=len):
+        if not names & chosen:
+            chosen.add(min(names))
+    return chosen
+
+
+def _written(pairs: Sequence[tuple[int, int]], side: _Side, other: _Side) -> list[Written]:
+    found: dict[int, Written] = {}
+    partners: dict[int, list[int]] = {}
+    for own, theirs in pairs:
+        partners.setdefault(own, []).append(theirs)
+    for own, theirs in partners.items():
+        if own in side.written and not any(key in other.written for key in theirs):
+            node = side.graph.nodes[own]
+            kept_in = min(other.kernels[theirs[0]])
+            found[own] = Written(side.label, other.label, node.opcode, str(node.shape), bytes_of(node.shape),
+                                 side.written[own], kept_in, node.source)  # fmt: skip
+    return list(found.values())
+
+
+def _idle(side: _Side, matched: Sequence[int]) -> tuple[str, ...]:
+    """Kernels of which no value has a partner."""
+    busy = {kernel for key in matched for kernel in side.kernels[key]}
+    return tuple(kernel for kernel in side.reads if kernel not in busy)

@@ -1,0 +1,154 @@
+"""Two programs through this process's XLA, pass by pass: after which pass they are equal, and after which they part."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from pathlib import Path
+
+from compare.hlo import bindings, proto
+from compare.hlo.levels import STRUCTURE, Subject, at_level
+
+# NAME.NUMBER.PIPELINE.after_PASS.before_NEXT.hlo.pb, which XLA writes after a pass that changed the module.
+_DUMPED = re.compile(r"\.(\d{4,})\.([^.]+)\.after_([^.]+)(?:\.before_[^.]+)?\.hlo\.pb$")
+_START = "pipeline-start"
+
+
+@dataclass(frozen=True)
+class State:
+    """A module after one pass that changed it; `digests` numbers its results by their names."""
+
+    pipeline: str
+    pass_: str
+    instructions: int
+    digests: Mapping[str, str]
+
+    @property
+    def name(self) -> str:
+        """The pass and its pipeline, as XLA's dumps name them."""
+        return f"{self.pipeline}/{self.pass_}" if self.pipeline else self.pass_
+
+
+@dataclass(frozen=True)
+class Step:
+    """A pass that changed either module: by how many instructions it left each, and whether both are equal after it.
+
+    A side that the pass did not change has None. `equal_results` of `results` are the same value.
+    """
+
+    pass_: str
+    left: int | None
+    right: int | None
+    equal_results: int
+    results: int
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether every result is the same value."""
+        return 0 < self.equal_results == self.results
+
+
+@dataclass(frozen=True)
+class PassDiff:
+    """Two programs over all passes, in the order in which XLA runs them.
+
+    Attributes:
+      before: whether they were equal before any pass.
+      converges: the pass after which they are first equal, "" where they are never, or were before.
+      diverges: the pass after which they are first unequal, having been equal; "" where that does not happen.
+      equal_at_end: whether the optimized modules are equal.
+    """
+
+    before: bool
+    steps: tuple[Step, ...]
+    converges: str
+    diverges: str
+    equal_at_end: bool
+
+    @property
+    def lines(self) -> list[str]:
+        """What to read first."""
+        found = ["equal before any pass" if self.before else "not equal before the first pass"]
+        if self.converges:
+            found.append(f"first equal after {self.converges}")
+        if self.diverges:
+            found.append(f"no longer equal after {self.diverges}")
+        return [*found, "equal once optimized" if self.equal_at_end else "not equal once optimized"]
+
+
+def compare(left: Subject, right: Subject) -> PassDiff:
+    """Compile both programs by this process's XLA and hold them against each other after every pass.
+
+    What is compared are the results that both have by name, or by position where a program names none, at
+    the structural level: calls and fusions are transparent, names and layouts take no part. A pass is
+    read, numbered and hashed in about the time that it takes to write it: some 40 modules a program.
+
+    Raises:
+      UnreadableProgram: this process's XLA does not take a program.
+    """
+    return compared(states(left), states(right))
+
+
+def states(subject: Subject) -> tuple[State, ...]:
+    """The program before any pass, at the start of every pipeline, after each pass that changed it, and optimized."""
+    bytecode = bindings.bytecode_of_hlo(subject.hlo)
+    with tempfile.TemporaryDirectory(prefix="jaxport-passes-") as folder:
+        options = {"xla_dump_to": folder, "xla_dump_hlo_pass_re": ".*", "xla_dump_hlo_as_proto": True}
+        executable = bindings.compile_bytecode(bytecode, options)
+        dumped = [(name, path) for path in Path(folder).iterdir() if (name := _DUMPED.search(path.name))]
+        dumped.sort(key=lambda pair: int(pair[0][1]))
+        passed = [_state(subject, name[2], name[3], path.read_bytes()) for name, path in dumped]
+        (first,) = Path(folder).glob("*.before_optimizations.hlo.pb")
+        before = _state(subject, "", "before_optimizations", first.read_bytes())
+    return (before, *passed, _state(subject, "", "optimized", executable.optimized))
+
+
+def _state(subject: Subject, pipeline: str, pass_: str, hlo: bytes) -> State:
+    form = at_level(Subject(subject.label, hlo, subject.parameters, subject.results), STRUCTURE)
+    names = subject.results or [f"result {at}" for at in range(len(form.graph.results))]
+    digests = dict(zip(names, (form.digests[key].hex() for key in form.graph.results), strict=True))
+    instructions = sum(len(each.instructions) for each in proto.read_module(hlo).computations)
+    return State(pipeline, pass_, instructions, digests)
+
+
+def compared(left: Sequence[State], right: Sequence[State]) -> PassDiff:
+    """Hold the states of two programs against each other, each pass of the one beside the same pass of the other."""
+    now = (left[0], right[0])
+    before = _equal_results(*now)
+    steps: list[Step] = []
+    for pair in _merged(left[1:], right[1:]):
+        now = (pair[0] or now[0], pair[1] or now[1])
+        state = next(state for state in pair if state)
+        sizes = [state.instructions if state else None for state in pair]
+        if state.pass_ != _START:
+            steps.append(Step(state.name, sizes[0], sizes[1], *_equal_results(*now)))
+    equal = [0 < before[0] == before[1], *(step.is_equal for step in steps)]
+    return PassDiff(equal[0], tuple(steps), _first(equal, steps, False), _first(equal, steps, True), equal[-1])
+
+
+def _equal_results(left: State, right: State) -> tuple[int, int]:
+    """How many results that both name are equal, and how many there are."""
+    shared = left.digests.keys() & right.digests.keys()
+    return sum(left.digests[name] == right.digests[name] for name in shared), len(shared)
+
+
+def _first(equal: Sequence[bool], steps: Sequence[Step], was: bool) -> str:
+    """The first pass at which equality turns from `was` to its opposite."""
+    turned = (at for at, step in enumerate(steps) if equal[at] is was and step.is_equal is not was)
+    return next((steps[at].pass_ for at in turned), "")
+
+
+def _merged(left: Sequence[State], right: Sequence[State]) -> list[tuple[State | None, State | None]]:
+    """Both lists of passes as one: a pass that changed one module only stands alone."""
+    names = [state.name for state in left], [state.name for state in right]
+    found: list[tuple[State | None, State | None]] = []
+    for tag, at, to, other_at, other_to in SequenceMatcher(None, *names, autojunk=False).get_opcodes():
+        if tag == "equal":
+            found += zip(left[at:to], right[other_at:other_to], strict=True)
+        else:
+            found += [(state, None) for state in left[at:to]]
+            found += [(None, state) for state in right[other_at:other_to]]
+    return found

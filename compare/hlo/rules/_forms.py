@@ -1,0 +1,137 @@
+"""What rules share: how to recognise a form, and how to write one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from compare.hlo.graph import Node, Shape
+from compare.hlo.numbering import COMMUTATIVE
+from compare.hlo.rewriting import Writer
+
+ELEMENTWISE = frozenset({
+    "abs", "add", "and", "atan2", "cbrt", "ceil", "clamp", "compare", "convert", "cosine", "divide", "erf",
+    "exponential", "exponential-minus-one", "floor", "is-finite", "log", "log-plus-one", "logistic", "maximum",
+    "minimum", "multiply", "negate", "not", "or", "power", "reduce-precision", "remainder", "round-nearest-afz",
+    "round-nearest-even", "rsqrt", "select", "shift-left", "shift-right-arithmetic", "shift-right-logical", "sign",
+    "sine", "sqrt", "subtract", "tan", "tanh", "xor",
+})  # fmt: skip
+"""Operations that compute each element from the elements in the same place."""
+
+FLOATS = {"f16": 10, "bf16": 7, "f32": 23, "f64": 52}
+"""Bits of the fraction of the float types that rules know."""
+INTEGERS = {"s8": 8, "s16": 16, "s32": 32, "s64": 64, "u8": 8, "u16": 16, "u32": 32, "u64": 64}
+"""Bits of the integer types."""
+
+
+def is_float(shape: Shape) -> bool:
+    """Whether it has floats of a type that rules know."""
+    return shape.dtype in FLOATS
+
+
+def is_integer(shape: Shape) -> bool:
+    """Whether it has integers, booleans not among them."""
+    return shape.dtype in INTEGERS
+
+
+def splat(key: int, graph: Writer) -> Any:
+    """The one number that all elements are, if a constant says so, as a NumPy scalar of its type; else None."""
+    node = graph[key]
+    if node.opcode == "broadcast":
+        node = graph[node.operands[0]]
+    if node.opcode != "constant" or node.literal is None or node.shape.elements != 1:
+        return None
+    return node.literal.reshape(())[()]
+
+
+def is_splat(key: int, graph: Writer, value: float) -> bool:
+    """Whether all elements are this number; -0.0 is not 0.0."""
+    found = splat(key, graph)
+    return found is not None and found == value and (value != 0 or np.signbit(found) == np.signbit(value))
+
+
+def filled(value: np.generic | float, shape: Shape, graph: Writer) -> int:
+    """An array of one number, in the form that all of them have: a scalar constant, broadcast."""
+    dtype = np.asarray(value).dtype if isinstance(value, np.generic) else numpy_type(shape.dtype)
+    return spread(graph.constant(np.asarray(value, dtype), shape.dtype), shape.dimensions, graph)
+
+
+def numpy_type(dtype: str) -> np.dtype:
+    """NumPy's type of an HLO dtype that rules compute with."""
+    if dtype == "pred":
+        return np.dtype(bool)
+    if dtype == "bf16":
+        return np.dtype(ml_dtypes.bfloat16)
+    kind = {"f": "float", "s": "int", "u": "uint"}[dtype[0]]
+    return np.dtype(f"{kind}{dtype[1:]}")
+
+
+def reshaped(key: int, dimensions: Sequence[int], graph: Writer) -> int:
+    """The same elements in the same order in another shape."""
+    return graph.add("reshape", Shape(graph[key].shape.dtype, tuple(dimensions)), (key,))
+
+
+def transposed(key: int, order: Sequence[int], graph: Writer) -> int:
+    """Dimension i of the result is dimension order[i] of the value."""
+    shape = graph[key].shape
+    moved = Shape(shape.dtype, tuple(shape.dimensions[at] for at in order))
+    return graph.add("transpose", moved, (key,), (("dimensions", tuple(order)),))
+
+
+def broadcasted(key: int, onto: Sequence[int], dimensions: Sequence[int], graph: Writer) -> int:
+    """Dimension i of the value becomes dimension onto[i] of the result; the others repeat it."""
+    attributes = (("dimensions", tuple(onto)),) if onto else ()
+    return graph.add("broadcast", Shape(graph[key].shape.dtype, tuple(dimensions)), (key,), attributes)
+
+
+def spread(key: int, dimensions: Sequence[int], graph: Writer) -> int:
+    """A scalar in every place."""
+    return key if not dimensions else broadcasted(key, (), dimensions, graph)
+
+
+def again(node: Node, operands: Sequence[int], shape: Shape, graph: Writer) -> int:
+    """The same operation of other operands."""
+    return graph.add(node.opcode, shape, operands, node.attributes, regions=node.regions)
+
+
+def squeezed(dimensions: Sequence[int]) -> tuple[int, ...]:
+    """Without dimensions of size 1."""
+    return tuple(size for size in dimensions if size != 1)
+
+
+def inverse(order: Sequence[int]) -> tuple[int, ...]:
+    """The permutation that undoes this one."""
+    return tuple(order.index(at) for at in range(len(order)))
+
+
+def groups(before: Sequence[int], after: Sequence[int]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Which dimensions a reshape takes together: the smallest runs of either side with equally many elements.
+
+    Of shapes with equally many elements and no dimension of size 0 or 1.
+    """
+    found: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
+    left = right = 0
+    while left < len(before):
+        starts, taken, made = (left, right), before[left], after[right]
+        while taken != made:
+            if taken < made:
+                left += 1
+                taken *= before[left]
+            else:
+                right += 1
+                made *= after[right]
+        left, right = left + 1, right + 1
+        found.append((tuple(range(starts[0], left)), tuple(range(starts[1], right))))
+    return found
+
+
+def only(node: Node) -> str | None:
+    """The one commutative operation of its two parameters that the region of a reduction is; None of any other."""
+    region = node.regions[0] if len(node.regions) == 1 else None
+    if region is None or len(region.parameters) != 2 or len(region.results) != 1:
+        return None
+    root = region.nodes[region.results[0]]
+    return root.opcode if root.opcode in COMMUTATIVE and sorted(root.operands) == sorted(region.parameters) else None

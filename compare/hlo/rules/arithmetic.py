@@ -1,0 +1,232 @@
+"""Rules of sums, products and quotients: neutral elements, signs, constants, and one order of factors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from compare.hlo.graph import Node
+from compare.hlo.rewriting import Rule, Writer
+from compare.hlo.rules._forms import filled, is_float, is_integer, is_splat, only, splat
+
+_MOST_FACTORS = 8
+"""Longer products stay as they are: a chain of n would be taken apart n times."""
+
+
+def _neutral(node: Node, graph: Writer) -> int | None:
+    """Numbers that change nothing, to the bit."""
+    if node.opcode in ("add", "multiply", "maximum", "minimum"):
+        value = _neutral_number(node)
+        for at in (0, 1):
+            if value is not None and is_splat(node.operands[at], graph, value):
+                return node.operands[1 - at]
+    if (node.opcode == "subtract" and is_splat(node.operands[1], graph, 0.0)) or (
+        node.opcode == "divide" and is_splat(node.operands[1], graph, 1.0)
+    ):
+        return node.operands[0]
+    return None
+
+
+def _neutral_number(node: Node) -> float | None:
+    if is_integer(node.shape):
+        return {"add": 0, "multiply": 1}.get(node.opcode)
+    floats = {"add": -0.0, "multiply": 1.0, "maximum": -np.inf, "minimum": np.inf}
+    return floats[node.opcode] if is_float(node.shape) else None
+
+
+def _add_zero(node: Node, graph: Writer) -> int | None:
+    if node.opcode != "add" or not is_float(node.shape):
+        return None
+    for at in (0, 1):
+        if is_splat(node.operands[at], graph, 0.0):
+            return node.operands[1 - at]
+    return None
+
+
+def _sum_from_zero(node: Node, graph: Writer) -> int | None:
+    if node.opcode not in ("reduce", "reduce-window") or len(node.operands) != 2 or only(node) != "add":
+        return None
+    if not is_float(node.shape) or not is_splat(node.operands[1], graph, -0.0):
+        return None
+    operands = (node.operands[0], filled(0.0, graph[node.operands[1]].shape, graph))
+    return graph.add(node.opcode, node.shape, operands, node.attributes, regions=node.regions)
+
+
+def _subtract_constant(node: Node, graph: Writer) -> int | None:
+    value = splat(node.operands[1], graph) if node.opcode == "subtract" else None
+    if value is None or not (is_float(node.shape) or is_integer(node.shape)):
+        return None
+    with np.errstate(over="ignore"):
+        return graph.add("add", node.shape, (node.operands[0], filled(np.negative(value), node.shape, graph)))
+
+
+def _add_negated(node: Node, graph: Writer) -> int | None:
+    if node.opcode not in ("add", "subtract"):
+        return None
+    for at in (1, 0) if node.opcode == "add" else (1,):
+        inner = graph[node.operands[at]]
+        if inner.opcode == "negate":
+            opcode = "subtract" if node.opcode == "add" else "add"
+            return graph.add(opcode, node.shape, (node.operands[1 - at], inner.operands[0]))
+    return None
+
+
+def _negated_product(node: Node, graph: Writer) -> int | None:
+    """Signs are written after products and quotients."""
+    if node.opcode not in ("multiply", "divide"):
+        return None
+    for at in (0, 1):
+        inner = graph[node.operands[at]]
+        if inner.opcode == "negate":
+            operands = list(node.operands)
+            operands[at] = inner.operands[0]
+            return graph.add("negate", node.shape, (graph.add(node.opcode, node.shape, operands),))
+        if node.opcode == "multiply" and is_splat(node.operands[at], graph, -1):
+            return graph.add("negate", node.shape, (node.operands[1 - at],))
+    return None
+
+
+def _negated_constant(node: Node, graph: Writer) -> int | None:
+    """A sign that a constant factor can bear."""
+    inner = graph[node.operands[0]] if node.opcode == "negate" else None
+    if inner is None or inner.opcode not in ("multiply", "divide"):
+        return None
+    for at in (0, 1):
+        value = splat(inner.operands[at], graph)
+        if value is not None and is_float(inner.shape):
+            operands = list(inner.operands)
+            operands[at] = filled(np.negative(value), node.shape, graph)
+            return graph.add(inner.opcode, node.shape, operands)
+    return None
+
+
+def _negated_difference(node: Node, graph: Writer) -> int | None:
+    inner = graph[node.operands[0]] if node.opcode == "negate" else None
+    if inner is None or inner.opcode != "subtract":
+        return None
+    return graph.add("subtract", node.shape, inner.operands[::-1])
+
+
+def _divisor(node: Node, graph: Writer) -> Any:
+    if node.opcode != "divide" or not is_float(node.shape) or node.shape.dtype == "bf16":
+        return None
+    value = splat(node.operands[1], graph)
+    if value is None or not np.isfinite(value) or value == 0:
+        return None
+    with np.errstate(over="ignore"):
+        inverse = value.dtype.type(1) / value
+    tiny = np.finfo(value.dtype).tiny
+    return inverse if np.isfinite(inverse) and abs(inverse) >= tiny and abs(value) >= tiny else None
+
+
+def _divide_exactly(node: Node, graph: Writer) -> int | None:
+    inverse = _divisor(node, graph)
+    if inverse is None or abs(np.frexp(inverse)[0]) != 0.5:
+        return None
+    return graph.add("multiply", node.shape, (node.operands[0], filled(inverse, node.shape, graph)))
+
+
+def _divide_by_constant(node: Node, graph: Writer) -> int | None:
+    inverse = _divisor(node, graph)
+    if inverse is None:
+        return None
+    return graph.add("multiply", node.shape, (node.operands[0], filled(inverse, node.shape, graph)))
+
+
+def _times_reciprocal(node: Node, graph: Writer) -> int | None:
+    if node.opcode != "multiply" or not is_float(node.shape):
+        return None
+    for at in (0, 1):
+        divisor = _reciprocal_of(node.operands[at], graph)
+        if divisor is not None:
+            return graph.add("divide", node.shape, (node.operands[1 - at], divisor))
+    return None
+
+
+def _reciprocal_of(key: int, graph: Writer) -> int | None:
+    """What a value is one over, broadcast as the value is."""
+    node = graph[key]
+    inner = graph[node.operands[0]] if node.opcode == "broadcast" else node
+    if inner.opcode != "divide" or not is_splat(inner.operands[0], graph, 1.0):
+        return None
+    if inner is node:
+        return inner.operands[1]
+    return graph.add("broadcast", node.shape, (inner.operands[1],), node.attributes)
+
+
+def factors(key: int, graph: Writer) -> tuple[int, ...]:
+    """What a product is made of, constants last; of anything else, itself."""
+    found, waiting = [], [key]
+    while waiting:
+        node = graph[waiting.pop()]
+        if node.opcode == "multiply" and len(found) + len(waiting) < _MOST_FACTORS:
+            waiting.extend(node.operands)
+        else:
+            found.append(node.id)
+    return tuple(sorted(found, key=lambda each: (splat(each, graph) is not None, graph.digests[each])))
+
+
+def _order_factors(node: Node, graph: Writer) -> int | None:
+    """((a * b) * c) * constant, the factors sorted."""
+    if node.opcode != "multiply" or all(graph[key].opcode != "multiply" for key in node.operands):
+        return None
+    found = tuple(factor for key in node.operands for factor in factors(key, graph))
+    if len(found) > _MOST_FACTORS:
+        return None
+    found = tuple(sorted(found, key=lambda each: (splat(each, graph) is not None, graph.digests[each])))
+    if _is_ordered(node.operands, found, graph) and sum(splat(each, graph) is not None for each in found) < 2:
+        return None
+    return _multiplied(found, node, graph)
+
+
+def _is_ordered(operands: Sequence[int], found: tuple[int, ...], graph: Writer) -> bool:
+    first, second = operands
+    return any(
+        last == found[-1] and factors(rest, graph) == found[:-1] and _chained(rest, graph)
+        for rest, last in ((first, second), (second, first))
+    )
+
+
+def _chained(key: int, graph: Writer) -> bool:
+    """Whether a product was made factor by factor, in their order."""
+    node = graph[key]
+    return node.opcode != "multiply" or _is_ordered(node.operands, factors(key, graph), graph)
+
+
+def _multiplied(found: Sequence[int], node: Node, graph: Writer) -> int | None:
+    numbers = [splat(each, graph) for each in found if splat(each, graph) is not None]
+    rest = [each for each in found if splat(each, graph) is None]
+    if len(numbers) > 1:
+        with np.errstate(all="ignore"):
+            together = np.multiply.reduce(np.asarray(numbers))
+        if is_float(node.shape) and not (np.isfinite(together) and abs(together) >= np.finfo(together.dtype).tiny):
+            return None
+        rest.append(filled(together, node.shape, graph))
+    else:
+        rest.extend(each for each in found if splat(each, graph) is not None)
+    made = rest[0]
+    for each in rest[1:]:
+        made = graph.add("multiply", node.shape, (made, each))
+    return made
+
+
+ARITHMETIC = (
+    Rule("neutral numbers dropped", "x * 1, x / 1, x - 0.0, x + -0.0 and the larger of x and -inf are x", _neutral),
+    Rule("zeros dropped", "x + 0.0 is x, but for -0.0, which becomes 0.0", _add_zero, numerics=True),
+    Rule("sums from 0.0", "a sum starts from 0.0, not -0.0: another zero where all terms are -0.0", _sum_from_zero,
+         numerics=True),
+    Rule("constants added", "x - c is x + (-c), to the bit", _subtract_constant),
+    Rule("signs in sums", "a + (-b) is a - b, and a - (-b) is a + b, to the bit", _add_negated),
+    Rule("signs after products", "(-a) * b is -(a * b), and a * -1 is -a, to the bit", _negated_product),
+    Rule("signs in constants", "-(c * x) is (-c) * x, to the bit", _negated_constant),
+    Rule("negated differences", "-(a - b) is b - a, but for the sign of a zero", _negated_difference, numerics=True),
+    Rule("division by a power of two", "x / c is x * (1 / c), to the bit", _divide_exactly),
+    Rule("division by a constant", "x / c is x * (1 / c), in its last bits another number", _divide_by_constant,
+         numerics=True),
+    Rule("reciprocals", "a * (1 / b) is a / b, rounded once less", _times_reciprocal, numerics=True),
+    Rule("factors ordered", "factors of a product in one order, its constants together as the last",
+         _order_factors, numerics=True),
+)  # fmt: skip
+"""In the order in which they are tried."""

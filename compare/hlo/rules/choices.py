@@ -1,0 +1,160 @@
+"""Rules of comparisons, logic and selection: one form of what decides between values."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from compare.hlo.graph import Node
+from compare.hlo.numbering import COMMUTATIVE
+from compare.hlo.rewriting import Rule, Writer
+from compare.hlo.rules._forms import filled, is_integer, is_splat, splat
+
+_MIRRORED = {"GT": "LT", "GE": "LE"}
+_OPPOSITE = {"EQ": "NE", "NE": "EQ", "LT": "GE", "LE": "GT", "GT": "LE", "GE": "LT"}
+
+
+def _sort_operands(node: Node, graph: Writer) -> int | None:
+    if node.opcode not in COMMUTATIVE:
+        return None
+    ordered = tuple(sorted(node.operands, key=lambda key: graph.digests[key]))
+    return None if ordered == node.operands else graph.add(node.opcode, node.shape, ordered, node.attributes)
+
+
+def _compared(node: Node, direction: str, operands: tuple[int, ...], graph: Writer) -> int:
+    attributes = tuple(each for each in node.attributes if each[0] != "comparison_direction")
+    return graph.add("compare", node.shape, operands, (*attributes, ("comparison_direction", direction)))
+
+
+def _mirror_comparison(node: Node, graph: Writer) -> int | None:
+    if node.opcode != "compare":
+        return None
+    direction = node.attribute("comparison_direction")
+    if direction in _MIRRORED:
+        return _compared(node, _MIRRORED[direction], node.operands[::-1], graph)
+    ordered = tuple(sorted(node.operands, key=lambda key: graph.digests[key]))
+    if direction in ("EQ", "NE") and ordered != node.operands:
+        return _compared(node, direction, ordered, graph)
+    return None
+
+
+def _strict_comparison(node: Node, graph: Writer) -> int | None:
+    if node.opcode != "compare" or node.attribute("comparison_direction") != "LE":
+        return None
+    if not is_integer(graph[node.operands[0]].shape):
+        return None
+    for at, step in ((1, 1), (0, -1)):
+        value = splat(node.operands[at], graph)
+        if value is not None and value != (np.iinfo(value.dtype).max if step > 0 else np.iinfo(value.dtype).min):
+            operands = list(node.operands)
+            operands[at] = filled(value.dtype.type(int(value) + step), graph[node.operands[at]].shape, graph)
+            return _compared(node, "LT", tuple(operands), graph)
+    return None
+
+
+def _negated_comparison(node: Node, graph: Writer) -> int | None:
+    inner = graph[node.operands[0]] if node.opcode == "not" and node.shape.dtype == "pred" else None
+    if inner is None or inner.opcode != "compare":
+        return None
+    direction = inner.attribute("comparison_direction")
+    # Beside a NaN neither x < y nor x >= y holds.
+    if direction not in ("EQ", "NE") and not is_integer(graph[inner.operands[0]].shape):
+        return None
+    return _compared(inner, _OPPOSITE[direction], inner.operands, graph)
+
+
+def _double_negation(node: Node, graph: Writer) -> int | None:
+    if node.opcode not in ("not", "negate") or graph[node.operands[0]].opcode != node.opcode:
+        return None
+    return graph[node.operands[0]].operands[0]
+
+
+def _idempotent(node: Node, graph: Writer) -> int | None:
+    if node.opcode not in ("and", "or", "maximum", "minimum") or node.operands[0] != node.operands[1]:
+        return None
+    return node.operands[0]
+
+
+def _logic(node: Node, graph: Writer) -> int | None:
+    if node.opcode not in ("and", "or") or node.shape.dtype != "pred":
+        return None
+    for at in (0, 1):
+        value = splat(node.operands[at], graph)
+        if value is not None:
+            # True is neutral to "and" and decides "or"; False the other way round.
+            return node.operands[1 - at] if bool(value) == (node.opcode == "and") else node.operands[at]
+    return None
+
+
+def _one_choice(node: Node, graph: Writer) -> int | None:
+    if node.opcode != "select":
+        return None
+    decided, then, otherwise = node.operands
+    if then == otherwise:
+        return then
+    value = splat(decided, graph)
+    return None if value is None else (then if value else otherwise)
+
+
+def _positive_choice(node: Node, graph: Writer) -> int | None:
+    if node.opcode != "select":
+        return None
+    decided, then, otherwise = node.operands
+    inner = graph[decided]
+    if inner.opcode == "not":
+        return graph.add("select", node.shape, (inner.operands[0], otherwise, then))
+    if inner.opcode != "compare":
+        return None
+    direction = inner.attribute("comparison_direction")
+    if direction == "NE" or (direction == "LE" and is_integer(graph[inner.operands[0]].shape)):
+        positive = _compared(inner, _OPPOSITE[direction], inner.operands, graph)
+        return graph.add("select", node.shape, (positive, otherwise, then))
+    return None
+
+
+def _choice_of_numbers(node: Node, graph: Writer) -> int | None:
+    if node.opcode != "select" or node.shape.dtype == "pred":
+        return None
+    decided, then, otherwise = node.operands
+    if is_splat(then, graph, 1) and is_splat(otherwise, graph, 0):
+        return graph.add("convert", node.shape, (decided,))
+    if is_splat(then, graph, 0) and is_splat(otherwise, graph, 1):
+        return graph.add("convert", node.shape, (graph.add("not", graph[decided].shape, (decided,)),))
+    return None
+
+
+def _truth_compared(node: Node, graph: Writer) -> int | None:
+    """p == True, and the like"""
+    if node.opcode != "compare" or graph[node.operands[0]].shape.dtype != "pred":
+        return None
+    direction = node.attribute("comparison_direction")
+    for at in (0, 1) if direction in ("EQ", "NE") else ():
+        value = splat(node.operands[at], graph)
+        if value is not None:
+            rest = node.operands[1 - at]
+            return rest if bool(value) == (direction == "EQ") else graph.add("not", node.shape, (rest,))
+    return None
+
+
+def _same_sides(node: Node, graph: Writer) -> int | None:
+    if node.opcode != "compare" or node.operands[0] != node.operands[1]:
+        return None
+    if not is_integer(graph[node.operands[0]].shape):
+        return None
+    return filled(np.bool_(node.attribute("comparison_direction") in ("EQ", "LE", "GE")), node.shape, graph)
+
+
+CHOICES = (
+    Rule("operands sorted", "a + b and b + a are one value", _sort_operands),
+    Rule("comparisons mirrored", "a > b is b < a; the sides of == and != are sorted", _mirror_comparison),
+    Rule("comparisons strict", "between integers x <= 9 is x < 10", _strict_comparison),
+    Rule("comparisons negated", "not a == b is a != b; between integers not a < b is a >= b", _negated_comparison),
+    Rule("comparisons with itself", "an integer is equal to itself, and not below itself", _same_sides),
+    Rule("truths compared", "p == True is p, p != True is not p", _truth_compared),
+    Rule("double negations dropped", "not not a is a, -(-a) is a", _double_negation),
+    Rule("repetitions dropped", "of a and a, a or a, and the larger of a and a, each is a", _idempotent),
+    Rule("decided logic", "a and True is a, a and False is False", _logic),
+    Rule("decided choices", "a choice between equals, or by a constant, is no choice", _one_choice),
+    Rule("choices by what holds", "a choice by not p is the other choice by p", _positive_choice),
+    Rule("choices of 1 and 0", "1 where p holds and 0 elsewhere is p converted", _choice_of_numbers),
+)
+"""In the order in which they are tried."""

@@ -1,0 +1,176 @@
+"""Rules of formulas: functions that frameworks spell in several ways, and guards that ordinary numbers never need."""
+
+from __future__ import annotations
+
+from compare.hlo.graph import Node
+from compare.hlo.rewriting import Rule, Writer
+from compare.hlo.rules._forms import filled, is_float, is_integer, is_splat, splat
+
+_POWERS = range(2, 9)
+
+
+def _power(node: Node, graph: Writer) -> int | None:
+    value = splat(node.operands[1], graph) if node.opcode == "power" and is_float(node.shape) else None
+    if value is None:
+        return None
+    base, exponent = node.operands[0], float(value)
+    if exponent < 0:
+        return _inverse_power(node, exponent, graph)
+    if exponent == 0.5:
+        return graph.add("sqrt", node.shape, (base,))
+    if exponent == 1:
+        return base
+    return _whole_power(node, base, int(exponent), graph) if exponent in _POWERS else None
+
+
+def _inverse_power(node: Node, exponent: float, graph: Writer) -> int | None:
+    base = node.operands[0]
+    if exponent == -0.5:
+        return graph.add("rsqrt", node.shape, (base,))
+    if -exponent not in (1, *_POWERS):
+        return None
+    below = _whole_power(node, base, int(-exponent), graph)
+    return graph.add("divide", node.shape, (filled(1.0, node.shape, graph), below))
+
+
+def _whole_power(node: Node, base: int, exponent: int, graph: Writer) -> int:
+    made = base
+    for _ in range(exponent - 1):
+        made = graph.add("multiply", node.shape, (made, base))
+    return made
+
+
+def _divided_root(node: Node, graph: Writer) -> int | None:
+    if node.opcode != "divide":
+        return None
+    below = graph[node.operands[1]]
+    inner = graph[below.operands[0]] if below.opcode == "broadcast" else below
+    opposite = {"sqrt": "rsqrt", "rsqrt": "sqrt"}.get(inner.opcode)
+    if opposite is None:
+        return None
+    root = graph.add(opposite, inner.shape, inner.operands)
+    if below is not inner:
+        root = graph.add("broadcast", below.shape, (root,), below.attributes)
+    return graph.add("multiply", node.shape, (node.operands[0], root))
+
+
+def _logistic(node: Node, graph: Writer) -> int | None:
+    """1 / (1 + exp(-x))"""
+    if node.opcode != "divide" or not is_splat(node.operands[0], graph, 1.0):
+        return None
+    below = graph[node.operands[1]]
+    for at in (0, 1) if below.opcode == "add" else ():
+        raised = graph[below.operands[at]]
+        if raised.opcode == "exponential" and is_splat(below.operands[1 - at], graph, 1.0):
+            return graph.add("logistic", node.shape, (graph.add("negate", node.shape, raised.operands),))
+    return None
+
+
+def _near_one(node: Node, graph: Writer) -> int | None:
+    """exp(x) - 1 and log(1 + x)"""
+    if node.opcode == "add" and is_float(node.shape):
+        for at in (0, 1):
+            raised = graph[node.operands[at]]
+            if raised.opcode == "exponential" and is_splat(node.operands[1 - at], graph, -1.0):
+                return graph.add("exponential-minus-one", node.shape, raised.operands)
+    below = graph[node.operands[0]] if node.opcode == "log" else None
+    for at in (0, 1) if below is not None and below.opcode == "add" else ():
+        assert below is not None
+        if is_splat(below.operands[1 - at], graph, 1.0):
+            return graph.add("log-plus-one", node.shape, (below.operands[at],))
+    return None
+
+
+def _log_of_exponential(node: Node, graph: Writer) -> int | None:
+    inverse = {"log": "exponential", "exponential": "log"}.get(node.opcode)
+    if inverse is None or graph[node.operands[0]].opcode != inverse:
+        return None
+    return graph[node.operands[0]].operands[0]
+
+
+def _clamp(node: Node, graph: Writer) -> int | None:
+    if node.opcode != "clamp":
+        return None
+    low, value, high = node.operands
+    return graph.add("minimum", node.shape, (graph.add("maximum", node.shape, (low, value)), high))
+
+
+def _extremum(node: Node, graph: Writer) -> int | None:
+    """The larger or smaller of two, by a comparison."""
+    if node.opcode != "select" or not (is_float(node.shape) or is_integer(node.shape)):
+        return None
+    decided, then, otherwise = node.operands
+    test = graph[decided]
+    if test.opcode != "compare" or test.attribute("comparison_direction") not in ("LT", "LE"):
+        return None
+    if test.operands == (then, otherwise):
+        return graph.add("minimum", node.shape, (then, otherwise))
+    return graph.add("maximum", node.shape, (then, otherwise)) if test.operands == (otherwise, then) else None
+
+
+def _positive_part(node: Node, graph: Writer) -> int | None:
+    """0 < max(x, 0)"""
+    if node.opcode != "compare" or node.attribute("comparison_direction") != "LT":
+        return None
+    below, above = node.operands
+    inner = graph[above]
+    if inner.opcode != "maximum" or splat(below, graph) != 0 or below not in inner.operands:
+        return None
+    rest = inner.operands[1 - inner.operands.index(below)]
+    return graph.add("compare", node.shape, (below, rest), node.attributes)
+
+
+def _masked(node: Node, graph: Writer) -> int | None:
+    """x * mask, the mask 1 where something holds and 0 elsewhere"""
+    if node.opcode != "multiply" or not is_float(node.shape):
+        return None
+    for at in (0, 1):
+        mask = graph[node.operands[at]]
+        if mask.opcode == "convert" and graph[mask.operands[0]].shape.dtype == "pred":
+            kept = (mask.operands[0], node.operands[1 - at], filled(0.0, node.shape, graph))
+            return graph.add("select", node.shape, kept)
+    return None
+
+
+def _finite_guard(node: Node, graph: Writer) -> int | None:
+    """x where it is finite, else 0"""
+    if node.opcode != "select":
+        return None
+    decided, then, otherwise = node.operands
+    test = graph[decided]
+    guards = test.opcode == "is-finite" and test.operands[0] == then
+    return then if guards and splat(otherwise, graph) == 0 else None
+
+
+def _wrapped_index(node: Node, graph: Writer) -> int | None:
+    """i + n where i < 0, else i"""
+    if node.opcode != "select" or not is_integer(node.shape):
+        return None
+    decided, then, otherwise = node.operands
+    test, added = graph[decided], graph[then]
+    below_zero = test.opcode == "compare" and test.attribute("comparison_direction") == "LT"
+    if not below_zero or test.operands[0] != otherwise or splat(test.operands[1], graph) != 0:
+        return None
+    if added.opcode != "add" or otherwise not in added.operands:
+        return None
+    size = splat(added.operands[1 - added.operands.index(otherwise)], graph)
+    return otherwise if size is not None and int(size) > 0 else None
+
+
+FORMULAS = (
+    Rule("powers", "whole powers to 8 are products, a power of 0.5 is a root, negative ones are divided", _power,
+         numerics=True),
+    Rule("divided roots", "a / sqrt(b) is a * rsqrt(b), a / rsqrt(b) is a * sqrt(b)", _divided_root, numerics=True),
+    Rule("logistic", "1 / (1 + exp(-x)) is the logistic function of x", _logistic, numerics=True),
+    Rule("logs near one", "exp(x) - 1 and log(1 + x) as functions of their own", _near_one, numerics=True),
+    Rule("logs of exponentials", "log(exp(x)) and exp(log(x)) are x, where neither overflows", _log_of_exponential,
+         numerics=True),
+    Rule("clamps", "between low and high: the smaller of high and the larger of low and x", _clamp),
+    Rule("larger and smaller", "a choice by a < b is the larger or the smaller, but for NaN and -0.0", _extremum,
+         numerics=True),
+    Rule("positive parts", "max(x, 0) is above 0 where x is", _positive_part),
+    Rule("masks", "x times a mask is x or 0, but where x is not finite", _masked, numerics=True),
+    Rule("finite guards", "x unless it is not finite, as of a maximum, is x", _finite_guard, numerics=True),
+    Rule("index wrap-around", "i + n for i below 0 is i: an index that counts from 0", _wrapped_index, numerics=True),
+)  # fmt: skip
+"""In the order in which they are tried."""

@@ -1,0 +1,226 @@
+"""Rules of matrix products and convolutions: one way to write down each, its terms and their order unchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from compare.hlo.graph import Attributes, Node, Shape
+from compare.hlo.rewriting import Rule, Writer
+from compare.hlo.rules._forms import groups, reshaped, squeezed, transposed
+
+
+@dataclass(frozen=True)
+class Operand:
+    """One operand of a product: its value, and its dimensions that are contracted and that count batches, in pairs
+    with those of the other."""
+
+    key: int
+    dimensions: tuple[int, ...]
+    contracted: tuple[int, ...]
+    batch: tuple[int, ...]
+
+    @property
+    def free(self) -> tuple[int, ...]:
+        """The other dimensions, in order: those of the result."""
+        return tuple(at for at in range(len(self.dimensions)) if at not in (*self.contracted, *self.batch))
+
+    @property
+    def free_sizes(self) -> tuple[int, ...]:
+        """Their sizes."""
+        return tuple(self.dimensions[at] for at in self.free)
+
+    def moved(self, key: int, dimensions: tuple[int, ...], to: Mapping[int, int]) -> Operand:
+        """The same of another value, in which each dimension stands elsewhere."""
+        contracted, batch = (tuple(to[at] for at in each) for each in (self.contracted, self.batch))
+        return Operand(key, dimensions, contracted, batch)
+
+
+def product_of(node: Node, graph: Writer) -> tuple[Operand, Operand]:
+    """The operands of a dot."""
+    numbers = dict(node.attribute("dot_dimension_numbers", ()))
+    found = [
+        Operand(
+            key,
+            graph[key].shape.dimensions,
+            numbers.get(f"{side}_contracting_dimensions", ()),
+            numbers.get(f"{side}_batch_dimensions", ()),
+        )
+        for side, key in zip(("lhs", "rhs"), node.operands[:2], strict=True)
+    ]
+    return found[0], found[1]
+
+
+def product(left: Operand, right: Operand, dtype: str, graph: Writer) -> int:
+    """The dot of two operands: batches, then what is free on the left, then on the right."""
+    batches = tuple(left.dimensions[at] for at in left.batch)
+    numbers = (
+        ("lhs_contracting_dimensions", left.contracted),
+        ("rhs_contracting_dimensions", right.contracted),
+        ("lhs_batch_dimensions", left.batch),
+        ("rhs_batch_dimensions", right.batch),
+    )
+    attributes: Attributes = (("dot_dimension_numbers", tuple(each for each in numbers if each[1])),)
+    shape = Shape(dtype, batches + left.free_sizes + right.free_sizes)
+    return graph.add("dot", shape, (left.key, right.key), attributes)
+
+
+def _is_plain(node: Node) -> bool:
+    return node.opcode == "dot" and len(node.operands) == 2
+
+
+def _absorb_transpose(node: Node, graph: Writer) -> int | None:
+    if not _is_plain(node):
+        return None
+    pair = list(product_of(node, graph))
+    for at, each in enumerate(pair):
+        inner = graph[each.key]
+        if inner.opcode == "transpose":
+            order = inner.attribute("dimensions")
+            source = graph[inner.operands[0]].shape.dimensions
+            pair[at] = each.moved(inner.operands[0], source, dict(enumerate(order)))
+            made = product(pair[0], pair[1], node.shape.dtype, graph)
+            return _in_order(made, pair, at, [order[free] for free in each.free], graph)
+    return None
+
+
+def _in_order(made: int, pair: Sequence[Operand], at: int, wanted: Sequence[int], graph: Writer) -> int:
+    """The product with the free dimensions of one operand in another order."""
+    first = len(pair[0].batch) + (len(pair[0].free) if at else 0)
+    order = list(range(len(graph[made].shape.dimensions)))
+    order[first : first + len(wanted)] = [first + pair[at].free.index(free) for free in wanted]
+    return transposed(made, order, graph)
+
+
+def _sort_batches(node: Node, graph: Writer) -> int | None:
+    if not _is_plain(node):
+        return None
+    left, right = product_of(node, graph)
+    order = sorted(range(len(left.batch)), key=lambda at: left.batch[at])
+    if order == list(range(len(order))):
+        return None
+    pair = [replace(each, batch=tuple(each.batch[at] for at in order)) for each in (left, right)]
+    made = product(pair[0], pair[1], node.shape.dtype, graph)
+    rest = range(len(order), len(node.shape.dimensions))
+    return transposed(made, [*(order.index(at) for at in range(len(order))), *rest], graph)
+
+
+def _squeeze_product(node: Node, graph: Writer) -> int | None:
+    """Without batches of 1 and free dimensions of 1."""
+    if not _is_plain(node) or 1 not in node.shape.dimensions:
+        return None
+    pair = product_of(node, graph)
+    kept_batches = [at for at, index in enumerate(pair[0].batch) if pair[0].dimensions[index] != 1]
+    small = []
+    for each in pair:
+        batch = tuple(each.batch[at] for at in kept_batches)
+        kept = sorted((*batch, *each.contracted, *(at for at in each.free if each.dimensions[at] != 1)))
+        sizes = tuple(each.dimensions[at] for at in kept)
+        to = {at: place for place, at in enumerate(kept)}
+        small.append(replace(each, batch=batch).moved(reshaped(each.key, sizes, graph), sizes, to))
+    made = product(small[0], small[1], node.shape.dtype, graph)
+    return reshaped(made, node.shape.dimensions, graph)
+
+
+def _absorb_reshape(node: Node, graph: Writer) -> int | None:
+    """Rows that were merged or split only for the product."""
+    if not _is_plain(node):
+        return None
+    pair = list(product_of(node, graph))
+    for at, each in enumerate(pair):
+        inner = graph[each.key]
+        if inner.opcode != "reshape" or 1 in each.dimensions or 0 in each.dimensions:
+            continue
+        source = squeezed(graph[inner.operands[0]].shape.dimensions)
+        to = _unmerged(each, source)
+        if to is None or source == each.dimensions:
+            continue
+        pair[at] = each.moved(reshaped(inner.operands[0], source, graph), source, to)
+        return reshaped(product(pair[0], pair[1], node.shape.dtype, graph), node.shape.dimensions, graph)
+    return None
+
+
+def _unmerged(operand: Operand, source: tuple[int, ...]) -> dict[int, int] | None:
+    """Where each contracted dimension and batch stands in the source, if the reshape leaves them alone."""
+    to: dict[int, int] = {}
+    for before, after in groups(source, operand.dimensions):
+        if set(after) & {*operand.contracted, *operand.batch}:
+            if len(before) != 1 or len(after) != 1:
+                return None
+            to[after[0]] = before[0]
+    return to
+
+
+_INPUT, _KERNEL, _OUTPUT = (
+    ("input_batch_dimension", "input_feature_dimension", "input_spatial_dimensions"),
+    ("kernel_input_feature_dimension", "kernel_output_feature_dimension", "kernel_spatial_dimensions"),
+    ("output_batch_dimension", "output_feature_dimension", "output_spatial_dimensions"),
+)
+_FIELDS = (
+    "kernel_input_feature_dimension", "kernel_output_feature_dimension", "kernel_spatial_dimensions",
+    "input_batch_dimension", "input_feature_dimension", "output_batch_dimension", "output_feature_dimension",
+    "input_spatial_dimensions", "output_spatial_dimensions",
+)  # fmt: skip
+
+
+def _roles(node: Node) -> dict[str, tuple[int, ...]]:
+    """Dimensions of a convolution by their part in it."""
+    found = dict(node.attribute("convolution_dimension_numbers", ()))
+    return {
+        name: found.get(name, ()) if name.endswith("spatial_dimensions") else (found.get(name, 0),) for name in _FIELDS
+    }
+
+
+def _convolution(
+    node: Node, roles: Mapping[str, tuple[int, ...]], keys: Sequence[int], shape: Shape, graph: Writer
+) -> int:
+    numbers = tuple(
+        (name, roles[name] if name.endswith("spatial_dimensions") else roles[name][0])
+        for name in _FIELDS
+        if roles[name] and (name.endswith("spatial_dimensions") or roles[name] != (0,))
+    )
+    rest = tuple(each for each in node.attributes if each[0] != "convolution_dimension_numbers")
+    return graph.add("convolution", shape, keys, (*rest, ("convolution_dimension_numbers", numbers)))
+
+
+def _absorb_convolution_transpose(node: Node, graph: Writer) -> int | None:
+    if node.opcode != "convolution":
+        return None
+    for at, names in enumerate((_INPUT, _KERNEL)):
+        inner = graph[node.operands[at]]
+        if inner.opcode == "transpose":
+            order = inner.attribute("dimensions")
+            roles = _roles(node)
+            moved = roles | {name: tuple(order[each] for each in roles[name]) for name in names}
+            keys = list(node.operands)
+            keys[at] = inner.operands[0]
+            return _convolution(node, moved, keys, node.shape, graph)
+    return None
+
+
+def _convolution_result(node: Node, graph: Writer) -> int | None:
+    """Batch, space, feature: the order of the result; another one is a transpose of it."""
+    if node.opcode != "convolution":
+        return None
+    roles = _roles(node)
+    batch, feature, spatial = (roles[name] for name in _OUTPUT)
+    order = (*batch, *spatial, *feature)
+    if order == tuple(range(len(order))):
+        return None
+    inside = tuple(range(1, len(order) - 1))
+    moved = roles | dict(zip(_OUTPUT, ((0,), (len(order) - 1,), inside), strict=True))
+    shape = Shape(node.shape.dtype, tuple(node.shape.dimensions[at] for at in order))
+    made = _convolution(node, moved, node.operands, shape, graph)
+    return transposed(made, [order.index(at) for at in range(len(order))], graph)
+
+
+PRODUCTS = (
+    Rule("transposes in products", "a product of a transpose contracts another dimension", _absorb_transpose),
+    Rule("batches sorted", "batches of a product in the order of its left operand", _sort_batches),
+    Rule("products without size 1", "a batch or row of size 1 is none", _squeeze_product),
+    Rule("rows of products", "rows need not be merged for a product and split again after it", _absorb_reshape),
+    Rule("transposes in convolutions", "a convolution of a transpose has its dimensions elsewhere",
+         _absorb_convolution_transpose),
+    Rule("results of convolutions", "batch, space, feature; another order is a transpose", _convolution_result),
+)  # fmt: skip
+"""In the order in which they are tried."""

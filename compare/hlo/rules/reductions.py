@@ -1,0 +1,92 @@
+"""Rules of reductions: dimensions in one order, none of size 1."""
+
+from __future__ import annotations
+
+from compare.hlo.graph import Node, Shape
+from compare.hlo.rewriting import Rule, Writer
+from compare.hlo.rules._forms import only, reshaped, spread, squeezed, transposed
+
+
+def _reduced(node: Node, key: int, dimensions: tuple[int, ...], shape: Shape, graph: Writer) -> int:
+    attributes = (("dimensions", dimensions),)
+    return graph.add("reduce", shape, (key, node.operands[1]), attributes, regions=node.regions)
+
+
+def _is_plain(node: Node) -> bool:
+    return node.opcode == "reduce" and len(node.operands) == 2
+
+
+def _sort_dimensions(node: Node, graph: Writer) -> int | None:
+    along = node.attribute("dimensions", ())
+    if node.opcode != "reduce" or list(along) == sorted(along):
+        return None
+    return graph.add("reduce", node.shape, node.operands, (("dimensions", tuple(sorted(along))),), regions=node.regions)
+
+
+def _squeeze(node: Node, graph: Writer) -> int | None:
+    if not _is_plain(node):
+        return None
+    source = graph[node.operands[0]].shape.dimensions
+    along = node.attribute("dimensions", ())
+    kept = [at for at, size in enumerate(source) if size != 1]
+    small = tuple(kept.index(at) for at in along if at in kept)
+    if len(kept) == len(source) or (along and not small):
+        return None
+    key = reshaped(node.operands[0], squeezed(source), graph)
+    made = _reduced(node, key, small, Shape(node.shape.dtype, squeezed(node.shape.dimensions)), graph)
+    return reshaped(made, node.shape.dimensions, graph)
+
+
+def _of_one(node: Node, graph: Writer) -> int | None:
+    """Nothing is reduced but the initial value and one element."""
+    if not _is_plain(node) or only(node) is None:
+        return None
+    source = graph[node.operands[0]].shape.dimensions
+    if any(source[at] != 1 for at in node.attribute("dimensions", ())):
+        return None
+    key = reshaped(node.operands[0], node.shape.dimensions, graph)
+    start = spread(node.operands[1], node.shape.dimensions, graph)
+    return graph.add(only(node) or "", node.shape, (start, key))
+
+
+def _absorb_transpose(node: Node, graph: Writer) -> int | None:
+    inner = graph[node.operands[0]] if _is_plain(node) else None
+    if inner is None or inner.opcode != "transpose":
+        return None
+    order = inner.attribute("dimensions")
+    along = [order[at] for at in node.attribute("dimensions", ())]
+    if along != sorted(along):
+        return None
+    rest = [order[at] for at in range(len(order)) if at not in node.attribute("dimensions", ())]
+    source = graph[inner.operands[0]].shape.dimensions
+    shape = Shape(node.shape.dtype, tuple(source[at] for at in sorted(rest)))
+    made = _reduced(node, inner.operands[0], tuple(along), shape, graph)
+    return transposed(made, [sorted(rest).index(at) for at in rest], graph)
+
+
+def _window_of_ones(node: Node, graph: Writer) -> int | None:
+    """A window of one element that moves by one, and nothing is padded."""
+    if node.opcode != "reduce-window" or len(node.operands) != 2 or only(node) is None:
+        return None
+    window = [dict(each) for each in dict(node.attribute("window", ())).get("dimensions", ())]
+    if any(each.get("size", 1) != 1 for each in window) or node.shape != graph[node.operands[0]].shape:
+        return None
+    if any(each.get("padding_low") or each.get("padding_high") for each in window):
+        return None
+    return again_of_one(node, graph)
+
+
+def again_of_one(node: Node, graph: Writer) -> int:
+    """The initial value with each element."""
+    start = spread(node.operands[1], node.shape.dimensions, graph)
+    return graph.add(only(node) or "", node.shape, (start, node.operands[0]))
+
+
+REDUCTIONS = (
+    Rule("reduced dimensions sorted", "a reduction has no order of its dimensions", _sort_dimensions),
+    Rule("reductions of one", "a reduction of one element is the initial value with it", _of_one),
+    Rule("reductions without size 1", "a reduction has no dimensions of size 1", _squeeze),
+    Rule("windows of one", "a window of one element is the initial value with it", _window_of_ones),
+    Rule("transposes in reductions", "a transpose of what is reduced is one of the result", _absorb_transpose),
+)
+"""In the order in which they are tried."""

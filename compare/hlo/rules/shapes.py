@@ -1,0 +1,187 @@
+"""Rules of shape: reshapes, broadcasts and transposes in one form, elementwise work where it is smallest.
+
+Elementwise operations, broadcasts and transposes are written without dimensions of size 1. A reshape, broadcast or
+transpose of all operands of an elementwise operation is written after it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from compare.hlo.graph import Node, Shape
+from compare.hlo.rewriting import Rule, Writer
+from compare.hlo.rules._forms import (
+    ELEMENTWISE,
+    again,
+    broadcasted,
+    groups,
+    reshaped,
+    splat,
+    spread,
+    squeezed,
+    transposed,
+)
+
+
+def _join_reshapes(node: Node, graph: Writer) -> int | None:
+    if node.opcode != "reshape" or graph[node.operands[0]].opcode != "reshape":
+        return None
+    return graph.add("reshape", node.shape, graph[node.operands[0]].operands)
+
+
+def _join_transposes(node: Node, graph: Writer) -> int | None:
+    if node.opcode != "transpose" or graph[node.operands[0]].opcode != "transpose":
+        return None
+    inner = graph[node.operands[0]]
+    order = [inner.attribute("dimensions")[at] for at in node.attribute("dimensions")]
+    return transposed(inner.operands[0], order, graph)
+
+
+def _join_broadcasts(node: Node, graph: Writer) -> int | None:
+    if node.opcode != "broadcast" or graph[node.operands[0]].opcode != "broadcast":
+        return None
+    inner = graph[node.operands[0]]
+    onto = [node.attribute("dimensions", ())[at] for at in inner.attribute("dimensions", ())]
+    return broadcasted(inner.operands[0], onto, node.shape.dimensions, graph)
+
+
+def _order_broadcast(node: Node, graph: Writer) -> int | None:
+    onto = node.attribute("dimensions", ())
+    if node.opcode != "broadcast" or list(onto) == sorted(onto):
+        return None
+    order = sorted(range(len(onto)), key=lambda at: onto[at])
+    return broadcasted(transposed(node.operands[0], order, graph), sorted(onto), node.shape.dimensions, graph)
+
+
+def _broadcast_moved(node: Node, graph: Writer) -> int | None:
+    """A transpose or reshape of a broadcast, where it can be a broadcast to begin with."""
+    if node.opcode not in ("transpose", "reshape") or graph[node.operands[0]].opcode != "broadcast":
+        return None
+    inner = graph[node.operands[0]]
+    onto = inner.attribute("dimensions", ())
+    if node.opcode == "transpose":
+        order = node.attribute("dimensions")
+        return broadcasted(inner.operands[0], [order.index(at) for at in onto], node.shape.dimensions, graph)
+    if not onto:
+        return spread(inner.operands[0], node.shape.dimensions, graph)
+    moved = _onto_reshaped(onto, inner.shape.dimensions, node.shape.dimensions)
+    return None if moved is None else broadcasted(inner.operands[0], moved, node.shape.dimensions, graph)
+
+
+def _onto_reshaped(onto: Sequence[int], before: Sequence[int], after: Sequence[int]) -> list[int] | None:
+    if 0 in before or 1 in (*before, *after):
+        return None
+    moved: list[int] = []
+    for left, right in groups(before, after):
+        if not set(left) & set(onto):
+            continue
+        if len(left) != 1 or len(right) != 1:
+            return None
+        moved.append(right[0])
+    return moved
+
+
+def _squeeze_broadcast(node: Node, graph: Writer) -> int | None:
+    onto = node.attribute("dimensions", ())
+    if node.opcode != "broadcast" or not onto or 1 not in node.shape.dimensions:
+        return None
+    kept = [at for at, size in enumerate(node.shape.dimensions) if size != 1]
+    small = reshaped(node.operands[0], squeezed(graph[node.operands[0]].shape.dimensions), graph)
+    made = broadcasted(small, [kept.index(at) for at in onto if at in kept], squeezed(node.shape.dimensions), graph)
+    return reshaped(made, node.shape.dimensions, graph)
+
+
+def _squeeze_transpose(node: Node, graph: Writer) -> int | None:
+    if node.opcode != "transpose" or 1 not in node.shape.dimensions:
+        return None
+    source = graph[node.operands[0]].shape.dimensions
+    kept = [at for at, size in enumerate(source) if size != 1]
+    order = [kept.index(at) for at in node.attribute("dimensions") if at in kept]
+    return reshaped(
+        transposed(reshaped(node.operands[0], squeezed(source), graph), order, graph), node.shape.dimensions, graph
+    )
+
+
+def _squeeze_elementwise(node: Node, graph: Writer) -> int | None:
+    if node.opcode not in ELEMENTWISE or 1 not in node.shape.dimensions:
+        return None
+    small = Shape(node.shape.dtype, squeezed(node.shape.dimensions))
+    operands = [reshaped(key, small.dimensions, graph) if graph[key].shape.dimensions else key for key in node.operands]
+    return reshaped(again(node, operands, small, graph), node.shape.dimensions, graph)
+
+
+def _spread_scalars(node: Node, graph: Writer) -> int | None:
+    """clamp and select take scalars beside arrays."""
+    if node.opcode not in ("clamp", "select") or not node.shape.dimensions:
+        return None
+    if all(graph[key].shape.dimensions for key in node.operands):
+        return None
+    operands = [
+        key if graph[key].shape.dimensions else spread(key, node.shape.dimensions, graph) for key in node.operands
+    ]
+    return again(node, operands, node.shape, graph)
+
+
+def _sink(node: Node, graph: Writer) -> int | None:
+    """f(move(x), move(y)) is move(f(x, y)), for every way to move elements; numbers are the same wherever moved."""
+    if node.opcode not in ELEMENTWISE or not node.shape.dimensions or node.shape.elements == 0:
+        return None
+    moved = [key for key in node.operands if splat(key, graph) is None]
+    first = graph[moved[0]] if moved else graph[node.operands[0]]
+    if first.opcode not in ("reshape", "transpose", "broadcast"):
+        return None
+    if any(not _moves_alike(graph[key], first, graph) for key in moved):
+        return None
+    source = graph[first.operands[0]].shape.dimensions
+    source = squeezed(source) if first.opcode == "reshape" else source
+    if source == node.shape.dimensions and first.opcode == "reshape":
+        return None
+    operands = [_source(key, source, graph) for key in node.operands]
+    small = again(node, operands, Shape(node.shape.dtype, source), graph)
+    fields = {"operands": (small,), "shape": node.shape, "attributes": first.attributes}
+    return graph.add("reshape", node.shape, (small,)) if first.opcode == "reshape" else _moved(first, fields, graph)
+
+
+def _moved(first: Node, fields: dict[str, object], graph: Writer) -> int:
+    node = dataclasses.replace(first, **fields)
+    return graph.add(node.opcode, node.shape, node.operands, node.attributes)
+
+
+def _moves_alike(node: Node, first: Node, graph: Writer) -> bool:
+    if node.opcode != first.opcode or node.attributes != first.attributes:
+        return False
+    here, there = (graph[each.operands[0]].shape.dimensions for each in (node, first))
+    return squeezed(here) == squeezed(there) if node.opcode == "reshape" else here == there
+
+
+def _source(key: int, dimensions: tuple[int, ...], graph: Writer) -> int:
+    """The operand before it was moved; of a number, as many of them."""
+    node = graph[key]
+    if splat(key, graph) is None:
+        return reshaped(node.operands[0], dimensions, graph) if node.opcode == "reshape" else node.operands[0]
+    return spread(node.operands[0] if node.opcode == "broadcast" else key, dimensions, graph)
+
+
+def _iota_by_row(node: Node, graph: Writer) -> int | None:
+    if node.opcode != "iota" or len(node.shape.dimensions) < 2:
+        return None
+    (along,) = node.attribute("dimensions")
+    row = Shape(node.shape.dtype, (node.shape.dimensions[along],))
+    return broadcasted(graph.add("iota", row, (), (("dimensions", (0,)),)), (along,), node.shape.dimensions, graph)
+
+
+SHAPES = (
+    Rule("reshapes joined", "a reshape of a reshape is one reshape", _join_reshapes),
+    Rule("transposes joined", "a transpose of a transpose is one transpose", _join_transposes),
+    Rule("broadcasts joined", "a broadcast of a broadcast is one broadcast", _join_broadcasts),
+    Rule("broadcasts in order", "a broadcast that permutes dimensions is one of a transpose", _order_broadcast),
+    Rule("broadcasts moved", "a transposed or reshaped broadcast is a broadcast", _broadcast_moved),
+    Rule("iotas by row", "an iota of several dimensions is a broadcast of one of a single dimension", _iota_by_row),
+    Rule("broadcasts without size 1", "dimensions of size 1 are added by a reshape", _squeeze_broadcast),
+    Rule("transposes without size 1", "a transpose has no dimensions of size 1", _squeeze_transpose),
+    Rule("scalars spread", "a scalar beside arrays stands in every place of one", _spread_scalars),
+    Rule("elementwise without size 1", "elementwise work has no dimensions of size 1", _squeeze_elementwise),
+    Rule("elementwise first", "elementwise work on values moved alike is done before they are moved", _sink),
+)  # fmt: skip
+"""In the order in which they are tried."""

@@ -1,0 +1,80 @@
+"""Drops what a loop carries for nobody: a graph of values tells who reads them, a rule sees one value."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from compare.hlo.graph import Graph, Node, Shape
+from compare.hlo.rules._bodies import put_together, reached, read_by, taken_apart
+
+
+def trimmed(graph: Graph) -> Graph:
+    """The graph with every loop, those within regions included, cut down to the state that something reads.
+
+    What stays keeps its id; state that no test, no other state and no user of the loop reads is gone.
+    """
+    return _trimmed(graph, {})
+
+
+def _trimmed(graph: Graph, done: dict[int, Graph]) -> Graph:
+    if id(graph) in done:
+        return done[id(graph)]
+    if not any(node.regions for node in graph):
+        return graph
+    alive = reached(graph, graph.results) | set(graph.parameters)
+    inner = {
+        node.id: dataclasses.replace(node, regions=tuple(_trimmed(region, done) for region in node.regions))
+        for node in graph
+        if node.id in alive
+    }
+    found = Graph(graph.name, inner, graph.parameters, graph.results)
+    users = found.users()
+    for node in list(found):
+        if node.opcode == "while":
+            found = _without_unread(found, node, users[node.id])
+    done[id(graph)] = found
+    return found
+
+
+def _without_unread(graph: Graph, loop: Node, users: list[int]) -> Graph:
+    state = graph.nodes[loop.operands[0]]
+    readers = [graph.nodes[key] for key in users]
+    if state.opcode != "tuple" or loop.id in graph.results:
+        return graph
+    if any(reader.opcode != "get-tuple-element" for reader in readers):
+        return graph
+    body, test = (taken_apart(region, loop.shape.parts) for region in loop.regions)
+    if body is None or test is None or len(body.results) != len(state.operands):
+        return graph
+    kept = _needed(body, test, {reader.attribute("tuple_index") for reader in readers})
+    return graph if len(kept) == len(state.operands) else _cut(graph, loop, readers, kept, (body, test))
+
+
+def _needed(body: Graph, test: Graph, read: set[int]) -> list[int]:
+    needed = read | read_by(test, test.results)
+    while True:
+        more = needed | read_by(body, [body.results[at] for at in needed])
+        if more == needed:
+            return sorted(needed)
+        needed = more
+
+
+def _cut(graph: Graph, loop: Node, readers: list[Node], kept: list[int], apart: tuple[Graph, Graph]) -> Graph:
+    places = {at: place for place, at in enumerate(kept)}
+    body, test = apart
+    regions = put_together(body, places, results=kept), put_together(test, places)
+    shape = Shape("tuple", parts=tuple(loop.shape.parts[at] for at in kept))
+    state = graph.nodes[loop.operands[0]]
+    operands = tuple(state.operands[at] for at in kept)
+    # Another loop may start from the same tuple.
+    start = dataclasses.replace(state, id=max(graph.nodes) + 1, operands=operands, shape=shape)
+    changed = {loop.id: dataclasses.replace(loop, operands=(start.id,), shape=shape, regions=regions)} | {
+        each.id: dataclasses.replace(each, attributes=(("tuple_index", places[each.attribute("tuple_index")]),))
+        for each in readers
+    }
+    nodes: dict[int, Node] = {}
+    for node in graph:
+        if node.id == loop.id:
+            nodes[start.id] = start
+        nodes[node.id] = changed.get(node.id, node)
+    return Graph(graph.name, nodes, graph.parameters, graph.results)

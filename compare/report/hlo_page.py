@@ -1,0 +1,252 @@
+"""The page of two programs: where they part first, then both, value beside value. From JSON alone."""
+
+from __future__ import annotations
+
+import heapq
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from compare.records import write_atomically
+from compare.report import compilers, numbers
+from compare.report.html import TEMPLATES, script_hash, templates
+from compare.report.reading import entries, mapping, part, printable, text
+
+SIDES = ("left", "right")
+SHOWN_KERNELS = 12
+SCRIPTS = ("hlo_values.js", "hlo_rows.js", "hlo_controls.js")
+"""One script in three files: what the page holds and which of it is shown; how a row is drawn; what controls do."""
+
+_TEXTS = ("op", "name", "shape", "attributes", "literal", "op_name", "source", "hints", "class", "kernel")
+
+Json = Mapping[str, Any]
+Rank = tuple[int, int, int]
+"""A place in the left program; before it, at it, or after it; a place among all."""
+
+
+def write_hlo_page(view: Json, out: Path) -> Path:
+    """Write the page of `compare.hlo.showing.view` whole or not at all, making its folder; returns its path.
+
+    `compilers`, `passes` and `donation` of `compare.run.hlo` are shown too, where they stand in it.
+    """
+    out.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(out, page(view))
+    return out
+
+
+def page(view: Json) -> str:
+    """The whole page: no network, every string of the programs escaped, all that needs no script above what does."""
+    shown = printable(view)
+    script = "\n".join((TEMPLATES / name).read_text() for name in SCRIPTS)
+    labels = [str(label) for label in entries(shown, "labels")]
+    return (
+        templates()
+        .get_template("hlo.html.j2")
+        .render(
+            labels=labels,
+            level=text(shown, "level"),
+            counts=mapping(shown, "levels", text(shown, "level")),
+            # What nobody can explain comes first, and so does a result that is not equal.
+            frontier=[
+                _entry(each, labels)
+                for each in sorted(entries(shown, "frontier"), key=lambda each: bool(text(each, "explained")))
+            ],
+            levels=mapping(shown, "levels"),
+            results=sorted(entries(shown, "results"), key=lambda each: bool(part(each, "equal"))),
+            notes=entries(shown, "notes"),
+            changes=entries(shown, "changes"),
+            kernels=_kernels(shown),
+            made=compilers.groups(shown),
+            data=Markup(_embedded(payload(shown))),
+            style=Markup((TEMPLATES / "report.css").read_text() + (TEMPLATES / "hlo.css").read_text()),
+            script=Markup(script),
+            script_hash=script_hash(script),
+        )
+    )
+
+
+def payload(view: Json) -> dict[str, Any]:
+    """The programs as the script reads them: every string once, every value a row of numbers."""
+    packed = _Packed()
+    partners = _partners(view)
+    for left, right in joined(part(view, "left"), part(view, "right"), partners):
+        packed.row(left, right, -1, 0, partners)
+    return {
+        "labels": entries(view, "labels"),
+        "times": [mapping(view, side, "kernels") for side in SIDES],
+        "results": [entries(view, side, "results") for side in SIDES],
+        "meanings": {text(each, "rule"): text(each, "meaning") for each in entries(view, "changes")},
+        "pairs": [packed.pair(each) for key in ("matches", "alike") for each in entries(view, key)],
+        "sides": packed.sides,
+        "rows": packed.rows,
+        "lists": packed.lists,
+        "strings": packed.strings,
+    }
+
+
+def joined(left: object, right: object, partners: Mapping[str, str]) -> Iterator[tuple[Json | None, Json | None]]:
+    """The values of two computations in one order that holds in both, partners beside each other.
+
+    The left program's order is kept as far as the right one allows. Matches that contradict each other's
+    order cannot all be had; the first of them then stands above one of its operands.
+
+    Args:
+      partners: by value of the left computation, the one of the right that stands beside it.
+    """
+    join = _Join.of(left, right, partners)
+    missing = [len(needed) for needed in join.needs]
+    ready = [(join.rank[unit], unit) for unit, count in enumerate(missing) if count == 0]
+    heapq.heapify(ready)
+    later = iter(sorted(range(len(join.units)), key=join.rank.__getitem__))
+    done: set[int] = set()
+    while len(done) < len(join.units):
+        unit = heapq.heappop(ready)[1] if ready else next(each for each in later if each not in done)
+        if unit in done:
+            continue
+        done.add(unit)
+        yield join.units[unit]
+        for user in join.users[unit]:
+            missing[user] -= 1
+            if missing[user] == 0:
+                heapq.heappush(ready, (join.rank[user], user))
+
+
+@dataclass
+class _Join:
+    """Two computations as one: a unit is a pair of partners, or one value alone."""
+
+    units: list[tuple[Json | None, Json | None]]
+    rank: list[Rank]
+    needs: list[set[int]] = field(default_factory=list)
+    users: list[list[int]] = field(default_factory=list)
+
+    @staticmethod
+    def of(left: object, right: object, partners: Mapping[str, str]) -> _Join:
+        by_key = {node["id"]: node for node in entries(right, "nodes")}
+        units: list[tuple[Json | None, Json | None]] = [
+            (node, by_key.pop(partners.get(node["id"], ""), None)) for node in entries(left, "nodes")
+        ]
+        lefts = len(units)
+        units += [(None, node) for node in by_key.values()]
+        places = [{node["id"]: at for at, unit in enumerate(units) if (node := unit[side])} for side in (0, 1)]
+        needs = [
+            {places[side][key] for side in (0, 1) for key in entries(unit[side], "operands")} - {at}
+            for at, unit in enumerate(units)
+        ]
+        users: list[list[int]] = [[] for _ in units]
+        for at, needed in enumerate(needs):
+            for each in needed:
+                users[each].append(at)
+        # A result of the right stands where the left has its own of that number.
+        results = zip(entries(right, "results"), entries(left, "results"), strict=False)
+        ends = {places[1][key]: places[0][other] for key, other in results if key in places[1] and other in places[0]}
+        return _Join(units, _ranks(lefts, ends, users), needs, users)
+
+
+def _ranks(lefts: int, ends: Mapping[int, int], users: Sequence[Sequence[int]]) -> list[Rank]:
+    """Where each unit would stand: as in the left program, or else before what first reads it."""
+    found: list[Rank] = [(at, 1, at) for at in range(lefts)]
+    found += [(ends.get(at, lefts), 2, at) for at in range(lefts, len(users))]
+    for at in reversed(range(lefts, len(users))):
+        if users[at]:
+            place, part, _ = min(found[each] for each in users[at])
+            found[at] = (place, 0 if part == 1 else part, at)
+    return found
+
+
+def _partners(view: Json) -> dict[str, str]:
+    """By value of the left program the one beside it: its first match that is free, or what is alike."""
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for each in (*entries(view, "matches"), *entries(view, "alike")):
+        if each["left"] not in found and each["right"] not in taken:
+            found[each["left"]] = each["right"]
+            taken.add(each["right"])
+    return found
+
+
+class _Packed:
+    """Rows and values as they are collected, strings and lists of them interned."""
+
+    def __init__(self) -> None:
+        self.strings: list[str] = [""]
+        self.lists: list[list[int]] = [[]]
+        self.sides: tuple[list[list[Any]], list[list[Any]]] = ([], [])
+        self.rows: list[list[int]] = []
+        self._known: dict[str, int] = {"": 0}
+        self._known_lists: dict[tuple[str, ...], int] = {(): 0}
+        self._index: tuple[dict[str, int], dict[str, int]] = ({}, {})
+
+    def string(self, value: object) -> int:
+        """The number of a string."""
+        if str(value) not in self._known:
+            self._known[str(value)] = len(self.strings)
+            self.strings.append(str(value))
+        return self._known[str(value)]
+
+    def _list(self, values: Sequence[str]) -> int:
+        key = tuple(values)
+        if key not in self._known_lists:
+            self._known_lists[key] = len(self.lists)
+            self.lists.append([self.string(value) for value in key])
+        return self._known_lists[key]
+
+    def row(self, left: Json | None, right: Json | None, parent: int, depth: int, partners: Mapping[str, str]) -> None:
+        """One row and, below it, the rows of its regions."""
+        at = len(self.rows)
+        self.rows.append([self._value(0, left), self._value(1, right), parent, depth])
+        regions = zip_longest(entries(left, "regions"), entries(right, "regions"))
+        for region, other in regions:
+            titles = [0 if each is None else self.string(text(each, "name")) for each in (region, other)]
+            heading = len(self.rows)
+            self.rows.append([-1, -1, at, depth + 1, *titles])
+            for inner in joined(region, other, partners):
+                self.row(*inner, heading, depth + 1, partners)
+
+    def _value(self, side: int, node: Json | None) -> int:
+        if node is None:
+            return -1
+        self._index[side][node["id"]] = len(self.sides[side])
+        texts = [self.string(text(node, name)) for name in _TEXTS]
+        lists = [self._list(entries(node, name)) for name in ("frames", "place", "rules")]
+        numerics = int(bool(part(node, "numerics")))
+        self.sides[side].append([text(node, "id"), *texts, *lists, numerics, list(entries(node, "operands"))])
+        return len(self.sides[side]) - 1
+
+    def pair(self, match: Json) -> list[Any]:
+        """A match, or what is alike, by the numbers of its values."""
+        ends = [index.get(text(match, side), -1) for side, index in zip(SIDES, self._index, strict=True)]
+        said = [self.string(text(match, "matcher")), part(match, "ulp"), self.string(text(match, "note"))]
+        return [*ends, *said, self._list(entries(match, "differs"))]
+
+
+def _entry(entry: Json, labels: Sequence[str]) -> dict[str, Any]:
+    """One line of the frontier; where it leads to on this page."""
+    here, there = SIDES if text(entry, "side") == labels[0] else SIDES[::-1]
+    anchors = {"anchor": (here, text(entry, "node")), "counterpart_anchor": (there, text(entry, "counterpart"))}
+    return dict(entry) | {
+        "is_left": here == "left",
+        **{name: f"{side}-{key}" if key else "" for name, (side, key) in anchors.items()},
+    }
+
+
+def _kernels(view: Json) -> list[tuple[str, str, str, str]]:
+    """The kernels that take longest: side, label, name, time."""
+    found = [
+        (seconds, side, label, name)
+        for side, label in zip(SIDES, entries(view, "labels"), strict=False)
+        for name, seconds in mapping(view, side, "kernels").items()
+    ]
+    longest = sorted(found, key=lambda each: -each[0])[:SHOWN_KERNELS]
+    return [(side, label, name, numbers.seconds(seconds)) for seconds, side, label, name in longest]
+
+
+def _embedded(data: Mapping[str, Any]) -> str:
+    """JSON that no string in it can end early: a program's names come from users' files."""
+    said = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return said.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

@@ -1,0 +1,95 @@
+"""The page that a bug report opens with: what differs, how to run each module again, what lies where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from compare.records import write_atomically
+
+_FILES = """\
+| file | what it is |
+|---|---|
+| `programs/SIDE.mlirbc`, `.mlir` | the StableHLO that a frontend hands to XLA, and the same as text |
+| `optimized/PROGRAM@COMPILER.hlo.pb`, `.txt` | what a side's XLA made of a side's program: HloModuleProto, and text |
+| `inputs/SIDE.safetensors` | the program's arguments, by position |
+| `outputs/PROGRAM@COMPILER.safetensors` | its results, by position |
+| `outputs/SIDE-MODE.safetensors` | what the side returns in each of its modes, by name |
+| `dumps/SIDE/` | all that XLA dumped in that side's process |
+| `clustering/` | TensorFlow's graphs: `mark_for_compilation_annotated*.pbtxt` names the cluster of each node |
+| `bundle.json` | the same for scripts: signatures, versions, flags, differences, lines of TensorFlow's operations |
+
+Dumps and programs hold paths of the machine that they were made on; this page and `bundle.json` do not.
+"""
+
+
+def save(index: Mapping[str, Any], folder: Path) -> None:
+    """Write README.md."""
+    write_atomically(folder / "README.md", text(index))
+
+
+def text(index: Mapping[str, Any]) -> str:
+    """The page, from what bundle.json says."""
+    dimensions = ", ".join(f"{name} {value}" for name, value in index["dimensions"].items()) or "none"
+    parts = [
+        f"# {index['workload']}: {index['summary']}",
+        f"Size {index['size']}; dimensions: {dimensions}.",
+        *_section("What differs", _differences(index["differences"])),
+        *_section("What could not be had", _failures(index["failures"])),
+        *_section("Run it again", _replays(index["modules"])),
+        *_section("What lies where", [_FILES]),
+        *_section("Where it was made", _environment(index["environment"])),
+    ]
+    return "\n\n".join(part.rstrip() for part in parts) + "\n"
+
+
+def _section(title: str, parts: Sequence[str]) -> list[str]:
+    return [f"## {title}", *parts] if parts else []
+
+
+def _differences(differences: Sequence[Mapping[str, Any]]) -> list[str]:
+    if not differences:
+        return ["No two cells have results of one name: there is nothing to compare."]
+    rows = [
+        (
+            f"`{each['cell']}`",
+            f"`{each['result']}`",
+            f"{float(each['absolute']):.3g}",
+            f"{float(each['relative']):.3g}",
+            "" if each["ulp"] is None else str(each["ulp"]),
+            "alike" if each["alike"] else "unlike",
+            "" if each["agrees"] else "differs",
+        )
+        for each in differences
+    ]
+    head = ("program@compiler", "result", "absolute", "relative", "ULP", "shape, dtype, NaN, inf", "")
+    return ["Largest errors against `tf@tf`, TensorFlow's program in TensorFlow's XLA.", _table(head, rows)]
+
+
+def _failures(failures: Sequence[Mapping[str, str]]) -> list[str]:
+    return ["\n".join(f"- {each['side']}: {each['doing']}: {each['reason']}" for each in failures)] if failures else []
+
+
+def _replays(modules: Sequence[Mapping[str, Any]]) -> list[str]:
+    commands = ["jaxport replay .", *(f"jaxport replay {each['file']}" for each in modules)]
+    return [
+        "In this folder: the programs, then each module alone, on the recorded inputs, against the recorded results.",
+        "```\n" + "\n".join(commands) + "\n```",
+        "`--compilers here,interpreter,tf,jax` adds compilers; `--without-pass fusion` or "
+        "`--xla xla_backend_optimization_level=0` compiles once more with other options.",
+    ]
+
+
+def _environment(environment: Mapping[str, Any]) -> list[str]:
+    plain = {key: value for key, value in environment.items() if key not in ("sides", "flags")}
+    rows = [(key, str(value)) for key, value in plain.items()]
+    for side, found in environment["sides"].items():
+        rows.append((side, ", ".join(f"{key} {value}" for key, value in found.items()) or "not had"))
+    rows += [(f"`{name}`", f"`{value}`") for name, value in environment["flags"].items()]
+    return [_table(("", ""), rows)]
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(each.replace('|', chr(92) + '|') for each in line)} |" for line in lines)

@@ -1,0 +1,79 @@
+"""What fills each parameter of two programs, under names that mean the same array on both sides.
+
+Inputs and weights have such names. States do not: an optimizer calls its slots as it likes. A state is
+paired by the weight that it belongs to and by its role.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from workloads._framework import WEIGHTS, Parameter, Program
+
+_STATE = "state/"
+_WORDS = re.compile(r"[A-Za-z]+|\d+")
+
+# What Keras, optax and Flax call the parts of an optimizer's state.
+_ROLES = {
+    "step": {"step", "count", "iteration", "iterations"},
+    "first moment": {"momentum", "momentums", "m", "mu", "trace"},
+    "second moment": {"velocity", "velocities", "v", "nu", "accumulator", "accumulators", "rms"},
+    "learning rate": {"learning", "lr"},
+}
+
+
+@dataclass(frozen=True)
+class Slots:
+    """Names of parameters and results, in the program's order."""
+
+    parameters: tuple[str, ...]
+    results: tuple[str, ...]
+
+
+def paired(programs: Sequence[Program]) -> list[Slots]:
+    """Slots of two programs of one workload. What has no partner keeps its own name, after its side's number."""
+    roles = [_roles(program) for program in programs]
+    shared = set(roles[0].values()) & set(roles[1].values())
+    return [
+        _slots(program, {name: role if role in shared else f"{number}:{name}" for name, role in each.items()})
+        for number, (program, each) in enumerate(zip(programs, roles, strict=True))
+    ]
+
+
+def _slots(program: Program, states: dict[str, str]) -> Slots:
+    return Slots(
+        tuple(f"state {states[each.name]}" if each.kind == "state" else f"{each.kind} {each.name}"
+              for each in program.parameters),
+        tuple(_result(each.name, states) for each in program.results),
+    )  # fmt: skip
+
+
+def _result(name: str, states: dict[str, str]) -> str:
+    if name.startswith(WEIGHTS):
+        return f"weight {name.removeprefix(WEIGHTS)}"
+    state = name.removeprefix(_STATE)
+    return f"state {states[state]}" if name.startswith(_STATE) and state in states else name
+
+
+def _roles(program: Program) -> dict[str, str]:
+    """By state, "first moment of hidden/kernel"; two states of one role keep their names."""
+    weights = [each for each in program.parameters if each.kind == "weight"]
+    found = {each.name: _role(each, weights) for each in program.parameters if each.kind == "state"}
+    often = Counter(found.values())
+    return {name: role if often[role] == 1 else name for name, role in found.items()}
+
+
+def _role(state: Parameter, weights: Sequence[Parameter]) -> str:
+    words = {word.lower() for word in _WORDS.findall(state.name)}
+    owners = [
+        weight
+        for weight in weights
+        if weight.shape == state.shape and {word.lower() for word in _WORDS.findall(weight.name)} <= words
+    ]
+    owner = max(owners, key=lambda each: len(each.name), default=None)
+    kept = words - {word.lower() for word in _WORDS.findall(owner.name)} if owner else words
+    role = next((role for role, names in _ROLES.items() if names & kept), state.name)
+    return f"{role} of {owner.name}" if owner else role

@@ -1,0 +1,37 @@
+"""The training step compiled with its arguments donated, and what fills its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+
+from jaxport import _binding
+from jaxport._session import Session
+from workloads._framework import STEP, Donation, Parameter, Result
+
+
+def donated_step(session: Session, in_mode: Callable[[Any], Any]) -> Donation:
+    """The step compiled as `in_mode` stages it; arguments that it ignores are dropped by JAX.
+
+    Raises:
+      Unsupported: the workload does not train.
+    """
+    step = session.pass_function(STEP)
+    with session.precision():
+        arguments = session.arguments(STEP, next(iter(session.twin.cases)))
+        jitted = in_mode(step)
+        lowered = jitted.lower(*arguments)
+        exported = jax.export.export(jitted)(*arguments)
+        sources, _ = _binding.parameter_sources(session, STEP, arguments)
+        names = _binding.leaf_names(session, STEP, jax.eval_shape(step, *arguments))
+    donated = [argument.donated for argument in jax.tree.leaves(lowered.args_info)]
+    kept = exported.module_kept_var_idx
+    results = zip(names, exported.out_avals, strict=True)
+    return Donation(
+        optimized=lowered.compile().runtime_executable().hlo_modules()[0].as_serialized_hlo_module_proto(),
+        parameters=tuple(_binding.described(Parameter, exported.in_avals[at], *sources[at]) for at in kept),
+        results=tuple(_binding.described(Result, aval, name) for name, aval in results),
+        donated=tuple(place for place, at in enumerate(kept) if donated[at]),
+    )

@@ -1,0 +1,138 @@
+"""`jaxport hlo`: which programs it takes, what it writes, and the exit codes that scripts rely on."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hlo_programs import exported
+
+from compare import cli
+from compare.hlo.files import hlo_of_artifact
+
+X = np.linspace(-2.0, 2.0, 12, dtype=np.float32).reshape(3, 4)
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a program, the same with operands swapped, and one of another formula."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "first.mlirbc").write_bytes(exported(lambda x: jnp.mean(x**2 * 3 + jnp.sin(x)), X))
+    (tmp_path / "swapped.mlirbc").write_bytes(exported(lambda x: jnp.mean(jnp.sin(x) + x**2 * 3), X))
+    (tmp_path / "other.pb").write_bytes(hlo_of_artifact(exported(lambda x: jnp.mean(x**2 * 3.5 + jnp.sin(x)), X)))
+    return tmp_path
+
+
+def written(folder: Path) -> dict[str, Any]:
+    (pair,) = json.loads((folder / "jaxport-hlo" / "hlo.json").read_text())["pairs"]
+    return pair
+
+
+def complaint(capsys: pytest.CaptureFixture[str]) -> str:
+    """The one line that says what is wrong; lines of progress may stand before it."""
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("jaxport: ")]
+    return line
+
+
+def test_two_files_are_aligned_at_every_level(programs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["hlo", "first.mlirbc", "swapped.mlirbc"]) == 0
+
+    pair = written(programs)
+    assert pair["labels"] == ["first.mlirbc", "swapped.mlirbc"]
+    assert not pair["levels"]["raw"]["equal"]
+    assert pair["levels"]["structural"]["equal"] and pair["levels"]["unfused"]["equal"]
+    shown = capsys.readouterr().out
+    assert "structural" in shown and "*" in shown
+    for line in shown.splitlines()[-2:]:
+        assert Path(line).exists() or "dot" in line
+    assert list((programs / "jaxport-hlo").glob("*.html"))
+
+
+def test_a_level_that_does_not_hold_is_exit_code_1(programs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["hlo", "first.mlirbc", "swapped.mlirbc", "--expect-equal", "structural"]) == 0
+    assert cli.main(["hlo", "first.mlirbc", "other.pb", "--expect-equal", "algebraic"]) == 1
+
+    assert "expected first.mlirbc and other.pb to be equal at algebraic" in complaint(capsys)
+    frontier = written(programs)["levels"]["algebraic"]["frontier"]
+    assert {entry["side"] for entry in frontier} == {"first.mlirbc", "other.pb"}
+
+
+def test_json_is_all_that_stands_on_standard_output(programs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cli.main(["hlo", "first.mlirbc", "swapped.mlirbc", "--json"])
+
+    assert json.loads(capsys.readouterr().out)["pairs"][0]["levels"]["structural"]["matched"] > 0
+
+
+def test_one_file_against_itself_has_two_names(programs: Path) -> None:
+    cli.main(["hlo", "first.mlirbc", "first.mlirbc", "--expect-equal", "raw"])
+
+    assert len(set(written(programs)["labels"])) == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["first.mlirbc"], "expected two programs"),
+        (["first.mlirbc", "swapped.mlirbc", "other.pb"], "expected two programs"),
+        (["first.mlirbc", "add"], "expected two programs"),
+        (["first.mlirbc", "./absent.pb"], "expected WORKLOAD:tf, WORKLOAD:jax, a file or a dump directory"),
+        (["first.mlirbc", "notes.txt"], "expected a serialized HloModuleProto or HloProto, found 5 other bytes"),
+        (["nothing"], "expected the name of a workload or a port file"),
+        (["add:tf", "nothing:jax"], "expected the name of a workload or a port file"),
+    ],
+)
+def test_what_names_no_program_is_one_line(
+    programs: Path, given: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (programs / "notes.txt").write_text("hello")
+
+    assert cli.main(["hlo", *given]) == 2
+
+    assert said in complaint(capsys)
+    assert not (programs / "jaxport-hlo").exists()
+
+
+def test_sides_of_a_workload_are_programs(programs: Path) -> None:
+    assert cli.main(["hlo", "running_example:tf", "running_example:jax", "--size", "smoke", "--pass", "forward"]) == 0
+
+    pair = written(programs)
+    assert pair["labels"] == ["running_example:tf", "running_example:jax"]
+    assert pair["levels"]["unfused"]["equal"]
+    assert "optimized" not in pair["levels"]
+
+
+def test_a_workload_is_its_two_programs_and_what_their_compilers_made_of_them(programs: Path) -> None:
+    assert cli.main(["hlo", "running_example", "--size", "smoke"]) == 0
+
+    pair = written(programs)
+    assert pair["labels"] == ["tf", "jax"]
+    assert pair["levels"]["optimized"]["matched"] > 0
+    assert any("tf_reference/running_example.py" in node["source"] for node in _nodes(pair, "left"))
+    assert any("jaxport/running_example.py" in node["source"] for node in _nodes(pair, "right"))
+
+
+def _nodes(pair: dict[str, Any], side: str) -> list[dict[str, Any]]:
+    return pair["view"][side]["nodes"]
+
+
+def test_a_pass_that_a_workload_lacks_is_refused(programs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["hlo", "running_example", "--size", "smoke", "--pass", "step"]) == 2
+    assert "expected a pass of running_example (forward, gradients), found 'step'" in capsys.readouterr().err
+
+
+def test_a_dump_directory_is_a_program(programs: Path) -> None:
+    code = "import jax; jax.jit(lambda x: (x**2 * 3 + jax.numpy.sin(x)).mean()).lower(jax.numpy.ones((3, 4))).compile()"
+    _dumped(code, programs / "dump")
+
+    assert cli.main(["hlo", "dump:jit__lambda", "swapped.mlirbc", "--expect-equal", "structural"]) == 0
+
+
+def _dumped(code: str, folder: Path) -> None:
+    subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "XLA_FLAGS": f"--xla_dump_to={folder}"})

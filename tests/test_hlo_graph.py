@@ -1,0 +1,282 @@
+"""Programs as graphs: read from protos, inlined, numbered, rewritten, written back and run."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import sys
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hlo_programs import exported
+
+from compare.hlo import inline, levels, numbering, proto, reading, rewriting, values, writing
+from compare.hlo.bindings import UnreadableProgram
+from compare.hlo.files import hlo_of_artifact, hlo_of_file
+from compare.hlo.graph import Graph, Node, Shape
+
+X = np.linspace(-2.0, 2.0, 12, dtype=np.float32).reshape(3, 4)
+
+
+def hlo(function: Any, *arguments: np.ndarray) -> bytes:
+    return hlo_of_artifact(exported(function, *arguments))
+
+
+def graph_of(function: Any, *arguments: np.ndarray) -> Graph:
+    module, places = inline.inlined(hlo(function, *arguments))
+    return reading.read_message(module, None, places)
+
+
+def loop(x: jax.Array) -> jax.Array:
+    return jax.lax.fori_loop(0, 3, lambda _, y: jax.nn.relu(y) * 2 + 1, x)
+
+
+def branch(x: jax.Array) -> jax.Array:
+    return jax.lax.cond(x[0, 0] > 0, jnp.sin, lambda y: -y, x)
+
+
+def several(x: jax.Array) -> Any:
+    top, places = jax.lax.top_k(x, 2)
+    return {"sorted": jnp.sort(x), "top": top, "places": places, "picked": x[places[:, 0] % 3]}
+
+
+def half(x: jax.Array) -> jax.Array:
+    return (x.astype(jnp.bfloat16) * jnp.asarray([0.5, 1, 2, 4], jnp.bfloat16)).astype(jnp.float32)
+
+
+def windows(x: jax.Array) -> jax.Array:
+    image = x.reshape(1, 3, 4, 1)
+    kernel = jnp.ones((2, 2, 1, 3))
+    made = jax.lax.conv_general_dilated(image, kernel, (1, 2), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+    return jax.lax.reduce_window(made, -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 1, 1, 1), "VALID")
+
+
+def complex_numbers(x: jax.Array) -> jax.Array:
+    return jnp.abs(jnp.fft.fft(x) * jnp.asarray([1 + 2j, 1, 1j, -1], jnp.complex64))
+
+
+def wide(x: jax.Array) -> jax.Array:
+    return x + jnp.arange(3, dtype=jnp.int8)[:, None].astype(jnp.float32) + jnp.uint32(7)
+
+
+FUNCTIONS = (loop, branch, several, half, windows, complex_numbers, wide, jax.nn.softmax, jnp.linalg.norm)
+
+
+class TestReading:
+    def test_an_instruction_has_shape_attributes_operands_and_the_users_line(self) -> None:
+        graph = graph_of(lambda x: jnp.sum(x * 2.0, axis=1), X)
+        by_opcode = {node.opcode: node for node in graph}
+
+        assert str(by_opcode["reduce"].shape) == "f32[3]"
+        assert by_opcode["reduce"].attribute("dimensions") == (1,)
+        assert [graph.nodes[key].opcode for key in by_opcode["reduce"].operands] == ["multiply", "constant"]
+        assert [node.opcode for node in by_opcode["reduce"].regions[0]] == ["parameter", "parameter", "add"]
+        assert by_opcode["multiply"].source.startswith(__file__)
+        assert by_opcode["multiply"].frames[0] == by_opcode["multiply"].source
+
+    def test_a_line_of_an_installed_package_gives_way_to_the_users(self) -> None:
+        frames = ("/venv/lib/python3.11/site-packages/flax/nnx/linear.py:3", "/home/me/model.py:7", "/home/me/run.py:1")
+
+        assert reading.users_line(frames) == "/home/me/model.py:7"
+        assert reading.users_line(frames[:1]) == frames[0]
+        assert reading.users_line(()) == ""
+
+    def test_lines_that_the_module_does_not_tell_come_by_the_frontends_name(self) -> None:
+        data = hlo(lambda x: x * 2.0, X)
+        module = proto.read_module(data)
+        (product,) = [each for each in module.computations[-1].instructions if each.opcode == "multiply"]
+
+        graph = reading.read(data, {product.metadata.op_name: "model.py:12"})
+
+        assert [node.source for node in graph if node.opcode == "multiply"] == ["model.py:12"]
+
+    @pytest.mark.parametrize("data", [b"", b"HloModule", b"\x00\x01\x02", b"ML\xefR"])
+    def test_other_bytes_are_refused(self, data: bytes) -> None:
+        with pytest.raises(UnreadableProgram, match="expected a serialized HloModuleProto"):
+            reading.read(data)
+
+    def test_a_truncated_module_is_refused(self) -> None:
+        with pytest.raises(UnreadableProgram):
+            reading.read(hlo(loop, X)[:-20])
+
+    def test_reading_needs_no_framework(self) -> None:
+        code = (
+            "import sys; import compare.hlo.reading, compare.hlo.inline, compare.hlo.rewriting;"
+            "assert not {'tensorflow', 'jax'} & set(sys.modules), sorted(sys.modules)"
+        )
+        subprocess.run([sys.executable, "-c", code], check=True)
+
+
+class TestInlining:
+    def test_calls_and_fusions_are_transparent(self) -> None:
+        graph = graph_of(lambda x: jax.jit(lambda y: jnp.where(y > 0, y, 0.0))(x), X)
+
+        assert "call" not in {node.opcode for node in graph.walk()}
+        (chosen,) = [node for node in graph if node.opcode == "select"]
+        assert len(chosen.place) >= 1 and chosen.name.startswith("/".join(chosen.place))
+
+    def test_calls_inside_of_a_loop_are_inlined_too(self) -> None:
+        assert "maximum" in {node.opcode for node in graph_of(loop, X).walk()}
+
+    def test_a_shared_instruction_takes_the_line_of_its_call_only_where_it_has_none(self) -> None:
+        assert all(node.source for node in graph_of(loop, X).walk() if node.opcode == "maximum")
+
+
+class TestNumbering:
+    def test_names_and_hints_take_no_part(self) -> None:
+        graph = graph_of(several, X)
+        renamed = {
+            key: dataclasses.replace(node, name="other", op_name="", hints=()) for key, node in graph.nodes.items()
+        }
+
+        other = Graph("other", renamed, graph.parameters, graph.results)
+
+        assert numbering.digests(graph) == numbering.digests(other)
+
+    @pytest.mark.parametrize(
+        "other",
+        [
+            lambda x: jnp.sum(x * 2.5, axis=1),
+            lambda x: jnp.sum(x * 2.0, axis=0),
+            lambda x: jnp.max(x * 2.0, axis=1),
+            lambda x: jnp.sum(x + 2.0, axis=1),
+        ],
+        ids=["literal", "dimension", "reducer", "opcode"],
+    )
+    def test_literals_attributes_regions_and_opcodes_do(self, other: Any) -> None:
+        first, second = graph_of(lambda x: jnp.sum(x * 2.0, axis=1), X), graph_of(other, X)
+
+        assert numbering.digests(first)[first.results[0]] != numbering.digests(second)[second.results[0]]
+
+    def test_parameters_are_known_by_what_fills_them(self) -> None:
+        first, second = graph_of(lambda a, b: a - b, X, X), graph_of(lambda b, a: a - b, X, X)
+
+        found = numbering.digests(first, ("a", "b"))[first.results[0]]
+
+        assert found == numbering.digests(second, ("b", "a"))[second.results[0]]
+        assert found != numbering.digests(second, ("a", "b"))[second.results[0]]
+
+
+class TestRewriting:
+    def test_equal_values_are_merged_and_dead_ones_dropped(self) -> None:
+        graph = graph_of(lambda x: jnp.sin(x) + jnp.sin(x) * 1, X)
+        unused = Node(10**6, "unused", "cosine", Shape("f32", (3, 4)), graph.parameters)
+        graph = Graph("f", {**graph.nodes, unused.id: unused}, graph.parameters, graph.results)
+
+        opcodes = [node.opcode for node in rewriting.rewrite(graph, ()).graph]
+
+        assert opcodes.count("sine") == 1 and "cosine" not in opcodes
+
+    def test_what_a_rule_writes_is_rewritten_in_turn_and_every_change_is_told(self) -> None:
+        halve = rewriting.Rule(
+            "halve", "a number above 1 is halved",
+            lambda node, graph: graph.constant(node.literal / 2, "f32")
+            if node.opcode == "constant" and node.literal is not None and node.literal.max() > 1
+            else None,
+        )  # fmt: skip
+
+        found = rewriting.rewrite(graph_of(lambda x: x * 8.0, X), (halve,))
+
+        assert [node.literal.item() for node in found.graph if node.literal is not None] == [1.0]
+        assert [change.rule for change in found.changes] == ["halve"] * 3
+
+    def test_rules_that_undo_each_other_end(self) -> None:
+        swap = rewriting.Rule(
+            "swap", "operands change places",
+            lambda node, graph: graph.add("subtract", node.shape, node.operands[::-1])
+            if node.opcode == "subtract"
+            else None,
+        )  # fmt: skip
+
+        found = rewriting.rewrite(graph_of(lambda x, y: x - y, X, X), (swap,))
+
+        assert 0 < len(found.changes) < 1000
+
+    def test_regions_are_rewritten(self) -> None:
+        subtract = rewriting.Rule(
+            "minus", "a product is a difference",
+            lambda node, graph: graph.add("subtract", node.shape, node.operands) if node.opcode == "multiply" else None,
+        )  # fmt: skip
+
+        found = rewriting.rewrite(graph_of(loop, X), (subtract,))
+
+        assert "multiply" not in {node.opcode for node in found.graph.walk()}
+        assert {change.rule for change in found.changes} == {"minus"}
+
+
+class TestWriting:
+    @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda each: getattr(each, "__name__", "function"))
+    def test_a_graph_computes_what_its_program_did_as_read_and_as_rewritten(self, function: Any) -> None:
+        expected = jax.tree.leaves(jax.jit(function)(X))
+        graph = graph_of(function, X)
+
+        for form in (graph, rewriting.rewrite(graph, ()).graph):
+            found = values.run(form, [X], form.results)
+            for key, value in zip(form.results, expected, strict=True):
+                np.testing.assert_allclose(found[key], np.asarray(value), rtol=2e-6, atol=2e-6)
+
+    def test_any_value_can_be_had(self) -> None:
+        graph = graph_of(lambda x: jnp.sum(jnp.tanh(x)), X)
+        (inner,) = [node.id for node in graph if node.opcode == "tanh"]
+
+        np.testing.assert_allclose(values.run(graph, [X], [inner])[inner], np.tanh(X), rtol=1e-6)
+
+    def test_what_is_written_is_read_as_the_same_program(self) -> None:
+        graph = graph_of(several, X)
+
+        again = reading.read(writing.written(graph))
+
+        assert numbering.region_digest(again, numbering.digests(again)) == numbering.region_digest(
+            graph, numbering.digests(graph)
+        )
+
+
+class TestFiles:
+    def test_bytecode_proto_and_whole_text_are_one_program(self) -> None:
+        artifact = exported(lambda x: x * 2.0, X)
+        data = hlo_of_artifact(artifact)
+        subject = levels.Subject("text", data)
+        text = "HloModule f\n\nENTRY main {\n  x = f32[3,4] parameter(0)\n  c = f32[] constant(2)\n"
+        text += "  b = f32[3,4] broadcast(c), dimensions={}\n  ROOT m = f32[3,4] multiply(x, b)\n}\n"
+
+        found = [hlo_of_file(each) for each in (artifact, data, text.encode())]
+
+        digests = [
+            set(levels.at_level(dataclasses.replace(subject, hlo=each), levels.STRUCTURE).digests.values())
+            for each in found
+        ]
+        assert digests[0] == digests[1] == digests[2]
+
+    def test_text_that_leaves_a_constant_out_is_refused(self) -> None:
+        text = "HloModule f\n\nENTRY main {\n  ROOT c = f32[100] constant({...})\n}\n"
+
+        with pytest.raises(UnreadableProgram, match="expected HLO text with all constants spelled out"):
+            hlo_of_file(text.encode())
+
+    def test_a_constant_that_nobody_knows_is_equal_to_no_other(self) -> None:
+        data = hlo(lambda x: x * np.arange(4, dtype=np.float32), X)
+        (name,) = [node.name for node in reading.read(data) if node.opcode == "constant"]
+
+        first, second = (levels.Subject(label, data, unknown=frozenset({name})) for label in ("first", "second"))
+        forms = [levels.at_level(each, levels.STRUCTURE) for each in (first, second)]
+
+        assert forms[0].digests[forms[0].graph.results[0]] != forms[1].digests[forms[1].graph.results[0]]
+        with pytest.raises(UnreadableProgram, match="left out"):
+            levels.at_level(first, levels.UNFUSED)
+
+
+@pytest.mark.parametrize(
+    ("op_name", "line"),
+    [
+        ("dense/MatMul", "model.py:3"),
+        ("while/call.2/while/Less", "model.py:7"),
+        ("Cos;StatefulPartitionedCall/dense/MatMul", "model.py:3"),
+        ("MatMul", ""),
+        ("", ""),
+    ],
+)
+def test_a_line_is_found_behind_callers_and_merged_names(op_name: str, line: str) -> None:
+    assert reading.told({"dense/MatMul": "model.py:3", "while/Less": "model.py:7"}, op_name) == line

@@ -1,0 +1,283 @@
+"""Of thirty planted errors, locating names the line, the operation and the cause; honest twins depart nowhere."""
+
+from __future__ import annotations
+
+import functools
+import io
+import json
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import planted
+import pytest
+from planted import PLANTED, Planted
+from rich.console import Console
+
+from compare import records
+from compare.commands import locate as command
+from compare.hlo.locate import DOUBLE, SINGLE, Departure, Findings, Ran, between, ran
+from compare.run import locate, subjects
+from compare.run.inputs import Prepared, RequestError, prepare
+from compare.run.oracle import promoted
+from compare.run.progress import Silent
+from compare.run.sides import Pool
+from compare.sides import mapped, requests, wire
+from compare.sides._side import Reply, Side
+from compare.sides.client import LiveSide
+from jaxport._framework import Jax
+from workloads import _registry
+from workloads._framework import Program
+from workloads._spec import Arrays
+
+HONEST = ("feed_forward", *sorted(path.stem for path in planted.SMALL.glob("*.py")), "mnist_mlp")
+NAMES = [each.name for each in PLANTED]
+FEWEST_EXACT = 27
+
+
+class WithoutTexts(Jax):
+    """JAX in this process; the texts of every stage are for people, and compiling for them takes long."""
+
+    def _stages(self, jitted: object, arguments: Sequence[object]) -> dict[str, str]:
+        return {}
+
+
+class Bench:
+    """Asks TensorFlow once for every program, and runs each of them once."""
+
+    def __init__(self, side: Side, folder: Path) -> None:
+        self.side, self._folder = side, folder
+        self.original = functools.cache(self._original)
+        self._left = functools.cache(self._run_left)
+
+    def prepared(self, file: Path | str) -> Prepared:
+        """The arrays of a workload; equal for its broken ports."""
+        workload = _registry.get(str(file))
+        examples = workload.training.dataset(None) if workload.training else None
+        size = "smoke" if "smoke" in workload.sizes else next(iter(workload.sizes))
+        return prepare(workload, size, examples, Path(tempfile.mkdtemp(dir=self._folder)))
+
+    def honest(self, workload: str) -> Path | str:
+        """What to ask the registry for."""
+        if workload == "mnist_mlp":
+            return workload
+        folder = self._folder / f"honest-{workload}"
+        if not folder.exists():
+            folder.mkdir()
+            planted.copy_honest(workload, folder)
+        return planted.port_of(workload, folder)
+
+    def _original(self, workload: str, pass_: str) -> Program | None:
+        modes = requests.load(self.side, self.prepared(self.honest(workload)).loading)
+        # TensorFlow cannot differentiate every loop.
+        known = pass_ in modes and (workload, pass_) != ("while_loop", "gradients")
+        return requests.program(self.side, pass_, "float32") if known else None
+
+    def port(self, prepared: Prepared, pass_: str) -> Program:
+        """The JAX half of a workload."""
+        loading = prepared.loading
+        described = {"cases": loading.cases, "inputs": loading.inputs, "target": loading.targets["jax"]}
+        described |= {"builds": loading.builds, "dimensions": loading.dimensions}
+        framework = WithoutTexts()
+        framework.load(wire.unpack_twin(described, mapped.load(loading.arrays)))
+        return framework.program(pass_, "float32")
+
+    def findings(self, file: Path | str, workload: str, pass_: str, doubled: bool) -> Findings:
+        """Where a port departs from the original, in one float type."""
+        left = self.original(workload, pass_)
+        assert left is not None
+        prepared = self.prepared(file)
+        right = self.port(prepared, pass_)
+        if doubled:
+            left, right = promoted(left), promoted(right)
+        chosen = subjects.subjects(left, right)[1]
+        drawn = subjects.cases(left, right, prepared, most=len(prepared.loading.cases))
+        given = [drawn[0][1], drawn[-1][1]]
+        precision = DOUBLE if doubled else SINGLE
+        # Names of slots and arrays of the left are the same for every port of the workload.
+        return between(self._left(workload, pass_, doubled), ran(chosen, given, [True, False], precision))
+
+    def _run_left(self, workload: str, pass_: str, doubled: bool) -> Ran:
+        left = self.original(workload, pass_)
+        assert left is not None
+        prepared = self.prepared(self.honest(workload))
+        right = self.port(prepared, pass_)
+        if doubled:
+            left, right = promoted(left), promoted(right)
+        chosen = subjects.subjects(left, right)[0]
+        drawn = subjects.cases(left, right, prepared, most=len(prepared.loading.cases))
+        return ran(chosen, [drawn[0][0], drawn[-1][0]], [True, False], DOUBLE if doubled else SINGLE)
+
+    def located(self, file: Path | str, workload: str, pass_: str) -> Findings:
+        """In float64, and where nothing departs there as the programs were written."""
+        found = self.findings(file, workload, pass_, doubled=True)
+        return found if found.departures else self.findings(file, workload, pass_, doubled=False)
+
+
+class Outcome:
+    """What was found of one planted error."""
+
+    def __init__(self, each: Planted, port: planted.Port, found: Findings) -> None:
+        self.planted, self.port = each, port
+        self.culprit: Departure = found.departures[0]
+
+    @property
+    def source(self) -> str:
+        """The line of the port that was named."""
+        return self.culprit.right.source if self.culprit.right else ""
+
+    @property
+    def exact(self) -> bool:
+        """Whether the broken line and its operation were named."""
+        return self.source == self.port.broken and self.culprit.op == self.planted.op
+
+    @property
+    def row(self) -> str:
+        """A line of the table."""
+        broken, found = (place.rpartition(":")[2] for place in (self.port.broken, self.source))
+        exact = "yes" if self.exact else "no"
+        each, culprit = self.planted, self.culprit
+        return f"| {each.name} | {each.workload} | {broken} | {found} | {culprit.op} | {culprit.cause} | {exact} |"
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    side = LiveSide("tf", tmp_path_factory.mktemp("tf"))
+    yield Bench(side, tmp_path_factory.mktemp("ports"))
+    side.close()
+
+
+@pytest.fixture(scope="module")
+def outcome(bench: Bench, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Outcome]:
+    folder = tmp_path_factory.mktemp("planted")
+
+    @functools.cache
+    def of(name: str) -> Outcome:
+        each = PLANTED[NAMES.index(name)]
+        port = planted.write(each, folder / f"port_{NAMES.index(name)}")
+        workload = "mnist_mlp" if each.workload == "_optimizers" else each.workload
+        found = bench.located(port.file, workload, each.pass_)
+        assert found.departures, f"nothing departs, with {name} planted"
+        return Outcome(each, port, found)
+
+    return of
+
+
+def test_there_are_thirty_of_different_kinds() -> None:
+    assert len(PLANTED) == len(set(NAMES)) == 30
+    assert len({each.cause for each in PLANTED}) >= 24
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_planted_error_is_named_by_line_operation_and_cause(outcome: Callable[[str], Outcome], name: str) -> None:
+    found = outcome(name)
+    culprit = found.culprit
+    assert culprit.cause == found.planted.cause
+    assert culprit.op == found.planted.op
+    assert culprit.left is not None or culprit.kind == "extra"
+    line = locate.text(found.source)
+    assert found.exact or (found.planted.near and found.planted.near in line), found.row
+
+
+def test_nine_in_ten_are_named_exactly(outcome: Callable[[str], Outcome]) -> None:
+    rows = [outcome(name) for name in NAMES]
+    print("\n".join(each.row for each in rows))
+    assert sum(each.exact for each in rows) >= FEWEST_EXACT
+
+
+def test_the_table_in_the_documentation_is_the_one_that_was_measured(outcome: Callable[[str], Outcome]) -> None:
+    documented = (planted.ROOT / "docs" / "locate.md").read_text()
+    rows = {re.sub(r"\d+", "N", outcome(name).row) for name in NAMES}
+    assert rows <= {re.sub(r"\d+", "N", line) for line in documented.splitlines()}
+
+
+@pytest.mark.parametrize("workload", HONEST)
+def test_honest_twins_depart_nowhere(bench: Bench, workload: str) -> None:
+    passes = ("step",) if workload == "mnist_mlp" else ("forward", "gradients")
+    for pass_ in passes:
+        # In float32 once: the gradients of what agrees there have nothing to add.
+        for doubled in (True, False) if pass_ == "forward" else (True,):
+            if bench.original(workload, pass_) is not None:
+                found = bench.findings(bench.honest(workload), workload, pass_, doubled)
+                assert not found.departures, f"{workload}, {pass_}"
+                assert not found.results
+
+
+class InThisProcess(Side):
+    """JAX as a side, without a worker."""
+
+    name = "jax"
+
+    def __init__(self) -> None:
+        self._framework = WithoutTexts()
+
+    def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
+        if method == "load":
+            given = mapped.load(Path(parameters["arrays"]))
+            return Reply(self._framework.load(wire.unpack_twin(parameters, given)))
+        assert method == "program"
+        return wire.pack_program(self._framework.program(parameters["pass_"], parameters["dtype"]))
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class BothSides(Pool):
+    """A TensorFlow that is running already, and JAX in this process."""
+
+    def __init__(self, tf: Side) -> None:
+        self._both: dict[str, Side] = {"tf": tf, "jax": InThisProcess()}
+
+    def get(self, name: str) -> Side:
+        return self._both[name]
+
+
+def located(bench: Bench, reference: Path, folder: Path, passes: Sequence[str] = locate.PASSES) -> dict[str, Any]:
+    workload = _registry.get(str(reference))
+    choice = locate.Choice(passes)
+    return {workload.name: locate.locate_workload(BothSides(bench.side), workload, choice, folder, Silent())}
+
+
+def printed(found: Mapping[str, Mapping[str, locate.Located]]) -> str:
+    console = Console(width=400, file=io.StringIO())
+    command.show(found, console)
+    return console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_a_broken_port_is_shown_with_both_lines_values_cause_and_proof(bench: Bench, tmp_path: Path) -> None:
+    port = planted.write(PLANTED[NAMES.index("no scale")], tmp_path / "port")
+    found = located(bench, port.file, tmp_path)
+    shown = printed(found)
+    assert "attention, forward: 1 departure in float64; output differs" in shown
+    assert f"{port.broken}  scores = jnp.einsum" in shown
+    assert re.search(r"attention\.py:12 +scores = tf\.einsum", shown)
+    assert "tf computes divide by 4.0 here, jax nothing" in shown
+    assert re.search(r"values +\[0, 0, 0, 0\]: tf -?\d", shown)
+    assert "scale by the root of the depth" in shown
+    assert "given TensorFlow's value here, every result agrees" in shown
+    assert "attention, gradients: departs where an earlier pass does" in shown
+
+
+def test_a_pass_that_agrees_says_so_and_one_without_a_program_why(bench: Bench, tmp_path: Path) -> None:
+    found = located(bench, Path(bench.honest("while_loop")), tmp_path)
+    verdicts = {pass_: each.verdict for pass_, each in found["while_loop"].items()}
+    assert verdicts == {"forward": locate.AGREES, "gradients": locate.FAILED}
+    assert "while_loop, forward: agrees" in printed(found)
+    assert "while_loop, gradients: failed: tf: program gradients float32" in printed(found)
+
+
+def test_a_pass_that_the_workload_does_not_have_is_refused(bench: Bench, tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match=r"expected a pass of mean \(forward, gradients\), found step: choose"):
+        located(bench, Path(bench.honest("mean")), tmp_path, ["step"])
+
+
+def test_the_record_is_plain_data(bench: Bench, tmp_path: Path) -> None:
+    port = planted.write(PLANTED[NAMES.index("sum instead of mean")], tmp_path / "port")
+    record = json.loads(json.dumps(records.to_json(locate.record(located(bench, port.file, tmp_path)))))
+    (departure,) = record["workloads"]["mean"]["forward"]["departures"]
+    assert departure["right"]["source"] == port.broken
+    assert (departure["kind"], departure["op"], departure["cause"]) == ("missing", "divide", "mean or sum")
+    assert record["workloads"]["mean"]["gradients"]["departures"] == []
+    assert len(record["workloads"]["mean"]["gradients"]["again"]) == 1

@@ -1,0 +1,57 @@
+"""What two compilers made of two programs, as lists on a page."""
+
+from __future__ import annotations
+
+from compare.report.compilers import groups
+
+PAIR = {
+    "compilers": {
+        "frontend": [
+            {"kind": "operation", "text": "tf: convert", "sources": []},
+            {"kind": "rule", "text": "powers: tf 1", "sources": ["model.py:3"]},
+        ],
+        "compiler": [],
+        "partitions": ["jax@jax's fusion does what is 3 kernels in tf@tf"],
+    },
+    "passes": {"lines": ["first equal after algsimp"], "steps": []},
+    "donation": {
+        "tf": {"holds": True, "donated": 4, "bytes_in_place": 2048, "bytes_missed": 0, "missed": []},
+        "jax": {
+            "holds": False, "donated": 4, "bytes_in_place": 1024, "bytes_missed": 1024,
+            "missed": ["weight kernel: donated, not overwritten"],
+        },
+    },
+}  # fmt: skip
+
+
+def test_every_part_is_a_group_in_the_order_of_the_question() -> None:
+    assert [group.title for group in groups(PAIR)] == ["Frontend", "Compiler", "Kernels", "Pass by pass", "Donation"]
+
+
+def test_operations_are_left_to_the_frontier() -> None:
+    frontend, compiler, *_ = groups(PAIR)
+
+    assert [(item.kind, item.sources) for item in frontend.items] == [("rule", ("model.py:3",))]
+    assert compiler.items == () and compiler.none == "no difference"
+
+
+def test_what_was_donated_in_vain_is_named() -> None:
+    texts = [f"{item.kind}: {item.text}" for item in groups(PAIR)[-1].items]
+
+    assert texts == [
+        "tf: 4 arrays donated: all donated arrays are overwritten; 2.00 KiB updated in place",
+        "jax: 4 arrays donated: 1 are not overwritten; 1.00 KiB updated in place",
+        "jax: weight kernel: donated, not overwritten",
+    ]
+
+
+def test_a_workload_of_a_run_keeps_its_donation_with_its_alignment() -> None:
+    (group,) = groups({"alignment": {"donation": PAIR["donation"]}})
+
+    assert group.title == "Donation"
+
+
+def test_what_was_not_looked_at_is_left_out_and_what_failed_says_why() -> None:
+    assert groups({}) == ()
+    (group,) = groups({"compilers": {"reason": "expected a module tf@tf, found none"}})
+    assert [item.text for item in group.items] == ["expected a module tf@tf, found none"]

@@ -1,0 +1,79 @@
+"""Which parameters of two programs are the same array."""
+
+from __future__ import annotations
+
+from compare.run.slots import paired
+from workloads._framework import Parameter, Program, Result
+
+KERNEL, BIAS = (8, 4), (4,)
+
+
+def program(states: list[tuple[str, tuple[int, ...]]]) -> Program:
+    parameters = [
+        Parameter("input", "x", (2, 8), "float32"),
+        Parameter("weight", "dense/kernel", KERNEL, "float32"),
+        Parameter("weight", "dense/bias", BIAS, "float32"),
+        *(Parameter("state", name, shape, "float32") for name, shape in states),
+    ]
+    results = [Result("loss", (), "float32"), Result("weights/dense/kernel", KERNEL, "float32")]
+    results += [Result(f"state/{name}", shape, "float32") for name, shape in states]
+    return Program(b"", tuple(parameters), tuple(results))
+
+
+KERAS = program(
+    [
+        ("adam/iteration", ()),
+        ("adam/sequential_dense_kernel_momentum", KERNEL),
+        ("adam/sequential_dense_kernel_velocity", KERNEL),
+        ("adam/sequential_dense_bias_momentum", BIAS),
+    ]
+)
+OPTAX = program(
+    [
+        ("0/mu/dense/bias", BIAS),
+        ("0/mu/dense/kernel", KERNEL),
+        ("0/nu/dense/kernel", KERNEL),
+        ("0/count", ()),
+    ]
+)
+
+
+def test_inputs_and_weights_have_their_names() -> None:
+    left, right = paired((KERAS, OPTAX))
+
+    assert left.parameters[:3] == right.parameters[:3] == ("input x", "weight dense/kernel", "weight dense/bias")
+    assert left.results[:2] == ("loss", "weight dense/kernel")
+
+
+def test_states_are_paired_by_weight_and_role_whatever_the_optimizer_calls_them() -> None:
+    left, right = paired((KERAS, OPTAX))
+
+    assert left.parameters[3:] == (
+        "state step",
+        "state first moment of dense/kernel",
+        "state second moment of dense/kernel",
+        "state first moment of dense/bias",
+    )
+    assert set(left.parameters[3:]) == set(right.parameters[3:])
+    assert left.results[2:] == left.parameters[3:]
+
+
+def test_a_state_of_another_shape_belongs_to_no_weight() -> None:
+    left, _ = paired((program([("dense_kernel_momentum", BIAS)]), OPTAX))
+
+    assert left.parameters[3] == "state 0:dense_kernel_momentum"
+
+
+def test_a_state_of_one_side_keeps_its_name() -> None:
+    left, right = paired((program([("adam/learning_rate", ())]), OPTAX))
+
+    assert left.parameters[3] == "state 0:adam/learning_rate"
+    assert all(slot.startswith("state 1:") for slot in right.parameters[3:])
+
+
+def test_two_states_of_one_role_are_not_guessed() -> None:
+    twice = program([("a/mu/dense/kernel", KERNEL), ("b/mu/dense/kernel", KERNEL)])
+
+    left, right = paired((twice, OPTAX))
+
+    assert not set(left.parameters[3:]) & set(right.parameters[3:])

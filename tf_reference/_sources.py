@@ -1,0 +1,140 @@
+"""The user's line behind every operation of a traced function, under the names that XLA's metadata gives them."""
+
+from __future__ import annotations
+
+import os
+import re
+import sysconfig
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+_HERE = Path(__file__).parent
+_MACHINERY = (str(_HERE.with_name("compare")) + os.sep, str(_HERE.with_name("workloads")) + os.sep)
+_INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}", "__autograph_generated_file")
+_STANDARD = sysconfig.get_path("stdlib") + os.sep
+_BRANCHES = frozenset({"While", "StatelessWhile", "If", "StatelessIf", "Case", "StatelessCase"})
+_TAPE = "gradient_tape/"
+_GRADIENT = re.compile(r"_(\w+?)Grad(?:V\d+)?$")
+_VERSION = re.compile(r"V\d+$")
+
+
+def sources(graph: Any) -> dict[str, str]:
+    """By the op_name of HLO metadata, "file:line" of the user's innermost line.
+
+    An operation is named by the calls that lead to it, "StatefulPartitionedCall/Sin"; loops and
+    branches add nothing, for their operations carry the loop's scope already. An operation without a
+    line of its own, such as one of a function that was read from a file, has that of the call that it
+    stands in. A gradient has the line that called the tape; where that is none of the user's, the line
+    shared by all forward operations that it can belong to, by scope and type. Names that stand for
+    different lines, and operations without any, are left out.
+
+    Args:
+      graph: the FuncGraph of a ConcreteFunction.
+    """
+    found: dict[str, set[str]] = {}
+    for name, line in _Walk().named(graph, "", ""):
+        found.setdefault(name, set()).add(line)
+    return {name: lines.pop() for name, lines in found.items() if len(lines) == 1 and "" not in lines}
+
+
+class _Walk:
+    """One walk through a function and all that it calls; a function that is called twice is read once."""
+
+    def __init__(self) -> None:
+        self._lines: dict[int, dict[str, str]] = {}
+
+    def named(self, graph: Any, calls: str, caller: str) -> Iterator[tuple[str, str]]:
+        """Every operation's name in HLO and its line, those of `graph` before those of what it calls."""
+        if id(graph) not in self._lines:
+            self._lines[id(graph)] = _lines(graph)
+        lines = self._lines[id(graph)]
+        for name, line in lines.items():
+            yield calls + name, line or caller
+        yield from _results(graph, lines, calls, caller)
+        for operation in graph.get_operations():
+            inner = "" if operation.type in _BRANCHES else f"{calls}{operation.name}/"
+            for callee in _callees(graph, operation):
+                yield from self.named(callee, inner, lines[operation.name] or caller)
+
+
+def _results(graph: Any, lines: dict[str, str], calls: str, caller: str) -> Iterator[tuple[str, str]]:
+    """What a function returns is also known by the name of its result: "mul_0" is the first output of "mul"."""
+    for tensor in graph.outputs:
+        name = f"{tensor.op.name}_{tensor.value_index}"
+        if name not in lines:
+            yield calls + name, lines[tensor.op.name] or caller
+
+
+def _callees(graph: Any, operation: Any) -> Iterator[Any]:
+    """The graphs of the functions that an operation's attributes name."""
+    for value in operation.node_def.attr.values():
+        for function in [value.func, *value.list.func]:
+            # No public name leads from a node to the graph of what it calls, only to its definition.
+            found = graph._get_function(function.name) if function.name else None
+            callee = getattr(found, "graph", None)
+            if callee is not None:
+                yield callee
+
+
+def _lines(graph: Any) -> dict[str, str]:
+    """By operation, its line, "" where nothing tells it."""
+    operations = graph.get_operations()
+    own = {operation.name: users_line(operation.traceback or ()) for operation in operations}
+    forward = _forward(operations, own)
+    return {each.name: own[each.name] or _of_scope(each, forward) for each in operations}
+
+
+def users_line(traceback: Iterable[Any]) -> str:
+    """ "file:line" of the innermost frame in the user's own code, "" of none. The outermost frame comes first."""
+    frames = list(traceback)
+    # What called jaxport is nobody's model: a test, a notebook, a script.
+    entry = next((at for at, frame in enumerate(frames) if _is_machinery(frame.filename)), -1)
+    own = [frame for frame in frames[entry + 1 :] if _is_users(frame.filename)]
+    return f"{os.path.realpath(own[-1].filename)}:{own[-1].lineno}" if own else ""
+
+
+@cache
+def _is_users(file: str) -> bool:
+    installed = any(part in file for part in _INSTALLED) or file.startswith((_STANDARD, "<"))
+    # The twins stand beside this file, wherever the package is installed.
+    return not _is_machinery(file) and (not installed or os.path.dirname(file) == str(_HERE))
+
+
+@cache
+def _is_machinery(file: str) -> bool:
+    beside = os.path.dirname(file) == str(_HERE)
+    return file.startswith(_MACHINERY) or (beside and os.path.basename(file).startswith("_"))
+
+
+def _forward(operations: Sequence[Any], own: Mapping[str, str]) -> dict[str, set[tuple[str, str]]]:
+    """By scope, type and line of the operations in it that have a line; "" is the scope of all."""
+    found: dict[str, set[tuple[str, str]]] = {}
+    for each in operations:
+        for scope in _scopes(each.name) if own[each.name] else ():
+            found.setdefault(scope, set()).add((each.type, own[each.name]))
+    return found
+
+
+def _of_scope(operation: Any, forward: Mapping[str, set[tuple[str, str]]]) -> str:
+    """The one line in the nearest scope with any, or that of the operations there that this one differentiates."""
+    scopes = _scopes(operation.name.removeprefix(_TAPE))[1:]
+    nearest = next((forward[scope] for scope in scopes if scope in forward), set())
+    lines = {line for _, line in nearest}
+    if len(lines) > 1:
+        differentiated = _differentiated(operation.traceback or ())
+        lines = {line for kind, line in nearest if _VERSION.sub("", kind) == differentiated}
+    return lines.pop() if len(lines) == 1 else ""
+
+
+def _differentiated(traceback: Iterable[Any]) -> str:
+    """ "Softmax" of what _SoftmaxGrad in TensorFlow's nn_grad.py made; "" of anything else."""
+    names = [_GRADIENT.match(frame.name) for frame in traceback if frame.filename.endswith("_grad.py")]
+    return next((found[1] for found in names if found), "")
+
+
+def _scopes(name: str) -> list[str]:
+    """ "a/b" is in "a/b", "a" and ""."""
+    parts = name.split("/")
+    return ["/".join(parts[:depth]) for depth in range(len(parts), -1, -1)]
