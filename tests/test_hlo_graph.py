@@ -62,7 +62,12 @@ def wide(x: jax.Array) -> jax.Array:
     return x + jnp.arange(3, dtype=jnp.int8)[:, None].astype(jnp.float32) + jnp.uint32(7)
 
 
-FUNCTIONS = (loop, branch, several, half, windows, complex_numbers, wide, jax.nn.softmax, jnp.linalg.norm)
+def called(x: jax.Array) -> Any:
+    square = x[:, :3] @ x[:, :3].T + 3 * jnp.eye(3)
+    return {"cholesky": jnp.linalg.cholesky(square), "qr": jnp.linalg.qr(square)}
+
+
+FUNCTIONS = (called, loop, branch, several, half, windows, complex_numbers, wide, jax.nn.softmax, jnp.linalg.norm)
 
 
 class TestReading:
@@ -280,3 +285,17 @@ class TestFiles:
 )
 def test_a_line_is_found_behind_callers_and_merged_names(op_name: str, line: str) -> None:
     assert reading.told({"dense/MatMul": "model.py:3", "while/Less": "model.py:7"}, op_name) == line
+
+
+def test_two_draws_are_two_values_and_the_same_two_in_every_copy() -> None:
+    text = (
+        "HloModule f\n\nENTRY main {\n  low = f32[] constant(0)\n  high = f32[] constant(1)\n"
+        "  a = f32[4] rng(low, high), distribution=rng_uniform\n  b = f32[4] rng(low, high), distribution=rng_uniform\n"
+        "  ROOT s = f32[4] add(a, b)\n}\n"
+    )
+    graph = reading.read(hlo_of_file(text.encode()))
+
+    found = rewriting.rewrite(graph, ())
+
+    assert [node.opcode for node in found.graph].count("rng") == 2
+    assert set(found.digests.values()) == set(numbering.digests(graph).values())

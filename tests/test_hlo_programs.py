@@ -117,9 +117,12 @@ class TestBindings:
         check = f"""
 import sys
 from pathlib import Path
-from compare.hlo import attribution, by_count as align, compiled, program, promote
+from compare.hlo import attribution, compiled, files, levels, program, promote
+from compare.hlo.align import align
 artifact = Path({str(program_file)!r}).read_bytes()
-align.align(artifact, promote.promote(artifact))
+promote.promote(artifact)
+subject = levels.Subject("tf", files.hlo_of_artifact(artifact))
+assert align(subject, subject).is_equal
 program.describe(artifact)
 assert not {{"jax", "tensorflow"}} & set(sys.modules)
 """

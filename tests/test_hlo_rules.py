@@ -125,6 +125,16 @@ def test_all_rules_together_end_and_write_the_same_value(name: str, program: str
     assert_same_value(before, once.graph, Rule("all", "", lambda *_: None, numerics=True), example, seeds=1)
 
 
+@pytest.mark.parametrize("dtype", ["bf16", "f16", "f64"])
+@pytest.mark.parametrize(("name", "program"), FIRING)
+def test_rules_end_on_floats_of_every_width(name: str, program: str, dtype: str) -> None:
+    computations = EXAMPLES[name].computations
+    once = rewrite(
+        graph_of(*(text.replace("f32[", f"{dtype}[") for text in (program, computations))), tuple(RULES.values())
+    )
+    assert [change.rule for change in rewrite(once.graph, tuple(RULES.values())).changes] == []
+
+
 def _drop_sign(node: Node, graph: Writer) -> int | None:
     return node.operands[0] if node.opcode == "negate" else None
 

@@ -133,14 +133,9 @@ class TestOneDeparture:
 
     def test_a_changed_attribute_is_named_with_both_values(self) -> None:
         square = "m = f64[2,4] reshape(x)\nz = f64[] constant(0)\n"
-        left = (
-            square
-            + "s = f64[4] reduce(m, z), dimensions={0}, to_apply=add_\nr = f64[] reduce(s, z), dimensions={0}, to_apply=max_"
-        )
-        right = (
-            square
-            + "s = f64[2] reduce(m, z), dimensions={1}, to_apply=add_\nr = f64[] reduce(s, z), dimensions={0}, to_apply=max_"
-        )
+        largest = "\nr = f64[] reduce(s, z), dimensions={0}, to_apply=max_"
+        left = square + "s = f64[4] reduce(m, z), dimensions={0}, to_apply=add_" + largest
+        right = square + "s = f64[2] reduce(m, z), dimensions={1}, to_apply=add_" + largest
         departure = only(found(left, right, ADD + "\n" + MAX))
         assert departure.difference == "dimensions (1,) where tf has (0,)"
 
@@ -181,6 +176,12 @@ class TestSeveral:
         findings = found(left, right)
         assert [each.op for each in findings.departures] == ["multiply", "subtract"]
         assert all(each.confirmed for each in findings.departures)
+
+    def test_one_formula_for_another_is_one_error_and_not_as_many_as_it_has_operations(self) -> None:
+        left = constant(0.5) + "h = f64[8] multiply(x, c)\nt = f64[8] tanh(h)\nr = f64[8] add(t, y)"
+        right = "h = f64[8] multiply(x, x)\ns = f64[8] sine(h)\nt = f64[8] negate(s)\nr = f64[8] add(t, y)"
+        departure = only(found(left, right))
+        assert (departure.op, departure.confirmed) == ("multiply", True)
 
     def test_errors_on_the_way_to_two_results_are_both_named_and_confirmed(self) -> None:
         ending = "t = (f64[8], f64[8]) tuple(s, u)"

@@ -25,7 +25,7 @@ from compare.run.oracle import promoted
 from compare.run.progress import Silent
 from compare.run.sides import Pool
 from compare.sides import mapped, requests, wire
-from compare.sides._side import Reply, Side
+from compare.sides._side import Reply, Side, SideError
 from compare.sides.client import LiveSide
 from jaxport._framework import Jax
 from workloads import _registry
@@ -71,9 +71,9 @@ class Bench:
 
     def _original(self, workload: str, pass_: str) -> Program | None:
         modes = requests.load(self.side, self.prepared(self.honest(workload)).loading)
-        # TensorFlow cannot differentiate every loop.
-        known = pass_ in modes and (workload, pass_) != ("while_loop", "gradients")
-        return requests.program(self.side, pass_, "float32") if known else None
+        if pass_ not in modes:
+            return None
+        return requests.program(self.side, pass_, "float32")
 
     def port(self, prepared: Prepared, pass_: str) -> Program:
         """The JAX half of a workload."""
@@ -260,12 +260,22 @@ def test_a_broken_port_is_shown_with_both_lines_values_cause_and_proof(bench: Be
     assert "attention, gradients: departs where an earlier pass does" in shown
 
 
-def test_a_pass_that_agrees_says_so_and_one_without_a_program_why(bench: Bench, tmp_path: Path) -> None:
-    found = located(bench, Path(bench.honest("while_loop")), tmp_path)
-    verdicts = {pass_: each.verdict for pass_, each in found["while_loop"].items()}
+def test_a_pass_that_agrees_says_so_and_one_without_a_program_why(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = Jax.program
+
+    def without_gradients(framework: Jax, pass_: str, dtype: str) -> Program:
+        if pass_ == "gradients":
+            raise SideError("jax", "program gradients float32", "no gradient of this")
+        return own(framework, pass_, dtype)
+
+    monkeypatch.setattr(Jax, "program", without_gradients)
+    found = located(bench, Path(bench.honest("mean")), tmp_path)
+    verdicts = {pass_: each.verdict for pass_, each in found["mean"].items()}
     assert verdicts == {"forward": locate.AGREES, "gradients": locate.FAILED}
-    assert "while_loop, forward: agrees" in printed(found)
-    assert "while_loop, gradients: failed: tf: program gradients float32" in printed(found)
+    assert "mean, forward: agrees" in printed(found)
+    assert "mean, gradients: failed: jax: program gradients float32: no gradient of this" in printed(found)
 
 
 def test_a_pass_that_the_workload_does_not_have_is_refused(bench: Bench, tmp_path: Path) -> None:
@@ -280,4 +290,4 @@ def test_the_record_is_plain_data(bench: Bench, tmp_path: Path) -> None:
     assert departure["right"]["source"] == port.broken
     assert (departure["kind"], departure["op"], departure["cause"]) == ("missing", "divide", "mean or sum")
     assert record["workloads"]["mean"]["gradients"]["departures"] == []
-    assert len(record["workloads"]["mean"]["gradients"]["again"]) == 1
+    assert {each["right"]["source"] for each in record["workloads"]["mean"]["gradients"]["again"]} == {port.broken}

@@ -10,7 +10,6 @@ import functools
 import importlib
 import io
 import os
-import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,14 +25,6 @@ if TYPE_CHECKING:
 
 TRIED = "0.10."
 """The jaxlib releases that every name below was tried with."""
-
-_CANONICAL_PASSES = (
-    "builtin.module(stablehlo-legalize-to-hlo,func.func(canonicalize,cse),symbol-dce,hlo-legalize-to-stablehlo)"
-)
-_FILE_LOCATION = re.compile(r'"((?:[^"\\]|\\.)+)":(\d+):\d+')
-_NAME_LOCATION = re.compile(r'"((?:[^"\\]|\\.)*)"(?!:\d)')
-# The one source line that TensorFlow gives to every operation: its own, never the user's.
-_NOBODYS_SOURCE = "tensorflow/python/framework/ops.py"
 
 
 class BindingsMoved(ImportError):
@@ -152,54 +143,6 @@ def operations(module: ir.Module) -> list[ir.Operation]:
 
     module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
     return found[1:]
-
-
-def inline_call(call: ir.Operation, callee: ir.Operation) -> None:
-    """Replace a call by the body of the function that it calls."""
-    # MLIR's own inline pass leaves func.call alone, for the dialect's inliner is not linked in, and the
-    # inliner in jaxlib's extension crashes anywhere but at the end of a block.
-    copy = callee.clone(ir.InsertionPoint(callee))
-    body = copy.regions[0].blocks[0]
-    *steps, end = [operation.operation for operation in body.operations]
-    callers = [call.location]
-    for argument, operand in zip(body.arguments, call.operands, strict=True):
-        argument.replace_all_uses_with(operand)
-    with call.context:
-        for step in steps:
-            step.move_before(call)
-            # A shared function has no place in the user's file, its call does.
-            step.location = ir.Location.callsite(step.location, callers)
-    for result, value in zip(call.results, end.operands, strict=True):
-        result.replace_all_uses_with(value)
-    call.erase()
-    copy.erase()
-
-
-@functools.cache
-def _register_passes() -> None:
-    _private("jaxlib.mlir._mlir_libs._mlirHlo", "register_mhlo_passes")()
-
-
-def canonicalize(module: ir.Module) -> None:
-    """Fold, deduplicate and drop dead code with XLA's own MLIR passes, in place."""
-    _register_passes()
-    manager = _private("jaxlib.mlir.passmanager", "PassManager")
-    with module.context:
-        manager.parse(_CANONICAL_PASSES).run(module.operation)
-
-
-def source_of(operation: ir.Operation) -> str:
-    """The innermost "file:line" that the location of the operation names, "" where there is none."""
-    for file, line in _FILE_LOCATION.findall(str(operation.location)):
-        if not file.endswith(_NOBODYS_SOURCE):
-            return f"{file}:{line}"
-    return ""
-
-
-def name_of(operation: ir.Operation) -> str:
-    """The name that the frontend gave to the operation, "" where it gave none."""
-    found = _NAME_LOCATION.search(str(operation.location))
-    return found[1] if found else ""
 
 
 def _hlo_module(proto: bytes) -> Any:

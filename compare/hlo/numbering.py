@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from compare.hlo.graph import Graph, Node
 
 COMMUTATIVE = frozenset({"add", "multiply", "maximum", "minimum", "and", "or", "xor"})
 """Operations whose operands may stand in either order."""
+
+
+_DRAWN = frozenset({"rng", "rng-get-and-update-state", "infeed", "recv"})
+
+
+def told_apart(node: Node, digest: bytes, taken: Collection[bytes]) -> bytes:
+    """The digest of a value that two equal operations do not share, such as a random draw; of others, their own."""
+    if node.opcode not in _DRAWN and not node.attribute("custom_call_has_side_effect"):
+        return digest
+    while digest in taken:
+        digest = hashlib.blake2b(digest, digest_size=16).digest()
+    return digest
 
 
 def digest_of(node: Node, operands: Sequence[bytes], regions: Sequence[bytes]) -> bytes:
@@ -35,13 +47,16 @@ def digests(graph: Graph, slots: Sequence[str] = ()) -> dict[int, bytes]:
     """
     regions: dict[int, bytes] = {}
     found: dict[int, bytes] = {}
+    drawn: set[bytes] = set()
     names = dict(zip(graph.parameters, slots, strict=True)) if slots else {}
     for node in graph:
         if node.id in names:
             found[node.id] = slot_digest(names[node.id])
             continue
         bodies = [_region_digest(region, regions) for region in node.regions]
-        found[node.id] = digest_of(node, [found[key] for key in node.operands], bodies)
+        digest = digest_of(node, [found[key] for key in node.operands], bodies)
+        found[node.id] = told_apart(node, digest, drawn)
+        drawn.add(found[node.id])
     return found
 
 

@@ -173,8 +173,9 @@ def _attributes(instruction: Any) -> Attributes:
     if found.get("comparison_type") in _DEFAULT_COMPARISONS:
         del found["comparison_type"]
     if instruction.opcode == "custom-call":
-        # Elsewhere it says how to compute; of a call, what.
+        # Elsewhere these say how to compute; of a call, what.
         found["backend_config"] = instruction.backend_config
+        found |= dict(_filled(instruction, ("constrain_layout", "operand_shapes_with_layout")))
     return tuple(sorted(found.items()))
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from compare.hlo.graph import Attributes, Graph, Node, Shape
-from compare.hlo.numbering import digest_of, region_digest, slot_digest
+from compare.hlo.numbering import digest_of, region_digest, slot_digest, told_apart
 
 _DEEPEST = 64
 """Rules that undo each other would go on for ever."""
@@ -143,6 +143,7 @@ class Writer:
         self.changes.append(Change(rule.name, node.name, str(node), after, node.source, rule.numerics))
 
     def _put(self, node: Node, digest: bytes) -> int:
+        digest = told_apart(node, digest, self._numbers)
         if digest not in self._numbers:
             key = len(self.nodes)
             self._numbers[digest] = key

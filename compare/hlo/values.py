@@ -10,8 +10,13 @@ from compare.hlo import bindings
 from compare.hlo.graph import Graph
 from compare.hlo.writing import written
 
-# Values are wanted, not speed.
-_QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
+QUICK = {
+    "xla_backend_optimization_level": 0,
+    "xla_llvm_disable_expensive_passes": True,
+    # A fused kernel a value takes ten times as long to compile, and its intermediates are rounded otherwise.
+    "xla_disable_hlo_passes": "fusion",
+}
+"""Where values are wanted, not speed."""
 
 
 def run(graph: Graph, arguments: Sequence[np.ndarray], wanted: Sequence[int]) -> dict[int, np.ndarray]:
@@ -27,7 +32,7 @@ def prepare(graph: Graph, wanted: Sequence[int]) -> Prepared:
     """The same, compiled once for several sets of arguments."""
     arrays = tuple(key for key in wanted if graph.nodes[key].shape.is_array)
     bytecode = bindings.bytecode_of_hlo(written(graph, arrays))
-    return Prepared(arrays, bindings.compile_bytecode(bytecode, _QUICK))
+    return Prepared(arrays, bindings.compile_bytecode(bytecode, QUICK))
 
 
 class Prepared:

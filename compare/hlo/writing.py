@@ -76,7 +76,8 @@ class _Writer:
         made.name, made.opcode = f"{node.opcode}.{made.id}", node.opcode
         made.operand_ids.extend(placed[key] for key in node.operands)
         made.called_computation_ids.extend(regions)
-        _fill_shape(made.shape, node.shape)
+        # What stands outside of the program wants the layouts that it was called with; all else takes any.
+        _fill_shape(made.shape, node.shape, own_layout=node.opcode == "custom-call")
         for name, value in node.attributes + node.hints:
             if name == "layouts":
                 _check_layouts(node, value)
@@ -114,14 +115,15 @@ def _returned(shapes: Sequence[Shape], always_tuple: bool) -> Shape:
     return shapes[0] if len(shapes) == 1 and not always_tuple else Shape("tuple", parts=tuple(shapes))
 
 
-def _fill_shape(message: Any, shape: Shape) -> None:
+def _fill_shape(message: Any, shape: Shape, own_layout: bool = False) -> None:
     message.element_type = _NUMBERS[shape.dtype]
     message.dimensions.extend(shape.dimensions)
     message.is_dynamic_dimension.extend([False] * len(shape.dimensions))
     for part in shape.parts:
-        _fill_shape(message.tuple_shapes.add(), part)
+        _fill_shape(message.tuple_shapes.add(), part, own_layout)
     if shape.is_array:
-        message.layout.minor_to_major.extend(reversed(range(len(shape.dimensions))))
+        layout = shape.layout if own_layout and shape.layout else reversed(range(len(shape.dimensions)))
+        message.layout.minor_to_major.extend(layout)
 
 
 def _fill(message: Any, name: str, value: Any) -> None:

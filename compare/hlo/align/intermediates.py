@@ -12,19 +12,13 @@ from compare.hlo import bindings
 from compare.hlo.align.fingerprints import Fingerprint, fingerprint
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.graph import Graph, Node, Shape
-from compare.hlo.values import Prepared
+from compare.hlo.values import QUICK, Prepared
 from compare.hlo.writing import written
 
 BUDGET = 512 * 2**20
 """Bytes of intermediates that are held at a time, of both programs and all cases together."""
 
 _MOST_VALUES = 4096
-# A fused kernel a value takes ten times as long to compile, and its intermediates are rounded otherwise.
-_QUICK = {
-    "xla_backend_optimization_level": 0,
-    "xla_llvm_disable_expensive_passes": True,
-    "xla_disable_hlo_passes": "fusion",
-}
 _BITS = re.compile(r"\d+")
 
 
@@ -69,8 +63,8 @@ class Intermediates:
 
     def _runnable(self, wanted: list[int]) -> list[int]:
         """What of the wanted values this process can compute."""
-        foreign = depending_on(self._graph, _is_foreign)
-        wanted = self._without(wanted, foreign, "they depend on a call or a constant that cannot be run here")
+        unknown = depending_on(self._graph, _is_unknown)
+        wanted = self._without(wanted, unknown, "they depend on a constant that is not known")
         calls = depending_on(self._graph, lambda node: node.opcode == "custom-call")
         if calls.isdisjoint(wanted):
             return wanted
@@ -88,15 +82,8 @@ class Intermediates:
         return kept
 
 
-def _is_foreign(node: Node) -> bool:
-    """Whether its value is not known, or is laid out in a way that is lost when the graph is written again."""
-    if node.opcode == "constant":
-        return node.literal is None
-    return node.opcode == "custom-call" and not all(map(_is_row_major, node.shape.parts or (node.shape,)))
-
-
-def _is_row_major(shape: Shape) -> bool:
-    return not shape.layout or shape.layout == tuple(reversed(range(len(shape.dimensions))))
+def _is_unknown(node: Node) -> bool:
+    return node.opcode == "constant" and node.literal is None
 
 
 def depending_on(graph: Graph, cause: Callable[[Node], bool]) -> set[int]:
@@ -123,7 +110,7 @@ def _needed(graph: Graph, wanted: Iterable[int]) -> Graph:
 
 def _prepared(graph: Graph, wanted: Sequence[int]) -> Prepared:
     bytecode = bindings.bytecode_of_hlo(written(_needed(graph, wanted), wanted))
-    return Prepared(tuple(wanted), bindings.compile_bytecode(bytecode, _QUICK))
+    return Prepared(tuple(wanted), bindings.compile_bytecode(bytecode, QUICK))
 
 
 def _grouped(graph: Graph, wanted: Sequence[int], budget: int) -> list[list[int]]:

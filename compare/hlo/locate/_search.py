@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -98,7 +98,7 @@ def search(parting: Parting, switches: Switchboard, given: Given) -> Attempt | N
                 return _nearer(parting, switches, given, attempt)
         if best[1] is not None:
             return best[1]
-    return _helping(parting, switches, given, parting.departed[1])
+    return _helping(parting, switches, given, _possible(parting, switches, parting.departed[1]))
 
 
 def _possible(parting: Parting, switches: Switchboard, keys: Sequence[int]) -> Iterator[Attempt]:
@@ -112,17 +112,32 @@ def _is_narrow(side: Side, key: int, departed: Sequence[int], started: Sequence[
 
 
 def _nearer(parting: Parting, switches: Switchboard, given: Given, attempt: Attempt) -> Attempt:
-    """The attempt, or one at a first departure before it: what mends all by the last value may hide two errors."""
+    """The attempt, or one at a first departure before it: the last value mends all and may hide a second error.
+
+    Only where that departure has a counterpart of its own: else both are one formula for another.
+    """
     if attempt.right in parting.first[1]:
         return attempt
     started = behind(parting.right, attempt.right, parting.departed[1]) & set(parting.first[1])
-    return _helping(parting, switches, given, sorted(started)) or attempt
+    own = (each for each in _possible(parting, switches, sorted(started)) if _is_counterpart(parting, each))
+    return _helping(parting, switches, given, own) or attempt
 
 
-def _helping(parting: Parting, switches: Switchboard, given: Given, keys: Sequence[int]) -> Attempt | None:
+def _is_counterpart(parting: Parting, attempt: Attempt) -> bool:
+    """Whether both are one operation, and as many of what they read are no constants."""
+    left, right = attempt.left, attempt.right
+    if attempt.kind != CHANGED or left is None or left not in parting.first[0]:
+        return False
+    programs = (parting.left.program, left), (parting.right.program, right)
+    read = [[key for key in each.node(at).operands if key not in each.constants] for each, at in programs]
+    same = parting.left.program.node(left).opcode == parting.right.program.node(right).opcode
+    return same and len(read[0]) == len(read[1])
+
+
+def _helping(parting: Parting, switches: Switchboard, given: Given, possible: Iterable[Attempt]) -> Attempt | None:
     """The attempt after which most values that departed agree; None where none helps."""
     best: tuple[int, Attempt | None] = (0, None)
-    for attempt in itertools.islice(_possible(parting, switches, keys), _MOST):
+    for attempt in itertools.islice(possible, _MOST):
         gained = _gained(parting, switches.run({**given, attempt.switch: attempt.arrays}, 0), attempt.right)
         best = max(best, (gained, attempt), key=lambda each: each[0])
     return best[1]

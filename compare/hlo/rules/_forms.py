@@ -69,6 +69,12 @@ def numpy_type(dtype: str) -> np.dtype:
     return np.dtype(f"{kind}{dtype[1:]}")
 
 
+def is_normal(value: Any) -> bool:
+    """Whether a float is finite, not 0 and no subnormal, which some processors make 0."""
+    size = abs(float(value))
+    return bool(np.isfinite(size)) and size >= float(ml_dtypes.finfo(value.dtype).smallest_normal)
+
+
 def reshaped(key: int, dimensions: Sequence[int], graph: Writer) -> int:
     """The same elements in the same order in another shape."""
     return graph.add("reshape", Shape(graph[key].shape.dtype, tuple(dimensions)), (key,))

@@ -9,7 +9,7 @@ import numpy as np
 
 from compare.hlo.graph import Node
 from compare.hlo.rewriting import Rule, Writer
-from compare.hlo.rules._forms import filled, is_float, is_integer, is_splat, only, splat
+from compare.hlo.rules._forms import filled, is_float, is_integer, is_normal, is_splat, only, splat
 
 _MOST_FACTORS = 8
 """Longer products stay as they are: a chain of n would be taken apart n times."""
@@ -109,27 +109,25 @@ def _negated_difference(node: Node, graph: Writer) -> int | None:
     return graph.add("subtract", node.shape, inner.operands[::-1])
 
 
-def _divisor(node: Node, graph: Writer) -> Any:
-    if node.opcode != "divide" or not is_float(node.shape) or node.shape.dtype == "bf16":
-        return None
-    value = splat(node.operands[1], graph)
-    if value is None or not np.isfinite(value) or value == 0:
+def _inverse(node: Node, graph: Writer) -> Any:
+    """One over the constant that something is divided by; None where that is no ordinary number."""
+    value = splat(node.operands[1], graph) if node.opcode == "divide" and is_float(node.shape) else None
+    if value is None or not is_normal(value):
         return None
     with np.errstate(over="ignore"):
         inverse = value.dtype.type(1) / value
-    tiny = np.finfo(value.dtype).tiny
-    return inverse if np.isfinite(inverse) and abs(inverse) >= tiny and abs(value) >= tiny else None
+    return inverse if is_normal(inverse) else None
 
 
 def _divide_exactly(node: Node, graph: Writer) -> int | None:
-    inverse = _divisor(node, graph)
-    if inverse is None or abs(np.frexp(inverse)[0]) != 0.5:
+    inverse = _inverse(node, graph)
+    if inverse is None or abs(np.frexp(float(inverse))[0]) != 0.5:
         return None
     return graph.add("multiply", node.shape, (node.operands[0], filled(inverse, node.shape, graph)))
 
 
 def _divide_by_constant(node: Node, graph: Writer) -> int | None:
-    inverse = _divisor(node, graph)
+    inverse = _inverse(node, graph)
     if inverse is None:
         return None
     return graph.add("multiply", node.shape, (node.operands[0], filled(inverse, node.shape, graph)))
@@ -201,7 +199,7 @@ def _multiplied(found: Sequence[int], node: Node, graph: Writer) -> int | None:
     if len(numbers) > 1:
         with np.errstate(all="ignore"):
             together = np.multiply.reduce(np.asarray(numbers))
-        if is_float(node.shape) and not (np.isfinite(together) and abs(together) >= np.finfo(together.dtype).tiny):
+        if is_float(node.shape) and not is_normal(together):
             return None
         rest.append(filled(together, node.shape, graph))
     else:
