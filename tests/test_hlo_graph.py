@@ -299,3 +299,21 @@ def test_two_draws_are_two_values_and_the_same_two_in_every_copy() -> None:
 
     assert [node.opcode for node in found.graph].count("rng") == 2
     assert set(found.digests.values()) == set(numbering.digests(graph).values())
+
+
+def test_a_root_of_several_parts_hands_out_each() -> None:
+    text = (
+        "HloModule f\n\nENTRY main {\n  x = f32[4] parameter(0)\n  i = s32[4] iota(), iota_dimension=0\n"
+        "  ROOT s = (f32[4], s32[4]) sort(x, i), dimensions={0}, to_apply=less\n}\n"
+    )
+    less = (
+        "less {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  c = s32[] parameter(2)\n  d = s32[] parameter(3)\n"
+        "  ROOT l = pred[] compare(a, b), direction=LT\n}\n\n"
+    )
+    graph = reading.read(hlo_of_file(text.replace("ENTRY", less + "ENTRY").encode()))
+
+    values_, places = (
+        values.run(graph, [np.array([3, 1, 2, 0], np.float32)], graph.results)[key] for key in graph.results
+    )
+
+    assert values_.tolist() == [0, 1, 2, 3] and places.tolist() == [3, 1, 2, 0]

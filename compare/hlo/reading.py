@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import ml_dtypes
@@ -91,8 +92,7 @@ class _Reader:
             layouts = ("layouts", (nodes[node.operands[0]].shape.layout, node.shape.layout))
             nodes[node.id] = dataclasses.replace(node, attributes=(*node.attributes, layouts))
         numbered = {each.parameter_number: each.id for each in computation.instructions if each.opcode == "parameter"}
-        root = nodes[computation.root_id]
-        results = root.operands if root.opcode == "tuple" else (root.id,)
+        results = _results(nodes, nodes[computation.root_id])
         return Graph(computation.name, nodes, tuple(numbered[at] for at in sorted(numbered)), results)
 
     def _node(self, instruction: Any) -> Node:
@@ -130,6 +130,20 @@ class _Reader:
             lines.append(f"{self._index.file_names[location.file_name_id - 1]}:{location.line}")
             frame = found.parent_frame_id
         return tuple(lines)
+
+
+def _results(nodes: dict[int, Node], root: Node) -> tuple[int, ...]:
+    """The values that a root hands out; of one that has several parts, each is taken out by a value added here."""
+    if root.opcode == "tuple" or root.shape.dtype != "tuple":
+        return root.operands if root.opcode == "tuple" else (root.id,)
+    first = max(nodes) + 1
+    for at, part in enumerate(root.shape.parts):
+        name, index = f"{root.name}.{at}", (("tuple_index", at),)
+        nodes[first + at] = replace(
+            root, id=first + at, name=name, opcode="get-tuple-element", shape=part, operands=(root.id,),
+            attributes=index, literal=None, regions=(), hints=(),
+        )  # fmt: skip
+    return tuple(range(first, first + len(root.shape.parts)))
 
 
 def users_line(frames: tuple[str, ...]) -> str:
