@@ -16,11 +16,11 @@ from rich.console import Console
 from compare import records
 from compare.commands import _arguments
 from compare.commands._output import FAILS, HOLDS, writable_folder
-from compare.hlo.levels import ALGEBRA, LEVELS
+from compare.hlo.levels import ALGEBRA
 from compare.records import SCHEMA
 from compare.report.alignments import print_alignments, write_alignments
 from compare.run import pairs
-from compare.run.hlo import examine
+from compare.run.hlo import SHOWN, examine
 from compare.run.progress import reporter
 from compare.run.sides import Pool
 from workloads._spec import SIZES
@@ -55,8 +55,9 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--pass", dest="pass_", choices=pairs.PASSES, help="default: the step, or else forward")
     command.add_argument("--size", metavar="SIZE", help=f"{', '.join(SIZES)} (default: the tour's)")
     command.add_argument("--data", type=Path, metavar="PATH", help="examples to train on, such as an mnist.npz")
-    command.add_argument("--level", choices=LEVELS, default=ALGEBRA, help="the level to show (default: %(default)s)")
-    command.add_argument("--expect-equal", choices=LEVELS, metavar="LEVEL", help="exit 1 unless equal at this level")
+    command.add_argument("--passes", action="store_true", help="compile both here, and compare after every pass")
+    command.add_argument("--level", choices=SHOWN, default=ALGEBRA, help="the level to show (default: %(default)s)")
+    command.add_argument("--expect-equal", choices=SHOWN, metavar="LEVEL", help="exit 1 unless equal at this level")
     command.add_argument(
         "-o", "--out", type=Path, default=DEFAULT_OUT, metavar="DIR", help="where to write (default: %(default)s)"
     )
@@ -78,7 +79,7 @@ def main(options: argparse.Namespace) -> int:
         pool = Pool(_arguments.sources(options), scratch, options.timeout)
         stack.callback(pool.close)
         found = [
-            examine(pair, options.level, progress)
+            examine(pair, options.level, progress, by_pass=options.passes)
             for pair in pairs.chosen(options.programs, pool, choice, scratch, progress)
         ]
     record = {"schema": SCHEMA, "pairs": found}
@@ -93,9 +94,10 @@ def main(options: argparse.Namespace) -> int:
 
 
 def _exit_code(found: Sequence[Mapping[str, Any]], expected: str | None) -> int:
-    differing = [pair for pair in found if expected and not pair["levels"][expected].get("equal")]
+    missing = {"reason": "it has no such level"}
+    differing = [pair for pair in found if expected and not pair["levels"].get(expected, missing).get("equal")]
     for pair in differing:
-        level = pair["levels"][expected]
+        level = pair["levels"].get(expected, missing)
         why = level.get("reason") or f"{level['left_only']} and {level['right_only']} values have no partner"
         print(f"jaxport: expected {pair['name']} to be equal at {expected}, found that {why}", file=sys.stderr)
     return FAILS if differing else HOLDS

@@ -20,31 +20,23 @@ SHOWN = (*LEVELS, OPTIMIZED)
 _OWN = ("tf@tf", "jax@jax")
 
 
-def examine(pair: Pair, shown: str, reporter: Reporter, by_pass: bool = False) -> dict[str, Any]:
+def examine(pair: Pair, shown: str, reporter: Reporter, thorough: bool = True, by_pass: bool = False) -> dict[str, Any]:
     """Align a pair at every level, and say what its compilers made of it.
 
     Args:
       shown: the level that `view` holds, value by value.
+      thorough: whether the programs are run at every level, to match by value; else at `shown` alone. Every
+        level is another program to compile.
       by_pass: whether to compile both programs here and hold them against each other after every pass.
 
     Raises:
       UnreadableProgram: the programs cannot be aligned at the level to be shown.
     """
     reporter.stage(f"{pair.name}: alignment", len(SHOWN) + 1)
-    alignments: dict[str, Alignment] = {}
-    levels: dict[str, Any] = {}
-    for level in SHOWN if pair.described else LEVELS:
-        reporter.step(level)
-        try:
-            alignments[level] = _aligned(pair, level)
-            levels[level] = summary(alignments[level])
-        except UnreadableProgram as error:
-            if level == shown:
-                raise
-            levels[level] = {"reason": str(error)}
+    alignments, levels = _levels(pair, shown, thorough, reporter)
     reporter.step("compilers")
-    labels = _labels(pair, shown)
     programs = {level: each for level, each in alignments.items() if level != OPTIMIZED}
+    labels = _OWN if shown == OPTIMIZED else (pair.left.label, pair.right.label)
     return {
         "name": pair.name,
         "labels": list(labels),
@@ -52,10 +44,36 @@ def examine(pair: Pair, shown: str, reporter: Reporter, by_pass: bool = False) -
         "levels": levels,
         "view": view(alignments[shown], programs, labels, _times(pair)),
         "pictures": _pictures(pair, alignments.get(OPTIMIZED)),
-        "compilers": _compilers(pair, alignments.get(ALGEBRA)),
+        "compilers": _compilers(pair if thorough else _numbered(pair), alignments.get(ALGEBRA)),
         "passes": _passes(pair) if by_pass else None,
         "donation": {side: _donation(side, pair) for side in pair.donations},
     }
+
+
+def _levels(
+    pair: Pair, shown: str, thorough: bool, reporter: Reporter
+) -> tuple[dict[str, Alignment], dict[str, dict[str, Any]]]:
+    """The alignment at each level that there is, and each level in numbers."""
+    there = SHOWN if pair.described else LEVELS
+    if shown not in there:
+        raise UnreadableProgram(f"expected a level of {', '.join(there)}, found {shown}: only workloads are compiled")
+    alignments: dict[str, Alignment] = {}
+    levels: dict[str, dict[str, Any]] = {}
+    for level in there:
+        reporter.step(level)
+        try:
+            alignments[level] = _aligned(pair if thorough or level == shown else _numbered(pair), level)
+            levels[level] = summary(alignments[level])
+        except UnreadableProgram as error:
+            if level == shown:
+                raise
+            levels[level] = {"reason": str(error)}
+    return alignments, levels
+
+
+def _numbered(pair: Pair) -> Pair:
+    """The pair without arguments: its programs are not run."""
+    return dataclasses.replace(pair, cases=())
 
 
 def recorded(examined: Mapping[str, Any]) -> dict[str, Any]:
@@ -101,10 +119,6 @@ def _module(pair: Pair, cell: str) -> Subject:
     if cell not in pair.cells:
         raise UnreadableProgram(f"expected a module {cell}, found none: {pair.described[cell]['reason']}")
     return pair.cells[cell].subject
-
-
-def _labels(pair: Pair, level: str) -> tuple[str, str]:
-    return (_OWN[0], _OWN[1]) if level == OPTIMIZED else (pair.left.label, pair.right.label)
 
 
 def _times(pair: Pair) -> dict[str, dict[str, float]]:
