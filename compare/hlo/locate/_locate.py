@@ -17,7 +17,7 @@ from compare.hlo.locate._departing import Side, agreement
 from compare.hlo.locate._findings import Departure, Findings, Sample
 from compare.hlo.locate._measured import DOUBLE, Measured, Precision, distance, exact, measure, size
 from compare.hlo.locate._program import Case, Computation, program
-from compare.hlo.locate._search import MISSING, Attempt, Parting, board, part, search
+from compare.hlo.locate._search import MISSING, Attempt, Parting, board, mends, part, search
 from compare.hlo.locate._switches import Given, Switchboard
 
 _MOST = 8
@@ -96,8 +96,10 @@ def _found(parting: Parting, arguments: Sequence[Sequence[np.ndarray]]) -> tuple
         if attempt is None:
             break
         given = {**given, attempt.switch: attempt.arrays}
+        if mends(parting, switches, given):
+            return sorted(found, key=_order), True
         parting = _repaired(parting, switches, given, len(arguments))
-    return sorted(found, key=_order), not parting.results
+    return sorted(found, key=_order), False
 
 
 def merged(departures: Iterable[Departure]) -> list[Departure]:
@@ -111,8 +113,8 @@ def merged(departures: Iterable[Departure]) -> list[Departure]:
 
 
 def _order(found: Found) -> int:
-    parting, attempt = found
     """The place in the left program, whose order both share."""
+    parting, attempt = found
     _, left, right = blamed(parting, attempt)
     read = parting.right.program.node(right).operands if right is not None else ()
     partners = [key for operand in read for key in parting.agreement.right.get(operand, ())[:1]]

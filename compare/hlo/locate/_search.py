@@ -86,13 +86,17 @@ def board(parting: Parting, cases: Sequence[Sequence[np.ndarray]]) -> Switchboar
 
 
 def search(parting: Parting, switches: Switchboard, given: Given) -> Attempt | None:
-    """The earliest attempt after which most results agree, or else most values; None where none helps."""
+    """The earliest attempt after which most results agree, or else most values; None where none helps.
+
+    Args:
+      given: attempts that stay made.
+    """
     narrow = [key for key in parting.departed[1] if key in parting.first[1] or key in parting.narrow[1]]
     wide = [key for key in parting.departed[1] if key not in narrow]
     for keys in (narrow, wide):
         best: tuple[int, Attempt | None] = (0, None)
         for attempt in itertools.islice(_possible(parting, switches, keys), _MOST):
-            mended = _mended(parting, switches, {**given, attempt.switch: attempt.arrays})
+            mended = _mended(parting, switches, {**given, attempt.switch: attempt.arrays}, parting.results)
             best = max(best, (mended, attempt), key=lambda each: each[0])
             if mended == len(parting.results):
                 return _nearer(parting, switches, given, attempt)
@@ -229,9 +233,15 @@ def _read_alike(parting: Parting, left: int, right: int) -> bool:
     return bool(mine & theirs)
 
 
-def _mended(parting: Parting, switches: Switchboard, given: Given) -> int:
-    """How many of the results that differ agree, in every case, when these values are given."""
-    names = parting.results
+def mends(parting: Parting, switches: Switchboard, given: Given) -> bool:
+    """Whether every result agrees when these values are given, those that departed before other attempts included."""
+    shared = parting.left.program.results.keys()
+    names = [name for name, key in parting.right.program.results.items() if key in switches.ends and name in shared]
+    return _mended(parting, switches, given, names) == len(names)
+
+
+def _mended(parting: Parting, switches: Switchboard, given: Given, names: Sequence[str]) -> int:
+    """How many of these results agree, in every case, when these values are given."""
     for at in range(len(next(iter(parting.left.measured.arrays.values())))):
         values = switches.results(given, at) if names else {}
         names = [name for name in names if _agrees(parting, values, name, at)]

@@ -43,6 +43,11 @@ class Switchboard:
         """Whether there is such a switch."""
         return switch in self._shapes
 
+    @property
+    def ends(self) -> Collection[int]:
+        """The results that depart."""
+        return self._results.keys()
+
     @cached_property
     def _few(self) -> values.Prepared:
         return values.prepare(self._graph, list(self._results.values()))
