@@ -307,7 +307,8 @@ def test_a_root_of_several_parts_hands_out_each() -> None:
         "  ROOT s = (f32[4], s32[4]) sort(x, i), dimensions={0}, to_apply=less\n}\n"
     )
     less = (
-        "less {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  c = s32[] parameter(2)\n  d = s32[] parameter(3)\n"
+        "less {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
+        "  c = s32[] parameter(2)\n  d = s32[] parameter(3)\n"
         "  ROOT l = pred[] compare(a, b), direction=LT\n}\n\n"
     )
     graph = reading.read(hlo_of_file(text.replace("ENTRY", less + "ENTRY").encode()))

@@ -18,10 +18,7 @@ from compare.report.pictures import write_picture
 from compare.report.programs import file_stem
 
 _MOST_SHOWN = 20
-_LEGEND = (
-    "matched/left/right values; * the programs are equal; + every value has a partner, some by running both "
-    "or by their place"
-)
+_LEGEND = "matched/left/right values; * the programs are equal; = every result is, by other formulas in places"
 
 
 def write_alignments(record: Mapping[str, Any], out: Path) -> list[str]:
@@ -59,8 +56,7 @@ def print_alignments(record: Mapping[str, Any], console: Console) -> None:
 def _cell(level: Mapping[str, Any] | None) -> str:
     if level is None or "reason" in level:
         return "-"
-    whole = not level["left_only"] and not level["right_only"]
-    mark = "*" if level["equal"] else "+" if whole else ""
+    mark = "*" if level["equal"] else "=" if level["results_equal"] == level["results"] > 0 else ""
     return f"{level['matched']}/{level['left']}/{level['right']}{mark}"
 
 
