@@ -177,6 +177,7 @@ def test_the_reporter_is_told_of_every_stage_and_its_steps(whole: dict[str, Any]
     timed = [f"timing on 1 thread, processes {pair} of 2" for pair in (1, 2)]
     assert list(told.stages) == [
         "scale_and_add: parity and programs",
+        "scale_and_add: alignment",
         *timed,
         "threads and limits on 1 thread",
     ]

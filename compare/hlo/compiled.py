@@ -191,7 +191,8 @@ def _computations(graph: Graph, seen: set[int]) -> Iterator[Graph]:
 
 def _custom_calls(module: Any, nodes: list[Node]) -> tuple[CustomCall, ...]:
     configured = {each.id: each for computation in module.computations for each in computation.instructions}
-    targets = [(node, _target(configured[node.id])) for node in nodes]
+    # Parts of a root are taken out by values that the module does not hold.
+    targets = [(node, _target(configured[node.id])) for node in nodes if node.id in configured]
     return tuple(
         CustomCall(node.name, target, library_of(target), source_of(node)) for node, target in targets if target
     )
