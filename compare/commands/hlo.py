@@ -93,11 +93,19 @@ def main(options: argparse.Namespace) -> int:
     return _exit_code(found, options.expect_equal)
 
 
+def _assumption(level: Mapping[str, Any]) -> str:
+    return f"they are where {' and '.join(level['assumes'])}" if level["assumes"] else ""
+
+
 def _exit_code(found: Sequence[Mapping[str, Any]], expected: str | None) -> int:
     missing = {"reason": "it has no such level"}
     differing = [pair for pair in found if expected and not pair["levels"].get(expected, missing).get("equal")]
     for pair in differing:
         level = pair["levels"].get(expected, missing)
-        why = level.get("reason") or f"{level['left_only']} and {level['right_only']} values have no partner"
+        why = (
+            level.get("reason")
+            or _assumption(level)
+            or f"{level['left_only']} and {level['right_only']} values have no partner"
+        )
         print(f"jaxport: expected {pair['name']} to be equal at {expected}, found that {why}", file=sys.stderr)
     return FAILS if differing else HOLDS

@@ -75,8 +75,11 @@ def _without_unknown(subject: Subject) -> bytes:
     return module.SerializeToString()
 
 
-def at_level(subject: Subject, level: str) -> Rewritten:
+def at_level(subject: Subject, level: str, assuming: bool = True) -> Rewritten:
     """The program in the form of one level; equal values are one, and dead ones are gone, in every level.
+
+    Args:
+      assuming: whether rules apply that assume something of the inputs.
 
     Raises:
       UnreadableProgram: its bytes are no HLO, or, for `unfused`, this process's XLA cannot compile it.
@@ -84,7 +87,8 @@ def at_level(subject: Subject, level: str) -> Rewritten:
     if level == RAW:
         return rewrite(read(subject, transparent=False), (), subject.parameters)
     graph = _unfused(subject) if level == UNFUSED else read(subject)
-    return rewrite(trimmed(graph), _RULES[level], subject.parameters)
+    rules = [rule for rule in _RULES[level] if assuming or not rule.assumes]
+    return rewrite(trimmed(graph), rules, subject.parameters)
 
 
 def _unfused(subject: Subject) -> Graph:

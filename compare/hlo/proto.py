@@ -43,9 +43,13 @@ _MESSAGES = {
         "57 operand_shapes_with_layout ShapeProto*, 58 batch_group_count int64, "
         "59 triangular_solve_options TriangularSolveOptions, 60 is_stable bool, 62 cholesky_options CholeskyOptions, "
         "63 comparison_direction string, 65 custom_call_has_side_effect bool, 66 delta int64, "
+        "49 replica_groups ReplicaGroup*, 52 source_target_pairs SourceTarget*, 71 use_global_device_ids bool, "
+        "87 collective_device_list bytes, 92 iota_collective_device_list bytes, 93 mesh_axes_replica_group_list bytes, "
         "67 indices_are_sorted bool, 69 unique_indices bool, 70 rng_algorithm int32, 72 comparison_type string, "
         "77 custom_call_api_version int32, 81 k int64, 85 largest bool, 94 is_reverse bool, 95 num_carries int64"
     ),
+    "ReplicaGroup": "1 replica_ids int64*",
+    "SourceTarget": "1 source int64, 2 target int64",
     "SliceDimensions": "1 start int64, 2 limit int64, 3 stride int64",
     "ShapeProto": (
         "2 element_type int32, 3 dimensions int64*, 4 tuple_shapes ShapeProto*, 5 layout LayoutProto, "

@@ -21,7 +21,9 @@ _ATTRIBUTES = (
     "feature_index", "custom_call_target", "dot_dimension_numbers", "fft_type", "fft_length",
     "gather_dimension_numbers", "gather_slice_sizes", "scatter_dimension_numbers", "feature_group_count",
     "batch_group_count", "triangular_solve_options", "is_stable", "cholesky_options", "comparison_direction",
-    "comparison_type", "delta", "rng_algorithm", "k", "largest", "is_reverse", "num_carries",
+    "comparison_type", "delta", "rng_algorithm", "k", "largest", "is_reverse", "num_carries", "replica_groups",
+    "source_target_pairs", "use_global_device_ids", "collective_device_list", "iota_collective_device_list",
+    "mesh_axes_replica_group_list",
 )  # fmt: skip
 _HINTS = (
     "precision_config", "fusion_kind", "indices_are_sorted", "unique_indices", "custom_call_has_side_effect",
@@ -186,6 +188,12 @@ def _attributes(instruction: Any) -> Attributes:
     found = dict(always + _filled(instruction, _ATTRIBUTES))
     if found.get("comparison_type") in _DEFAULT_COMPARISONS:
         del found["comparison_type"]
+    if instruction.precision_config.algorithm:
+        # A precision is a wish, an algorithm says what is computed.
+        found["algorithm"] = instruction.precision_config.algorithm
+    if instruction.opcode == "constant" and instruction.HasField("literal") and _literal(instruction) is None:
+        # Of a type that NumPy lacks: what it is takes part all the same.
+        found["literal"] = instruction.literal.SerializeToString()
     if instruction.opcode == "custom-call":
         # Elsewhere these say how to compute; of a call, what.
         found["backend_config"] = instruction.backend_config

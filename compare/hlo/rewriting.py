@@ -11,6 +11,8 @@ import numpy as np
 from compare.hlo.graph import Attributes, Graph, Node, Shape
 from compare.hlo.numbering import digest_of, region_digest, slot_digest, told_apart
 
+_ACTING = frozenset({"outfeed", "send", "send-done", "infeed", "recv", "recv-done"})
+
 _DEEPEST = 64
 """Rules that undo each other would go on for ever."""
 
@@ -22,12 +24,14 @@ class Rule:
     `apply` is given a node whose operands are in the new graph already, and the graph that is being
     written; it returns the value that stands for the node, or None to leave it. `numerics` says that
     the new value may differ from the old in its last bits, or where an operand is not an ordinary number.
+    `assumes` says what must hold of the inputs for the two to be the same at all; "" where nothing must.
     """
 
     name: str
     meaning: str
     apply: Callable[[Node, Writer], int | None]
     numerics: bool = False
+    assumes: str = ""
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,7 @@ class Change:
     after: str
     source: str
     numerics: bool
+    assumes: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +145,7 @@ class Writer:
 
     def _note(self, rule: Rule, node: Node, found: int) -> None:
         after = str(self.nodes[found])
-        self.changes.append(Change(rule.name, node.name, str(node), after, node.source, rule.numerics))
+        self.changes.append(Change(rule.name, node.name, str(node), after, node.source, rule.numerics, rule.assumes))
 
     def _put(self, node: Node, digest: bytes) -> int:
         digest = told_apart(node, digest, self._numbers)
@@ -170,7 +175,8 @@ def _written(graph: Graph, writer: Writer, slots: Sequence[str]) -> Rewritten:
         placed[node.id] = writer.parameter(moved, names[node.id]) if node.id in names else writer.write(moved)
     parameters = tuple(placed[key] for key in graph.parameters)
     results = tuple(placed[key] for key in graph.results)
-    alive = _alive(writer.nodes, (*results, *parameters))
+    acting = tuple(key for key, node in writer.nodes.items() if acts(node))
+    alive = _alive(writer.nodes, (*results, *parameters, *acting))
     nodes = {key: node for key, node in writer.nodes.items() if key in alive}
     return Rewritten(
         graph=Graph(graph.name, nodes, parameters, results),
@@ -178,6 +184,11 @@ def _written(graph: Graph, writer: Writer, slots: Sequence[str]) -> Rewritten:
         stands_for={old: new for old, new in placed.items() if new in alive},
         changes=tuple(writer.changes),
     )
+
+
+def acts(node: Node) -> bool:
+    """Whether it does something beside having a value: nobody need read it."""
+    return node.opcode in _ACTING or bool(node.attribute("custom_call_has_side_effect"))
 
 
 def _alive(nodes: dict[int, Node], needed: Sequence[int]) -> set[int]:

@@ -16,6 +16,8 @@ _LITERAL_FIELDS = {
     "pred": "preds", "s32": "s32s", "s64": "s64s", "u32": "u32s", "u64": "u64s", "f32": "f32s", "f64": "f64s",
     "c64": "c64s", "c128": "c128s",
 }  # fmt: skip
+# The precision config, which is a hint, holds it.
+_SAID_ELSEWHERE = ("algorithm",)
 # The other literals are written as their bytes.
 _BYTES_FIELD = "{}s"
 
@@ -81,7 +83,9 @@ class _Writer:
         for name, value in node.attributes + node.hints:
             if name == "layouts":
                 _check_layouts(node, value)
-            else:
+            elif name == "literal":
+                made.literal.ParseFromString(value)
+            elif name not in _SAID_ELSEWHERE:
                 _fill(made, name, value)
         if node.literal is not None:
             _fill_literal(made.literal, node)

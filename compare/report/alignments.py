@@ -18,7 +18,10 @@ from compare.report.pictures import write_picture
 from compare.report.programs import file_stem
 
 _MOST_SHOWN = 20
-_LEGEND = "matched/left/right values; * the programs are equal; = every result is, by other formulas in places"
+_LEGEND = (
+    "matched/left/right values; * the programs are equal; ~ equal where something holds of the inputs; "
+    "= every result is the same value, by other formulas in places"
+)
 
 
 def write_alignments(record: Mapping[str, Any], out: Path) -> list[str]:
@@ -56,7 +59,15 @@ def print_alignments(record: Mapping[str, Any], console: Console) -> None:
 def _cell(level: Mapping[str, Any] | None) -> str:
     if level is None or "reason" in level:
         return "-"
-    mark = "*" if level["equal"] else "=" if level["results_equal"] == level["results"] > 0 else ""
+    mark = (
+        "*"
+        if level["equal"]
+        else "~"
+        if level["assumes"]
+        else "="
+        if level["results_equal"] == level["results"] > 0
+        else ""
+    )
     return f"{level['matched']}/{level['left']}/{level['right']}{mark}"
 
 
@@ -64,6 +75,8 @@ def _residue(pair: Mapping[str, Any], brief: bool) -> Iterator[Text]:
     for level, found in pair["levels"].items():
         if "reason" in found and not brief:
             yield Text(f"{pair['name']}, {level}: {found['reason']}")
+    for assumed in pair["levels"][pair["level"]].get("assumes", ()):
+        yield Text(f"{pair['name']}, {pair['level']}: equal where {assumed}")
     entries: Sequence[Mapping[str, Any]] = pair["levels"][pair["level"]].get("frontier", ())
     if not entries:
         return

@@ -80,7 +80,7 @@ def recorded(examined: Mapping[str, Any]) -> dict[str, Any]:
     """The `alignment` of a workload's record: the level that is shown in full, the others in numbers."""
     levels = examined["levels"]
     shown = levels[examined["level"]]
-    numbers = ("matched", "left", "right", "equal", "results", "results_equal", "reason")
+    numbers = ("matched", "left", "right", "equal", "assumes", "results", "results_equal", "reason")
     return {
         "level": examined["level"],
         "matched": shown["matched"],
@@ -102,6 +102,7 @@ def summary(alignment: Alignment) -> dict[str, Any]:
         "left_only": len(alignment.left_only),
         "right_only": len(alignment.right_only),
         "equal": alignment.is_equal,
+        "assumes": list(alignment.assumes),
         "results": len(alignment.results),
         "results_equal": sum(result.equal for result in alignment.results),
         "matchers": alignment.matchers,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 from compare.hlo.align._alignment import Alignment, Match, ResultMatch
@@ -39,9 +40,25 @@ def align(
     Raises:
       UnreadableProgram: a program cannot be read, or brought to that level.
     """
-    forms = at_level(left, level), at_level(right, level)
+    found = _aligned(_problem(left, right, level, cases, tolerance))
+    return dataclasses.replace(found, assumes=_assumed(left, right, found))
+
+
+def _assumed(left: Subject, right: Subject, found: Alignment) -> tuple[str, ...]:
+    """What must hold of the inputs for programs that came out equal; nothing where they are without assuming it."""
+    fired = {change.assumes for form in (found.left, found.right) for change in form.changes if change.assumes}
+    if not fired or not found.is_equal:
+        return ()
+    strict = _aligned(_problem(left, right, found.level, (), TOLERANCE, assuming=False))
+    return () if strict.is_equal else tuple(sorted(fired))
+
+
+def _problem(
+    left: Subject, right: Subject, level: str, cases: Sequence[Arguments], tolerance: float, assuming: bool = True
+) -> Problem:
+    forms = at_level(left, level, assuming), at_level(right, level, assuming)
     graphs = forms[0].graph, forms[1].graph
-    problem = Problem(
+    return Problem(
         level=level,
         labels=(left.label, right.label),
         forms=forms,
@@ -50,7 +67,6 @@ def align(
         names=(parameter_names(left, graphs[0]), parameter_names(right, graphs[1])),
         runs=Runs(graphs, lambda: cases, tolerance, BUDGET) if cases else None,
     )
-    return _aligned(problem)
 
 
 def _aligned(problem: Problem) -> Alignment:

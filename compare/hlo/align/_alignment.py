@@ -83,6 +83,7 @@ class Alignment:
 
     `alike` pairs what has no match on either side and stands in the same place: not the same value,
     but one that was changed; their notes say what differs. `notes` say what could not be tried.
+    `assumes` is what must hold of the inputs for programs that are equal by a rule that assumes it.
     """
 
     level: str
@@ -94,6 +95,7 @@ class Alignment:
     regions: tuple[RegionAlignment, ...] = ()
     results: tuple[ResultMatch, ...] = ()
     notes: tuple[str, ...] = ()
+    assumes: tuple[str, ...] = ()
 
     @property
     def left_only(self) -> tuple[int, ...]:
@@ -119,9 +121,10 @@ class Alignment:
 
     @property
     def is_equal(self) -> bool:
-        """Whether nothing is left over on either side, but parameters that nothing reads, and every result is equal."""
+        """Whether nothing computed is left over, every result is equal, and nothing need be assumed for it."""
         return (
-            all(result.equal for result in self.results)
+            not self.assumes
+            and all(result.equal for result in self.results)
             and not _computed(self.left.graph, self.left_only)
             and not _computed(self.right.graph, self.right_only)
         )

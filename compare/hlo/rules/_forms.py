@@ -50,7 +50,10 @@ def splat(key: int, graph: Writer) -> Any:
 def is_splat(key: int, graph: Writer, value: float) -> bool:
     """Whether all elements are this number; -0.0 is not 0.0."""
     found = splat(key, graph)
-    return found is not None and found == value and (value != 0 or np.signbit(found) == np.signbit(value))
+    if found is None or np.iscomplexobj(found):
+        # Either part of a complex zero has a sign of its own.
+        return found is not None and found.tobytes() == type(found)(value).tobytes()
+    return bool(found == value) and (value != 0 or np.signbit(found) == np.signbit(value))
 
 
 def filled(value: np.generic | float, shape: Shape, graph: Writer) -> int:

@@ -75,7 +75,7 @@ def _add_negated(node: Node, graph: Writer) -> int | None:
 
 def _negated_product(node: Node, graph: Writer) -> int | None:
     """Signs are written after products and quotients."""
-    if node.opcode not in ("multiply", "divide"):
+    if node.opcode != "multiply" and not (node.opcode == "divide" and is_float(node.shape)):
         return None
     for at in (0, 1):
         inner = graph[node.operands[at]]

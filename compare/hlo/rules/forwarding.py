@@ -68,7 +68,9 @@ def _join_converts(node: Node, graph: Writer) -> int | None:
         return None
     inner = graph[node.operands[0]]
     source = graph[inner.operands[0]].shape.dtype
-    if not holds_all(inner.shape.dtype, source):
+    saturates = inner.shape.dtype in FLOATS and node.shape.dtype in INTEGERS
+    # What is too large becomes the largest between a float and an integer, and wraps between integers.
+    if not holds_all(inner.shape.dtype, source) or (saturates and not holds_all(node.shape.dtype, source)):
         return None
     return graph.add("convert", node.shape, inner.operands)
 

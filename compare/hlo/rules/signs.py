@@ -17,6 +17,8 @@ def never_negative(key: int, graph: Writer, depth: int = _DEEPEST) -> bool:
     """Whether every number that a value can hold is 0 or above: of floats, -0.0 not among them, NaN aside."""
     node = graph[key]
     value = splat(key, graph)
+    if np.iscomplexobj(value):
+        return False
     if value is not None:
         return bool(value >= 0) and not np.signbit(value)
     if not depth:
