@@ -17,6 +17,11 @@ from hlo_programs import exported
 from compare import cli
 from compare.hlo.files import hlo_of_artifact
 
+PORT = """
+from workloads import ArraySpec, Workload
+port = Workload(name="adds", tf="f.py:f", jax="f.py:f", inputs={"x": ArraySpec((3,))}, builds=False)
+"""
+
 X = np.linspace(-2.0, 2.0, 12, dtype=np.float32).reshape(3, 4)
 
 
@@ -84,6 +89,10 @@ def test_one_file_against_itself_has_two_names(programs: Path) -> None:
         (["first.mlirbc", "add"], "expected two programs"),
         (["first.mlirbc", "./absent.pb"], "expected WORKLOAD:tf, WORKLOAD:jax, a file or a dump directory"),
         (["first.mlirbc", "notes.txt"], "expected a serialized HloModuleProto or HloProto, found 5 other bytes"),
+        (["first.mlirbc", "other.pb", "--level", "optimized"], "expected workloads beside optimized, found programs"),
+        (["first.mlirbc", "other.pb", "--expect-equal", "optimized"], "expected workloads beside optimized"),
+        (["port.py", "sub/port.py"], "expected workloads of different names, found 'adds' twice"),
+        (["add", "nothing"], "expected the name of a workload or a port file"),
         (["nothing"], "expected the name of a workload or a port file"),
         (["add:tf", "nothing:jax"], "expected the name of a workload or a port file"),
     ],
@@ -92,6 +101,9 @@ def test_what_names_no_program_is_one_line(
     programs: Path, given: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (programs / "notes.txt").write_text("hello")
+    (programs / "sub").mkdir()
+    for port in (programs / "port.py", programs / "sub" / "port.py"):
+        port.write_text(PORT)
 
     assert cli.main(["hlo", *given]) == 2
 

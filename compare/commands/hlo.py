@@ -20,7 +20,8 @@ from compare.hlo.levels import ALGEBRA
 from compare.records import SCHEMA
 from compare.report.alignments import print_alignments, write_alignments
 from compare.run import pairs
-from compare.run.hlo import SHOWN, examine
+from compare.run.hlo import OPTIMIZED, SHOWN, examine
+from compare.run.inputs import RequestError
 from compare.run.progress import reporter
 from compare.run.sides import Pool
 from workloads._spec import SIZES
@@ -28,7 +29,8 @@ from workloads._spec import SIZES
 SUMMARY = "align two programs, and show where they part"
 TEXT = """\
 Align two programs for XLA value by value, at four canonical levels: raw, structural, algebraic, and unfused (both
-compiled by one XLA without fusion). The first places where they part come first, with the lines of both sources.
+compiled by one XLA without fusion); of a workload also optimized, each as its own side compiled it. The first places
+where they part come first, with the lines of both sources.
 
 A WORKLOAD or port file stands for its TensorFlow program against its JAX program. Any two programs can be named:
 WORKLOAD:tf, WORKLOAD:jax, a file of StableHLO bytecode or of an HLO proto, or what --xla_dump_to wrote (DIR, or
@@ -72,6 +74,10 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """Align, write, print."""
     out = writable_folder(options.out)
+    if OPTIMIZED in (options.level, options.expect_equal) and any(map(pairs.is_program, options.programs)):
+        raise RequestError(
+            f"expected workloads beside {OPTIMIZED}, found programs: name the workload without :tf or :jax"
+        )
     choice = pairs.Choice(options.pass_, options.size, options.data)
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))

@@ -23,7 +23,7 @@ SCHEMA = 1
 INDEX = "bundle.json"
 PROGRAM, OPTIMIZED = "program", "optimized"
 
-_ABSOLUTE = re.compile(r"(?<![\w.])/(?:[^\s/:'\",;]+/)+([^\s/:'\",;]+)")
+_ABSOLUTE = re.compile(r"(?<![\w.])/(?:[^\s/:'\",;]+/)+([^\s/:'\",;]*)")
 
 
 @dataclass(frozen=True)

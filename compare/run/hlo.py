@@ -56,7 +56,7 @@ def _levels(
     """The alignment at each level that there is, and each level in numbers."""
     there = SHOWN if pair.described else LEVELS
     if shown not in there:
-        raise UnreadableProgram(f"expected a level of {', '.join(there)}, found {shown}: only workloads are compiled")
+        raise UnreadableProgram(f"expected a level of {', '.join(there)}, found {shown}: choose one of these")
     alignments: dict[str, Alignment] = {}
     levels: dict[str, dict[str, Any]] = {}
     for level in there:

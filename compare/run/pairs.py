@@ -68,10 +68,10 @@ def chosen(references: Sequence[str], pool: Pool, choice: Choice, scratch: Path,
       SideError: a side cannot deliver its program.
       UnreadableProgram: XLA does not take a program.
     """
-    programs = [reference for reference in references if _is_program(reference)]
+    programs = [reference for reference in references if is_program(reference)]
     if not programs:
-        for reference in references:
-            yield _of_workload(pool, _registry.get(reference), choice, scratch, reporter)
+        for workload in _different(references):
+            yield _of_workload(pool, workload, choice, scratch, reporter)
         return
     if len(programs) != 2 or len(references) != 2:
         raise RequestError(
@@ -79,6 +79,16 @@ def chosen(references: Sequence[str], pool: Pool, choice: Choice, scratch: Path,
             "name two programs"
         )
     yield _of_references((programs[0], programs[1]), pool, choice, scratch, reporter)
+
+
+def _different(references: Sequence[str]) -> list[Workload]:
+    """The workloads, all of them found before the first is looked at."""
+    found = [_registry.get(reference) for reference in dict.fromkeys(references)]
+    names = [workload.name for workload in found]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise RequestError(f"expected workloads of different names, found {twice[0]!r} twice: rename one")
+    return found
 
 
 def of_collected(
@@ -145,7 +155,8 @@ def _of_references(references: tuple[str, str], pool: Pool, choice: Choice, scra
     return Pair(f"{references[0]} and {references[1]}", left, right)
 
 
-def _is_program(reference: str) -> bool:
+def is_program(reference: str) -> bool:
+    """Whether a reference names one program, and not a workload with two."""
     return _side_of(reference) is not None or (not reference.endswith(".py") and _is_path(reference))
 
 

@@ -131,7 +131,7 @@ def _judged(
         reason = "".join(f" ({why})" for why in refused.values())
         raise RequestError(
             f"expected two results of {module.name} to compare, found only that of {reference}{reason}: "
-            "add to --compilers, or replay a bug report"
+            "add another with --compilers, such as here,jax, or replay a bug report"
         )
     names = module.results or tuple(map(str, range(len(signature.results))))
     _check_counts(module, {label: len(each) for label, each in values.items()}, len(names))
