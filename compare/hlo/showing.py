@@ -56,7 +56,7 @@ def view(
         "matches": pairs.matches,
         "alike": pairs.alike,
         "results": [to_json(result) for result in alignment.results],
-        "notes": list(alignment.notes),
+        "notes": [*alignment.notes, *(f"equal where {each}" for each in alignment.assumes)],
         "frontier": [entry for prefixes, each in _nested(alignment) for entry in _frontier(each, prefixes, labels)],
         "changes": [change for _, form, label in forms for change in _changes(form.changes, label)],
     }
