@@ -10,6 +10,7 @@ from compare.hlo import differences, donation, partitions, passes
 from compare.hlo.align import Alignment, align
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.levels import ALGEBRA, LEVELS, Subject, read
+from compare.hlo.rewriting import Rewritten
 from compare.hlo.showing import module_view, view
 from compare.run.pairs import Pair
 from compare.run.progress import Reporter
@@ -130,19 +131,17 @@ def _times(pair: Pair) -> dict[str, dict[str, float]]:
 
 
 def _pictures(pair: Pair, optimized: Alignment | None) -> dict[str, Any]:
-    """What a picture shows of each side's own module; a value with a partner is marked."""
+    """What a picture shows of each side's own module; a value without a partner is marked."""
     if optimized is None:
         return {}
-    forms = (
-        (optimized.left, {match.left for match in optimized.matches}),
-        (optimized.right, {match.right for match in optimized.matches}),
-    )
-    return {
-        cell: module_view(
-            read(_module(pair, cell)), {before for before, after in form.stands_for.items() if after in matched}
-        )
-        for cell, (form, matched) in zip(_OWN, forms, strict=True)
-    }
+    sides = (_OWN[0], optimized.left, optimized.left_only), (_OWN[1], optimized.right, optimized.right_only)
+    return {cell: _picture(_module(pair, cell), form, set(alone)) for cell, form, alone in sides}
+
+
+def _picture(subject: Subject, form: Rewritten, alone: set[int]) -> dict[str, Any]:
+    # A value that rules made superfluous has no partner and lacks none.
+    graph = read(subject)
+    return module_view(graph, [key for key in graph.nodes if form.stands_for.get(key) not in alone])
 
 
 def _compilers(pair: Pair, programs: Alignment | None) -> dict[str, Any]:
