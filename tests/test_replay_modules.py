@@ -12,7 +12,7 @@ import pytest
 from compare.hlo import bindings, plain, replaying
 from compare.hlo.bindings import UnreadableProgram
 from compare.run import interpreting
-from compare.run.differences import difference, tolerance_of
+from compare.run.distance import difference, tolerance_of
 
 SCALED = """
 func.func @main(%x: tensor<4xf32>, %n: tensor<4xi32>) -> (tensor<4xf32>, tensor<4xi32>) {

@@ -17,7 +17,7 @@ from compare.records import CELLS, Failure
 from compare.run import bundle, bundle_readme, record
 from compare.run.cells import split
 from compare.run.collect import FLOAT32, reasons
-from compare.run.differences import difference
+from compare.run.distance import difference
 from compare.run.inputs import Prepared, choose_size, prepare
 from compare.run.progress import Reporter
 from compare.sides import mapped, requests, wire

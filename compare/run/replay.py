@@ -15,7 +15,7 @@ from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.replaying import Signature
 from compare.run import interpreting
 from compare.run.bundle import Module
-from compare.run.differences import Difference, difference
+from compare.run.distance import Difference, difference
 from compare.run.inputs import RequestError, prepare
 from compare.run.progress import Reporter
 from compare.sides import requests
