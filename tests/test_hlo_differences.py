@@ -79,7 +79,7 @@ class TestFrontend:
         form = applied(("powers multiplied out", True))
         (found,) = explain_attribution(Alignment("algebraic", form, applied(), (), ()), {}, {}).frontend
         assert found.kind == "rule"
-        assert found.text == "rule 'powers multiplied out' applied 1 times to tf, 0 times to jax; last bits may differ"
+        assert found.text == "'powers multiplied out' applied 1 times to tf, 0 times to jax; last bits may differ"
         assert found.sources == ("model.py:4",)
 
     def test_a_rule_that_both_programs_needed_explains_nothing(self) -> None:

@@ -51,6 +51,18 @@ def test_a_workload_of_a_run_keeps_its_donation_with_its_alignment() -> None:
     assert group.title == "Donation"
 
 
+def test_kernels_come_with_time_share_and_lines_and_small_ones_in_a_row() -> None:
+    kernel = {"name": "fusion", "seconds": 0.002, "calls": 1, "share": 0.8, "opcode": "fusion", "sources": ["m.py:3"]}
+    run = {"first": 1, "names": ["add", "multiply"], "seconds": 2e-6, "sources": ["m.py:4", "m.py:5"]}
+    longest, small = groups({"compiled": {"jax@jax": {"times": [kernel], "small_runs": [run]}}})
+
+    assert (longest.title, small.title) == ("Time in jax@jax", "Small kernels in jax@jax")
+    assert [(item.kind, item.text, item.sources) for item in longest.items] == [
+        ("2.00 ms", "fusion, 80 % of the time", ("m.py:3",))
+    ]
+    assert [(item.text, item.sources) for item in small.items] == [("add, multiply", ("m.py:4", "m.py:5"))]
+
+
 def test_what_was_not_looked_at_is_left_out_and_what_failed_says_why() -> None:
     assert groups({}) == ()
     (group,) = groups({"compilers": {"reason": "expected a module tf@tf, found none"}})

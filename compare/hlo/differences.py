@@ -86,7 +86,7 @@ def _rules(left: Sequence[Change], right: Sequence[Change]) -> list[Reason]:
     return [
         Reason(
             RULE,
-            f"rule {name!r} applied {often[0][name]} times to tf, {often[1][name]} times to jax{_numerics(changes)}",
+            f"{name!r} applied {often[0][name]} times to tf, {often[1][name]} times to jax{_numerics(changes)}",
             tuple(dict.fromkeys(change.source for change in changes if change.source)),
         )
         for name in dict.fromkeys(change.rule for change in (*left, *right))

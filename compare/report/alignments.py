@@ -31,7 +31,7 @@ def write_alignments(record: Mapping[str, Any], out: Path) -> list[str]:
     written = [str(out / "hlo.json")]
     for pair in record["pairs"]:
         stem = file_stem(pair["name"])
-        made = {name: pair[name] for name in ("compilers", "passes", "donation")}
+        made = {name: pair[name] for name in ("compilers", "compiled", "passes", "donation")}
         written.append(str(write_hlo_page({**pair["view"], **made}, out / f"{stem}.html")))
         pictures = [write_picture(module, out / f"{stem}.{cell}") for cell, module in pair["pictures"].items()]
         written += [str(path) for picture in pictures for path in picture.written]

@@ -47,6 +47,12 @@ def _groups(pair: object) -> Iterator[Group]:
         yield Group("Compiler", "one program under two compilers", _items(compilers, "compiler"), "no difference")
         lines = tuple(Item("", str(line)) for line in entries(compilers, "partitions"))
         yield Group("Kernels", "how tf@tf and jax@jax are cut into kernels", lines, "cut alike")
+    for cell in ("tf@tf", "jax@jax"):
+        found = mapping(pair, "compiled", cell)
+        if entries(found, "times"):
+            yield Group(f"Time in {cell}", "longest kernels, and where they come from", tuple(_times(found)), "")
+            runs = tuple(_small_run(each) for each in entries(found, "small_runs"))
+            yield Group(f"Small kernels in {cell}", "in a row: candidates to compile together", runs, "none in a row")
     if mapping(pair, "passes"):
         yield Group("Pass by pass", "both compiled here", tuple(_passes(pair)), "")
     donation = mapping(pair, "donation") or mapping(pair, "alignment", "donation")
@@ -61,6 +67,17 @@ def _items(compilers: object, name: str) -> tuple[Item, ...]:
         for each in entries(compilers, name)
         if text(each, "kind") != "operation"
     )
+
+
+def _times(found: object) -> Iterator[Item]:
+    for each in entries(found, "times"):
+        time, part_of = numbers.seconds(part(each, "seconds")), numbers.share(part(each, "share"))
+        yield Item(time, f"{text(each, 'name')}, {part_of} of the time", tuple(map(str, entries(each, "sources"))))
+
+
+def _small_run(run: object) -> Item:
+    names = ", ".join(map(str, entries(run, "names")))
+    return Item(numbers.seconds(part(run, "seconds")), names, tuple(map(str, entries(run, "sources"))))
 
 
 def _passes(pair: object) -> Iterator[Item]:

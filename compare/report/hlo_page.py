@@ -32,7 +32,7 @@ Rank = tuple[int, int, int]
 def write_hlo_page(view: Json, out: Path) -> Path:
     """Write the page of `compare.hlo.showing.view` whole or not at all, making its folder; returns its path.
 
-    `compilers`, `passes` and `donation` of `compare.run.hlo` are shown too, where they stand in it.
+    `compilers`, `compiled`, `passes` and `donation` of `compare.run.hlo` are shown too, where they stand in it.
     """
     out.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(out, page(view))

@@ -47,6 +47,7 @@ def examine(pair: Pair, shown: str, reporter: Reporter, thorough: bool = True, b
         "pictures": _pictures(pair, alignments.get(OPTIMIZED)),
         "compilers": _compilers(pair if thorough else _numbered(pair), alignments.get(ALGEBRA)),
         "passes": _passes(pair) if by_pass else None,
+        "compiled": {cell: _kernels(pair.described[cell]) for cell in _OWN if cell in pair.cells},
         "donation": {side: _donation(side, pair) for side in pair.donations},
     }
 
@@ -163,6 +164,11 @@ def _passes(pair: Pair) -> Mapping[str, Any]:
     except UnreadableProgram as error:
         return {"reason": str(error)}
     return {"lines": found.lines, "steps": [dataclasses.asdict(step) for step in found.steps]}
+
+
+def _kernels(described: Mapping[str, Any]) -> dict[str, Any]:
+    """Where the time of a cell goes: kernels with their lines, lines with their kernels, runs of small kernels."""
+    return {name: described.get(name, ()) for name in ("times", "lines", "small_runs")}
 
 
 def _donation(side: str, pair: Pair) -> dict[str, Any]:
