@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from compare.run import ports
-from compare.run.inputs import RequestError
+from compare.run.inputs import RequestError, named_apart
 from compare.run.sides import Source
 from compare.run.timing import Plan
 from compare.sides._side import SIDES
@@ -145,11 +145,9 @@ def workloads(options: argparse.Namespace) -> list[Workload]:
     if options.input:
         raise RequestError("expected --tf and --jax with --input, found neither: name both functions")
     chosen = [_registry.get(name) for name in dict.fromkeys(options.workloads) or _registry.built_in()]
-    names = [workload.name for workload in chosen]
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise RequestError(f"expected workloads of different names, found {twice[0]!r} twice: rename one")
+    named_apart(chosen)
     if options.data and not any(workload.training for workload in chosen):
+        names = [workload.name for workload in chosen]
         raise RequestError(f"expected a workload that trains beside --data, found {', '.join(names)}: drop --data")
     return chosen
 

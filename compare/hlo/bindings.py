@@ -27,6 +27,10 @@ TRIED = "0.10."
 """The jaxlib releases that every name below was tried with."""
 
 
+BYTECODE = b"ML\xefR"
+"""What MLIR bytecode, and with it every StableHLO artifact, begins with."""
+
+
 class BindingsMoved(ImportError):
     """jaxlib no longer has a private name that jaxport reads programs with."""
 
@@ -106,7 +110,7 @@ def parse(artifact: bytes) -> ir.Module:
     Raises:
       UnreadableProgram: neither, or written by a newer StableHLO than this jaxlib reads.
     """
-    if not artifact.startswith(b"ML\xefR"):
+    if not artifact.startswith(BYTECODE):
         raise UnreadableProgram(
             f"expected StableHLO bytecode, found {len(artifact)} bytes that start {artifact[:8]!r}: pass an artifact"
         )

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from compare.hlo import bindings, proto
-from compare.hlo.bindings import UnreadableProgram
+from compare.hlo.bindings import BYTECODE, UnreadableProgram
 from compare.hlo.portable import drop_copies
 
-_BYTECODE = b"ML\xefR"
 _TEXT = b"HloModule"
 _ELIDED = b"{...}"
 
@@ -17,7 +16,7 @@ def hlo_of_file(data: bytes) -> bytes:
     Raises:
       UnreadableProgram: none of them, or text that leaves constants out: read back they would be garbage.
     """
-    if data.startswith(_BYTECODE):
+    if data.startswith(BYTECODE):
         return hlo_of_artifact(data)
     if not data.lstrip().startswith(_TEXT):
         return proto.read_module(data).SerializeToString()

@@ -10,6 +10,9 @@ from compare.hlo.graph import Graph, Node
 COMMUTATIVE = frozenset({"add", "multiply", "maximum", "minimum", "and", "or", "xor"})
 """Operations whose operands may stand in either order."""
 
+MIRRORED = {"GT": "LT", "GE": "LE"}
+"""Directions of a comparison whose operands change places with it: a > b is b < a."""
+
 
 _DRAWN = frozenset({"rng", "rng-get-and-update-state", "infeed", "recv"})
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from compare.hlo import bindings, reading
-from compare.hlo.bindings import UnreadableProgram, ir
+from compare.hlo.bindings import BYTECODE, UnreadableProgram, ir
 from compare.hlo.files import hlo_of_file
 from compare.hlo.graph import Graph, Shape
 from compare.hlo.inline import inlined
@@ -19,7 +19,6 @@ INTERPRETED_OPERATIONS = 20_000_000
 """Scalar operations that the interpreter takes some ten seconds for: it runs element by element."""
 
 _STANDARD = ("stablehlo.", "func.")
-_BYTECODE = b"ML\xefR"
 _DTYPES = {
     "pred": "bool", "s8": "int8", "s16": "int16", "s32": "int32", "s64": "int64", "u8": "uint8", "u16": "uint16",
     "u32": "uint32", "u64": "uint64", "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64",
@@ -45,7 +44,7 @@ def artifact_of_file(data: bytes) -> bytes:
     Raises:
       UnreadableProgram: none of them, text that leaves constants out, or a module that calls a library.
     """
-    if data.startswith(_BYTECODE):
+    if data.startswith(BYTECODE):
         return portable(data)
     proto, _ = inlined(hlo_of_file(data))
     module = bindings.parse(bindings.bytecode_of_hlo(proto.SerializeToString()))

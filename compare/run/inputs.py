@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,6 +43,14 @@ class Prepared:
     loading: Loading
     inputs: Mapping[str, str]
     """Name to "f32[8,128]"."""
+
+
+def named_apart(workloads: Sequence[Workload]) -> None:
+    """Raise RequestError where two workloads have one name."""
+    names = [workload.name for workload in workloads]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise RequestError(f"expected workloads of different names, found {twice[0]!r} twice: rename one")
 
 
 def choose_size(workload: Workload, size: str | None) -> str:

@@ -13,7 +13,7 @@ from compare.hlo.levels import Subject
 from compare.hlo.portable import portable
 from compare.run.cells import Cells, compile_cells, split
 from compare.run.collect import Collected, attempt
-from compare.run.inputs import Prepared, RequestError, prepare_both
+from compare.run.inputs import Prepared, RequestError, named_apart, prepare_both
 from compare.run.progress import Reporter
 from compare.run.references import read_reference
 from compare.run.sides import Pool
@@ -84,10 +84,7 @@ def chosen(references: Sequence[str], pool: Pool, choice: Choice, scratch: Path,
 def _different(references: Sequence[str]) -> list[Workload]:
     """The workloads, all of them found before the first is looked at."""
     found = [_registry.get(reference) for reference in dict.fromkeys(references)]
-    names = [workload.name for workload in found]
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise RequestError(f"expected workloads of different names, found {twice[0]!r} twice: rename one")
+    named_apart(found)
     return found
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from compare.hlo.align._alignment import Alignment, Match, ResultMatch
 from compare.hlo.align._problem import Problem
-from compare.hlo.align.by_number import Numbering, by_number
+from compare.hlo.align.by_number import Numbering
 from compare.hlo.align.by_value import ByValue
 from compare.hlo.align.equal_values import Arguments, EqualValues, Runs, equal_values
 from compare.hlo.align.fingerprints import TOLERANCE
@@ -18,8 +18,6 @@ from compare.hlo.align.regions import Regions
 from compare.hlo.align.slots import matched_parameters, parameter_names, result_pairs
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.levels import RAW, STRUCTURE, Subject, at_level
-
-__all__ = ["Arguments", "align", "by_number"]
 
 
 def align(

@@ -7,13 +7,11 @@ from itertools import permutations
 
 from compare.hlo.align._alignment import NUMBER, REGION, SLOT, VALUE, Match
 from compare.hlo.graph import Graph, Node
-from compare.hlo.numbering import COMMUTATIVE, digests, region_digest
+from compare.hlo.numbering import COMMUTATIVE, MIRRORED, digests, region_digest
 from compare.hlo.rewriting import Rewritten
 
 Numbers = dict[int, int]
 Order = Callable[[list[int]], list[int]]
-
-_MIRRORED = {"GT": "LT", "GE": "LE"}
 
 
 def by_number(left: Rewritten, right: Rewritten, known: Sequence[Match] | None = None) -> list[Match]:
@@ -122,11 +120,11 @@ def _free_of_order(node: Node) -> tuple[Hashable, Order | None]:
     if node.opcode in COMMUTATIVE:
         return node.attributes, sorted
     direction = node.attribute("comparison_direction")
-    if node.opcode != "compare" or direction not in ("EQ", "NE", *_MIRRORED):
+    if node.opcode != "compare" or direction not in ("EQ", "NE", *MIRRORED):
         return node.attributes, None
     if direction in ("EQ", "NE"):
         return node.attributes, sorted
-    mirrored = dict(node.attributes) | {"comparison_direction": _MIRRORED[direction]}
+    mirrored = dict(node.attributes) | {"comparison_direction": MIRRORED[direction]}
     return tuple(sorted(mirrored.items())), _reversed
 
 

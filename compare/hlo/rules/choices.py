@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from compare.hlo.graph import Node
-from compare.hlo.numbering import COMMUTATIVE
+from compare.hlo.numbering import COMMUTATIVE, MIRRORED
 from compare.hlo.rewriting import Rule, Writer
 from compare.hlo.rules._forms import filled, is_integer, is_splat, splat
 
-_MIRRORED = {"GT": "LT", "GE": "LE"}
 _OPPOSITE = {"EQ": "NE", "NE": "EQ", "LT": "GE", "LE": "GT", "GT": "LE", "GE": "LT"}
 
 
@@ -29,8 +28,8 @@ def _mirror_comparison(node: Node, graph: Writer) -> int | None:
     if node.opcode != "compare":
         return None
     direction = node.attribute("comparison_direction")
-    if direction in _MIRRORED:
-        return _compared(node, _MIRRORED[direction], node.operands[::-1], graph)
+    if direction in MIRRORED:
+        return _compared(node, MIRRORED[direction], node.operands[::-1], graph)
     ordered = tuple(sorted(node.operands, key=lambda key: graph.digests[key]))
     if direction in ("EQ", "NE") and ordered != node.operands:
         return _compared(node, direction, ordered, graph)
