@@ -179,7 +179,7 @@ def test_the_record_holds_the_batches_under_stable_names(tmp_path: Path) -> None
 
 def test_only_the_batch_changes_and_one_batch_of_training_is_enough(tmp_path: Path) -> None:
     assert MLP.training is not None
-    prepared = batches.at_batch(MLP, "smoke", 48, MLP.training.dataset(None), tmp_path)
+    prepared = batches.at_batch(MLP, "smoke", 48, MLP.training.examples(None, {}), tmp_path)
     assert prepared.dimensions == {**MLP.sizes["smoke"], "batch": 48}
     arrays = mapped.load(prepared.loading.arrays)
     assert {array.shape for name, array in arrays.items() if name.endswith("images")} == {(48, 64), (1, 48, 64)}

@@ -55,8 +55,8 @@ class Bench:
     def prepared(self, file: Path | str) -> Prepared:
         """The arrays of a workload; equal for its broken ports."""
         workload = _registry.get(str(file))
-        examples = workload.training.dataset(None) if workload.training else None
         size = "smoke" if "smoke" in workload.sizes else next(iter(workload.sizes))
+        examples = examples_of(workload, size, None)
         return prepare(workload, size, examples, Path(tempfile.mkdtemp(dir=self._folder)))
 
     def honest(self, workload: str) -> Path | str:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from workloads import ArraySpec, Training, Workload, _arrays, _digits, _registry
+from workloads import ArraySpec, Training, Workload, _arrays, _digits, _dropout, _registry
 from workloads._tree import leaves
 
 WORKLOADS = [_registry.get(name) for name in _registry.names()]
@@ -138,3 +138,33 @@ def test_files_that_are_no_npz_or_pickles_are_refused(tmp_path: Path) -> None:
 def test_leaves_are_named_by_their_place() -> None:
     assert leaves(3) == {"output": 3}
     assert leaves({"b": (1, None, {"c": 2})}) == {"b/0": 1, "b/2/c": 2}
+
+
+def test_examples_come_from_one_source() -> None:
+    made = Training(synthetic=lambda dimensions: {"x": np.zeros((4, dimensions["width"]))})
+    assert made.examples(None, {"width": 3})["x"].shape == (4, 3)
+    assert made.decided({}) == {}
+    with pytest.raises(ValueError, match="found neither"):
+        Training()
+    with pytest.raises(ValueError, match="found both"):
+        Training(_digits.load, synthetic=lambda dimensions: {})
+
+
+def test_an_input_that_the_examples_lack_is_drawn_anew_for_every_step() -> None:
+    port = Workload(
+        name="port",
+        tf="t:f",
+        jax="j:f",
+        inputs={"x": ArraySpec((2,)), "draws": _dropout.draws(2, 50)},
+        training=Training(synthetic=lambda dimensions: {"x": np.arange(6.0)}, steps=3),
+    )
+    batches = _arrays.draw_batches(port, {"batch": 2}, {"x": np.arange(6.0)})
+    assert batches["draws"].shape == (3, 2, 50)
+    assert not np.array_equal(batches["draws"][0], batches["draws"][1])
+
+
+def test_a_dropout_rate_is_a_share_of_256_levels() -> None:
+    assert _dropout.threshold(0.1) == 26
+    assert _dropout.scale(0.5) == 2
+    with pytest.raises(ValueError, match=r"expected a dropout rate in \[0, 1\), found 1"):
+        _dropout.threshold(1)

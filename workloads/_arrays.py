@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import zlib
 from collections.abc import Mapping
 
@@ -86,8 +87,19 @@ def _batch_size(workload: Workload, dimensions: Dimensions) -> int:
 
 
 def _batches(specs: Mapping[str, ArraySpec], data: Arrays, seed: int, steps: int, size: int) -> dict[str, np.ndarray]:
-    """Examples in an order shuffled by the seed, [steps, size, ...], from the start again when they run out."""
+    """Examples in an order shuffled by the seed, [steps, size, ...], from the start again when they run out.
+
+    An input that the data lacks (the draws of a dropout) is drawn from its spec, anew for every step.
+    """
     examples = len(next(iter(data.values())))
     order = np.random.default_rng(seed).permutation(examples)
     picks = np.resize(order, steps * size).reshape(steps, size)
-    return {name: data[name][picks].astype(spec.dtype) for name, spec in specs.items()}
+    return {
+        name: data[name][picks].astype(spec.dtype) if name in data else _drawn_anew(spec, name, seed, steps)
+        for name, spec in specs.items()
+    }
+
+
+def _drawn_anew(spec: ArraySpec, name: str, seed: int, steps: int) -> np.ndarray:
+    whole = dataclasses.replace(spec, shape=(steps, *spec.shape))
+    return draw(whole, name, seed)

@@ -96,21 +96,35 @@ class Dataset(Protocol):
 
 @dataclass(frozen=True)
 class Training:
-    """The training half of a workload: real examples, batches in a fixed order, steps compared.
+    """The training half of a workload: examples, batches in a fixed order, steps compared.
 
-    `dataset` returns arrays named as the workload's inputs, with examples along the first axis.
-    `dimensions_of` reads off those arrays the dimensions that the data decides.
+    Examples come from `dataset`, real data that has a size of its own, or from `synthetic`, which makes
+    them by code at the size that is asked for. Both return arrays named as the workload's inputs, with
+    examples along the first axis; an input that they lack is drawn from its spec anew for every step.
+    `dimensions_of` reads off a dataset the dimensions that the data decides.
     """
 
-    dataset: Dataset
-    dimensions_of: Callable[[Arrays], Dimensions]
+    dataset: Dataset | None = None
+    dimensions_of: Callable[[Arrays], Dimensions] | None = None
     batch: str = "batch"
     steps: int = 50
     checkpoints: tuple[int, ...] = (1, 10, 50)
+    synthetic: Callable[[Dimensions], Arrays] | None = None
 
     def __post_init__(self) -> None:
         if self.steps < 1:
             raise ValueError(f"expected at least one training step, found {self.steps}")
+        if (self.dataset is None) == (self.synthetic is None):
+            found = "neither" if self.dataset is None else "both"
+            raise ValueError(f"expected a dataset or synthetic examples, found {found}: name one source of examples")
+
+    def examples(self, path: Path | None, dimensions: Dimensions) -> Arrays:
+        """The examples at a size; a path names the file of a dataset."""
+        return self.dataset(path) if self.dataset else self.synthetic(dimensions) if self.synthetic else {}
+
+    def decided(self, examples: Arrays) -> Dimensions:
+        """The dimensions that the examples decide."""
+        return self.dimensions_of(examples) if self.dimensions_of else {}
 
     @property
     def compared(self) -> tuple[int, ...]:

@@ -78,8 +78,8 @@ def check(workload: Workload, size: str, data: Path | None) -> Arrays:
     training = workload.training
     if training is None:
         raise inputs.RequestError(f"expected a workload that trains, found {workload.name}: it has no batch to enlarge")
-    examples = training.dataset(data)
-    decided = training.dimensions_of(examples)
+    examples = training.examples(data, workload.sizes[size])
+    decided = training.decided(examples)
     if training.batch not in workload.sizes[size] or training.batch in decided:
         raise inputs.RequestError(
             f"expected {training.batch!r} among the dimensions that size {size} of {workload.name} chooses "

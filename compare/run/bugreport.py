@@ -18,7 +18,7 @@ from compare.run import bundle, bundle_readme, record
 from compare.run.cells import split
 from compare.run.collect import FLOAT32, reasons
 from compare.run.distance import difference
-from compare.run.inputs import Prepared, choose_size, prepare
+from compare.run.inputs import Prepared, choose_size, examples_of, prepare
 from compare.run.progress import Reporter
 from compare.sides import mapped, requests, wire
 from compare.sides._side import SIDES, BadTarget, Side, SideError
@@ -55,8 +55,8 @@ def collect(request: Request, folder: Path, scratch: Path, reporter: Reporter) -
       RequestError: the workload has no such size.
     """
     workload = request.workload
-    examples = workload.training.dataset(request.data) if workload.training else None
-    prepared = prepare(workload, choose_size(workload, request.size), examples, scratch, one_case=True)
+    size = choose_size(workload, request.size)
+    prepared = prepare(workload, size, examples_of(workload, size, request.data), scratch, one_case=True)
     reporter.stage(f"{workload.name}: bug report", 2 * len(SIDES) + len(CELLS))
     for name in ("programs", "optimized", "inputs", "outputs", "dumps", "clustering"):
         (folder / name).mkdir()

@@ -88,10 +88,18 @@ def prepare_both(workload: Workload, size: str | None, data: Path | None, scratc
       RequestError: the workload has no such size.
     """
     chosen = choose_size(workload, size)
-    examples = workload.training.dataset(data) if workload.training else None
+    examples = examples_of(workload, chosen, data)
     judged = parity_size(workload, chosen, examples)
-    small = prepare(workload, judged, examples, scratch)
-    return small, small if judged == chosen else prepare(workload, chosen, examples, scratch, one_case=True)
+    if judged == chosen:
+        small = prepare(workload, chosen, examples, scratch)
+        return small, small
+    small = prepare(workload, judged, examples_of(workload, judged, data), scratch)
+    return small, prepare(workload, chosen, examples, scratch, one_case=True)
+
+
+def examples_of(workload: Workload, size: str, data: Path | None) -> Arrays | None:
+    """What the workload trains on at a size; None where it does not train."""
+    return workload.training.examples(data, workload.sizes[size]) if workload.training else None
 
 
 def prepare(workload: Workload, size: str, examples: Arrays | None, scratch: Path, one_case: bool = False) -> Prepared:
@@ -123,8 +131,8 @@ def prepare(workload: Workload, size: str, examples: Arrays | None, scratch: Pat
 
 
 def _dimensions(workload: Workload, size: str, examples: Arrays | None) -> Dimensions:
-    read_off = workload.training.dimensions_of(examples) if workload.training and examples else {}
-    return {**workload.sizes[size], **read_off}
+    decided = workload.training.decided(examples) if workload.training and examples else {}
+    return {**workload.sizes[size], **decided}
 
 
 def digest(arrays: Arrays) -> str:

@@ -1,0 +1,13 @@
+"""Dropout by draws that are an input of the workload."""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+from workloads import _dropout
+
+
+def dropout(values: tf.Tensor, draws: tf.Tensor, rate: float) -> tf.Tensor:
+    """Drop values whose draw (u8, of their shape or broadcast to it) is below the rate; scale up the others."""
+    kept = draws >= tf.constant(_dropout.threshold(rate), tf.uint8)
+    return tf.where(kept, values * tf.cast(_dropout.scale(rate), values.dtype), tf.zeros((), values.dtype))
