@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from compare.hlo import bindings
@@ -43,7 +43,7 @@ def _rewrite(operation: ir.Operation) -> bool:
             # Its value is its operand, and neither XLA's MLIR passes nor TensorFlow itself accept it.
             _replace(operation, list(operation.operands))
         case name if name in CALLED:
-            _replace(operation, _custom_call(operation, name, {each.name: each.attr for each in operation.attributes}))
+            _replace(operation, _custom_call(operation, name, dict(operation.attributes.items())))
         case "stablehlo.composite":
             name = ir.StringAttr(operation.attributes["name"]).value
             if name in _COMPOSITES:
@@ -70,11 +70,11 @@ def _attributes_of_composite(composite: ir.Operation) -> dict[str, Any]:
     return attributes
 
 
-def _custom_call(operation: ir.Operation, target: str, attributes: Mapping[str, Any]) -> Sequence[Any]:
+def _custom_call(operation: ir.Operation, target: str, attributes: dict[str, Any]) -> Sequence[Any]:
     with operation.context, operation.location:
         named = {
             "call_target_name": ir.StringAttr.get(target),
-            "mhlo.attributes": ir.DictAttr.get(dict(attributes)),
+            "mhlo.attributes": ir.DictAttr.get(attributes),
             "mhlo.version": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1),
         }
     return _created(operation, "stablehlo.custom_call", named)
@@ -84,7 +84,7 @@ def _call(composite: ir.Operation) -> Sequence[Any]:
     return _created(composite, "func.call", {"callee": composite.attributes["decomposition"]})
 
 
-def _created(operation: ir.Operation, name: str, attributes: Mapping[str, Any]) -> Sequence[Any]:
+def _created(operation: ir.Operation, name: str, attributes: dict[str, Any]) -> Sequence[Any]:
     types = [result.type for result in operation.results]
     with operation.context, operation.location, ir.InsertionPoint(operation):
         return ir.Operation.create(name, types, list(operation.operands), attributes).results
