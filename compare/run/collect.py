@@ -23,6 +23,8 @@ NATIVE_MODE = {"tf": "eager", "jax": "jit"}
 """The mode that runs a twin built in float64."""
 NATIVE_TRAINING_MODE = {"tf": "graph", "jax": "jit"}
 """The mode that trains it: a compiled one, since many steps are taken."""
+UNTRAINED = ("jax", "eager")
+"""Nobody trains so, and 50 steps of a model take minutes: the gradients gate judges what a step would repeat."""
 
 Result = TypeVar("Result")
 
@@ -175,6 +177,8 @@ def _collect_trajectories(side: Side, prepared: Prepared, found: Collected, repo
     if training is None or STEP not in found.modes:
         return
     for mode in found.modes[STEP]:
+        if (side.name, mode) == UNTRAINED:
+            continue
         reporter.step(f"{side.name}/{mode} training")
         arrays = attempt(found, lambda m=mode: requests.trajectory(side, m, FLOAT32, training.compared))
         if arrays is not None:
