@@ -66,7 +66,7 @@ _TEXT = """\
 Prove a port of a TensorFlow model to JAX: same numbers, same program, how fast.
 
 examples:
-  jaxport run                    the tour of all built-in workloads; then open jaxport-report/report.html
+  jaxport run                    the tour of the small built-in workloads; then open jaxport-report/report.html
   jaxport run my_port.py         your own port
   jaxport COMMAND --help         more examples
 """
