@@ -18,9 +18,9 @@ class Classifier(nnx.Module):
     """sequences [batch, time, features], lengths i32[batch] -> logits [batch, classes]."""
 
     def __init__(self, dimensions: Dimensions, dtype: str, rngs: nnx.Rngs) -> None:
-        units, types = dimensions["units"], {"dtype": jnp.dtype(dtype), "param_dtype": jnp.dtype(dtype)}
+        units, types = dimensions["units"], jnp.dtype(dtype)
         self.lstm = LSTMWeights(dimensions["features"], units, dtype)
-        self.logits = nnx.Linear(units, dimensions["classes"], rngs=rngs, **types)
+        self.logits = nnx.Linear(units, dimensions["classes"], dtype=types, param_dtype=types, rngs=rngs)
 
     def __call__(self, sequences: jax.Array, lengths: jax.Array) -> jax.Array:
         mask = jnp.arange(sequences.shape[1]) < lengths[:, None]
