@@ -1,6 +1,5 @@
 """The convolutional digit classifier in Flax NNX, trained with optax."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -10,6 +9,7 @@ from flax import nnx
 
 from jaxport import Model, _optimizers
 from jaxport._dropout import dropout
+from jaxport._nnx import WeightMap, structure, training_step
 from jaxport._pooling import max_pool
 from workloads import conv_mnist
 from workloads._spec import Dimensions
@@ -34,8 +34,7 @@ class Classifier(nnx.Module):
 
 def build(dimensions: Dimensions, dtype: str) -> Model:
     """The twin of workloads/conv_mnist.py; the weights come from outside, so that no initialiser runs."""
-    classifier = nnx.eval_shape(lambda: Classifier(dimensions, dtype, nnx.Rngs(0)))
-    graph, _ = nnx.split(classifier, nnx.Param)
+    graph = structure(lambda: Classifier(dimensions, dtype, nnx.Rngs(0)))
     optimizer = _optimizers.adam(conv_mnist.LEARNING_RATE)
 
     def forward(parameters: nnx.State, images: jax.Array, labels: jax.Array, draws: jax.Array) -> jax.Array:
@@ -45,28 +44,17 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
         logits = forward(parameters, images, labels, draws)
         return optax.softmax_cross_entropy_with_integer_labels(logits, labels).mean()
 
-    def step(parameters: nnx.State, state: Any, *inputs: jax.Array) -> tuple[Any, Any, jax.Array]:
-        value, gradients = jax.value_and_grad(loss)(parameters, *inputs)
-        updates, state = optimizer.update(gradients, state, parameters)
-        return optax.apply_updates(parameters, updates), state, value
-
-    return Model(forward, _from_weights, _to_weights, loss=loss, init=optimizer.init, step=step)
+    step = training_step(loss, optimizer)
+    return Model(forward, _WEIGHTS.from_weights, _WEIGHTS.to_weights, loss=loss, init=optimizer.init, step=step)
 
 
-_PATHS = {
-    "conv1/kernel": ("conv1", "kernel"),
-    "conv1/bias": ("conv1", "bias"),
-    "conv2/kernel": ("conv2", "kernel"),
-    "conv2/bias": ("conv2", "bias"),
-    "logits/kernel": ("logits", "kernel"),
-    "logits/bias": ("logits", "bias"),
-}
-
-
-def _from_weights(weights: Mapping[str, jax.Array]) -> nnx.State:
-    return nnx.from_flat_state({_PATHS[name]: nnx.Param(array) for name, array in weights.items()})
-
-
-def _to_weights(parameters: nnx.State) -> dict[str, Any]:
-    flat = dict(nnx.to_flat_state(parameters))
-    return {name: flat[path].get_value() for name, path in _PATHS.items()}
+_WEIGHTS = WeightMap(
+    {
+        "conv1/kernel": ("conv1", "kernel"),
+        "conv1/bias": ("conv1", "bias"),
+        "conv2/kernel": ("conv2", "kernel"),
+        "conv2/bias": ("conv2", "bias"),
+        "logits/kernel": ("logits", "kernel"),
+        "logits/bias": ("logits", "bias"),
+    }
+)

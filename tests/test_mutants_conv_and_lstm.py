@@ -42,8 +42,9 @@ MUTANTS = (
     Mutant(
         "kernel with height and width swapped",
         "conv_mnist",
-        "nnx.Param(array)",
-        "nnx.Param(array.swapaxes(0, 1) if array.ndim == 4 else array)",
+        "forward, _WEIGHTS.from_weights",
+        "forward, lambda weights: _WEIGHTS.from_weights("
+        "{path: array.swapaxes(0, 1) if array.ndim == 4 else array for path, array in weights.items()})",
     ),
     Mutant("circular padding", "conv_mnist", "first, second, kernel,", "first, second, kernel, padding='CIRCULAR',"),
     Mutant(
