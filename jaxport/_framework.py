@@ -17,6 +17,7 @@ import optax
 
 from jaxport import _binding, _private
 from jaxport._donation import donated_step
+from jaxport._modes import DONATED, EAGER, JIT, TUNED, Options, declared_options, in_mode
 from jaxport._profiling import profiled
 from jaxport._session import Session, named_results
 from workloads._framework import (
@@ -39,8 +40,6 @@ from workloads._framework import (
 )
 from workloads._unroll import unroll
 
-EAGER, JIT, DONATED = "eager", "jit", "donated"
-
 
 class Jax:
     """The twin in JAX, in its modes. Implements workloads._framework.Framework."""
@@ -52,6 +51,7 @@ class Jax:
         self._sessions: dict[str, Session] = {}
         self._functions: dict[tuple[str, str, str], Callable[..., Any]] = {}
         self._compiled: list[tuple[Program, _private.Executable]] = []
+        self._options: dict[str, Options] = {}
 
     def environment(self) -> dict[str, Any]:
         """Versions and device."""
@@ -69,12 +69,14 @@ class Jax:
         """Build the twin and say which modes each of its passes has."""
         self._twin, self._sessions, self._functions, self._compiled = twin, {}, {}, []
         session = self._session("float32")
-        modes = {FORWARD: [EAGER, JIT]}
+        options = declared_options(session.model)
+        self._options = {TUNED: options} if options else {}
+        modes = {FORWARD: [EAGER, JIT, *self._options]}
         if session.differentiable():
-            modes[GRADIENTS] = [EAGER, JIT]
+            modes[GRADIENTS] = [EAGER, JIT, *self._options]
         if session.model.step is not None:
-            modes[STEP] = [EAGER, JIT, DONATED]
-        return {"modes": modes}
+            modes[STEP] = [EAGER, JIT, DONATED, *self._options]
+        return {"modes": modes, "compiler_options": options}
 
     def outputs(self, mode: str, pass_: str, case: str, dtype: str) -> dict[str, np.ndarray]:
         """What one pass returns in one mode; a step also returns the weights that it leaves."""
@@ -158,7 +160,7 @@ class Jax:
         session = self._session("float32")
         pass_ = FORWARD if session.model.step is None else STEP
         with session.precision():
-            function = in_mode(session.pass_function(pass_), target)
+            function = in_mode(session.pass_function(pass_), target, self._options.get(target))
             arguments = session.arguments(pass_, next(iter(session.twin.cases)))
             stages = {} if target == EAGER else _staged_apart(function, arguments)
         call = partial(_finished, function, *arguments) if pass_ == FORWARD else _carrying_state(function, arguments)
@@ -198,7 +200,7 @@ class Jax:
     def _staged(self, session: Session, pass_: str, mode: str) -> Callable[..., Any]:
         key = (session.dtype, pass_, mode)
         if key not in self._functions:
-            self._functions[key] = in_mode(session.pass_function(pass_), mode)
+            self._functions[key] = in_mode(session.pass_function(pass_), mode, self._options.get(mode))
         return self._functions[key]
 
     def _device_arguments(self, program: Program, case: str) -> list[jax.Array]:
@@ -220,13 +222,6 @@ class Jax:
             "hlo": lowered.as_text(dialect="hlo"),
             "optimized_hlo": lowered.compile().as_text() or "",
         }
-
-
-def in_mode(function: Callable[..., Any], mode: str) -> Any:
-    """The function as that mode runs it."""
-    if mode == EAGER:
-        return function
-    return jax.jit(function, donate_argnums=(0, 1) if mode == DONATED else ())
 
 
 def _finished(function: Callable[..., Any], *arguments: Any) -> Any:

@@ -15,12 +15,12 @@ from compare.records import CELLS
 Samples = Mapping[str, Rounds]
 """Seconds by arm, pair and round: arms run in the same pairs, and are empty in one where they failed."""
 
-PORTS = ("jax/jit", "jax/donated")
+PORTS = ("jax/jit", "jax/donated", "jax/tuned")
 PEER_MARGIN = 0.10
 """How much slower the same mode came out in a process that ran nothing else: 7 to 10 %."""
 
-WITHIN = (("jax/jit", "jax/eager"), ("tf/jit", "tf/eager"))
-"""Ratios inside one side: what compiling gained there."""
+WITHIN = (("jax/jit", "jax/eager"), ("tf/jit", "tf/eager"), ("jax/tuned", "jax/jit"))
+"""Ratios inside one side: what compiling gained there, and what the port's compiler options did."""
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,8 @@ class Collected:
 
     side: str
     modes: requests.Modes = field(default_factory=dict)
+    compiler_options: Mapping[str, Any] = field(default_factory=dict)
+    """Those that mode `tuned` runs with; empty where the twin declares none."""
     outputs: dict[tuple[str, str, str], Arrays] = field(default_factory=dict)
     doubles: dict[tuple[str, str], Arrays] = field(default_factory=dict)
     """(pass, case) -> leaves of the twin built in float64."""
@@ -74,7 +76,8 @@ def collect_evidence(side: Side, prepared: Prepared, reporter: Reporter) -> Coll
     found = Collected(side.name)
 
     def ask() -> None:
-        found.modes = requests.load(side, prepared.loading)
+        loaded = requests.loaded(side, prepared.loading)
+        found.modes, found.compiler_options = loaded.modes, loaded.compiler_options
         _collect_outputs(side, prepared, found, reporter)
         _collect_doubles(side, prepared, found, reporter)
         _collect_trajectories(side, prepared, found, reporter)
