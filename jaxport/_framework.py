@@ -16,8 +16,9 @@ import numpy as np
 import optax
 
 from jaxport import _binding, _private
+from jaxport._digest import digest
 from jaxport._donation import donated_step
-from jaxport._modes import DONATED, EAGER, JIT, TUNED, Options, declared_options, in_mode
+from jaxport._modes import DONATED, EAGER, JIT, TUNED, Options, declared_options, in_mode, refused
 from jaxport._profiling import profiled
 from jaxport._session import Session, named_results
 from workloads._framework import (
@@ -37,6 +38,7 @@ from workloads._framework import (
     Program,
     Result,
     Twin,
+    Unsupported,
 )
 from workloads._unroll import unroll
 
@@ -175,6 +177,26 @@ class Jax:
             JIT: Entry(partial(_finished, one_more, argument), partial(_finished, executable, argument)),
         }
 
+    def offer(self, mode: str, options: Options) -> None:
+        """Make a mode more, compiled with these options.
+
+        Raises:
+          Unsupported: XLA does not take one of them.
+        """
+        if refusal := refused(options):
+            raise Unsupported(refusal)
+        self._options[mode] = options
+        self._functions = {key: each for key, each in self._functions.items() if key[-1] != mode}
+
+    def digest(self, mode: str) -> str:
+        """What XLA makes of the main pass in a mode."""
+        session = self._session("float32")
+        pass_ = FORWARD if session.model.step is None else STEP
+        with session.precision():
+            arguments = session.arguments(pass_, next(iter(session.twin.cases)))
+            compiled = self._staged(session, pass_, mode).lower(*arguments).compile()
+        return digest(compiled.runtime_executable())
+
     def profile(self, target: str | int) -> list[list[KernelRun]]:
         """The HLO instructions that each of some warm calls ran, in order."""
         prepared = self.prepare(target)
@@ -197,7 +219,7 @@ class Jax:
             self._sessions[dtype] = Session(self._loaded, dtype)
         return self._sessions[dtype]
 
-    def _staged(self, session: Session, pass_: str, mode: str) -> Callable[..., Any]:
+    def _staged(self, session: Session, pass_: str, mode: str) -> Any:
         key = (session.dtype, pass_, mode)
         if key not in self._functions:
             self._functions[key] = in_mode(session.pass_function(pass_), mode, self._options.get(mode))

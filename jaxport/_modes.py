@@ -19,9 +19,11 @@ def in_mode(function: Callable[..., Any], mode: str, options: Options | None = N
     """The function as that mode runs it; `options` are those of XLA, for a mode that has some."""
     if mode == EAGER:
         return function
+    # JAX keeps what it compiled by function: one of its own, so that a mode never runs the code of another.
+    staged = function if mode in (JIT, DONATED) else lambda *arguments: function(*arguments)
     # An empty mapping is another key of JAX's cache than None: what has no options must stay what users run.
     return jax.jit(
-        function, donate_argnums=(0, 1) if mode == DONATED else (), compiler_options=dict(options or {}) or None
+        staged, donate_argnums=(0, 1) if mode == DONATED else (), compiler_options=dict(options or {}) or None
     )
 
 

@@ -14,14 +14,16 @@ from rich.console import Console
 
 from compare.report import print_overview, tables
 from compare.report.html import render
+from compare.run.candidates import SPACE, Option
 from compare.run.inputs import Prepared, prepare_both
 from compare.run.request import Extras
 from compare.run.sides import Source
 from compare.run.timing import Plan
 from compare.sides import requests
-from compare.sides._side import BadTarget
+from compare.sides._side import BadTarget, Unavailable
 from compare.sides.client import LiveSide
 from jaxport import Model
+from jaxport._digest import digest
 from workloads import ArraySpec, Workload
 from workloads._target import TargetError
 
@@ -166,3 +168,69 @@ def test_page_and_console_show_it_beside_the_untuned_ratio(
     assert "with compiler options:" in page
     print_overview(judged, Console())
     assert "; tuned: " in capsys.readouterr().out
+
+
+# Modes that are offered, as a search does.
+
+
+def test_a_mode_that_is_offered_runs_until_something_else_is_loaded(side: LiveSide, folder: Path) -> None:
+    _, prepared = loaded(side, folder, {})
+    requests.offer(side, "candidate", {YNN: ""})
+    names = {kernel.name for kernel in requests.profile(side, "candidate")[0]}
+    assert not any("ynn" in name for name in names)
+    requests.offer(side, "candidate", {})
+    names = {kernel.name for kernel in requests.profile(side, "candidate")[0]}
+    assert any("ynn" in name for name in names)
+    assert "candidate" not in requests.loaded(side, prepared.loading).modes["forward"]
+
+
+def test_an_offer_that_xla_does_not_take_is_one_line(side: LiveSide, folder: Path) -> None:
+    loaded(side, folder, {})
+    with pytest.raises(Unavailable, match="No such compile option: 'xla_cpu_fsion'"):
+        requests.offer(side, "candidate", {"xla_cpu_fsion": True})
+
+
+@pytest.mark.parametrize(
+    ("options", "same"),
+    [
+        ({}, True),
+        ({YNN: "LIBRARY_FUSION_TYPE_REDUCE"}, True),
+        ({YNN: ""}, False),
+        # The optimized module stays the same: the vectors of its machine code do not.
+        ({YNN: "", "xla_cpu_prefer_vector_width": 128}, False),
+    ],
+)
+def test_a_digest_tells_apart_what_runs_and_nothing_else(
+    side: LiveSide, folder: Path, options: Mapping[str, Any], same: bool
+) -> None:
+    loaded(side, folder, {})
+    digests: list[str] = []
+    for mode, offered in (("plain", {}), ("again", {}), ("other", options)):
+        requests.offer(side, mode, offered)
+        digests.append(requests.digest(side, mode))
+    assert digests[0] == digests[1] != ""
+    assert (digests[2] == digests[0]) == same
+
+
+def test_options_that_act_below_the_optimized_module_are_seen(side: LiveSide, folder: Path) -> None:
+    loaded(side, folder, {})
+    digests: set[str] = set()
+    for width in (128, 512):
+        requests.offer(side, "candidate", {YNN: "", "xla_cpu_prefer_vector_width": width})
+        digests.add(requests.digest(side, "candidate"))
+    assert len(digests) == 2
+
+
+@pytest.mark.parametrize("option", SPACE["cpu"], ids=lambda option: option.name)
+def test_this_jaxlib_takes_every_option_that_is_tried(side: LiveSide, folder: Path, option: Option) -> None:
+    loaded(side, folder, {})
+    for value in option.values:
+        requests.offer(side, "candidate", {option.name: value})
+
+
+def test_what_is_no_executable_of_the_cpu_has_no_digest() -> None:
+    class Foreign:
+        def serialize(self) -> bytes:
+            return b"\x02\x08\x03something else"
+
+    assert digest(Foreign()) == ""

@@ -138,15 +138,29 @@ def attempt(found: Collected, ask: Callable[[], Result]) -> Result | None:
         return None
 
 
+def collect_mode(side: Side, mode: str, prepared: Prepared, found: Collected, reporter: Reporter) -> None:
+    """Ask a side for all that parity needs of one mode more, which it was offered."""
+    for pass_ in (FORWARD, GRADIENTS):
+        if pass_ in found.modes:
+            reporter.step(f"{side.name}/{mode} {pass_}")
+            _collect_cases(side, mode, pass_, prepared, found)
+    if prepared.workload.training is not None and STEP in found.modes:
+        _collect_trajectory(side, mode, prepared.workload.training, found, reporter)
+
+
 def _collect_outputs(side: Side, prepared: Prepared, found: Collected, reporter: Reporter) -> None:
     for pass_ in (FORWARD, GRADIENTS):
         for mode in found.modes.get(pass_, ()):
             reporter.step(f"{side.name}/{mode} {pass_}")
-            for case in prepared.loading.cases:
-                arrays = attempt(found, lambda m=mode, p=pass_, c=case: requests.outputs(side, m, p, c, FLOAT32))
-                if arrays is None:
-                    break
-                found.outputs[f"{side.name}/{mode}", pass_, case] = arrays
+            _collect_cases(side, mode, pass_, prepared, found)
+
+
+def _collect_cases(side: Side, mode: str, pass_: str, prepared: Prepared, found: Collected) -> None:
+    for case in prepared.loading.cases:
+        arrays = attempt(found, lambda c=case: requests.outputs(side, mode, pass_, c, FLOAT32))
+        if arrays is None:
+            break
+        found.outputs[f"{side.name}/{mode}", pass_, case] = arrays
 
 
 def _collect_doubles(side: Side, prepared: Prepared, found: Collected, reporter: Reporter) -> None:
@@ -178,13 +192,17 @@ def _collect_trajectories(side: Side, prepared: Prepared, found: Collected, repo
     if training is None or STEP not in found.modes:
         return
     for mode in found.modes[STEP]:
-        reporter.step(f"{side.name}/{mode} training")
-        arrays = attempt(found, lambda m=mode: requests.trajectory(side, m, FLOAT32, training.compared))
-        if arrays is not None:
-            found.trajectories[f"{side.name}/{mode}", FLOAT32] = arrays
+        _collect_trajectory(side, mode, training, found, reporter)
     reporter.step(f"{side.name} program {STEP}")
     _collect_written(side, STEP, found)
     _collect_double_training(side, training, found, reporter)
+
+
+def _collect_trajectory(side: Side, mode: str, training: Training, found: Collected, reporter: Reporter) -> None:
+    reporter.step(f"{side.name}/{mode} training")
+    arrays = attempt(found, lambda: requests.trajectory(side, mode, FLOAT32, training.compared))
+    if arrays is not None:
+        found.trajectories[f"{side.name}/{mode}", FLOAT32] = arrays
 
 
 def _collect_double_training(side: Side, training: Training, found: Collected, reporter: Reporter) -> None:

@@ -90,6 +90,20 @@ def unroll(side: Side, handle: int, checkpoints: Sequence[int]) -> Arrays:
     return side.call("unroll", {"handle": handle, "checkpoints": list(checkpoints)}).arrays
 
 
+def offer(side: Side, mode: str, options: Mapping[str, Any]) -> None:
+    """Make a mode more, compiled with these options, until something else is loaded.
+
+    Raises:
+      Unavailable: the compiler does not take one of them.
+    """
+    side.call("offer", {"mode": mode, "options": dict(options)})
+
+
+def digest(side: Side, mode: str) -> str:
+    """What the compiler makes of the main pass in a mode: equal where the code is, "" where that cannot be told."""
+    return side.call("digest", {"mode": mode}).value
+
+
 def profile(side: Side, target: str | int) -> list[list[KernelRun]]:
     """Kernels that each of some warm calls ran, in order."""
     calls = side.call("profile", {"target": target}).value
