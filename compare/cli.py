@@ -23,6 +23,7 @@ from compare.commands import (
     report,
     results,
     run,
+    tune,
 )
 from compare.commands._arguments import Parser, add_debug
 from compare.commands._output import INTERRUPTED, REFUSED
@@ -36,6 +37,7 @@ from workloads._digits import DataError
 COMMANDS = {
     "run": run,
     "bench": bench,
+    "tune": tune,
     "calibrate": calibrate,
     "hlo": hlo,
     "locate": locate,

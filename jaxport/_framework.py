@@ -16,7 +16,9 @@ import numpy as np
 import optax
 
 from jaxport import _binding, _private
+from jaxport._digest import digest
 from jaxport._donation import donated_step
+from jaxport._modes import DONATED, EAGER, JIT, TUNED, Options, declared_options, in_mode, refused
 from jaxport._profiling import profiled
 from jaxport._session import Session, named_results
 from workloads._framework import (
@@ -36,10 +38,9 @@ from workloads._framework import (
     Program,
     Result,
     Twin,
+    Unsupported,
 )
 from workloads._unroll import unroll
-
-EAGER, JIT, DONATED = "eager", "jit", "donated"
 
 
 class Jax:
@@ -52,6 +53,7 @@ class Jax:
         self._sessions: dict[str, Session] = {}
         self._functions: dict[tuple[str, str, str], Callable[..., Any]] = {}
         self._compiled: list[tuple[Program, _private.Executable]] = []
+        self._options: dict[str, Options] = {}
 
     def environment(self) -> dict[str, Any]:
         """Versions and device."""
@@ -69,12 +71,14 @@ class Jax:
         """Build the twin and say which modes each of its passes has."""
         self._twin, self._sessions, self._functions, self._compiled = twin, {}, {}, []
         session = self._session("float32")
-        modes = {FORWARD: [EAGER, JIT]}
+        options = declared_options(session.model)
+        self._options = {TUNED: options} if options else {}
+        modes = {FORWARD: [EAGER, JIT, *self._options]}
         if session.differentiable():
-            modes[GRADIENTS] = [EAGER, JIT]
+            modes[GRADIENTS] = [EAGER, JIT, *self._options]
         if session.model.step is not None:
-            modes[STEP] = [EAGER, JIT, DONATED]
-        return {"modes": modes}
+            modes[STEP] = [EAGER, JIT, DONATED, *self._options]
+        return {"modes": modes, "compiler_options": options}
 
     def outputs(self, mode: str, pass_: str, case: str, dtype: str) -> dict[str, np.ndarray]:
         """What one pass returns in one mode; a step also returns the weights that it leaves."""
@@ -158,7 +162,7 @@ class Jax:
         session = self._session("float32")
         pass_ = FORWARD if session.model.step is None else STEP
         with session.precision():
-            function = in_mode(session.pass_function(pass_), target)
+            function = in_mode(session.pass_function(pass_), target, self._options.get(target))
             arguments = session.arguments(pass_, next(iter(session.twin.cases)))
             stages = {} if target == EAGER else _staged_apart(function, arguments)
         call = partial(_finished, function, *arguments) if pass_ == FORWARD else _carrying_state(function, arguments)
@@ -172,6 +176,26 @@ class Jax:
             EAGER: Entry(partial(_finished, lambda x: x + 1, argument)),
             JIT: Entry(partial(_finished, one_more, argument), partial(_finished, executable, argument)),
         }
+
+    def offer(self, mode: str, options: Options) -> None:
+        """Make a mode more, compiled with these options.
+
+        Raises:
+          Unsupported: XLA does not take one of them.
+        """
+        if refusal := refused(options):
+            raise Unsupported(refusal)
+        self._options[mode] = options
+        self._functions = {key: each for key, each in self._functions.items() if key[-1] != mode}
+
+    def digest(self, mode: str) -> str:
+        """What XLA makes of the main pass in a mode."""
+        session = self._session("float32")
+        pass_ = FORWARD if session.model.step is None else STEP
+        with session.precision():
+            arguments = session.arguments(pass_, next(iter(session.twin.cases)))
+            compiled = self._staged(session, pass_, mode).lower(*arguments).compile()
+        return digest(compiled.runtime_executable())
 
     def profile(self, target: str | int) -> list[list[KernelRun]]:
         """The HLO instructions that each of some warm calls ran, in order."""
@@ -195,10 +219,10 @@ class Jax:
             self._sessions[dtype] = Session(self._loaded, dtype)
         return self._sessions[dtype]
 
-    def _staged(self, session: Session, pass_: str, mode: str) -> Callable[..., Any]:
+    def _staged(self, session: Session, pass_: str, mode: str) -> Any:
         key = (session.dtype, pass_, mode)
         if key not in self._functions:
-            self._functions[key] = in_mode(session.pass_function(pass_), mode)
+            self._functions[key] = in_mode(session.pass_function(pass_), mode, self._options.get(mode))
         return self._functions[key]
 
     def _device_arguments(self, program: Program, case: str) -> list[jax.Array]:
@@ -220,13 +244,6 @@ class Jax:
             "hlo": lowered.as_text(dialect="hlo"),
             "optimized_hlo": lowered.compile().as_text() or "",
         }
-
-
-def in_mode(function: Callable[..., Any], mode: str) -> Any:
-    """The function as that mode runs it."""
-    if mode == EAGER:
-        return function
-    return jax.jit(function, donate_argnums=(0, 1) if mode == DONATED else ())
 
 
 def _finished(function: Callable[..., Any], *arguments: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -31,6 +31,7 @@ from workloads._framework import (
     Prepared,
     Program,
     Twin,
+    Unsupported,
 )
 from workloads._unroll import unroll
 
@@ -178,6 +179,14 @@ class TensorFlow:
             concrete = function.get_concrete_function(argument)
             entries[mode] = Entry(partial(_finished, function, argument), partial(_finished, concrete, argument))
         return entries
+
+    def offer(self, mode: str, options: Mapping[str, Any]) -> None:
+        """Refused: XLA's flags hold for a whole process, and are read before the first compilation."""
+        raise Unsupported("TensorFlow compiles every function of a process with the same XLA_FLAGS")
+
+    def digest(self, mode: str) -> str:
+        """Not told."""
+        return ""
 
     def profile(self, target: str | int) -> list[list[KernelRun]]:
         """The kernels that each of some warm calls ran, in order: TF operations and HLO instructions."""
