@@ -111,11 +111,12 @@ class Jax:
         case = next(iter(session.twin.cases))
         with session.precision():
             arguments = session.arguments(pass_, case)
-            jitted = jax.jit(session.pass_function(pass_))
+            jitted = self._staged(session, pass_, JIT)
             exported = jax.export.export(jitted)(*arguments)
             sources, states = _binding.parameter_sources(session, pass_, arguments)
             names = _binding.leaf_names(session, pass_, jax.eval_shape(jitted, *arguments))
-            stages = self._stages(jitted, arguments) if dtype == "float32" else {}
+            shown = dtype == "float32" and pass_ == _main_pass(session)
+            stages = self._stages(jitted, arguments) if shown else {}
         kept = exported.module_kept_var_idx
         return Program(
             artifact=exported.mlir_module_serialized,
@@ -160,12 +161,12 @@ class Jax:
             arguments = self._device_arguments(program, next(iter(self._loaded.cases)))
             return Prepared(partial(_finished, executable, arguments))
         session = self._session("float32")
-        pass_ = FORWARD if session.model.step is None else STEP
+        pass_ = _main_pass(session)
+        # A function of its own: what another request compiled would make its stages look free.
+        function = in_mode(session.pass_function(pass_), target, self._options.get(target))
+        call, arguments = _called(session, pass_, function)
         with session.precision():
-            function = in_mode(session.pass_function(pass_), target, self._options.get(target))
-            arguments = session.arguments(pass_, next(iter(session.twin.cases)))
             stages = {} if target == EAGER else _staged_apart(function, arguments)
-        call = partial(_finished, function, *arguments) if pass_ == FORWARD else _carrying_state(function, arguments)
         return Prepared(call, around=session.precision, **stages)
 
     def dispatch(self) -> dict[str, Entry]:
@@ -191,7 +192,7 @@ class Jax:
     def digest(self, mode: str) -> str:
         """What XLA makes of the main pass in a mode."""
         session = self._session("float32")
-        pass_ = FORWARD if session.model.step is None else STEP
+        pass_ = _main_pass(session)
         with session.precision():
             arguments = session.arguments(pass_, next(iter(session.twin.cases)))
             compiled = self._staged(session, pass_, mode).lower(*arguments).compile()
@@ -199,14 +200,20 @@ class Jax:
 
     def profile(self, target: str | int) -> list[list[KernelRun]]:
         """The HLO instructions that each of some warm calls ran, in order."""
-        prepared = self.prepare(target)
-        with prepared.around():
-            prepared.call()
-            return [profiled(prepared.call) for _ in range(PROFILED_CALLS)]
+        session = self._session("float32")
+        if isinstance(target, int):
+            call = self.prepare(target).call
+        else:
+            pass_ = _main_pass(session)
+            call, _ = _called(session, pass_, self._staged(session, pass_, target))
+        with session.precision():
+            call()
+            return [profiled(call) for _ in range(PROFILED_CALLS)]
 
     def donation(self) -> Donation:
         """The training step as mode `donated` compiles it."""
-        return donated_step(self._session("float32"), lambda function: in_mode(function, DONATED))
+        session = self._session("float32")
+        return donated_step(session, self._staged(session, STEP, DONATED))
 
     @property
     def _loaded(self) -> Twin:
@@ -244,6 +251,20 @@ class Jax:
             "hlo": lowered.as_text(dialect="hlo"),
             "optimized_hlo": lowered.compile().as_text() or "",
         }
+
+
+def _main_pass(session: Session) -> str:
+    """The pass that is compiled, profiled and timed."""
+    return FORWARD if session.model.step is None else STEP
+
+
+def _called(session: Session, pass_: str, function: Callable[..., Any]) -> tuple[Callable[[], Any], list[Any]]:
+    """One call of a pass with its barrier inside, and the arguments that it starts from."""
+    with session.precision():
+        arguments = session.arguments(pass_, next(iter(session.twin.cases)))
+    if pass_ == FORWARD:
+        return partial(_finished, function, *arguments), arguments
+    return _carrying_state(function, arguments), arguments
 
 
 def _finished(function: Callable[..., Any], *arguments: Any) -> Any:
