@@ -36,11 +36,11 @@ class MultiHeadAttention(keras.layers.Layer):
         )
         self.softmax = keras.layers.Softmax(dtype=self.dtype_policy)
 
-    def build(self, shape: Any) -> None:
+    def build(self, input_shape: Any) -> None:
         """Create the variables for inputs [batch, length, width]."""
         for projection in (self.query, self.key, self.value):
-            projection.build(shape)
-        self.combine.build(self.query.compute_output_shape(shape))
+            projection.build(input_shape)
+        self.combine.build(self.query.compute_output_shape(input_shape))
 
     def call(self, queries: tf.Tensor, memory: tf.Tensor, mask: Any = None, draws: Any = None) -> Any:
         """The mask broadcasts to [batch, heads, q, k], true where attention may look; draws are u8 of that shape."""
@@ -78,10 +78,10 @@ class FeedForward(keras.layers.Layer):
         )
         self.contract = keras.layers.Dense(block.width, dtype=self.dtype_policy, name="contract")
 
-    def build(self, shape: Any) -> None:
+    def build(self, input_shape: Any) -> None:
         """Create the variables for inputs [batch, length, width]."""
-        self.expand.build(shape)
-        self.contract.build(self.expand.compute_output_shape(shape))
+        self.expand.build(input_shape)
+        self.contract.build(self.expand.compute_output_shape(input_shape))
 
     def call(self, inputs: tf.Tensor) -> Any:
         """Two dense layers."""
@@ -100,9 +100,9 @@ class Residual(keras.layers.Layer):
         self.block = block
         self.norm = keras.layers.LayerNormalization(epsilon=block.epsilon, dtype=self.dtype_policy, name="norm")
 
-    def build(self, shape: Any) -> None:
+    def build(self, input_shape: Any) -> None:
         """Create the variables for inputs [batch, length, width]."""
-        self.norm.build(shape)
+        self.norm.build(input_shape)
 
     def call(self, inputs: tf.Tensor, *, sublayer: Callable[[Any], Any], draws: Any = None) -> Any:
         """Inputs plus what the sublayer makes of them; draws are u8 of the inputs' shape."""
@@ -126,10 +126,10 @@ class EncoderBlock(keras.layers.Layer):
         self.feed_forward = FeedForward(block, dtype=policy, name="feed_forward")
         self.feed_forward_residual = Residual(block, dtype=policy, name="feed_forward_residual")
 
-    def build(self, shape: Any) -> None:
+    def build(self, input_shape: Any) -> None:
         """Create the variables for inputs [batch, length, width]."""
         for layer in (self.attention, self.attention_residual, self.feed_forward, self.feed_forward_residual):
-            layer.build(shape)
+            layer.build(input_shape)
 
     def call(self, inputs: tf.Tensor, mask: Any = None, attention_draws: Any = None, hidden_draws: Any = None) -> Any:
         """Attention draws u8[batch, heads, length, length], hidden draws u8[2, batch, length, width]."""
