@@ -9,8 +9,9 @@ from tf_reference import Model
 from tf_reference._dropout import dropout
 from tf_reference._precision import policy_of
 from tf_reference._schedules import WarmUp
-from tf_reference._transformer import EncoderBlock, dense, norm
+from tf_reference._transformer import EncoderBlock, activation_of, dense, norm
 from workloads import _sentence_pairs, bert
+from workloads._precision import compute_dtype
 from workloads._spec import Dimensions
 
 
@@ -51,7 +52,7 @@ class Words(keras.layers.Layer):
     def __init__(self, dimensions: Dimensions, **options: Any) -> None:
         super().__init__(**options)
         block, policy = bert.block_of(dimensions), self.dtype_policy
-        self.dense = keras.layers.Dense(block.width, activation=block.activation, dtype=policy, name="dense")
+        self.dense = keras.layers.Dense(block.width, activation=activation_of(block), dtype=policy, name="dense")
         self.norm = keras.layers.LayerNormalization(epsilon=block.epsilon, dtype=policy, name="norm")
         self.bias = self.add_weight(shape=(dimensions["vocabulary"],), name="bias")
 
@@ -141,7 +142,8 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     def step(*inputs: tf.Tensor) -> Any:
         with tf.GradientTape() as tape:
             value = loss(*inputs)
-        gradients = tape.gradient(value, model.trainable_variables)
+            scaled = optimizer.scale_loss(value)
+        gradients = tape.gradient(scaled, model.trainable_variables)
         # Keras's Adam squares the rows of a sparse gradient one by one, before rows of one token are added up.
         dense_gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]
         optimizer.apply_gradients(zip(dense_gradients, model.trainable_variables, strict=True))
@@ -162,4 +164,6 @@ def _optimizer(dimensions: Dimensions, dtype: str) -> keras.optimizers.Optimizer
     kind = keras.optimizers.Lamb if dimensions.get("lamb") else keras.optimizers.AdamW
     optimizer = kind(rate, weight_decay=bert.WEIGHT_DECAY, epsilon=bert.EPSILON)
     optimizer.exclude_from_weight_decay(var_names=["bias", "gamma", "beta"])
+    if compute_dtype(dimensions, dtype) == "float16":
+        return keras.optimizers.LossScaleOptimizer(optimizer)
     return optimizer

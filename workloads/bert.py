@@ -104,9 +104,12 @@ _DEFAULT = {
     "batch": 8, "length": 64, "width": 256, "layers": 4, "heads": 4, "hidden": 1024,
     "vocabulary": 4096, "predictions": 10, "lamb": 0,
 }  # fmt: skip
-_SMOKE = {
-    "batch": 8, "length": 16, "width": 16, "layers": 2, "heads": 2, "hidden": 32,
+_SMALL = {
+    "batch": 8, "length": 12, "width": 32, "layers": 1, "heads": 2, "hidden": 64,
     "vocabulary": 40, "predictions": 3, "lamb": 0,
+}  # fmt: skip
+_PAPER = _DEFAULT | {
+    "length": 128, "width": 768, "layers": 12, "heads": 12, "hidden": 3072, "vocabulary": 30522, "predictions": 20,
 }  # fmt: skip
 
 WORKLOAD = Workload(
@@ -119,12 +122,12 @@ WORKLOAD = Workload(
     weights=weights,
     cost=cost,
     sizes={
-        "smoke": _SMOKE,
+        "smoke": _SMALL,
         "default": _DEFAULT,
-        "paper": {
-            **_DEFAULT, "length": 128, "width": 768, "layers": 12, "heads": 12, "hidden": 3072,
-            "vocabulary": 30522, "predictions": 20,
-        },
+        "paper": _PAPER,
+        "mixed_bfloat16": _SMALL | {"bfloat16": 1},
+        "mixed_float16": _SMALL | {"float16": 1},
+        "lamb": _SMALL | {"lamb": 1},
     },
     training=Training(synthetic=_sentence_pairs.make),
 )  # fmt: skip
