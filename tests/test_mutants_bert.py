@@ -45,7 +45,7 @@ MUTANTS = {
 TRAINING_MUTANTS = {
     "biases decay": ("bert", 'exclude=("bias", "scale")', "exclude=()"),
     "decay forgotten": ("bert", "bert.WEIGHT_DECAY, exclude", "0.0, exclude"),
-    "warm-up from zero": ("_schedules", "(time + 1) / steps", "time / steps"),
+    "warm-up a step early": ("_schedules", "time / steps", "(time + 1) / steps"),
     "second moment by the first beta": ("_optimizers", "(g * g - v) * (1 - beta_2)", "(g * g - v) * (1 - beta_1)"),
     "ratio of LAMB upside down": ("_optimizers", "weight / direction", "direction / weight"),
     "decay not in LAMB's length": ("_optimizers", "_length(weight - decay)", "_length(weight)"),
