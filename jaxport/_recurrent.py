@@ -17,7 +17,7 @@ Step = Callable[[Product, Any, Any, Any], tuple[Any, Any]]
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
 def scan(step: Step, kernels: Kernels, constants: Any, carry: Any, xs: Any) -> tuple[Any, Any]:
-    """jax.lax.scan of `step`, which multiplies each kernel with at most one [batch, in] value a step.
+    """jax.lax.scan of `step`, which multiplies each kernel [..., in, out] with at most one [..., batch, in] a step.
 
     The gradient of lax.scan adds to that of a kernel at every step, a product of few rows each time. Here the
     backward loop keeps the gradients of the products, and one product over all steps makes a kernel's gradient.
@@ -60,7 +60,7 @@ def _forward(step: Step, kernels: Kernels, constants: Any, carry: Any, xs: Any) 
 def _backward(step: Step, kept: Any, cotangents: Any) -> tuple[Any, ...]:
     pull, multiplied = kept
     constants, carry, xs, shifts = pull(cotangents)
-    kernels = {name: jnp.einsum("tbi,tbo->io", multiplied[name], shift) for name, shift in shifts.items()}
+    kernels = {name: jnp.einsum("t...bi,t...bo->...io", multiplied[name], shift) for name, shift in shifts.items()}
     return kernels, constants, carry, xs
 
 

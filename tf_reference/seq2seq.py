@@ -21,6 +21,12 @@ class AttentionCell(keras.layers.Layer):
         self.query_projection = keras.layers.Dense(attention, use_bias=False, dtype=self.dtype_policy)
         self.score = keras.layers.Dense(1, use_bias=False, dtype=self.dtype_policy)
 
+    def build(self, input_shape: tuple[int | None, ...]) -> None:
+        """input_shape: [batch, embedding]; the memory is set up by now."""
+        self.gru.build((input_shape[0], input_shape[-1] + self.memory.shape[-1]))
+        self.query_projection.build((None, self.state_size))
+        self.score.build((None, self.query_projection.units))
+
     def setup_memory(self, memory: tf.Tensor, mask: tf.Tensor) -> None:
         """Before the first step: memory [batch, source, 2 * units], mask [batch, source], true for words."""
         self.memory, self.keys = memory, self.memory_projection(memory)

@@ -90,7 +90,7 @@ WORKLOAD = Workload(
     weights=weights,
     cost=cost,
     sizes={
-        "smoke": {"batch": 8, "length": 7, "vocabulary": 32, "embedding": 8, "units": 8, "attention": 6},
+        "smoke": {"batch": 8, "length": 7, "vocabulary": 32, "embedding": 8, "units": 8, "attention": 8},
         "default": {"batch": 32, "length": 16, "vocabulary": 2000, "embedding": 128, "units": 256, "attention": 256},
         # Bahdanau et al. 2015, appendix A.2.3 and B.1, without the maxout layer before the logits.
         "paper": {"batch": 80, "length": 50, "vocabulary": 30000, "embedding": 620, "units": 1000, "attention": 1000},
