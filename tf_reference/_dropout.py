@@ -10,4 +10,5 @@ from workloads import _dropout
 def dropout(values: tf.Tensor, draws: tf.Tensor, rate: float) -> tf.Tensor:
     """Drop values whose draw (u8, of their shape or broadcast to it) is below the rate; scale up the others."""
     kept = draws >= tf.constant(_dropout.threshold(rate), tf.uint8)
-    return tf.where(kept, values * tf.cast(_dropout.scale(rate), values.dtype), tf.zeros((), values.dtype))
+    # tf.cast would round the scale to float32 on its way to float64.
+    return tf.where(kept, values * tf.constant(_dropout.scale(rate), values.dtype), tf.zeros((), values.dtype))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compare.hlo import bindings, proto
 from compare.hlo.bindings import BYTECODE, UnreadableProgram
-from compare.hlo.portable import drop_copies
+from compare.hlo.portable import make_portable
 
 _TEXT = b"HloModule"
 _ELIDED = b"{...}"
@@ -35,5 +35,5 @@ def hlo_of_artifact(artifact: bytes) -> bytes:
       UnreadableProgram: the bytes are no StableHLO, or XLA does not take the program.
     """
     module = bindings.parse(artifact)
-    drop_copies(module)
+    make_portable(module)
     return bindings.hlo_of(module)

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from compare.hlo import bindings
 from compare.hlo.bindings import ir
 
+CALLED = frozenset({"mhlo.erf", "mhlo.topk"})
+"""Instructions of HLO that StableHLO lacks. Every XLA takes a custom call of that name for the instruction."""
 
-def drop_copies(module: ir.Module) -> bool:
-    """Drop `mhlo.copy`, whose value is its operand, in place; whether there was one.
+_COMPOSITES = {"chlo.erf": "mhlo.erf", "chlo.top_k": "mhlo.topk"}
 
-    TensorFlow writes it where a variable is updated. No portable artifact can hold it, and neither XLA's
-    MLIR passes nor TensorFlow itself accept it.
+
+def make_portable(module: ir.Module) -> bool:
+    """Rewrite, in place, what one of the two frameworks cannot read; whether there was anything.
+
+    TensorFlow writes `mhlo.copy` where a variable is updated, and `mhlo.erf`: no portable artifact can hold
+    them. JAX exports erf, top_k and the hyperbolic functions as `stablehlo.composite`, which TensorFlow 2.21
+    does not read.
     """
-    copies = [operation for operation in bindings.operations(module) if operation.name == "mhlo.copy"]
-    for copy in copies:
-        copy.results[0].replace_all_uses_with(copy.operands[0])
-        copy.erase()
-    return bool(copies)
+    rewritten = [_rewrite(operation) for operation in bindings.operations(module)]
+    if any(rewritten):
+        _drop_unused_functions(module)
+    return any(rewritten)
 
 
 def portable(artifact: bytes) -> bytes:
@@ -26,4 +34,78 @@ def portable(artifact: bytes) -> bytes:
       UnreadableProgram: the bytes are no StableHLO.
     """
     module = bindings.parse(artifact)
-    return bindings.serialize(module) if drop_copies(module) else artifact
+    return bindings.serialize(module) if make_portable(module) else artifact
+
+
+def _rewrite(operation: ir.Operation) -> bool:
+    match operation.name:
+        case "mhlo.copy":
+            # Its value is its operand, and neither XLA's MLIR passes nor TensorFlow itself accept it.
+            _replace(operation, list(operation.operands))
+        case name if name in CALLED:
+            _replace(operation, _custom_call(operation, name, dict(operation.attributes.items())))
+        case "stablehlo.composite":
+            name = ir.StringAttr(operation.attributes["name"]).value
+            if name in _COMPOSITES:
+                _replace(operation, _custom_call(operation, _COMPOSITES[name], _attributes_of_composite(operation)))
+            else:
+                _replace(operation, _call(operation))
+        case _:
+            return False
+    return True
+
+
+def _replace(operation: ir.Operation, values: Sequence[Any]) -> None:
+    for result, value in zip(operation.results, values, strict=True):
+        result.replace_all_uses_with(value)
+    operation.erase()
+
+
+def _attributes_of_composite(composite: ir.Operation) -> dict[str, Any]:
+    given = composite.attributes.get("composite_attributes", None)
+    attributes = {} if given is None else {each.name: each.attr for each in ir.DictAttr(given)}
+    if "k" in attributes:
+        with composite.context:
+            attributes["largest"] = ir.BoolAttr.get(True)
+    return attributes
+
+
+def _custom_call(operation: ir.Operation, target: str, attributes: dict[str, Any]) -> Sequence[Any]:
+    with operation.context, operation.location:
+        named = {
+            "call_target_name": ir.StringAttr.get(target),
+            "mhlo.attributes": ir.DictAttr.get(attributes),
+            "mhlo.version": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1),
+        }
+    return _created(operation, "stablehlo.custom_call", named)
+
+
+def _call(composite: ir.Operation) -> Sequence[Any]:
+    return _created(composite, "func.call", {"callee": composite.attributes["decomposition"]})
+
+
+def _created(operation: ir.Operation, name: str, attributes: dict[str, Any]) -> Sequence[Any]:
+    types = [result.type for result in operation.results]
+    with operation.context, operation.location, ir.InsertionPoint(operation):
+        return ir.Operation.create(name, types, list(operation.operands), attributes).results
+
+
+def _drop_unused_functions(module: ir.Module) -> None:
+    """The spelled-out forms of what is now called by name: their constants are none of the program's."""
+    while True:
+        called = {
+            ir.FlatSymbolRefAttr(operation.attributes[reference]).value
+            for operation in bindings.operations(module)
+            for reference in ("callee", "decomposition")
+            if reference in operation.attributes
+        }
+        unused = [
+            operation
+            for operation in bindings.operations(module)
+            if operation.name == "func.func"
+            and ir.StringAttr(operation.attributes["sym_name"]).value not in called | {"main"}
+        ]
+        if not unused:
+            return
+        for function in unused:
+            function.erase()

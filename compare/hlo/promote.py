@@ -8,7 +8,7 @@ import numpy as np
 
 from compare.hlo import batch_norm, bindings, constants
 from compare.hlo.bindings import ir
-from compare.hlo.portable import drop_copies
+from compare.hlo.portable import CALLED, make_portable
 
 UNIT_ROUNDOFF = 2.0**-24
 """The largest relative error of rounding to float32."""
@@ -38,7 +38,7 @@ def promote(artifact: bytes) -> bytes:
       UnreadableProgram: the bytes are no StableHLO.
     """
     module = bindings.parse(artifact)
-    drop_copies(module)
+    make_portable(module)
     with module.context, ir.Location.unknown():
         operations = bindings.operations(module)
         for operation in operations:
@@ -149,7 +149,7 @@ def _refuse_unsafe(operation: ir.Operation) -> None:
             raise PromotionError("expected arithmetic on floats, found rng: in float64 it draws other numbers")
         case "stablehlo.custom_call":
             target = ir.StringAttr(operation.attributes["call_target_name"]).value
-            if target not in _NEUTRAL_CALLS:
+            if target not in _NEUTRAL_CALLS | CALLED:
                 raise PromotionError(f"expected StableHLO operations, found custom_call {target}: its types are fixed")
         case "stablehlo.constant" if isinstance(_element(operation.results[0].type), ir.ComplexType):
             raise PromotionError("expected real constants, found a complex constant: build it from two real ones")
@@ -197,7 +197,7 @@ def _expand_batch_norms(module: ir.Module) -> None:
 
 def _doubles(artifact: bytes) -> ir.Module:
     module = bindings.parse(artifact)
-    drop_copies(module)
+    make_portable(module)
     with module.context, ir.Location.unknown():
         _expand_batch_norms(module)
     return module

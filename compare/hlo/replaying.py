@@ -13,7 +13,7 @@ from compare.hlo.files import hlo_of_file
 from compare.hlo.graph import Graph, Shape
 from compare.hlo.inline import inlined
 from compare.hlo.plain import without_bitcasts, without_shorthands
-from compare.hlo.portable import drop_copies, portable
+from compare.hlo.portable import make_portable, portable
 
 INTERPRETED_OPERATIONS = 20_000_000
 """Scalar operations that the interpreter takes some ten seconds for: it runs element by element."""
@@ -48,7 +48,7 @@ def artifact_of_file(data: bytes) -> bytes:
         return portable(data)
     proto, _ = inlined(hlo_of_file(data))
     module = bindings.parse(bindings.bytecode_of_hlo(proto.SerializeToString()))
-    drop_copies(module)
+    make_portable(module)
     without_bitcasts(module)
     return _serialized(module)
 

@@ -1,0 +1,166 @@
+"""Transformer layers in Flax NNX whose dropout masks are handed over (Vaswani et al. 2017, arXiv:1706.03762).
+
+jax.nn.dot_product_attention computes its softmax in float32 whatever the inputs are, which no float64 twin
+can use, and it takes no dropout mask: attention is spelled out here. `kinds` are what every Flax layer takes:
+dtype, in which it computes, param_dtype and rngs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from flax import nnx
+
+from jaxport._dropout import dropout
+from workloads._transformer import Block
+
+Path = tuple[str | int, ...]
+Paths = Iterator[tuple[str, Path]]
+
+
+class MultiHeadAttention(nnx.Module):
+    """queries [batch, q, width] over memory [batch, k, width] -> [batch, q, width].
+
+    `project` and `attend` are the two halves, for a decoder that keeps keys and values of earlier positions.
+    """
+
+    def __init__(self, block: Block, **kinds: Any) -> None:
+        self.block = block
+        width, inner = block.width, (block.heads, block.depth)
+        self.query = nnx.LinearGeneral(width, inner, **kinds)
+        self.key = nnx.LinearGeneral(width, inner, **kinds)
+        self.value = nnx.LinearGeneral(width, inner, **kinds)
+        self.output = nnx.LinearGeneral(inner, width, axis=(-2, -1), **kinds)
+
+    def __call__(
+        self, queries: jax.Array, memory: jax.Array, mask: jax.Array | None = None, draws: jax.Array | None = None
+    ) -> jax.Array:
+        """The mask broadcasts to [batch, heads, q, k], true where attention may look; draws are u8 of that shape."""
+        return self.attend(self.query(queries), *self.project(memory), mask, draws)
+
+    def project(self, memory: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Keys and values [batch, k, heads, depth]."""
+        return self.key(memory), self.value(memory)
+
+    def attend(
+        self,
+        query: jax.Array,
+        key: jax.Array,
+        value: jax.Array,
+        mask: jax.Array | None = None,
+        draws: jax.Array | None = None,
+    ) -> jax.Array:
+        """Projected queries [batch, q, heads, depth] over keys and values -> [batch, q, width]."""
+        scores = jnp.einsum("bqhd,bkhd->bhqk", query * self.block.depth**-0.5, key)
+        if mask is not None:
+            scores = jnp.where(mask, scores, _masked(scores.dtype))
+        weights = jax.nn.softmax(scores)
+        if draws is not None:
+            weights = dropout(weights, draws, self.block.rate)
+        return self.output(jnp.einsum("bhqk,bkhd->bqhd", weights, value))
+
+
+class FeedForward(nnx.Module):
+    """[..., width] -> hidden, the activation -> [..., width]."""
+
+    def __init__(self, block: Block, **kinds: Any) -> None:
+        self.expand = nnx.Linear(block.width, block.hidden, **kinds)
+        self.contract = nnx.Linear(block.hidden, block.width, **kinds)
+        self.activation = _ACTIVATIONS[block.activation]
+
+    def __call__(self, inputs: jax.Array) -> jax.Array:
+        """Two dense layers."""
+        return self.contract(self.activation(self.expand(inputs)))
+
+
+class Residual(nnx.Module):
+    """Dropout, residual connection and layer norm around a sublayer, in the order that the block says."""
+
+    def __init__(self, block: Block, **kinds: Any) -> None:
+        self.block = block
+        self.norm = layer_norm(block, **kinds)
+
+    def __call__(
+        self, inputs: jax.Array, sublayer: Callable[[jax.Array], jax.Array], draws: jax.Array | None = None
+    ) -> jax.Array:
+        """Inputs plus what the sublayer makes of them; draws are u8 of the inputs' shape."""
+        branch = sublayer(self.norm(inputs) if self.block.norm_first else inputs)
+        total = inputs + (branch if draws is None else dropout(branch, draws, self.block.rate))
+        return total if self.block.norm_first else self.norm(total)
+
+
+class EncoderBlock(nnx.Module):
+    """Self-attention and feed-forward, each in a residual connection: [batch, length, width] -> the same."""
+
+    def __init__(self, block: Block, **kinds: Any) -> None:
+        self.attention = MultiHeadAttention(block, **kinds)
+        self.attention_residual = Residual(block, **kinds)
+        self.feed_forward = FeedForward(block, **kinds)
+        self.feed_forward_residual = Residual(block, **kinds)
+
+    def __call__(
+        self,
+        inputs: jax.Array,
+        mask: jax.Array | None = None,
+        attention_draws: jax.Array | None = None,
+        hidden_draws: jax.Array | None = None,
+    ) -> jax.Array:
+        """Attention draws u8[batch, heads, length, length], hidden draws u8[2, batch, length, width]."""
+        first, second = (None, None) if hidden_draws is None else hidden_draws
+        attended = self.attention_residual(inputs, lambda x: self.attention(x, x, mask, attention_draws), first)
+        return self.feed_forward_residual(attended, self.feed_forward, second)
+
+
+def layer_norm(block: Block, **kinds: Any) -> nnx.LayerNorm:
+    """Layer norm whose variance is that of the deviations: E[x^2] - E[x]^2 cancels where the mean is large."""
+    return nnx.LayerNorm(block.width, epsilon=block.epsilon, use_fast_variance=False, **kinds)
+
+
+def gelu(values: jax.Array) -> jax.Array:
+    """The exact gelu, x/2 erfc(-x / sqrt 2), with the constant that TensorFlow rounds to float32 in every type.
+
+    Rounding it here too is what lets the float64 twins agree to the last digits; in float32 it is jax.nn.gelu.
+    """
+    return 0.5 * values * jax.lax.erfc(-values * float(np.float32(0.7071067811865476)))
+
+
+_ACTIVATIONS: dict[str, Callable[[jax.Array], jax.Array]] = {"gelu": gelu, "relu": nnx.relu}
+
+
+def dense_paths(name: str, path: Path) -> Paths:
+    """Canonical names of kernel and bias, and their places in the module."""
+    return ((f"{name}/{leaf}", (*path, leaf)) for leaf in ("kernel", "bias"))
+
+
+def norm_paths(name: str, path: Path) -> Paths:
+    """Canonical names of gamma and beta, and their places in the module."""
+    return ((f"{name}/{leaf}", (*path, flax)) for leaf, flax in (("gamma", "scale"), ("beta", "bias")))
+
+
+def attention_paths(name: str, path: Path) -> Paths:
+    """Canonical names of the four projections, and their places in the module."""
+    for part in ("query", "key", "value", "output"):
+        yield from dense_paths(f"{name}/{part}", (*path, part))
+
+
+def feed_forward_paths(name: str, path: Path) -> Paths:
+    """Canonical names of both dense layers, and their places in the module."""
+    for part in ("expand", "contract"):
+        yield from dense_paths(f"{name}/{part}", (*path, part))
+
+
+def encoder_block_paths(name: str, path: Path) -> Paths:
+    """Canonical names of a block, and their places in the module."""
+    yield from attention_paths(f"{name}/attention", (*path, "attention"))
+    yield from norm_paths(f"{name}/attention_norm", (*path, "attention_residual", "norm"))
+    yield from feed_forward_paths(f"{name}/feed_forward", (*path, "feed_forward"))
+    yield from norm_paths(f"{name}/feed_forward_norm", (*path, "feed_forward_residual", "norm"))
+
+
+def _masked(dtype: jnp.dtype) -> float:
+    # Those of keras.layers.Softmax: float16 ends at 65504.
+    return -3e4 if dtype == jnp.float16 else -1e9

@@ -1,0 +1,161 @@
+"""Transformer layers in Keras whose dropout masks are handed over (Vaswani et al. 2017, arXiv:1706.03762).
+
+keras.layers.MultiHeadAttention draws its own dropout, which no other framework can repeat: these layers are
+made of the same parts, keras.layers.EinsumDense and keras.layers.Softmax.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from tf_reference._dropout import dropout
+from workloads._transformer import Block
+
+
+class MultiHeadAttention(keras.layers.Layer):
+    """queries [batch, q, width] over memory [batch, k, width] -> [batch, q, width].
+
+    `project` and `attend` are the two halves, for a decoder that keeps keys and values of earlier positions.
+    """
+
+    def __init__(self, block: Block, **options: Any) -> None:
+        super().__init__(**options)
+        self.block = block
+        self.query, self.key, self.value = (
+            keras.layers.EinsumDense(
+                "btw,whd->bthd", (None, block.heads, block.depth), bias_axes="hd", dtype=self.dtype_policy, name=part
+            )
+            for part in ("query", "key", "value")
+        )
+        self.combine = keras.layers.EinsumDense(
+            "bthd,hdw->btw", (None, block.width), bias_axes="w", dtype=self.dtype_policy, name="output"
+        )
+        self.softmax = keras.layers.Softmax(dtype=self.dtype_policy)
+
+    def build(self, input_shape: Any) -> None:
+        """Create the variables for inputs [batch, length, width]."""
+        for projection in (self.query, self.key, self.value):
+            projection.build(input_shape)
+        self.combine.build(self.query.compute_output_shape(input_shape))
+
+    def call(self, queries: tf.Tensor, memory: tf.Tensor, mask: Any = None, draws: Any = None) -> Any:
+        """The mask broadcasts to [batch, heads, q, k], true where attention may look; draws are u8 of that shape."""
+        return self.attend(self.query(queries), *self.project(memory), mask, draws)
+
+    def project(self, memory: tf.Tensor) -> tuple[Any, Any]:
+        """Keys and values [batch, k, heads, depth]."""
+        return self.key(memory), self.value(memory)
+
+    def attend(self, query: Any, key: Any, value: Any, mask: Any = None, draws: Any = None) -> Any:
+        """Projected queries [batch, q, heads, depth] over keys and values -> [batch, q, width]."""
+        scores = tf.einsum("bqhd,bkhd->bhqk", query * self.block.depth**-0.5, key)
+        weights = self.softmax(scores, mask=mask)
+        if draws is not None:
+            weights = dropout(weights, draws, self.block.rate)
+        return self.combine(tf.einsum("bhqk,bkhd->bqhd", weights, value))
+
+    def canonical(self, prefix: str) -> dict[str, Any]:
+        """The variables under the workload's names."""
+        parts = {"query": self.query, "key": self.key, "value": self.value, "output": self.combine}
+        return {
+            path: variable
+            for part, layer in parts.items()
+            for path, variable in dense(f"{prefix}/{part}", layer).items()
+        }
+
+
+class FeedForward(keras.layers.Layer):
+    """[..., width] -> hidden, the activation -> [..., width]. Keras's "gelu" is the exact one."""
+
+    def __init__(self, block: Block, **options: Any) -> None:
+        super().__init__(**options)
+        self.expand = keras.layers.Dense(
+            block.hidden, activation=block.activation, dtype=self.dtype_policy, name="expand"
+        )
+        self.contract = keras.layers.Dense(block.width, dtype=self.dtype_policy, name="contract")
+
+    def build(self, input_shape: Any) -> None:
+        """Create the variables for inputs [batch, length, width]."""
+        self.expand.build(input_shape)
+        self.contract.build(self.expand.compute_output_shape(input_shape))
+
+    def call(self, inputs: tf.Tensor) -> Any:
+        """Two dense layers."""
+        return self.contract(self.expand(inputs))
+
+    def canonical(self, prefix: str) -> dict[str, Any]:
+        """The variables under the workload's names."""
+        return dense(f"{prefix}/expand", self.expand) | dense(f"{prefix}/contract", self.contract)
+
+
+class Residual(keras.layers.Layer):
+    """Dropout, residual connection and layer norm around a sublayer, in the order that the block says."""
+
+    def __init__(self, block: Block, **options: Any) -> None:
+        super().__init__(**options)
+        self.block = block
+        self.norm = keras.layers.LayerNormalization(epsilon=block.epsilon, dtype=self.dtype_policy, name="norm")
+
+    def build(self, input_shape: Any) -> None:
+        """Create the variables for inputs [batch, length, width]."""
+        self.norm.build(input_shape)
+
+    def call(self, inputs: tf.Tensor, *, sublayer: Callable[[Any], Any], draws: Any = None) -> Any:
+        """Inputs plus what the sublayer makes of them; draws are u8 of the inputs' shape."""
+        branch = sublayer(self.norm(inputs) if self.block.norm_first else inputs)
+        total = inputs + (branch if draws is None else dropout(branch, draws, self.block.rate))
+        return total if self.block.norm_first else self.norm(total)
+
+    def canonical(self, prefix: str) -> dict[str, Any]:
+        """The variables under the workload's names."""
+        return norm(prefix, self.norm)
+
+
+class EncoderBlock(keras.layers.Layer):
+    """Self-attention and feed-forward, each in a residual connection: [batch, length, width] -> the same."""
+
+    def __init__(self, block: Block, **options: Any) -> None:
+        super().__init__(**options)
+        policy = self.dtype_policy
+        self.attention = MultiHeadAttention(block, dtype=policy, name="attention")
+        self.attention_residual = Residual(block, dtype=policy, name="attention_residual")
+        self.feed_forward = FeedForward(block, dtype=policy, name="feed_forward")
+        self.feed_forward_residual = Residual(block, dtype=policy, name="feed_forward_residual")
+
+    def build(self, input_shape: Any) -> None:
+        """Create the variables for inputs [batch, length, width]."""
+        for layer in (self.attention, self.attention_residual, self.feed_forward, self.feed_forward_residual):
+            layer.build(input_shape)
+
+    def call(self, inputs: tf.Tensor, mask: Any = None, attention_draws: Any = None, hidden_draws: Any = None) -> Any:
+        """Attention draws u8[batch, heads, length, length], hidden draws u8[2, batch, length, width]."""
+        first, second = (None, None) if hidden_draws is None else (hidden_draws[0], hidden_draws[1])
+
+        def attend(values: Any) -> Any:
+            return self.attention(values, values, mask, attention_draws)
+
+        attended = self.attention_residual(inputs, sublayer=attend, draws=first)
+        return self.feed_forward_residual(attended, sublayer=self.feed_forward, draws=second)
+
+    def canonical(self, prefix: str) -> dict[str, Any]:
+        """The variables under the workload's names."""
+        return {
+            **self.attention.canonical(f"{prefix}/attention"),
+            **self.attention_residual.canonical(f"{prefix}/attention_norm"),
+            **self.feed_forward.canonical(f"{prefix}/feed_forward"),
+            **self.feed_forward_residual.canonical(f"{prefix}/feed_forward_norm"),
+        }
+
+
+def dense(prefix: str, layer: Any) -> dict[str, Any]:
+    """kernel and bias of a layer under the workload's names."""
+    return {f"{prefix}/kernel": layer.kernel, f"{prefix}/bias": layer.bias}
+
+
+def norm(prefix: str, layer: Any) -> dict[str, Any]:
+    """gamma and beta of a layer under the workload's names."""
+    return {f"{prefix}/gamma": layer.gamma, f"{prefix}/beta": layer.beta}

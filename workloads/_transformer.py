@@ -1,0 +1,94 @@
+"""What Transformer workloads share: the weights of their blocks, and the multiplications they need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workloads._spec import ArraySpec
+
+
+@dataclass(frozen=True)
+class Block:
+    """What the blocks of one model have in common: sizes, and the choices that papers differ in.
+
+    `hidden` is the width inside the feed-forward layer, `rate` that of dropout. `norm_first` puts layer norms
+    before the sublayers instead of after the residual connections.
+    """
+
+    width: int
+    heads: int
+    hidden: int
+    activation: str = "gelu"
+    rate: float = 0.1
+    epsilon: float = 1e-12
+    norm_first: bool = False
+
+    def __post_init__(self) -> None:
+        if self.width % self.heads:
+            raise ValueError(
+                f"expected heads that divide the width {self.width}, found {self.heads}: give each head whole features"
+            )
+
+    @property
+    def depth(self) -> int:
+        """The features of one attention head."""
+        return self.width // self.heads
+
+
+def dense_weights(prefix: str, inputs: int, outputs: int) -> dict[str, ArraySpec]:
+    """kernel [inputs, outputs] of variance 1 / inputs, and a small random bias."""
+    return {
+        f"{prefix}/kernel": ArraySpec((inputs, outputs), scale=inputs**-0.5),
+        f"{prefix}/bias": ArraySpec((outputs,), scale=0.1),
+    }
+
+
+def norm_weights(prefix: str, width: int) -> dict[str, ArraySpec]:
+    """gamma around 1 and beta around 0, both random: equal ones would hide a swap."""
+    return {
+        f"{prefix}/gamma": ArraySpec((width,), low=0.5, high=1.5),
+        f"{prefix}/beta": ArraySpec((width,), scale=0.1),
+    }
+
+
+def attention_weights(prefix: str, block: Block) -> dict[str, ArraySpec]:
+    """query, key and value kernels [width, heads, depth], output kernel [heads, depth, width], and biases."""
+    width, heads, depth = block.width, block.heads, block.depth
+    projections = {
+        f"{prefix}/{part}/{leaf}": spec
+        for part in ("query", "key", "value")
+        for leaf, spec in (
+            ("kernel", ArraySpec((width, heads, depth), scale=width**-0.5)),
+            ("bias", ArraySpec((heads, depth), scale=0.1)),
+        )
+    }
+    return projections | {
+        f"{prefix}/output/kernel": ArraySpec((heads, depth, width), scale=width**-0.5),
+        f"{prefix}/output/bias": ArraySpec((width,), scale=0.1),
+    }
+
+
+def feed_forward_weights(prefix: str, block: Block) -> dict[str, ArraySpec]:
+    """Two dense layers: width -> hidden -> width."""
+    expand = dense_weights(f"{prefix}/expand", block.width, block.hidden)
+    return expand | dense_weights(f"{prefix}/contract", block.hidden, block.width)
+
+
+def encoder_block_weights(prefix: str, block: Block) -> dict[str, ArraySpec]:
+    """Self-attention and feed-forward, each with its layer norm."""
+    return {
+        **attention_weights(f"{prefix}/attention", block),
+        **norm_weights(f"{prefix}/attention_norm", block.width),
+        **feed_forward_weights(f"{prefix}/feed_forward", block),
+        **norm_weights(f"{prefix}/feed_forward_norm", block.width),
+    }
+
+
+def encoder_block_products(length: int, block: Block) -> int:
+    """Multiply-and-add pairs of one block on one sequence.
+
+    Four projections and two dense layers per position; scores and weighted sums over all pairs of positions
+    (Vaswani et al. 2017, arXiv:1706.03762, section 3).
+    """
+    dense = 4 * block.width * block.width + 2 * block.width * block.hidden
+    return length * dense + 2 * length * length * block.width
