@@ -12,7 +12,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from flax import nnx
 
 from jaxport._dropout import dropout
@@ -155,11 +154,8 @@ def layer_norm(block: Block, **kinds: Any) -> nnx.LayerNorm:
 
 
 def gelu(values: jax.Array) -> jax.Array:
-    """The exact gelu, x/2 erfc(-x / sqrt 2), with the constant that TensorFlow rounds to float32 in every type.
-
-    Rounding it here too is what lets the float64 twins agree to the last digits; in float32 it is jax.nn.gelu.
-    """
-    return 0.5 * values * jax.lax.erfc(-values * float(np.float32(0.7071067811865476)))
+    """The exact gelu; jax.nn.gelu approximates it by tanh unless told not to."""
+    return jax.nn.gelu(values, approximate=False)
 
 
 _ACTIVATIONS: dict[str, Callable[[jax.Array], jax.Array]] = {"gelu": gelu, "relu": nnx.relu}

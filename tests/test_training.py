@@ -14,9 +14,7 @@ from jaxport import _optimizers
 TF, JAX, WORKLOAD = (
     (ROOT / folder / "mnist_mlp.py").read_text() for folder in ("tf_reference", "jaxport", "workloads")
 )
-PLAIN_ADAM = inspect.getsource(_optimizers).replace(
-    "(float(np.float32(value)) for value in (learning_rate, beta_1, beta_2))", "(learning_rate, beta_1, beta_2)"
-)
+PLAIN_ADAM = inspect.getsource(_optimizers).replace("tuple(float(np.float32(value)) for value in values)", "values")
 
 PORTS = {
     # Keras rounds the betas of Adam's bias correction to float32 even in float64; a JAX user does not.

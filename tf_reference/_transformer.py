@@ -77,12 +77,12 @@ class MultiHeadAttention(keras.layers.Layer):
 
 
 class FeedForward(keras.layers.Layer):
-    """[..., width] -> hidden, the activation -> [..., width]. Keras's "gelu" is the exact one."""
+    """[..., width] -> hidden, the activation -> [..., width]."""
 
     def __init__(self, block: Block, **options: Any) -> None:
         super().__init__(**options)
         self.expand = keras.layers.Dense(
-            block.hidden, activation=block.activation, dtype=self.dtype_policy, name="expand"
+            block.hidden, activation=activation_of(block), dtype=self.dtype_policy, name="expand"
         )
         self.contract = keras.layers.Dense(block.width, dtype=self.dtype_policy, name="contract")
 
@@ -208,6 +208,16 @@ class DecoderBlock(keras.layers.Layer):
             **self.feed_forward.canonical(f"{prefix}/feed_forward"),
             **self.feed_forward_residual.canonical(f"{prefix}/feed_forward_norm"),
         }
+
+
+def gelu(values: tf.Tensor) -> Any:
+    """The exact gelu, x/2 erfc(-x / sqrt 2); Keras's own rounds the constant to float32 even in float64."""
+    return 0.5 * values * tf.math.erfc(-values * 0.5**0.5)
+
+
+def activation_of(block: Block) -> Any:
+    """What a Keras layer takes as its activation."""
+    return gelu if block.activation == "gelu" else block.activation
 
 
 def dense(prefix: str, layer: Any) -> dict[str, Any]:

@@ -1,0 +1,52 @@
+"""Dynamic loss scaling, which keeps the gradients of a float16 model above the smallest float16."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+
+INITIAL_SCALE = 2.0**15
+GROWTH_STEPS = 2000
+"""Those of keras.optimizers.LossScaleOptimizer, after Micikevicius et al. 2018, arXiv:1710.03740, section 3.2."""
+
+
+class ScaledState(NamedTuple):
+    """good_steps: i32[], since the scale last changed; scale: f32[]; inner: the state of the optimizer."""
+
+    good_steps: jax.Array
+    scale: jax.Array
+    inner: Any
+
+
+def scaled(
+    optimizer: optax.GradientTransformation, initial_scale: float = INITIAL_SCALE, growth_steps: int = GROWTH_STEPS
+) -> optax.GradientTransformation:
+    """The optimizer, fed with gradients of the loss times `state.scale`, as keras.optimizers.LossScaleOptimizer does.
+
+    A step whose gradients are not all finite is skipped and halves the scale; after `growth_steps` finite ones
+    in a row it is doubled.
+    """
+
+    def init(params: Any) -> ScaledState:
+        return ScaledState(jnp.zeros((), jnp.int32), jnp.asarray(initial_scale, jnp.float32), optimizer.init(params))
+
+    def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, ScaledState]:
+        finite = jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(updates)]))
+        gradients = jax.tree.map(lambda gradient: gradient / state.scale, updates)
+        steps, moved = optimizer.update(gradients, state.inner, params)
+        grown = state.good_steps == growth_steps - 1
+        scale = jnp.where(finite, jnp.where(grown, 2, 1), 0.5) * state.scale
+        good_steps = jnp.where(finite & ~grown, state.good_steps + 1, 0)
+        inner = jax.tree.map(lambda new, old: jnp.where(finite, new, old), moved, state.inner)
+        steps = jax.tree.map(lambda step: jnp.where(finite, step, 0), steps)
+        return steps, ScaledState(good_steps, scale, inner)
+
+    return optax.GradientTransformation(init, update)
+
+
+def scale_loss(loss: jax.Array, state: Any) -> jax.Array:
+    """The loss whose gradients `scaled` wants; as it is where the optimizer scales none."""
+    return loss * state.scale if isinstance(state, ScaledState) else loss

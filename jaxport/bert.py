@@ -1,0 +1,145 @@
+"""BERT in Flax NNX: masked words and next sentences (Devlin et al. 2019)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import optax
+from flax import nnx
+
+from jaxport import Model, _loss_scaling, _optimizers
+from jaxport._dropout import dropout
+from jaxport._schedules import warm_up
+from jaxport._transformer import EncoderBlock, Paths, dense_paths, encoder_block_paths, gelu, layer_norm, norm_paths
+from workloads import _sentence_pairs, bert
+from workloads._precision import compute_dtype
+from workloads._spec import Dimensions
+
+
+class Embeddings(nnx.Module):
+    """Tokens, positions and segments, added, normalised and dropped: i32[batch, length] -> [batch, length, width]."""
+
+    def __init__(self, dimensions: Dimensions, **kinds: Any) -> None:
+        self.block = bert.block_of(dimensions)
+        self.tokens = nnx.Embed(dimensions["vocabulary"], self.block.width, **kinds)
+        self.positions = nnx.Embed(dimensions["length"], self.block.width, **kinds)
+        self.segments = nnx.Embed(2, self.block.width, **kinds)
+        self.norm = layer_norm(self.block, **kinds)
+
+    def __call__(self, tokens: jax.Array, segments: jax.Array, draws: jax.Array) -> jax.Array:
+        """The draws are u8[batch, length, width]."""
+        added = _rows(self.tokens, tokens) + self.positions.embedding[...] + _rows(self.segments, segments)
+        return dropout(self.norm(added), draws, self.block.rate)
+
+
+class Words(nnx.Module):
+    """Guesses words: states [batch, predictions, width] -> logits [batch, predictions, vocabulary]."""
+
+    def __init__(self, dimensions: Dimensions, **kinds: Any) -> None:
+        block = bert.block_of(dimensions)
+        self.dense = nnx.Linear(block.width, block.width, **kinds)
+        self.norm = layer_norm(block, **kinds)
+        self.bias = nnx.Param(jnp.zeros(dimensions["vocabulary"], kinds["param_dtype"]))
+
+    def __call__(self, states: jax.Array, tokens: nnx.Embed) -> jax.Array:
+        """The products are with the embedding of the tokens itself."""
+        logits = tokens.attend(self.norm(gelu(self.dense(states))))
+        return logits + self.bias[...].astype(logits.dtype)
+
+
+class Bert(nnx.Module):
+    """Encoder with both heads; logits are handed over in the type of the parameters."""
+
+    def __init__(self, dimensions: Dimensions, **kinds: Any) -> None:
+        block = bert.block_of(dimensions)
+        self.embeddings = Embeddings(dimensions, **kinds)
+        self.blocks = nnx.List([EncoderBlock(block, **kinds) for _ in range(dimensions["layers"])])
+        self.words = Words(dimensions, **kinds)
+        self.pooler = nnx.Linear(block.width, block.width, **kinds)
+        self.follows = nnx.Linear(block.width, 2, **kinds)
+
+    def __call__(
+        self,
+        tokens: jax.Array,
+        segments: jax.Array,
+        positions: jax.Array,
+        embedding_draws: jax.Array,
+        attention_draws: jax.Array,
+        hidden_draws: jax.Array,
+    ) -> dict[str, jax.Array]:
+        """Logits of the words at the positions [batch, predictions, vocabulary] and of the pairs [batch, 2]."""
+        mask = (tokens != _sentence_pairs.PADDING)[:, None, None]
+        states = self.embeddings(tokens, segments, embedding_draws)
+        for block, for_attention, for_hidden in zip(self.blocks, attention_draws, hidden_draws, strict=True):
+            states = block(states, mask, for_attention, for_hidden)
+        guessed = self.words(jax.vmap(_taken)(states, positions), self.embeddings.tokens)
+        pairs = self.follows(jnp.tanh(self.pooler(states[:, 0])))
+        dtype = self.follows.param_dtype
+        return {"words": guessed.astype(dtype), "follows": pairs.astype(dtype)}
+
+
+def _rows(table: nnx.Embed, ids: jax.Array) -> jax.Array:
+    return _taken(table.embedding[...], ids)
+
+
+def _taken(rows: jax.Array, ids: jax.Array) -> jax.Array:
+    # The mode that XLA's gather has anyway: the default would compare every index to make its rows NaN.
+    return jnp.take(rows, ids, axis=0, mode="clip")
+
+
+def build(dimensions: Dimensions, dtype: str) -> Model:
+    """The twin of workloads/bert.py."""
+    kinds = {"dtype": jnp.dtype(compute_dtype(dimensions, dtype)), "param_dtype": jnp.dtype(dtype)}
+    graph, _ = nnx.split(nnx.eval_shape(lambda: Bert(dimensions, **kinds, rngs=nnx.Rngs(0))), nnx.Param)
+    optimizer = _optimizer(dimensions, dtype)
+    paths = dict(_paths(dimensions["layers"]))
+
+    def forward(parameters: nnx.State, *inputs: jax.Array) -> dict[str, jax.Array]:
+        tokens, segments, positions, _, _, _, *draws = inputs
+        return nnx.merge(graph, parameters)(tokens, segments, positions, *draws)
+
+    def loss(parameters: nnx.State, *inputs: jax.Array) -> jax.Array:
+        _, _, _, words, weights, follows, *_ = inputs
+        logits = forward(parameters, *inputs)
+        guessed = optax.softmax_cross_entropy_with_integer_labels(logits["words"], words)
+        pairs = optax.softmax_cross_entropy_with_integer_labels(logits["follows"], follows)
+        return jnp.sum(weights * guessed) / (jnp.sum(weights) + 1e-5) + pairs.mean()
+
+    def step(parameters: nnx.State, state: Any, *inputs: jax.Array) -> tuple[Any, Any, jax.Array]:
+        def scaled(parameters: nnx.State) -> tuple[jax.Array, jax.Array]:
+            value = loss(parameters, *inputs)
+            return _loss_scaling.scale_loss(value, state), value
+
+        gradients, value = jax.grad(scaled, has_aux=True)(parameters)
+        updates, state = optimizer.update(gradients, state, parameters)
+        return optax.apply_updates(parameters, updates), state, value
+
+    def from_weights(weights: Mapping[str, jax.Array]) -> nnx.State:
+        return nnx.from_flat_state({paths[name]: nnx.Param(array) for name, array in weights.items()})
+
+    def to_weights(parameters: nnx.State) -> dict[str, Any]:
+        flat = dict(nnx.to_flat_state(parameters))
+        return {name: flat[path].get_value() for name, path in paths.items()}
+
+    return Model(forward, from_weights, to_weights, loss=loss, init=optimizer.init, step=step)
+
+
+def _optimizer(dimensions: Dimensions, dtype: str) -> optax.GradientTransformation:
+    rate = warm_up(bert.peak_rate(dimensions), bert.WARM_UP_STEPS, bert.TOTAL_STEPS)
+    kind = _optimizers.lamb if dimensions.get("lamb") else _optimizers.adamw
+    optimizer = kind(rate, bert.WEIGHT_DECAY, exclude=("bias", "scale"), epsilon=bert.EPSILON)
+    return _loss_scaling.scaled(optimizer) if compute_dtype(dimensions, dtype) == "float16" else optimizer
+
+
+def _paths(layers: int) -> Paths:
+    for table in ("tokens", "positions", "segments"):
+        yield f"embeddings/{table}", ("embeddings", table, "embedding")
+    yield from norm_paths("embeddings/norm", ("embeddings", "norm"))
+    for layer in range(layers):
+        yield from encoder_block_paths(f"layer{layer}", ("blocks", layer))
+    yield from dense_paths("words/dense", ("words", "dense"))
+    yield from norm_paths("words/norm", ("words", "norm"))
+    yield "words/bias", ("words", "bias")
+    yield from dense_paths("follows/pooler", ("pooler",))
+    yield from dense_paths("follows/logits", ("follows",))

@@ -1,0 +1,21 @@
+"""Mixed precision by dimensions: which type a model computes in while its weights stay float32."""
+
+from __future__ import annotations
+
+from workloads._spec import Dimensions
+
+NARROW = ("bfloat16", "float16")
+
+
+def compute_dtype(dimensions: Dimensions, dtype: str) -> str:
+    """The type of activations and products: {"bfloat16": 1} or {"float16": 1} among the dimensions narrow it.
+
+    A twin that is built in float64 computes in float64: mixed precision is rounding, and float64 judges the rest.
+
+    Raises:
+      ValueError: both narrow types at once.
+    """
+    asked = [name for name in NARROW if dimensions.get(name)]
+    if len(asked) > 1:
+        raise ValueError("expected one narrow type, found bfloat16 and float16: set one of them to 0")
+    return asked[0] if asked and dtype == "float32" else dtype
