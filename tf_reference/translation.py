@@ -25,7 +25,6 @@ class Translator(keras.Model):
         self.embedding = keras.layers.ReversibleEmbedding(vocabulary, width, dtype=policy, name="embedding")
         self.encoder = [EncoderBlock(self.block, dtype=policy, name=f"encoder{layer}") for layer in layers]
         self.decoder = [DecoderBlock(self.block, dtype=policy, name=f"decoder{layer}") for layer in layers]
-        self.positions = tf.constant(translation.positions(length, width), self.compute_dtype)
         self.embedding.build((None, length))
         for block in (*self.encoder, *self.decoder):
             block.build((None, length, width))
@@ -42,9 +41,7 @@ class Translator(keras.Model):
     ) -> Any:
         """The draws of workloads/translation.py."""
         words = (source != _parallel_text.PAD)[:, tf.newaxis, tf.newaxis]
-        memory = self.embedded(source, embedding_draws[0])
-        for layer, block in enumerate(self.encoder):
-            memory = block(memory, words, encoder_attention_draws[layer], encoder_hidden_draws[layer])
+        memory = self.encoded(source, embedding_draws[0], encoder_attention_draws, encoder_hidden_draws)
         length = target.shape[1]
         earlier = tf.linalg.band_part(tf.ones((1, 1, length, length), tf.bool), -1, 0)
         states = self.embedded(target, embedding_draws[1])
@@ -54,9 +51,25 @@ class Translator(keras.Model):
             )
         return tf.cast(self.embedding(states, reverse=True), self.variable_dtype)
 
-    def embedded(self, tokens: tf.Tensor, draws: tf.Tensor) -> Any:
+    def encoded(
+        self, source: tf.Tensor, embedding_draws: Any = None, attention_draws: Any = None, hidden_draws: Any = None
+    ) -> Any:
+        """The memory [batch, length, width]; without draws nothing is dropped."""
+        words = (source != _parallel_text.PAD)[:, tf.newaxis, tf.newaxis]
+        memory = self.embedded(source, embedding_draws)
+        for layer, block in enumerate(self.encoder):
+            draws = [None if each is None else each[layer] for each in (attention_draws, hidden_draws)]
+            memory = block(memory, words, *draws)
+        return memory
+
+    def embedded(self, tokens: tf.Tensor, draws: Any) -> Any:
         """Tokens at their positions, with dropout: [batch, length, width]."""
-        return dropout(self.embedding(tokens) * self.block.width**0.5 + self.positions, draws, self.block.rate)
+        values = self.embedding(tokens) * self.block.width**0.5 + self.sines(tokens.shape[1])
+        return values if draws is None else dropout(values, draws, self.block.rate)
+
+    def sines(self, length: int) -> tf.Tensor:
+        """What tells positions apart: [length, width]."""
+        return tf.constant(translation.positions(length, self.block.width), self.compute_dtype)
 
     def canonical(self) -> dict[str, Any]:
         """The variables under the workload's names."""

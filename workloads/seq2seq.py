@@ -7,7 +7,9 @@ EXAMPLES = 1024
 
 
 def inputs(dimensions: Dimensions) -> dict[str, ArraySpec]:
-    """source: i32[batch, length]; target: i32[batch, length + 1], fed without its last token, asked for without its first.
+    """source: i32[batch, length]; target: i32[batch, length + 1].
+
+    The decoder is fed the target without its last token and asked for it without its first.
 
     Raises:
       ValueError: a vocabulary or a length that no sentence fits into.
@@ -21,7 +23,7 @@ def inputs(dimensions: Dimensions) -> dict[str, ArraySpec]:
 
 
 def weights(dimensions: Dimensions) -> dict[str, ArraySpec]:
-    """Kernels [in, out] of variance 1 / in; gates in the order update, reset, candidate; both biases of a GRU as one."""
+    """Kernels [in, out] of variance 1 / in; gates in the order update, reset, candidate, with two biases."""
     vocabulary, embedding = dimensions["vocabulary"], dimensions["embedding"]
     units, attention = dimensions["units"], dimensions["attention"]
     return {
