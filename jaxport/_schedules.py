@@ -17,3 +17,13 @@ def warm_up(peak: float, steps: int, total: int) -> Callable[[jax.Array, Any], j
         return peak * jnp.minimum(time / steps, 1 - time / total)
 
     return rate
+
+
+def inverse_square_root(width: int, steps: int) -> Callable[[jax.Array, Any], jax.Array]:
+    """Up in a straight line for `steps` steps, then down with the root of the step (Vaswani et al. 2017, 5.3)."""
+
+    def rate(step: jax.Array, dtype: Any) -> jax.Array:
+        time = (step + 1).astype(dtype)
+        return width**-0.5 * jnp.minimum(jax.lax.rsqrt(time), time * steps**-1.5)
+
+    return rate

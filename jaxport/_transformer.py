@@ -30,6 +30,7 @@ class MultiHeadAttention(nnx.Module):
     def __init__(self, block: Block, **kinds: Any) -> None:
         self.block = block
         width, inner = block.width, (block.heads, block.depth)
+        kinds = {"use_bias": block.attention_bias, **kinds}
         self.query = nnx.LinearGeneral(width, inner, **kinds)
         self.key = nnx.LinearGeneral(width, inner, **kinds)
         self.value = nnx.LinearGeneral(width, inner, **kinds)
@@ -114,6 +115,39 @@ class EncoderBlock(nnx.Module):
         return self.feed_forward_residual(attended, self.feed_forward, second)
 
 
+class DecoderBlock(nnx.Module):
+    """Self-attention, attention over a memory and feed-forward, each in a residual connection."""
+
+    def __init__(self, block: Block, **kinds: Any) -> None:
+        self.attention = MultiHeadAttention(block, **kinds)
+        self.attention_residual = Residual(block, **kinds)
+        self.memory_attention = MultiHeadAttention(block, **kinds)
+        self.memory_attention_residual = Residual(block, **kinds)
+        self.feed_forward = FeedForward(block, **kinds)
+        self.feed_forward_residual = Residual(block, **kinds)
+
+    def __call__(
+        self,
+        inputs: jax.Array,
+        memory: jax.Array,
+        masks: tuple[jax.Array, jax.Array],
+        attention_draws: jax.Array,
+        hidden_draws: jax.Array,
+    ) -> jax.Array:
+        """inputs [batch, length, width], memory [batch, source, width]; masks of inputs and of memory.
+
+        Attention draws u8[2, batch, heads, length, source], where source is length; hidden draws
+        u8[3, batch, length, width].
+        """
+        own, foreign = attention_draws
+        first, second, third = hidden_draws
+        states = self.attention_residual(inputs, lambda x: self.attention(x, x, masks[0], own), first)
+        states = self.memory_attention_residual(
+            states, lambda x: self.memory_attention(x, memory, masks[1], foreign), second
+        )
+        return self.feed_forward_residual(states, self.feed_forward, third)
+
+
 def layer_norm(block: Block, **kinds: Any) -> nnx.LayerNorm:
     """Layer norm whose variance is that of the deviations: E[x^2] - E[x]^2 cancels where the mean is large."""
     return nnx.LayerNorm(block.width, epsilon=block.epsilon, use_fast_variance=False, **kinds)
@@ -127,9 +161,9 @@ def gelu(values: jax.Array) -> jax.Array:
 _ACTIVATIONS: dict[str, Callable[[jax.Array], jax.Array]] = {"gelu": gelu, "relu": nnx.relu}
 
 
-def dense_paths(name: str, path: Path) -> Paths:
-    """Canonical names of kernel and bias, and their places in the module."""
-    return ((f"{name}/{leaf}", (*path, leaf)) for leaf in ("kernel", "bias"))
+def dense_paths(name: str, path: Path, bias: bool = True) -> Paths:
+    """Canonical names of kernel and bias, if there is one, and their places in the module."""
+    return ((f"{name}/{leaf}", (*path, leaf)) for leaf in ("kernel", "bias")[: 1 + bias])
 
 
 def norm_paths(name: str, path: Path) -> Paths:
@@ -137,10 +171,10 @@ def norm_paths(name: str, path: Path) -> Paths:
     return ((f"{name}/{leaf}", (*path, flax)) for leaf, flax in (("gamma", "scale"), ("beta", "bias")))
 
 
-def attention_paths(name: str, path: Path) -> Paths:
+def attention_paths(name: str, path: Path, bias: bool = True) -> Paths:
     """Canonical names of the four projections, and their places in the module."""
     for part in ("query", "key", "value", "output"):
-        yield from dense_paths(f"{name}/{part}", (*path, part))
+        yield from dense_paths(f"{name}/{part}", (*path, part), bias)
 
 
 def feed_forward_paths(name: str, path: Path) -> Paths:
@@ -149,12 +183,19 @@ def feed_forward_paths(name: str, path: Path) -> Paths:
         yield from dense_paths(f"{name}/{part}", (*path, part))
 
 
-def encoder_block_paths(name: str, path: Path) -> Paths:
+def encoder_block_paths(name: str, path: Path, attention_bias: bool = True) -> Paths:
     """Canonical names of a block, and their places in the module."""
-    yield from attention_paths(f"{name}/attention", (*path, "attention"))
+    yield from attention_paths(f"{name}/attention", (*path, "attention"), attention_bias)
     yield from norm_paths(f"{name}/attention_norm", (*path, "attention_residual", "norm"))
     yield from feed_forward_paths(f"{name}/feed_forward", (*path, "feed_forward"))
     yield from norm_paths(f"{name}/feed_forward_norm", (*path, "feed_forward_residual", "norm"))
+
+
+def decoder_block_paths(name: str, path: Path, attention_bias: bool = True) -> Paths:
+    """Canonical names of a block, and their places in the module."""
+    yield from encoder_block_paths(name, path, attention_bias)
+    yield from attention_paths(f"{name}/memory_attention", (*path, "memory_attention"), attention_bias)
+    yield from norm_paths(f"{name}/memory_attention_norm", (*path, "memory_attention_residual", "norm"))
 
 
 def _masked(dtype: jnp.dtype) -> float:

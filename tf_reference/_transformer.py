@@ -27,12 +27,20 @@ class MultiHeadAttention(keras.layers.Layer):
         self.block = block
         self.query, self.key, self.value = (
             keras.layers.EinsumDense(
-                "btw,whd->bthd", (None, block.heads, block.depth), bias_axes="hd", dtype=self.dtype_policy, name=part
+                "btw,whd->bthd",
+                (None, block.heads, block.depth),
+                bias_axes="hd" if block.attention_bias else None,
+                dtype=self.dtype_policy,
+                name=part,
             )
             for part in ("query", "key", "value")
         )
         self.combine = keras.layers.EinsumDense(
-            "bthd,hdw->btw", (None, block.width), bias_axes="w", dtype=self.dtype_policy, name="output"
+            "bthd,hdw->btw",
+            (None, block.width),
+            bias_axes="w" if block.attention_bias else None,
+            dtype=self.dtype_policy,
+            name="output",
         )
         self.softmax = keras.layers.Softmax(dtype=self.dtype_policy)
 
@@ -151,6 +159,57 @@ class EncoderBlock(keras.layers.Layer):
         }
 
 
+class DecoderBlock(keras.layers.Layer):
+    """Self-attention, attention over a memory and feed-forward, each in a residual connection."""
+
+    def __init__(self, block: Block, **options: Any) -> None:
+        super().__init__(**options)
+        policy = self.dtype_policy
+        self.attention = MultiHeadAttention(block, dtype=policy, name="attention")
+        self.attention_residual = Residual(block, dtype=policy, name="attention_residual")
+        self.memory_attention = MultiHeadAttention(block, dtype=policy, name="memory_attention")
+        self.memory_attention_residual = Residual(block, dtype=policy, name="memory_attention_residual")
+        self.feed_forward = FeedForward(block, dtype=policy, name="feed_forward")
+        self.feed_forward_residual = Residual(block, dtype=policy, name="feed_forward_residual")
+
+    def build(self, input_shape: Any) -> None:
+        """Create the variables for inputs [batch, length, width]; the memory is as wide."""
+        for layer in (self.attention, self.memory_attention, self.feed_forward):
+            layer.build(input_shape)
+        for layer in (self.attention_residual, self.memory_attention_residual, self.feed_forward_residual):
+            layer.build(input_shape)
+
+    def call(
+        self, inputs: tf.Tensor, memory: tf.Tensor, masks: tuple[Any, Any], attention_draws: Any, hidden_draws: Any
+    ) -> Any:
+        """inputs [batch, length, width], memory [batch, source, width]; masks of inputs and of memory.
+
+        Attention draws u8[2, batch, heads, length, source], where source is length; hidden draws
+        u8[3, batch, length, width].
+        """
+
+        def attend(values: Any) -> Any:
+            return self.attention(values, values, masks[0], attention_draws[0])
+
+        def attend_memory(values: Any) -> Any:
+            return self.memory_attention(values, memory, masks[1], attention_draws[1])
+
+        states = self.attention_residual(inputs, sublayer=attend, draws=hidden_draws[0])
+        states = self.memory_attention_residual(states, sublayer=attend_memory, draws=hidden_draws[1])
+        return self.feed_forward_residual(states, sublayer=self.feed_forward, draws=hidden_draws[2])
+
+    def canonical(self, prefix: str) -> dict[str, Any]:
+        """The variables under the workload's names."""
+        return {
+            **self.attention.canonical(f"{prefix}/attention"),
+            **self.attention_residual.canonical(f"{prefix}/attention_norm"),
+            **self.memory_attention.canonical(f"{prefix}/memory_attention"),
+            **self.memory_attention_residual.canonical(f"{prefix}/memory_attention_norm"),
+            **self.feed_forward.canonical(f"{prefix}/feed_forward"),
+            **self.feed_forward_residual.canonical(f"{prefix}/feed_forward_norm"),
+        }
+
+
 def gelu(values: tf.Tensor) -> Any:
     """The exact gelu, x/2 erfc(-x / sqrt 2); Keras's own rounds the constant to float32 even in float64."""
     return 0.5 * values * tf.math.erfc(-values * 0.5**0.5)
@@ -162,8 +221,9 @@ def activation_of(block: Block) -> Any:
 
 
 def dense(prefix: str, layer: Any) -> dict[str, Any]:
-    """kernel and bias of a layer under the workload's names."""
-    return {f"{prefix}/kernel": layer.kernel, f"{prefix}/bias": layer.bias}
+    """kernel and bias, if there is one, of a layer under the workload's names."""
+    parts = {"kernel": layer.kernel, "bias": layer.bias}
+    return {f"{prefix}/{name}": variable for name, variable in parts.items() if variable is not None}
 
 
 def norm(prefix: str, layer: Any) -> dict[str, Any]:

@@ -12,7 +12,8 @@ class Block:
     """What the blocks of one model have in common: sizes, and the choices that papers differ in.
 
     `hidden` is the width inside the feed-forward layer, `rate` that of dropout. `norm_first` puts layer norms
-    before the sublayers instead of after the residual connections.
+    before the sublayers instead of after the residual connections. `attention_bias` adds biases to attention's
+    four projections.
     """
 
     width: int
@@ -22,6 +23,7 @@ class Block:
     rate: float = 0.1
     epsilon: float = 1e-12
     norm_first: bool = False
+    attention_bias: bool = True
 
     def __post_init__(self) -> None:
         if self.width % self.heads:
@@ -52,20 +54,17 @@ def norm_weights(prefix: str, width: int) -> dict[str, ArraySpec]:
 
 
 def attention_weights(prefix: str, block: Block) -> dict[str, ArraySpec]:
-    """query, key and value kernels [width, heads, depth], output kernel [heads, depth, width], and biases."""
+    """query, key and value kernels [width, heads, depth], output kernel [heads, depth, width], and biases if any."""
     width, heads, depth = block.width, block.heads, block.depth
-    projections = {
-        f"{prefix}/{part}/{leaf}": spec
-        for part in ("query", "key", "value")
-        for leaf, spec in (
-            ("kernel", ArraySpec((width, heads, depth), scale=width**-0.5)),
-            ("bias", ArraySpec((heads, depth), scale=0.1)),
-        )
-    }
-    return projections | {
-        f"{prefix}/output/kernel": ArraySpec((heads, depth, width), scale=width**-0.5),
-        f"{prefix}/output/bias": ArraySpec((width,), scale=0.1),
-    }
+    inner = (heads, depth)
+    shapes = {part: ((width, *inner), inner) for part in ("query", "key", "value")}
+    shapes["output"] = ((*inner, width), (width,))
+    found: dict[str, ArraySpec] = {}
+    for part, (kernel, bias) in shapes.items():
+        found[f"{prefix}/{part}/kernel"] = ArraySpec(kernel, scale=width**-0.5)
+        if block.attention_bias:
+            found[f"{prefix}/{part}/bias"] = ArraySpec(bias, scale=0.1)
+    return found
 
 
 def feed_forward_weights(prefix: str, block: Block) -> dict[str, ArraySpec]:
@@ -84,6 +83,15 @@ def encoder_block_weights(prefix: str, block: Block) -> dict[str, ArraySpec]:
     }
 
 
+def decoder_block_weights(prefix: str, block: Block) -> dict[str, ArraySpec]:
+    """Self-attention, attention over the encoder's memory and feed-forward, each with its layer norm."""
+    return {
+        **encoder_block_weights(prefix, block),
+        **attention_weights(f"{prefix}/memory_attention", block),
+        **norm_weights(f"{prefix}/memory_attention_norm", block.width),
+    }
+
+
 def encoder_block_products(length: int, block: Block) -> int:
     """Multiply-and-add pairs of one block on one sequence.
 
@@ -92,3 +100,9 @@ def encoder_block_products(length: int, block: Block) -> int:
     """
     dense = 4 * block.width * block.width + 2 * block.width * block.hidden
     return length * dense + 2 * length * length * block.width
+
+
+def decoder_block_products(length: int, memory: int, block: Block) -> int:
+    """Those of an encoder block, and of a second attention, over `memory` positions, whose keys are projected once."""
+    width = block.width
+    return encoder_block_products(length, block) + 2 * (length + memory) * width**2 + 2 * length * memory * width

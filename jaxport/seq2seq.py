@@ -1,0 +1,186 @@
+"""Recurrent translation with attention in Flax NNX, trained with optax."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import optax
+from flax import nnx
+
+from jaxport import Model, _optimizers, _recurrent
+from workloads import _parallel_text
+from workloads._spec import Dimensions
+
+
+class Gru(nnx.Module):
+    """A gated recurrent unit as Keras has it: gates update, reset, candidate, and a bias before the reset gate too."""
+
+    def __init__(self, features: int, units: int, dtype: str) -> None:
+        self.kernel = nnx.Param(jnp.zeros((features, 3 * units), dtype))
+        self.recurrent_kernel = nnx.Param(jnp.zeros((units, 3 * units), dtype))
+        self.bias = nnx.Param(jnp.zeros((2, 3 * units), dtype))
+
+
+class Translator(nnx.Module):
+    """source [batch, length], target words so far [batch, length] -> logits [batch, length, vocabulary]."""
+
+    def __init__(self, dimensions: Dimensions, dtype: str, rngs: nnx.Rngs) -> None:
+        vocabulary, embedding, units = dimensions["vocabulary"], dimensions["embedding"], dimensions["units"]
+        attention = dimensions["attention"]
+        linear = partial(nnx.Linear, dtype=jnp.dtype(dtype), param_dtype=jnp.dtype(dtype), rngs=rngs)
+        embed = partial(nnx.Embed, dtype=jnp.dtype(dtype), param_dtype=jnp.dtype(dtype), rngs=rngs)
+        self.source_embedding = embed(vocabulary, embedding)
+        self.target_embedding = embed(vocabulary, embedding)
+        self.forward = Gru(embedding, units, dtype)
+        self.backward = Gru(embedding, units, dtype)
+        self.bridge = linear(units, units)
+        self.memory_projection = linear(2 * units, attention)
+        self.query_projection = linear(units, attention, use_bias=False)
+        self.score = linear(attention, 1, use_bias=False)
+        self.decoder = Gru(embedding + 2 * units, units, dtype)
+        self.logits = linear(units, vocabulary)
+
+    def __call__(self, source: jax.Array, target: jax.Array) -> jax.Array:
+        mask = source != _parallel_text.PAD
+        grus = [_weights_of(gru) for gru in (self.forward, self.backward)]
+        memory, first_word = _encoded(grus, self.source_embedding(source.T), mask.T)
+        attention = (
+            self.query_projection.kernel[...],
+            self.score.kernel[...],
+            self.memory_projection(memory),
+            memory,
+            mask,
+        )
+        state = jnp.tanh(self.bridge(first_word))
+        states = _decoded(*_weights_of(self.decoder), attention, state, self.target_embedding(target.T))
+        return self.logits(states.transpose(1, 0, 2))
+
+
+def _weights_of(gru: Gru) -> tuple[jax.Array, jax.Array, jax.Array]:
+    return gru.kernel[...], gru.recurrent_kernel[...], gru.bias[...]
+
+
+# Compiled as a whole even in eager mode: a scan over a function made anew would be compiled at every call.
+@jax.jit
+def _encoded(
+    grus: list[tuple[jax.Array, jax.Array, jax.Array]], words: jax.Array, mask: jax.Array
+) -> tuple[jax.Array, jax.Array]:
+    """words [time, batch, features], mask [time, batch] -> memory [batch, time, 2 * units], state after the first word.
+
+    One loop reads both ways: half the loops, and each of its kernels has twice the work.
+    """
+    kernels, recurrent, biases = (jnp.stack(each) for each in zip(*grus, strict=True))
+    both = jnp.stack([words, words[::-1]], 1)
+    # What depends on no state is one product over all steps.
+    projected = jnp.einsum("tdbi,dio->tdbo", both, kernels) + biases[:, :1]
+    xs = projected, jnp.stack([mask, mask[::-1]], 1)[..., None]
+    state = jnp.zeros((*both.shape[1:3], recurrent.shape[1]), words.dtype)
+    last, outputs = _recurrent.scan(_encode_step, {"state": recurrent}, biases[:, 1:], state, xs)
+    memory = jnp.concatenate([outputs[:, 0], outputs[::-1, 1]], -1)
+    return memory.transpose(1, 0, 2), last[1]
+
+
+def _encode_step(
+    product: _recurrent.Product, bias: jax.Array, state: jax.Array, x: tuple[jax.Array, jax.Array]
+) -> tuple[jax.Array, jax.Array]:
+    projected, mask = x
+    state = jnp.where(mask, _gru(projected, product("state", state) + bias, state), state)
+    return state, state
+
+
+@jax.jit
+def _decoded(
+    kernel: jax.Array,
+    recurrent: jax.Array,
+    bias: jax.Array,
+    attention: tuple[jax.Array, ...],
+    state: jax.Array,
+    words: jax.Array,
+) -> jax.Array:
+    """words [time, batch, features], attention's kernels, keys, memory and mask -> states [time, batch, units]."""
+    query, score, keys, memory, mask = attention
+    features = words.shape[-1]
+    # One product asks the memory and feeds the gates: both start from the state.
+    kernels = {"state": jnp.concatenate([query, recurrent], 1), "context": kernel[features:]}
+    constants = bias[1], score[:, 0], keys, memory, jnp.where(mask, 0, jnp.asarray(-1e9, keys.dtype))
+    projected = words @ kernel[:features] + bias[0]
+    return _recurrent.scan(_decode_step, kernels, constants, state, projected)[1]
+
+
+def _decode_step(
+    product: _recurrent.Product, constants: tuple[jax.Array, ...], state: jax.Array, projected: jax.Array
+) -> tuple[jax.Array, jax.Array]:
+    bias, score, keys, memory, masked = constants
+    query, inner = jnp.split(product("state", state), [keys.shape[-1]], -1)
+    scores = jnp.tanh(keys + query[:, None]) @ score + masked
+    context = jnp.einsum("bs,bsd->bd", jax.nn.softmax(scores), memory)
+    state = _gru(projected + product("context", context), inner + bias, state)
+    return state, state
+
+
+def _gru(outer: jax.Array, inner: jax.Array, state: jax.Array) -> jax.Array:
+    """The next state [batch, units] from what the input and the state give to the gates, [batch, 3 * units] each."""
+    (update, reset, candidate), (update_inner, reset_inner, candidate_inner) = (
+        jnp.split(each, 3, -1) for each in (outer, inner)
+    )
+    update = jax.nn.sigmoid(update + update_inner)
+    reset = jax.nn.sigmoid(reset + reset_inner)
+    candidate = jnp.tanh(candidate + reset * candidate_inner)
+    return update * state + (1 - update) * candidate
+
+
+def build(dimensions: Dimensions, dtype: str) -> Model:
+    """The twin of workloads/seq2seq.py; state is split from structure once, so that each call is one dispatch."""
+    # Only its structure is wanted: drawing weights would cost seconds.
+    graph, _ = nnx.split(nnx.eval_shape(lambda: Translator(dimensions, dtype, nnx.Rngs(0))), nnx.Param)
+    optimizer = optax.chain(optax.clip_by_global_norm(1.0), _optimizers.adam(1e-2))
+
+    def forward(parameters: nnx.State, source: jax.Array, target: jax.Array) -> jax.Array:
+        return nnx.merge(graph, parameters)(source, target[:, :-1])
+
+    def loss(parameters: nnx.State, source: jax.Array, target: jax.Array) -> jax.Array:
+        wanted = target[:, 1:]
+        words = (wanted != _parallel_text.PAD).astype(dtype)
+        logits = forward(parameters, source, target)
+        return (optax.softmax_cross_entropy_with_integer_labels(logits, wanted) * words).sum() / words.sum()
+
+    def step(parameters: nnx.State, state: Any, source: jax.Array, target: jax.Array) -> tuple[Any, Any, jax.Array]:
+        value, gradients = jax.value_and_grad(loss)(parameters, source, target)
+        updates, state = optimizer.update(gradients, state, parameters)
+        return optax.apply_updates(parameters, updates), state, value
+
+    return Model(forward, _from_weights, _to_weights, loss=loss, init=optimizer.init, step=step)
+
+
+_PATHS = {
+    "source/embedding": ("source_embedding", "embedding"),
+    "target/embedding": ("target_embedding", "embedding"),
+    "forward/kernel": ("forward", "kernel"),
+    "forward/recurrent_kernel": ("forward", "recurrent_kernel"),
+    "forward/bias": ("forward", "bias"),
+    "backward/kernel": ("backward", "kernel"),
+    "backward/recurrent_kernel": ("backward", "recurrent_kernel"),
+    "backward/bias": ("backward", "bias"),
+    "bridge/kernel": ("bridge", "kernel"),
+    "bridge/bias": ("bridge", "bias"),
+    "attention/memory/kernel": ("memory_projection", "kernel"),
+    "attention/memory/bias": ("memory_projection", "bias"),
+    "attention/query/kernel": ("query_projection", "kernel"),
+    "attention/score/kernel": ("score", "kernel"),
+    "decoder/kernel": ("decoder", "kernel"),
+    "decoder/recurrent_kernel": ("decoder", "recurrent_kernel"),
+    "decoder/bias": ("decoder", "bias"),
+    "logits/kernel": ("logits", "kernel"),
+    "logits/bias": ("logits", "bias"),
+}
+
+
+def _from_weights(weights: Mapping[str, jax.Array]) -> nnx.State:
+    return nnx.from_flat_state({_PATHS[name]: nnx.Param(array) for name, array in weights.items()})
+
+
+def _to_weights(parameters: nnx.State) -> dict[str, Any]:
+    flat = dict(nnx.to_flat_state(parameters))
+    return {name: flat[path].get_value() for name, path in _PATHS.items()}

@@ -1,0 +1,137 @@
+"""The Transformer that translates in Flax NNX (Vaswani et al. 2017)."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import optax
+from flax import nnx
+
+from jaxport import Model, _optimizers
+from jaxport._dropout import dropout
+from jaxport._schedules import inverse_square_root
+from jaxport._transformer import DecoderBlock, EncoderBlock, Paths, decoder_block_paths, encoder_block_paths
+from workloads import _parallel_text, translation
+from workloads._precision import compute_dtype
+from workloads._spec import Dimensions
+
+FromWeights = Callable[[Mapping[str, jax.Array]], nnx.State]
+ToWeights = Callable[[nnx.State], dict[str, Any]]
+
+
+class Translator(nnx.Module):
+    """source and target words so far [batch, length] -> logits [batch, length, vocabulary], in the parameters' type."""
+
+    def __init__(self, dimensions: Dimensions, **kinds: Any) -> None:
+        self.block = translation.block_of(dimensions)
+        layers = range(dimensions["layers"])
+        self.embedding = nnx.Embed(dimensions["vocabulary"], self.block.width, **kinds)
+        self.encoder = nnx.List([EncoderBlock(self.block, **kinds) for _ in layers])
+        self.decoder = nnx.List([DecoderBlock(self.block, **kinds) for _ in layers])
+
+    def __call__(
+        self,
+        source: jax.Array,
+        target: jax.Array,
+        embedding_draws: jax.Array,
+        encoder_attention_draws: jax.Array,
+        encoder_hidden_draws: jax.Array,
+        decoder_attention_draws: jax.Array,
+        decoder_hidden_draws: jax.Array,
+    ) -> jax.Array:
+        """The draws of workloads/translation.py."""
+        words = (source != _parallel_text.PAD)[:, None, None]
+        memory = self.encoded(source, embedding_draws[0], encoder_attention_draws, encoder_hidden_draws)
+        earlier = jnp.tri(target.shape[1], dtype=bool)
+        states = self.embedded(target, embedding_draws[1])
+        for block, attention, hidden in zip(self.decoder, decoder_attention_draws, decoder_hidden_draws, strict=True):
+            states = block(states, memory, (earlier, words), attention, hidden)
+        return self.embedding.attend(states).astype(self.embedding.param_dtype)
+
+    def encoded(
+        self,
+        source: jax.Array,
+        embedding_draws: jax.Array | None = None,
+        attention_draws: jax.Array | None = None,
+        hidden_draws: jax.Array | None = None,
+    ) -> jax.Array:
+        """The memory [batch, length, width]; without draws nothing is dropped."""
+        words = (source != _parallel_text.PAD)[:, None, None]
+        memory = self.embedded(source, embedding_draws)
+        for layer, block in enumerate(self.encoder):
+            draws = [None if each is None else each[layer] for each in (attention_draws, hidden_draws)]
+            memory = block(memory, words, *draws)
+        return memory
+
+    def embedded(self, tokens: jax.Array, draws: jax.Array | None) -> jax.Array:
+        """Tokens at their positions, with dropout: [batch, length, width]."""
+        rows = self.embedding(tokens)
+        values = rows * self.block.width**0.5 + self.sines(tokens.shape[1], rows.dtype)
+        return values if draws is None else dropout(values, draws, self.block.rate)
+
+    def sines(self, length: int, dtype: jnp.dtype) -> jax.Array:
+        """What tells positions apart: [length, width]."""
+        return jnp.asarray(translation.positions(length, self.block.width), dtype)
+
+
+def smoothed_cross_entropy(logits: jax.Array, wanted: jax.Array, smoothing: float) -> jax.Array:
+    """Cross entropy with labels of which `smoothing` is spread over the vocabulary; logits [..., vocabulary] -> [...].
+
+    Without the labels as an array: log(sum(exp(logits))) less the wanted logit and the mean of all, by their shares.
+    A comparison picks the wanted logit, since the gradient of a gather would be a scatter into all logits.
+    """
+    chosen = jnp.arange(logits.shape[-1]) == wanted[..., None]
+    picked = jnp.where(chosen, logits, 0).sum(-1)
+    return jax.nn.logsumexp(logits, axis=-1) - (1 - smoothing) * picked - smoothing * logits.mean(-1)
+
+
+def structure(dimensions: Dimensions, dtype: str) -> nnx.GraphDef[Translator]:
+    """The translator without its weights, which would cost seconds to draw."""
+    kinds = {"dtype": jnp.dtype(compute_dtype(dimensions, dtype)), "param_dtype": jnp.dtype(dtype)}
+    return nnx.split(nnx.eval_shape(lambda: Translator(dimensions, **kinds, rngs=nnx.Rngs(0))), nnx.Param)[0]
+
+
+def build(dimensions: Dimensions, dtype: str) -> Model:
+    """The twin of workloads/translation.py."""
+    graph = structure(dimensions, dtype)
+    rate = inverse_square_root(dimensions["width"], dimensions["warm_up"])
+    optimizer = _optimizers.adam(rate, beta_2=translation.BETA_2, epsilon=translation.EPSILON)
+
+    def forward(parameters: nnx.State, source: jax.Array, target: jax.Array, *draws: jax.Array) -> jax.Array:
+        return nnx.merge(graph, parameters)(source, target[:, :-1], *draws)
+
+    def loss(parameters: nnx.State, source: jax.Array, target: jax.Array, *draws: jax.Array) -> jax.Array:
+        wanted = target[:, 1:]
+        words = (wanted != _parallel_text.PAD).astype(dtype)
+        logits = forward(parameters, source, target, *draws)
+        return (smoothed_cross_entropy(logits, wanted, translation.SMOOTHING) * words).sum() / words.sum()
+
+    def step(parameters: nnx.State, state: Any, *inputs: jax.Array) -> tuple[Any, Any, jax.Array]:
+        value, gradients = jax.value_and_grad(loss)(parameters, *inputs)
+        updates, state = optimizer.update(gradients, state, parameters)
+        return optax.apply_updates(parameters, updates), state, value
+
+    from_weights, to_weights = mapping(dimensions)
+    return Model(forward, from_weights, to_weights, loss=loss, init=optimizer.init, step=step)
+
+
+def mapping(dimensions: Dimensions) -> tuple[FromWeights, ToWeights]:
+    """Canonical weights to parameters and back."""
+    paths = dict(_paths(dimensions["layers"]))
+
+    def from_weights(weights: Mapping[str, jax.Array]) -> nnx.State:
+        return nnx.from_flat_state({paths[name]: nnx.Param(array) for name, array in weights.items()})
+
+    def to_weights(parameters: nnx.State) -> dict[str, Any]:
+        flat = dict(nnx.to_flat_state(parameters))
+        return {name: flat[path].get_value() for name, path in paths.items()}
+
+    return from_weights, to_weights
+
+
+def _paths(layers: int) -> Paths:
+    yield "embedding", ("embedding", "embedding")
+    for layer in range(layers):
+        yield from encoder_block_paths(f"encoder{layer}", ("encoder", layer), attention_bias=False)
+        yield from decoder_block_paths(f"decoder{layer}", ("decoder", layer), attention_bias=False)

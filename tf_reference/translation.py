@@ -1,0 +1,119 @@
+"""The Transformer that translates in Keras, trained with a gradient tape (Vaswani et al. 2017)."""
+
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from tf_reference import Model
+from tf_reference._dropout import dropout
+from tf_reference._precision import policy_of
+from tf_reference._schedules import InverseSquareRoot
+from tf_reference._transformer import DecoderBlock, EncoderBlock
+from workloads import _parallel_text, translation
+from workloads._spec import Dimensions
+
+
+class Translator(keras.Model):
+    """source and target words so far [batch, length] -> logits [batch, length, vocabulary], in the variables' type."""
+
+    def __init__(self, dimensions: Dimensions, **options: Any) -> None:
+        super().__init__(**options)
+        self.block = translation.block_of(dimensions)
+        vocabulary, length, width = dimensions["vocabulary"], dimensions["length"], self.block.width
+        policy, layers = self.dtype_policy, range(dimensions["layers"])
+        self.embedding = keras.layers.ReversibleEmbedding(vocabulary, width, dtype=policy, name="embedding")
+        self.encoder = [EncoderBlock(self.block, dtype=policy, name=f"encoder{layer}") for layer in layers]
+        self.decoder = [DecoderBlock(self.block, dtype=policy, name=f"decoder{layer}") for layer in layers]
+        self.embedding.build((None, length))
+        for block in (*self.encoder, *self.decoder):
+            block.build((None, length, width))
+
+    def call(
+        self,
+        source: tf.Tensor,
+        target: tf.Tensor,
+        embedding_draws: tf.Tensor,
+        encoder_attention_draws: tf.Tensor,
+        encoder_hidden_draws: tf.Tensor,
+        decoder_attention_draws: tf.Tensor,
+        decoder_hidden_draws: tf.Tensor,
+    ) -> Any:
+        """The draws of workloads/translation.py."""
+        words = (source != _parallel_text.PAD)[:, tf.newaxis, tf.newaxis]
+        memory = self.encoded(source, embedding_draws[0], encoder_attention_draws, encoder_hidden_draws)
+        length = target.shape[1]
+        earlier = tf.linalg.band_part(tf.ones((1, 1, length, length), tf.bool), -1, 0)
+        states = self.embedded(target, embedding_draws[1])
+        for layer, block in enumerate(self.decoder):
+            states = block(
+                states, memory, (earlier, words), decoder_attention_draws[layer], decoder_hidden_draws[layer]
+            )
+        return tf.cast(self.embedding(states, reverse=True), self.variable_dtype)
+
+    def encoded(
+        self, source: tf.Tensor, embedding_draws: Any = None, attention_draws: Any = None, hidden_draws: Any = None
+    ) -> Any:
+        """The memory [batch, length, width]; without draws nothing is dropped."""
+        words = (source != _parallel_text.PAD)[:, tf.newaxis, tf.newaxis]
+        memory = self.embedded(source, embedding_draws)
+        for layer, block in enumerate(self.encoder):
+            draws = [None if each is None else each[layer] for each in (attention_draws, hidden_draws)]
+            memory = block(memory, words, *draws)
+        return memory
+
+    def embedded(self, tokens: tf.Tensor, draws: Any) -> Any:
+        """Tokens at their positions, with dropout: [batch, length, width]."""
+        values = self.embedding(tokens) * self.block.width**0.5 + self.sines(tokens.shape[1])
+        return values if draws is None else dropout(values, draws, self.block.rate)
+
+    def sines(self, length: int) -> tf.Tensor:
+        """What tells positions apart: [length, width]."""
+        return tf.constant(translation.positions(length, self.block.width), self.compute_dtype)
+
+    def canonical(self) -> dict[str, Any]:
+        """The variables under the workload's names."""
+        blocks = {f"encoder{layer}": block for layer, block in enumerate(self.encoder)}
+        blocks |= {f"decoder{layer}": block for layer, block in enumerate(self.decoder)}
+        found = {"embedding": self.embedding.embeddings}
+        for name, block in blocks.items():
+            found |= block.canonical(name)
+        return found
+
+
+def build(dimensions: Dimensions, dtype: str) -> Model:
+    """The twin of workloads/translation.py."""
+    model = Translator(dimensions, dtype=policy_of(dimensions, dtype), name="translator")
+    cross_entropy = keras.losses.CategoricalCrossentropy(
+        from_logits=True, label_smoothing=translation.SMOOTHING, reduction=None, dtype=dtype
+    )
+    rate = InverseSquareRoot(dimensions["width"], dimensions["warm_up"], dtype)
+    optimizer = keras.optimizers.Adam(rate, beta_2=translation.BETA_2, epsilon=translation.EPSILON)
+    optimizer.build(model.trainable_variables)
+
+    def forward(source: tf.Tensor, target: tf.Tensor, *draws: tf.Tensor) -> Any:
+        return model(source, target[:, :-1], *draws)
+
+    def loss(source: tf.Tensor, target: tf.Tensor, *draws: tf.Tensor) -> Any:
+        wanted = target[:, 1:]
+        words = tf.cast(wanted != _parallel_text.PAD, dtype)
+        labels = tf.one_hot(wanted, dimensions["vocabulary"], dtype=dtype)
+        return tf.reduce_sum(cross_entropy(labels, forward(source, target, *draws)) * words) / tf.reduce_sum(words)
+
+    def step(*inputs: tf.Tensor) -> Any:
+        with tf.GradientTape() as tape:
+            value = loss(*inputs)
+        gradients = tape.gradient(value, model.trainable_variables)
+        # Keras's Adam squares the rows of a sparse gradient one by one, before rows of one token are added up.
+        dense_gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]
+        optimizer.apply_gradients(zip(dense_gradients, model.trainable_variables, strict=True))
+        return value
+
+    return Model(
+        forward=forward,
+        loss=loss,
+        step=step,
+        weights=model.canonical(),
+        state={variable.path: variable for variable in optimizer.variables},
+        optimizer=optimizer,
+    )
