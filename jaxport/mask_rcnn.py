@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import optax
 from flax import nnx
 
@@ -62,35 +62,34 @@ class Proposing(nnx.Module):
     """Features of every level -> per anchor a logit [batch, anchors] and deltas [batch, anchors, 4]."""
 
     def __init__(self, dimensions: Dimensions, dtype: str, rngs: nnx.Rngs) -> None:
-        convolution = partial(_convolution, dtype=dtype, rngs=rngs)
         channels, ratios = dimensions["pyramid"], len(_anchors.RATIOS)
-        self.hidden = convolution(channels, channels, 3)
-        self.objectness = convolution(channels, ratios, 1)
-        self.deltas = convolution(channels, 4 * ratios, 1)
+        self.hidden = _convolution(channels, channels, 3, dtype=dtype, rngs=rngs)
+        self.objectness = _linear(channels, ratios, dtype, rngs)
+        self.deltas = _linear(channels, 4 * ratios, dtype, rngs)
 
     def __call__(self, levels: list[jax.Array]) -> tuple[jax.Array, jax.Array]:
-        hidden = [nnx.relu(self.hidden(values)) for values in levels]
-        batch = len(levels[0])
-        logits = [self.objectness(values).reshape(batch, -1) for values in hidden]
-        deltas = [self.deltas(values).reshape(batch, -1, 4) for values in hidden]
-        return jnp.concatenate(logits, 1), jnp.concatenate(deltas, 1)
+        batch, channels = len(levels[0]), levels[0].shape[-1]
+        hidden = [nnx.relu(self.hidden(values)).reshape(batch, -1, channels) for values in levels]
+        positions = jnp.concatenate(hidden, 1)
+        return self.objectness(positions).reshape(batch, -1), self.deltas(positions).reshape(batch, -1, 4)
 
 
 class Regions(nnx.Module):
     """Pooled features [..., pool, pool, channels] -> class logits [..., classes + 1], deltas [..., classes, 4]."""
 
     def __init__(self, dimensions: Dimensions, dtype: str, rngs: nnx.Rngs) -> None:
-        linear = partial(nnx.Linear, dtype=jnp.dtype(dtype), param_dtype=jnp.dtype(dtype), rngs=rngs)
         hidden, classes = dimensions["hidden"], dimensions["classes"]
-        self.first = linear(dimensions["pool"] ** 2 * dimensions["pyramid"], hidden)
-        self.second = linear(hidden, hidden)
-        self.classes = linear(hidden, classes + 1)
-        self.deltas = linear(hidden, 4 * classes)
+        widths = [dimensions["pool"] ** 2 * dimensions["pyramid"], *[hidden] * dimensions["region_layers"]]
+        self.hidden = nnx.List([_linear(*pair, dtype, rngs) for pair in pairwise(widths)])
+        self.classes = _linear(widths[-1], classes + 1, dtype, rngs)
+        self.deltas = _linear(widths[-1], 4 * classes, dtype, rngs)
 
     def __call__(self, pooled: jax.Array) -> tuple[jax.Array, jax.Array]:
         leading = pooled.shape[:-3]
-        hidden = nnx.relu(self.second(nnx.relu(self.first(pooled.reshape(*leading, -1)))))
-        return self.classes(hidden), self.deltas(hidden).reshape(*leading, -1, 4)
+        values = pooled.reshape(*leading, -1)
+        for hidden in self.hidden:
+            values = nnx.relu(hidden(values))
+        return self.classes(values), self.deltas(values).reshape(*leading, -1, 4)
 
 
 class Masks(nnx.Module):
@@ -140,7 +139,7 @@ class MaskRCNN(nnx.Module):
 def build(dimensions: Dimensions, dtype: str) -> Model:
     """The twin of workloads/mask_rcnn.py: images and objects -> detections; the objects take part in the loss only."""
     graph, _ = nnx.split(nnx.eval_shape(lambda: MaskRCNN(dimensions, dtype, nnx.Rngs(0))), nnx.Param)
-    optimizer = _optimizers.adam(rules.LEARNING_RATE)
+    optimizer = _optimizers.sgd(rules.LEARNING_RATE, rules.MOMENTUM)
     finder = Finder(dimensions)
 
     def forward(parameters: nnx.State, images: jax.Array, *objects: jax.Array) -> dict[str, jax.Array]:
@@ -284,6 +283,10 @@ def _convolution(incoming: int, outgoing: int, size: int, stride: int = 1, *, dt
     return nnx.Conv(incoming, outgoing, (size, size), (stride, stride), dtype=kind, param_dtype=kind, rngs=rngs)
 
 
+def _linear(incoming: int, outgoing: int, dtype: str, rngs: nnx.Rngs) -> nnx.Linear:
+    return nnx.Linear(incoming, outgoing, dtype=jnp.dtype(dtype), param_dtype=jnp.dtype(dtype), rngs=rngs)
+
+
 def _paths(dimensions: Dimensions) -> dict[str, tuple[str | int, ...]]:
     """Canonical layer -> where it is in the module."""
     layers: dict[str, tuple[str | int, ...]] = {"backbone/stem": ("backbone", "stem")}
@@ -295,7 +298,8 @@ def _paths(dimensions: Dimensions) -> dict[str, tuple[str | int, ...]]:
         layers[f"pyramid/lateral{level + 1}"] = ("pyramid", "laterals", level)
         layers[f"pyramid/output{level + 1}"] = ("pyramid", "outputs", level)
     layers |= {f"proposing/{name}": ("proposing", name) for name in ("hidden", "objectness", "deltas")}
-    layers |= {f"regions/{name}": ("regions", name) for name in ("first", "second", "classes", "deltas")}
+    layers |= {f"regions/hidden{n + 1}": ("regions", "hidden", n) for n in range(dimensions["region_layers"])}
+    layers |= {f"regions/{name}": ("regions", name) for name in ("classes", "deltas")}
     layers |= {f"masks/hidden{n + 1}": ("masks", "hidden", n) for n in range(dimensions["mask_layers"])}
     layers |= {f"masks/{name}": ("masks", name) for name in ("upsampling", "classes")}
     return {f"{layer}/{leaf}": (*path, leaf) for layer, path in layers.items() for leaf in ("kernel", "bias")}

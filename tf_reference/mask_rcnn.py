@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import keras
@@ -63,18 +63,16 @@ class Proposing(keras.layers.Layer):
 
     def __init__(self, dimensions: Dimensions, dtype: str) -> None:
         super().__init__(dtype=dtype)
-        convolution = partial(_convolution, dtype=dtype)
         channels, ratios = dimensions["pyramid"], len(_anchors.RATIOS)
-        self.hidden = convolution(channels, channels, 3)
-        self.objectness = convolution(channels, ratios, 1)
-        self.deltas = convolution(channels, 4 * ratios, 1)
+        self.hidden = _convolution(channels, channels, 3, dtype=dtype)
+        self.objectness = _dense(channels, ratios, dtype)
+        self.deltas = _dense(channels, 4 * ratios, dtype)
 
     def call(self, levels: list[tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
-        hidden = [tf.nn.relu(self.hidden(values)) for values in levels]
-        batch = levels[0].shape[0]
-        logits = [tf.reshape(self.objectness(values), [batch, -1]) for values in hidden]
-        deltas = [tf.reshape(self.deltas(values), [batch, -1, 4]) for values in hidden]
-        return tf.concat(logits, 1), tf.concat(deltas, 1)
+        batch, channels = levels[0].shape[0], levels[0].shape[-1]
+        hidden = [tf.reshape(tf.nn.relu(self.hidden(values)), [batch, -1, channels]) for values in levels]
+        positions = tf.concat(hidden, 1)
+        return tf.reshape(self.objectness(positions), [batch, -1]), tf.reshape(self.deltas(positions), [batch, -1, 4])
 
 
 class Regions(keras.layers.Layer):
@@ -84,15 +82,17 @@ class Regions(keras.layers.Layer):
     def __init__(self, dimensions: Dimensions, dtype: str) -> None:
         super().__init__(dtype=dtype)
         hidden, classes = dimensions["hidden"], dimensions["classes"]
-        self.first = _dense(dimensions["pool"] ** 2 * dimensions["pyramid"], hidden, dtype)
-        self.second = _dense(hidden, hidden, dtype)
-        self.classes = _dense(hidden, classes + 1, dtype)
-        self.deltas = _dense(hidden, 4 * classes, dtype)
+        widths = [dimensions["pool"] ** 2 * dimensions["pyramid"], *[hidden] * dimensions["region_layers"]]
+        self.hidden = [_dense(*pair, dtype) for pair in pairwise(widths)]
+        self.classes = _dense(widths[-1], classes + 1, dtype)
+        self.deltas = _dense(widths[-1], 4 * classes, dtype)
 
     def call(self, pooled: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         leading = pooled.shape[:2]
-        hidden = tf.nn.relu(self.second(tf.nn.relu(self.first(tf.reshape(pooled, [*leading, -1])))))
-        return self.classes(hidden), tf.reshape(self.deltas(hidden), [*leading, -1, 4])
+        values = tf.reshape(pooled, [*leading, -1])
+        for hidden in self.hidden:
+            values = tf.nn.relu(hidden(values))
+        return self.classes(values), tf.reshape(self.deltas(values), [*leading, -1, 4])
 
 
 class Masks(keras.layers.Layer):
@@ -161,9 +161,7 @@ class MaskRCNN(keras.Model):
 
     def _proposals(self, logits: tf.Tensor, deltas: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         sizes = self.sizes
-        return _detection.propose(
-            logits, deltas, self.anchors, sizes["image"], sizes["candidates"], sizes["proposals"]
-        )
+        return _detection.propose(logits, deltas, self.anchors, sizes["image"], sizes["candidates"], sizes["proposals"])
 
     def _pooled(self, levels: list[tf.Tensor], boxes: tf.Tensor, size: int) -> tf.Tensor:
         at = _detection.region_levels(boxes, _anchors.level_areas(self.sizes))
@@ -173,7 +171,7 @@ class MaskRCNN(keras.Model):
 def build(dimensions: Dimensions, dtype: str) -> Model:
     """The twin of workloads/mask_rcnn.py: images and objects -> detections; the objects take part in the loss only."""
     model = MaskRCNN(dimensions, dtype)
-    optimizer = keras.optimizers.Adam(learning_rate=rules.LEARNING_RATE)
+    optimizer = keras.optimizers.SGD(learning_rate=rules.LEARNING_RATE, momentum=rules.MOMENTUM)
     optimizer.build(model.trainable_variables)
 
     def step(*inputs: tf.Tensor) -> Any:
@@ -203,7 +201,8 @@ def _weights(model: MaskRCNN) -> dict[str, Any]:
         layers[f"pyramid/lateral{level + 1}"] = model.pyramid.laterals[level]
         layers[f"pyramid/output{level + 1}"] = model.pyramid.outputs[level]
     layers |= {f"proposing/{name}": getattr(model.proposing, name) for name in ("hidden", "objectness", "deltas")}
-    layers |= {f"regions/{name}": getattr(model.regions, name) for name in ("first", "second", "classes", "deltas")}
+    layers |= {f"regions/hidden{index + 1}": hidden for index, hidden in enumerate(model.regions.hidden)}
+    layers |= {f"regions/{name}": getattr(model.regions, name) for name in ("classes", "deltas")}
     layers |= {f"masks/hidden{index + 1}": hidden for index, hidden in enumerate(model.masks.hidden)}
     layers |= {f"masks/{name}": getattr(model.masks, name) for name in ("upsampling", "classes")}
     return {f"{path}/{leaf}": getattr(layer, leaf) for path, layer in layers.items() for leaf in ("kernel", "bias")}

@@ -41,5 +41,7 @@ def steps(value: float) -> int:
     """The least whole number of steps that reaches a threshold."""
     return -int(-value * STEPS // 1)
 
-LEARNING_RATE = 0.01
-"""Adam's, which needs fewer steps than the paper's SGD to show that the detector learns."""
+
+LEARNING_RATE = 0.02
+MOMENTUM = 0.9
+"""Those of the paper's SGD (He et al. 2017, section 3.1); its weight decay is left out."""

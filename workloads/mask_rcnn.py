@@ -68,13 +68,12 @@ def kernels(dimensions: Dimensions) -> dict[str, tuple[int, ...]]:
     ratios = len(_anchors.RATIOS)
     shapes |= {
         "proposing/hidden": (*square, pyramid, pyramid),
-        "proposing/objectness": (1, 1, pyramid, ratios),
-        "proposing/deltas": (1, 1, pyramid, 4 * ratios),
-        "regions/first": (pool * pool * pyramid, hidden),
-        "regions/second": (hidden, hidden),
-        "regions/classes": (hidden, classes + 1),
-        "regions/deltas": (hidden, 4 * classes),
+        "proposing/objectness": (pyramid, ratios),
+        "proposing/deltas": (pyramid, 4 * ratios),
     }
+    for index in range(1, dimensions["region_layers"] + 1):
+        shapes[f"regions/hidden{index}"] = (hidden if index > 1 else pool * pool * pyramid, hidden)
+    shapes |= {"regions/classes": (hidden, classes + 1), "regions/deltas": (hidden, 4 * classes)}
     for index in range(1, dimensions["mask_layers"] + 1):
         shapes[f"masks/hidden{index}"] = (*square, pyramid, pyramid)
     return shapes | {"masks/upsampling": (2, 2, pyramid, pyramid), "masks/classes": (1, 1, pyramid, classes)}
@@ -141,18 +140,18 @@ WORKLOAD = Workload(
     cost=cost,
     sizes={
         "smoke": {
-            "batch": 2, "image": 32, "levels": 2, "blocks": 1, "width": 6, "pyramid": 8, "anchor": 3,
-            "candidates": 16, "proposals": 8, "hidden": 16, "pool": 3, "classes": 3, "objects": 2,
-            "detections": 4, "mask_regions": 4, "mask_pool": 4, "mask_layers": 1,
+            "batch": 2, "image": 32, "levels": 2, "blocks": 0, "width": 6, "pyramid": 8, "anchor": 3,
+            "candidates": 16, "proposals": 8, "region_layers": 1, "hidden": 16, "pool": 3, "classes": 3, "objects": 2,
+            "detections": 4, "mask_regions": 4, "mask_pool": 4, "mask_layers": 0,
         },
         "default": {
             "batch": 2, "image": 128, "levels": 4, "blocks": 1, "width": 16, "pyramid": 32, "anchor": 4,
-            "candidates": 128, "proposals": 48, "hidden": 128, "pool": 7, "classes": 6, "objects": 4,
+            "candidates": 128, "proposals": 48, "region_layers": 2, "hidden": 128, "pool": 7, "classes": 6, "objects": 4,
             "detections": 16, "mask_regions": 16, "mask_pool": 14, "mask_layers": 2,
         },
         "paper": {
             "batch": 2, "image": 1024, "levels": 4, "blocks": 4, "width": 128, "pyramid": 256, "anchor": 8,
-            "candidates": 2000, "proposals": 1000, "hidden": 1024, "pool": 7, "classes": 80, "objects": 20,
+            "candidates": 2000, "proposals": 1000, "region_layers": 2, "hidden": 1024, "pool": 7, "classes": 80, "objects": 20,
             "detections": 100, "mask_regions": 128, "mask_pool": 14, "mask_layers": 4,
         },
     },
