@@ -119,7 +119,7 @@ def mask_loss(logits: jax.Array, regions: Regions, masks: jax.Array, image: int)
 
 
 def _of_class(values: jax.Array, labels: jax.Array) -> jax.Array:
-    """What each region says of its own class: [batch, regions, classes, ...] -> [batch, regions, ...]; 0 without one."""
+    """What each region says of its class: [batch, regions, classes, ...] -> [batch, regions, ...]; 0 without one."""
     wanted = jax.nn.one_hot(labels - 1, values.shape[2], dtype=values.dtype)
     return jnp.einsum("brk...,brk->br...", values, wanted)
 

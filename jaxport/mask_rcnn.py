@@ -93,7 +93,7 @@ class Regions(nnx.Module):
 
 
 class Masks(nnx.Module):
-    """Pooled features [regions, pool, pool, channels] -> mask logits [regions, 2 pool, 2 pool, classes]."""
+    """Pooled features [batch, regions, pool, pool, c] -> logits [batch, regions, 2 pool, 2 pool, classes]."""
 
     def __init__(self, dimensions: Dimensions, dtype: str, rngs: nnx.Rngs) -> None:
         convolution = partial(_convolution, dtype=dtype, rngs=rngs)
@@ -103,9 +103,11 @@ class Masks(nnx.Module):
         self.classes = convolution(channels, dimensions["classes"], 1)
 
     def __call__(self, pooled: jax.Array) -> jax.Array:
+        values = pooled.reshape(-1, *pooled.shape[2:])
         for hidden in self.hidden:
-            pooled = nnx.relu(hidden(pooled))
-        return self.classes(nnx.relu(self.upsampling(pooled)))
+            values = nnx.relu(hidden(values))
+        logits = self.classes(nnx.relu(self.upsampling(values)))
+        return logits.reshape(*pooled.shape[:2], *logits.shape[1:])
 
 
 class Upsampling(nnx.Module):
@@ -126,7 +128,7 @@ class Upsampling(nnx.Module):
 
 
 class MaskRCNN(nnx.Module):
-    """The whole detector; `features` and `propose` are shared by detection and training."""
+    """All that is learned, by part."""
 
     def __init__(self, dimensions: Dimensions, dtype: str, rngs: nnx.Rngs) -> None:
         self.backbone = Backbone(dimensions, dtype, rngs)
@@ -138,99 +140,86 @@ class MaskRCNN(nnx.Module):
 
 def build(dimensions: Dimensions, dtype: str) -> Model:
     """The twin of workloads/mask_rcnn.py: images and objects -> detections; the objects take part in the loss only."""
-    graph, _ = nnx.split(nnx.eval_shape(lambda: MaskRCNN(dimensions, dtype, nnx.Rngs(0))), nnx.Param)
+    finder = Finder(dimensions, dtype)
     optimizer = _optimizers.sgd(rules.LEARNING_RATE, rules.MOMENTUM)
-    finder = Finder(dimensions)
-
-    def forward(parameters: nnx.State, images: jax.Array, *objects: jax.Array) -> dict[str, jax.Array]:
-        return finder.detections(nnx.merge(graph, parameters), images)
-
-    def loss(parameters: nnx.State, images: jax.Array, *objects: jax.Array) -> jax.Array:
-        return finder.loss(nnx.merge(graph, parameters), images, *objects)
+    paths = _paths(dimensions)
 
     def step(parameters: nnx.State, state: Any, *inputs: jax.Array) -> tuple[Any, Any, jax.Array]:
-        value, gradients = jax.value_and_grad(loss)(parameters, *inputs)
+        value, gradients = jax.value_and_grad(finder.loss)(parameters, *inputs)
         updates, state = optimizer.update(gradients, state, parameters)
         return optax.apply_updates(parameters, updates), state, value
 
-    paths = _paths(dimensions)
     return Model(
-        forward,
+        lambda parameters, images, *objects: finder.detections(parameters, images),
         lambda weights: _from_weights(paths, weights),
         lambda parameters: _to_weights(paths, parameters),
-        loss=loss,
+        loss=finder.loss,
         init=optimizer.init,
         step=step,
     )
 
 
 class Finder:
-    """What the parts of the detector do together, at given dimensions."""
+    """What the parts of the detector do together, as pure functions of their parameters."""
 
-    def __init__(self, dimensions: Dimensions) -> None:
-        self.dimensions = dimensions
-        self.anchors = _anchors.boxes(dimensions)
+    def __init__(self, dimensions: Dimensions, dtype: str) -> None:
+        self.sizes = dimensions
+        self.anchors = _anchors.boxes(dimensions).astype(dtype)
+        model = nnx.eval_shape(lambda: MaskRCNN(dimensions, dtype, nnx.Rngs(0)))
+        self.parts = {name: nnx.split(part, nnx.Param)[0] for name, part in vars(model).items() if name in PARTS}
 
-    def detections(self, model: MaskRCNN, images: jax.Array) -> dict[str, jax.Array]:
+    def detections(self, parameters: nnx.State, images: jax.Array) -> dict[str, jax.Array]:
         """boxes [batch, detections, 4], scores, classes i32 (0: none), masks [batch, detections, size, size]."""
-        sizes = self.dimensions
-        levels, logits, deltas = _looked_at(model, images)
-        proposals, valid = self._proposals(logits, deltas)
-        found = detect(
-            *model.regions(self._pooled(levels, proposals, sizes["pool"])),
-            (proposals, valid),
-            image=sizes["image"],
-            count=sizes["detections"],
-        )
-        pooled = self._pooled(levels, found["boxes"], sizes["mask_pool"])
-        return found | {"masks": mask_probabilities(_masks(model, pooled), found["classes"])}
+        image, count = self.sizes["image"], self.sizes["detections"]
+        levels, logits, deltas = self._looked_at(parameters, images)
+        proposals = self._proposals(logits, deltas)
+        found = detect(*self._named(parameters, levels, proposals[0]), proposals, image=image, count=count)
+        drawn = self._drawn(parameters, levels, found["boxes"])
+        return found | {"masks": mask_probabilities(drawn, found["classes"])}
 
     def loss(
-        self, model: MaskRCNN, images: jax.Array, boxes: jax.Array, classes: jax.Array, masks: jax.Array
+        self, parameters: nnx.State, images: jax.Array, boxes: jax.Array, classes: jax.Array, masks: jax.Array
     ) -> jax.Array:
         """The sum of the five losses. Proposals are taken as given: no gradient goes through a box."""
-        sizes = self.dimensions
-        levels, logits, deltas = _looked_at(model, images)
-        objects = losses.objects_of(boxes, classes, masks, sizes["image"])
-        proposals, valid = self._proposals(*map(jax.lax.stop_gradient, (logits, deltas)))
-        regions = losses.assign(proposals, valid, objects)
-        found = model.regions(self._pooled(levels, regions.boxes, sizes["pool"]))
-        shown = losses.positive_regions(regions, count=sizes["mask_regions"])
-        drawn = _masks(model, self._pooled(levels, shown.boxes, sizes["mask_pool"]))
+        levels, logits, deltas = self._looked_at(parameters, images)
+        objects = losses.objects_of(boxes, classes, masks, self.sizes["image"])
+        regions = losses.assign(*self._proposals(*map(jax.lax.stop_gradient, (logits, deltas))), objects)
+        shown = losses.positive_regions(regions, count=self.sizes["mask_regions"])
+        drawn = self._drawn(parameters, levels, shown.boxes)
         return (
-            losses.anchor_losses(logits, deltas, self._anchors(logits.dtype), objects)
-            + losses.region_losses(*found, regions)
-            + losses.mask_loss(drawn, shown, masks, image=sizes["image"])
+            losses.anchor_losses(logits, deltas, self.anchors, objects)
+            + losses.region_losses(*self._named(parameters, levels, regions.boxes), regions)
+            + losses.mask_loss(drawn, shown, masks, image=self.sizes["image"])
         )
 
-    def _anchors(self, dtype: Any) -> jax.Array:
-        return jnp.asarray(self.anchors, dtype)
+    def _part(self, name: str, parameters: nnx.State, *inputs: Any) -> Any:
+        return run_part(self.parts[name], parameters[name], *inputs)
+
+    def _looked_at(self, parameters: nnx.State, images: jax.Array) -> tuple[list[jax.Array], jax.Array, jax.Array]:
+        levels = self._part("pyramid", parameters, self._part("backbone", parameters, images))
+        return levels, *self._part("proposing", parameters, levels)
 
     def _proposals(self, logits: jax.Array, deltas: jax.Array) -> tuple[jax.Array, jax.Array]:
-        sizes = self.dimensions
-        return propose(
-            logits,
-            deltas,
-            self._anchors(logits.dtype),
-            image=sizes["image"],
-            candidates=sizes["candidates"],
-            count=sizes["proposals"],
-        )
+        image, candidates, count = (self.sizes[name] for name in ("image", "candidates", "proposals"))
+        return propose(logits, deltas, self.anchors, image=image, candidates=candidates, count=count)
+
+    def _named(self, parameters: nnx.State, levels: list[jax.Array], boxes: jax.Array) -> tuple[jax.Array, jax.Array]:
+        return self._part("regions", parameters, self._pooled(levels, boxes, self.sizes["pool"]))
+
+    def _drawn(self, parameters: nnx.State, levels: list[jax.Array], boxes: jax.Array) -> jax.Array:
+        return self._part("masks", parameters, self._pooled(levels, boxes, self.sizes["mask_pool"]))
 
     def _pooled(self, levels: list[jax.Array], boxes: jax.Array, size: int) -> jax.Array:
-        sizes = self.dimensions
-        return pool(levels, boxes, level_areas=_anchors.level_areas(sizes), image=sizes["image"], size=size)
+        return pool(levels, boxes, level_areas=_anchors.level_areas(self.sizes), image=self.sizes["image"], size=size)
 
 
-def _looked_at(model: MaskRCNN, images: jax.Array) -> tuple[list[jax.Array], jax.Array, jax.Array]:
-    levels = model.pyramid(model.backbone(images))
-    return levels, *model.proposing(levels)
+PARTS = ("backbone", "pyramid", "proposing", "regions", "masks")
 
 
-def _masks(model: MaskRCNN, pooled: jax.Array) -> jax.Array:
-    """The mask head on regions of all images at once: [batch, regions, ...] -> [batch, regions, ...]."""
-    logits = model.masks(pooled.reshape(-1, *pooled.shape[2:]))
-    return logits.reshape(*pooled.shape[:2], *logits.shape[1:])
+@partial(jax.jit, static_argnames="graph")
+def run_part(graph: Any, parameters: nnx.State, *inputs: Any) -> Any:
+    """One part of the detector, compiled as a whole even where the rest runs operation by operation."""
+    return nnx.merge(graph, parameters)(*inputs)
 
 
 @partial(jax.jit, static_argnames=("image", "candidates", "count"))
@@ -265,7 +254,7 @@ def detect(
 
 @jax.jit
 def mask_probabilities(logits: jax.Array, classes: jax.Array) -> jax.Array:
-    """Each detection's mask for its own class: [batch, n, size, size, classes] -> [batch, n, size, size]; 0 for none."""
+    """Each detection's mask for its class: [batch, n, size, size, classes] -> [batch, n, size, size]; 0 for none."""
     wanted = jax.nn.one_hot(classes - 1, logits.shape[-1], dtype=logits.dtype)
     chosen = jnp.einsum("bnhwk,bnk->bnhw", logits, wanted)
     return jnp.where((classes > 0)[..., None, None], jax.nn.sigmoid(chosen), 0)

@@ -96,7 +96,7 @@ class Regions(keras.layers.Layer):
 
 
 class Masks(keras.layers.Layer):
-    """Pooled features [batch, regions, pool, pool, channels] -> mask logits [batch, regions, 2 pool, 2 pool, classes]."""
+    """Pooled features [batch, regions, pool, pool, c] -> logits [batch, regions, 2 pool, 2 pool, classes]."""
 
     def __init__(self, dimensions: Dimensions, dtype: str) -> None:
         super().__init__(dtype=dtype)

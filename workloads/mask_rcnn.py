@@ -146,13 +146,13 @@ WORKLOAD = Workload(
         },
         "default": {
             "batch": 2, "image": 128, "levels": 4, "blocks": 1, "width": 16, "pyramid": 32, "anchor": 4,
-            "candidates": 128, "proposals": 48, "region_layers": 2, "hidden": 128, "pool": 7, "classes": 6, "objects": 4,
-            "detections": 16, "mask_regions": 16, "mask_pool": 14, "mask_layers": 2,
+            "candidates": 128, "proposals": 48, "region_layers": 2, "hidden": 128, "pool": 7, "classes": 6,
+            "objects": 4, "detections": 16, "mask_regions": 16, "mask_pool": 14, "mask_layers": 2,
         },
         "paper": {
             "batch": 2, "image": 1024, "levels": 4, "blocks": 4, "width": 128, "pyramid": 256, "anchor": 8,
-            "candidates": 2000, "proposals": 1000, "region_layers": 2, "hidden": 1024, "pool": 7, "classes": 80, "objects": 20,
-            "detections": 100, "mask_regions": 128, "mask_pool": 14, "mask_layers": 4,
+            "candidates": 2000, "proposals": 1000, "region_layers": 2, "hidden": 1024, "pool": 7, "classes": 80,
+            "objects": 20, "detections": 100, "mask_regions": 128, "mask_pool": 14, "mask_layers": 4,
         },
     },
     training=Training(synthetic=_scenes.load),
