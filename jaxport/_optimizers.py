@@ -47,3 +47,13 @@ def adam(
         return steps, AdamState(step, momentum, velocity)
 
     return optax.GradientTransformation(init, update)
+
+
+def sgd(learning_rate: float, momentum: float) -> optax.GradientTransformation:
+    """SGD with momentum as Keras computes it: the rate scales a gradient before it enters the trace.
+
+    optax.sgd scales what leaves the trace, which is another step as soon as the rate changes. Keras rounds rate and
+    momentum to float32, as for Adam.
+    """
+    rate, decay = (float(np.float32(value)) for value in (learning_rate, momentum))
+    return optax.chain(optax.scale_by_learning_rate(rate), optax.trace(decay))
