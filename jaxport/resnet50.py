@@ -12,6 +12,7 @@ import optax
 from flax import nnx
 
 from jaxport import Model, _optimizers
+from jaxport._batch_norm import BatchNorm
 from workloads import resnet50
 from workloads._spec import Dimensions
 from workloads.resnet50 import Block
@@ -32,18 +33,10 @@ class Unit(nnx.Module):
             param_dtype=dtype,
             rngs=rngs,
         )
-        self.norm = nnx.BatchNorm(
-            outputs,
-            momentum=resnet50.NORM_MOMENTUM,
-            epsilon=resnet50.NORM_EPSILON,
-            use_fast_variance=False,
-            dtype=dtype,
-            param_dtype=dtype,
-            rngs=rngs,
-        )
+        self.norm = BatchNorm(outputs, resnet50.NORM_MOMENTUM, resnet50.NORM_EPSILON, dtype)
 
     def __call__(self, x: jax.Array, training: bool) -> jax.Array:
-        return self.norm(self.convolution(x), use_running_average=not training)
+        return self.norm(self.convolution(x), training)
 
 
 class Bottleneck(nnx.Module):
@@ -74,30 +67,15 @@ class ResNet(nnx.Module):
         self.head = nnx.Linear(blocks[-1].outputs, dimensions["classes"], dtype=dtype, param_dtype=dtype, rngs=rngs)
 
     def __call__(self, images: jax.Array, training: bool) -> jax.Array:
-        x = max_pool(jax.lax.optimization_barrier(nnx.relu(self.stem(images, training))))
+        x = max_pool(nnx.relu(self.stem(images, training)))
         for block in self.blocks:
             x = block(x, training)
         return self.head(x.mean(axis=(1, 2)))
 
 
 def max_pool(x: jax.Array) -> jax.Array:
-    """Windows of 3 x 3, stride 2, padded at the end: [batch, 2h, 2w, c] -> [batch, h, w, c].
-
-    Pairwise choices instead of reduce_window, whose gradient (select-and-scatter) runs on one thread of a CPU. The
-    first of several largest values wins in rows and in columns, and so takes the gradient, as in TensorFlow.
-    """
-    return _pool_along(_pool_along(x, 2), 1)
-
-
-def _pool_along(x: jax.Array, axis: int) -> jax.Array:
-    half = x.shape[axis] // 2
-    pairs = x.reshape(*x.shape[:axis], half, 2, *x.shape[axis + 1 :])
-    first, second = (jax.lax.index_in_dim(pairs, index, axis + 1, keepdims=False) for index in (0, 1))
-    padding = [(0, 0, 0)] * x.ndim
-    padding[axis] = (-1, 1, 0)
-    third = jax.lax.pad(first, jnp.array(-jnp.inf, x.dtype), padding)
-    larger = jnp.where(first >= second, first, second)
-    return jnp.where(larger >= third, larger, third)
+    """Windows of 3 x 3, stride 2, padded at the end: [batch, 2h, 2w, c] -> [batch, h, w, c]."""
+    return jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 3, 3, 1), (1, 2, 2, 1), "SAME")
 
 
 def build(dimensions: Dimensions, dtype: str) -> Model:
@@ -164,10 +142,10 @@ def _places(dimensions: Dimensions) -> dict[str, tuple[Any, ...]]:
         modules |= {f"{block.path}/{name}": ("blocks", index, name) for name in names}
     leaves = {
         "kernel": ("convolution", "kernel"),
-        "gamma": ("norm", "scale"),
-        "beta": ("norm", "bias"),
+        "gamma": ("norm", "gamma"),
+        "beta": ("norm", "beta"),
         "mean": ("norm", "mean"),
-        "variance": ("norm", "var"),
+        "variance": ("norm", "variance"),
     }
     places = {f"{path}/{leaf}": (*module, *inner) for path, module in modules.items() for leaf, inner in leaves.items()}
     return places | {"head/kernel": ("head", "kernel"), "head/bias": ("head", "bias")}
