@@ -22,11 +22,14 @@ class BatchNorm(nnx.Module):
         self.epsilon = epsilon
 
     def __call__(self, x: jax.Array, training: bool) -> jax.Array:
+        gamma, beta = self.gamma.get_value(), self.beta.get_value()
+        moving = self.mean.get_value(), self.variance.get_value()
         if not training:
-            return _shifted(x, self.gamma[...], self.beta[...], self.mean[...], self.variance[...], self.epsilon)
-        result, mean, variance = batch_normalised(x, self.gamma[...], self.beta[...], self.epsilon)
-        self.mean[...] = self.momentum * self.mean[...] + (1 - self.momentum) * mean
-        self.variance[...] = self.momentum * self.variance[...] + (1 - self.momentum) * variance
+            return _shifted(x, gamma, beta, *moving, self.epsilon)
+        result, *statistics = batch_normalised(x, gamma, beta, self.epsilon)
+        mean, variance = _moved(self.momentum, moving, jax.lax.stop_gradient(tuple(statistics)))
+        self.mean.set_value(mean)
+        self.variance.set_value(variance)
         return result
 
 
@@ -67,6 +70,12 @@ def _backward(epsilon: float, kept: Any, cotangents: Any) -> tuple[jax.Array, ja
 batch_normalised.defvjp(_forward, _backward)
 
 
+@partial(jax.jit, static_argnums=0)
+def _moved(momentum: float, moving: tuple[jax.Array, ...], new: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
+    return tuple(old * momentum + value * (1 - momentum) for old, value in zip(moving, new, strict=True))
+
+
+@partial(jax.jit, static_argnums=5)
 def _shifted(
     x: jax.Array, gamma: jax.Array, beta: jax.Array, mean: jax.Array, variance: jax.Array, epsilon: float
 ) -> jax.Array:
