@@ -16,7 +16,7 @@ from workloads import focalnet_pipeline as pipeline
 from workloads._spec import Dimensions
 from workloads.focalnet_pipeline import Block, Merge
 
-SQUARE_ROOT_OF_2 = float(np.float32(2**0.5))
+SQUARE_ROOT_OF_HALF = float(np.float32(0.5**0.5))
 """Rounded to float32, as tf.nn.gelu has it in every type."""
 
 
@@ -27,8 +27,8 @@ def cut(frames: jax.Array, positions: jax.Array, crop: int) -> jax.Array:
     """
 
     def one(frame: jax.Array, position: jax.Array) -> jax.Array:
-        corner = jnp.maximum(position - crop // 2, 0)
-        return jax.lax.dynamic_slice(frame, (corner[0], corner[1], 0), (crop, crop, 3))
+        row, column = jnp.maximum(position - crop // 2, 0)
+        return jax.lax.dynamic_slice(frame, (row, column, jnp.zeros_like(row)), (crop, crop, frame.shape[-1]))
 
     return jax.vmap(jax.vmap(one, (None, 0)))(frames, positions)
 
@@ -44,7 +44,7 @@ def preprocess(patches: jax.Array) -> jax.Array:
 
 def gelu(x: jax.Array) -> jax.Array:
     """The exact gelu; jax.nn.gelu approximates it by tanh unless told not to."""
-    return 0.5 * x * (1 + jax.lax.erf(x / SQUARE_ROOT_OF_2))
+    return 0.5 * x * jax.lax.erfc(-x * SQUARE_ROOT_OF_HALF)
 
 
 class Embedding(nnx.Module):
