@@ -120,6 +120,7 @@ def inputs(dimensions: Dimensions) -> dict[str, ArraySpec]:
 
     A position is the pixel (row, column) that the camera looks at; crops at an edge are moved inside.
     """
+    _check(dimensions)
     batch, frame, patches = dimensions["batch"], dimensions["frame"], dimensions["patches"]
     return {
         "frames": ArraySpec((batch, frame, frame, 3), low=0, high=1),

@@ -100,6 +100,7 @@ def _check(dimensions: Dimensions) -> None:
 
 def inputs(dimensions: Dimensions) -> dict[str, ArraySpec]:
     """images: f32[batch, side, side, 3] in [0, 1); labels: i32[batch] in [0, classes)."""
+    _check(dimensions)
     batch, side = dimensions["batch"], dimensions["side"]
     return {
         "images": ArraySpec((batch, side, side, 3), low=0, high=1),
