@@ -80,6 +80,13 @@ def test_training_learns_on_both_sides(judged: dict[str, Any]) -> None:
         assert sum(mode["loss"][-5:]) < sum(mode["loss"][:5])
 
 
+def test_what_keras_trains_by_itself_is_judged_and_shown(zoo: dict[str, Any]) -> None:
+    judged = zoo["mnist_mlp"]
+    assert "tf/keras" in judged["trajectory"]
+    assert "tf/keras" in {each["found_from"] for each in judged["parity"]["gates"]["training"]["comparisons"]}
+    assert judged["profile"]["tf/keras"]["kernels"] > 0
+
+
 def test_the_running_example_shows_four_kernels_in_eager_mode(zoo: dict[str, Any]) -> None:
     assert zoo["running_example"]["profile"]["tf/eager"]["names"] == ["Pow", "Mul", "AddV2", "Mean"]
     assert zoo["sum_of_products"]["profile"]["tf/eager"]["kernels"] == 3
