@@ -37,7 +37,11 @@ MUTANTS = {
     "epsilon of Flax": ("_transformer", "epsilon=block.epsilon, ", ""),
     "norm before the sublayer": ("_transformer", "if self.block.norm_first else inputs", "if True else inputs"),
     "dropout without scaling": ("_dropout", "values * jnp.asarray(_dropout.scale(rate), values.dtype)", "values"),
-    "transposed square kernel": ("bert", "self.dense(states)", "states @ self.dense.kernel[...].T + self.dense.bias[...]"),
+    "transposed square kernel": (
+        "bert",
+        "self.dense(states)",
+        "states @ self.dense.kernel[...].T + self.dense.bias[...]",
+    ),
     "pair judged by its last token": ("bert", "states[:, 0]", "states[:, -1]"),
     "positions left out": ("bert", " + self.positions.embedding[...]", ""),
 }
