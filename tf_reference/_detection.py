@@ -154,24 +154,21 @@ def roi_align(levels: Sequence[tf.Tensor], boxes: tf.Tensor, at: tf.Tensor, imag
     table = tf.concat([tf.reshape(features, [batch, -1, channels]) for features in levels], 1)
     first = tf.gather(tf.constant(np.cumsum([0] + [side * side for side in sides[:-1]]), tf.int32), at)
     side = tf.gather(tf.constant(sides, tf.int32), at)
-    rows = _sampling(boxes[..., 0], boxes[..., 2], side, image, size)
-    columns = _sampling(boxes[..., 1], boxes[..., 3], side, image, size)
-    samples = tf.zeros((), table.dtype)
-    for row, row_weight in rows:
-        for column, column_weight in columns:
-            places = (first[..., None] + row * side[..., None])[..., :, None] + column[..., None, :]
-            weights = row_weight[..., :, None] * column_weight[..., None, :]
-            samples += weights[..., None] * tf.gather(table, places, batch_dims=1)
+    rows, row_weights = _sampling(boxes[..., 0], boxes[..., 2], side, image, size)
+    columns, column_weights = _sampling(boxes[..., 1], boxes[..., 3], side, image, size)
+    starts = first[..., None, None] + rows * side[..., None, None]
+    places = starts[..., None, None] + columns[:, :, None, None]
+    neighbours = tf.gather(table, places, batch_dims=1)
+    by_column = tf.reduce_sum(neighbours * column_weights[:, :, None, None, :, :, None], 4)
+    samples = tf.reduce_sum(by_column * row_weights[..., None, None], 2)
     bins = tf.reshape(samples, [batch, -1, size, rules.SAMPLES, size, rules.SAMPLES, channels])
     return tf.reduce_mean(bins, [3, 5])
 
 
-def _sampling(
-    start: tf.Tensor, end: tf.Tensor, side: tf.Tensor, image: int, size: int
-) -> tuple[tuple[tf.Tensor, tf.Tensor], tuple[tf.Tensor, tf.Tensor]]:
+def _sampling(start: tf.Tensor, end: tf.Tensor, side: tf.Tensor, image: int, size: int) -> tuple[tf.Tensor, tf.Tensor]:
     """The two neighbours along an axis, and their weights, of samples from start [batch, n] to end [batch, n].
 
-    Each is [batch, n, size * SAMPLES]; side [batch, n] is how many positions the axis has.
+    Both are [batch, n, 2, size * SAMPLES]; side [batch, n] is how many positions the axis has.
     """
     points = (np.arange(size * rules.SAMPLES) + 0.5) / (size * rules.SAMPLES)
     places = start[..., None] + (end - start)[..., None] * tf.constant(points, start.dtype)
@@ -180,5 +177,5 @@ def _sampling(
     scaled = places * tf.cast(side[..., None], start.dtype) / image - 0.5
     places = tf.clip_by_value(scaled, 0, tf.cast(last, start.dtype))
     low = tf.cast(tf.floor(places), tf.int32)
-    weight = places - tf.cast(low, start.dtype)
-    return (low, 1 - weight), (tf.minimum(low + 1, last), weight)
+    far = places - tf.cast(low, start.dtype)
+    return tf.stack([low, tf.minimum(low + 1, last)], 2), tf.stack([1 - far, far], 2)
