@@ -26,7 +26,8 @@ class BatchNorm(nnx.Module):
         moving = self.mean.get_value(), self.variance.get_value()
         if not training:
             return _shifted(x, gamma, beta, *moving, self.epsilon)
-        result, *statistics = batch_normalised(x, gamma, beta, self.epsilon)
+        normalised: Any = batch_normalised(x, gamma, beta, self.epsilon)
+        result, *statistics = normalised
         mean, variance = _moved(self.momentum, moving, jax.lax.stop_gradient(tuple(statistics)))
         self.mean.set_value(mean)
         self.variance.set_value(variance)

@@ -64,7 +64,7 @@ def adamw(
     """
     inner, decay_of = adam(learning_rate, beta_1, beta_2, epsilon), _decay(learning_rate, weight_decay, exclude)
 
-    def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, AdamState]:
+    def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
         steps, after = inner.update(updates, state, params)
 
         def decayed(path: Any, step: jax.Array, weight: jax.Array) -> jax.Array:

@@ -93,7 +93,7 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
 
     def loss_and_statistics(trained: nnx.State, statistics: nnx.State, images: jax.Array, labels: jax.Array) -> Any:
         # A copy, because statistics that the caller traced may not be updated inside of the gradient.
-        network = nnx.merge(graph, trained, statistics, copy=True)
+        network: Any = nnx.merge(graph, trained, statistics, copy=True)
         logits = network(images, training=True)
         targets = optax.smooth_labels(jax.nn.one_hot(labels, logits.shape[-1], dtype=dtype), resnet50.LABEL_SMOOTHING)
         value = optax.softmax_cross_entropy(logits, targets).mean() + _decay(trained)
@@ -128,7 +128,7 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     return Model(forward, from_weights, to_weights, loss=loss, init=init, step=step)
 
 
-def _decay(trained: nnx.State) -> jax.Array:
+def _decay(trained: nnx.State) -> Any:
     """Half the decay times the sum of squares of every kernel; Keras rounds the factor to float32."""
     kernels = [leaf.get_value() for place, leaf in nnx.to_flat_state(trained) if place[-1] == "kernel"]
     return float(np.float32(resnet50.WEIGHT_DECAY / 2)) * sum(jnp.sum(kernel * kernel) for kernel in kernels)

@@ -33,10 +33,13 @@ ANCHORS = _anchors.boxes(SIZES)
 
 COPIES = {"mask_rcnn": "twin", "_detection": "choosing", "_mask_rcnn_losses": "losing"}
 IMPORTS = (
-    ("from jaxport import Model, _detection, _optimizers\n", "import choosing as _detection\nfrom jaxport import Model, _optimizers\n"),
+    (
+        "from jaxport import Model, _detection, _optimizers\n",
+        "import choosing as _detection\nfrom jaxport import Model, _optimizers\n",
+    ),
     ("from jaxport import _mask_rcnn_losses as losses\n", "import losing as losses\n"),
     ("from jaxport import _detection\n", "import choosing as _detection\n"),
-)  # fmt: skip
+)
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -54,25 +57,58 @@ class Mutant:
 
 MUTANTS = (
     Mutant("symmetric padding", "backbone", "(stride, stride),", "(stride, stride), padding=size // 2,"),
-    Mutant("tiled instead of repeated", "doubled", ":, :, None, :, None], (batch, height, 2, width, 2", ":, None, :, None, :], (batch, 2, height, 2, width"),
+    Mutant(
+        "tiled instead of repeated",
+        "doubled",
+        ":, :, None, :, None], (batch, height, 2, width, 2",
+        ":, None, :, None, :], (batch, 2, height, 2, width",
+    ),
     Mutant("deconvolution's channels transposed", "masks", "nhwc,ijdc->nhiwjd", "nhwc,ijcd->nhiwjd"),
     Mutant("deconvolution's rows and columns swapped", "masks", "nhwc,ijdc->nhiwjd", "nhwc,jidc->nhiwjd"),
-    Mutant("corners x first", "propose", "corners = (centre_y - half_height, centre_x - half_width,", "corners = (centre_x - half_width, centre_y - half_height,"),
+    Mutant(
+        "corners x first",
+        "propose",
+        "corners = (centre_y - half_height, centre_x - half_width,",
+        "corners = (centre_x - half_width, centre_y - half_height,",
+    ),
     Mutant("every overlap drops, kept or not", "surviving", "dropping & kept[:, None]", "dropping & usable[:, None]"),
-    Mutant("the last of a tie", "propose", "jnp.argsort(-keys, stable=True)[:count]", "jnp.argsort(keys, stable=True)[::-1][:count]", only_kinks=True),
+    Mutant(
+        "the last of a tie",
+        "propose",
+        "jnp.argsort(-keys, stable=True)[:count]",
+        "jnp.argsort(keys, stable=True)[::-1][:count]",
+        only_kinks=True,
+    ),
     Mutant("RoIAlign without the half pixel", "pool", "(side / image) - 0.5", "(side / image)"),
     Mutant("one sample per bin", "pool", "rules.SAMPLES", "1"),
     Mutant("levels the other way round", "pool", ">= limits", "< limits"),
     Mutant("deltas not scaled", "detect", "deltas, rules.REGION_SCALES, image", "deltas, rules.ANCHOR_SCALES, image"),
     Mutant("one suppression for all classes", "detect", "classes_of * 2 * image", "classes_of * 0"),
-    Mutant("background dropped before the softmax", "detect", "softmax(logits, -1)[:, 1:]", "softmax(logits[:, 1:], -1)"),
+    Mutant(
+        "background dropped before the softmax", "detect", "softmax(logits, -1)[:, 1:]", "softmax(logits[:, 1:], -1)"
+    ),
     Mutant("classes counted from 0", "detect", "classes_of[places] + 1", "classes_of[places]"),
     Mutant("best anchor of an object forgotten", "anchor_losses", " | jnp.any(closest, 1)", ""),
     Mutant("logits of both losses alike", "anchor_losses", "_mean(errors, negative)) / 2", "_mean(errors, negative))"),
-    Mutant("edge of the smooth loss", "region_losses", "regions.deltas, rules.REGION_EDGE", "regions.deltas, rules.ANCHOR_EDGE"),
-    Mutant("deltas of the class before", "region_losses", "one_hot(labels - 1, values.shape[2]", "one_hot(labels - 2, values.shape[2]"),
-    Mutant("mask averaged over all regions", "mask_loss", "_mean(errors, regions.labels > 0)", "_mean(errors, regions.valid)"),
-)  # fmt: skip
+    Mutant(
+        "edge of the smooth loss",
+        "region_losses",
+        "regions.deltas, rules.REGION_EDGE",
+        "regions.deltas, rules.ANCHOR_EDGE",
+    ),
+    Mutant(
+        "deltas of the class before",
+        "region_losses",
+        "one_hot(labels - 1, values.shape[2]",
+        "one_hot(labels - 2, values.shape[2]",
+    ),
+    Mutant(
+        "mask averaged over all regions",
+        "mask_loss",
+        "_mean(errors, regions.labels > 0)",
+        "_mean(errors, regions.valid)",
+    ),
+)
 
 GATES = {"anchor_losses": "gradients", "region_losses": "gradients", "mask_loss": "gradients"}
 

@@ -89,7 +89,7 @@ def _example(generator: np.random.Generator, lexicon: Lexicon, length: int, pred
     return {
         **_masked(generator, lexicon, tokens, predictions),
         "segments": segments,
-        "follows": np.int32(follows),
+        "follows": np.array(follows, np.int32),
     }
 
 
