@@ -93,7 +93,7 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     kinds = {"dtype": jnp.dtype(compute_dtype(dimensions, dtype)), "param_dtype": jnp.dtype(dtype)}
     graph, _ = nnx.split(nnx.eval_shape(lambda: Bert(dimensions, **kinds, rngs=nnx.Rngs(0))), nnx.Param)
     optimizer = _optimizer(dimensions, dtype)
-    paths = dict(_paths(dimensions["layers"]))
+    paths = dict(_paths(dimensions))
 
     def forward(parameters: nnx.State, *inputs: jax.Array) -> dict[str, jax.Array]:
         tokens, segments, positions, _, _, _, *draws = inputs
@@ -132,12 +132,13 @@ def _optimizer(dimensions: Dimensions, dtype: str) -> optax.GradientTransformati
     return _loss_scaling.scaled(optimizer) if compute_dtype(dimensions, dtype) == "float16" else optimizer
 
 
-def _paths(layers: int) -> Paths:
+def _paths(dimensions: Dimensions) -> Paths:
+    bias = bert.block_of(dimensions).attention_bias
     for table in ("tokens", "positions", "segments"):
         yield f"embeddings/{table}", ("embeddings", table, "embedding")
     yield from norm_paths("embeddings/norm", ("embeddings", "norm"))
-    for layer in range(layers):
-        yield from encoder_block_paths(f"layer{layer}", ("blocks", layer))
+    for layer in range(dimensions["layers"]):
+        yield from encoder_block_paths(f"layer{layer}", ("blocks", layer), bias)
     yield from dense_paths("words/dense", ("words", "dense"))
     yield from norm_paths("words/norm", ("words", "norm"))
     yield "words/bias", ("words", "bias")

@@ -23,10 +23,14 @@ EPSILON = 1e-6
 def block_of(dimensions: Dimensions) -> Block:
     """Norms behind the residual connections, exact gelu, dropout 0.1, epsilon 1e-12: those of BERT.
 
+    With LAMB attention has no biases: that of the keys adds the same to all scores of a query, which softmax takes
+    away again, so that its gradient is nothing but rounding, and LAMB makes full steps of any gradient.
+
     Raises:
       ValueError: heads that do not divide the width.
     """
-    return Block(dimensions["width"], dimensions["heads"], dimensions["hidden"])
+    lamb = bool(dimensions.get("lamb"))
+    return Block(dimensions["width"], dimensions["heads"], dimensions["hidden"], attention_bias=not lamb)
 
 
 def peak_rate(dimensions: Dimensions) -> float:
