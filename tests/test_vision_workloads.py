@@ -63,8 +63,14 @@ def test_weights_are_at_every_size_what_the_blocks_say(workload: Workload) -> No
         (lambda: resnet50.blocks(RESNET | {"stage4": 1}), r"no empty stage between others, found \[1, 1, 0, 1\]"),
         (lambda: resnet50.inputs(RESNET | {"side": 36}), "found 36: take a multiple of 8"),
         (lambda: focalnet_pipeline.blocks(PIPELINE | {"crop": 40}), "found 40: take a multiple of 32"),
-        (lambda: focalnet_pipeline.inputs(PIPELINE | {"frame": 16}), "expected frames that hold a crop of 32, found 16"),
-        (lambda: focalnet_pipeline.blocks(PIPELINE | {"stage2": 0}), r"expected blocks in every stage, found \[1, 0, 1\]"),
+        (
+            lambda: focalnet_pipeline.inputs(PIPELINE | {"frame": 16}),
+            "expected frames that hold a crop of 32, found 16",
+        ),
+        (
+            lambda: focalnet_pipeline.blocks(PIPELINE | {"stage2": 0}),
+            r"expected blocks in every stage, found \[1, 0, 1\]",
+        ),
     ],
 )
 def test_dimensions_that_make_no_network_are_refused(make: Callable[[], object], message: str) -> None:

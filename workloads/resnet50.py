@@ -39,7 +39,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class Block:
-    """A bottleneck: 1x1, 3x3 (which has the stride: v1.5), 1x1, and the shortcut, projected in a stage's first block."""
+    """A bottleneck: 1x1, 3x3 with the stride (v1.5), 1x1, and the shortcut, projected in the first block of a stage."""
 
     path: str
     inputs: int
@@ -119,7 +119,9 @@ def weights(dimensions: Dimensions) -> dict[str, ArraySpec]:
         fan_in = unit.size * unit.size * unit.inputs
         low, high = (0.1, 0.3) if unit.path.endswith("expand") else (0.8, 1.2)
         specs |= {
-            f"{unit.path}/kernel": ArraySpec((unit.size, unit.size, unit.inputs, unit.outputs), scale=(2 / fan_in) ** 0.5),
+            f"{unit.path}/kernel": ArraySpec(
+                (unit.size, unit.size, unit.inputs, unit.outputs), scale=(2 / fan_in) ** 0.5
+            ),
             f"{unit.path}/gamma": ArraySpec((unit.outputs,), low=low, high=high),
             f"{unit.path}/beta": ArraySpec((unit.outputs,), scale=0.1),
             f"{unit.path}/mean": ArraySpec((unit.outputs,), scale=0.1),
