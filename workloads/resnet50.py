@@ -177,7 +177,7 @@ WORKLOAD = Workload(
     cost=cost,
     sizes={
         "smoke": _size(16, 32, 8, 4, 1, 1, 0, 0),
-        "default": _size(8, 64, 32, 10, 2, 2, 2, 2),
+        "default": _size(8, 128, 16, 10, 2, 2, 2, 2),
         "paper": _size(128, 224, 64, 1000, 3, 4, 6, 3),
     },
     training=Training(synthetic=examples),
