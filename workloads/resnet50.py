@@ -39,7 +39,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class Block:
-    """A bottleneck: 1x1, 3x3 (which has the stride: v1.5), 1x1, and the shortcut, projected in a stage's first block."""
+    """A bottleneck: 1x1, 3x3 with the stride (v1.5), 1x1, and the shortcut, projected in the first block of a stage."""
 
     path: str
     inputs: int
@@ -177,7 +177,7 @@ WORKLOAD = Workload(
     cost=cost,
     sizes={
         "smoke": _size(16, 32, 8, 4, 1, 1, 0, 0),
-        "default": _size(8, 64, 32, 10, 2, 2, 2, 2),
+        "default": _size(8, 128, 16, 10, 2, 2, 2, 2),
         "paper": _size(128, 224, 64, 1000, 3, 4, 6, 3),
     },
     training=Training(synthetic=examples),

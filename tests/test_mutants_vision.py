@@ -1,0 +1,164 @@
+"""ResNet and the FocalNet pipeline with one planted porting error each: the gate that can see it must fail.
+
+The honest JAX twin stands for TensorFlow: `test_contract.py` holds it to that. What is judged here is the judge.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT
+
+from compare.parity import Evidence, judge
+from compare.records import FAIL, PASS
+from jaxport._framework import Jax, create
+from workloads import _arrays, _registry
+from workloads._framework import FORWARD, GRADIENTS, Twin
+from workloads._spec import Arrays
+
+TWINS = ROOT / "jaxport"
+SHARED = {"resnet50": ("_batch_norm", "_optimizers"), "focalnet_pipeline": ("_optimizers",)}
+"""Files of the port that a twin is made of, beside its own."""
+
+GATES = {"semantics": FORWARD, "gradients": GRADIENTS}
+STEPS = 2
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One error: the text that is replaced in one file of a port, and by what."""
+
+    name: str
+    workload: str
+    old: str
+    new: str
+    gate: str = "semantics"
+
+
+MUTANTS = (
+    Mutant(
+        "stride in the first 1x1 (v1)",
+        "resnet50",
+        "1, 1, dtype, rngs)\n        self.spatial = Unit(block.width, block.width, 3, block.stride,",
+        "1, block.stride, dtype, rngs)\n        self.spatial = Unit(block.width, block.width, 3, 1,",
+    ),
+    Mutant("padding alike on both sides", "resnet50", 'padding="SAME"', "padding=size // 2"),
+    Mutant("epsilon of Keras's default", "resnet50", "resnet50.NORM_EPSILON", "1e-3"),
+    Mutant("statistics of the batch at inference", "resnet50", "(images, training=False)", "(images, training=True)"),
+    Mutant("height and width of kernels swapped", "resnet50", "Param(array)", "Param(jnp.moveaxis(array, 0, array.ndim // 4))"),
+    Mutant(
+        "gamma and beta swapped",
+        "resnet50",
+        '"gamma": ("norm", "gamma"),\n        "beta": ("norm", "beta")',
+        '"gamma": ("norm", "beta"),\n        "beta": ("norm", "gamma")',
+    ),
+    Mutant("shortcut added after the activation", "resnet50", "training) + shortcut)", "training)) + shortcut"),
+    Mutant("statistics held constant", "resnet50", "cotangent - share * by_beta", "cotangent", "gradients"),
+    Mutant("labels not smoothed", "resnet50", "resnet50.LABEL_SMOOTHING)", "0.0)", "gradients"),
+    Mutant("decay not halved", "resnet50", "WEIGHT_DECAY / 2", "WEIGHT_DECAY", "gradients"),
+    Mutant("decay of norms and biases too", "resnet50", 'if place[-1] == "kernel"', "if place", "gradients"),
+    Mutant(
+        "variance of a sample",
+        "resnet50",
+        "jnp.square(x - mean).mean(axes)",
+        "jnp.square(x - mean).sum(axes) / (x.size // x.shape[-1] - 1)",
+        "gradients",
+    ),
+    Mutant(
+        "share of the new statistics for that of the old",
+        "resnet50",
+        "old * momentum + value * (1 - momentum)",
+        "value * momentum + old * (1 - momentum)",
+        "training",
+    ),
+    Mutant("Nesterov's momentum", "resnet50", "optax.trace(decay)", "optax.trace(decay, nesterov=True)", "training"),
+    Mutant("rows for columns", "focalnet_pipeline", "row, column = ", "column, row = "),
+    Mutant("positions as corners", "focalnet_pipeline", "position - crop // 2", "position"),
+    Mutant("resized with antialias", "focalnet_pipeline", "antialias=False", "antialias=True"),
+    Mutant("scaled, then shifted", "focalnet_pipeline", "(smaller - mean) / deviation", "smaller / deviation - mean"),
+    Mutant("gelu by tanh", "focalnet_pipeline", "0.5 * x * jax.lax.erfc(-x * SQUARE_ROOT_OF_HALF)", "jax.nn.gelu(x)"),
+    Mutant("epsilon of NNX's default", "focalnet_pipeline", "epsilon=pipeline.NORM_EPSILON", "epsilon=1e-6"),
+    Mutant("query and context swapped", "focalnet_pipeline", "query, context, gates", "context, query, gates"),
+    Mutant("gates one level on", "focalnet_pipeline", "gates[..., level, None]", "gates[..., level + 1, None]"),
+    Mutant("depthwise kernel transposed", "focalnet_pipeline", "swapaxes(2, 3)", "transpose(1, 0, 3, 2)"),
+    Mutant(
+        "whole not activated",
+        "focalnet_pipeline",
+        "gelu(context.mean(axis=(1, 2), keepdims=True))",
+        "context.mean(axis=(1, 2), keepdims=True)",
+    ),
+    Mutant(
+        "norm behind the sum",
+        "focalnet_pipeline",
+        "x + self.modulation(self.norm1(x))",
+        "self.norm1(x + self.modulation(x))",
+    ),
+    Mutant("sum instead of mean", "focalnet_pipeline", "labels).mean()", "labels).sum()", "gradients"),
+)
+
+
+def planted(mutant: Mutant, folder: Path) -> str:
+    """The target of a twin with the error, written to a folder."""
+    texts = {name: (TWINS / f"{name}.py").read_text() for name in (mutant.workload, *SHARED[mutant.workload])}
+    broken = [name for name, text in texts.items() if mutant.old in text]
+    assert len(broken) == 1, f"{mutant.name}: expected the text in one file, found it in {broken}"
+    texts[broken[0]] = texts[broken[0]].replace(mutant.old, mutant.new)
+    for name, text in texts.items():
+        for shared in SHARED[mutant.workload]:
+            text = text.replace(f"from jaxport.{shared} import", f"from layers{shared} import")
+            text = text.replace(f"import Model, {shared}", f"import Model\nimport layers{shared} as {shared}")
+        (folder / f"{'twin' if name == mutant.workload else f'layers{name}'}.py").write_text(text)
+    return f"{folder / 'twin.py'}:build"
+
+
+def loaded(workload: str, target: str) -> Jax:
+    """JAX's side with a twin at size smoke: a random case, the kinks, and two batches to train on."""
+    spec = _registry.get(workload)
+    assert spec.training is not None
+    dimensions = spec.sizes["smoke"]
+    cases = _arrays.draw_cases(spec, dimensions, 1, None)
+    batches = _arrays.draw_batches(spec, dimensions, spec.training.examples(None, dimensions))
+    side = create()
+    few = {name: array[:STEPS] for name, array in batches.items()}
+    side.load(Twin(target, True, dimensions, cases, _arrays.draw_weights(spec, dimensions), few))
+    return side
+
+
+def found_by(side: Jax, gate: str) -> dict[str, Arrays]:
+    """What a gate looks at, in float64: leaves by case, or one training run."""
+    if gate == "training":
+        return {"run": side.trajectory("eager", "float64", (STEPS,))}
+    return {case: side.outputs("eager", GATES[gate], case, "float64") for case in ("seed0", "kinks")}
+
+
+@pytest.fixture(scope="module")
+def honest() -> dict[tuple[str, str], dict[str, Arrays]]:
+    """(workload, gate) -> what the twin as it is gives."""
+    sides = {workload: loaded(workload, f"jaxport.{workload}:build") for workload in SHARED}
+    wanted = dict.fromkeys((mutant.workload, mutant.gate) for mutant in MUTANTS)
+    return {(workload, gate): found_by(sides[workload], gate) for workload, gate in wanted}
+
+
+def verdict(mutant: Mutant, expected: dict[str, Arrays], found: dict[str, Arrays]) -> str:
+    """What the judge says at the gate of a mutant."""
+    if mutant.gate == "training":
+        runs = {("tf/eager", "float64"): expected["run"], ("jax/jit", "float64"): found["run"]}
+        evidence = Evidence(mutant.workload, {}, {}, trajectories=runs)
+    else:
+        pass_ = GATES[mutant.gate]
+        both = {"tf": expected, "jax": found}
+        doubles = {(side, pass_, case): leaves for side, cases in both.items() for case, leaves in cases.items()}
+        evidence = Evidence(mutant.workload, {}, doubles)
+    gate = judge(evidence).gates[mutant.gate]
+    assert gate.comparisons
+    return FAIL if any(each.verdict == FAIL for each in gate.comparisons) else PASS
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name.replace(" ", "_"))
+def test_a_planted_error_fails_at_its_gate(mutant: Mutant, honest: Any, tmp_path: Path) -> None:
+    expected = honest[mutant.workload, mutant.gate]
+    assert verdict(mutant, expected, expected) == PASS
+    assert verdict(mutant, expected, found_by(loaded(mutant.workload, planted(mutant, tmp_path)), mutant.gate)) == FAIL
