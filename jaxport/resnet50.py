@@ -100,7 +100,8 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
         return value, nnx.state(network, nnx.BatchStat)
 
     def loss(parameters: Any, images: jax.Array, labels: jax.Array) -> jax.Array:
-        return loss_and_statistics(*parameters, images, labels)[0]
+        trained, statistics = parameters
+        return loss_and_statistics(trained, statistics, images, labels)[0]
 
     def step(parameters: Any, state: Any, images: jax.Array, labels: jax.Array) -> tuple[Any, Any, jax.Array]:
         trained, statistics = parameters

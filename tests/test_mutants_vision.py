@@ -48,7 +48,12 @@ MUTANTS = (
     Mutant("padding alike on both sides", "resnet50", 'padding="SAME"', "padding=size // 2"),
     Mutant("epsilon of Keras's default", "resnet50", "resnet50.NORM_EPSILON", "1e-3"),
     Mutant("statistics of the batch at inference", "resnet50", "(images, training=False)", "(images, training=True)"),
-    Mutant("height and width of kernels swapped", "resnet50", "Param(array)", "Param(jnp.moveaxis(array, 0, array.ndim // 4))"),
+    Mutant(
+        "height and width of kernels swapped",
+        "resnet50",
+        "Param(array)",
+        "Param(jnp.moveaxis(array, 0, array.ndim // 4))",
+    ),
     Mutant(
         "gamma and beta swapped",
         "resnet50",
