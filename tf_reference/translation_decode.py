@@ -33,7 +33,7 @@ class Search:
         self.model, self.beams, self.steps = model, beams, steps
 
     def __call__(self, memory: tf.Tensor, words: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """memory [batch, source, width], words bool[batch, source] -> tokens [batch, beams, steps], scores; best first."""
+        """memory [batch, source, width], words bool[batch, source] -> tokens [batch, beams, steps] and scores."""
         repeated = tf.repeat(memory, self.beams, axis=0)
         projected = [block.memory_attention.project(repeated) for block in self.model.decoder]
         mask = tf.repeat(words, self.beams, axis=0)[:, tf.newaxis, tf.newaxis]
