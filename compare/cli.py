@@ -23,6 +23,7 @@ from compare.commands import (
     report,
     results,
     run,
+    tune,
 )
 from compare.commands._arguments import Parser, add_debug
 from compare.commands._output import INTERRUPTED, REFUSED
@@ -36,6 +37,7 @@ from workloads._digits import DataError
 COMMANDS = {
     "run": run,
     "bench": bench,
+    "tune": tune,
     "calibrate": calibrate,
     "hlo": hlo,
     "locate": locate,
@@ -66,7 +68,7 @@ _TEXT = """\
 Prove a port of a TensorFlow model to JAX: same numbers, same program, how fast.
 
 examples:
-  jaxport run                    the tour of all built-in workloads; then open jaxport-report/report.html
+  jaxport run                    the tour of the small built-in workloads; then open jaxport-report/report.html
   jaxport run my_port.py         your own port
   jaxport COMMAND --help         more examples
 """

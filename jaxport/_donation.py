@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -12,20 +11,14 @@ from jaxport._session import Session
 from workloads._framework import STEP, Donation, Parameter, Result
 
 
-def donated_step(session: Session, in_mode: Callable[[Any], Any]) -> Donation:
-    """The step compiled as `in_mode` stages it; arguments that it ignores are dropped by JAX.
-
-    Raises:
-      Unsupported: the workload does not train.
-    """
-    step = session.pass_function(STEP)
+def donated_step(session: Session, jitted: Any) -> Donation:
+    """The step as it was staged; arguments that it ignores are dropped by JAX."""
     with session.precision():
         arguments = session.arguments(STEP, next(iter(session.twin.cases)))
-        jitted = in_mode(step)
         lowered = jitted.lower(*arguments)
         exported = jax.export.export(jitted)(*arguments)
         sources, _ = _binding.parameter_sources(session, STEP, arguments)
-        names = _binding.leaf_names(session, STEP, jax.eval_shape(step, *arguments))
+        names = _binding.leaf_names(session, STEP, jax.eval_shape(jitted, *arguments))
     donated = [argument.donated for argument in jax.tree.leaves(lowered.args_info)]
     kept = exported.module_kept_var_idx
     results = zip(names, exported.out_avals, strict=True)

@@ -16,7 +16,9 @@ import numpy as np
 import optax
 
 from jaxport import _binding, _private
+from jaxport._digest import digest
 from jaxport._donation import donated_step
+from jaxport._modes import DONATED, EAGER, JIT, TUNED, Options, declared_options, in_mode, refused
 from jaxport._profiling import profiled
 from jaxport._session import Session, named_results
 from workloads._framework import (
@@ -36,10 +38,9 @@ from workloads._framework import (
     Program,
     Result,
     Twin,
+    Unsupported,
 )
 from workloads._unroll import unroll
-
-EAGER, JIT, DONATED = "eager", "jit", "donated"
 
 
 class Jax:
@@ -52,6 +53,7 @@ class Jax:
         self._sessions: dict[str, Session] = {}
         self._functions: dict[tuple[str, str, str], Callable[..., Any]] = {}
         self._compiled: list[tuple[Program, _private.Executable]] = []
+        self._options: dict[str, Options] = {}
 
     def environment(self) -> dict[str, Any]:
         """Versions and device."""
@@ -69,12 +71,14 @@ class Jax:
         """Build the twin and say which modes each of its passes has."""
         self._twin, self._sessions, self._functions, self._compiled = twin, {}, {}, []
         session = self._session("float32")
-        modes = {FORWARD: [EAGER, JIT]}
+        options = declared_options(session.model)
+        self._options = {TUNED: options} if options else {}
+        modes = {FORWARD: [EAGER, JIT, *self._options]}
         if session.differentiable():
-            modes[GRADIENTS] = [EAGER, JIT]
+            modes[GRADIENTS] = [EAGER, JIT, *self._options]
         if session.model.step is not None:
-            modes[STEP] = [EAGER, JIT, DONATED]
-        return {"modes": modes}
+            modes[STEP] = [EAGER, JIT, DONATED, *self._options]
+        return {"modes": modes, "compiler_options": options}
 
     def outputs(self, mode: str, pass_: str, case: str, dtype: str) -> dict[str, np.ndarray]:
         """What one pass returns in one mode; a step also returns the weights that it leaves."""
@@ -107,11 +111,12 @@ class Jax:
         case = next(iter(session.twin.cases))
         with session.precision():
             arguments = session.arguments(pass_, case)
-            jitted = jax.jit(session.pass_function(pass_))
+            jitted = self._staged(session, pass_, JIT)
             exported = jax.export.export(jitted)(*arguments)
             sources, states = _binding.parameter_sources(session, pass_, arguments)
             names = _binding.leaf_names(session, pass_, jax.eval_shape(jitted, *arguments))
-            stages = self._stages(jitted, arguments) if dtype == "float32" else {}
+            shown = dtype == "float32" and pass_ == _main_pass(session)
+            stages = self._stages(jitted, arguments) if shown else {}
         kept = exported.module_kept_var_idx
         return Program(
             artifact=exported.mlir_module_serialized,
@@ -156,12 +161,12 @@ class Jax:
             arguments = self._device_arguments(program, next(iter(self._loaded.cases)))
             return Prepared(partial(_finished, executable, arguments))
         session = self._session("float32")
-        pass_ = FORWARD if session.model.step is None else STEP
+        pass_ = _main_pass(session)
+        # A function of its own: what another request compiled would make its stages look free.
+        function = in_mode(session.pass_function(pass_), target, self._options.get(target))
+        call, arguments = _called(session, pass_, function)
         with session.precision():
-            function = in_mode(session.pass_function(pass_), target)
-            arguments = session.arguments(pass_, next(iter(session.twin.cases)))
             stages = {} if target == EAGER else _staged_apart(function, arguments)
-        call = partial(_finished, function, *arguments) if pass_ == FORWARD else _carrying_state(function, arguments)
         return Prepared(call, around=session.precision, **stages)
 
     def dispatch(self) -> dict[str, Entry]:
@@ -173,16 +178,42 @@ class Jax:
             JIT: Entry(partial(_finished, one_more, argument), partial(_finished, executable, argument)),
         }
 
+    def offer(self, mode: str, options: Options) -> None:
+        """Make a mode more, compiled with these options.
+
+        Raises:
+          Unsupported: XLA does not take one of them.
+        """
+        if refusal := refused(options):
+            raise Unsupported(refusal)
+        self._options[mode] = options
+        self._functions = {key: each for key, each in self._functions.items() if key[-1] != mode}
+
+    def digest(self, mode: str) -> str:
+        """What XLA makes of the main pass in a mode."""
+        session = self._session("float32")
+        pass_ = _main_pass(session)
+        with session.precision():
+            arguments = session.arguments(pass_, next(iter(session.twin.cases)))
+            compiled = self._staged(session, pass_, mode).lower(*arguments).compile()
+        return digest(compiled.runtime_executable())
+
     def profile(self, target: str | int) -> list[list[KernelRun]]:
         """The HLO instructions that each of some warm calls ran, in order."""
-        prepared = self.prepare(target)
-        with prepared.around():
-            prepared.call()
-            return [profiled(prepared.call) for _ in range(PROFILED_CALLS)]
+        session = self._session("float32")
+        if isinstance(target, int):
+            call = self.prepare(target).call
+        else:
+            pass_ = _main_pass(session)
+            call, _ = _called(session, pass_, self._staged(session, pass_, target))
+        with session.precision():
+            call()
+            return [profiled(call) for _ in range(PROFILED_CALLS)]
 
     def donation(self) -> Donation:
         """The training step as mode `donated` compiles it."""
-        return donated_step(self._session("float32"), lambda function: in_mode(function, DONATED))
+        session = self._session("float32")
+        return donated_step(session, self._staged(session, STEP, DONATED))
 
     @property
     def _loaded(self) -> Twin:
@@ -195,10 +226,10 @@ class Jax:
             self._sessions[dtype] = Session(self._loaded, dtype)
         return self._sessions[dtype]
 
-    def _staged(self, session: Session, pass_: str, mode: str) -> Callable[..., Any]:
+    def _staged(self, session: Session, pass_: str, mode: str) -> Any:
         key = (session.dtype, pass_, mode)
         if key not in self._functions:
-            self._functions[key] = in_mode(session.pass_function(pass_), mode)
+            self._functions[key] = in_mode(session.pass_function(pass_), mode, self._options.get(mode))
         return self._functions[key]
 
     def _device_arguments(self, program: Program, case: str) -> list[jax.Array]:
@@ -222,11 +253,18 @@ class Jax:
         }
 
 
-def in_mode(function: Callable[..., Any], mode: str) -> Any:
-    """The function as that mode runs it."""
-    if mode == EAGER:
-        return function
-    return jax.jit(function, donate_argnums=(0, 1) if mode == DONATED else ())
+def _main_pass(session: Session) -> str:
+    """The pass that is compiled, profiled and timed."""
+    return FORWARD if session.model.step is None else STEP
+
+
+def _called(session: Session, pass_: str, function: Callable[..., Any]) -> tuple[Callable[[], Any], list[Any]]:
+    """One call of a pass with its barrier inside, and the arguments that it starts from."""
+    with session.precision():
+        arguments = session.arguments(pass_, next(iter(session.twin.cases)))
+    if pass_ == FORWARD:
+        return partial(_finished, function, *arguments), arguments
+    return _carrying_state(function, arguments), arguments
 
 
 def _finished(function: Callable[..., Any], *arguments: Any) -> Any:

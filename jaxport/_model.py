@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from workloads._target import TargetError
+
+PLATFORMS = ("cpu", "gpu", "tpu")
+"""As `jax.default_backend()` names them: what one of them has no name for is no option of another."""
+
+OptionValue = bool | int | float | str
 
 
 @dataclass(frozen=True)
@@ -23,6 +28,9 @@ class Model:
         floating-point output takes part through a fixed cotangent.
       init: parameters -> optimizer state.
       step: (parameters, optimizer state, *inputs) -> (parameters, optimizer state, loss).
+      compiler_options: by platform ("cpu", "gpu", "tpu"), options that `jax.jit` hands to XLA in one mode
+        more, "tuned": `{"cpu": {"xla_cpu_experimental_ynn_fusion_type": ""}}`. Name beside them the
+        measurement that chose them; `jaxport tune` makes it.
     """
 
     forward: Callable[..., Any]
@@ -31,12 +39,30 @@ class Model:
     loss: Callable[..., Any] | None = None
     init: Callable[[Any], Any] | None = None
     step: Callable[..., Any] | None = None
+    compiler_options: Mapping[str, Mapping[str, OptionValue]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        _check_options(self.compiler_options)
         if (self.step is None) != (self.init is None):
             raise TargetError(
                 "expected a Model with both step and init, or neither, found one: init makes the state that step takes"
             )
+
+
+def _check_options(by_platform: Mapping[str, Any]) -> None:
+    """Raise TargetError unless these are options by platform, each a plain value."""
+    example = "such as {'cpu': {'xla_cpu_experimental_ynn_fusion_type': ''}}"
+    for platform, options in by_platform.items():
+        if platform not in PLATFORMS or not isinstance(options, Mapping):
+            raise TargetError(
+                f"expected compiler_options by platform ({', '.join(PLATFORMS)}), {example}, "
+                f"found {platform!r}: {options!r}"
+            )
+        for name, value in options.items():
+            if not isinstance(value, OptionValue):
+                raise TargetError(
+                    f"expected compiler option {name!r} as a bool, number or string, found {value!r}: write it so"
+                )
 
 
 def of_function(function: Callable[..., Any]) -> Model:

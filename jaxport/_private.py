@@ -47,6 +47,13 @@ class Executable:
         return [shards[0] for shards in results.disassemble_into_single_device_arrays()]
 
 
+def text_without_lines(module: Any) -> str:
+    """An optimized HLO module as text, without where in the user's code each instruction comes from."""
+    options = _require("jaxlib._hlo", "HloPrintOptions")()
+    options.print_metadata = False
+    return module.to_string(options)
+
+
 def compile_stablehlo(artifact: bytes) -> Executable:
     """Compile a portable StableHLO artifact, whichever framework made it.
 

@@ -25,6 +25,7 @@ SECONDS = {
     "jax/jit": 0.5,
     "jax/jit#2": 0.5,
     "jax/donated": 1.01,
+    "jax/tuned": 0.4,
     "tf@tf": 0.9,
     "jax@tf": 0.6,
 }
@@ -63,7 +64,16 @@ def without(samples: Samples, arm: str, *pairs: int) -> Samples:
 
 def test_modes_hold_the_median_and_the_phases_and_no_second_processes() -> None:
     modes = timing().modes
-    assert list(modes) == ["tf/eager", "tf/graph", "tf/autocluster", "tf/jit", "jax/eager", "jax/jit", "jax/donated"]
+    assert list(modes) == [
+        "tf/eager",
+        "tf/graph",
+        "tf/autocluster",
+        "tf/jit",
+        "jax/eager",
+        "jax/jit",
+        "jax/donated",
+        "jax/tuned",
+    ]
     assert {name: mode.median_s for name, mode in modes.items()} == pytest.approx(
         {name: SECONDS[name] for name in modes}, rel=0.05
     )
@@ -89,8 +99,10 @@ def test_compiled_jax_modes_are_held_against_every_tf_mode_and_compiled_modes_ag
     assert list(timing().ratios) == [
         *(f"jax/jit vs {mode}" for mode in against),
         *(f"jax/donated vs {mode}" for mode in against),
+        *(f"jax/tuned vs {mode}" for mode in against),
         "jax/jit vs jax/eager",
         "tf/jit vs tf/eager",
+        "jax/tuned vs jax/jit",
     ]
 
 

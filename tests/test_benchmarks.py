@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,10 @@ from compare.run.prover import Port, Prover
 from workloads import _registry
 
 HERE = Path(__file__).parent
+
+
+DECLARED = ("jax/tuned",)
+"""Modes that a twin has only where it hands over what they need."""
 
 
 def cases() -> list[tuple[str, str]]:
@@ -39,5 +44,10 @@ def judged_together(request: pytest.FixtureRequest, jaxport_prover: Prover) -> N
 
 @pytest.mark.usefixtures("judged_together")
 @pytest.mark.parametrize(("workload", "mode"), cases(), ids=lambda each: each.replace("/", "_"))
-def test_speed(port_benchmark: Benchmark, workload: str, mode: str) -> None:
+def test_speed(port_benchmark: Benchmark, jaxport_prover: Prover, workload: str, mode: str, pytestconfig: Any) -> None:
+    options = pytestconfig.option
+    if mode in DECLARED:
+        (found,) = jaxport_prover.judge([Port(HERE, workload)], options.jaxport_size, options.jaxport_pairs)
+        if mode not in found.part["profile"]:
+            pytest.skip(f"{workload} declares nothing for {mode}")
     port_benchmark(workload, mode=mode)

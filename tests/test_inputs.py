@@ -8,6 +8,7 @@ import pytest
 from compare.run import inputs
 from compare.sides import mapped
 from workloads import ArraySpec, Training, Workload, _registry
+from workloads._spec import Dimensions
 
 EXAMPLE = _registry.get("running_example")
 
@@ -81,3 +82,25 @@ def test_relative_twins_start_at_the_port_file() -> None:
     port = _registry.get(str(Path(__file__).parents[1] / "examples" / "feed_forward" / "port.py"))
     assert inputs._target(port, port.tf).endswith("examples/feed_forward/model_tf.py:feed_forward")
     assert inputs._target(EXAMPLE, EXAMPLE.tf) == "tf_reference.running_example:build"
+
+
+def test_dimensions_that_a_workload_refuses_are_one_line(tmp_path: Path) -> None:
+    def weights(dimensions: Dimensions) -> dict[str, ArraySpec]:
+        raise ValueError("expected heads that divide width 10, found 3: choose a divisor")
+
+    odd = Workload("odd", "t:f", "j:f", {"x": ArraySpec((2,))}, weights)
+    with pytest.raises(inputs.RequestError, match=r"^odd at size default: expected heads that divide width 10"):
+        inputs.prepare(odd, "default", None, tmp_path)
+
+
+def test_a_size_that_examples_are_made_for_decides_their_shape(tmp_path: Path) -> None:
+    made = Workload(
+        name="made",
+        tf="t:f",
+        jax="j:f",
+        inputs=lambda dimensions: {"x": ArraySpec((dimensions["batch"], dimensions["width"]))},
+        sizes={"smoke": {"batch": 2, "width": 3}, "default": {"batch": 4, "width": 5}},
+        training=Training(synthetic=lambda dimensions: {"x": np.ones((9, dimensions["width"]))}, steps=2),
+    )
+    assert inputs.prepare_both(made, "default", None, tmp_path)[0].inputs == {"x": "f32[4,5]"}
+    assert mapped.load(tmp_path / "made-default.arrays")["batches/x"].shape == (2, 4, 5)

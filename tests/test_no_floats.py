@@ -25,8 +25,8 @@ def test_a_port_that_returns_indices_passes_without_gradients(tmp_path: Path) ->
     assert gates["rounding"]["verdict"] == "not_applicable"
 
 
-def test_the_tour_is_the_built_in_workloads() -> None:
-    assert set(_registry.built_in()) <= set(_registry.names())
+def test_the_tour_is_of_built_in_workloads() -> None:
+    assert set(_registry.TOUR) <= set(_registry.built_in()) <= set(_registry.names())
 
 
 def test_a_step_without_a_state_to_start_from_is_refused() -> None:

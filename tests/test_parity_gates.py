@@ -153,7 +153,7 @@ def test_signs_of_infinity_are_told_apart() -> None:
     assert "jax/jit inf (float32), tf/eager -inf" in message
 
 
-@pytest.mark.parametrize("mode", ["jax/eager", "jax/jit", "jax/donated"])
+@pytest.mark.parametrize("mode", ["jax/eager", "jax/jit", "jax/donated", "jax/tuned"])
 @pytest.mark.parametrize("pass_", ["forward", "gradients"])
 @pytest.mark.parametrize("case", ["seed0", "seed1", "kinks"])
 def test_no_run_of_the_port_goes_unjudged(mode: str, pass_: str, case: str) -> None:

@@ -17,7 +17,7 @@ from compare.parity import Evidence, OracleSource, judge
 from compare.records import GATES, NOT_APPLICABLE, PASS
 
 BATCH, FEATURES, UNITS, STEPS, CHECKPOINTS = 8, 6, 5, 12, (1, 4, 12)
-ORDERS = {"tf/eager": 0, "tf/graph": 0, "tf/jit": 1, "jax/eager": 2, "jax/jit": 3, "jax/donated": 3}
+ORDERS = {"tf/eager": 0, "tf/graph": 0, "tf/jit": 1, "jax/eager": 2, "jax/jit": 3, "jax/donated": 3, "jax/tuned": 2}
 CASES = ("seed0", "seed1", "kinks")
 Leaves = dict[str, np.ndarray]
 
@@ -183,7 +183,9 @@ def test_gates_come_in_the_order_of_the_record() -> None:
 @pytest.mark.parametrize("gate", GATES)
 def test_every_gate_judged_every_mode_of_the_port(gate: str) -> None:
     judged = {comparison.found_from for comparison in judge(HONEST).gates[gate].comparisons}
-    assert judged == ({"jax"} if gate == "semantics" else {"jax/eager", "jax/jit", "jax/donated"} | judged & {"jax"})
+    assert judged == (
+        {"jax"} if gate == "semantics" else {"jax/eager", "jax/jit", "jax/donated", "jax/tuned"} | judged & {"jax"}
+    )
 
 
 def test_every_comparison_stands_beside_the_noise_of_tensorflow() -> None:

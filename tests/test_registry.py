@@ -23,7 +23,7 @@ def test_a_near_miss_is_offered() -> None:
 
 
 def test_a_far_miss_lists_all() -> None:
-    with pytest.raises(_registry.RegistryError, match=r"known are add, mnist_mlp"):
+    with pytest.raises(_registry.RegistryError, match=r"known are add, .*mnist_mlp"):
         _registry.get("zzzzzz")
 
 

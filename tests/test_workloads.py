@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from workloads import ArraySpec, Training, Workload, _arrays, _digits, _dropout, _registry
+from workloads import ArraySpec, Training, Workload, _arrays, _digits, _dropout, _registry, conv_mnist, lstm
 from workloads._spec import SIZES
 from workloads._tree import leaves
 
@@ -107,6 +107,25 @@ def test_an_mnist_npz_is_read(tmp_path: Path) -> None:
     data = _digits.load(tmp_path / "mnist.npz")
     assert data["images"].shape == (12, 784)
     assert _digits.dimensions_of(data) == {"features": 784}
+    images = _digits.load_images(tmp_path / "mnist.npz")
+    assert images["images"].shape == (12, 28, 28, 1)
+    assert conv_mnist.dimensions_of(images) == {"height": 28, "width": 28}
+
+
+def test_images_too_small_for_two_poolings_are_refused() -> None:
+    with pytest.raises(ValueError, match="expected images of at least 4 x 4, found 3 x 28: two poolings"):
+        conv_mnist.features({"height": 3, "width": 28, "filters": 8})
+    with pytest.raises(_digits.DataError, match="found 28 x 2: two poolings"):
+        conv_mnist.dimensions_of({"images": np.zeros((5, 28, 2, 1))})
+
+
+def test_sequences_are_of_different_lengths_and_padded_with_zeros() -> None:
+    made = lstm.examples(lstm.WORKLOAD.sizes["smoke"])
+    lengths, time = made["lengths"], made["sequences"].shape[1]
+    assert set(lengths) == {3, 4, 5}
+    padding = np.arange(time) >= lengths[:, None]
+    assert not made["sequences"][padding].any()
+    assert made["sequences"][~padding].all()
 
 
 @pytest.mark.parametrize(

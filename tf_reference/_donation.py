@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import tensorflow as tf
 
 from tf_reference import _binding, _private
 from tf_reference._session import Session
-from workloads._framework import STEP, Donation
+from workloads._framework import Donation
 
 
-def donated_step(session: Session, tensors: Sequence[tf.Tensor]) -> Donation:
-    """The step as `jit_compile=True` compiles it; TensorFlow asks XLA to overwrite every variable that it updates.
-
-    Raises:
-      Unsupported: the workload does not train.
-    """
-    function = tf.function(session.pass_function(STEP), jit_compile=True)
+def donated_step(session: Session, function: Any, tensors: Sequence[tf.Tensor]) -> Donation:
+    """The step staged with `jit_compile=True`; TensorFlow asks XLA to overwrite every variable that it updates."""
     lower = function.experimental_get_compiler_ir(*tensors)
     layout = _private.layout(lower(stage="hlo_serialized"))
     concrete = function.get_concrete_function(*tensors)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -31,6 +31,7 @@ from workloads._framework import (
     Prepared,
     Program,
     Twin,
+    Unsupported,
 )
 from workloads._unroll import unroll
 
@@ -100,18 +101,20 @@ class TensorFlow:
         case = next(iter(session.twin.cases))
         session.reset(case)
         tensors = self._inputs(session, case)
-        function = tf.function(session.pass_function(pass_), jit_compile=True)
+        function = self._staged(session, pass_, JIT, tensors)
         lower = function.experimental_get_compiler_ir(*tensors)
         layout = _private.layout(lower(stage="hlo_serialized"))
         parameters, states = _binding.bound_parameters(session, function.get_concrete_function(*tensors), layout)
         leaves = sorted(function.get_concrete_function(*tensors).structured_outputs)
         names = _binding.result_names(leaves, parameters, layout)
+        # An optimized stage is another compilation each time that it is asked for.
+        shown = dtype == "float32" and pass_ == _main_pass(session)
         return Program(
             artifact=lower(stage="stablehlo_serialized"),
             parameters=parameters,
             results=_binding.results(names, layout),
             states=states,
-            stages={stage: str(lower(stage=stage)) for stage in STAGES} if dtype == "float32" else {},
+            stages={stage: str(lower(stage=stage)) for stage in STAGES} if shown else {},
             sources=_sources.sources(function.get_concrete_function(*tensors).graph),
         )
 
@@ -159,7 +162,7 @@ class TensorFlow:
         tensors = self._inputs(session, case)
         start = time.perf_counter()
         with switched(target):
-            function = in_mode(session.pass_function(STEP if session.model.step else FORWARD), target, tensors)
+            function = in_mode(session.pass_function(_main_pass(session)), target, tensors)
         trace_s = None if target == EAGER else time.perf_counter() - start
         analyse = partial(_analysed, function, tensors) if target == JIT else Analysis
         call = partial(_finished, function, *tensors)
@@ -179,17 +182,26 @@ class TensorFlow:
             entries[mode] = Entry(partial(_finished, function, argument), partial(_finished, concrete, argument))
         return entries
 
+    def offer(self, mode: str, options: Mapping[str, Any]) -> None:
+        """Refused: XLA's flags hold for a whole process, and are read before the first compilation."""
+        raise Unsupported("TensorFlow compiles every function of a process with the same XLA_FLAGS")
+
+    def digest(self, mode: str) -> str:
+        """Not told."""
+        return ""
+
     def profile(self, target: str | int) -> list[list[KernelRun]]:
         """The kernels that each of some warm calls ran, in order: TF operations and HLO instructions."""
-        prepared = self.prepare(target)
-        with prepared.around():
-            prepared.call()
-            return [profiled(prepared.call, target == EAGER) for _ in range(PROFILED_CALLS)]
+        call = self.prepare(target).call if isinstance(target, int) else self._called(target)
+        with switched(str(target)):
+            call()
+            return [profiled(call, target == EAGER) for _ in range(PROFILED_CALLS)]
 
     def donation(self) -> Donation:
         """The training step as `jit_compile=True` compiles it, and the variables that it updates."""
         session = self._session("float32")
-        return donated_step(session, self._inputs(session, next(iter(session.twin.cases))))
+        tensors = self._inputs(session, next(iter(session.twin.cases)))
+        return donated_step(session, self._staged(session, STEP, JIT, tensors), tensors)
 
     @property
     def _loaded(self) -> Twin:
@@ -202,11 +214,20 @@ class TensorFlow:
             self._sessions[dtype] = Session(self._loaded, dtype)
         return self._sessions[dtype]
 
-    def _staged(self, session: Session, pass_: str, mode: str, tensors: Sequence[tf.Tensor]) -> Callable[..., Any]:
+    def _staged(self, session: Session, pass_: str, mode: str, tensors: Sequence[tf.Tensor]) -> Any:
         key = (session.dtype, pass_, mode)
         if key not in self._functions:
             self._functions[key] = in_mode(session.pass_function(pass_), mode, tensors)
         return self._functions[key]
+
+    def _called(self, mode: str) -> Callable[[], Any]:
+        """One call of the main pass in a mode, from the state that a run starts from."""
+        session = self._session("float32")
+        case = next(iter(session.twin.cases))
+        session.reset(case)
+        tensors = self._inputs(session, case)
+        with switched(mode):
+            return partial(_finished, self._staged(session, _main_pass(session), mode, tensors), *tensors)
 
     def _arguments(self, program: Program, case: str) -> list[tf.Tensor]:
         return [
@@ -226,6 +247,11 @@ class TensorFlow:
         if key not in self._tensors:
             self._tensors[key] = tf.constant(self._loaded.cases[case][name].astype(dtype, copy=False))
         return self._tensors[key]
+
+
+def _main_pass(session: Session) -> str:
+    """The pass that is compiled, profiled and timed."""
+    return FORWARD if session.model.step is None else STEP
 
 
 @contextmanager

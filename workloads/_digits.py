@@ -22,14 +22,30 @@ def load(path: Path | None) -> Arrays:
     Raises:
       DataError: the file is missing, is no .npz, or lacks the arrays of Keras's mnist.npz.
     """
+    data = load_images(path)
+    return {**data, "images": data["images"].reshape(len(data["images"]), -1)}
+
+
+def load_images(path: Path | None) -> Arrays:
+    """images: f32[examples, height, width, 1] in [0, 1]; labels: i32[examples] in [0, 10).
+
+    Raises:
+      DataError: the file is missing, is no .npz, or lacks the arrays of Keras's mnist.npz.
+    """
     images, labels = _bundled() if path is None else _from_npz(path)
-    flat = images.reshape(len(images), -1).astype(np.float32)
-    return {"images": flat / np.float32(flat.max()), "labels": labels.astype(np.int32)}
+    values = images[..., np.newaxis].astype(np.float32)
+    return {"images": values / np.float32(values.max()), "labels": labels.astype(np.int32)}
 
 
 def dimensions_of(data: Arrays) -> Dimensions:
     """How many features one image has."""
     return {"features": data["images"].shape[1]}
+
+
+def image_dimensions_of(data: Arrays) -> Dimensions:
+    """Height and width of one image."""
+    _, height, width, _ = data["images"].shape
+    return {"height": height, "width": width}
 
 
 def _bundled() -> tuple[np.ndarray, np.ndarray]:

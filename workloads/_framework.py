@@ -200,6 +200,8 @@ class Framework(Protocol):
     `dtype` is the float type of the run: "float32", or "float64" for the oracle.
     A target of `prepare` and `profile` is a mode ("jit") or the handle of a compiled program.
     `dispatch` needs nothing loaded: x + 1 on `DISPATCH_ELEMENTS` float32, by mode.
+    `offer` makes a mode more, of compiler options, for as long as the twin is loaded; `digest` tells what the
+    compiler makes of the main pass in a mode, equal where two modes run the same code and "" where that cannot be told.
     """
 
     side: str
@@ -221,6 +223,10 @@ class Framework(Protocol):
     def unroll(self, handle: int, checkpoints: Sequence[int]) -> Arrays: ...
 
     def prepare(self, target: str | int) -> Prepared: ...
+
+    def offer(self, mode: str, options: Mapping[str, Any]) -> None: ...
+
+    def digest(self, mode: str) -> str: ...
 
     def profile(self, target: str | int) -> Sequence[Sequence[KernelRun]]: ...
 

@@ -15,6 +15,9 @@ from workloads._spec import Workload
 
 ENTRY_POINT_GROUP = "jaxport.workloads"
 
+TOUR = ("add", "mnist_mlp", "running_example", "scale_and_add", "sum_of_products")
+"""Small enough that all of them are judged and timed within minutes: what a newcomer is shown."""
+
 
 class RegistryError(Exception):
     """A workload that cannot be had: one line with what was expected, found, and what to do."""
@@ -54,7 +57,7 @@ def get(reference: str) -> Workload:
 
 
 def built_in() -> list[str]:
-    """The workloads of this package: the tour."""
+    """The workloads of this package: the zoo."""
     package = importlib.import_module("workloads")
     return sorted(module.name for module in pkgutil.iter_modules(package.__path__) if not module.name.startswith("_"))
 

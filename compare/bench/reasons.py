@@ -10,18 +10,21 @@ FEW_PAIRS = f"fewer than {LEAST_PAIRS} pairs of processes: how far another would
 PEER = "a peer's process runs nothing else and has no second process of itself: within 10 % its ratio tells nothing"
 
 
-def null_missed(arm: str, null: Ratio) -> str:
+SECOND_PROCESS, SECOND_COMPILATION = "a second process of itself", "a second compilation of itself"
+
+
+def null_missed(arm: str, null: Ratio, other: str = SECOND_PROCESS) -> str:
     """Identical code did not come out equal."""
     low, high = null.ci99
     return (
-        f"{arm} against a second process of itself comes out at {null.ratio:.3f}, "
+        f"{arm} against {other} comes out at {null.ratio:.3f}, "
         f"99 % interval [{low:.3f}, {high:.3f}] without 1: the machine is too unsteady, run again"
     )
 
 
-def null_missing(arm: str) -> str:
+def null_missing(arm: str, other: str = SECOND_PROCESS) -> str:
     """Identical code was to be held against itself, and was not."""
-    return f"{arm} was not timed against a second process of itself: nothing vouches for the ratios"
+    return f"{arm} was not timed against {other}: nothing vouches for the ratios"
 
 
 def never_together(arm: str, other: str) -> str:

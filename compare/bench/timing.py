@@ -15,12 +15,12 @@ from compare.records import CELLS
 Samples = Mapping[str, Rounds]
 """Seconds by arm, pair and round: arms run in the same pairs, and are empty in one where they failed."""
 
-PORTS = ("jax/jit", "jax/donated")
+PORTS = ("jax/jit", "jax/donated", "jax/tuned")
 PEER_MARGIN = 0.10
 """How much slower the same mode came out in a process that ran nothing else: 7 to 10 %."""
 
-WITHIN = (("jax/jit", "jax/eager"), ("tf/jit", "tf/eager"))
-"""Ratios inside one side: what compiling gained there."""
+WITHIN = (("jax/jit", "jax/eager"), ("tf/jit", "tf/eager"), ("jax/tuned", "jax/jit"))
+"""Ratios inside one side: what compiling gained there, and what the port's compiler options did."""
 
 
 @dataclass(frozen=True)
@@ -188,14 +188,19 @@ def _doubts(held: Mapping[str, stats.Ratio | None]) -> Iterator[str]:
             yield reasons.null_missed(arm, null)
 
 
-def _ratio(timed: Samples, a: str, b: str, doubt: str, margin: float) -> RatioTiming:
-    ones, others = _shared(timed, a, b)
+def ratio_of(samples: Samples, a: str, b: str, doubt: str, margin: float) -> RatioTiming:
+    """The ratio of two arms, withheld where there is a doubt or no pair in which both ran."""
+    ones, others = _shared(samples, a, b) if a in samples and b in samples else ([], [])
     if doubt or not ones:
         withheld = doubt or reasons.never_together(a, b)
         return RatioTiming(len(ones), sum(len(rounds) for rounds in ones), withheld=withheld)
-    if b.startswith(("tf/", "jax/")):
-        return _stated(stats.ratio(ones, others), margin)
-    found = stats.ratio(ones, others)
+    return _stated(stats.ratio(ones, others), margin)
+
+
+def _ratio(timed: Samples, a: str, b: str, doubt: str, margin: float) -> RatioTiming:
+    found = None if doubt or b.startswith(("tf/", "jax/")) else paired(timed, a, b)
+    if found is None:
+        return ratio_of(timed, a, b, doubt, margin)
     said = stats.verdict(found, max(margin, PEER_MARGIN), least=PEER_MARGIN)
     return dataclasses.replace(_stated(found, margin), verdict=said, note=reasons.PEER)
 

@@ -144,11 +144,12 @@ def workloads(options: argparse.Namespace) -> list[Workload]:
         return [ports.from_functions(options.tf, options.jax, options.input)]
     if options.input:
         raise RequestError("expected --tf and --jax with --input, found neither: name both functions")
-    chosen = [_registry.get(name) for name in dict.fromkeys(options.workloads) or _registry.built_in()]
+    unnamed = _registry.built_in() if options.size else _registry.TOUR
+    chosen = [_registry.get(name) for name in dict.fromkeys(options.workloads) or unnamed]
     named_apart(chosen)
-    if options.data and not any(workload.training for workload in chosen):
-        names = [workload.name for workload in chosen]
-        raise RequestError(f"expected a workload that trains beside --data, found {', '.join(names)}: drop --data")
+    if options.data and not any(workload.training and workload.training.dataset for workload in chosen):
+        names = ", ".join(workload.name for workload in chosen)
+        raise RequestError(f"expected a workload that trains on a dataset beside --data, found {names}: drop --data")
     return chosen
 
 

@@ -17,10 +17,12 @@ SUMMARY = "prove ports and write the report"
 TEXT = """\
 Prove ports: parity against a float64 oracle, both programs, and paired timing; write results.json and report.html.
 
-Without a workload this is the tour: every built-in workload, functions at size default, models at size smoke.
+Without a workload and a size this is the tour: the small built-in workloads, functions at size default, models at
+size smoke. With a size alone it is every built-in workload at that size.
 
 examples:
   jaxport run                                        the tour
+  jaxport run --size smoke --no-timing               every built-in workload
   jaxport run running_example mnist_mlp --size smoke
   jaxport run mnist_mlp --data ~/mnist.npz           on the real MNIST
   jaxport run --tf my_tf.py:f --jax my_jax.py:g --input x=f32[8,128] --input n=i32[4]:0..10

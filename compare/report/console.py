@@ -65,7 +65,7 @@ def _cells(row: OverviewRow) -> dict[str, Text]:
         _gates(row),
         Text(" / ".join(row.instructions)),
         Text(" → ".join(row.kernels)),
-        Text(_ratio(row.ratio)),
+        Text(_ratios(row)),
         Text(", ".join(factor for _, factor in row.attribution)),
     )
     return dict(zip(_COLUMNS, texts, strict=True))
@@ -74,6 +74,10 @@ def _cells(row: OverviewRow) -> dict[str, Text]:
 def _gates(row: OverviewRow) -> Text:
     others = [(name, verdict) for name, verdict in row.gates.items() if verdict not in (PASS, NOT_APPLICABLE)]
     return Text(", ").join(Text(name, style=_STYLES.get(verdict, "")) for name, verdict in others)
+
+
+def _ratios(row: OverviewRow) -> str:
+    return f"{_ratio(row.ratio)}; tuned: {_ratio(row.tuned)}" if row.tuned else _ratio(row.ratio)
 
 
 def _ratio(row: RatioRow | None) -> str:

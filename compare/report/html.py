@@ -88,8 +88,10 @@ def _section(row: tables.OverviewRow, workload: object) -> dict[str, Any]:
 
 
 def _facts(workload: object) -> list[tuple[str, str]]:
-    """Dimensions, then inputs with their types."""
-    return [(name, str(value)) for key in ("dimensions", "inputs") for name, value in mapping(workload, key).items()]
+    """Dimensions, then inputs with their types, then the compiler options that the port declares."""
+    facts = [(name, str(value)) for key in ("dimensions", "inputs") for name, value in mapping(workload, key).items()]
+    options = tables.compiler_options(workload)
+    return [*facts, (f"compiler options of {tables.TUNED}", options)] if options else facts
 
 
 def _parity(workload: object) -> dict[str, Any]:

@@ -13,9 +13,10 @@ from compare.report import numbers
 from compare.report.reading import entries, mapping, part, text
 from compare.report.verdicts import gate_verdicts, verdict
 
-MODES = ("tf/eager", "tf/graph", "tf/autocluster", "tf/jit", "jax/eager", "jax/jit", "jax/donated")
+MODES = ("tf/eager", "tf/graph", "tf/autocluster", "tf/jit", "jax/eager", "jax/jit", "jax/donated", "jax/tuned")
 SIDES = {"tf": "TF", "jax": "JAX"}
 PORT = "jax/jit"
+TUNED = "jax/tuned"
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,8 @@ class OverviewRow:
     """tf/eager, tf/jit, jax/jit."""
     ratio: RatioRow | None
     attribution: tuple[tuple[str, str], ...]
+    tuned: RatioRow | None = None
+    """The same of jax/tuned, where the port declares compiler options; beside the other, never in its place."""
 
 
 @dataclass(frozen=True)
@@ -123,13 +126,13 @@ def ratios(workload: object) -> tuple[RatioRow, ...]:
     )
 
 
-def against_best(workload: object) -> RatioRow | None:
-    """jax/jit against the fastest TF mode that was timed with it; None where no such ratio is recorded."""
+def against_best(workload: object, port: str = PORT) -> RatioRow | None:
+    """The port against the fastest TF mode that was timed with it; None where no such ratio is recorded."""
     timed = mapping(workload, "timing", "modes")
     candidates = {
-        name: numbers.finite(part(timed, name.removeprefix(f"{PORT} vs "), "median_s"))
+        name: numbers.finite(part(timed, name.removeprefix(f"{port} vs "), "median_s"))
         for name in mapping(workload, "timing", "ratios")
-        if name.startswith(f"{PORT} vs tf/")
+        if name.startswith(f"{port} vs tf/")
     }
     if not candidates:
         return None
@@ -190,6 +193,11 @@ def matrix(workload: object) -> tuple[tuple[str, tuple[Cell, ...]], ...]:
     return tuple((frontend, tuple(_cell(workload, frontend, compiler) for compiler in SIDES)) for frontend in SIDES)
 
 
+def compiler_options(workload: object) -> str:
+    """What jax/tuned was compiled with, as XLA_FLAGS would say it; empty where the port declares nothing."""
+    return " ".join(f"{name}={value}" for name, value in mapping(workload, "compiler_options").items())
+
+
 def attribution(workload: object) -> tuple[tuple[str, str], ...]:
     """The factors whose product is the jax/tf ratio; empty where there are none."""
     factors = mapping(workload, "attribution")
@@ -240,6 +248,7 @@ def _overview(name: str, anchor: str, workload: object) -> OverviewRow:
         kernels=(_counted(workload, "tf/eager"), _counted(workload, "tf/jit"), _counted(workload, PORT)),
         ratio=against_best(workload),
         attribution=attribution(workload),
+        tuned=against_best(workload, TUNED),
     )
 
 

@@ -23,6 +23,8 @@ NATIVE_MODE = {"tf": "eager", "jax": "jit"}
 """The mode that runs a twin built in float64."""
 NATIVE_TRAINING_MODE = {"tf": "graph", "jax": "jit"}
 """The mode that trains it: a compiled one, since many steps are taken."""
+UNTRAINED = ("jax", "eager")
+"""Nobody trains so, and 50 steps of a model take minutes: the gradients gate judges what a step would repeat."""
 
 Result = TypeVar("Result")
 
@@ -33,6 +35,8 @@ class Collected:
 
     side: str
     modes: requests.Modes = field(default_factory=dict)
+    compiler_options: Mapping[str, Any] = field(default_factory=dict)
+    """Those that mode `tuned` runs with; empty where the twin declares none."""
     outputs: dict[tuple[str, str, str], Arrays] = field(default_factory=dict)
     doubles: dict[tuple[str, str], Arrays] = field(default_factory=dict)
     """(pass, case) -> leaves of the twin built in float64."""
@@ -74,7 +78,8 @@ def collect_evidence(side: Side, prepared: Prepared, reporter: Reporter) -> Coll
     found = Collected(side.name)
 
     def ask() -> None:
-        found.modes = requests.load(side, prepared.loading)
+        loaded = requests.loaded(side, prepared.loading)
+        found.modes, found.compiler_options = loaded.modes, loaded.compiler_options
         _collect_outputs(side, prepared, found, reporter)
         _collect_doubles(side, prepared, found, reporter)
         _collect_trajectories(side, prepared, found, reporter)
@@ -135,15 +140,29 @@ def attempt(found: Collected, ask: Callable[[], Result]) -> Result | None:
         return None
 
 
+def collect_mode(side: Side, mode: str, prepared: Prepared, found: Collected, reporter: Reporter) -> None:
+    """Ask a side for all that parity needs of one mode more, which it was offered."""
+    for pass_ in (FORWARD, GRADIENTS):
+        if pass_ in found.modes:
+            reporter.step(f"{side.name}/{mode} {pass_}")
+            _collect_cases(side, mode, pass_, prepared, found)
+    if prepared.workload.training is not None and STEP in found.modes:
+        _collect_trajectory(side, mode, prepared.workload.training, found, reporter)
+
+
 def _collect_outputs(side: Side, prepared: Prepared, found: Collected, reporter: Reporter) -> None:
     for pass_ in (FORWARD, GRADIENTS):
         for mode in found.modes.get(pass_, ()):
             reporter.step(f"{side.name}/{mode} {pass_}")
-            for case in prepared.loading.cases:
-                arrays = attempt(found, lambda m=mode, p=pass_, c=case: requests.outputs(side, m, p, c, FLOAT32))
-                if arrays is None:
-                    break
-                found.outputs[f"{side.name}/{mode}", pass_, case] = arrays
+            _collect_cases(side, mode, pass_, prepared, found)
+
+
+def _collect_cases(side: Side, mode: str, pass_: str, prepared: Prepared, found: Collected) -> None:
+    for case in prepared.loading.cases:
+        arrays = attempt(found, lambda c=case: requests.outputs(side, mode, pass_, c, FLOAT32))
+        if arrays is None:
+            break
+        found.outputs[f"{side.name}/{mode}", pass_, case] = arrays
 
 
 def _collect_doubles(side: Side, prepared: Prepared, found: Collected, reporter: Reporter) -> None:
@@ -175,13 +194,18 @@ def _collect_trajectories(side: Side, prepared: Prepared, found: Collected, repo
     if training is None or STEP not in found.modes:
         return
     for mode in found.modes[STEP]:
-        reporter.step(f"{side.name}/{mode} training")
-        arrays = attempt(found, lambda m=mode: requests.trajectory(side, m, FLOAT32, training.compared))
-        if arrays is not None:
-            found.trajectories[f"{side.name}/{mode}", FLOAT32] = arrays
+        if (side.name, mode) != UNTRAINED:
+            _collect_trajectory(side, mode, training, found, reporter)
     reporter.step(f"{side.name} program {STEP}")
     _collect_written(side, STEP, found)
     _collect_double_training(side, training, found, reporter)
+
+
+def _collect_trajectory(side: Side, mode: str, training: Training, found: Collected, reporter: Reporter) -> None:
+    reporter.step(f"{side.name}/{mode} training")
+    arrays = attempt(found, lambda: requests.trajectory(side, mode, FLOAT32, training.compared))
+    if arrays is not None:
+        found.trajectories[f"{side.name}/{mode}", FLOAT32] = arrays
 
 
 def _collect_double_training(side: Side, training: Training, found: Collected, reporter: Reporter) -> None:

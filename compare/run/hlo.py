@@ -9,7 +9,7 @@ from typing import Any
 from compare.hlo import differences, donation, partitions, passes
 from compare.hlo.align import Alignment, align
 from compare.hlo.bindings import UnreadableProgram
-from compare.hlo.levels import ALGEBRA, LEVELS, Subject, read
+from compare.hlo.levels import ALGEBRA, LEVELS, UNFUSED, Subject, read
 from compare.hlo.rewriting import Rewritten
 from compare.hlo.showing import module_view, view
 from compare.run.pairs import Pair
@@ -26,8 +26,8 @@ def examine(pair: Pair, shown: str, reporter: Reporter, thorough: bool = True, b
 
     Args:
       shown: the level that `view` holds, value by value.
-      thorough: whether the programs are run at every level, to match by value; else at `shown` alone. Every
-        level is another program to compile.
+      thorough: whether the programs are run at every level, to match by value; else at `shown` alone, and
+        level `unfused` is left out. Every level is another program to compile.
       by_pass: whether to compile both programs here and hold them against each other after every pass.
 
     Raises:
@@ -56,7 +56,7 @@ def _levels(
     pair: Pair, shown: str, thorough: bool, reporter: Reporter
 ) -> tuple[dict[str, Alignment], dict[str, dict[str, Any]]]:
     """The alignment at each level that there is, and each level in numbers."""
-    there = SHOWN if pair.described else LEVELS
+    there = [level for level in (SHOWN if pair.described else LEVELS) if thorough or level != UNFUSED]
     if shown not in there:
         raise UnreadableProgram(f"expected a level of {', '.join(there)}, found {shown}: choose one of these")
     alignments: dict[str, Alignment] = {}

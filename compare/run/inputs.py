@@ -106,10 +106,16 @@ def prepare(workload: Workload, size: str, examples: Arrays | None, scratch: Pat
     """Draw every array of a workload and write it where the workers read it.
 
     `one_case` draws a single random case: all that compiling and timing need.
+
+    Raises:
+      RequestError: the workload refuses these dimensions.
     """
     dimensions = _dimensions(workload, size, examples)
-    specs = workload.input_specs(dimensions)
-    weights = _arrays.draw_weights(workload, dimensions)
+    try:
+        specs = workload.input_specs(dimensions)
+        weights = _arrays.draw_weights(workload, dimensions)
+    except ValueError as error:
+        raise RequestError(f"{workload.name} at size {size}: {error}") from error
     seeds = 1 if one_case or _input_bytes(workload, dimensions) > LARGE_BYTES else SEEDS
     cases = _arrays.draw_cases(workload, dimensions, seeds, examples, kinks=not one_case)
     batches = _arrays.draw_batches(workload, dimensions, examples) if examples else {}

@@ -79,6 +79,7 @@ def workload(
         "compiled": cells,
         "profile": {mode: kernels for each in collected.values() for mode, kernels in each.profile.items()},
         "trajectory": _losses(collected),
+        "compiler_options": dict(collected["jax"].compiler_options) if "jax" in collected else {},
         "timing": None,
         "attribution": None,
         "compilers": examined["compilers"] if examined else None,

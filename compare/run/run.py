@@ -87,17 +87,17 @@ def _judge_one(
 ) -> tuple[dict[str, Any], timing.Timed | None]:
     """The workload's part of the record, and what may be timed: nothing where parity fails."""
     failures: list[Failure] = []
-    collected = _both(pool, failures, lambda name: _collect_evidence(pool, name, small, reporter))
+    collected = both(pool, failures, lambda name: evidence_of(pool, name, small, reporter))
     _check_structure(collected, small)
-    doubles = _doubles(pool, collected, small, failures)
+    doubles = doubles_of(pool, collected, small, failures)
 
     def collect_main(name: str) -> Collected:
         if not collected[name].lost:
             collect_program(pool.get(name), large, collected[name], reporter, reload=large is not small)
         return collected[name]
 
-    parity = _parity(pool, small, collected, doubles, failures)
-    collected = _both(pool, failures, collect_main, names=list(collected))
+    parity = parity_of(pool, small, collected, doubles, failures)
+    collected = both(pool, failures, collect_main, names=list(collected))
     table = _cells(pool, collected, large, failures)
     examined = _examined(pool, large, collected, table, failures, reporter)
     part = record.workload(large, small.size, collected, parity, table.described, examined, failures)
@@ -113,7 +113,7 @@ def _judge_one(
     return part, timed
 
 
-def _both(
+def both(
     pool: Pool, failures: list[Failure], ask: Callable[[str], Collected], names: Sequence[str] = SIDES
 ) -> dict[str, Collected]:
     """Ask both sides at once; a side that was lost is forgotten, one that gave nothing is left out."""
@@ -130,7 +130,7 @@ def _both(
     return collected
 
 
-def _collect_evidence(pool: Pool, name: str, prepared: Prepared, reporter: Reporter) -> Collected:
+def evidence_of(pool: Pool, name: str, prepared: Prepared, reporter: Reporter) -> Collected:
     try:
         return collect_evidence(pool.get(name), prepared, reporter)
     except BadTarget:
@@ -153,7 +153,7 @@ def _check_structure(collected: Mapping[str, Collected], prepared: Prepared) -> 
         )
 
 
-def _doubles(pool: Pool, collected: Mapping[str, Collected], prepared: Prepared, failures: list[Failure]) -> Doubles:
+def doubles_of(pool: Pool, collected: Mapping[str, Collected], prepared: Prepared, failures: list[Failure]) -> Doubles:
     if "jax" not in collected or collected["jax"].lost:
         return Doubles()
     try:
@@ -198,7 +198,7 @@ def _examined(
         return None
 
 
-def _parity(
+def parity_of(
     pool: Pool, prepared: Prepared, collected: Mapping[str, Collected], doubles: Doubles, failures: list[Failure]
 ) -> Parity:
     """The gates at their strictest; where they fail, once more with what rounded constants explain."""

@@ -34,15 +34,29 @@ def environment(side: Side) -> dict[str, Any]:
     return side.call("environment", {}).value
 
 
+@dataclasses.dataclass(frozen=True)
+class Loaded:
+    """A twin that was built: the modes of each pass, and the compiler options that mode `tuned` runs with."""
+
+    modes: Modes
+    compiler_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
 def load(side: Side, loading: Loading) -> Modes:
     """Build the twin; the modes of each pass that it has."""
+    return loaded(side, loading).modes
+
+
+def loaded(side: Side, loading: Loading) -> Loaded:
+    """Build the twin; all that it says of itself."""
     parameters = dataclasses.asdict(loading) | {
         "target": loading.targets[side.name],
         "dimensions": dict(loading.dimensions),
         "arrays": str(loading.arrays),
     }
     del parameters["targets"]
-    return side.call("load", parameters).value["modes"]
+    said = side.call("load", parameters).value
+    return Loaded(said["modes"], said.get("compiler_options", {}))
 
 
 def outputs(side: Side, mode: str, pass_: str, case: str, dtype: str) -> Arrays:
@@ -74,6 +88,20 @@ def execute(side: Side, handle: int, case: str) -> Arrays:
 def unroll(side: Side, handle: int, checkpoints: Sequence[int]) -> Arrays:
     """A training run of a compiled step program: "loss" and "weights@STEP/PATH"."""
     return side.call("unroll", {"handle": handle, "checkpoints": list(checkpoints)}).arrays
+
+
+def offer(side: Side, mode: str, options: Mapping[str, Any]) -> None:
+    """Make a mode more, compiled with these options, until something else is loaded.
+
+    Raises:
+      Unavailable: the compiler does not take one of them.
+    """
+    side.call("offer", {"mode": mode, "options": dict(options)})
+
+
+def digest(side: Side, mode: str) -> str:
+    """What the compiler makes of the main pass in a mode: equal where the code is, "" where that cannot be told."""
+    return side.call("digest", {"mode": mode}).value
 
 
 def profile(side: Side, target: str | int) -> list[list[KernelRun]]:

@@ -84,6 +84,15 @@ class Worker:
         """A training run of a compiled step program."""
         return Reply(arrays=self._framework.unroll(**parameters))
 
+    def offer(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+        """Make a mode more, of compiler options."""
+        self._framework.offer(**parameters)
+        return Reply()
+
+    def digest(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+        """What the compiler makes of the main pass in a mode."""
+        return Reply(self._framework.digest(**parameters))
+
     def profile(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
         """The kernels that each of some warm calls ran."""
         calls = self._framework.profile(parameters["target"])

@@ -159,6 +159,14 @@ class Peer(ABC):
         """Refused."""
         _refuse("a profile")
 
+    def offer(self, mode: str, options: Mapping[str, Any]) -> None:
+        """Refused."""
+        _refuse("a mode more")
+
+    def digest(self, mode: str) -> str:
+        """Refused."""
+        _refuse("a digest")
+
     def donation(self) -> Donation:
         """Refused."""
         _refuse("a donation")

@@ -1,0 +1,139 @@
+"""A search for what is faster than the default: screened over few processes, hopeless ones dropped, one confirmed.
+
+Screening ranks and states nothing: the fastest of many candidates is partly the luckiest. What is stated of the
+winner comes from further processes, which had no part in choosing it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from compare.bench import pairs, reasons, stats, timing
+from compare.bench.pairs import Measured
+
+DEFAULT = "default"
+AGAIN = "default again"
+"""The default compiled a second time: identical code, beside it in the same process."""
+
+Race = Callable[[Sequence[str], int], Measured]
+"""Times candidates by name in fresh processes: rounds of all of them in turn, in the set of that number."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How long candidates are kept, and how often the winner is measured.
+
+    Attributes:
+      screening: sets of processes that a candidate is seen in before it is ranked.
+      confirming: further sets for the winner.
+      hopeless: a candidate that comes out so much slower than the default is not timed again. Wider than what
+        identical code differs by. Not held against the fastest: what helps a little may help beside it.
+    """
+
+    screening: int = 3
+    confirming: int = 8
+    hopeless: float = 0.10
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A candidate after the screening: its time over that of the default, and why it was not timed to the end."""
+
+    name: str
+    ratio: float | None
+    pairs: int
+    dropped: str = ""
+
+
+@dataclass
+class Screening:
+    """Candidates raced against the default, set by set."""
+
+    rules: Rules
+    sets: int = 0
+    """Sets that were raced; each has a number of its own, so that no order of arms repeats."""
+    taken: dict[str, list[Measured]] = field(default_factory=dict)
+    standings: dict[str, Standing] = field(default_factory=dict)
+
+    def run(self, names: Sequence[str], race: Race, told: Callable[[str], None] = lambda _: None) -> None:
+        """Race these; names that are known are raced again, beside the new ones."""
+        alive = list(names)
+        for number in range(1, self.rules.screening + 1):
+            if not alive:
+                return
+            told(f"set {number} of {self.rules.screening}: {len(alive)} candidate{'s' * (len(alive) > 1)}")
+            measured = race((DEFAULT, *alive), self.sets)
+            self.sets += 1
+            for name in alive:
+                self.taken.setdefault(name, []).append(measured)
+            alive = self._kept(alive, measured)
+
+    def leaders(self) -> list[Standing]:
+        """Those that stayed to the end and came out faster than the default, the fastest first."""
+        stayed = [each for each in self.standings.values() if not each.dropped]
+        return sorted((each for each in stayed if _ratio(each) < 1), key=_ratio)
+
+    def _kept(self, names: Sequence[str], measured: Measured) -> list[str]:
+        for name in names:
+            ratio = self._estimate(name)
+            self.standings[name] = Standing(name, ratio, len(self.taken[name]), measured.failures.get(name, ""))
+            slower = _ratio(self.standings[name]) - 1
+            if slower > self.rules.hopeless and not self.standings[name].dropped:
+                why = f"{slower:.0%} slower than the default".replace("%", " %")
+                self.standings[name] = Standing(name, ratio, len(self.taken[name]), why)
+        return [name for name in names if not self.standings[name].dropped]
+
+    def _estimate(self, name: str) -> float | None:
+        found = timing.paired(pairs.samples_of(self.taken[name]), name, DEFAULT)
+        return found.ratio if found else None
+
+
+@dataclass(frozen=True)
+class Confirmed:
+    """The winner against the default in processes of their own, and identical code beside them."""
+
+    name: str
+    ratio: timing.RatioTiming
+    null: timing.RatioTiming
+    margin: float
+    seconds: Mapping[str, float]
+
+    @property
+    def faster(self) -> bool:
+        """Whether that may be said."""
+        return not self.ratio.withheld and self.ratio.verdict == stats.FASTER
+
+
+def confirm(name: str, race: Race, rules: Rules, first: int, told: Callable[[str], None] = lambda _: None) -> Confirmed:
+    """The ratio of one candidate, by the statistics and the conditions of every other ratio.
+
+    Args:
+      first: the number of the first set: those before it chose the candidate.
+    """
+    taken = []
+    for number in range(rules.confirming):
+        told(f"set {number + 1} of {rules.confirming}")
+        taken.append(race((DEFAULT, AGAIN, name), first + number))
+    samples = pairs.samples_of(taken)
+    null = timing.paired(samples, AGAIN, DEFAULT)
+    margin = stats.equivalence_margin([null] if null else [])
+    return Confirmed(
+        name=name,
+        ratio=timing.ratio_of(samples, name, DEFAULT, next(_doubts(null), ""), margin),
+        null=timing.ratio_of(samples, AGAIN, DEFAULT, "", margin),
+        margin=margin,
+        seconds={arm: timing.median(each) for arm, each in samples.items() if any(each)},
+    )
+
+
+def _doubts(null: stats.Ratio | None) -> Iterator[str]:
+    if null is None:
+        yield reasons.null_missing(DEFAULT, reasons.SECOND_COMPILATION)
+    elif not null.ci99[0] <= 1 <= null.ci99[1]:
+        yield reasons.null_missed(DEFAULT, null, reasons.SECOND_COMPILATION)
+
+
+def _ratio(standing: Standing) -> float:
+    """What a candidate that gave no time is ranked by: behind all others."""
+    return float("inf") if standing.ratio is None else standing.ratio

@@ -1,0 +1,174 @@
+"""`jaxport tune`: compiler options with which a port is faster and still the same."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from compare import records
+from compare.bench.timing import RatioTiming
+from compare.bench.tuning import Rules
+from compare.commands import _arguments
+from compare.commands._output import FAILS, HOLDS, writable_file
+from compare.records import SCHEMA
+from compare.run import candidates, tune
+from compare.run.inputs import RequestError
+from compare.run.progress import reporter
+from compare.run.search import Row
+from compare.run.tune import Tuned
+
+SUMMARY = "search compiler options for a port"
+TEXT = """\
+Search XLA options with which the program that a port is timed on (its training step, or else its forward pass) is
+faster: each compiled, those that make the same code left out, the others raced in fresh processes, hopeless ones
+dropped early. The fastest is judged by every gate, then confirmed in processes that had no part in choosing it.
+Ends with the lines to paste into the port: `Model(compiler_options=...)`. Takes minutes; let the machine be quiet.
+
+examples:
+  jaxport tune mnist_mlp
+  jaxport tune my_port.py --size paper -o tuned.json
+  jaxport tune my_port.py --option xla_cpu_prefer_vector_width=128,256,512
+  jaxport tune my_port.py --option xla_cpu_experimental_ynn_fusion_type=,LIBRARY_FUSION_TYPE_REDUCE
+  jaxport tune --tf my_tf.py:f --jax my_jax.py:g --input x=f32[8,128]
+
+exit codes: 0 the search came to its end, whether or not anything is faster; 1 the port itself fails parity; 2 the
+request cannot be carried out. docs/tune.md says what each option does.
+"""
+
+_NATURAL_WIDTH = 10_000
+_STYLES = {"confirmed": "bold green", "parity fails": "red", "faster when screened": "", "not faster": ""}
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """What can be asked."""
+    _arguments.add_workloads(command)
+    command.add_argument(
+        "--option", action="append", default=[], metavar="NAME=VALUE,...",
+        help="try these values instead of the built-in options; `+` joins the parts of one value (repeat for more)",
+    )  # fmt: skip
+    command.add_argument(
+        "--keep-numbers", action="store_true", help="leave out options that allow other results, such as fast math"
+    )
+    command.add_argument("-o", "--out", type=Path, metavar="FILE", help="write the record there as well")
+    command.add_argument("--json", action="store_true", help="print the record, and nothing else, on standard output")
+    _arguments.add_interpreters(command)
+    timing = command.add_argument_group("timing")
+    timing.add_argument(
+        "--sets", type=_arguments.count, default=Rules.screening, metavar="N",
+        help="fresh processes that a candidate is screened in (default: %(default)s)",
+    )  # fmt: skip
+    timing.add_argument(
+        "--pairs", type=_arguments.count, default=Rules.confirming, metavar="N",
+        help="further ones for the winner; below 5 no interval is given (default: %(default)s)",
+    )  # fmt: skip
+    timing.add_argument(
+        "--budget", type=_arguments.seconds, default=tune.Plan.budget_s, metavar="S",
+        help="seconds of rounds a process (default: %(default)s)",
+    )  # fmt: skip
+    timing.add_argument("--threads", default=_arguments.ALL, metavar="N", help="default: %(default)s processors")
+    timing.add_argument("--seed", type=int, default=0, help="of the order in which candidates take turns")
+
+
+def main(options: argparse.Namespace) -> int:
+    """Search, write, print."""
+    if not options.workloads and not options.tf and not options.jax:
+        raise RequestError("expected a workload or port file, found none: name what to tune")
+    if options.out is not None:
+        writable_file(options.out)
+    workloads = _arguments.workloads(options)
+    sources, plan = _arguments.sources(options), _plan(options)
+    found: dict[str, Tuned] = {}
+    with (
+        tempfile.TemporaryDirectory(prefix="jaxport-") as folder,
+        reporter(Console(stderr=True), quiet=options.json) as progress,
+    ):
+        for each in workloads:
+            found[each.name] = tune.tune_workload(
+                each, options.size, options.data, sources, options.timeout, plan, Path(folder), progress
+            )
+    record = records.to_json({"schema": SCHEMA, "workloads": found})
+    if options.out is not None:
+        records.write_atomically(options.out, json.dumps(record, indent=1) + "\n")
+    if options.json:
+        print(json.dumps(record))
+    else:
+        for name, each in found.items():
+            show(name, each, Console())
+    return FAILS if any(each.reason for each in found.values()) else HOLDS
+
+
+def _plan(options: argparse.Namespace) -> tune.Plan:
+    return tune.Plan(
+        options=candidates.parse(options.option) or None,
+        keep_numbers=options.keep_numbers,
+        rules=Rules(screening=options.sets, confirming=options.pairs),
+        budget_s=options.budget,
+        threads=_arguments.thread_counts(options.threads)[0],
+        seed=options.seed,
+    )
+
+
+def show(name: str, found: Tuned, console: Console) -> None:
+    """Every candidate in a line, then what may be said, then what to paste."""
+    dimensions = ", ".join(f"{key} {value}" for key, value in found.dimensions.items())
+    what = f"{name}: {found.pass_} at size {found.size}{f' ({dimensions})' if dimensions else ''}"
+    console.print(Text(f"{what}, {found.threads} thread{'s' * (found.threads > 1)}", style="bold"), soft_wrap=True)
+    table = _table(found.rows)
+    if not console.is_terminal:
+        # A log or a pipe has no width: names that are cut off there cannot be pasted.
+        table.width = Measurement.get(console, console.options.update(max_width=_NATURAL_WIDTH), table).maximum
+    console.print(table, soft_wrap=not console.is_terminal)
+    for line in _sentences(found):
+        console.print(Text(line), soft_wrap=True)
+    if found.snippet:
+        console.print(Text(f"\n{found.snippet}\n"), soft_wrap=True)
+
+
+def _table(rows: Iterable[Row]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for title in ("options", "time", "sets", "outcome"):
+        table.add_column(title, overflow="fold")
+    for row in sorted(rows, key=_place):
+        ratio = "" if row.ratio is None else f"{row.ratio:.3f}x"
+        name = f"{row.name} (changes numbers)" if row.changes_numbers else row.name
+        said = f"{row.outcome}: {row.reason}" if row.reason else row.outcome
+        table.add_row(Text(name), ratio, str(row.sets or ""), Text(said, style=_STYLES.get(row.outcome, "dim")))
+    return table
+
+
+def _place(row: Row) -> tuple[float, str]:
+    """The fastest first, then what was not timed."""
+    return (float("inf") if row.ratio is None else row.ratio, row.outcome)
+
+
+def _sentences(found: Tuned) -> Iterator[str]:
+    if found.reason:
+        yield f"The port itself fails parity, so that there is nothing to tune: {found.reason}"
+    elif found.confirmed is None:
+        yield "Nothing beats the default: no candidate came out faster and still the same."
+    elif found.options:
+        yield f"{found.confirmed.name} takes {_stated(found.confirmed.ratio)} of the default's time."
+        yield "Every parity gate passes with it. Paste into the port's Model(...):"
+    elif found.confirmed.ratio.withheld:
+        yield f"Nothing is stated: {found.confirmed.ratio.withheld}."
+    else:
+        ratio = found.confirmed.ratio
+        yield (
+            f"Nothing beats the default: {found.confirmed.name} led the screening, and is confirmed as "
+            f"{ratio.verdict}, {_stated(ratio)}."
+        )
+        if ratio.note:
+            yield f"{ratio.note}."
+
+
+def _stated(ratio: RatioTiming) -> str:
+    low, high = ratio.ci95 or (0.0, float("inf"))
+    return f"{ratio.ratio:.3f}x [{low:.3f}, {high:.3f}] ({ratio.pairs} fresh processes)"

@@ -1,0 +1,120 @@
+"""What a search tries: compiler options with the values worth trying, one at a time, then the good ones together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from compare.run.inputs import RequestError
+
+Value = bool | int | str
+Options = Mapping[str, Value]
+
+_LIBRARY = "LIBRARY_FUSION_TYPE_"
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of XLA, and the values that are tried; docs/tune.md says what it does.
+
+    `changes_numbers` says that it allows other results than the program asks for, beyond another order of operations.
+    """
+
+    name: str
+    values: tuple[Value, ...]
+    changes_numbers: bool = False
+
+
+def _libraries(*kinds: str) -> str:
+    return ",".join(_LIBRARY + kind for kind in kinds)
+
+
+SPACE: Mapping[str, tuple[Option, ...]] = {
+    "cpu": (
+        Option(
+            "xla_cpu_experimental_ynn_fusion_type",
+            (
+                "",
+                *(_libraries(kind) for kind in ("REDUCE", "ELTWISE", "INDIVIDUAL_DOT", "INDIVIDUAL_CONVOLUTION")),
+                _libraries("REDUCE", "INDIVIDUAL_DOT"),
+                _libraries("REDUCE", "INDIVIDUAL_CONVOLUTION"),
+            ),
+        ),
+        Option("xla_cpu_prefer_vector_width", (128, 512)),
+        Option("xla_cpu_scheduler_type", ("CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED",)),
+        Option("xla_cpu_use_fusion_emitters", (False,)),
+        Option("xla_cpu_copy_insertion_use_region_analysis", (True,)),
+        Option("xla_cpu_enable_fast_math", (True,), changes_numbers=True),
+        Option("xla_cpu_enable_fast_min_max", (True,), changes_numbers=True),
+    )
+}
+"""By platform, as `jax.default_backend()` names it: what changes some program in jaxlib 0.10.2, see docs/tune.md."""
+
+
+def parse(texts: Sequence[str]) -> tuple[Option, ...]:
+    """Options as the command line names them: "name=value,value"; a "+" inside a value joins a list of XLA's.
+
+    Raises:
+      RequestError: no name or no value.
+    """
+    found = []
+    for text in texts:
+        name, equals, values = text.partition("=")
+        if not name.strip() or not equals:
+            raise RequestError(f"expected --option NAME=VALUE,VALUE, found {text!r}: write xla_some_option=true,false")
+        found.append(Option(name.strip(), tuple(dict.fromkeys(_value(each.strip()) for each in values.split(",")))))
+    names = [option.name for option in found]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise RequestError(f"expected each --option once, found {twice[0]} twice: put its values behind one name")
+    return tuple(found)
+
+
+def singles(options: Iterable[Option]) -> dict[str, Options]:
+    """Every value of every option alone, by name."""
+    alone = [{option.name: value} for option in options for value in option.values]
+    return {named(each): each for each in alone}
+
+
+def together(best: Sequence[Options], most: int = 4) -> dict[str, Options]:
+    """The fastest with each of the others that set something else, and all of them that fit together.
+
+    Args:
+      best: each alone faster than the default, the fastest first.
+    """
+    if not best:
+        return {}
+    pairs = [{**best[0], **other} for other in best[1:] if not best[0].keys() & other.keys()]
+    whole: dict[str, Value] = {}
+    for each in best:
+        whole |= {} if whole.keys() & each.keys() else each
+    joined = [*pairs, whole] if len(whole) > 2 else pairs
+    return {named(each): each for each in joined[-most:]}
+
+
+def named(options: Options) -> str:
+    """As XLA_FLAGS would say it, without dashes; "default" is no options."""
+    return " ".join(f"{name}={_written(value)}" for name, value in options.items())
+
+
+def loose(options: Options, known: Iterable[Option]) -> bool:
+    """Whether one of these allows other results than the program asks for."""
+    return any(option.changes_numbers and option.name in options for option in known)
+
+
+def snippet(options: Options, platform: str, measured: str) -> str:
+    """What to paste into `jaxport.Model(...)`, with the measurement that chose it as a comment."""
+    lines = [f"        {name!r}: {value!r}," for name, value in options.items()]
+    text = "\n".join(["compiler_options={", f"    {platform!r}: {{", *lines, "    }", "},"]).replace("'", '"')
+    return f"# {measured}\n{text}"
+
+
+def _value(text: str) -> Value:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    digits = text.removeprefix("-")
+    return int(text) if digits.isdecimal() and digits.isascii() else text.replace("+", ",")
+
+
+def _written(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

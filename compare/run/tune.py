@@ -1,0 +1,262 @@
+"""Compiler options of a port, searched here: compiled, timed in fresh processes, judged against TensorFlow."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from compare.bench import pairs
+from compare.bench.pairs import Measured
+from compare.bench.tuning import DEFAULT, Confirmed, Rules
+from compare.records import FAIL, PASS, Failure, Parity
+from compare.run import run
+from compare.run.candidates import SPACE, Option, Options, snippet
+from compare.run.collect import Collected, collect_mode
+from compare.run.inputs import Prepared, RequestError, prepare_both
+from compare.run.oracle import Doubles
+from compare.run.phases import Workers
+from compare.run.progress import Reporter
+from compare.run.search import PortFails, Refused, Row, Search
+from compare.run.sides import Pool, Source
+from compare.sides import requests
+from compare.sides._side import Side, SideError, Unavailable
+from workloads._framework import FORWARD, STEP
+from workloads._spec import Workload
+
+SIDE = "jax"
+SIZE = "default"
+"""The size that is tuned unless another is asked for: at size smoke a call is mostly dispatch."""
+
+_CANDIDATE = "candidate"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is searched, and how long it is timed.
+
+    Attributes:
+      options: instead of those that are known for the platform; None takes these.
+      keep_numbers: leave out what allows other results than the program asks for.
+      rules: sets of processes for screening and for confirming.
+      budget_s: seconds of rounds a set.
+      threads: of every process.
+    """
+
+    options: Sequence[Option] | None = None
+    keep_numbers: bool = False
+    rules: Rules = field(default_factory=Rules)
+    budget_s: float = 2.0
+    threads: int = 1
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What came of one workload. `reason` says why there was no search to its end: the port's own parity fails."""
+
+    size: str
+    pass_: str
+    platform: str
+    dimensions: Mapping[str, int]
+    environment: Mapping[str, Any]
+    threads: int
+    rows: Sequence[Row] = ()
+    confirmed: Confirmed | None = None
+    options: Options = field(default_factory=dict)
+    snippet: str = ""
+    reason: str = ""
+
+
+def tune_workload(
+    workload: Workload,
+    size: str | None,
+    data: Path | None,
+    sources: Mapping[str, Source],
+    timeout_s: float,
+    plan: Plan,
+    scratch: Path,
+    reporter: Reporter,
+) -> Tuned:
+    """Search options for the program that the workload is timed on: its training step, or else its forward pass.
+
+    Raises:
+      RequestError: no such size, no options known for the platform, or one that was asked for is not taken.
+      SideError: a side cannot be started, or the port cannot be compiled.
+    """
+    small, large = prepare_both(workload, size or (SIZE if SIZE in workload.sizes else None), data, scratch)
+    workers = Workers(sources, scratch, timeout_s, plan.threads)
+    # Not entered: that would start both sides, and the machine is to be quiet.
+    pool = Pool(dict(sources), scratch, timeout_s)
+    live = Live(small, large, workers, pool, plan, reporter)
+    try:
+        return _searched(live, large, plan, reporter)
+    finally:
+        live.rest()
+
+
+def _searched(live: Live, large: Prepared, plan: Plan, reporter: Reporter) -> Tuned:
+    loaded, environment = live.loaded()
+    platform = environment["device"].partition(" ")[0]
+    found = Tuned(
+        size=large.size,
+        pass_=STEP if STEP in loaded.modes else FORWARD,
+        platform=platform,
+        dimensions=dict(large.dimensions),
+        environment=environment,
+        threads=plan.threads,
+    )
+    asked = plan.options is not None
+    search = Search(live, plan.rules, reporter, large.workload.name, _known(plan, platform), asked)
+    try:
+        confirmed = search.run(loaded.compiler_options)
+    except PortFails as error:
+        return dataclasses.replace(found, rows=list(search.rows.values()), reason=str(error))
+    options = search.candidates[confirmed.name] if confirmed and confirmed.faster else {}
+    return dataclasses.replace(
+        found,
+        rows=list(search.rows.values()),
+        confirmed=confirmed,
+        options=options,
+        snippet=snippet(options, platform, measured(found, confirmed)) if confirmed and options else "",
+    )
+
+
+def measured(found: Tuned, confirmed: Confirmed) -> str:
+    """Ratio, interval and circumstances in one line."""
+    ratio = confirmed.ratio
+    low, high = ratio.ci95 or (0.0, 0.0)
+    where = f"{found.pass_} at size {found.size}, {found.threads} threads, jaxlib {found.environment['jaxlib']}"
+    return f"{ratio.ratio:.3f}x [{low:.3f}, {high:.3f}] of the time without: {where} (jaxport tune)"
+
+
+def _known(plan: Plan, platform: str) -> Sequence[Option]:
+    known = plan.options if plan.options is not None else SPACE.get(platform, ())
+    if not known:
+        raise RequestError(
+            f"expected a platform whose options are known ({', '.join(SPACE)}), found {platform}: name some by --option"
+        )
+    return [option for option in known if not (plan.keep_numbers and option.changes_numbers)]
+
+
+class Live:
+    """What a search asks of the machine. Implements compare.run.search.Bench.
+
+    Only one process works at a time: what compiles and what judges ends before candidates race.
+
+    Args:
+      small, large: the arrays that parity is judged on, and those that are compiled and timed.
+      workers: start the processes that compile and race.
+      pool: the sides that parity asks, started when the first candidate is judged.
+    """
+
+    def __init__(
+        self, small: Prepared, large: Prepared, workers: Workers, pool: Pool, plan: Plan, reporter: Reporter
+    ) -> None:
+        self._large, self._workers, self._pool, self._plan = large, workers, pool, plan
+        self._judge = _Judge(small, pool, reporter)
+        self._compiler: Side | None = None
+
+    def loaded(self) -> tuple[requests.Loaded, dict[str, Any]]:
+        """What the port says of itself, and where it runs."""
+        self.rest()
+        self._compiler = self._workers.start(SIDE)
+        return requests.loaded(self._compiler, self._large.loading), requests.environment(self._compiler)
+
+    def rest(self) -> None:
+        """End what does not race."""
+        if self._compiler is not None:
+            self._compiler.close()
+            self._compiler = None
+        self._pool.close()
+
+    def digest(self, options: Options) -> str:
+        """What the compiler makes of the main pass."""
+        if self._compiler is None:
+            self.loaded()
+        assert self._compiler is not None
+        try:
+            requests.offer(self._compiler, _CANDIDATE, options)
+        except Unavailable as error:
+            raise Refused(error.reason) from error
+        return requests.digest(self._compiler, _CANDIDATE)
+
+    def race(self, candidates: Mapping[str, Options], number: int) -> Measured:
+        """One fresh process that runs all of them in turn."""
+        self.rest()
+        failures: dict[str, str] = {}
+        with closing(self._workers.start(SIDE)) as side:
+            requests.load(side, self._large.loading)
+            ready = [name for name, options in candidates.items() if _prepare(side, name, options, failures)]
+            arms = [pairs.Arm(name, partial(requests.time_round, side, name)) for name in ready]
+            seed = self._plan.seed + number
+            found = pairs.measure(arms, budget_s=self._plan.budget_s, seed=seed, failing=SideError)
+        return dataclasses.replace(found, failures={**failures, **found.failures})
+
+    def judge(self, options: Options) -> str:
+        """Why the port with these options is not the original; empty where every gate passes."""
+        return self._judge.first_failure(options)
+
+
+def _prepare(side: Side, name: str, options: Options, failures: dict[str, str]) -> bool:
+    try:
+        requests.offer(side, name, options)
+        requests.prepare(side, name)
+    except SideError as error:
+        if error.lost or name == DEFAULT:
+            raise
+        failures[name] = error.reason
+        return False
+    return True
+
+
+class _Judge:
+    """Holds the port with other options against what the port is held against; both sides are asked for that once."""
+
+    def __init__(self, small: Prepared, pool: Pool, reporter: Reporter) -> None:
+        self._small, self._pool, self._reporter = small, pool, reporter
+        self._failures: list[Failure] = []
+        self._collected: dict[str, Collected] = {}
+        self._doubles = Doubles()
+
+    def first_failure(self, options: Options) -> str:
+        if not self._collected:
+            self._ask()
+        port = self._collected[SIDE]
+        outputs, trajectories = dict(port.outputs), dict(port.trajectories)
+        found = dataclasses.replace(port, outputs=outputs, trajectories=trajectories, failures=[])
+        side = self._pool.get(SIDE)
+        requests.load(side, self._small.loading)
+        requests.offer(side, _CANDIDATE, options)
+        collect_mode(side, _CANDIDATE, self._small, found, self._reporter)
+        if found.failures:
+            return f"{found.failures[0].doing}: {found.failures[0].reason}"
+        return _failing(self._parity({**self._collected, SIDE: found}))
+
+    def _ask(self) -> None:
+        small, failures = self._small, self._failures
+
+        def collect(name: str) -> Collected:
+            return run.evidence_of(self._pool, name, small, self._reporter)
+
+        collected = run.both(self._pool, failures, collect)
+        self._doubles = run.doubles_of(self._pool, collected, small, failures)
+        self._collected = collected
+        parity = self._parity(collected)
+        if parity.verdict != PASS:
+            raise PortFails(_failing(parity))
+
+    def _parity(self, collected: Mapping[str, Collected]) -> Parity:
+        return run.parity_of(self._pool, self._small, collected, self._doubles, list(self._failures))
+
+
+def _failing(parity: Parity) -> str:
+    """The first gate that fails, in its own words."""
+    if parity.verdict == PASS:
+        return ""
+    gate = next(each for each in parity.gates.values() if each.verdict == FAIL)
+    return next((each.message for each in gate.comparisons if each.verdict == FAIL), gate.reason)

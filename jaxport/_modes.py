@@ -1,0 +1,54 @@
+"""How JAX runs a pass: as it is, compiled, compiled with its state donated, compiled with the twin's own options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+
+from jaxport._model import Model
+from workloads._target import TargetError
+
+EAGER, JIT, DONATED, TUNED = "eager", "jit", "donated", "tuned"
+
+Options = Mapping[str, Any]
+
+
+def in_mode(function: Callable[..., Any], mode: str, options: Options | None = None) -> Any:
+    """The function as that mode runs it; `options` are those of XLA, for a mode that has some."""
+    if mode == EAGER:
+        return function
+    # JAX keeps what it compiled by function: one of its own, so that a mode never runs the code of another.
+    staged = function if mode in (JIT, DONATED) else lambda *arguments: function(*arguments)
+    # An empty mapping is another key of JAX's cache than None: what has no options must stay what users run.
+    return jax.jit(
+        staged, donate_argnums=(0, 1) if mode == DONATED else (), compiler_options=dict(options or {}) or None
+    )
+
+
+def declared_options(model: Model) -> dict[str, Any]:
+    """The compiler options that a twin declares for the platform at hand, known to be taken.
+
+    Raises:
+      TargetError: XLA does not take one of them.
+    """
+    platform = jax.default_backend()
+    options = dict(model.compiler_options.get(platform, {}))
+    if refusal := refused(options):
+        raise TargetError(
+            f"expected options that this XLA takes in Model.compiler_options[{platform!r}], found {refusal}: "
+            "correct or remove it"
+        )
+    return options
+
+
+def refused(options: Options) -> str:
+    """What XLA has against an option, which it reads when it compiles; empty where it takes them all."""
+    if not options:
+        return ""
+    try:
+        in_mode(lambda x: x + 1, JIT, options).lower(0.0).compile()
+    except jax.errors.JaxRuntimeError as error:
+        return str(error).splitlines()[0].removeprefix("INVALID_ARGUMENT: ").rstrip(".")
+    return ""

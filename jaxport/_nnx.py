@@ -1,0 +1,52 @@
+"""A Flax NNX network as pure functions of its state: what every trained twin does with one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import optax
+from flax import nnx
+
+Place = tuple[str | int, ...]
+"""Where a variable is in a network: attributes and positions in lists, from the outside in."""
+
+
+@dataclass(frozen=True)
+class WeightMap:
+    """Canonical path -> place, one for every weight: nothing is guessed from names or shapes."""
+
+    places: Mapping[str, Place]
+
+    def from_weights(self, weights: Mapping[str, jax.Array]) -> nnx.State:
+        """The state that holds these arrays."""
+        return nnx.from_flat_state({self.places[path]: nnx.Param(array) for path, array in weights.items()})
+
+    def to_weights(self, parameters: nnx.State) -> dict[str, Any]:
+        """The arrays of a state, or of its gradients, by canonical path."""
+        flat = dict(nnx.to_flat_state(parameters))
+        return {path: flat[place].get_value() for path, place in self.places.items()}
+
+
+def structure(make: Callable[[], nnx.Module]) -> nnx.GraphDef[Any]:
+    """A network without its weights: they come from outside, and no initialiser runs.
+
+    Split from its state once, so that a call costs one dispatch of jax.jit and none of nnx.jit.
+    """
+    graph, _ = nnx.split(nnx.eval_shape(make), nnx.Param)
+    return graph
+
+
+def training_step(
+    loss: Callable[..., jax.Array], optimizer: optax.GradientTransformation
+) -> Callable[..., tuple[Any, Any, jax.Array]]:
+    """(parameters, optimizer state, *inputs) -> (parameters, optimizer state, loss before the update)."""
+
+    def step(parameters: Any, state: Any, *inputs: jax.Array) -> tuple[Any, Any, jax.Array]:
+        value, gradients = jax.value_and_grad(loss)(parameters, *inputs)
+        updates, state = optimizer.update(gradients, state, parameters)
+        return optax.apply_updates(parameters, updates), state, value
+
+    return step

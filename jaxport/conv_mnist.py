@@ -1,0 +1,60 @@
+"""The convolutional digit classifier in Flax NNX, trained with optax."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import optax
+from flax import nnx
+
+from jaxport import Model, _optimizers
+from jaxport._dropout import dropout
+from jaxport._nnx import WeightMap, structure, training_step
+from jaxport._pooling import max_pool
+from workloads import conv_mnist
+from workloads._spec import Dimensions
+
+
+class Classifier(nnx.Module):
+    """images [batch, height, width, 1], draws u8[batch, features] -> logits [batch, 10]."""
+
+    def __init__(self, dimensions: Dimensions, dtype: str, rngs: nnx.Rngs) -> None:
+        first, second = conv_mnist.channels(dimensions)
+        kernel = (conv_mnist.KERNEL, conv_mnist.KERNEL)
+        types: dict[str, Any] = {"dtype": jnp.dtype(dtype), "param_dtype": jnp.dtype(dtype), "rngs": rngs}
+        self.conv1 = nnx.Conv(1, first, kernel, **types)
+        self.conv2 = nnx.Conv(first, second, kernel, **types)
+        self.logits = nnx.Linear(conv_mnist.features(dimensions), 10, **types)
+
+    def __call__(self, images: jax.Array, draws: jax.Array) -> jax.Array:
+        pooled = max_pool(nnx.relu(self.conv2(max_pool(nnx.relu(self.conv1(images))))))
+        flat = pooled.reshape(len(pooled), -1)
+        return self.logits(dropout(flat, draws, conv_mnist.DROPOUT_RATE))
+
+
+def build(dimensions: Dimensions, dtype: str) -> Model:
+    """The twin of workloads/conv_mnist.py; the weights come from outside, so that no initialiser runs."""
+    graph = structure(lambda: Classifier(dimensions, dtype, nnx.Rngs(0)))
+    optimizer = _optimizers.adam(conv_mnist.LEARNING_RATE)
+
+    def forward(parameters: nnx.State, images: jax.Array, labels: jax.Array, draws: jax.Array) -> jax.Array:
+        return nnx.merge(graph, parameters)(images, draws)
+
+    def loss(parameters: nnx.State, images: jax.Array, labels: jax.Array, draws: jax.Array) -> jax.Array:
+        logits = forward(parameters, images, labels, draws)
+        return optax.softmax_cross_entropy_with_integer_labels(logits, labels).mean()
+
+    step = training_step(loss, optimizer)
+    return Model(forward, _WEIGHTS.from_weights, _WEIGHTS.to_weights, loss=loss, init=optimizer.init, step=step)
+
+
+_WEIGHTS = WeightMap(
+    {
+        "conv1/kernel": ("conv1", "kernel"),
+        "conv1/bias": ("conv1", "bias"),
+        "conv2/kernel": ("conv2", "kernel"),
+        "conv2/bias": ("conv2", "bias"),
+        "logits/kernel": ("logits", "kernel"),
+        "logits/bias": ("logits", "bias"),
+    }
+)
