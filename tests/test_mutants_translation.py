@@ -51,7 +51,7 @@ MUTANTS = (
     Mutant("mean over padding", "seq2seq", "/ words.sum()", "/ words.size", GRADIENTS),
     Mutant("gradient of the constants lost", "seq2seq", "return kernels, constants,",
            "return kernels, jax.tree.map(jnp.zeros_like, constants),", GRADIENTS, "_recurrent"),
-    Mutant("gradients not clipped", "seq2seq", "optax.clip_by_global_norm(1.0)", "optax.identity()", STEP),
+    Mutant("gradients not clipped", "seq2seq", "optax.clip_by_global_norm(seq2seq.CLIP_NORM)", "optax.identity()", STEP),
     Mutant("query and key swapped", "translation", "self.query(queries), *self.project(memory)",
            "self.key(queries), self.query(memory), self.value(memory)", module="_transformer"),
     Mutant("scores not scaled", "translation", "query * self.block.depth**-0.5", "query", module="_transformer"),

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 
 class WarmUp(keras.optimizers.schedules.LearningRateSchedule):
-    """Up to the peak in `warm_up` steps, then down to 0 at step `total`, both in straight lines."""
+    """From 0 to the peak in `warm_up` steps, then down to 0 at step `total`, both in straight lines, as BERT's."""
 
     def __init__(self, peak: float, warm_up: int, total: int, dtype: str) -> None:
         super().__init__()
@@ -18,7 +18,7 @@ class WarmUp(keras.optimizers.schedules.LearningRateSchedule):
     def __call__(self, step: Any) -> tf.Tensor:
         """The rate of a step, counted from 0."""
         time = tf.cast(step, self.dtype)
-        return self.peak * tf.minimum((time + 1) / self.warm_up, 1 - time / self.total)
+        return self.peak * tf.minimum(time / self.warm_up, 1 - time / self.total)
 
 
 class InverseSquareRoot(keras.optimizers.schedules.LearningRateSchedule):

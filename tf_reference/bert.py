@@ -162,7 +162,7 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
 def _optimizer(dimensions: Dimensions, dtype: str) -> keras.optimizers.Optimizer:
     rate = WarmUp(bert.peak_rate(dimensions), bert.WARM_UP_STEPS, bert.TOTAL_STEPS, dtype)
     kind = keras.optimizers.Lamb if dimensions.get("lamb") else keras.optimizers.AdamW
-    optimizer = kind(rate, weight_decay=bert.WEIGHT_DECAY, epsilon=bert.EPSILON)
+    optimizer = kind(rate, weight_decay=bert.WEIGHT_DECAY, epsilon=bert.EPSILON, name="optimizer")
     optimizer.exclude_from_weight_decay(var_names=["bias", "gamma", "beta"])
     if compute_dtype(dimensions, dtype) == "float16":
         return keras.optimizers.LossScaleOptimizer(optimizer)

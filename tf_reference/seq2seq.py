@@ -6,7 +6,7 @@ import keras
 import tensorflow as tf
 
 from tf_reference import Model
-from workloads import _parallel_text
+from workloads import _parallel_text, seq2seq
 from workloads._spec import Dimensions
 
 
@@ -70,7 +70,7 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     words = tf.ones((1, dimensions["length"]), tf.int32)
     translator(words, words)
     cross_entropy = keras.losses.SparseCategoricalCrossentropy(from_logits=True, reduction=None, dtype=dtype)
-    optimizer = keras.optimizers.Adam(learning_rate=1e-2, global_clipnorm=1.0)
+    optimizer = keras.optimizers.Adam(seq2seq.LEARNING_RATE, global_clipnorm=seq2seq.CLIP_NORM, name="optimizer")
     optimizer.build(translator.trainable_variables)
 
     def forward(source: tf.Tensor, target: tf.Tensor) -> Any:
@@ -85,7 +85,9 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
         with tf.GradientTape() as tape:
             value = loss(source, target)
         gradients = tape.gradient(value, translator.trainable_variables)
-        optimizer.apply_gradients(zip(gradients, translator.trainable_variables, strict=True))
+        # Of a sparse gradient Keras would take the norm row by row, before rows of one token are added up.
+        dense_gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]
+        optimizer.apply_gradients(zip(dense_gradients, translator.trainable_variables, strict=True))
         return value
 
     return Model(

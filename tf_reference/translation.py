@@ -88,7 +88,7 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
         from_logits=True, label_smoothing=translation.SMOOTHING, reduction=None, dtype=dtype
     )
     rate = InverseSquareRoot(dimensions["width"], dimensions["warm_up"], dtype)
-    optimizer = keras.optimizers.Adam(rate, beta_2=translation.BETA_2, epsilon=translation.EPSILON)
+    optimizer = keras.optimizers.Adam(rate, beta_2=translation.BETA_2, epsilon=translation.EPSILON, name="optimizer")
     optimizer.build(model.trainable_variables)
 
     def forward(source: tf.Tensor, target: tf.Tensor, *draws: tf.Tensor) -> Any:
