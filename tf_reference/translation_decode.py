@@ -19,11 +19,11 @@ class Beams(NamedTuple):
     """
 
     time: tf.Tensor
-    tokens: tf.Tensor
-    last: tf.Tensor
-    scores: tf.Tensor
-    ended: tf.Tensor
-    caches: list[tuple[tf.Tensor, tf.Tensor]]
+    tokens: Any
+    last: Any
+    scores: Any
+    ended: Any
+    caches: list[tuple[Any, Any]]
 
 
 class Search:
@@ -49,7 +49,7 @@ class Search:
         scores, order = tf.math.top_k(found.scores / ((5 + length) / 6) ** PENALTY, self.beams)
         return tf.gather(found.tokens, order, batch_dims=1), scores
 
-    def started(self, memory: tf.Tensor) -> Beams:
+    def started(self, memory: Any) -> Beams:
         """Before the first step: one beam is possible, so that the others do not repeat it."""
         batch, block = memory.shape[0], self.model.block
         shape = (batch, self.beams)
