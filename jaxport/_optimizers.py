@@ -151,3 +151,13 @@ def _length(values: jax.Array) -> jax.Array:
 def _ratio(weight: jax.Array, direction: jax.Array) -> jax.Array:
     """Their quotient, and 1 where either is 0: an array of zeros could never move otherwise."""
     return jnp.where((weight > 0) & (direction > 0), weight / direction, 1)
+
+
+def sgd(learning_rate: float, momentum: float) -> optax.GradientTransformation:
+    """SGD with momentum as Keras computes it: the rate scales a gradient before it enters the trace.
+
+    optax.sgd scales what leaves the trace, which is another step as soon as the rate changes. Keras rounds rate and
+    momentum to float32, as for Adam.
+    """
+    rate, decay = _rounded(learning_rate, momentum)
+    return optax.chain(optax.scale_by_learning_rate(rate), optax.trace(decay))

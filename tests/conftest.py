@@ -26,7 +26,19 @@ def record_of(*references: str, **asked: Any) -> dict[str, Any]:
     return records.to_json(run.run(run.Request(workloads, **asked), Silent()))
 
 
+WHOLE = (*_registry.TOUR, "lstm_cell")
+"""Judged in every mode, with programs, cells and profiles: small enough that it takes seconds."""
+FAST_MODES = ("tf/jit", "jax/donated")
+"""Those that the parity of a larger model is judged in, beside the reference and the port itself.
+
+Every mode of every workload, with its programs: `jaxport run --size smoke --no-timing`, within half an hour.
+"""
+
+
 @pytest.fixture(scope="session")
 def zoo() -> dict[str, Any]:
     """Every registered workload at size smoke, judged and not timed."""
-    return record_of(*_registry.names(), size="smoke", plans=())["workloads"]
+    larger = [name for name in _registry.names() if name not in WHOLE]
+    whole = record_of(*WHOLE, size="smoke", plans=())["workloads"]
+    lean = record_of(*larger, size="smoke", plans=(), modes=FAST_MODES, parity_only=True)["workloads"]
+    return whole | lean

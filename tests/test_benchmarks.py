@@ -17,7 +17,7 @@ from workloads import _registry
 HERE = Path(__file__).parent
 
 
-DECLARED = ("jax/tuned",)
+DECLARED = ("tf/keras", "jax/tuned")
 """Modes that a twin has only where it hands over what they need."""
 
 

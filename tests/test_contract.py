@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from conftest import WHOLE
 
 from compare.records import CELLS, GATES
 from workloads import _registry
@@ -14,6 +15,12 @@ MODES = {"tf/eager", "tf/graph", "tf/autocluster", "tf/jit", "jax/eager", "jax/j
 
 @pytest.fixture(params=_registry.names())
 def judged(request: pytest.FixtureRequest, zoo: dict[str, Any]) -> dict[str, Any]:
+    return zoo[request.param]
+
+
+@pytest.fixture(params=WHOLE)
+def whole(request: pytest.FixtureRequest, zoo: dict[str, Any]) -> dict[str, Any]:
+    """A workload whose programs were compiled and profiled too."""
     return zoo[request.param]
 
 
@@ -42,9 +49,9 @@ def test_both_twins_have_a_float64_self_of_their_own(judged: dict[str, Any]) -> 
     assert all("native" in source for source in judged["parity"]["oracle"].values())
 
 
-def test_four_cells_are_filled_and_agree(judged: dict[str, Any]) -> None:
-    assert tuple(judged["compiled"]) == CELLS
-    for cell in judged["compiled"].values():
+def test_four_cells_are_filled_and_agree(whole: dict[str, Any]) -> None:
+    assert tuple(whole["compiled"]) == CELLS
+    for cell in whole["compiled"].values():
         assert "reason" not in cell
         assert cell["kernels"] == len(cell["kernel_names"]) > 0
         assert cell["instructions"] >= cell["kernels"]
@@ -52,18 +59,18 @@ def test_four_cells_are_filled_and_agree(judged: dict[str, Any]) -> None:
         assert cell["error"] < 1e-4
 
 
-def test_kernels_were_seen_to_run_in_every_mode(judged: dict[str, Any]) -> None:
-    assert set(judged["profile"]) >= MODES | ({"jax/donated"} if training_of(judged) else set())
-    for mode in judged["profile"].values():
+def test_kernels_were_seen_to_run_in_every_mode(whole: dict[str, Any]) -> None:
+    assert set(whole["profile"]) >= MODES | ({"jax/donated"} if training_of(whole) else set())
+    for mode in whole["profile"].values():
         assert mode["kernels"] == len(mode["names"]) > 0
 
 
-def test_programs_and_their_alignment_are_counted(judged: dict[str, Any]) -> None:
-    alignment, programs = judged["alignment"], judged["programs"]
+def test_programs_and_their_alignment_are_counted(whole: dict[str, Any]) -> None:
+    alignment, programs = whole["alignment"], whole["programs"]
     assert alignment["matched"] > 0
     assert programs["tf"]["instructions"] > 0 < programs["jax"]["instructions"]
     assert alignment["frontier"] or not alignment["tf_only"] + alignment["jax_only"]
-    assert {"stablehlo", "hlo", "optimized_hlo"} <= set(judged["stages"]["tf"]) & set(judged["stages"]["jax"])
+    assert {"stablehlo", "hlo", "optimized_hlo"} <= set(whole["stages"]["tf"]) & set(whole["stages"]["jax"])
 
 
 def test_training_learns_on_both_sides(judged: dict[str, Any]) -> None:
@@ -73,7 +80,21 @@ def test_training_learns_on_both_sides(judged: dict[str, Any]) -> None:
         assert sum(mode["loss"][-5:]) < sum(mode["loss"][:5])
 
 
+def test_what_keras_trains_by_itself_is_judged_and_shown(zoo: dict[str, Any]) -> None:
+    judged = zoo["mnist_mlp"]
+    assert "tf/keras" in judged["trajectory"]
+    assert "tf/keras" in {each["found_from"] for each in judged["parity"]["gates"]["training"]["comparisons"]}
+    assert judged["profile"]["tf/keras"]["kernels"] > 0
+
+
 def test_the_running_example_shows_four_kernels_in_eager_mode(zoo: dict[str, Any]) -> None:
     assert zoo["running_example"]["profile"]["tf/eager"]["names"] == ["Pow", "Mul", "AddV2", "Mean"]
     assert zoo["sum_of_products"]["profile"]["tf/eager"]["kernels"] == 3
     assert zoo["scale_and_add"]["profile"]["tf/jit"]["kernels"] == 1
+
+
+def test_a_model_that_is_judged_in_few_modes_was_judged_in_those(zoo: dict[str, Any]) -> None:
+    rounding = zoo["conv_mnist"]["parity"]["gates"]["rounding"]["comparisons"]
+    assert {each["found_from"] for each in rounding} == {"jax/jit"}
+    assert set(zoo["conv_mnist"]["trajectory"]) == {"tf/eager", "tf/jit", "jax/jit", "jax/donated"}
+    assert zoo["conv_mnist"]["profile"] == {}

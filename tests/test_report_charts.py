@@ -12,6 +12,7 @@ import pytest
 
 from compare.records import load
 from compare.report import charts
+from compare.report.drawing import JAX_COLOR, TF_COLOR
 from compare.report.html import TEMPLATES
 
 RECORD = load(Path(__file__).parent / "data" / "record_small.json")
@@ -65,6 +66,17 @@ def test_the_ratio_chart_leaves_out_what_was_withheld_and_shows_the_null(record:
 
 def test_nothing_to_draw_draws_nothing() -> None:
     assert [draw(None) for draw in DRAWINGS] == ["", "", ""]
+
+
+def test_loss_curves_of_both_sides_lie_over_one_another() -> None:
+    modes = ("tf/jit", "tf/keras", "jax/jit", "jax/donated", "jax/tuned")
+    drawn = charts.losses({"trajectory": {mode: {"loss": [2.0, 1.0, 0.5]} for mode in modes}})
+    curves = re.findall(r'<path[^>]*aria-roledescription="line mark"[^>]*>', drawn)
+    shown = [
+        (re.findall(r'stroke="([^"]+)"', curve)[0], re.findall(r'stroke-width="([^"]+)"', curve)[0]) for curve in curves
+    ]
+    assert shown == [(TF_COLOR, "6")] * 2 + [(JAX_COLOR, "1.5")] * 3
+    assert len({re.findall(r' d="([^"]+)"', curve)[0] for curve in curves}) == 1
 
 
 @pytest.mark.parametrize(

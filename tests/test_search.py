@@ -14,11 +14,15 @@ from test_bench_tuning import Machine
 from compare import cli
 from compare.bench.pairs import Measured
 from compare.bench.tuning import AGAIN, DEFAULT, Confirmed, Rules
-from compare.run import candidates, search, tune
+from compare.run import candidates, ports, search, tune
 from compare.run.candidates import Option, Options, named
-from compare.run.inputs import RequestError
+from compare.run.inputs import RequestError, prepare_both
+from compare.run.phases import Workers
 from compare.run.progress import Silent
 from compare.run.search import PortFails, Refused, Search
+from compare.run.sides import Pool, Source
+from compare.sides._side import Reply, Side, SideError, Unavailable
+from workloads import _registry
 
 RULES = Rules(screening=2, confirming=6)
 FUSION, WIDTH, MATH = "xla_fusion", "xla_width", "xla_fast_math"
@@ -285,6 +289,62 @@ def test_a_platform_without_known_options_is_one_line() -> None:
         tune._known(tune.Plan(), "tpu")
 
 
+# What befalls a process
+
+
+class Crashing(Side):
+    """A JAX process of which compiling some options takes it down, each another way."""
+
+    name = "jax"
+
+    def __init__(self, log: list[str]) -> None:
+        self.log = log
+
+    def call(self, method: str, parameters: Mapping[str, Any], arrays: Any = None) -> Reply:
+        options = parameters.get("options", {})
+        if method == "load":
+            self.log.append("started")
+            return Reply({"modes": {"forward": ["jit"]}})
+        if options.get("xla_crash"):
+            raise SideError("jax", method, "the worker ended by signal SIGSEGV", lost=True)
+        if options.get("xla_unknown"):
+            raise Unavailable("jax", method, "No such compile option: 'xla_unknown'")
+        return Reply([1e-3] * parameters["calls"] if method == "round" else "a digest")
+
+    def close(self) -> None:
+        self.log.append("ended")
+
+
+@pytest.fixture
+def crashing(tmp_path: Path) -> tuple[tune.Live, list[str]]:
+    log: list[str] = []
+    sources = {"tf": Source(), "jax": Source()}
+    small, large = prepare_both(_registry.get("add"), "smoke", None, tmp_path)
+    workers = Workers(sources, tmp_path, 10, 1, launch=lambda *_: Crashing(log))
+    pool = Pool(sources, tmp_path, 10)
+    return tune.Live(small, large, workers, pool, tune.Plan(budget_s=0.001), Silent()), log
+
+
+def test_options_that_crash_the_compiler_are_not_taken_and_the_next_are_compiled_elsewhere(
+    crashing: tuple[tune.Live, list[str]],
+) -> None:
+    live, log = crashing
+    with pytest.raises(Refused, match="SIGSEGV"):
+        live.digest({"xla_crash": True})
+    assert live.digest({"xla_width": 128}) == "a digest"
+    assert log == ["started", "ended", "started"]
+    with pytest.raises(Refused, match="No such compile option"):
+        live.digest({"xla_unknown": True})
+
+
+def test_a_candidate_that_takes_its_process_down_takes_nobody_with_it(crashing: tuple[tune.Live, list[str]]) -> None:
+    live, log = crashing
+    found = live.race({DEFAULT: {}, "bad": {"xla_crash": True}, "good": {"xla_width": 128}}, 0)
+    assert set(found.medians) == {DEFAULT, "good"}
+    assert found.failures == {"bad": "the worker ended by signal SIGSEGV"}
+    assert log == ["started", "ended"] * 2
+
+
 # A real machine, with JAX in TensorFlow's place
 
 
@@ -325,10 +385,6 @@ def test_a_real_search_compiles_races_and_judges(here: Path, capsys: pytest.Capt
 
 
 def test_a_real_candidate_is_judged_and_a_real_port_that_is_wrong_is_refused(here: Path) -> None:
-    from compare.run import ports
-    from compare.run.inputs import prepare_both
-    from compare.run.sides import Pool, Source
-
     sources = {"tf": Source(python="./python0"), "jax": Source()}
     for jax, says in (("f", ""), ("wrong", "semantics gate")):
         workload = ports.from_functions("f.py:f", f"f.py:{jax}", ["x=f32[64,64]"])

@@ -12,7 +12,7 @@ from conftest import record_of
 from interpreters import JAX_AS_TF, interpreter
 from rich.console import Console
 
-from compare.report import print_overview, tables
+from compare.report import print_overview, results_page, tables
 from compare.report.html import render
 from compare.run.candidates import SPACE, Option
 from compare.run.inputs import Prepared, prepare_both
@@ -168,6 +168,12 @@ def test_page_and_console_show_it_beside_the_untuned_ratio(
     assert "with compiler options:" in page
     print_overview(judged, Console())
     assert "; tuned: " in capsys.readouterr().out
+
+
+def test_the_page_of_results_names_the_options_and_both_ratios(judged: dict[str, Any]) -> None:
+    page = results_page.page(judged)
+    assert f"Compiler options of jax/tuned: `{YNN}=`." in page
+    assert "| jax/tuned vs tf/" in page and "| jax/tuned vs jax/jit |" in page
 
 
 # Modes that are offered, as a search does.

@@ -13,7 +13,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_reference import _binding, _private, _sources
+from tf_reference import _binding, _keras, _private, _sources
 from tf_reference._donation import donated_step
 from tf_reference._profiling import profiled
 from tf_reference._session import Session
@@ -35,13 +35,13 @@ from workloads._framework import (
 )
 from workloads._unroll import unroll
 
-EAGER, GRAPH, AUTOCLUSTER, JIT = "eager", "graph", "autocluster", "jit"
+EAGER, GRAPH, AUTOCLUSTER, JIT, KERAS = "eager", "graph", "autocluster", "jit", "keras"
 
 STAGES = ("stablehlo", "hlo", "optimized_hlo")
 
 
 class TensorFlow:
-    """The twin in TensorFlow, in its four modes. Implements workloads._framework.Framework."""
+    """The twin in TensorFlow, in its modes. Implements workloads._framework.Framework."""
 
     side = "tf"
 
@@ -66,8 +66,12 @@ class TensorFlow:
         tf.keras.backend.clear_session()
         self._twin, self._sessions, self._functions, self._tensors, self._compiled = twin, {}, {}, {}, []
         model = self._session("float32").model
+        _keras.check(model)
         passes = [FORWARD] + [GRADIENTS] * self._session("float32").differentiable() + [STEP] * (model.step is not None)
-        return {"modes": {pass_: [EAGER, GRAPH, AUTOCLUSTER, JIT] for pass_ in passes}}
+        modes = {pass_: [EAGER, GRAPH, AUTOCLUSTER, JIT] for pass_ in passes}
+        if model.keras is not None:
+            modes[STEP].append(KERAS)
+        return {"modes": modes}
 
     def outputs(self, mode: str, pass_: str, case: str, dtype: str) -> dict[str, np.ndarray]:
         """What one pass returns in one mode; a step also returns the weights that it leaves."""
@@ -90,7 +94,7 @@ class TensorFlow:
             function = self._staged(session, STEP, mode, inputs[0])
             session.reset(next(iter(session.twin.cases)))
             for step, tensors in enumerate(inputs, start=1):
-                losses.append(function(*tensors)["loss"].numpy())
+                losses.append(np.array(function(*tensors)["loss"]))
                 if step in checkpoints:
                     kept |= {f"weights@{step}/{path}": value.numpy() for path, value in session.weights.items()}
         return {"loss": np.array(losses)} | kept
@@ -162,8 +166,8 @@ class TensorFlow:
         tensors = self._inputs(session, case)
         start = time.perf_counter()
         with switched(target):
-            function = in_mode(session.pass_function(_main_pass(session)), target, tensors)
-        trace_s = None if target == EAGER else time.perf_counter() - start
+            function = self._in_mode(session, _main_pass(session), target, tensors)
+        trace_s = None if target in (EAGER, KERAS) else time.perf_counter() - start
         analyse = partial(_analysed, function, tensors) if target == JIT else Analysis
         call = partial(_finished, function, *tensors)
         return Prepared(call, trace_s, around=lambda: switched(target), analyse=analyse)
@@ -217,7 +221,7 @@ class TensorFlow:
     def _staged(self, session: Session, pass_: str, mode: str, tensors: Sequence[tf.Tensor]) -> Any:
         key = (session.dtype, pass_, mode)
         if key not in self._functions:
-            self._functions[key] = in_mode(session.pass_function(pass_), mode, tensors)
+            self._functions[key] = self._in_mode(session, pass_, mode, tensors)
         return self._functions[key]
 
     def _called(self, mode: str) -> Callable[[], Any]:
@@ -228,6 +232,11 @@ class TensorFlow:
         tensors = self._inputs(session, case)
         with switched(mode):
             return partial(_finished, self._staged(session, _main_pass(session), mode, tensors), *tensors)
+
+    def _in_mode(self, session: Session, pass_: str, mode: str, tensors: Sequence[tf.Tensor]) -> Any:
+        if mode == KERAS:
+            return _keras.training_step(session.model)
+        return in_mode(session.pass_function(pass_), mode, tensors)
 
     def _arguments(self, program: Program, case: str) -> list[tf.Tensor]:
         return [

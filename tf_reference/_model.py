@@ -24,6 +24,9 @@ class Model:
         from the values that they have when the model is handed over.
       optimizer: the Keras optimizer behind step, built, where there is one: with it the same step
         can be taken on another backend of Keras.
+      keras: a keras.Model of the same variables, after `compile(optimizer=..., loss=...,
+        jit_compile=True)` with that optimizer: the step is then also taken by its `train_on_batch`, in
+        one mode more, "keras". The last input is what is to be predicted.
     """
 
     forward: Callable[..., Any]
@@ -32,3 +35,4 @@ class Model:
     step: Callable[..., Any] | None = None
     state: Mapping[str, Any] = field(default_factory=dict)
     optimizer: Any = None
+    keras: Any = None

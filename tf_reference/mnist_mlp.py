@@ -1,4 +1,4 @@
-"""The dense digit classifier in Keras, trained with a gradient tape."""
+"""The dense digit classifier in Keras, trained with a gradient tape, and by Keras itself."""
 
 from typing import Any
 
@@ -13,10 +13,11 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     """The twin of workloads/mnist_mlp.py: images [batch, features], labels [batch] -> logits [batch, 10]."""
     hidden = keras.layers.Dense(dimensions["hidden"], activation="relu", dtype=dtype, name="hidden")
     logits = keras.layers.Dense(10, dtype=dtype, name="logits")
-    model = keras.Sequential([keras.Input((dimensions["features"],), dtype=dtype), hidden, logits])
+    model: Any = keras.Sequential([keras.Input((dimensions["features"],), dtype=dtype), hidden, logits])
     cross_entropy = keras.losses.SparseCategoricalCrossentropy(from_logits=True, dtype=dtype)
     optimizer = keras.optimizers.Adam(learning_rate=1e-3)
     optimizer.build(model.trainable_variables)
+    model.compile(optimizer=optimizer, loss=cross_entropy, jit_compile=True)
 
     def loss(images: tf.Tensor, labels: tf.Tensor) -> Any:
         return cross_entropy(labels, model(images, training=True))
@@ -40,4 +41,5 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
         },
         state={variable.path: variable for variable in optimizer.variables},
         optimizer=optimizer,
+        keras=model,
     )

@@ -105,8 +105,8 @@ _DEFAULT = {
     "vocabulary": 4096, "predictions": 10, "lamb": 0,
 }  # fmt: skip
 _SMALL = {
-    "batch": 8, "length": 12, "width": 32, "layers": 1, "heads": 2, "hidden": 64,
-    "vocabulary": 40, "predictions": 3, "lamb": 0,
+    "batch": 8, "length": 12, "width": 32, "layers": 1, "heads": 2, "hidden": 32,
+    "vocabulary": 32, "predictions": 3, "lamb": 0,
 }  # fmt: skip
 _PAPER = _DEFAULT | {
     "length": 128, "width": 768, "layers": 12, "heads": 12, "hidden": 3072, "vocabulary": 30522, "predictions": 20,

@@ -77,12 +77,15 @@ class Screening:
     def _kept(self, names: Sequence[str], measured: Measured) -> list[str]:
         for name in names:
             ratio = self._estimate(name)
-            self.standings[name] = Standing(name, ratio, len(self.taken[name]), measured.failures.get(name, ""))
-            slower = _ratio(self.standings[name]) - 1
-            if slower > self.rules.hopeless and not self.standings[name].dropped:
-                why = f"{slower:.0%} slower than the default".replace("%", " %")
-                self.standings[name] = Standing(name, ratio, len(self.taken[name]), why)
+            why = measured.failures.get(name, "") or self._hopeless(ratio)
+            self.standings[name] = Standing(name, ratio, len(self.taken[name]), why)
         return [name for name in names if not self.standings[name].dropped]
+
+    def _hopeless(self, ratio: float | None) -> str:
+        if ratio is None:
+            return "the default did not run beside it"
+        slower = ratio - 1
+        return f"{slower:.0%} slower than the default".replace("%", " %") if slower > self.rules.hopeless else ""
 
     def _estimate(self, name: str) -> float | None:
         found = timing.paired(pairs.samples_of(self.taken[name]), name, DEFAULT)

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from compare.commands import _arguments
 from compare.commands._output import deliver, writable_folder
+from compare.report import tables
 from compare.run import run
 from compare.run.progress import reporter
 from compare.run.timing import Plan
@@ -23,6 +24,7 @@ size smoke. With a size alone it is every built-in workload at that size.
 examples:
   jaxport run                                        the tour
   jaxport run --size smoke --no-timing               every built-in workload
+  jaxport run my_port.py --modes tf/jit jax/donated --parity-only
   jaxport run running_example mnist_mlp --size smoke
   jaxport run mnist_mlp --data ~/mnist.npz           on the real MNIST
   jaxport run --tf my_tf.py:f --jax my_jax.py:g --input x=f32[8,128] --input n=i32[4]:0..10
@@ -38,6 +40,12 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_workloads(command)
     _arguments.add_out(command)
     _arguments.add_sides(command)
+    less = command.add_argument_group("asking for less")
+    less.add_argument(
+        "--modes", nargs="+", default=(), metavar="MODE", choices=tables.MODES,
+        help="judge and time these modes only, beside tf/eager and jax/jit: tf/graph, tf/jit, jax/donated, ...",
+    )  # fmt: skip
+    less.add_argument("--parity-only", action="store_true", help="the five gates, and no programs, kernels or times")
     timing = command.add_argument_group("timing")
     timing.add_argument(
         "--pairs", type=_arguments.count, default=Plan.pairs, metavar="N",
@@ -63,7 +71,9 @@ def main(options: argparse.Namespace) -> int:
         data=options.data,
         sources=_arguments.sources(options),
         timeout_s=options.timeout,
-        plans=() if options.no_timing else (plan,),
+        plans=() if options.no_timing or options.parity_only else (plan,),
+        modes=options.modes,
+        parity_only=options.parity_only,
     )
     with reporter(Console(stderr=True), quiet=options.json) as progress:
         found = run.run(request, progress)

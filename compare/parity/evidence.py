@@ -16,6 +16,10 @@ TF_REFERENCE = "tf/eager"
 TF_XLA = "tf/jit"
 PORT = "jax/jit"
 
+FURTHER = ("tf/keras",)
+"""TensorFlow's modes that run something else than the twin's own functions: judged like the port, and no measure of
+TensorFlow's own noise, since a wrong one would excuse a wrong port."""
+
 NATIVE = "native"
 PROMOTED = "promoted"
 
@@ -55,9 +59,14 @@ class Evidence:
         """Every mode of a side that ran this pass."""
         return tuple(sorted({mode for mode, ran, _ in self.outputs if ran == pass_ and mode.startswith(f"{side}/")}))
 
-    def port_modes(self, pass_: str) -> tuple[str, ...]:
-        """The modes that are judged: the main one, which may not be absent, then all others that ran."""
-        return (PORT, *(mode for mode in self.modes("jax", pass_) if mode != PORT))
+    def judged_modes(self, pass_: str) -> tuple[str, ...]:
+        """The modes that are judged: the port's main one, which may not be absent, then all others that ran."""
+        others = [mode for mode in self.modes("jax", pass_) if mode != PORT]
+        return (PORT, *others, *(mode for mode in self.modes("tf", pass_) if mode in FURTHER))
+
+    def original_modes(self, pass_: str) -> tuple[str, ...]:
+        """The modes of the original that show its own noise."""
+        return tuple(mode for mode in self.modes("tf", pass_) if mode not in FURTHER)
 
     def float_cases(self, pass_: str) -> tuple[str, ...]:
         """Every case that any mode ran in the twins' own dtypes."""

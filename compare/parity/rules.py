@@ -77,7 +77,7 @@ def compare_rounding(context: Context, gate: str, pass_: str, cases: Iterable[st
     tf_errors = _tf_errors(context, pass_, cases)
     held: list[Held] = []
     for case in cases:
-        for mode in evidence.port_modes(pass_):
+        for mode in evidence.judged_modes(pass_):
             run = Place(evidence.workload, gate, pass_, case, "", mode, "tf")
             found, oracle = evidence.outputs.get((mode, pass_, case)), evidence.doubles.get(("tf", pass_, case))
             if found is None or oracle is None:
@@ -127,7 +127,7 @@ def _tf_errors(context: Context, pass_: str, cases: tuple[str, ...]) -> dict[str
     the structure gate judges them.
     """
     errors: dict[str, float] = {}
-    for mode in context.evidence.modes("tf", pass_):
+    for mode in context.evidence.original_modes(pass_):
         for case in cases:
             run = context.evidence.outputs.get((mode, pass_, case), {})
             oracle = context.evidence.doubles.get(("tf", pass_, case), {})

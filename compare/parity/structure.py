@@ -23,7 +23,7 @@ def compare_structure(context: Context) -> list[Held]:
     held: list[Held] = []
     for pass_ in (FORWARD, GRADIENTS):
         for case in evidence.float_cases(pass_):
-            for mode in evidence.port_modes(pass_):
+            for mode in evidence.judged_modes(pass_):
                 held += _compare_run(context, Place(evidence.workload, GATE, pass_, case, "", mode, TF_REFERENCE))
     return held
 

@@ -18,7 +18,7 @@ Json = Mapping[str, Any]
 
 WHOLE = 300
 """Up to so many values a picture shows each of them; beyond, a fusion is one box."""
-DRAWN = 1500
+DRAWN = 500
 """Beyond so many boxes Graphviz takes minutes, and nobody finds anything."""
 
 MISSING_DOT = (

@@ -9,7 +9,7 @@ from typing import Any
 from compare.report import conditions, costs, limits, numbers, tables
 from compare.report.markdown import code, plain, table
 from compare.report.reading import entries, mapping, part, printable, text
-from compare.report.tables import PORT, RatioRow, ordered, ratio_row
+from compare.report.tables import PORT, TUNED, RatioRow, ordered, ratio_row
 
 FASTER = "faster"
 
@@ -77,8 +77,7 @@ def _tf_medians(workload: object) -> dict[str, float]:
 
 
 def _against(workload: object, mode: str) -> RatioRow | None:
-    row = part(workload, "timing", "ratios", f"{PORT} vs {mode}")
-    return ratio_row(f"{PORT} vs {mode}", row) if row else None
+    return _ratio_row(workload, f"{PORT} vs {mode}")
 
 
 def _reasons(rows: Mapping[str, RatioRow | None]) -> Iterator[str]:
@@ -162,10 +161,26 @@ def _workload(name: str, workload: object) -> list[str]:
     size = ", ".join(filter(None, (f"size {text(workload, 'size') or '?'}", dimensions, text(workload, "dtype"))))
     lines = [f"## {plain(name)}", "", *filter(None, [plain(text(workload, "summary"))]), "", f"{plain(size)}.", ""]
     lines += table(("mode", "verdict of jax/jit", "median step", "jax/jit over it", "95 %"), _modes(workload), left=2)
+    lines += _tuned(workload)
     attributed = tables.attribution_in_words(workload)
     lines += [f"{attributed}.", ""] if attributed else []
     lines += _doubts(workload) + _by_threads(workload) + _peers(workload)
     return lines + _phases(workload) + _roofline(workload) + _batches(workload)
+
+
+def _tuned(workload: object) -> list[str]:
+    """What the port's compiler options do; nothing where it declares none."""
+    options = tables.compiler_options(workload)
+    if not options:
+        return []
+    against = (tables.against_best(workload, TUNED), _ratio_row(workload, f"{TUNED} vs {PORT}"))
+    rows = [(plain(row.name), _stated(row)) for row in against if row]
+    return [f"Compiler options of {TUNED}: {code(options)}.", "", *table(("with compiler options", ""), rows, left=2)]
+
+
+def _ratio_row(workload: object, name: str) -> RatioRow | None:
+    row = part(workload, "timing", "ratios", name)
+    return ratio_row(name, row) if row else None
 
 
 def _modes(workload: object) -> Iterator[tuple[str, ...]]:

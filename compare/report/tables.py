@@ -13,7 +13,17 @@ from compare.report import numbers
 from compare.report.reading import entries, mapping, part, text
 from compare.report.verdicts import gate_verdicts, verdict
 
-MODES = ("tf/eager", "tf/graph", "tf/autocluster", "tf/jit", "jax/eager", "jax/jit", "jax/donated", "jax/tuned")
+MODES = (
+    "tf/eager",
+    "tf/graph",
+    "tf/autocluster",
+    "tf/jit",
+    "tf/keras",
+    "jax/eager",
+    "jax/jit",
+    "jax/donated",
+    "jax/tuned",
+)
 SIDES = {"tf": "TF", "jax": "JAX"}
 PORT = "jax/jit"
 TUNED = "jax/tuned"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -9,6 +10,9 @@ from compare.run.inputs import RequestError
 
 Value = bool | int | str
 Options = Mapping[str, Value]
+
+_COMMENT = 100
+"""Columns of a comment that is to be pasted into indented code."""
 
 _LIBRARY = "LIBRARY_FUSION_TYPE_"
 
@@ -106,7 +110,8 @@ def snippet(options: Options, platform: str, measured: str) -> str:
     """What to paste into `jaxport.Model(...)`, with the measurement that chose it as a comment."""
     lines = [f"        {name!r}: {value!r}," for name, value in options.items()]
     text = "\n".join(["compiler_options={", f"    {platform!r}: {{", *lines, "    }", "},"]).replace("'", '"')
-    return f"# {measured}\n{text}"
+    comment = textwrap.wrap(measured, _COMMENT, initial_indent="# ", subsequent_indent="# ")
+    return "\n".join([*comment, text])
 
 
 def _value(text: str) -> Value:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from compare.hlo import kernel_times
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.portable import portable
+from compare.parity.evidence import PORT, TF_REFERENCE
 from compare.records import Failure
 from compare.run.inputs import Prepared
 from compare.run.progress import Reporter
@@ -69,8 +70,11 @@ class Collected:
         return next((each.reason for each in self.refusals if f" {pass_} " in f"{each.doing} "), "")
 
 
-def collect_evidence(side: Side, prepared: Prepared, reporter: Reporter) -> Collected:
+def collect_evidence(side: Side, prepared: Prepared, reporter: Reporter, wanted: Collection[str] = ()) -> Collected:
     """Ask a side for all that parity needs. Never raises for what the side fails at.
+
+    Args:
+      wanted: the modes to run, such as "jax/jit"; empty takes all. The reference and the port itself always run.
 
     Raises:
       BadTarget: the function that was named does not exist.
@@ -79,13 +83,20 @@ def collect_evidence(side: Side, prepared: Prepared, reporter: Reporter) -> Coll
 
     def ask() -> None:
         loaded = requests.loaded(side, prepared.loading)
-        found.modes, found.compiler_options = loaded.modes, loaded.compiler_options
+        found.modes, found.compiler_options = _chosen(side.name, loaded.modes, wanted), loaded.compiler_options
         _collect_outputs(side, prepared, found, reporter)
         _collect_doubles(side, prepared, found, reporter)
         _collect_trajectories(side, prepared, found, reporter)
 
     _survive(found, ask)
     return found
+
+
+def _chosen(side: str, modes: requests.Modes, wanted: Collection[str]) -> requests.Modes:
+    if not wanted:
+        return modes
+    kept = {*wanted, TF_REFERENCE, PORT}
+    return {pass_: [mode for mode in each if f"{side}/{mode}" in kept] for pass_, each in modes.items()}
 
 
 def collect_program(side: Side, prepared: Prepared, found: Collected, reporter: Reporter, reload: bool) -> None:

@@ -28,7 +28,7 @@ def environment(sides: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         "jaxport": own,
         "python": platform.python_version(),
         "platform": platform.platform(),
-        "cpu": _cpu_name(),
+        "cpu": cpu_name(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "sides": sides,
     }
@@ -107,7 +107,8 @@ def _losses(collected: Mapping[str, Collected]) -> dict[str, Any]:
     }
 
 
-def _cpu_name() -> str:
+def cpu_name() -> str:
+    """The processor, as Linux names it."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -40,6 +40,9 @@ class Request:
 
     Attributes:
       plans: one a number of threads; the first is the main one, and without any nothing is timed.
+      modes: those that are judged and timed, such as "jax/jit"; empty takes all. The reference and the port
+        itself always are.
+      parity_only: whether the five gates are all that is asked for: no profile, no cells, no alignment.
     """
 
     workloads: Sequence[Workload]
@@ -49,6 +52,12 @@ class Request:
     timeout_s: float = 300
     plans: Sequence[Plan] = (Plan(),)
     extras: Extras = field(default_factory=Extras)
+    modes: Collection[str] = ()
+    parity_only: bool = False
+
+    def __post_init__(self) -> None:
+        if self.parity_only and self.plans:
+            raise ValueError("expected no plan beside parity_only: what is not compiled apart is not timed")
 
     def sources_with_peers(self) -> dict[str, Source]:
         """Where sides and peers come from: a peer needs both frameworks, and has them in this interpreter."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.levels import ALGEBRA
 from compare.hlo.promote import PromotionError
 from compare.parity import Evidence, judge
-from compare.records import PASS, Failure, Parity
+from compare.records import CELLS, PASS, Failure, Parity
 from compare.run import bench, cells, hlo, pairs, peers, record, timing
 from compare.run.collect import Collected, attempt, collect_evidence, collect_program, steps_of
 from compare.run.inputs import Prepared, RequestError, prepare_both
@@ -75,7 +75,7 @@ def _judge_all(
         for workload in request.workloads:
             small, large = prepare_both(workload, request.size, request.data, scratch)
             reporter.stage(f"{workload.name}: parity and programs", 2 * steps_of(small))
-            part, timed = _judge_one(pool, small, large, reporter, request.extras.peers)
+            part, timed = _judge_one(pool, small, large, reporter, request)
             parts[workload.name] = part
             if timed is not None:
                 to_time.append(timed)
@@ -83,11 +83,11 @@ def _judge_all(
 
 
 def _judge_one(
-    pool: Pool, small: Prepared, large: Prepared, reporter: Reporter, with_peers: bool
+    pool: Pool, small: Prepared, large: Prepared, reporter: Reporter, request: Request
 ) -> tuple[dict[str, Any], timing.Timed | None]:
     """The workload's part of the record, and what may be timed: nothing where parity fails."""
     failures: list[Failure] = []
-    collected = both(pool, failures, lambda name: evidence_of(pool, name, small, reporter))
+    collected = both(pool, failures, lambda name: evidence_of(pool, name, small, reporter, request.modes))
     _check_structure(collected, small)
     doubles = doubles_of(pool, collected, small, failures)
 
@@ -97,6 +97,9 @@ def _judge_one(
         return collected[name]
 
     parity = parity_of(pool, small, collected, doubles, failures)
+    if request.parity_only:
+        unasked = {cell: {"reason": "parity alone was asked for"} for cell in CELLS}
+        return record.workload(large, small.size, collected, parity, unasked, None, failures), None
     collected = both(pool, failures, collect_main, names=list(collected))
     table = _cells(pool, collected, large, failures)
     examined = _examined(pool, large, collected, table, failures, reporter)
@@ -106,7 +109,7 @@ def _judge_one(
         return part, None
     part["failures"] += cells.disagreements(table.described)
     timed = timing.timed(large, collected)
-    if with_peers:
+    if request.extras.peers:
         reporter.step("peers")
         part["peers"] = peers.judge(pool, small, collected, doubles)
         timed = peers.join(timed, part["peers"], collected["tf"].main_pass)
@@ -130,9 +133,12 @@ def both(
     return collected
 
 
-def evidence_of(pool: Pool, name: str, prepared: Prepared, reporter: Reporter) -> Collected:
+def evidence_of(
+    pool: Pool, name: str, prepared: Prepared, reporter: Reporter, modes: Collection[str] = ()
+) -> Collected:
+    """What one side gives of a workload; a side that cannot be had gives a failure."""
     try:
-        return collect_evidence(pool.get(name), prepared, reporter)
+        return collect_evidence(pool.get(name), prepared, reporter, modes)
     except BadTarget:
         raise
     except SideError as error:

@@ -21,10 +21,12 @@ from compare.run.inputs import Prepared, RequestError, prepare_both
 from compare.run.oracle import Doubles
 from compare.run.phases import Workers
 from compare.run.progress import Reporter
+from compare.run.record import cpu_name
 from compare.run.search import PortFails, Refused, Row, Search
 from compare.run.sides import Pool, Source
 from compare.sides import requests
-from compare.sides._side import Side, SideError, Unavailable
+from compare.sides._side import Side, SideError
+from compare.sides.client import LiveSide
 from workloads._framework import FORWARD, STEP
 from workloads._spec import Workload
 
@@ -130,8 +132,9 @@ def measured(found: Tuned, confirmed: Confirmed) -> str:
     """Ratio, interval and circumstances in one line."""
     ratio = confirmed.ratio
     low, high = ratio.ci95 or (0.0, 0.0)
-    where = f"{found.pass_} at size {found.size}, {found.threads} threads, jaxlib {found.environment['jaxlib']}"
-    return f"{ratio.ratio:.3f}x [{low:.3f}, {high:.3f}] of the time without: {where} (jaxport tune)"
+    where = f"{found.pass_} at size {found.size} on {found.threads} thread{'s' * (found.threads > 1)} of {cpu_name()}"
+    by = f"jaxlib {found.environment['jaxlib']}, jaxport tune"
+    return f"{ratio.ratio:.3f}x [{low:.3f}, {high:.3f}] of the time without: {where}; {by}"
 
 
 def _known(plan: Plan, platform: str) -> Sequence[Option]:
@@ -175,43 +178,58 @@ class Live:
         self._pool.close()
 
     def digest(self, options: Options) -> str:
-        """What the compiler makes of the main pass."""
+        """What the compiler makes of the main pass. A compiler that crashes does not take these options either."""
         if self._compiler is None:
             self.loaded()
         assert self._compiler is not None
         try:
             requests.offer(self._compiler, _CANDIDATE, options)
-        except Unavailable as error:
+            return requests.digest(self._compiler, _CANDIDATE)
+        except SideError as error:
+            if not options:
+                raise
+            if error.lost:
+                self.rest()
             raise Refused(error.reason) from error
-        return requests.digest(self._compiler, _CANDIDATE)
 
     def race(self, candidates: Mapping[str, Options], number: int) -> Measured:
-        """One fresh process that runs all of them in turn."""
+        """One fresh process that runs all of them in turn; another one without what made it crash."""
         self.rest()
+        failures: dict[str, str] = {}
+        while True:
+            left = {name: options for name, options in candidates.items() if name not in failures}
+            found, lost = self._once(left, number)
+            failures |= dict([next(iter(found.failures.items()))]) if lost else found.failures
+            if not lost:
+                return dataclasses.replace(found, failures=failures)
+
+    def _once(self, candidates: Mapping[str, Options], number: int) -> tuple[Measured, bool]:
+        """What one process gave, and whether it was lost: then the first failure is the one that took it down."""
         failures: dict[str, str] = {}
         with closing(self._workers.start(SIDE)) as side:
             requests.load(side, self._large.loading)
-            ready = [name for name, options in candidates.items() if _prepare(side, name, options, failures)]
-            arms = [pairs.Arm(name, partial(requests.time_round, side, name)) for name in ready]
+            ready = []
+            for name, options in candidates.items():
+                try:
+                    requests.offer(side, name, options)
+                    requests.prepare(side, name)
+                    ready.append(pairs.Arm(name, partial(requests.time_round, side, name)))
+                except SideError as error:
+                    if name == DEFAULT:
+                        raise
+                    if error.lost:
+                        return Measured({}, {name: error.reason}), True
+                    failures[name] = error.reason
             seed = self._plan.seed + number
-            found = pairs.measure(arms, budget_s=self._plan.budget_s, seed=seed, failing=SideError)
-        return dataclasses.replace(found, failures={**failures, **found.failures})
+            found = pairs.measure(ready, budget_s=self._plan.budget_s, seed=seed, failing=SideError)
+            lost = isinstance(side, LiveSide) and not side.alive
+        if lost and next(iter(found.failures)) == DEFAULT:
+            raise SideError(SIDE, "timing the default", found.failures[DEFAULT], lost=True)
+        return dataclasses.replace(found, failures={**found.failures, **failures}), lost
 
     def judge(self, options: Options) -> str:
         """Why the port with these options is not the original; empty where every gate passes."""
         return self._judge.first_failure(options)
-
-
-def _prepare(side: Side, name: str, options: Options, failures: dict[str, str]) -> bool:
-    try:
-        requests.offer(side, name, options)
-        requests.prepare(side, name)
-    except SideError as error:
-        if error.lost or name == DEFAULT:
-            raise
-        failures[name] = error.reason
-        return False
-    return True
 
 
 class _Judge:

@@ -1,0 +1,83 @@
+"""Batch norm as Keras computes it, with the gradient written out: two sums and one pass over the values."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+
+
+class BatchNorm(nnx.Module):
+    """Normalises over all axes but the last; the moving statistics are BatchStat, updated by a call in training."""
+
+    def __init__(self, features: int, momentum: float, epsilon: float, dtype: Any) -> None:
+        self.gamma = nnx.Param(jnp.ones(features, dtype))
+        self.beta = nnx.Param(jnp.zeros(features, dtype))
+        self.mean = nnx.BatchStat(jnp.zeros(features, dtype))
+        self.variance = nnx.BatchStat(jnp.ones(features, dtype))
+        self.momentum = momentum
+        self.epsilon = epsilon
+
+    def __call__(self, x: jax.Array, training: bool) -> jax.Array:
+        gamma, beta = self.gamma.get_value(), self.beta.get_value()
+        moving = self.mean.get_value(), self.variance.get_value()
+        if not training:
+            return _shifted(x, gamma, beta, *moving, self.epsilon)
+        result, *statistics = batch_normalised(x, gamma, beta, self.epsilon)
+        mean, variance = _moved(self.momentum, moving, jax.lax.stop_gradient(tuple(statistics)))
+        self.mean.set_value(mean)
+        self.variance.set_value(variance)
+        return result
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(3,))
+def batch_normalised(
+    x: jax.Array, gamma: jax.Array, beta: jax.Array, epsilon: float
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """x [..., features] normalised by its own statistics; and these, mean and variance [features].
+
+    No gradient flows through the statistics that are returned: they are kept, not trained on.
+    """
+    return _forward(x, gamma, beta, epsilon)[0]
+
+
+@partial(jax.jit, static_argnums=3)
+def _forward(x: jax.Array, gamma: jax.Array, beta: jax.Array, epsilon: float) -> tuple[Any, Any]:
+    axes = tuple(range(x.ndim - 1))
+    mean = x.mean(axes)
+    variance = jnp.square(x - mean).mean(axes)
+    result = _shifted(x, gamma, beta, mean, variance, epsilon)
+    return (result, mean, variance), (x, gamma, mean, variance)
+
+
+@partial(jax.jit, static_argnums=0)
+def _backward(epsilon: float, kept: Any, cotangents: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
+    x, gamma, mean, variance = kept
+    cotangent = cotangents[0]
+    axes = tuple(range(x.ndim - 1))
+    inverse = jax.lax.rsqrt(variance + epsilon)
+    normal = (x - mean) * inverse
+    by_beta = cotangent.sum(axes)
+    by_gamma = (cotangent * normal).sum(axes)
+    share = x.shape[-1] / x.size
+    by_x = gamma * inverse * (cotangent - share * by_beta - normal * (share * by_gamma))
+    return by_x, by_gamma, by_beta
+
+
+batch_normalised.defvjp(_forward, _backward)
+
+
+@partial(jax.jit, static_argnums=0)
+def _moved(momentum: float, moving: tuple[jax.Array, ...], new: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
+    return tuple(old * momentum + value * (1 - momentum) for old, value in zip(moving, new, strict=True))
+
+
+@partial(jax.jit, static_argnums=5)
+def _shifted(
+    x: jax.Array, gamma: jax.Array, beta: jax.Array, mean: jax.Array, variance: jax.Array, epsilon: float
+) -> jax.Array:
+    scale = gamma * jax.lax.rsqrt(variance + epsilon)
+    return x * scale + (beta - mean * scale)

@@ -1,0 +1,189 @@
+"""The vision pipeline in JAX: patches by a mapped dynamic slice, a FocalNet of Flax NNX modules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from flax import nnx
+
+from jaxport import Model, _optimizers
+from jaxport._nnx import Place, WeightMap, structure, training_step
+from workloads import focalnet_pipeline as pipeline
+from workloads._spec import Dimensions
+from workloads.focalnet_pipeline import Block, Merge
+
+SQUARE_ROOT_OF_HALF = float(np.float32(0.5**0.5))
+"""Rounded to float32, as tf.nn.gelu has it in every type."""
+
+
+def cut(frames: jax.Array, positions: jax.Array, crop: int) -> jax.Array:
+    """frames [batch, height, width, 3], positions [batch, patches, 2] -> [batch, patches, crop, crop, 3].
+
+    A slice that would leave the frame is moved inside: that is what dynamic_slice does with its corner.
+    """
+
+    def one(frame: jax.Array, position: jax.Array) -> jax.Array:
+        row, column = jnp.maximum(position - crop // 2, 0)
+        return jax.lax.dynamic_slice(frame, (row, column, jnp.zeros_like(row)), (crop, crop, frame.shape[-1]))
+
+    return jax.vmap(jax.vmap(one, (None, 0)))(frames, positions)
+
+
+def preprocess(patches: jax.Array) -> jax.Array:
+    """patches [..., crop, crop, 3] in [0, 1] -> halved in size, with the mean and deviation of ImageNet's channels."""
+    *around, crop, _, channels = patches.shape
+    small = crop // pipeline.SHRINK
+    smaller = jax.image.resize(patches, (*around, small, small, channels), "linear", antialias=False)
+    mean, deviation = (jnp.array(each, patches.dtype) for each in (pipeline.MEAN, pipeline.DEVIATION))
+    return (smaller - mean) / deviation
+
+
+def gelu(x: jax.Array) -> jax.Array:
+    """The exact gelu; jax.nn.gelu approximates it by tanh unless told not to."""
+    return 0.5 * x * jax.lax.erfc(-x * SQUARE_ROOT_OF_HALF)
+
+
+class Embedding(nnx.Module):
+    """Every size x size places become one, then layer norm: [batch, h, w, in] -> [batch, h / size, w / size, out]."""
+
+    def __init__(self, merge: Merge, types: dict[str, Any]) -> None:
+        size = merge.size
+        self.convolution = nnx.Conv(merge.inputs, merge.outputs, (size, size), size, padding="VALID", **types)
+        self.norm = _norm(merge.outputs, types)
+
+    def __call__(self, x: jax.Array) -> jax.Array:
+        return self.norm(self.convolution(x))
+
+
+class Depthwise(nnx.Module):
+    """A kernel [size, size, width, 1] (Keras's layout) for every channel: [batch, h, w, width] -> the same shape."""
+
+    def __init__(self, size: int, width: int, types: dict[str, Any]) -> None:
+        self.kernel = nnx.Param(jnp.zeros((size, size, width, 1), types["param_dtype"]))
+
+    def __call__(self, x: jax.Array) -> jax.Array:
+        kernel = self.kernel.get_value().swapaxes(2, 3)
+        return jax.lax.conv_general_dilated(
+            x, kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"), feature_group_count=x.shape[-1]
+        )
+
+
+class FocalModulation(nnx.Module):
+    """Each place of [batch, h, w, width] is multiplied by what it sees around it, at every level and as a whole."""
+
+    def __init__(self, block: Block, types: dict[str, Any]) -> None:
+        width = block.width
+        self.splits = (width, 2 * width)
+        self.project = nnx.Linear(width, block.projected, **types)
+        self.focal = nnx.List(Depthwise(size, width, types) for size in block.kernels)
+        self.modulate = nnx.Linear(width, width, **types)
+        self.output = nnx.Linear(width, width, **types)
+
+    def __call__(self, x: jax.Array) -> jax.Array:
+        query, context, gates = jnp.split(self.project(x), self.splits, axis=-1)
+        gathered = jnp.zeros_like(context)
+        for level, look in enumerate(self.focal):
+            context = gelu(look(context))
+            gathered += context * gates[..., level, None]
+        whole = gelu(context.mean(axis=(1, 2), keepdims=True))
+        gathered += whole * gates[..., -1:]
+        return self.output(query * self.modulate(gathered))
+
+
+class FocalBlock(nnx.Module):
+    """Modulation and a dense block, each behind a layer norm and added to what came in."""
+
+    def __init__(self, block: Block, types: dict[str, Any]) -> None:
+        hidden = pipeline.EXPANSION * block.width
+        self.norm1 = _norm(block.width, types)
+        self.modulation = FocalModulation(block, types)
+        self.norm2 = _norm(block.width, types)
+        self.expand = nnx.Linear(block.width, hidden, **types)
+        self.contract = nnx.Linear(hidden, block.width, **types)
+
+    def __call__(self, x: jax.Array) -> jax.Array:
+        x = x + self.modulation(self.norm1(x))
+        return x + self.contract(gelu(self.expand(self.norm2(x))))
+
+
+class Pipeline(nnx.Module):
+    """frames, positions -> logits [batch, patches, classes]."""
+
+    def __init__(self, dimensions: Dimensions, dtype: str, rngs: nnx.Rngs) -> None:
+        types: dict[str, Any] = {"dtype": jnp.dtype(dtype), "param_dtype": jnp.dtype(dtype), "rngs": rngs}
+        self.crop = dimensions["crop"]
+        self.embeddings = nnx.List(Embedding(merge, types) for merge in pipeline.merges(dimensions))
+        self.stages = nnx.List(
+            nnx.List(FocalBlock(block, types) for block in pipeline.blocks(dimensions) if block.stage == stage)
+            for stage in range(1, pipeline.STAGES + 1)
+        )
+        features = pipeline.stage_width(dimensions, pipeline.STAGES)
+        self.norm = _norm(features, types)
+        self.head = nnx.Linear(features, dimensions["classes"], **types)
+
+    def __call__(self, frames: jax.Array, positions: jax.Array) -> jax.Array:
+        patches = preprocess(cut(frames, positions, self.crop))
+        x = patches.reshape(-1, *patches.shape[2:])
+        for embed, blocks in zip(self.embeddings, self.stages, strict=True):
+            x = embed(x)
+            for block in blocks:
+                x = block(x)
+        logits = self.head(self.norm(x).mean(axis=(1, 2)))
+        return logits.reshape(*patches.shape[:2], -1)
+
+
+def _norm(width: int, types: dict[str, Any]) -> nnx.LayerNorm:
+    return nnx.LayerNorm(width, epsilon=pipeline.NORM_EPSILON, use_fast_variance=False, **types)
+
+
+def build(dimensions: Dimensions, dtype: str) -> Model:
+    """The twin of workloads/focalnet_pipeline.py."""
+    graph = structure(lambda: Pipeline(dimensions, dtype, nnx.Rngs(0)))
+    optimizer = _optimizers.adam(pipeline.LEARNING_RATE)
+    weights = WeightMap(_places(dimensions))
+
+    def forward(parameters: nnx.State, frames: jax.Array, positions: jax.Array, labels: jax.Array) -> jax.Array:
+        return nnx.merge(graph, parameters)(frames, positions)
+
+    def loss(parameters: nnx.State, frames: jax.Array, positions: jax.Array, labels: jax.Array) -> jax.Array:
+        logits = forward(parameters, frames, positions, labels)
+        return optax.softmax_cross_entropy_with_integer_labels(logits, labels).mean()
+
+    step = training_step(loss, optimizer)
+    return Model(forward, weights.from_weights, weights.to_weights, loss=loss, init=optimizer.init, step=step)
+
+
+def _places(dimensions: Dimensions) -> dict[str, Place]:
+    places = _norm_places("norm", ("norm",)) | _dense_places("head", ("head",))
+    for index, merge in enumerate(pipeline.merges(dimensions)):
+        places |= _dense_places(merge.path, ("embeddings", index, "convolution"))
+        places |= _norm_places(f"{merge.path}/norm", ("embeddings", index, "norm"))
+    for block in pipeline.blocks(dimensions):
+        places |= _block_places(block, ("stages", block.stage - 1, block.index))
+    return places
+
+
+def _block_places(block: Block, place: Place) -> dict[str, Place]:
+    path, modulation = block.path, (*place, "modulation")
+    places = {
+        f"{path}/focal{level + 1}/kernel": (*modulation, "focal", level, "kernel") for level in range(block.levels)
+    }
+    for name in ("project", "modulate", "output"):
+        places |= _dense_places(f"{path}/{name}", (*modulation, name))
+    for name in ("expand", "contract"):
+        places |= _dense_places(f"{path}/{name}", (*place, name))
+    for name in ("norm1", "norm2"):
+        places |= _norm_places(f"{path}/{name}", (*place, name))
+    return places
+
+
+def _dense_places(path: str, place: Place) -> dict[str, Place]:
+    return {f"{path}/kernel": (*place, "kernel"), f"{path}/bias": (*place, "bias")}
+
+
+def _norm_places(path: str, place: Place) -> dict[str, Place]:
+    return {f"{path}/gamma": (*place, "scale"), f"{path}/beta": (*place, "bias")}

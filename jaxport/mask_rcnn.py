@@ -1,0 +1,303 @@
+"""Mask R-CNN in Flax NNX: detections forward, the five losses of its training step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import optax
+from flax import nnx
+
+from jaxport import Model, _detection, _optimizers
+from jaxport import _mask_rcnn_losses as losses
+from workloads import _anchors
+from workloads import _detection as rules
+from workloads._spec import Dimensions
+
+
+class Backbone(nnx.Module):
+    """images [batch, image, image, 3] -> features of every level, the finest first."""
+
+    def __init__(self, dimensions: Dimensions, dtype: str, rngs: nnx.Rngs) -> None:
+        convolution = partial(_convolution, dtype=dtype, rngs=rngs)
+        width = dimensions["width"]
+        self.stem = convolution(3, width, 3, 2)
+        self.stages = nnx.List()
+        for level in range(dimensions["levels"]):
+            narrow, wide = width * 2 ** max(level - 1, 0), width * 2**level
+            blocks = [convolution(wide, wide, 3) for _ in range(dimensions["blocks"])]
+            self.stages.append(nnx.List([convolution(narrow, wide, 3, 2), *blocks]))
+
+    def __call__(self, images: jax.Array) -> list[jax.Array]:
+        values, features = nnx.relu(self.stem(images)), []
+        for down, *blocks in self.stages:
+            values = nnx.relu(down(values))
+            for block in blocks:
+                values = nnx.relu(values + block(values))
+            features.append(values)
+        return features
+
+
+class Pyramid(nnx.Module):
+    """Features of every level -> as many channels on each, the coarse added to the fine."""
+
+    def __init__(self, dimensions: Dimensions, dtype: str, rngs: nnx.Rngs) -> None:
+        convolution = partial(_convolution, dtype=dtype, rngs=rngs)
+        width, channels, levels = dimensions["width"], dimensions["pyramid"], range(dimensions["levels"])
+        self.laterals = nnx.List([convolution(width * 2**level, channels, 1) for level in levels])
+        self.outputs = nnx.List([convolution(channels, channels, 3) for _ in levels])
+
+    def __call__(self, features: list[jax.Array]) -> list[jax.Array]:
+        merged = [lateral(values) for lateral, values in zip(self.laterals, features, strict=True)]
+        for level in reversed(range(len(merged) - 1)):
+            merged[level] = merged[level] + _doubled(merged[level + 1])
+        return [output(values) for output, values in zip(self.outputs, merged, strict=True)]
+
+
+class Proposing(nnx.Module):
+    """Features of every level -> per anchor a logit [batch, anchors] and deltas [batch, anchors, 4]."""
+
+    def __init__(self, dimensions: Dimensions, dtype: str, rngs: nnx.Rngs) -> None:
+        channels, ratios = dimensions["pyramid"], len(_anchors.RATIOS)
+        self.hidden = _convolution(channels, channels, 3, dtype=dtype, rngs=rngs)
+        self.objectness = _linear(channels, ratios, dtype, rngs)
+        self.deltas = _linear(channels, 4 * ratios, dtype, rngs)
+
+    def __call__(self, levels: list[jax.Array]) -> tuple[jax.Array, jax.Array]:
+        batch, channels = len(levels[0]), levels[0].shape[-1]
+        hidden = [nnx.relu(self.hidden(values)).reshape(batch, -1, channels) for values in levels]
+        positions = jnp.concatenate(hidden, 1)
+        return self.objectness(positions).reshape(batch, -1), self.deltas(positions).reshape(batch, -1, 4)
+
+
+class Regions(nnx.Module):
+    """Pooled features [..., pool, pool, channels] -> class logits [..., classes + 1], deltas [..., classes, 4]."""
+
+    def __init__(self, dimensions: Dimensions, dtype: str, rngs: nnx.Rngs) -> None:
+        hidden, classes = dimensions["hidden"], dimensions["classes"]
+        widths = [dimensions["pool"] ** 2 * dimensions["pyramid"], *[hidden] * dimensions["region_layers"]]
+        self.hidden = nnx.List([_linear(*pair, dtype, rngs) for pair in pairwise(widths)])
+        self.classes = _linear(widths[-1], classes + 1, dtype, rngs)
+        self.deltas = _linear(widths[-1], 4 * classes, dtype, rngs)
+
+    def __call__(self, pooled: jax.Array) -> tuple[jax.Array, jax.Array]:
+        leading = pooled.shape[:-3]
+        values = pooled.reshape(*leading, -1)
+        for hidden in self.hidden:
+            values = nnx.relu(hidden(values))
+        return self.classes(values), self.deltas(values).reshape(*leading, -1, 4)
+
+
+class Masks(nnx.Module):
+    """Pooled features [batch, regions, pool, pool, c] -> logits [batch, regions, 2 pool, 2 pool, classes]."""
+
+    def __init__(self, dimensions: Dimensions, dtype: str, rngs: nnx.Rngs) -> None:
+        convolution = partial(_convolution, dtype=dtype, rngs=rngs)
+        channels = dimensions["pyramid"]
+        self.hidden = nnx.List([convolution(channels, channels, 3) for _ in range(dimensions["mask_layers"])])
+        self.upsampling = Upsampling(channels, dtype, rngs)
+        self.classes = convolution(channels, dimensions["classes"], 1)
+
+    def __call__(self, pooled: jax.Array) -> jax.Array:
+        values = pooled.reshape(-1, *pooled.shape[2:])
+        for hidden in self.hidden:
+            values = nnx.relu(hidden(values))
+        logits = self.classes(nnx.relu(self.upsampling(values)))
+        return logits.reshape(*pooled.shape[:2], *logits.shape[1:])
+
+
+class Upsampling(nnx.Module):
+    """A transposed convolution of kernel and stride 2: every position becomes a square of its own.
+
+    [n, height, width, channels] -> [n, 2 height, 2 width, channels]. No squares overlap, so that it is one matrix
+    product; kernel [2, 2, out, in].
+    """
+
+    def __init__(self, channels: int, dtype: str, rngs: nnx.Rngs) -> None:
+        self.kernel = nnx.Param(nnx.initializers.zeros(rngs.params(), (2, 2, channels, channels), jnp.dtype(dtype)))
+        self.bias = nnx.Param(nnx.initializers.zeros(rngs.params(), (channels,), jnp.dtype(dtype)))
+
+    def __call__(self, values: jax.Array) -> jax.Array:
+        count, height, width, _ = values.shape
+        squares = jnp.einsum("nhwc,ijdc->nhiwjd", values, self.kernel[...])
+        return squares.reshape(count, 2 * height, 2 * width, -1) + self.bias[...]
+
+
+class MaskRCNN(nnx.Module):
+    """All that is learned, by part."""
+
+    def __init__(self, dimensions: Dimensions, dtype: str, rngs: nnx.Rngs) -> None:
+        self.backbone = Backbone(dimensions, dtype, rngs)
+        self.pyramid = Pyramid(dimensions, dtype, rngs)
+        self.proposing = Proposing(dimensions, dtype, rngs)
+        self.regions = Regions(dimensions, dtype, rngs)
+        self.masks = Masks(dimensions, dtype, rngs)
+
+
+def build(dimensions: Dimensions, dtype: str) -> Model:
+    """The twin of workloads/mask_rcnn.py: images and objects -> detections; the objects take part in the loss only."""
+    finder = Finder(dimensions, dtype)
+    optimizer = _optimizers.sgd(rules.LEARNING_RATE, rules.MOMENTUM)
+    paths = _paths(dimensions)
+
+    def step(parameters: nnx.State, state: Any, *inputs: jax.Array) -> tuple[Any, Any, jax.Array]:
+        value, gradients = jax.value_and_grad(finder.loss)(parameters, *inputs)
+        updates, state = optimizer.update(gradients, state, parameters)
+        return optax.apply_updates(parameters, updates), state, value
+
+    return Model(
+        lambda parameters, images, *objects: finder.detections(parameters, images),
+        lambda weights: _from_weights(paths, weights),
+        lambda parameters: _to_weights(paths, parameters),
+        loss=finder.loss,
+        init=optimizer.init,
+        step=step,
+    )
+
+
+class Finder:
+    """What the parts of the detector do together, as pure functions of their parameters."""
+
+    def __init__(self, dimensions: Dimensions, dtype: str) -> None:
+        self.sizes = dimensions
+        self.anchors = _anchors.boxes(dimensions).astype(dtype)
+        model = nnx.eval_shape(lambda: MaskRCNN(dimensions, dtype, nnx.Rngs(0)))
+        self.parts = {name: nnx.split(part, nnx.Param)[0] for name, part in vars(model).items() if name in PARTS}
+
+    def detections(self, parameters: nnx.State, images: jax.Array) -> dict[str, jax.Array]:
+        """boxes [batch, detections, 4], scores, classes i32 (0: none), masks [batch, detections, size, size]."""
+        image, count = self.sizes["image"], self.sizes["detections"]
+        levels, logits, deltas = self._looked_at(parameters, images)
+        proposals = self._proposals(logits, deltas)
+        found = detect(*self._named(parameters, levels, proposals[0]), proposals, image=image, count=count)
+        drawn = self._drawn(parameters, levels, found["boxes"])
+        return found | {"masks": mask_probabilities(drawn, found["classes"])}
+
+    def loss(
+        self, parameters: nnx.State, images: jax.Array, boxes: jax.Array, classes: jax.Array, masks: jax.Array
+    ) -> jax.Array:
+        """The sum of the five losses. Proposals are taken as given: no gradient goes through a box."""
+        levels, logits, deltas = self._looked_at(parameters, images)
+        objects = losses.objects_of(boxes, classes, masks, self.sizes["image"])
+        regions = losses.assign(*self._proposals(*map(jax.lax.stop_gradient, (logits, deltas))), objects)
+        shown = losses.positive_regions(regions, count=self.sizes["mask_regions"])
+        drawn = self._drawn(parameters, levels, shown.boxes)
+        return (
+            losses.anchor_losses(logits, deltas, self.anchors, objects)
+            + losses.region_losses(*self._named(parameters, levels, regions.boxes), regions)
+            + losses.mask_loss(drawn, shown, masks, image=self.sizes["image"])
+        )
+
+    def _part(self, name: str, parameters: nnx.State, *inputs: Any) -> Any:
+        return run_part(self.parts[name], parameters[name], *inputs)
+
+    def _looked_at(self, parameters: nnx.State, images: jax.Array) -> tuple[list[jax.Array], jax.Array, jax.Array]:
+        levels = self._part("pyramid", parameters, self._part("backbone", parameters, images))
+        return levels, *self._part("proposing", parameters, levels)
+
+    def _proposals(self, logits: jax.Array, deltas: jax.Array) -> tuple[jax.Array, jax.Array]:
+        image, candidates, count = (self.sizes[name] for name in ("image", "candidates", "proposals"))
+        return propose(logits, deltas, self.anchors, image=image, candidates=candidates, count=count)
+
+    def _named(self, parameters: nnx.State, levels: list[jax.Array], boxes: jax.Array) -> tuple[jax.Array, jax.Array]:
+        return self._part("regions", parameters, self._pooled(levels, boxes, self.sizes["pool"]))
+
+    def _drawn(self, parameters: nnx.State, levels: list[jax.Array], boxes: jax.Array) -> jax.Array:
+        return self._part("masks", parameters, self._pooled(levels, boxes, self.sizes["mask_pool"]))
+
+    def _pooled(self, levels: list[jax.Array], boxes: jax.Array, size: int) -> jax.Array:
+        return pool(levels, boxes, level_areas=_anchors.level_areas(self.sizes), image=self.sizes["image"], size=size)
+
+
+PARTS = ("backbone", "pyramid", "proposing", "regions", "masks")
+
+
+@partial(jax.jit, static_argnames="graph")
+def run_part(graph: Any, parameters: nnx.State, *inputs: Any) -> Any:
+    """One part of the detector, compiled as a whole even where the rest runs operation by operation."""
+    return nnx.merge(graph, parameters)(*inputs)
+
+
+@partial(jax.jit, static_argnames=("image", "candidates", "count"))
+def propose(
+    logits: jax.Array, deltas: jax.Array, anchors: jax.Array, *, image: int, candidates: int, count: int
+) -> tuple[jax.Array, jax.Array]:
+    """`_detection.propose` of every image."""
+    of_image = partial(_detection.propose, image=image, candidates=candidates, count=count)
+    return jax.vmap(of_image, (0, 0, None))(logits, deltas, anchors)
+
+
+@partial(jax.jit, static_argnames=("level_areas", "image", "size"))
+def pool(
+    levels: list[jax.Array], boxes: jax.Array, *, level_areas: tuple[float, ...], image: int, size: int
+) -> jax.Array:
+    """`_detection.roi_align` of every image, each box on the level of its size: [batch, n, size, size, channels]."""
+
+    def of_image(levels: list[jax.Array], boxes: jax.Array) -> jax.Array:
+        at = _detection.region_levels(boxes, level_areas)
+        return _detection.roi_align(levels, boxes, at, image, size)
+
+    return jax.vmap(of_image)(levels, boxes)
+
+
+@partial(jax.jit, static_argnames=("image", "count"))
+def detect(
+    logits: jax.Array, deltas: jax.Array, proposals: tuple[jax.Array, jax.Array], *, image: int, count: int
+) -> dict[str, jax.Array]:
+    """`_detection.detect` of every image."""
+    return jax.vmap(partial(_detection.detect, image=image, count=count))(logits, deltas, proposals)
+
+
+@jax.jit
+def mask_probabilities(logits: jax.Array, classes: jax.Array) -> jax.Array:
+    """Each detection's mask for its class: [batch, n, size, size, classes] -> [batch, n, size, size]; 0 for none."""
+    wanted = jax.nn.one_hot(classes - 1, logits.shape[-1], dtype=logits.dtype)
+    chosen = jnp.einsum("bnhwk,bnk->bnhw", logits, wanted)
+    return jnp.where((classes > 0)[..., None, None], jax.nn.sigmoid(chosen), 0)
+
+
+def _doubled(values: jax.Array) -> jax.Array:
+    """Every position repeated along both axes: [batch, h, w, c] -> [batch, 2h, 2w, c]."""
+    batch, height, width, channels = values.shape
+    squares = jnp.broadcast_to(values[:, :, None, :, None], (batch, height, 2, width, 2, channels))
+    return squares.reshape(batch, 2 * height, 2 * width, channels)
+
+
+def _convolution(incoming: int, outgoing: int, size: int, stride: int = 1, *, dtype: str, rngs: nnx.Rngs) -> nnx.Conv:
+    kind = jnp.dtype(dtype)
+    return nnx.Conv(incoming, outgoing, (size, size), (stride, stride), dtype=kind, param_dtype=kind, rngs=rngs)
+
+
+def _linear(incoming: int, outgoing: int, dtype: str, rngs: nnx.Rngs) -> nnx.Linear:
+    return nnx.Linear(incoming, outgoing, dtype=jnp.dtype(dtype), param_dtype=jnp.dtype(dtype), rngs=rngs)
+
+
+def _paths(dimensions: Dimensions) -> dict[str, tuple[str | int, ...]]:
+    """Canonical layer -> where it is in the module."""
+    layers: dict[str, tuple[str | int, ...]] = {"backbone/stem": ("backbone", "stem")}
+    for level in range(dimensions["levels"]):
+        stage = ("backbone", "stages", level)
+        layers[f"backbone/stage{level + 1}/down"] = (*stage, 0)
+        for block in range(1, dimensions["blocks"] + 1):
+            layers[f"backbone/stage{level + 1}/block{block}"] = (*stage, block)
+        layers[f"pyramid/lateral{level + 1}"] = ("pyramid", "laterals", level)
+        layers[f"pyramid/output{level + 1}"] = ("pyramid", "outputs", level)
+    layers |= {f"proposing/{name}": ("proposing", name) for name in ("hidden", "objectness", "deltas")}
+    layers |= {f"regions/hidden{n + 1}": ("regions", "hidden", n) for n in range(dimensions["region_layers"])}
+    layers |= {f"regions/{name}": ("regions", name) for name in ("classes", "deltas")}
+    layers |= {f"masks/hidden{n + 1}": ("masks", "hidden", n) for n in range(dimensions["mask_layers"])}
+    layers |= {f"masks/{name}": ("masks", name) for name in ("upsampling", "classes")}
+    return {f"{layer}/{leaf}": (*path, leaf) for layer, path in layers.items() for leaf in ("kernel", "bias")}
+
+
+def _from_weights(paths: Mapping[str, tuple[str | int, ...]], weights: Mapping[str, jax.Array]) -> nnx.State:
+    return nnx.from_flat_state({paths[name]: nnx.Param(array) for name, array in weights.items()})
+
+
+def _to_weights(paths: Mapping[str, tuple[str | int, ...]], parameters: nnx.State) -> dict[str, Any]:
+    flat = dict(nnx.to_flat_state(parameters))
+    return {name: flat[path].get_value() for name, path in paths.items()}

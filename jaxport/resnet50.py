@@ -1,0 +1,151 @@
+"""ResNet v1.5 in Flax NNX: parameters and moving statistics are two states, split once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from flax import nnx
+
+from jaxport import Model, _optimizers
+from jaxport._batch_norm import BatchNorm
+from workloads import resnet50
+from workloads._spec import Dimensions
+from workloads.resnet50 import Block
+
+
+class Unit(nnx.Module):
+    """Convolution without bias, then batch norm: [batch, height, width, in] -> [batch, height/s, width/s, out]."""
+
+    def __init__(self, inputs: int, outputs: int, size: int, stride: int, dtype: Any, rngs: nnx.Rngs) -> None:
+        self.convolution = nnx.Conv(
+            inputs,
+            outputs,
+            (size, size),
+            strides=stride,
+            padding="SAME",
+            use_bias=False,
+            dtype=dtype,
+            param_dtype=dtype,
+            rngs=rngs,
+        )
+        self.norm = BatchNorm(outputs, resnet50.NORM_MOMENTUM, resnet50.NORM_EPSILON, dtype)
+
+    def __call__(self, x: jax.Array, training: bool) -> jax.Array:
+        return self.norm(self.convolution(x), training)
+
+
+class Bottleneck(nnx.Module):
+    """1x1, 3x3 with the stride, 1x1; the shortcut is projected in the first block of a stage."""
+
+    def __init__(self, block: Block, dtype: Any, rngs: nnx.Rngs) -> None:
+        self.reduce = Unit(block.inputs, block.width, 1, 1, dtype, rngs)
+        self.spatial = Unit(block.width, block.width, 3, block.stride, dtype, rngs)
+        self.expand = Unit(block.width, block.outputs, 1, 1, dtype, rngs)
+        self.projected = block.projected
+        if block.projected:
+            self.shortcut = Unit(block.inputs, block.outputs, 1, block.stride, dtype, rngs)
+
+    def __call__(self, x: jax.Array, training: bool) -> jax.Array:
+        shortcut = self.shortcut(x, training) if self.projected else x
+        x = nnx.relu(self.reduce(x, training))
+        x = nnx.relu(self.spatial(x, training))
+        return nnx.relu(self.expand(x, training) + shortcut)
+
+
+class ResNet(nnx.Module):
+    """images [batch, side, side, 3] -> logits [batch, classes]."""
+
+    def __init__(self, dimensions: Dimensions, dtype: Any, rngs: nnx.Rngs) -> None:
+        blocks = resnet50.blocks(dimensions)
+        self.stem = Unit(3, dimensions["width"], resnet50.STEM_SIZE, 2, dtype, rngs)
+        self.blocks = nnx.List([Bottleneck(block, dtype, rngs) for block in blocks])
+        self.head = nnx.Linear(blocks[-1].outputs, dimensions["classes"], dtype=dtype, param_dtype=dtype, rngs=rngs)
+
+    def __call__(self, images: jax.Array, training: bool) -> jax.Array:
+        x = max_pool(nnx.relu(self.stem(images, training)))
+        for block in self.blocks:
+            x = block(x, training)
+        return self.head(x.mean(axis=(1, 2)))
+
+
+def max_pool(x: jax.Array) -> jax.Array:
+    """Windows of 3 x 3, stride 2, padded at the end: [batch, 2h, 2w, c] -> [batch, h, w, c]."""
+    return jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 3, 3, 1), (1, 2, 2, 1), "SAME")
+
+
+def build(dimensions: Dimensions, dtype: str) -> Model:
+    """The twin of workloads/resnet50.py: forward with the moving statistics, loss with those of the batch.
+
+    Parameters are a pair: what is trained, and the moving statistics.
+    """
+    shapes = nnx.eval_shape(lambda: ResNet(dimensions, jnp.dtype(dtype), nnx.Rngs(0)))
+    graph, _, _ = nnx.split(shapes, nnx.Param, nnx.BatchStat)
+    optimizer = _optimizers.sgd(resnet50.LEARNING_RATE, resnet50.MOMENTUM)
+    places = _places(dimensions)
+
+    def forward(parameters: Any, images: jax.Array, labels: jax.Array) -> jax.Array:
+        return nnx.merge(graph, *parameters)(images, training=False)
+
+    def loss_and_statistics(trained: nnx.State, statistics: nnx.State, images: jax.Array, labels: jax.Array) -> Any:
+        # A copy, because statistics that the caller traced may not be updated inside of the gradient.
+        network = nnx.merge(graph, trained, statistics, copy=True)
+        logits = network(images, training=True)
+        targets = optax.smooth_labels(jax.nn.one_hot(labels, logits.shape[-1], dtype=dtype), resnet50.LABEL_SMOOTHING)
+        value = optax.softmax_cross_entropy(logits, targets).mean() + _decay(trained)
+        return value, nnx.state(network, nnx.BatchStat)
+
+    def loss(parameters: Any, images: jax.Array, labels: jax.Array) -> jax.Array:
+        return loss_and_statistics(*parameters, images, labels)[0]
+
+    def step(parameters: Any, state: Any, images: jax.Array, labels: jax.Array) -> tuple[Any, Any, jax.Array]:
+        trained, statistics = parameters
+        differentiated = jax.value_and_grad(loss_and_statistics, has_aux=True)
+        (value, statistics), gradients = differentiated(trained, statistics, images, labels)
+        updates, state = optimizer.update(gradients, state, trained)
+        return (optax.apply_updates(trained, updates), statistics), state, value
+
+    def from_weights(weights: Mapping[str, jax.Array]) -> Any:
+        trained, moving = {}, {}
+        for path, array in weights.items():
+            if path.endswith(("/mean", "/variance")):
+                moving[places[path]] = nnx.BatchStat(array)
+            else:
+                trained[places[path]] = nnx.Param(array)
+        return nnx.from_flat_state(trained), nnx.from_flat_state(moving)
+
+    def to_weights(parameters: Any) -> dict[str, Any]:
+        flat = {place: leaf for part in parameters for place, leaf in nnx.to_flat_state(part)}
+        return {path: flat[place].get_value() for path, place in places.items()}
+
+    def init(parameters: Any) -> Any:
+        return optimizer.init(parameters[0])
+
+    return Model(forward, from_weights, to_weights, loss=loss, init=init, step=step)
+
+
+def _decay(trained: nnx.State) -> jax.Array:
+    """Half the decay times the sum of squares of every kernel; Keras rounds the factor to float32."""
+    kernels = [leaf.get_value() for place, leaf in nnx.to_flat_state(trained) if place[-1] == "kernel"]
+    return float(np.float32(resnet50.WEIGHT_DECAY / 2)) * sum(jnp.sum(kernel * kernel) for kernel in kernels)
+
+
+def _places(dimensions: Dimensions) -> dict[str, tuple[Any, ...]]:
+    """Canonical path -> place in the states."""
+    modules: dict[str, tuple[Any, ...]] = {"stem": ("stem",)}
+    for index, block in enumerate(resnet50.blocks(dimensions)):
+        names = ["reduce", "spatial", "expand"] + ["shortcut"] * block.projected
+        modules |= {f"{block.path}/{name}": ("blocks", index, name) for name in names}
+    leaves = {
+        "kernel": ("convolution", "kernel"),
+        "gamma": ("norm", "gamma"),
+        "beta": ("norm", "beta"),
+        "mean": ("norm", "mean"),
+        "variance": ("norm", "variance"),
+    }
+    places = {f"{path}/{leaf}": (*module, *inner) for path, module in modules.items() for leaf, inner in leaves.items()}
+    return places | {"head/kernel": ("head", "kernel"), "head/bias": ("head", "bias")}

@@ -1,0 +1,180 @@
+"""The vision pipeline in TensorFlow: patches by tf.gather_nd, a FocalNet of Keras layers, a gradient tape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from tf_reference import Model
+from workloads import focalnet_pipeline as pipeline
+from workloads._spec import Dimensions
+from workloads.focalnet_pipeline import Block, Merge
+
+
+def cut(frames: tf.Tensor, positions: tf.Tensor, crop: int) -> tf.Tensor:
+    """frames [batch, height, width, 3], positions [batch, patches, 2] -> [batch, patches, crop, crop, 3]."""
+    last = tf.constant([frames.shape[1] - crop, frames.shape[2] - crop])
+    corners = tf.clip_by_value(positions - crop // 2, 0, last)
+    offsets = tf.stack(tf.meshgrid(tf.range(crop), tf.range(crop), indexing="ij"), axis=-1)
+    return tf.gather_nd(frames, corners[:, :, None, None, :] + offsets, batch_dims=1)
+
+
+def preprocess(patches: tf.Tensor) -> tf.Tensor:
+    """patches [..., crop, crop, 3] in [0, 1] -> halved in size, with the mean and deviation of ImageNet's channels."""
+    matrix = tf.constant(pipeline.interpolation(patches.shape[-2]), patches.dtype)
+    smaller = tf.einsum("rh,bphwc,sw->bprsc", matrix, patches, matrix)
+    mean, deviation = (tf.constant(each, patches.dtype) for each in (pipeline.MEAN, pipeline.DEVIATION))
+    return (smaller - mean) / deviation
+
+
+class Embedding(keras.layers.Layer):
+    """Every size x size places become one, then layer norm: [batch, h, w, in] -> [batch, h / size, w / size, out]."""
+
+    def __init__(self, merge: Merge, dtype: str) -> None:
+        super().__init__(dtype=dtype)
+        self.place = merge.path
+        self.convolution = keras.layers.Conv2D(merge.outputs, merge.size, strides=merge.size, dtype=dtype)
+        self.norm = keras.layers.LayerNormalization(epsilon=pipeline.NORM_EPSILON, dtype=dtype)
+
+    def call(self, x: Any) -> Any:
+        return self.norm(self.convolution(x))
+
+    def canonical(self) -> dict[str, Any]:
+        """Its weights under their canonical paths."""
+        return _dense(self.place, self.convolution) | _norm(f"{self.place}/norm", self.norm)
+
+
+class FocalModulation(keras.layers.Layer):
+    """Each place of [batch, h, w, width] is multiplied by what it sees around it, at every level and as a whole."""
+
+    def __init__(self, block: Block, dtype: str) -> None:
+        super().__init__(dtype=dtype)
+        self.block = block
+        self.project = keras.layers.Dense(block.projected, dtype=dtype)
+        self.focal = [
+            keras.layers.DepthwiseConv2D(size, padding="same", use_bias=False, activation=_gelu, dtype=dtype)
+            for size in block.kernels
+        ]
+        self.modulate = keras.layers.Dense(block.width, dtype=dtype)
+        self.output_dense = keras.layers.Dense(block.width, dtype=dtype)
+
+    def call(self, x: Any) -> Any:
+        width, levels = self.block.width, self.block.levels
+        query, context, gates = tf.split(self.project(x), [width, width, levels + 1], axis=-1)
+        gathered = tf.zeros_like(context)
+        for level, look in enumerate(self.focal):
+            context = look(context)
+            gathered += context * gates[..., level : level + 1]
+        whole = _gelu(tf.reduce_mean(context, axis=(1, 2), keepdims=True))
+        gathered += whole * gates[..., levels:]
+        return self.output_dense(query * self.modulate(gathered))
+
+    def canonical(self) -> dict[str, Any]:
+        """Its weights under their canonical paths."""
+        path = self.block.path
+        kernels = {f"{path}/focal{level}/kernel": look.kernel for level, look in enumerate(self.focal, start=1)}
+        dense = {"project": self.project, "modulate": self.modulate, "output": self.output_dense}
+        for name, layer in dense.items():
+            kernels |= _dense(f"{path}/{name}", layer)
+        return kernels
+
+
+class FocalBlock(keras.layers.Layer):
+    """Modulation and a dense block, each behind a layer norm and added to what came in."""
+
+    def __init__(self, block: Block, dtype: str) -> None:
+        super().__init__(dtype=dtype)
+        self.block = block
+        self.norm1 = keras.layers.LayerNormalization(epsilon=pipeline.NORM_EPSILON, dtype=dtype)
+        self.modulation = FocalModulation(block, dtype)
+        self.norm2 = keras.layers.LayerNormalization(epsilon=pipeline.NORM_EPSILON, dtype=dtype)
+        self.expand = keras.layers.Dense(pipeline.EXPANSION * block.width, activation=_gelu, dtype=dtype)
+        self.contract = keras.layers.Dense(block.width, dtype=dtype)
+
+    def call(self, x: Any) -> Any:
+        x = x + self.modulation(self.norm1(x))
+        return x + self.contract(self.expand(self.norm2(x)))
+
+    def canonical(self) -> dict[str, Any]:
+        """Its weights under their canonical paths."""
+        path = self.block.path
+        norms = _norm(f"{path}/norm1", self.norm1) | _norm(f"{path}/norm2", self.norm2)
+        dense = _dense(f"{path}/expand", self.expand) | _dense(f"{path}/contract", self.contract)
+        return self.modulation.canonical() | norms | dense
+
+
+class Pipeline(keras.Model):
+    """frames, positions -> logits [batch, patches, classes]."""
+
+    def __init__(self, dimensions: Dimensions, dtype: str) -> None:
+        super().__init__(dtype=dtype)
+        self.crop = dimensions["crop"]
+        self.embeddings = [Embedding(merge, dtype) for merge in pipeline.merges(dimensions)]
+        self.stages = [
+            [FocalBlock(block, dtype) for block in pipeline.blocks(dimensions) if block.stage == stage]
+            for stage in range(1, pipeline.STAGES + 1)
+        ]
+        self.norm = keras.layers.LayerNormalization(epsilon=pipeline.NORM_EPSILON, dtype=dtype)
+        self.average = keras.layers.GlobalAveragePooling2D(dtype=dtype)
+        self.head = keras.layers.Dense(dimensions["classes"], dtype=dtype)
+
+    def call(self, frames: Any, positions: Any) -> Any:
+        patches = preprocess(cut(frames, positions, self.crop))
+        x = tf.reshape(patches, (-1, *patches.shape[2:]))
+        for embed, blocks in zip(self.embeddings, self.stages, strict=True):
+            x = embed(x)
+            for block in blocks:
+                x = block(x)
+        logits = self.head(self.average(self.norm(x)))
+        return tf.reshape(logits, (*patches.shape[:2], -1))
+
+    def canonical(self) -> dict[str, Any]:
+        """Every weight under its canonical path."""
+        found = _norm("norm", self.norm) | _dense("head", self.head)
+        for part in (*self.embeddings, *(block for blocks in self.stages for block in blocks)):
+            found |= part.canonical()
+        return found
+
+
+def _gelu(x: Any) -> Any:
+    return tf.nn.gelu(x, approximate=False)
+
+
+def _dense(path: str, layer: Any) -> dict[str, Any]:
+    return {f"{path}/kernel": layer.kernel, f"{path}/bias": layer.bias}
+
+
+def _norm(path: str, layer: Any) -> dict[str, Any]:
+    return {f"{path}/gamma": layer.gamma, f"{path}/beta": layer.beta}
+
+
+def build(dimensions: Dimensions, dtype: str) -> Model:
+    """The twin of workloads/focalnet_pipeline.py."""
+    model = Pipeline(dimensions, dtype)
+    batch, frame, patches = dimensions["batch"], dimensions["frame"], dimensions["patches"]
+    # Keras makes a layer's variables when it is first called.
+    model(tf.zeros((batch, frame, frame, 3), dtype), tf.zeros((batch, patches, 2), tf.int32))
+    cross_entropy = keras.losses.SparseCategoricalCrossentropy(from_logits=True, dtype=dtype)
+    optimizer = keras.optimizers.Adam(learning_rate=pipeline.LEARNING_RATE)
+    optimizer.build(model.trainable_variables)
+
+    def loss(frames: tf.Tensor, positions: tf.Tensor, labels: tf.Tensor) -> Any:
+        return cross_entropy(labels, model(frames, positions))
+
+    def step(frames: tf.Tensor, positions: tf.Tensor, labels: tf.Tensor) -> Any:
+        with tf.GradientTape() as tape:
+            value = loss(frames, positions, labels)
+        gradients = tape.gradient(value, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+        return value
+
+    return Model(
+        forward=lambda frames, positions, labels: model(frames, positions),
+        loss=loss,
+        step=step,
+        weights=model.canonical(),
+        state={variable.path: variable for variable in optimizer.variables},
+        optimizer=optimizer,
+    )

@@ -1,0 +1,129 @@
+"""ResNet v1.5 in Keras, trained with a gradient tape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from tf_reference import Model
+from workloads import resnet50
+from workloads._spec import Dimensions
+from workloads.resnet50 import Block
+
+
+class Unit(keras.layers.Layer):
+    """Convolution without bias, then batch norm: [batch, height, width, in] -> [batch, height/s, width/s, out]."""
+
+    def __init__(self, outputs: int, size: int, stride: int, dtype: str) -> None:
+        super().__init__(dtype=dtype)
+        self.convolution = keras.layers.Conv2D(
+            outputs,
+            size,
+            strides=stride,
+            padding="same",
+            use_bias=False,
+            kernel_regularizer=keras.regularizers.L2(resnet50.WEIGHT_DECAY / 2),
+            dtype=dtype,
+        )
+        self.norm = keras.layers.BatchNormalization(
+            momentum=resnet50.NORM_MOMENTUM, epsilon=resnet50.NORM_EPSILON, dtype=dtype
+        )
+
+    def call(self, x: Any, training: bool = False) -> Any:
+        return self.norm(self.convolution(x), training=training)
+
+    def canonical(self, path: str) -> dict[str, Any]:
+        """Its weights under their canonical paths."""
+        return {
+            f"{path}/kernel": self.convolution.kernel,
+            f"{path}/gamma": self.norm.gamma,
+            f"{path}/beta": self.norm.beta,
+            f"{path}/mean": self.norm.moving_mean,
+            f"{path}/variance": self.norm.moving_variance,
+        }
+
+
+class Bottleneck(keras.layers.Layer):
+    """1x1, 3x3 with the stride, 1x1; the shortcut is projected in the first block of a stage."""
+
+    def __init__(self, block: Block, dtype: str) -> None:
+        super().__init__(dtype=dtype)
+        self.path_in_model = block.path
+        self.reduce = Unit(block.width, 1, 1, dtype)
+        self.spatial = Unit(block.width, 3, block.stride, dtype)
+        self.expand = Unit(block.outputs, 1, 1, dtype)
+        self.shortcut = Unit(block.outputs, 1, block.stride, dtype) if block.projected else None
+
+    def call(self, x: Any, training: bool = False) -> Any:
+        shortcut = x if self.shortcut is None else self.shortcut(x, training=training)
+        x = tf.nn.relu(self.reduce(x, training=training))
+        x = tf.nn.relu(self.spatial(x, training=training))
+        return tf.nn.relu(self.expand(x, training=training) + shortcut)
+
+    def canonical(self) -> dict[str, Any]:
+        """Its weights under their canonical paths."""
+        named = {"reduce": self.reduce, "spatial": self.spatial, "expand": self.expand, "shortcut": self.shortcut}
+        found: dict[str, Any] = {}
+        for name, unit in named.items():
+            if unit is not None:
+                found |= unit.canonical(f"{self.path_in_model}/{name}")
+        return found
+
+
+class ResNet(keras.Model):
+    """images [batch, side, side, 3] -> logits [batch, classes]."""
+
+    def __init__(self, dimensions: Dimensions, dtype: str) -> None:
+        super().__init__(dtype=dtype)
+        self.stem = Unit(dimensions["width"], resnet50.STEM_SIZE, 2, dtype)
+        self.pool = keras.layers.MaxPooling2D(3, strides=2, padding="same", dtype=dtype)
+        self.blocks = [Bottleneck(block, dtype) for block in resnet50.blocks(dimensions)]
+        self.average = keras.layers.GlobalAveragePooling2D(dtype=dtype)
+        regularizer = keras.regularizers.L2(resnet50.WEIGHT_DECAY / 2)
+        self.head = keras.layers.Dense(dimensions["classes"], kernel_regularizer=regularizer, dtype=dtype)
+
+    def call(self, images: Any, training: bool = False) -> Any:
+        x = self.pool(tf.nn.relu(self.stem(images, training=training)))
+        for block in self.blocks:
+            x = block(x, training=training)
+        return self.head(self.average(x))
+
+    def canonical(self) -> dict[str, Any]:
+        """Every weight under its canonical path."""
+        found = self.stem.canonical("stem")
+        for block in self.blocks:
+            found |= block.canonical()
+        return found | {"head/kernel": self.head.kernel, "head/bias": self.head.bias}
+
+
+def build(dimensions: Dimensions, dtype: str) -> Model:
+    """The twin of workloads/resnet50.py: forward with the moving statistics, loss with those of the batch."""
+    model = ResNet(dimensions, dtype)
+    model(keras.Input((dimensions["side"], dimensions["side"], 3), dimensions["batch"], dtype=dtype))
+    cross_entropy = keras.losses.CategoricalCrossentropy(
+        from_logits=True, label_smoothing=resnet50.LABEL_SMOOTHING, dtype=dtype
+    )
+    optimizer = keras.optimizers.SGD(resnet50.LEARNING_RATE, momentum=resnet50.MOMENTUM)
+    optimizer.build(model.trainable_variables)
+
+    def loss(images: tf.Tensor, labels: tf.Tensor) -> Any:
+        targets = tf.one_hot(labels, dimensions["classes"], dtype=dtype)
+        return cross_entropy(targets, model(images, training=True)) + tf.add_n(model.losses)
+
+    def step(images: tf.Tensor, labels: tf.Tensor) -> Any:
+        with tf.GradientTape() as tape:
+            value = loss(images, labels)
+        gradients = tape.gradient(value, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+        return value
+
+    return Model(
+        forward=lambda images, labels: model(images, training=False),
+        loss=loss,
+        step=step,
+        weights=model.canonical(),
+        state={variable.path: variable for variable in optimizer.variables},
+        optimizer=optimizer,
+    )
