@@ -15,13 +15,18 @@ Step = Callable[[Product, Any, Any, Any], tuple[Any, Any]]
 """(product, constants, carry, x) -> (carry, output), where product(name, value) is value @ kernels[name]."""
 
 
-@partial(jax.custom_vjp, nondiff_argnums=(0,))
 def scan(step: Step, kernels: Kernels, constants: Any, carry: Any, xs: Any) -> tuple[Any, Any]:
     """jax.lax.scan of `step`, which multiplies each kernel [..., in, out] with at most one [..., batch, in] a step.
 
     The gradient of lax.scan adds to that of a kernel at every step, a product of few rows each time. Here the
     backward loop keeps the gradients of the products, and one product over all steps makes a kernel's gradient.
     """
+    results: Any = _scanned(step, kernels, constants, carry, xs)
+    return results
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _scanned(step: Step, kernels: Kernels, constants: Any, carry: Any, xs: Any) -> tuple[Any, Any]:
     return _run(step, kernels, constants, carry, xs, None)[0]
 
 
@@ -64,4 +69,4 @@ def _backward(step: Step, kept: Any, cotangents: Any) -> tuple[Any, ...]:
     return kernels, constants, carry, xs
 
 
-scan.defvjp(_forward, _backward)
+_scanned.defvjp(_forward, _backward)

@@ -1,8 +1,6 @@
 """Recurrent translation with attention in Flax NNX, trained with optax."""
 
-from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +8,8 @@ import optax
 from flax import nnx
 
 from jaxport import Model, _optimizers, _recurrent
-from workloads import _parallel_text
+from jaxport._nnx import WeightMap, structure, training_step
+from workloads import _parallel_text, seq2seq
 from workloads._spec import Dimensions
 
 
@@ -134,10 +133,9 @@ def _gru(outer: jax.Array, inner: jax.Array, state: jax.Array) -> jax.Array:
 
 
 def build(dimensions: Dimensions, dtype: str) -> Model:
-    """The twin of workloads/seq2seq.py; state is split from structure once, so that each call is one dispatch."""
-    # Only its structure is wanted: drawing weights would cost seconds.
-    graph, _ = nnx.split(nnx.eval_shape(lambda: Translator(dimensions, dtype, nnx.Rngs(0))), nnx.Param)
-    optimizer = optax.chain(optax.clip_by_global_norm(1.0), _optimizers.adam(1e-2))
+    """The twin of workloads/seq2seq.py: source [batch, length], target [batch, length + 1] -> logits."""
+    graph = structure(lambda: Translator(dimensions, dtype, nnx.Rngs(0)))
+    optimizer = optax.chain(optax.clip_by_global_norm(seq2seq.CLIP_NORM), _optimizers.adam(seq2seq.LEARNING_RATE))
 
     def forward(parameters: nnx.State, source: jax.Array, target: jax.Array) -> jax.Array:
         return nnx.merge(graph, parameters)(source, target[:, :-1])
@@ -148,41 +146,30 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
         logits = forward(parameters, source, target)
         return (optax.softmax_cross_entropy_with_integer_labels(logits, wanted) * words).sum() / words.sum()
 
-    def step(parameters: nnx.State, state: Any, source: jax.Array, target: jax.Array) -> tuple[Any, Any, jax.Array]:
-        value, gradients = jax.value_and_grad(loss)(parameters, source, target)
-        updates, state = optimizer.update(gradients, state, parameters)
-        return optax.apply_updates(parameters, updates), state, value
-
-    return Model(forward, _from_weights, _to_weights, loss=loss, init=optimizer.init, step=step)
+    step = training_step(loss, optimizer)
+    return Model(forward, _WEIGHTS.from_weights, _WEIGHTS.to_weights, loss=loss, init=optimizer.init, step=step)
 
 
-_PATHS = {
-    "source/embedding": ("source_embedding", "embedding"),
-    "target/embedding": ("target_embedding", "embedding"),
-    "forward/kernel": ("forward", "kernel"),
-    "forward/recurrent_kernel": ("forward", "recurrent_kernel"),
-    "forward/bias": ("forward", "bias"),
-    "backward/kernel": ("backward", "kernel"),
-    "backward/recurrent_kernel": ("backward", "recurrent_kernel"),
-    "backward/bias": ("backward", "bias"),
-    "bridge/kernel": ("bridge", "kernel"),
-    "bridge/bias": ("bridge", "bias"),
-    "attention/memory/kernel": ("memory_projection", "kernel"),
-    "attention/memory/bias": ("memory_projection", "bias"),
-    "attention/query/kernel": ("query_projection", "kernel"),
-    "attention/score/kernel": ("score", "kernel"),
-    "decoder/kernel": ("decoder", "kernel"),
-    "decoder/recurrent_kernel": ("decoder", "recurrent_kernel"),
-    "decoder/bias": ("decoder", "bias"),
-    "logits/kernel": ("logits", "kernel"),
-    "logits/bias": ("logits", "bias"),
-}
-
-
-def _from_weights(weights: Mapping[str, jax.Array]) -> nnx.State:
-    return nnx.from_flat_state({_PATHS[name]: nnx.Param(array) for name, array in weights.items()})
-
-
-def _to_weights(parameters: nnx.State) -> dict[str, Any]:
-    flat = dict(nnx.to_flat_state(parameters))
-    return {name: flat[path].get_value() for name, path in _PATHS.items()}
+_WEIGHTS = WeightMap(
+    {
+        "source/embedding": ("source_embedding", "embedding"),
+        "target/embedding": ("target_embedding", "embedding"),
+        "forward/kernel": ("forward", "kernel"),
+        "forward/recurrent_kernel": ("forward", "recurrent_kernel"),
+        "forward/bias": ("forward", "bias"),
+        "backward/kernel": ("backward", "kernel"),
+        "backward/recurrent_kernel": ("backward", "recurrent_kernel"),
+        "backward/bias": ("backward", "bias"),
+        "bridge/kernel": ("bridge", "kernel"),
+        "bridge/bias": ("bridge", "bias"),
+        "attention/memory/kernel": ("memory_projection", "kernel"),
+        "attention/memory/bias": ("memory_projection", "bias"),
+        "attention/query/kernel": ("query_projection", "kernel"),
+        "attention/score/kernel": ("score", "kernel"),
+        "decoder/kernel": ("decoder", "kernel"),
+        "decoder/recurrent_kernel": ("decoder", "recurrent_kernel"),
+        "decoder/bias": ("decoder", "bias"),
+        "logits/kernel": ("logits", "kernel"),
+        "logits/bias": ("logits", "bias"),
+    }
+)

@@ -1,23 +1,19 @@
 """The Transformer that translates in Flax NNX (Vaswani et al. 2017)."""
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-import optax
 from flax import nnx
 
 from jaxport import Model, _optimizers
 from jaxport._dropout import dropout
+from jaxport._nnx import WeightMap, structure, training_step
 from jaxport._schedules import inverse_square_root
 from jaxport._transformer import DecoderBlock, EncoderBlock, Paths, decoder_block_paths, encoder_block_paths
 from workloads import _parallel_text, translation
 from workloads._precision import compute_dtype
 from workloads._spec import Dimensions
-
-FromWeights = Callable[[Mapping[str, jax.Array]], nnx.State]
-ToWeights = Callable[[nnx.State], dict[str, Any]]
 
 
 class Translator(nnx.Module):
@@ -86,15 +82,15 @@ def smoothed_cross_entropy(logits: jax.Array, wanted: jax.Array, smoothing: floa
     return jax.nn.logsumexp(logits, axis=-1) - (1 - smoothing) * picked - smoothing * logits.mean(-1)
 
 
-def structure(dimensions: Dimensions, dtype: str) -> nnx.GraphDef[Translator]:
-    """The translator without its weights, which would cost seconds to draw."""
+def network(dimensions: Dimensions, dtype: str) -> nnx.GraphDef[Translator]:
+    """The translator without its weights."""
     kinds = {"dtype": jnp.dtype(compute_dtype(dimensions, dtype)), "param_dtype": jnp.dtype(dtype)}
-    return nnx.split(nnx.eval_shape(lambda: Translator(dimensions, **kinds, rngs=nnx.Rngs(0))), nnx.Param)[0]
+    return structure(lambda: Translator(dimensions, **kinds, rngs=nnx.Rngs(0)))
 
 
 def build(dimensions: Dimensions, dtype: str) -> Model:
     """The twin of workloads/translation.py."""
-    graph = structure(dimensions, dtype)
+    graph, weights = network(dimensions, dtype), weight_map(dimensions)
     rate = inverse_square_root(dimensions["width"], dimensions["warm_up"])
     optimizer = _optimizers.adam(rate, beta_2=translation.BETA_2, epsilon=translation.EPSILON)
 
@@ -107,27 +103,13 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
         logits = forward(parameters, source, target, *draws)
         return (smoothed_cross_entropy(logits, wanted, translation.SMOOTHING) * words).sum() / words.sum()
 
-    def step(parameters: nnx.State, state: Any, *inputs: jax.Array) -> tuple[Any, Any, jax.Array]:
-        value, gradients = jax.value_and_grad(loss)(parameters, *inputs)
-        updates, state = optimizer.update(gradients, state, parameters)
-        return optax.apply_updates(parameters, updates), state, value
-
-    from_weights, to_weights = mapping(dimensions)
-    return Model(forward, from_weights, to_weights, loss=loss, init=optimizer.init, step=step)
+    step = training_step(loss, optimizer)
+    return Model(forward, weights.from_weights, weights.to_weights, loss=loss, init=optimizer.init, step=step)
 
 
-def mapping(dimensions: Dimensions) -> tuple[FromWeights, ToWeights]:
-    """Canonical weights to parameters and back."""
-    paths = dict(_paths(dimensions["layers"]))
-
-    def from_weights(weights: Mapping[str, jax.Array]) -> nnx.State:
-        return nnx.from_flat_state({paths[name]: nnx.Param(array) for name, array in weights.items()})
-
-    def to_weights(parameters: nnx.State) -> dict[str, Any]:
-        flat = dict(nnx.to_flat_state(parameters))
-        return {name: flat[path].get_value() for name, path in paths.items()}
-
-    return from_weights, to_weights
+def weight_map(dimensions: Dimensions) -> WeightMap:
+    """Where the weights of workloads/translation.py are."""
+    return WeightMap(dict(_paths(dimensions["layers"])))
 
 
 def _paths(layers: int) -> Paths:

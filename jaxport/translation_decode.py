@@ -9,7 +9,7 @@ from flax import nnx
 
 from jaxport import Model
 from jaxport._transformer import DecoderBlock
-from jaxport.translation import Translator, mapping, structure
+from jaxport.translation import Translator, network, weight_map
 from workloads import _parallel_text
 from workloads._spec import Dimensions
 from workloads.translation_decode import NEVER, PENALTY
@@ -126,8 +126,7 @@ def _decoded(
 
 def build(dimensions: Dimensions, dtype: str) -> Model:
     """The twin of workloads/translation_decode.py: source [batch, length] -> tokens and scores of both searches."""
-    graph = structure(dimensions, dtype)
-    from_weights, to_weights = mapping(dimensions)
+    graph, weights = network(dimensions, dtype), weight_map(dimensions)
 
     # Compiled as a whole even in eager mode: a loop over functions made anew would be compiled at every call.
     @jax.jit
@@ -145,4 +144,4 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
         # Which words are best has no gradient, and the loop that finds them no bound to unroll it by.
         return decoded(jax.lax.stop_gradient(parameters), source)
 
-    return Model(forward, from_weights, to_weights)
+    return Model(forward, weights.from_weights, weights.to_weights)

@@ -27,8 +27,8 @@ FAST = {"xla_backend_optimization_level": "0"}
 MUTANTS = {
     "query and key swapped": (
         "_transformer",
-        "(*path, part))\n\n\ndef feed",
-        '(*path, {"query": "key", "key": "query"}.get(part, part)))\n\n\ndef feed',
+        "(*path, part), bias)",
+        '(*path, {"query": "key", "key": "query"}.get(part, part)), bias)',
     ),
     "scaled by the width": ("_transformer", "block.depth**-0.5", "block.width**-0.5"),
     "padding attended to": ("_transformer", "if mask is not None", "if mask is None"),

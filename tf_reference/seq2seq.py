@@ -6,7 +6,7 @@ import keras
 import tensorflow as tf
 
 from tf_reference import Model
-from workloads import _parallel_text
+from workloads import _parallel_text, seq2seq
 from workloads._spec import Dimensions
 
 
@@ -21,13 +21,13 @@ class AttentionCell(keras.layers.Layer):
         self.query_projection = keras.layers.Dense(attention, use_bias=False, dtype=self.dtype_policy)
         self.score = keras.layers.Dense(1, use_bias=False, dtype=self.dtype_policy)
 
-    def build(self, input_shape: tuple[int | None, ...]) -> None:
+    def build(self, input_shape: Any) -> None:
         """input_shape: [batch, embedding]; the memory is set up by now."""
         self.gru.build((input_shape[0], input_shape[-1] + self.memory.shape[-1]))
         self.query_projection.build((None, self.state_size))
         self.score.build((None, self.query_projection.units))
 
-    def setup_memory(self, memory: tf.Tensor, mask: tf.Tensor) -> None:
+    def setup_memory(self, memory: Any, mask: tf.Tensor) -> None:
         """Before the first step: memory [batch, source, 2 * units], mask [batch, source], true for words."""
         self.memory, self.keys = memory, self.memory_projection(memory)
         self.bias = tf.where(mask, tf.zeros((), memory.dtype), tf.constant(-1e9, memory.dtype))
@@ -49,7 +49,8 @@ class Translator(keras.Model):
         self.source_embedding = keras.layers.Embedding(vocabulary, embedding, dtype=dtype)
         self.target_embedding = keras.layers.Embedding(vocabulary, embedding, dtype=dtype)
         # Without cuDNN's kernel: XLA compiles the loop, and cannot call that.
-        gru = keras.layers.GRU(units, return_sequences=True, return_state=True, use_cudnn=False, dtype=dtype)
+        options: dict[str, Any] = {"return_sequences": True, "return_state": True, "use_cudnn": False}
+        gru = keras.layers.GRU(units, dtype=dtype, **options)
         self.encoder = keras.layers.Bidirectional(gru, dtype=dtype)
         self.bridge = keras.layers.Dense(units, activation="tanh", dtype=dtype)
         self.cell = AttentionCell(units, dimensions["attention"], dtype=dtype)
@@ -69,8 +70,8 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     translator = Translator(dimensions, dtype)
     words = tf.ones((1, dimensions["length"]), tf.int32)
     translator(words, words)
-    cross_entropy = keras.losses.SparseCategoricalCrossentropy(from_logits=True, reduction=None, dtype=dtype)
-    optimizer = keras.optimizers.Adam(learning_rate=1e-2, global_clipnorm=1.0)
+    cross_entropy = keras.losses.SparseCategoricalCrossentropy(from_logits=True, reduction="none", dtype=dtype)
+    optimizer = keras.optimizers.Adam(seq2seq.LEARNING_RATE, global_clipnorm=seq2seq.CLIP_NORM, name="optimizer")
     optimizer.build(translator.trainable_variables)
 
     def forward(source: tf.Tensor, target: tf.Tensor) -> Any:
@@ -78,14 +79,17 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
 
     def loss(source: tf.Tensor, target: tf.Tensor) -> Any:
         wanted = target[:, 1:]
-        words = tf.cast(wanted != _parallel_text.PAD, dtype)
-        return tf.reduce_sum(cross_entropy(wanted, forward(source, target)) * words) / tf.reduce_sum(words)
+        words: Any = tf.cast(wanted != _parallel_text.PAD, dtype)
+        losses: Any = cross_entropy(wanted, forward(source, target))
+        return tf.reduce_sum(losses * words) / tf.reduce_sum(words)
 
     def step(source: tf.Tensor, target: tf.Tensor) -> Any:
         with tf.GradientTape() as tape:
             value = loss(source, target)
         gradients = tape.gradient(value, translator.trainable_variables)
-        optimizer.apply_gradients(zip(gradients, translator.trainable_variables, strict=True))
+        # Of a sparse gradient Keras would take the norm row by row, before rows of one token are added up.
+        dense_gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]
+        optimizer.apply_gradients(zip(dense_gradients, translator.trainable_variables, strict=True))
         return value
 
     return Model(

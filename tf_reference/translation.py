@@ -62,7 +62,7 @@ class Translator(keras.Model):
             memory = block(memory, words, *draws)
         return memory
 
-    def embedded(self, tokens: tf.Tensor, draws: Any) -> Any:
+    def embedded(self, tokens: Any, draws: Any) -> Any:
         """Tokens at their positions, with dropout: [batch, length, width]."""
         values = self.embedding(tokens) * self.block.width**0.5 + self.sines(tokens.shape[1])
         return values if draws is None else dropout(values, draws, self.block.rate)
@@ -85,10 +85,10 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     """The twin of workloads/translation.py."""
     model = Translator(dimensions, dtype=policy_of(dimensions, dtype), name="translator")
     cross_entropy = keras.losses.CategoricalCrossentropy(
-        from_logits=True, label_smoothing=translation.SMOOTHING, reduction=None, dtype=dtype
+        from_logits=True, label_smoothing=translation.SMOOTHING, reduction="none", dtype=dtype
     )
-    rate = InverseSquareRoot(dimensions["width"], dimensions["warm_up"], dtype)
-    optimizer = keras.optimizers.Adam(rate, beta_2=translation.BETA_2, epsilon=translation.EPSILON)
+    rate: Any = InverseSquareRoot(dimensions["width"], dimensions["warm_up"], dtype)
+    optimizer = keras.optimizers.Adam(rate, beta_2=translation.BETA_2, epsilon=translation.EPSILON, name="optimizer")
     optimizer.build(model.trainable_variables)
 
     def forward(source: tf.Tensor, target: tf.Tensor, *draws: tf.Tensor) -> Any:
@@ -96,9 +96,10 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
 
     def loss(source: tf.Tensor, target: tf.Tensor, *draws: tf.Tensor) -> Any:
         wanted = target[:, 1:]
-        words = tf.cast(wanted != _parallel_text.PAD, dtype)
+        words: Any = tf.cast(wanted != _parallel_text.PAD, dtype)
         labels = tf.one_hot(wanted, dimensions["vocabulary"], dtype=dtype)
-        return tf.reduce_sum(cross_entropy(labels, forward(source, target, *draws)) * words) / tf.reduce_sum(words)
+        losses: Any = cross_entropy(labels, forward(source, target, *draws))
+        return tf.reduce_sum(losses * words) / tf.reduce_sum(words)
 
     def step(*inputs: tf.Tensor) -> Any:
         with tf.GradientTape() as tape:

@@ -19,11 +19,11 @@ class Beams(NamedTuple):
     """
 
     time: tf.Tensor
-    tokens: tf.Tensor
-    last: tf.Tensor
-    scores: tf.Tensor
-    ended: tf.Tensor
-    caches: list[tuple[tf.Tensor, tf.Tensor]]
+    tokens: Any
+    last: Any
+    scores: Any
+    ended: Any
+    caches: list[tuple[Any, Any]]
 
 
 class Search:
@@ -33,7 +33,7 @@ class Search:
         self.model, self.beams, self.steps = model, beams, steps
 
     def __call__(self, memory: tf.Tensor, words: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """memory [batch, source, width], words bool[batch, source] -> tokens [batch, beams, steps], scores; best first."""
+        """memory [batch, source, width], words bool[batch, source] -> tokens [batch, beams, steps] and scores."""
         repeated = tf.repeat(memory, self.beams, axis=0)
         projected = [block.memory_attention.project(repeated) for block in self.model.decoder]
         mask = tf.repeat(words, self.beams, axis=0)[:, tf.newaxis, tf.newaxis]
@@ -49,7 +49,7 @@ class Search:
         scores, order = tf.math.top_k(found.scores / ((5 + length) / 6) ** PENALTY, self.beams)
         return tf.gather(found.tokens, order, batch_dims=1), scores
 
-    def started(self, memory: tf.Tensor) -> Beams:
+    def started(self, memory: Any) -> Beams:
         """Before the first step: one beam is possible, so that the others do not repeat it."""
         batch, block = memory.shape[0], self.model.block
         shape = (batch, self.beams)

@@ -57,8 +57,9 @@ def attention_weights(prefix: str, block: Block) -> dict[str, ArraySpec]:
     """query, key and value kernels [width, heads, depth], output kernel [heads, depth, width], and biases if any."""
     width, heads, depth = block.width, block.heads, block.depth
     inner = (heads, depth)
-    shapes: dict[str, tuple[tuple[int, ...], tuple[int, ...]]]
-    shapes = {part: ((width, *inner), inner) for part in ("query", "key", "value")}
+    shapes: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
+        part: ((width, *inner), inner) for part in ("query", "key", "value")
+    }
     shapes["output"] = ((*inner, width), (width,))
     found: dict[str, ArraySpec] = {}
     for part, (kernel, bias) in shapes.items():

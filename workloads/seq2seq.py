@@ -4,6 +4,12 @@ from workloads import _parallel_text
 from workloads._spec import Arrays, ArraySpec, Cost, Dimensions, Training, Workload
 
 EXAMPLES = 1024
+LEARNING_RATE = 1e-2
+CLIP_NORM = 0.1
+"""The largest norm of all gradients together: below that of a first step, so that clipping has something to do.
+
+Bahdanau et al. 2015, appendix B.2, clip at 1.
+"""
 
 
 def inputs(dimensions: Dimensions) -> dict[str, ArraySpec]:

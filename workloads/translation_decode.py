@@ -13,7 +13,7 @@ from workloads._spec import ArraySpec, Cost, Dimensions, Workload
 from workloads._transformer import encoder_block_products
 
 PENALTY = 0.6
-"""The exponent of the length penalty (Vaswani et al. 2017, section 6.1)."""
+"""A score is divided by ((5 + length) / 6) to this power (Vaswani et al. 2017, section 6.1; Wu et al. 2016, 7)."""
 
 NEVER = -1e9
 """The logarithm of a probability that no beam can have."""
@@ -33,16 +33,15 @@ def inputs(dimensions: Dimensions) -> dict[str, ArraySpec]:
 
 
 def weights(dimensions: Dimensions) -> dict[str, np.ndarray]:
-    """Those of the translation model, drawn; END so long that it is the likeliest word at some steps."""
-    specs = translation.weights(dimensions)
-    drawn = {path: _arrays.draw(spec, path, 0) for path, spec in specs.items()}
+    """Those of the translation model, drawn once, with two changes that make it say something.
+
+    Its last norm turns states round, since a word that is embedded as it is scored would follow itself for ever;
+    and END is so long that it is the likeliest word at some steps.
+    """
+    drawn = {path: _arrays.draw(spec, path, 0) for path, spec in translation.weights(dimensions).items()}
+    drawn[f"decoder{dimensions['layers'] - 1}/feed_forward_norm/gamma"] *= -1
     drawn["embedding"][_parallel_text.END] *= math.sqrt(2 * math.log(dimensions["vocabulary"]))
     return drawn
-
-
-def length_penalty(length: int) -> float:
-    """What the score of so many tokens is divided by (Wu et al. 2016, arXiv:1609.08144, equation 14)."""
-    return ((5 + length) / 6) ** PENALTY
 
 
 def cost(dimensions: Dimensions) -> Cost:
@@ -77,7 +76,7 @@ WORKLOAD = Workload(
     cost=cost,
     sizes={
         "smoke": {
-            "batch": 3, "length": 6, "width": 8, "layers": 1, "heads": 2, "hidden": 16, "vocabulary": 32,
+            "batch": 3, "length": 6, "width": 16, "layers": 1, "heads": 2, "hidden": 16, "vocabulary": 32,
             "beams": 3, "steps": 6,
         },
         "default": {
