@@ -10,6 +10,7 @@ from workloads._spec import ArraySpec, Cost, Dimensions, Training, Workload
 KERNEL = 3
 COLOURS = 3
 BIAS = 1 / 16
+PREDICTIONS = ("proposing/objectness", "proposing/deltas", "regions/classes", "regions/deltas", "masks/classes")
 
 
 def inputs(dimensions: Dimensions) -> dict[str, ArraySpec]:
@@ -90,7 +91,7 @@ def weights(dimensions: Dimensions) -> dict[str, ArraySpec]:
     for layer, shape in kernels(dimensions).items():
         transposed = layer == "masks/upsampling"
         incoming, outgoing = (shape[3], shape[2]) if transposed else (math.prod(shape[:-1]), shape[-1])
-        gain = 1 / 8 if layer.endswith("deltas") else 1 / 2 if "block" in layer else 1
+        gain = 1 / 8 if layer in PREDICTIONS else 1 / 2 if "block" in layer else 1
         limit = 2.0 ** round(math.log2(gain * (6 / incoming) ** 0.5))
         specs[f"{layer}/kernel"] = ArraySpec(shape, low=-limit, high=limit)
         specs[f"{layer}/bias"] = ArraySpec((outgoing,), low=-BIAS, high=BIAS)
