@@ -76,8 +76,7 @@ def _encoded(
     projected = jnp.einsum("tdbi,dio->tdbo", both, kernels) + biases[:, :1]
     xs = projected, jnp.stack([mask, mask[::-1]], 1)[..., None]
     state = jnp.zeros((*both.shape[1:3], recurrent.shape[1]), words.dtype)
-    scanned: Any = _recurrent.scan(_encode_step, {"state": recurrent}, biases[:, 1:], state, xs)
-    last, outputs = scanned
+    last, outputs = _recurrent.scan(_encode_step, {"state": recurrent}, biases[:, 1:], state, xs)
     memory = jnp.concatenate([outputs[:, 0], outputs[::-1, 1]], -1)
     return memory.transpose(1, 0, 2), last[1]
 
@@ -106,8 +105,7 @@ def _decoded(
     kernels = {"state": jnp.concatenate([query, recurrent], 1), "context": kernel[features:]}
     constants = bias[1], score[:, 0], keys, memory, jnp.where(mask, 0, jnp.asarray(-1e9, keys.dtype))
     projected = words @ kernel[:features] + bias[0]
-    scanned: Any = _recurrent.scan(_decode_step, kernels, constants, state, projected)
-    return scanned[1]
+    return _recurrent.scan(_decode_step, kernels, constants, state, projected)[1]
 
 
 def _decode_step(
