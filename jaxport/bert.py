@@ -45,11 +45,11 @@ class Words(nnx.Module):
     def __call__(self, states: jax.Array, tokens: nnx.Embed) -> jax.Array:
         """The products are with the embedding of the tokens itself."""
         logits = tokens.attend(self.norm(gelu(self.dense(states))))
-        return logits + self.bias[...].astype(logits.dtype)
+        return logits.astype(self.bias.dtype) + self.bias[...]
 
 
 class Bert(nnx.Module):
-    """Encoder with both heads; logits are handed over in the type of the parameters."""
+    """Encoder with both heads, whose biases are added in the type of the parameters: losses are not narrowed."""
 
     def __init__(self, dimensions: Dimensions, **kinds: Any) -> None:
         block = bert.block_of(dimensions)
@@ -57,7 +57,7 @@ class Bert(nnx.Module):
         self.blocks = nnx.List([EncoderBlock(block, **kinds) for _ in range(dimensions["layers"])])
         self.words = Words(dimensions, **kinds)
         self.pooler = nnx.Linear(block.width, block.width, **kinds)
-        self.follows = nnx.Linear(block.width, 2, **kinds)
+        self.follows = nnx.Linear(block.width, 2, **kinds | {"dtype": kinds["param_dtype"]})
 
     def __call__(
         self,
@@ -75,8 +75,7 @@ class Bert(nnx.Module):
             states = block(states, mask, for_attention, for_hidden)
         guessed = self.words(jax.vmap(_taken)(states, positions), self.embeddings.tokens)
         pairs = self.follows(jnp.tanh(self.pooler(states[:, 0])))
-        dtype = self.follows.param_dtype
-        return {"words": guessed.astype(dtype), "follows": pairs.astype(dtype)}
+        return {"words": guessed, "follows": pairs}
 
 
 def _rows(table: nnx.Embed, ids: jax.Array) -> jax.Array:

@@ -32,6 +32,12 @@ def test_parity_of_a_size_that_is_too_large_is_judged_on_the_largest_that_fits()
     assert inputs.parity_size(EXAMPLE, "smoke", None) == "smoke"
 
 
+def test_a_size_of_another_kind_stands_for_none_that_is_too_large() -> None:
+    sizes = {"default": {"length": 4}, "paper": {"length": 1 << 30}, "mixed_bfloat16": {"length": 4}}
+    mixed = Workload("mixed", "t:f", "j:f", lambda at: {"x": ArraySpec((at["length"],))}, sizes=sizes)
+    assert inputs.parity_size(mixed, "paper", None) == "default"
+
+
 def test_a_workload_that_is_too_large_at_every_size_is_judged_as_asked() -> None:
     huge = Workload(name="huge", tf="t:f", jax="j:f", inputs={"x": ArraySpec((1 << 30,))})
     assert inputs.parity_size(huge, "default", None) == "default"

@@ -54,7 +54,7 @@ class Words(keras.layers.Layer):
         block, policy = bert.block_of(dimensions), self.dtype_policy
         self.dense = keras.layers.Dense(block.width, activation=activation_of(block), dtype=policy, name="dense")
         self.norm = keras.layers.LayerNormalization(epsilon=block.epsilon, dtype=policy, name="norm")
-        self.bias = self.add_weight(shape=(dimensions["vocabulary"],), name="bias")
+        self.bias = self.add_weight(shape=(dimensions["vocabulary"],), name="bias", autocast=False)
 
     def build(self, input_shape: Any) -> None:
         """Create the variables for states [batch, predictions, width]."""
@@ -63,7 +63,8 @@ class Words(keras.layers.Layer):
 
     def call(self, states: tf.Tensor, *, tokens: keras.layers.ReversibleEmbedding) -> Any:
         """The products are with the embedding of the tokens itself."""
-        return tokens(self.norm(self.dense(states)), reverse=True) + self.bias
+        logits = tokens(self.norm(self.dense(states)), reverse=True)
+        return tf.cast(logits, self.variable_dtype) + self.bias
 
     def canonical(self, prefix: str) -> dict[str, Any]:
         """The variables under the workload's names."""
@@ -75,7 +76,7 @@ class Words(keras.layers.Layer):
 
 
 class Bert(keras.Model):
-    """Encoder with both heads; logits are handed over in the type of the variables."""
+    """Encoder with both heads, whose biases are added in the type of the variables: losses are not narrowed."""
 
     def __init__(self, dimensions: Dimensions, **options: Any) -> None:
         super().__init__(**options)
@@ -85,7 +86,7 @@ class Bert(keras.Model):
         self.blocks = [EncoderBlock(block, dtype=policy, name=f"layer{layer}") for layer in range(dimensions["layers"])]
         self.words = Words(dimensions, dtype=policy, name="words")
         self.pooler = keras.layers.Dense(block.width, activation="tanh", dtype=policy, name="pooler")
-        self.follows = keras.layers.Dense(2, dtype=policy, name="follows")
+        self.follows = keras.layers.Dense(2, dtype=self.variable_dtype, name="follows")
         self.embeddings.build(shape)
         for layer in (*self.blocks, self.words):
             layer.build((*shape, block.width))
@@ -108,7 +109,7 @@ class Bert(keras.Model):
             states = block(states, mask, attention_draws[layer], hidden_draws[layer])
         guessed = self.words(tf.gather(states, positions, batch_dims=1), tokens=self.embeddings.tokens)
         pairs = self.follows(self.pooler(states[:, 0]))
-        return {"words": tf.cast(guessed, self.variable_dtype), "follows": tf.cast(pairs, self.variable_dtype)}
+        return {"words": guessed, "follows": pairs}
 
     def canonical(self) -> dict[str, Any]:
         """The variables under the workload's names."""

@@ -77,7 +77,9 @@ def parity_size(workload: Workload, size: str, examples: Arrays | None) -> str:
 
     if fits(size):
         return size
-    smaller = [each for each in workload.sizes if fits(each)]
+    # Sizes stand in order of growth; what comes after the one asked for is of another kind (mixed precision).
+    names = list(workload.sizes)
+    smaller = [each for each in names[: names.index(size)] if fits(each)]
     return smaller[-1] if smaller else size
 
 
