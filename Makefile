@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 STAMP := $(VENV)/installed
 
-.PHONY: run test install lint graphviz clean
+.PHONY: run test zoo install lint graphviz clean
 
 run: install
 	$(VENV)/bin/jaxport run
@@ -13,6 +13,10 @@ test: install
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/pyright
 	$(VENV)/bin/python -m pytest
+
+# Every workload by all five gates: what the tests leave out because it takes a quarter of an hour.
+zoo: install
+	JAXPORT_ZOO=1 $(VENV)/bin/python -m pytest tests/test_contract.py
 
 install: $(STAMP)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -28,17 +29,17 @@ def record_of(*references: str, **asked: Any) -> dict[str, Any]:
 
 WHOLE = (*_registry.TOUR, "lstm_cell")
 """Judged in every mode, with programs, cells and profiles: small enough that it takes seconds."""
-FAST_MODES = ("tf/jit", "jax/donated")
-"""Those that the parity of a larger model is judged in, beside the reference and the port itself.
-
-Every mode of every workload, with its programs: `jaxport run --size smoke --no-timing`, within half an hour.
-"""
+LEAN = ("conv_mnist", "lstm")
+"""Judged by the five gates alone, in fewer modes."""
+LEAN_MODES = ("tf/jit", "jax/donated")
+LARGE = tuple(name for name in _registry.names() if name not in WHOLE + LEAN)
+"""Held to one another in float64 alone: test_large_models.py. With JAXPORT_ZOO set they are judged as the lean are."""
+JUDGED = (*WHOLE, *LEAN, *(LARGE if os.environ.get("JAXPORT_ZOO") else ()))
 
 
 @pytest.fixture(scope="session")
 def zoo() -> dict[str, Any]:
-    """Every registered workload at size smoke, judged and not timed."""
-    larger = [name for name in _registry.names() if name not in WHOLE]
-    whole = record_of(*WHOLE, size="smoke", plans=())["workloads"]
-    lean = record_of(*larger, size="smoke", plans=(), modes=FAST_MODES, parity_only=True)["workloads"]
-    return whole | lean
+    """The workloads in JUDGED at size smoke, not timed."""
+    lean = [name for name in JUDGED if name not in WHOLE]
+    judged = record_of(*lean, size="smoke", plans=(), modes=LEAN_MODES, parity_only=True)["workloads"]
+    return record_of(*WHOLE, size="smoke", plans=())["workloads"] | judged

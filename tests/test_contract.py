@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from conftest import WHOLE
+from conftest import JUDGED, WHOLE
 
 from compare.records import CELLS, GATES
-from workloads import _registry
 
 MODES = {"tf/eager", "tf/graph", "tf/autocluster", "tf/jit", "jax/eager", "jax/jit"}
 
 
-@pytest.fixture(params=_registry.names())
+@pytest.fixture(params=JUDGED)
 def judged(request: pytest.FixtureRequest, zoo: dict[str, Any]) -> dict[str, Any]:
     return zoo[request.param]
 
