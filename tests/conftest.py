@@ -35,6 +35,7 @@ LEAN_MODES = ("tf/jit", "jax/donated")
 LARGE = tuple(name for name in _registry.names() if name not in WHOLE + LEAN)
 """Held to one another in float64 alone: test_large_models.py. With JAXPORT_ZOO set they are judged as the lean are."""
 JUDGED = (*WHOLE, *LEAN, *(LARGE if os.environ.get("JAXPORT_ZOO") else ()))
+IN_ZOO = pytest.mark.skipif(not os.environ.get("JAXPORT_ZOO"), reason="takes minutes: make zoo")
 
 
 @pytest.fixture(scope="session")

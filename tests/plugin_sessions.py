@@ -34,7 +34,9 @@ class Session:
 def session(folder: Path, *options: str, plugin: Sequence[str] = ("-p", "compare.pytest_plugin")) -> Session:
     """Runs pytest in the folder, with warnings as errors and jaxport importable."""
     command = [sys.executable, "-m", "pytest", *plugin, "-p", "no:cacheprovider", "-W", "error", "--junitxml=junit.xml"]
-    environment = os.environ | {"PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"}
+    # A session of its own: that the one around it is one of several is none of its business.
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    environment = inherited | {"PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"}
     ran = subprocess.run([*command, *options], cwd=folder, env=environment, capture_output=True, text=True)
     cases = ElementTree.parse(folder / "junit.xml").iter("testcase") if (folder / "junit.xml").exists() else ()
     text = (folder / "benchmarks.json").read_text() if (folder / "benchmarks.json").exists() else ""

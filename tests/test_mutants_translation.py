@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import jax
 import numpy as np
 import pytest
-from conftest import ROOT
+from conftest import IN_ZOO, ROOT
 
 import jaxport
 from compare.parity import Evidence
@@ -20,6 +20,8 @@ from compare.records import FAIL
 from jaxport._session import Session
 from workloads import _arrays, _registry
 from workloads._framework import FORWARD, GRADIENTS, STEP, Twin
+
+pytestmark = IN_ZOO
 
 GATES = {FORWARD: "semantics", GRADIENTS: "gradients", STEP: "training"}
 STEPS = 2

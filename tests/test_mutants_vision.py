@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import IN_ZOO, ROOT
 
 from compare.parity import Evidence, judge
 from compare.records import FAIL, PASS
@@ -21,6 +21,8 @@ from workloads._spec import Arrays
 TWINS = ROOT / "jaxport"
 SHARED = {"resnet50": ("_batch_norm", "_optimizers"), "focalnet_pipeline": ("_optimizers",)}
 """Files of the port that a twin is made of, beside its own."""
+
+pytestmark = IN_ZOO
 
 GATES = {"semantics": FORWARD, "gradients": GRADIENTS}
 STEPS = 2
