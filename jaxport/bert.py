@@ -1,6 +1,5 @@
 """BERT in Flax NNX: masked words and next sentences (Devlin et al. 2019)."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -10,6 +9,7 @@ from flax import nnx
 
 from jaxport import Model, _loss_scaling, _optimizers
 from jaxport._dropout import dropout
+from jaxport._nnx import WeightMap, structure
 from jaxport._schedules import warm_up
 from jaxport._transformer import EncoderBlock, Paths, dense_paths, encoder_block_paths, gelu, layer_norm, norm_paths
 from workloads import _sentence_pairs, bert
@@ -90,9 +90,9 @@ def _taken(rows: jax.Array, ids: jax.Array) -> jax.Array:
 def build(dimensions: Dimensions, dtype: str) -> Model:
     """The twin of workloads/bert.py."""
     kinds = {"dtype": jnp.dtype(compute_dtype(dimensions, dtype)), "param_dtype": jnp.dtype(dtype)}
-    graph, _ = nnx.split(nnx.eval_shape(lambda: Bert(dimensions, **kinds, rngs=nnx.Rngs(0))), nnx.Param)
+    graph = structure(lambda: Bert(dimensions, **kinds, rngs=nnx.Rngs(0)))
     optimizer = _optimizer(dimensions, dtype)
-    paths = dict(_paths(dimensions))
+    held = WeightMap(dict(_paths(dimensions)))
 
     def forward(parameters: nnx.State, *inputs: jax.Array) -> dict[str, jax.Array]:
         tokens, segments, positions, _, _, _, *draws = inputs
@@ -114,14 +114,7 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
         updates, state = optimizer.update(gradients, state, parameters)
         return optax.apply_updates(parameters, updates), state, value
 
-    def from_weights(weights: Mapping[str, jax.Array]) -> nnx.State:
-        return nnx.from_flat_state({paths[name]: nnx.Param(array) for name, array in weights.items()})
-
-    def to_weights(parameters: nnx.State) -> dict[str, Any]:
-        flat = dict(nnx.to_flat_state(parameters))
-        return {name: flat[path].get_value() for name, path in paths.items()}
-
-    return Model(forward, from_weights, to_weights, loss=loss, init=optimizer.init, step=step)
+    return Model(forward, held.from_weights, held.to_weights, loss=loss, init=optimizer.init, step=step)
 
 
 def _optimizer(dimensions: Dimensions, dtype: str) -> optax.GradientTransformation:

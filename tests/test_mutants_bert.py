@@ -11,13 +11,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from conftest import ROOT
+from conftest import IN_ZOO, ROOT
 
 from compare.parity import Evidence, judge
 from compare.records import FAIL, PASS
 from workloads import _arrays, _registry
 from workloads._framework import FORWARD
 from workloads._spec import Arrays
+
+pytestmark = IN_ZOO
 
 WORKLOAD = _registry.get("bert")
 DIMENSIONS = {**WORKLOAD.sizes["smoke"], "batch": 2, "length": 8, "width": 8, "hidden": 12}

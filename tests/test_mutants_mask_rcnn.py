@@ -19,12 +19,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from conftest import ROOT
+from conftest import IN_ZOO, ROOT
 
 from compare.parity import Evidence, judge
 from compare.records import FAIL, PASS
 from workloads import _anchors, _arrays, _registry
 from workloads._framework import FORWARD, GRADIENTS
+
+pytestmark = IN_ZOO
 
 SPEC = _registry.get("mask_rcnn")
 SIZES = dict(SPEC.sizes["smoke"]) | {"mask_layers": 1}
