@@ -10,13 +10,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import ROOT
+from conftest import IN_ZOO, ROOT
 
 from compare.parity import Evidence, judge
 from compare.records import FAIL, PASS
 from jaxport._framework import create
 from workloads import _arrays, _registry
 from workloads._framework import FORWARD, GRADIENTS, Twin
+
+pytestmark = IN_ZOO
 
 TWINS = ROOT / "jaxport"
 SHARED = {"conv_mnist": "_pooling", "lstm": "_lstm", "lstm_cell": "_lstm"}
