@@ -29,7 +29,7 @@ def record_of(*references: str, **asked: Any) -> dict[str, Any]:
 
 WHOLE = (*_registry.TOUR, "lstm_cell")
 """Judged in every mode, with programs, cells and profiles: small enough that it takes seconds."""
-LEAN = ("conv_mnist", "lstm")
+LEAN = ("conv_mnist",)
 """Judged by the five gates alone, in fewer modes."""
 LEAN_MODES = ("tf/jit", "jax/donated")
 LARGE = tuple(name for name in _registry.names() if name not in WHOLE + LEAN)
