@@ -64,3 +64,13 @@ def test_the_spelled_out_form_of_what_is_called_by_name_is_gone_with_its_constan
 def test_a_chosen_number_of_largest_values_survives_promotion() -> None:
     promoted = promote(exported(COMPOSITES["top_k"], X))
     np.testing.assert_array_equal(executed(promoted, X), np.sort(X.astype(np.float64))[:, :2:-1])
+
+
+def test_a_function_that_an_attribute_names_stays() -> None:
+    artifact = written("""module {
+      func.func private @g(%x: tensor<2xf32>) -> tensor<2xf32> { return %x : tensor<2xf32> }
+      func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+        %0 = stablehlo.custom_call @other(%x) {called_computations = [@g]} : (tensor<2xf32>) -> tensor<2xf32>
+        %1 = mhlo.copy %0 : tensor<2xf32>
+        return %1 : tensor<2xf32> } }""")
+    assert opcodes(portable(artifact)).count("func.func") == 2

@@ -21,9 +21,10 @@ def make_portable(module: ir.Module) -> bool:
     them. JAX exports erf, top_k and the hyperbolic functions as `stablehlo.composite`, which TensorFlow 2.21
     does not read.
     """
-    rewritten = [_rewrite(operation) for operation in bindings.operations(module)]
-    if any(rewritten):
-        _drop_unused_functions(module)
+    operations = bindings.operations(module)
+    spelled_out = {_decomposition(each) for each in operations if _name_of_composite(each) in _COMPOSITES}
+    rewritten = [_rewrite(operation) for operation in operations]
+    _drop(module, spelled_out)
     return any(rewritten)
 
 
@@ -45,7 +46,7 @@ def _rewrite(operation: ir.Operation) -> bool:
         case name if name in CALLED:
             _replace(operation, _custom_call(operation, name, dict(operation.attributes.items())))
         case "stablehlo.composite":
-            name = ir.StringAttr(operation.attributes["name"]).value
+            name = _name_of_composite(operation)
             if name in _COMPOSITES:
                 _replace(operation, _custom_call(operation, _COMPOSITES[name], _attributes_of_composite(operation)))
             else:
@@ -90,22 +91,21 @@ def _created(operation: ir.Operation, name: str, attributes: dict[str, Any]) -> 
         return ir.Operation.create(name, types, list(operation.operands), attributes).results
 
 
-def _drop_unused_functions(module: ir.Module) -> None:
+def _name_of_composite(operation: ir.Operation) -> str:
+    """ "" where it is none."""
+    return ir.StringAttr(operation.attributes["name"]).value if operation.name == "stablehlo.composite" else ""
+
+
+def _decomposition(composite: ir.Operation) -> str:
+    return ir.FlatSymbolRefAttr(composite.attributes["decomposition"]).value
+
+
+def _drop(module: ir.Module, functions: set[str]) -> None:
     """The spelled-out forms of what is now called by name: their constants are none of the program's."""
-    while True:
-        called = {
-            ir.FlatSymbolRefAttr(operation.attributes[reference]).value
-            for operation in bindings.operations(module)
-            for reference in ("callee", "decomposition")
-            if reference in operation.attributes
-        }
-        unused = [
-            operation
-            for operation in bindings.operations(module)
-            if operation.name == "func.func"
-            and ir.StringAttr(operation.attributes["sym_name"]).value not in called | {"main"}
-        ]
-        if not unused:
-            return
-        for function in unused:
-            function.erase()
+    unused = [
+        operation
+        for operation in (bindings.operations(module) if functions else ())
+        if operation.name == "func.func" and ir.StringAttr(operation.attributes["sym_name"]).value in functions
+    ]
+    for function in unused:
+        function.erase()
