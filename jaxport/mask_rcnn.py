@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-import optax
 from flax import nnx
 
 from jaxport import Model, _detection, _optimizers
 from jaxport import _mask_rcnn_losses as losses
+from jaxport._nnx import Place, WeightMap, training_step
 from workloads import _anchors
 from workloads import _detection as rules
 from workloads._spec import Dimensions
@@ -142,20 +141,14 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     """The twin of workloads/mask_rcnn.py: images and objects -> detections; the objects take part in the loss only."""
     finder = Finder(dimensions, dtype)
     optimizer = _optimizers.sgd(rules.LEARNING_RATE, rules.MOMENTUM)
-    paths = _paths(dimensions)
-
-    def step(parameters: nnx.State, state: Any, *inputs: jax.Array) -> tuple[Any, Any, jax.Array]:
-        value, gradients = jax.value_and_grad(finder.loss)(parameters, *inputs)
-        updates, state = optimizer.update(gradients, state, parameters)
-        return optax.apply_updates(parameters, updates), state, value
-
+    weights = WeightMap(_places(dimensions))
     return Model(
         lambda parameters, images, *objects: finder.detections(parameters, images),
-        lambda weights: _from_weights(paths, weights),
-        lambda parameters: _to_weights(paths, parameters),
+        weights.from_weights,
+        weights.to_weights,
         loss=finder.loss,
         init=optimizer.init,
-        step=step,
+        step=training_step(finder.loss, optimizer),
     )
 
 
@@ -276,9 +269,9 @@ def _linear(incoming: int, outgoing: int, dtype: str, rngs: nnx.Rngs) -> nnx.Lin
     return nnx.Linear(incoming, outgoing, dtype=jnp.dtype(dtype), param_dtype=jnp.dtype(dtype), rngs=rngs)
 
 
-def _paths(dimensions: Dimensions) -> dict[str, tuple[str | int, ...]]:
+def _places(dimensions: Dimensions) -> dict[str, Place]:
     """Canonical layer -> where it is in the module."""
-    layers: dict[str, tuple[str | int, ...]] = {"backbone/stem": ("backbone", "stem")}
+    layers: dict[str, Place] = {"backbone/stem": ("backbone", "stem")}
     for level in range(dimensions["levels"]):
         stage = ("backbone", "stages", level)
         layers[f"backbone/stage{level + 1}/down"] = (*stage, 0)
@@ -292,12 +285,3 @@ def _paths(dimensions: Dimensions) -> dict[str, tuple[str | int, ...]]:
     layers |= {f"masks/hidden{n + 1}": ("masks", "hidden", n) for n in range(dimensions["mask_layers"])}
     layers |= {f"masks/{name}": ("masks", name) for name in ("upsampling", "classes")}
     return {f"{layer}/{leaf}": (*path, leaf) for layer, path in layers.items() for leaf in ("kernel", "bias")}
-
-
-def _from_weights(paths: Mapping[str, tuple[str | int, ...]], weights: Mapping[str, jax.Array]) -> nnx.State:
-    return nnx.from_flat_state({paths[name]: nnx.Param(array) for name, array in weights.items()})
-
-
-def _to_weights(paths: Mapping[str, tuple[str | int, ...]], parameters: nnx.State) -> dict[str, Any]:
-    flat = dict(nnx.to_flat_state(parameters))
-    return {name: flat[path].get_value() for name, path in paths.items()}

@@ -23,6 +23,7 @@ from conftest import IN_ZOO, ROOT
 
 from compare.parity import Evidence, judge
 from compare.records import FAIL, PASS
+from jaxport._nnx import WeightMap
 from workloads import _anchors, _arrays, _registry
 from workloads._framework import FORWARD, GRADIENTS
 
@@ -136,7 +137,7 @@ def levels_of(case: str) -> list[jax.Array]:
 def learned(twin: Any, name: str, case: str, *inputs: Any) -> Any:
     """One part of the detector with weights of the workload."""
     arrays = {path: drawn(case, path, *spec.shape) for path, spec in SPEC.weight_specs(SIZES).items()}
-    parameters = twin._from_weights(twin._paths(SIZES), arrays)
+    parameters = WeightMap(twin._places(SIZES)).from_weights(arrays)
     return twin.run_part(twin.Finder(SIZES, "float64").parts[name], parameters[name], *inputs)
 
 
