@@ -11,27 +11,32 @@ from flax import nnx
 
 
 class BatchNorm(nnx.Module):
-    """Normalises over all axes but the last; the moving statistics are BatchStat, updated by a call in training."""
+    """Normalises over all axes but the last; the moving statistics are BatchStat, updated by a call in training.
 
-    def __init__(self, features: int, momentum: float, epsilon: float, dtype: Any) -> None:
-        self.gamma = nnx.Param(jnp.ones(features, dtype))
-        self.beta = nnx.Param(jnp.zeros(features, dtype))
-        self.mean = nnx.BatchStat(jnp.zeros(features, dtype))
-        self.variance = nnx.BatchStat(jnp.ones(features, dtype))
+    Computes in the type of its parameters, as Keras does, and hands out `dtype`.
+    """
+
+    def __init__(self, features: int, momentum: float, epsilon: float, dtype: Any, param_dtype: Any) -> None:
+        self.gamma = nnx.Param(jnp.ones(features, param_dtype))
+        self.beta = nnx.Param(jnp.zeros(features, param_dtype))
+        self.mean = nnx.BatchStat(jnp.zeros(features, param_dtype))
+        self.variance = nnx.BatchStat(jnp.ones(features, param_dtype))
+        self.dtype = dtype
         self.momentum = momentum
         self.epsilon = epsilon
 
     def __call__(self, x: jax.Array, training: bool) -> jax.Array:
         gamma, beta = self.gamma.get_value(), self.beta.get_value()
         moving = self.mean.get_value(), self.variance.get_value()
+        x = x.astype(gamma.dtype)
         if not training:
-            return _shifted(x, gamma, beta, *moving, self.epsilon)
+            return _shifted(x, gamma, beta, *moving, self.epsilon).astype(self.dtype)
         normalised: Any = batch_normalised(x, gamma, beta, self.epsilon)
         result, *statistics = normalised
         mean, variance = _moved(self.momentum, moving, jax.lax.stop_gradient(tuple(statistics)))
         self.mean.set_value(mean)
         self.variance.set_value(variance)
-        return result
+        return result.astype(self.dtype)
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(3,))

@@ -47,6 +47,11 @@ def scaled(
     return optax.GradientTransformation(init, update)
 
 
+def scaled_for(compute: str, optimizer: optax.GradientTransformation) -> optax.GradientTransformation:
+    """The optimizer as a model that computes in this type needs it: bfloat16 reaches as far down as float32."""
+    return scaled(optimizer) if compute == "float16" else optimizer
+
+
 def scale_loss(loss: jax.Array, state: Any) -> jax.Array:
     """The loss whose gradients `scaled` wants; as it is where the optimizer scales none."""
     return loss * state.scale if isinstance(state, ScaledState) else loss

@@ -10,6 +10,8 @@ import jax
 import optax
 from flax import nnx
 
+from jaxport._loss_scaling import scale_loss
+
 Place = tuple[str | int, ...]
 """Where a variable is in a network: attributes and positions in lists, from the outside in."""
 
@@ -45,7 +47,11 @@ def training_step(
     """(parameters, optimizer state, *inputs) -> (parameters, optimizer state, loss before the update)."""
 
     def step(parameters: Any, state: Any, *inputs: jax.Array) -> tuple[Any, Any, jax.Array]:
-        value, gradients = jax.value_and_grad(loss)(parameters, *inputs)
+        def scaled(parameters: Any) -> tuple[jax.Array, jax.Array]:
+            value = loss(parameters, *inputs)
+            return scale_loss(value, state), value
+
+        gradients, value = jax.grad(scaled, has_aux=True)(parameters)
         updates, state = optimizer.update(gradients, state, parameters)
         return optax.apply_updates(parameters, updates), state, value
 

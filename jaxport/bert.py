@@ -7,9 +7,10 @@ import jax.numpy as jnp
 import optax
 from flax import nnx
 
-from jaxport import Model, _loss_scaling, _optimizers
+from jaxport import Model, _optimizers
 from jaxport._dropout import dropout
-from jaxport._nnx import WeightMap, structure
+from jaxport._loss_scaling import scaled_for
+from jaxport._nnx import WeightMap, structure, training_step
 from jaxport._schedules import warm_up
 from jaxport._transformer import EncoderBlock, Paths, dense_paths, encoder_block_paths, gelu, layer_norm, norm_paths
 from workloads import _sentence_pairs, bert
@@ -105,15 +106,7 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
         pairs = optax.softmax_cross_entropy_with_integer_labels(logits["follows"], follows)
         return jnp.sum(weights * guessed) / (jnp.sum(weights) + 1e-5) + pairs.mean()
 
-    def step(parameters: nnx.State, state: Any, *inputs: jax.Array) -> tuple[Any, Any, jax.Array]:
-        def scaled(parameters: nnx.State) -> tuple[jax.Array, jax.Array]:
-            value = loss(parameters, *inputs)
-            return _loss_scaling.scale_loss(value, state), value
-
-        gradients, value = jax.grad(scaled, has_aux=True)(parameters)
-        updates, state = optimizer.update(gradients, state, parameters)
-        return optax.apply_updates(parameters, updates), state, value
-
+    step = training_step(loss, optimizer)
     return Model(forward, held.from_weights, held.to_weights, loss=loss, init=optimizer.init, step=step)
 
 
@@ -121,7 +114,7 @@ def _optimizer(dimensions: Dimensions, dtype: str) -> optax.GradientTransformati
     rate = warm_up(bert.peak_rate(dimensions), bert.WARM_UP_STEPS, bert.TOTAL_STEPS)
     kind = _optimizers.lamb if dimensions.get("lamb") else _optimizers.adamw
     optimizer = kind(rate, bert.WEIGHT_DECAY, exclude=("bias", "scale"), epsilon=bert.EPSILON)
-    return _loss_scaling.scaled(optimizer) if compute_dtype(dimensions, dtype) == "float16" else optimizer
+    return scaled_for(compute_dtype(dimensions, dtype), optimizer)
 
 
 def _paths(dimensions: Dimensions) -> Paths:

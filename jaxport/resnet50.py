@@ -13,7 +13,9 @@ from flax import nnx
 
 from jaxport import Model, _optimizers
 from jaxport._batch_norm import BatchNorm
+from jaxport._loss_scaling import scale_loss, scaled_for
 from workloads import resnet50
+from workloads._precision import compute_dtype
 from workloads._spec import Dimensions
 from workloads.resnet50 import Block
 
@@ -21,34 +23,47 @@ from workloads.resnet50 import Block
 class Unit(nnx.Module):
     """Convolution without bias, then batch norm: [batch, height, width, in] -> [batch, height/s, width/s, out]."""
 
-    def __init__(self, inputs: int, outputs: int, size: int, stride: int, dtype: Any, rngs: nnx.Rngs) -> None:
-        self.convolution = nnx.Conv(
-            inputs,
-            outputs,
-            (size, size),
-            strides=stride,
-            padding="SAME",
-            use_bias=False,
-            dtype=dtype,
-            param_dtype=dtype,
-            rngs=rngs,
-        )
-        self.norm = BatchNorm(outputs, resnet50.NORM_MOMENTUM, resnet50.NORM_EPSILON, dtype)
+    def __init__(self, inputs: int, outputs: int, size: int, stride: int, rngs: nnx.Rngs, **kinds: Any) -> None:
+        if size == 1:
+            self.convolution = Pointwise(inputs, outputs, stride, **kinds)
+        else:
+            self.convolution = nnx.Conv(
+                inputs, outputs, (size, size), stride, padding="SAME", use_bias=False, rngs=rngs, **kinds
+            )
+        self.norm = BatchNorm(outputs, resnet50.NORM_MOMENTUM, resnet50.NORM_EPSILON, **kinds)
 
     def __call__(self, x: jax.Array, training: bool) -> jax.Array:
         return self.norm(self.convolution(x), training)
 
 
+class Pointwise(nnx.Module):
+    """A convolution of kernel [1, 1, in, out]: one matrix product over the positions that the stride leaves.
+
+    XLA's convolution on CPU is up to twice as slow in the gradient of such a kernel, and is fused with nothing.
+    """
+
+    def __init__(self, inputs: int, outputs: int, stride: int, *, dtype: Any, param_dtype: Any) -> None:
+        self.kernel = nnx.Param(jnp.zeros((1, 1, inputs, outputs), param_dtype))
+        self.stride = stride
+        self.dtype = dtype
+
+    def __call__(self, x: jax.Array) -> jax.Array:
+        kept = x[:, :: self.stride, :: self.stride].astype(self.dtype)
+        kernel = self.kernel.get_value()[0, 0].astype(self.dtype)
+        # One axis of positions: the gradient of a product with several writes its cotangent transposed first.
+        return (kept.reshape(-1, kept.shape[-1]) @ kernel).reshape(*kept.shape[:-1], -1)
+
+
 class Bottleneck(nnx.Module):
     """1x1, 3x3 with the stride, 1x1; the shortcut is projected in the first block of a stage."""
 
-    def __init__(self, block: Block, dtype: Any, rngs: nnx.Rngs) -> None:
-        self.reduce = Unit(block.inputs, block.width, 1, 1, dtype, rngs)
-        self.spatial = Unit(block.width, block.width, 3, block.stride, dtype, rngs)
-        self.expand = Unit(block.width, block.outputs, 1, 1, dtype, rngs)
+    def __init__(self, block: Block, rngs: nnx.Rngs, **kinds: Any) -> None:
+        self.reduce = Unit(block.inputs, block.width, 1, 1, rngs, **kinds)
+        self.spatial = Unit(block.width, block.width, 3, block.stride, rngs, **kinds)
+        self.expand = Unit(block.width, block.outputs, 1, 1, rngs, **kinds)
         self.projected = block.projected
         if block.projected:
-            self.shortcut = Unit(block.inputs, block.outputs, 1, block.stride, dtype, rngs)
+            self.shortcut = Unit(block.inputs, block.outputs, 1, block.stride, rngs, **kinds)
 
     def __call__(self, x: jax.Array, training: bool) -> jax.Array:
         shortcut = self.shortcut(x, training) if self.projected else x
@@ -58,19 +73,22 @@ class Bottleneck(nnx.Module):
 
 
 class ResNet(nnx.Module):
-    """images [batch, side, side, 3] -> logits [batch, classes]."""
+    """images [batch, side, side, 3] -> logits [batch, classes], from the average on in the parameters' type."""
 
-    def __init__(self, dimensions: Dimensions, dtype: Any, rngs: nnx.Rngs) -> None:
+    def __init__(self, dimensions: Dimensions, rngs: nnx.Rngs, **kinds: Any) -> None:
         blocks = resnet50.blocks(dimensions)
-        self.stem = Unit(3, dimensions["width"], resnet50.STEM_SIZE, 2, dtype, rngs)
-        self.blocks = nnx.List([Bottleneck(block, dtype, rngs) for block in blocks])
-        self.head = nnx.Linear(blocks[-1].outputs, dimensions["classes"], dtype=dtype, param_dtype=dtype, rngs=rngs)
+        self.stem = Unit(3, dimensions["width"], resnet50.STEM_SIZE, 2, rngs, **kinds)
+        self.blocks = nnx.List([Bottleneck(block, rngs, **kinds) for block in blocks])
+        self.wide = kinds["param_dtype"]
+        self.head = nnx.Linear(
+            blocks[-1].outputs, dimensions["classes"], dtype=self.wide, param_dtype=self.wide, rngs=rngs
+        )
 
     def __call__(self, images: jax.Array, training: bool) -> jax.Array:
         x = max_pool(nnx.relu(self.stem(images, training)))
         for block in self.blocks:
             x = block(x, training)
-        return self.head(x.mean(axis=(1, 2)))
+        return self.head(x.astype(self.wide).mean(axis=(1, 2)))
 
 
 def max_pool(x: jax.Array) -> jax.Array:
@@ -83,9 +101,11 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
 
     Parameters are a pair: what is trained, and the moving statistics.
     """
-    shapes = nnx.eval_shape(lambda: ResNet(dimensions, jnp.dtype(dtype), nnx.Rngs(0)))
+    compute = compute_dtype(dimensions, dtype)
+    kinds = {"dtype": jnp.dtype(compute), "param_dtype": jnp.dtype(dtype)}
+    shapes = nnx.eval_shape(lambda: ResNet(dimensions, nnx.Rngs(0), **kinds))
     graph, _, _ = nnx.split(shapes, nnx.Param, nnx.BatchStat)
-    optimizer = _optimizers.sgd(resnet50.LEARNING_RATE, resnet50.MOMENTUM)
+    optimizer = scaled_for(compute, _optimizers.sgd(resnet50.LEARNING_RATE, resnet50.MOMENTUM))
     places = _places(dimensions)
 
     def forward(parameters: Any, images: jax.Array, labels: jax.Array) -> jax.Array:
@@ -105,10 +125,14 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
 
     def step(parameters: Any, state: Any, images: jax.Array, labels: jax.Array) -> tuple[Any, Any, jax.Array]:
         trained, statistics = parameters
-        differentiated = jax.value_and_grad(loss_and_statistics, has_aux=True)
-        (value, statistics), gradients = differentiated(trained, statistics, images, labels)
+
+        def scaled(trained: nnx.State) -> Any:
+            value, moved = loss_and_statistics(trained, statistics, images, labels)
+            return scale_loss(value, state), (value, moved)
+
+        gradients, (value, moved) = jax.grad(scaled, has_aux=True)(trained)
         updates, state = optimizer.update(gradients, state, trained)
-        return (optax.apply_updates(trained, updates), statistics), state, value
+        return (optax.apply_updates(trained, updates), moved), state, value
 
     def from_weights(weights: Mapping[str, jax.Array]) -> Any:
         trained, moving = {}, {}

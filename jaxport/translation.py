@@ -8,6 +8,7 @@ from flax import nnx
 
 from jaxport import Model, _optimizers
 from jaxport._dropout import dropout
+from jaxport._loss_scaling import scaled_for
 from jaxport._nnx import WeightMap, structure, training_step
 from jaxport._schedules import inverse_square_root
 from jaxport._transformer import DecoderBlock, EncoderBlock, Paths, decoder_block_paths, encoder_block_paths
@@ -92,7 +93,8 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     """The twin of workloads/translation.py."""
     graph, weights = network(dimensions, dtype), weight_map(dimensions)
     rate = inverse_square_root(dimensions["width"], dimensions["warm_up"])
-    optimizer = _optimizers.adam(rate, beta_2=translation.BETA_2, epsilon=translation.EPSILON)
+    adam = _optimizers.adam(rate, beta_2=translation.BETA_2, epsilon=translation.EPSILON)
+    optimizer = scaled_for(compute_dtype(dimensions, dtype), adam)
 
     def forward(parameters: nnx.State, source: jax.Array, target: jax.Array, *draws: jax.Array) -> jax.Array:
         return nnx.merge(graph, parameters)(source, target[:, :-1], *draws)

@@ -7,11 +7,10 @@ import tensorflow as tf
 
 from tf_reference import Model
 from tf_reference._dropout import dropout
-from tf_reference._precision import policy_of
+from tf_reference._precision import policy_of, scaled_for
 from tf_reference._schedules import WarmUp
 from tf_reference._transformer import EncoderBlock, activation_of, dense, norm
 from workloads import _sentence_pairs, bert
-from workloads._precision import compute_dtype
 from workloads._spec import Dimensions
 
 
@@ -165,6 +164,4 @@ def _optimizer(dimensions: Dimensions, dtype: str) -> keras.optimizers.Optimizer
     kind = keras.optimizers.Lamb if dimensions.get("lamb") else keras.optimizers.AdamW
     optimizer = kind(rate, weight_decay=bert.WEIGHT_DECAY, epsilon=bert.EPSILON, name="optimizer")
     optimizer.exclude_from_weight_decay(var_names=["bias", "gamma", "beta"])
-    if compute_dtype(dimensions, dtype) == "float16":
-        return keras.optimizers.LossScaleOptimizer(optimizer)
-    return optimizer
+    return scaled_for(policy_of(dimensions, dtype), optimizer)

@@ -8,6 +8,7 @@ import keras
 import tensorflow as tf
 
 from tf_reference import Model
+from tf_reference._precision import policy_of, scaled_for
 from workloads import resnet50
 from workloads._spec import Dimensions
 from workloads.resnet50 import Block
@@ -16,8 +17,8 @@ from workloads.resnet50 import Block
 class Unit(keras.layers.Layer):
     """Convolution without bias, then batch norm: [batch, height, width, in] -> [batch, height/s, width/s, out]."""
 
-    def __init__(self, outputs: int, size: int, stride: int, dtype: str) -> None:
-        super().__init__(dtype=dtype)
+    def __init__(self, outputs: int, size: int, stride: int, policy: str) -> None:
+        super().__init__(dtype=policy)
         self.convolution = keras.layers.Conv2D(
             outputs,
             size,
@@ -25,10 +26,10 @@ class Unit(keras.layers.Layer):
             padding="same",
             use_bias=False,
             kernel_regularizer=keras.regularizers.L2(resnet50.WEIGHT_DECAY / 2),
-            dtype=dtype,
+            dtype=policy,
         )
         self.norm = keras.layers.BatchNormalization(
-            momentum=resnet50.NORM_MOMENTUM, epsilon=resnet50.NORM_EPSILON, dtype=dtype
+            momentum=resnet50.NORM_MOMENTUM, epsilon=resnet50.NORM_EPSILON, dtype=policy
         )
 
     def call(self, x: Any, training: bool = False) -> Any:
@@ -48,13 +49,13 @@ class Unit(keras.layers.Layer):
 class Bottleneck(keras.layers.Layer):
     """1x1, 3x3 with the stride, 1x1; the shortcut is projected in the first block of a stage."""
 
-    def __init__(self, block: Block, dtype: str) -> None:
-        super().__init__(dtype=dtype)
+    def __init__(self, block: Block, policy: str) -> None:
+        super().__init__(dtype=policy)
         self.path_in_model = block.path
-        self.reduce = Unit(block.width, 1, 1, dtype)
-        self.spatial = Unit(block.width, 3, block.stride, dtype)
-        self.expand = Unit(block.outputs, 1, 1, dtype)
-        self.shortcut = Unit(block.outputs, 1, block.stride, dtype) if block.projected else None
+        self.reduce = Unit(block.width, 1, 1, policy)
+        self.spatial = Unit(block.width, 3, block.stride, policy)
+        self.expand = Unit(block.outputs, 1, 1, policy)
+        self.shortcut = Unit(block.outputs, 1, block.stride, policy) if block.projected else None
 
     def call(self, x: Any, training: bool = False) -> Any:
         shortcut = x if self.shortcut is None else self.shortcut(x, training=training)
@@ -73,16 +74,16 @@ class Bottleneck(keras.layers.Layer):
 
 
 class ResNet(keras.Model):
-    """images [batch, side, side, 3] -> logits [batch, classes]."""
+    """images [batch, side, side, 3] -> logits [batch, classes], from the average on in the variables' type."""
 
-    def __init__(self, dimensions: Dimensions, dtype: str) -> None:
-        super().__init__(dtype=dtype)
-        self.stem = Unit(dimensions["width"], resnet50.STEM_SIZE, 2, dtype)
-        self.pool = keras.layers.MaxPooling2D(3, strides=2, padding="same", dtype=dtype)
-        self.blocks = [Bottleneck(block, dtype) for block in resnet50.blocks(dimensions)]
-        self.average = keras.layers.GlobalAveragePooling2D(dtype=dtype)
-        regularizer = keras.regularizers.L2(resnet50.WEIGHT_DECAY / 2)
-        self.head = keras.layers.Dense(dimensions["classes"], kernel_regularizer=regularizer, dtype=dtype)
+    def __init__(self, dimensions: Dimensions, policy: str) -> None:
+        super().__init__(dtype=policy)
+        self.stem = Unit(dimensions["width"], resnet50.STEM_SIZE, 2, policy)
+        self.pool = keras.layers.MaxPooling2D(3, strides=2, padding="same", dtype=policy)
+        self.blocks = [Bottleneck(block, policy) for block in resnet50.blocks(dimensions)]
+        wide, regularizer = self.variable_dtype, keras.regularizers.L2(resnet50.WEIGHT_DECAY / 2)
+        self.average = keras.layers.GlobalAveragePooling2D(dtype=wide)
+        self.head = keras.layers.Dense(dimensions["classes"], kernel_regularizer=regularizer, dtype=wide)
 
     def call(self, images: Any, training: bool = False) -> Any:
         x = self.pool(tf.nn.relu(self.stem(images, training=training)))
@@ -100,12 +101,13 @@ class ResNet(keras.Model):
 
 def build(dimensions: Dimensions, dtype: str) -> Model:
     """The twin of workloads/resnet50.py: forward with the moving statistics, loss with those of the batch."""
-    model = ResNet(dimensions, dtype)
+    policy = policy_of(dimensions, dtype)
+    model = ResNet(dimensions, policy)
     model(keras.Input((dimensions["side"], dimensions["side"], 3), dimensions["batch"], dtype=dtype))
     cross_entropy = keras.losses.CategoricalCrossentropy(
         from_logits=True, label_smoothing=resnet50.LABEL_SMOOTHING, dtype=dtype
     )
-    optimizer = keras.optimizers.SGD(resnet50.LEARNING_RATE, momentum=resnet50.MOMENTUM)
+    optimizer = scaled_for(policy, keras.optimizers.SGD(resnet50.LEARNING_RATE, momentum=resnet50.MOMENTUM))
     optimizer.build(model.trainable_variables)
 
     def loss(images: tf.Tensor, labels: tf.Tensor) -> Any:
@@ -115,7 +117,8 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     def step(images: tf.Tensor, labels: tf.Tensor) -> Any:
         with tf.GradientTape() as tape:
             value = loss(images, labels)
-        gradients = tape.gradient(value, model.trainable_variables)
+            scaled = optimizer.scale_loss(value)
+        gradients = tape.gradient(scaled, model.trainable_variables)
         optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
         return value
 

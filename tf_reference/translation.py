@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from tf_reference import Model
 from tf_reference._dropout import dropout
-from tf_reference._precision import policy_of
+from tf_reference._precision import policy_of, scaled_for
 from tf_reference._schedules import InverseSquareRoot
 from tf_reference._transformer import DecoderBlock, EncoderBlock
 from workloads import _parallel_text, translation
@@ -83,12 +83,14 @@ class Translator(keras.Model):
 
 def build(dimensions: Dimensions, dtype: str) -> Model:
     """The twin of workloads/translation.py."""
-    model = Translator(dimensions, dtype=policy_of(dimensions, dtype), name="translator")
+    policy = policy_of(dimensions, dtype)
+    model = Translator(dimensions, dtype=policy, name="translator")
     cross_entropy = keras.losses.CategoricalCrossentropy(
         from_logits=True, label_smoothing=translation.SMOOTHING, reduction="none", dtype=dtype
     )
     rate: Any = InverseSquareRoot(dimensions["width"], dimensions["warm_up"], dtype)
-    optimizer = keras.optimizers.Adam(rate, beta_2=translation.BETA_2, epsilon=translation.EPSILON, name="optimizer")
+    adam = keras.optimizers.Adam(rate, beta_2=translation.BETA_2, epsilon=translation.EPSILON, name="optimizer")
+    optimizer = scaled_for(policy, adam)
     optimizer.build(model.trainable_variables)
 
     def forward(source: tf.Tensor, target: tf.Tensor, *draws: tf.Tensor) -> Any:
@@ -104,7 +106,8 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     def step(*inputs: tf.Tensor) -> Any:
         with tf.GradientTape() as tape:
             value = loss(*inputs)
-        gradients = tape.gradient(value, model.trainable_variables)
+            scaled = optimizer.scale_loss(value)
+        gradients = tape.gradient(scaled, model.trainable_variables)
         # Keras's Adam squares the rows of a sparse gradient one by one, before rows of one token are added up.
         dense_gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]
         optimizer.apply_gradients(zip(dense_gradients, model.trainable_variables, strict=True))

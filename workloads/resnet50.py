@@ -166,6 +166,8 @@ def _size(batch: int, side: int, width: int, classes: int, *counts: int) -> Dime
     return {"batch": batch, "side": side, "width": width, "classes": classes} | stages
 
 
+_SMOKE = _size(16, 32, 8, 4, 1, 1, 0, 0)
+
 WORKLOAD = Workload(
     name="resnet50",
     summary="residual network v1.5: batch norm with moving statistics, label smoothing, momentum, weight decay",
@@ -176,9 +178,11 @@ WORKLOAD = Workload(
     weights=weights,
     cost=cost,
     sizes={
-        "smoke": _size(16, 32, 8, 4, 1, 1, 0, 0),
+        "smoke": _SMOKE,
         "default": _size(8, 128, 16, 10, 2, 2, 2, 2),
         "paper": _size(128, 224, 64, 1000, 3, 4, 6, 3),
+        "mixed_bfloat16": _SMOKE | {"bfloat16": 1},
+        "mixed_float16": _SMOKE | {"float16": 1},
     },
     training=Training(synthetic=examples),
 )

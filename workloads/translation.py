@@ -122,6 +122,12 @@ WORKLOAD = Workload(
     inputs=inputs,
     weights=weights,
     cost=cost,
-    sizes={"smoke": _SMOKE, "default": _DEFAULT, "paper": _PAPER},
+    sizes={
+        "smoke": _SMOKE,
+        "default": _DEFAULT,
+        "paper": _PAPER,
+        "mixed_bfloat16": _SMOKE | {"bfloat16": 1},
+        "mixed_float16": _SMOKE | {"float16": 1},
+    },
     training=Training(synthetic=examples),
 )
