@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
+from jaxport._dense import Dense
 from jaxport._dropout import dropout
 from workloads._transformer import Block
 
@@ -31,10 +32,10 @@ class MultiHeadAttention(nnx.Module):
         self.block = block
         width, inner = block.width, (block.heads, block.depth)
         kinds = {"use_bias": block.attention_bias, **kinds}
-        self.query = nnx.LinearGeneral(width, inner, **kinds)
-        self.key = nnx.LinearGeneral(width, inner, **kinds)
-        self.value = nnx.LinearGeneral(width, inner, **kinds)
-        self.output = nnx.LinearGeneral(inner, width, axis=(-2, -1), **kinds)
+        self.query = Dense(width, inner, **kinds)
+        self.key = Dense(width, inner, **kinds)
+        self.value = Dense(width, inner, **kinds)
+        self.output = Dense(inner, width, **kinds)
 
     def __call__(
         self, queries: jax.Array, memory: jax.Array, mask: jax.Array | None = None, draws: jax.Array | None = None
@@ -68,8 +69,8 @@ class FeedForward(nnx.Module):
     """[..., width] -> hidden, the activation -> [..., width]."""
 
     def __init__(self, block: Block, **kinds: Any) -> None:
-        self.expand = nnx.Linear(block.width, block.hidden, **kinds)
-        self.contract = nnx.Linear(block.hidden, block.width, **kinds)
+        self.expand = Dense(block.width, block.hidden, **kinds)
+        self.contract = Dense(block.hidden, block.width, **kinds)
         self.activation = _ACTIVATIONS[block.activation]
 
     def __call__(self, inputs: jax.Array) -> jax.Array:

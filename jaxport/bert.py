@@ -8,6 +8,7 @@ import optax
 from flax import nnx
 
 from jaxport import Model, _optimizers
+from jaxport._dense import Dense
 from jaxport._dropout import dropout
 from jaxport._loss_scaling import scaled_for
 from jaxport._nnx import WeightMap, structure, training_step
@@ -39,7 +40,7 @@ class Words(nnx.Module):
 
     def __init__(self, dimensions: Dimensions, **kinds: Any) -> None:
         block = bert.block_of(dimensions)
-        self.dense = nnx.Linear(block.width, block.width, **kinds)
+        self.dense = Dense(block.width, block.width, **kinds)
         self.norm = layer_norm(block, **kinds)
         self.bias = nnx.Param(jnp.zeros(dimensions["vocabulary"], kinds["param_dtype"]))
 

@@ -11,6 +11,7 @@ import optax
 from flax import nnx
 
 from jaxport import Model, _optimizers
+from jaxport._dense import Dense
 from jaxport._nnx import Place, WeightMap, structure, training_step
 from workloads import focalnet_pipeline as pipeline
 from workloads._spec import Dimensions
@@ -78,10 +79,10 @@ class FocalModulation(nnx.Module):
     def __init__(self, block: Block, types: dict[str, Any]) -> None:
         width = block.width
         self.splits = (width, 2 * width)
-        self.project = nnx.Linear(width, block.projected, **types)
+        self.project = Dense(width, block.projected, **types)
         self.focal = nnx.List(Depthwise(size, width, types) for size in block.kernels)
-        self.modulate = nnx.Linear(width, width, **types)
-        self.output = nnx.Linear(width, width, **types)
+        self.modulate = Dense(width, width, **types)
+        self.output = Dense(width, width, **types)
 
     def __call__(self, x: jax.Array) -> jax.Array:
         query, context, gates = jnp.split(self.project(x), self.splits, axis=-1)
@@ -102,8 +103,8 @@ class FocalBlock(nnx.Module):
         self.norm1 = _norm(block.width, types)
         self.modulation = FocalModulation(block, types)
         self.norm2 = _norm(block.width, types)
-        self.expand = nnx.Linear(block.width, hidden, **types)
-        self.contract = nnx.Linear(hidden, block.width, **types)
+        self.expand = Dense(block.width, hidden, **types)
+        self.contract = Dense(hidden, block.width, **types)
 
     def __call__(self, x: jax.Array) -> jax.Array:
         x = x + self.modulation(self.norm1(x))

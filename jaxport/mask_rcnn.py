@@ -12,6 +12,7 @@ from flax import nnx
 
 from jaxport import Model, _detection, _optimizers
 from jaxport import _mask_rcnn_losses as losses
+from jaxport._dense import Dense
 from jaxport._nnx import Place, WeightMap, training_step
 from workloads import _anchors
 from workloads import _detection as rules
@@ -265,8 +266,8 @@ def _convolution(incoming: int, outgoing: int, size: int, stride: int = 1, *, dt
     return nnx.Conv(incoming, outgoing, (size, size), (stride, stride), dtype=kind, param_dtype=kind, rngs=rngs)
 
 
-def _linear(incoming: int, outgoing: int, dtype: str, rngs: nnx.Rngs) -> nnx.Linear:
-    return nnx.Linear(incoming, outgoing, dtype=jnp.dtype(dtype), param_dtype=jnp.dtype(dtype), rngs=rngs)
+def _linear(incoming: int, outgoing: int, dtype: str, rngs: nnx.Rngs) -> Dense:
+    return Dense(incoming, outgoing, dtype=jnp.dtype(dtype), param_dtype=jnp.dtype(dtype), rngs=rngs)
 
 
 def _places(dimensions: Dimensions) -> dict[str, Place]:

@@ -13,6 +13,7 @@ from flax import nnx
 
 from jaxport import Model, _optimizers
 from jaxport._batch_norm import BatchNorm
+from jaxport._dense import product
 from jaxport._loss_scaling import scale_loss, scaled_for
 from workloads import resnet50
 from workloads._precision import compute_dtype
@@ -50,8 +51,7 @@ class Pointwise(nnx.Module):
     def __call__(self, x: jax.Array) -> jax.Array:
         kept = x[:, :: self.stride, :: self.stride].astype(self.dtype)
         kernel = self.kernel.get_value()[0, 0].astype(self.dtype)
-        # One axis of positions: the gradient of a product with several writes its cotangent transposed first.
-        return (kept.reshape(-1, kept.shape[-1]) @ kernel).reshape(*kept.shape[:-1], -1)
+        return product(kept, kernel)
 
 
 class Bottleneck(nnx.Module):

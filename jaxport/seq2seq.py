@@ -8,6 +8,7 @@ import optax
 from flax import nnx
 
 from jaxport import Model, _optimizers, _recurrent
+from jaxport._dense import Dense
 from jaxport._nnx import WeightMap, structure, training_step
 from workloads import _parallel_text, seq2seq
 from workloads._spec import Dimensions
@@ -28,7 +29,7 @@ class Translator(nnx.Module):
     def __init__(self, dimensions: Dimensions, dtype: str, rngs: nnx.Rngs) -> None:
         vocabulary, embedding, units = dimensions["vocabulary"], dimensions["embedding"], dimensions["units"]
         attention = dimensions["attention"]
-        linear = partial(nnx.Linear, dtype=jnp.dtype(dtype), param_dtype=jnp.dtype(dtype), rngs=rngs)
+        linear = partial(Dense, dtype=jnp.dtype(dtype), param_dtype=jnp.dtype(dtype), rngs=rngs)
         embed = partial(nnx.Embed, dtype=jnp.dtype(dtype), param_dtype=jnp.dtype(dtype), rngs=rngs)
         self.source_embedding = embed(vocabulary, embedding)
         self.target_embedding = embed(vocabulary, embedding)
