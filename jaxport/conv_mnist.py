@@ -45,7 +45,21 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
         return optax.softmax_cross_entropy_with_integer_labels(logits, labels).mean()
 
     step = training_step(loss, optimizer)
-    return Model(forward, _WEIGHTS.from_weights, _WEIGHTS.to_weights, loss=loss, init=optimizer.init, step=step)
+    return Model(
+        forward,
+        _WEIGHTS.from_weights,
+        _WEIGHTS.to_weights,
+        loss=loss,
+        init=optimizer.init,
+        step=step,
+        # 0.650x [0.582, 0.726] of the time without: step at size default on 2 threads of Intel(R) Xeon(R)
+        # Processor; jaxlib 0.10.2, jaxport tune
+        compiler_options={
+            "cpu": {
+                "xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_REDUCE,LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT"
+            }
+        },
+    )
 
 
 _WEIGHTS = WeightMap(

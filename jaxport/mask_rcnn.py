@@ -13,17 +13,19 @@ from flax import nnx
 from jaxport import Model, _detection, _optimizers
 from jaxport import _mask_rcnn_losses as losses
 from jaxport._dense import Dense
+from jaxport._loss_scaling import scaled_for
 from jaxport._nnx import Place, WeightMap, training_step
 from workloads import _anchors
 from workloads import _detection as rules
+from workloads._precision import compute_dtype
 from workloads._spec import Dimensions
 
 
 class Backbone(nnx.Module):
     """images [batch, image, image, 3] -> features of every level, the finest first."""
 
-    def __init__(self, dimensions: Dimensions, dtype: str, rngs: nnx.Rngs) -> None:
-        convolution = partial(_convolution, dtype=dtype, rngs=rngs)
+    def __init__(self, dimensions: Dimensions, **kinds: Any) -> None:
+        convolution = partial(_convolution, **kinds)
         width = dimensions["width"]
         self.stem = convolution(3, width, 3, 2)
         self.stages = nnx.List()
@@ -43,29 +45,30 @@ class Backbone(nnx.Module):
 
 
 class Pyramid(nnx.Module):
-    """Features of every level -> as many channels on each, the coarse added to the fine."""
+    """Features of every level -> as many channels on each, the coarse added to the fine; in the parameters' type."""
 
-    def __init__(self, dimensions: Dimensions, dtype: str, rngs: nnx.Rngs) -> None:
-        convolution = partial(_convolution, dtype=dtype, rngs=rngs)
+    def __init__(self, dimensions: Dimensions, **kinds: Any) -> None:
+        convolution = partial(_convolution, **kinds)
         width, channels, levels = dimensions["width"], dimensions["pyramid"], range(dimensions["levels"])
         self.laterals = nnx.List([convolution(width * 2**level, channels, 1) for level in levels])
         self.outputs = nnx.List([convolution(channels, channels, 3) for _ in levels])
+        self.wide = kinds["param_dtype"]
 
     def __call__(self, features: list[jax.Array]) -> list[jax.Array]:
         merged = [lateral(values) for lateral, values in zip(self.laterals, features, strict=True)]
         for level in reversed(range(len(merged) - 1)):
             merged[level] = merged[level] + _doubled(merged[level + 1])
-        return [output(values) for output, values in zip(self.outputs, merged, strict=True)]
+        return [output(values).astype(self.wide) for output, values in zip(self.outputs, merged, strict=True)]
 
 
 class Proposing(nnx.Module):
     """Features of every level -> per anchor a logit [batch, anchors] and deltas [batch, anchors, 4]."""
 
-    def __init__(self, dimensions: Dimensions, dtype: str, rngs: nnx.Rngs) -> None:
+    def __init__(self, dimensions: Dimensions, **kinds: Any) -> None:
         channels, ratios = dimensions["pyramid"], len(_anchors.RATIOS)
-        self.hidden = _convolution(channels, channels, 3, dtype=dtype, rngs=rngs)
-        self.objectness = _linear(channels, ratios, dtype, rngs)
-        self.deltas = _linear(channels, 4 * ratios, dtype, rngs)
+        self.hidden = _convolution(channels, channels, 3, **kinds)
+        self.objectness = Dense(channels, ratios, **_wide(kinds))
+        self.deltas = Dense(channels, 4 * ratios, **_wide(kinds))
 
     def __call__(self, levels: list[jax.Array]) -> tuple[jax.Array, jax.Array]:
         batch, channels = len(levels[0]), levels[0].shape[-1]
@@ -77,12 +80,12 @@ class Proposing(nnx.Module):
 class Regions(nnx.Module):
     """Pooled features [..., pool, pool, channels] -> class logits [..., classes + 1], deltas [..., classes, 4]."""
 
-    def __init__(self, dimensions: Dimensions, dtype: str, rngs: nnx.Rngs) -> None:
+    def __init__(self, dimensions: Dimensions, **kinds: Any) -> None:
         hidden, classes = dimensions["hidden"], dimensions["classes"]
         widths = [dimensions["pool"] ** 2 * dimensions["pyramid"], *[hidden] * dimensions["region_layers"]]
-        self.hidden = nnx.List([_linear(*pair, dtype, rngs) for pair in pairwise(widths)])
-        self.classes = _linear(widths[-1], classes + 1, dtype, rngs)
-        self.deltas = _linear(widths[-1], 4 * classes, dtype, rngs)
+        self.hidden = nnx.List([Dense(*pair, **kinds) for pair in pairwise(widths)])
+        self.classes = Dense(widths[-1], classes + 1, **_wide(kinds))
+        self.deltas = Dense(widths[-1], 4 * classes, **_wide(kinds))
 
     def __call__(self, pooled: jax.Array) -> tuple[jax.Array, jax.Array]:
         leading = pooled.shape[:-3]
@@ -95,12 +98,12 @@ class Regions(nnx.Module):
 class Masks(nnx.Module):
     """Pooled features [batch, regions, pool, pool, c] -> logits [batch, regions, 2 pool, 2 pool, classes]."""
 
-    def __init__(self, dimensions: Dimensions, dtype: str, rngs: nnx.Rngs) -> None:
-        convolution = partial(_convolution, dtype=dtype, rngs=rngs)
+    def __init__(self, dimensions: Dimensions, **kinds: Any) -> None:
+        convolution = partial(_convolution, **kinds)
         channels = dimensions["pyramid"]
         self.hidden = nnx.List([convolution(channels, channels, 3) for _ in range(dimensions["mask_layers"])])
-        self.upsampling = Upsampling(channels, dtype, rngs)
-        self.classes = convolution(channels, dimensions["classes"], 1)
+        self.upsampling = Upsampling(channels, **kinds)
+        self.classes = _convolution(channels, dimensions["classes"], 1, **_wide(kinds))
 
     def __call__(self, pooled: jax.Array) -> jax.Array:
         values = pooled.reshape(-1, *pooled.shape[2:])
@@ -117,31 +120,33 @@ class Upsampling(nnx.Module):
     product; kernel [2, 2, out, in].
     """
 
-    def __init__(self, channels: int, dtype: str, rngs: nnx.Rngs) -> None:
-        self.kernel = nnx.Param(nnx.initializers.zeros(rngs.params(), (2, 2, channels, channels), jnp.dtype(dtype)))
-        self.bias = nnx.Param(nnx.initializers.zeros(rngs.params(), (channels,), jnp.dtype(dtype)))
+    def __init__(self, channels: int, *, dtype: Any, param_dtype: Any, rngs: nnx.Rngs) -> None:
+        self.kernel = nnx.Param(nnx.initializers.zeros(rngs.params(), (2, 2, channels, channels), param_dtype))
+        self.bias = nnx.Param(nnx.initializers.zeros(rngs.params(), (channels,), param_dtype))
+        self.dtype = dtype
 
     def __call__(self, values: jax.Array) -> jax.Array:
         count, height, width, _ = values.shape
-        squares = jnp.einsum("nhwc,ijdc->nhiwjd", values, self.kernel[...])
-        return squares.reshape(count, 2 * height, 2 * width, -1) + self.bias[...]
+        kernel, bias = (each[...].astype(self.dtype) for each in (self.kernel, self.bias))
+        squares = jnp.einsum("nhwc,ijdc->nhiwjd", values.astype(self.dtype), kernel)
+        return squares.reshape(count, 2 * height, 2 * width, -1) + bias
 
 
 class MaskRCNN(nnx.Module):
-    """All that is learned, by part."""
+    """All that is learned, by part; logits and deltas are in the parameters' type: boxes and losses stay wide."""
 
-    def __init__(self, dimensions: Dimensions, dtype: str, rngs: nnx.Rngs) -> None:
-        self.backbone = Backbone(dimensions, dtype, rngs)
-        self.pyramid = Pyramid(dimensions, dtype, rngs)
-        self.proposing = Proposing(dimensions, dtype, rngs)
-        self.regions = Regions(dimensions, dtype, rngs)
-        self.masks = Masks(dimensions, dtype, rngs)
+    def __init__(self, dimensions: Dimensions, **kinds: Any) -> None:
+        self.backbone = Backbone(dimensions, **kinds)
+        self.pyramid = Pyramid(dimensions, **kinds)
+        self.proposing = Proposing(dimensions, **kinds)
+        self.regions = Regions(dimensions, **kinds)
+        self.masks = Masks(dimensions, **kinds)
 
 
 def build(dimensions: Dimensions, dtype: str) -> Model:
     """The twin of workloads/mask_rcnn.py: images and objects -> detections; the objects take part in the loss only."""
     finder = Finder(dimensions, dtype)
-    optimizer = _optimizers.sgd(rules.LEARNING_RATE, rules.MOMENTUM)
+    optimizer = scaled_for(compute_dtype(dimensions, dtype), _optimizers.sgd(rules.LEARNING_RATE, rules.MOMENTUM))
     weights = WeightMap(_places(dimensions))
     return Model(
         lambda parameters, images, *objects: finder.detections(parameters, images),
@@ -159,7 +164,8 @@ class Finder:
     def __init__(self, dimensions: Dimensions, dtype: str) -> None:
         self.sizes = dimensions
         self.anchors = _anchors.boxes(dimensions).astype(dtype)
-        model = nnx.eval_shape(lambda: MaskRCNN(dimensions, dtype, nnx.Rngs(0)))
+        kinds = {"dtype": jnp.dtype(compute_dtype(dimensions, dtype)), "param_dtype": jnp.dtype(dtype)}
+        model = nnx.eval_shape(lambda: MaskRCNN(dimensions, **kinds, rngs=nnx.Rngs(0)))
         self.parts = {name: nnx.split(part, nnx.Param)[0] for name, part in vars(model).items() if name in PARTS}
 
     def detections(self, parameters: nnx.State, images: jax.Array) -> dict[str, jax.Array]:
@@ -261,13 +267,13 @@ def _doubled(values: jax.Array) -> jax.Array:
     return squares.reshape(batch, 2 * height, 2 * width, channels)
 
 
-def _convolution(incoming: int, outgoing: int, size: int, stride: int = 1, *, dtype: str, rngs: nnx.Rngs) -> nnx.Conv:
-    kind = jnp.dtype(dtype)
-    return nnx.Conv(incoming, outgoing, (size, size), (stride, stride), dtype=kind, param_dtype=kind, rngs=rngs)
+def _convolution(incoming: int, outgoing: int, size: int, stride: int = 1, **kinds: Any) -> nnx.Conv:
+    return nnx.Conv(incoming, outgoing, (size, size), (stride, stride), **kinds)
 
 
-def _linear(incoming: int, outgoing: int, dtype: str, rngs: nnx.Rngs) -> Dense:
-    return Dense(incoming, outgoing, dtype=jnp.dtype(dtype), param_dtype=jnp.dtype(dtype), rngs=rngs)
+def _wide(kinds: dict[str, Any]) -> dict[str, Any]:
+    """Computing in the parameters' type."""
+    return kinds | {"dtype": kinds["param_dtype"]}
 
 
 def _places(dimensions: Dimensions) -> dict[str, Place]:

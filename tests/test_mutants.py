@@ -48,7 +48,8 @@ def mutants(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]
         (folder / f"jax_{name}.py").write_text(text.replace(old, new) if old else text)
         port = (EXAMPLE / "port.py").read_text().replace("model_jax.py", f"jax_{name}.py")
         (folder / f"{name}.py").write_text(port.replace('name="feed_forward"', f'name="{name}"'))
-    return record_of(*(str(folder / f"{name}.py") for name in MUTANTS), plans=(), parity_only=True)["workloads"]
+    ports = (str(folder / f"{name}.py") for name in MUTANTS)
+    return record_of(*ports, plans=(), modes=("tf/jit",), parity_only=True)["workloads"]
 
 
 def failing(judged: dict[str, Any], gate: str) -> list[dict[str, Any]]:

@@ -161,6 +161,23 @@ def test_the_page_holds_the_line(line: str) -> None:
     assert line in page(RECORD).splitlines()
 
 
+def test_several_runs_make_one_page() -> None:
+    text = page(RECORD, {"created": "another day", "workloads": {"other": RECORD["workloads"]["behind"]}})
+    assert f"## The run: {', '.join(RECORD['workloads'])}" in text.replace("\\", "")
+    assert "| date | another day |" in section(text, "The run: other")
+    ahead, behind = section(text, "Ahead"), section(text, "Not ahead")
+    assert "**mnist_mlp**" in ahead and "**other**" in behind
+    assert "\n## other\n" in text
+
+
+def test_every_median_stands_in_one_table() -> None:
+    head, _, *rows = [line for line in section(page(RECORD), "Times").splitlines() if line.startswith("|")]
+    assert len(rows) == len(RECORD["workloads"])
+    modes = [mode.strip() for mode in head.strip("|").split("|")]
+    fastest = dict(zip(modes, [cell.strip() for cell in rows[0].strip("|").split("|")], strict=True))
+    assert fastest["tf/jit"] == "1.90 ms"
+
+
 def test_an_old_record_gives_a_page_without_the_parts_that_it_lacks() -> None:
     text = page(OLD)
     assert "| threads | not recorded |" in text

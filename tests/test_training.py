@@ -42,9 +42,8 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
             "jaxport.mnist_mlp:", f"jax_{name}.py:"
         )
         (folder / f"{name}.py").write_text(port)
-    return record_of(*(str(folder / f"{name}.py") for name in PORTS), size="smoke", plans=(), parity_only=True)[
-        "workloads"
-    ]
+    ports = (str(folder / f"{name}.py") for name in PORTS)
+    return record_of(*ports, size="smoke", plans=(), modes=("tf/jit",), parity_only=True)["workloads"]
 
 
 def training(judged: dict[str, Any]) -> dict[str, Any]:

@@ -174,6 +174,7 @@ def test_the_page_of_results_names_the_options_and_both_ratios(judged: dict[str,
     page = results_page.page(judged)
     assert f"Compiler options of jax/tuned: `{YNN}=`." in page
     assert "| jax/tuned vs tf/" in page and "| jax/tuned vs jax/jit |" in page
+    assert "; with its compiler options jax/tuned vs tf/" in page
 
 
 # Modes that are offered, as a search does.

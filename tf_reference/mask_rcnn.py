@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from tf_reference import Model, _detection
 from tf_reference import _mask_rcnn_losses as losses
+from tf_reference._precision import policy_of, scaled_for
 from workloads import _anchors
 from workloads import _detection as rules
 from workloads._spec import Dimensions
@@ -19,9 +20,9 @@ from workloads._spec import Dimensions
 class Backbone(keras.layers.Layer):
     """images [batch, image, image, 3] -> features of every level, the finest first."""
 
-    def __init__(self, dimensions: Dimensions, dtype: str) -> None:
-        super().__init__(dtype=dtype)
-        convolution = partial(_convolution, dtype=dtype)
+    def __init__(self, dimensions: Dimensions, policy: str) -> None:
+        super().__init__(dtype=policy)
+        convolution = partial(_convolution, dtype=policy)
         width = dimensions["width"]
         self.stem = convolution(3, width, 3, 2)
         self.downs, self.blocks = [], []
@@ -41,32 +42,33 @@ class Backbone(keras.layers.Layer):
 
 
 class Pyramid(keras.layers.Layer):
-    """Features of every level -> as many channels on each, the coarse added to the fine."""
+    """Features of every level -> as many channels on each, the coarse added to the fine; in the variables' type."""
 
-    def __init__(self, dimensions: Dimensions, dtype: str) -> None:
-        super().__init__(dtype=dtype)
-        convolution = partial(_convolution, dtype=dtype)
+    def __init__(self, dimensions: Dimensions, policy: str) -> None:
+        super().__init__(dtype=policy)
+        convolution = partial(_convolution, dtype=policy)
         width, channels, levels = dimensions["width"], dimensions["pyramid"], range(dimensions["levels"])
         self.laterals = [convolution(width * 2**level, channels, 1) for level in levels]
         self.outputs = [convolution(channels, channels, 3) for _ in levels]
-        self.double = keras.layers.UpSampling2D(2, interpolation="nearest", dtype=dtype)
+        self.double = keras.layers.UpSampling2D(2, interpolation="nearest", dtype=policy)
 
     def call(self, features: list[tf.Tensor]) -> list[tf.Tensor]:
         merged = [lateral(values) for lateral, values in zip(self.laterals, features, strict=True)]
         for level in reversed(range(len(merged) - 1)):
             merged[level] = merged[level] + self.double(merged[level + 1])
-        return [output(values) for output, values in zip(self.outputs, merged, strict=True)]
+        outputs = [output(values) for output, values in zip(self.outputs, merged, strict=True)]
+        return [tf.cast(values, self.variable_dtype) for values in outputs]
 
 
 class Proposing(keras.layers.Layer):
     """Features of every level -> per anchor a logit [batch, anchors] and deltas [batch, anchors, 4]."""
 
-    def __init__(self, dimensions: Dimensions, dtype: str) -> None:
-        super().__init__(dtype=dtype)
+    def __init__(self, dimensions: Dimensions, policy: str) -> None:
+        super().__init__(dtype=policy)
         channels, ratios = dimensions["pyramid"], len(_anchors.RATIOS)
-        self.hidden = _convolution(channels, channels, 3, dtype=dtype)
-        self.objectness = _dense(channels, ratios, dtype)
-        self.deltas = _dense(channels, 4 * ratios, dtype)
+        self.hidden = _convolution(channels, channels, 3, dtype=policy)
+        self.objectness = _dense(channels, ratios, self.variable_dtype)
+        self.deltas = _dense(channels, 4 * ratios, self.variable_dtype)
 
     def call(self, levels: list[tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
         batch, channels = levels[0].shape[0], levels[0].shape[-1]
@@ -79,13 +81,13 @@ class Regions(keras.layers.Layer):
     """Pooled features [batch, regions, pool, pool, channels] -> class logits [batch, regions, classes + 1] and
     deltas [batch, regions, classes, 4]."""
 
-    def __init__(self, dimensions: Dimensions, dtype: str) -> None:
-        super().__init__(dtype=dtype)
+    def __init__(self, dimensions: Dimensions, policy: str) -> None:
+        super().__init__(dtype=policy)
         hidden, classes = dimensions["hidden"], dimensions["classes"]
         widths = [dimensions["pool"] ** 2 * dimensions["pyramid"], *[hidden] * dimensions["region_layers"]]
-        self.hidden = [_dense(*pair, dtype) for pair in pairwise(widths)]
-        self.classes = _dense(widths[-1], classes + 1, dtype)
-        self.deltas = _dense(widths[-1], 4 * classes, dtype)
+        self.hidden = [_dense(*pair, policy) for pair in pairwise(widths)]
+        self.classes = _dense(widths[-1], classes + 1, self.variable_dtype)
+        self.deltas = _dense(widths[-1], 4 * classes, self.variable_dtype)
 
     def call(self, pooled: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         leading = pooled.shape[:2]
@@ -98,14 +100,14 @@ class Regions(keras.layers.Layer):
 class Masks(keras.layers.Layer):
     """Pooled features [batch, regions, pool, pool, c] -> logits [batch, regions, 2 pool, 2 pool, classes]."""
 
-    def __init__(self, dimensions: Dimensions, dtype: str) -> None:
-        super().__init__(dtype=dtype)
-        convolution = partial(_convolution, dtype=dtype)
+    def __init__(self, dimensions: Dimensions, policy: str) -> None:
+        super().__init__(dtype=policy)
+        convolution = partial(_convolution, dtype=policy)
         channels = dimensions["pyramid"]
         self.hidden = [convolution(channels, channels, 3) for _ in range(dimensions["mask_layers"])]
-        self.upsampling = keras.layers.Conv2DTranspose(channels, 2, 2, dtype=dtype)
+        self.upsampling = keras.layers.Conv2DTranspose(channels, 2, 2, dtype=policy)
         self.upsampling.build((None, None, None, channels))
-        self.classes = convolution(channels, dimensions["classes"], 1)
+        self.classes = _convolution(channels, dimensions["classes"], 1, dtype=self.variable_dtype)
 
     def call(self, pooled: tf.Tensor) -> tf.Tensor:
         leading = pooled.shape[:2]
@@ -117,17 +119,20 @@ class Masks(keras.layers.Layer):
 
 
 class MaskRCNN(keras.Model):
-    """The whole detector: `call` detects, `loss_of` is what training minimizes."""
+    """The whole detector: `call` detects, `loss_of` is what training minimizes.
 
-    def __init__(self, dimensions: Dimensions, dtype: str) -> None:
-        super().__init__(dtype=dtype)
+    Logits and deltas are in the variables' type: boxes and losses are not narrowed.
+    """
+
+    def __init__(self, dimensions: Dimensions, policy: str) -> None:
+        super().__init__(dtype=policy)
         self.sizes = dict(dimensions)
-        self.anchors = tf.constant(_anchors.boxes(dimensions), dtype)
-        self.backbone = Backbone(dimensions, dtype)
-        self.pyramid = Pyramid(dimensions, dtype)
-        self.proposing = Proposing(dimensions, dtype)
-        self.regions = Regions(dimensions, dtype)
-        self.masks = Masks(dimensions, dtype)
+        self.anchors = tf.constant(_anchors.boxes(dimensions), self.variable_dtype)
+        self.backbone = Backbone(dimensions, policy)
+        self.pyramid = Pyramid(dimensions, policy)
+        self.proposing = Proposing(dimensions, policy)
+        self.regions = Regions(dimensions, policy)
+        self.masks = Masks(dimensions, policy)
         self.built = True
 
     def call(self, images: tf.Tensor) -> dict[str, tf.Tensor]:
@@ -170,14 +175,16 @@ class MaskRCNN(keras.Model):
 
 def build(dimensions: Dimensions, dtype: str) -> Model:
     """The twin of workloads/mask_rcnn.py: images and objects -> detections; the objects take part in the loss only."""
-    model = MaskRCNN(dimensions, dtype)
-    optimizer = keras.optimizers.SGD(learning_rate=rules.LEARNING_RATE, momentum=rules.MOMENTUM)
+    policy = policy_of(dimensions, dtype)
+    model = MaskRCNN(dimensions, policy)
+    optimizer = scaled_for(policy, keras.optimizers.SGD(rules.LEARNING_RATE, momentum=rules.MOMENTUM))
     optimizer.build(model.trainable_variables)
 
     def step(*inputs: tf.Tensor) -> Any:
         with tf.GradientTape() as tape:
             value = model.loss_of(*inputs)
-        gradients = tape.gradient(value, model.trainable_variables)
+            scaled = optimizer.scale_loss(value)
+        gradients = tape.gradient(scaled, model.trainable_variables)
         optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
         return value
 

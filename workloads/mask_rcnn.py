@@ -102,16 +102,16 @@ def cost(dimensions: Dimensions) -> Cost:
     """Three products per layer (forward, both gradients): two operations per weight and position each.
 
     A weight of a convolution is used at every position of its output, one of the box head in every region, one of
-    the mask head at every position of every mask region. RoIAlign, the choices, losses and Adam's ten operations
-    per weight (Kingma and Ba 2015, section 2) are of lower order; only the last is counted.
+    the mask head at every position of every mask region. RoIAlign, the choices, losses and momentum's four
+    operations per weight are of lower order; only the last is counted.
     """
     shapes = kernels(dimensions)
     products = sum(math.prod(shape) * _positions(dimensions, layer) for layer, shape in shapes.items())
     parameters = sum(math.prod(spec.shape) for spec in weights(dimensions).values())
     batch, image, objects = dimensions["batch"], dimensions["image"], dimensions["objects"]
     read = batch * (4 * COLOURS * image * image + objects * (image * image + 20))
-    flops = 3 * 2 * batch * products + 10 * parameters
-    return Cost(flops, read + 24 * parameters, "2 per weight and position, three times; weights and moments both ways")
+    flops = 3 * 2 * batch * products + 4 * parameters
+    return Cost(flops, read + 16 * parameters, "2 per weight and position, three times; weights and momenta both ways")
 
 
 def _positions(dimensions: Dimensions, layer: str) -> int:
@@ -130,9 +130,15 @@ def _positions(dimensions: Dimensions, layer: str) -> int:
     return 4 * pixels if name == "classes" else pixels
 
 
+_SMOKE = {
+    "batch": 2, "image": 32, "levels": 2, "blocks": 0, "width": 6, "pyramid": 8, "anchor": 3,
+    "candidates": 16, "proposals": 8, "region_layers": 1, "hidden": 16, "pool": 3, "classes": 3, "objects": 2,
+    "detections": 4, "mask_regions": 4, "mask_pool": 4, "mask_layers": 0,
+}  # fmt: skip
+
 WORKLOAD = Workload(
     name="mask_rcnn",
-    summary="Mask R-CNN on drawn scenes: detections forward; all five losses, gradients and Adam update as one program",
+    summary="Mask R-CNN on drawn scenes: detections forward; five losses, gradients and momentum update as one program",
     source="S10: the Model Garden set, Mask R-CNN (He et al. 2017, arXiv:1703.06870) with a feature pyramid",
     tf="tf_reference.mask_rcnn:build",
     jax="jaxport.mask_rcnn:build",
@@ -140,11 +146,7 @@ WORKLOAD = Workload(
     weights=weights,
     cost=cost,
     sizes={
-        "smoke": {
-            "batch": 2, "image": 32, "levels": 2, "blocks": 0, "width": 6, "pyramid": 8, "anchor": 3,
-            "candidates": 16, "proposals": 8, "region_layers": 1, "hidden": 16, "pool": 3, "classes": 3, "objects": 2,
-            "detections": 4, "mask_regions": 4, "mask_pool": 4, "mask_layers": 0,
-        },
+        "smoke": _SMOKE,
         "default": {
             "batch": 2, "image": 128, "levels": 4, "blocks": 1, "width": 16, "pyramid": 32, "anchor": 4,
             "candidates": 128, "proposals": 48, "region_layers": 2, "hidden": 128, "pool": 7, "classes": 6,
@@ -155,6 +157,8 @@ WORKLOAD = Workload(
             "candidates": 2000, "proposals": 1000, "region_layers": 2, "hidden": 1024, "pool": 7, "classes": 80,
             "objects": 20, "detections": 100, "mask_regions": 128, "mask_pool": 14, "mask_layers": 4,
         },
+        "mixed_bfloat16": _SMOKE | {"bfloat16": 1},
+        "mixed_float16": _SMOKE | {"float16": 1},
     },
     training=Training(synthetic=_scenes.load),
 )  # fmt: skip

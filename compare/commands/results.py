@@ -11,25 +11,26 @@ from compare.commands._arguments import DEFAULT_OUT, add_history
 from compare.commands._output import HOLDS, writable_file
 from compare.report.results_page import page
 
-SUMMARY = "write a record as a Markdown page"
+SUMMARY = "write records as a Markdown page"
 TEXT = """\
-Write what a record says of speed as Markdown: the machine and its versions, what is ahead and what is not, and every
-table. Nothing is measured, and nothing is claimed that no verdict holds.
+Write what records say of speed as Markdown: the machine and its versions, what is ahead and what is not, and every
+table. Several records make one page. Nothing is measured, and nothing is claimed that no verdict holds.
 
 examples:
   jaxport results -o docs/results.md
   jaxport results last -o docs/results.md            the last run of the history
+  jaxport results 4 5 6 -o docs/results.md           three runs on one page
 """
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """What can be asked."""
     command.add_argument(
-        "record",
-        nargs="?",
+        "records",
+        nargs="*",
         default=str(DEFAULT_OUT / "results.json"),
         metavar="RUN",
-        help="a results.json, the folder of a report, or a run of the history (default: %(default)s)",
+        help="results.json files, folders of reports, or runs of the history (default: %(default)s)",
     )
     add_history(command)
     command.add_argument("-o", "--out", type=Path, required=True, metavar="FILE", help="the page to write")
@@ -37,9 +38,10 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Read, write."""
-    found = records.load(store.find(options.record, options.history))
+    asked = [options.records] if isinstance(options.records, str) else options.records
+    found = [records.load(store.find(reference, options.history)) for reference in asked]
     writable_file(options.out)
     options.out.parent.mkdir(parents=True, exist_ok=True)
-    records.write_atomically(options.out, page(found))
+    records.write_atomically(options.out, page(*found))
     print(options.out)
     return HOLDS
