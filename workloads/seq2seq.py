@@ -1,7 +1,6 @@
 """A recurrent translation model with attention: bidirectional GRU encoder, GRU decoder that attends at every step."""
 
 from workloads import _parallel_text
-from workloads._recurrent import recurrent_kernel
 from workloads._spec import Arrays, ArraySpec, Cost, Dimensions, Training, Workload
 
 EXAMPLES = 1024
@@ -57,7 +56,7 @@ def _kernel(fan_in: int, fan_out: int) -> ArraySpec:
 def _gru(name: str, fan_in: int, units: int) -> dict[str, ArraySpec]:
     return {
         f"{name}/kernel": _kernel(fan_in, 3 * units),
-        f"{name}/recurrent_kernel": recurrent_kernel(units, 3),
+        f"{name}/recurrent_kernel": _kernel(units, 3 * units),
         f"{name}/bias": ArraySpec((2, 3 * units), scale=0.1),
     }
 
