@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import zlib
 from collections.abc import Mapping
 
@@ -31,14 +32,21 @@ def draw(spec: ArraySpec, name: str, seed: int) -> np.ndarray:
 def draw_kinks(spec: ArraySpec, name: str, seed: int) -> np.ndarray:
     """Values where subgradients are chosen: zeros, ties between arrays, the edges of a given range.
 
-    All are small multiples of 1/2, so that sums and products of them are exact in every float type
-    and a tie in one framework is a tie in the other.
+    All are small multiples of a power of two near the scale of the array, so that sums and products of them are exact
+    in every float type and a tie in one framework is a tie in the other. Weights of a large layer stay small: with
+    values up to 1 a recurrence of 100 units was chaotic, and TensorFlow departed from itself in float64.
     """
     if not spec.is_float:
         return draw(spec, name, seed)
-    choices = _KINKS if spec.low is None or spec.high is None else np.unique(np.clip(_KINKS, spec.low, spec.high))
+    bounded = spec.low is not None and spec.high is not None
+    choices = np.unique(np.clip(_KINKS, spec.low, spec.high)) if bounded else _KINKS * _power_of_two(spec.scale)
     generator = np.random.default_rng([seed, zlib.crc32(name.encode()), 1])
     return generator.choice(choices, spec.shape).astype(spec.dtype)
+
+
+def _power_of_two(scale: float) -> float:
+    """The nearest to the scale."""
+    return 2.0 ** round(math.log2(scale))
 
 
 def draw_weights(workload: Workload, dimensions: Dimensions) -> dict[str, np.ndarray]:
