@@ -250,6 +250,13 @@ def nothing_of(side: str) -> Callable[[Mapping], dict]:
     return lambda runs: {key: run for key, run in runs.items() if not key[0].startswith(side)}
 
 
+def test_mixed_precision_rounds_in_the_type_that_the_workload_computes_in() -> None:
+    port = changed(lambda run: {**run, "hidden": run["hidden"].astype("float16").astype("float32")})
+    assert "rounding" in failed(port)
+    assert "rounding" not in failed(replace(port, computes_in="float16"))
+    assert "rounding" in failed(replace(port, computes_in="float32"))
+
+
 def test_bfloat16_leaves_round_in_their_own_unit() -> None:
     bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
     outputs = {

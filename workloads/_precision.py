@@ -7,10 +7,8 @@ from workloads._spec import Dimensions
 NARROW = ("bfloat16", "float16")
 
 
-def compute_dtype(dimensions: Dimensions, dtype: str) -> str:
-    """The type of activations and products: {"bfloat16": 1} or {"float16": 1} among the dimensions narrow it.
-
-    A twin that is built in float64 computes in float64: mixed precision is rounding, and float64 judges the rest.
+def narrow_dtype(dimensions: Dimensions) -> str:
+    """What {"bfloat16": 1} or {"float16": 1} among the dimensions ask to compute in; "" where nothing is narrowed.
 
     Raises:
       ValueError: both narrow types at once.
@@ -18,4 +16,16 @@ def compute_dtype(dimensions: Dimensions, dtype: str) -> str:
     asked = [name for name in NARROW if dimensions.get(name)]
     if len(asked) > 1:
         raise ValueError("expected one narrow type, found bfloat16 and float16: set one of them to 0")
-    return asked[0] if asked and dtype == "float32" else dtype
+    return asked[0] if asked else ""
+
+
+def compute_dtype(dimensions: Dimensions, dtype: str) -> str:
+    """The type of activations and products of a twin that is built in a type.
+
+    One that is built in float64 computes in float64: mixed precision is rounding, and float64 judges the rest.
+
+    Raises:
+      ValueError: both narrow types at once.
+    """
+    narrow = narrow_dtype(dimensions)
+    return narrow if narrow and dtype == "float32" else dtype

@@ -158,7 +158,6 @@ WORKLOAD = Workload(
             "objects": 20, "detections": 100, "mask_regions": 128, "mask_pool": 14, "mask_layers": 4,
         },
         "mixed_bfloat16": _SMOKE | {"bfloat16": 1},
-        "mixed_float16": _SMOKE | {"float16": 1},
     },
     training=Training(synthetic=_scenes.load),
 )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from compare.records import Failure
 from workloads._framework import GRADIENTS, STEP
@@ -54,6 +54,8 @@ class Evidence:
     failures: tuple[Failure, ...] = ()
     not_applicable: Mapping[str, str] = field(default_factory=dict)
     """gate -> why there can be no evidence for it; evidence that is missing without such a reason fails."""
+    computes_in: str = ""
+    """The type that the workload, not the port, says it computes in where that is narrower than its results."""
 
     def modes(self, side: str, pass_: str) -> tuple[str, ...]:
         """Every mode of a side that ran this pass."""
@@ -125,13 +127,4 @@ def trajectories_as_runs(evidence: Evidence) -> Evidence:
         if modes:
             chosen = preferred if preferred in modes else modes[0]
             doubles[side, STEP, "trajectory"] = evidence.trajectories[chosen, "float64"]
-    return Evidence(
-        workload=evidence.workload,
-        outputs=outputs,
-        doubles=doubles,
-        oracle=evidence.oracle,
-        allowance=evidence.allowance,
-        deviations=evidence.deviations,
-        failures=evidence.failures,
-        not_applicable=evidence.not_applicable,
-    )
+    return replace(evidence, outputs=outputs, doubles=doubles, trajectories={})

@@ -103,7 +103,8 @@ def _rounded_leaf(
     ignored = _without_value(oracle[leaf], eager if eager.shape == oracle[leaf].shape else oracle[leaf])
     far = distance(found[leaf], oracle[leaf], scale, ignored)
     # The reference's dtype, not the port's: a port that drops to bfloat16 must not widen its own bound.
-    bound = _rounding_bound(context, place, UNIT_ROUNDOFF[eager.dtype.name], scale, model_scale, tf_errors)
+    unit = max(UNIT_ROUNDOFF[eager.dtype.name], UNIT_ROUNDOFF.get(context.evidence.computes_in, 0.0))
+    bound = _rounding_bound(context, place, unit, scale, model_scale, tf_errors)
     return [hold(context, place, far, str(found[leaf].dtype), bound)]
 
 

@@ -20,6 +20,7 @@ from compare.sides import requests
 from compare.sides._side import Side, SideError, Unavailable
 from compare.sides.peers import PEERS
 from workloads._framework import FORWARD, STEP
+from workloads._precision import narrow_dtype
 from workloads._spec import Arrays
 
 UNAVAILABLE = "unavailable"
@@ -162,6 +163,7 @@ def _evidence(told: Prepared, tf: Collected, doubles: Doubles, answers: _Answers
         doubles={key: run for key, run in doubles.arrays.items() if key[:2] == ("tf", FORWARD)},
         trajectories=reference | trained,
         failures=(*tf.failures, *doubles.failures),
+        computes_in=narrow_dtype(told.loading.dimensions),
     )
 
 

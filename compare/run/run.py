@@ -24,6 +24,7 @@ from compare.run.sides import Pool
 from compare.sides import requests
 from compare.sides._side import SIDES, BadTarget, Side, SideError
 from workloads._framework import FORWARD, GRADIENTS, Program
+from workloads._precision import narrow_dtype
 from workloads._spec import Workload
 
 
@@ -238,6 +239,7 @@ def _evidence(
         deviations=prepared.workload.deviations,
         failures=(*failures, *(refusal for each in collected.values() for refusal in each.refusals)),
         not_applicable=_not_applicable(prepared, collected),
+        computes_in=narrow_dtype(prepared.loading.dimensions),
     )
 
 
