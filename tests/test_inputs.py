@@ -43,6 +43,13 @@ def test_a_workload_that_is_too_large_at_every_size_is_judged_as_asked() -> None
     assert inputs.parity_size(huge, "default", None) == "default"
 
 
+def test_parity_can_be_asked_for_at_another_size_than_times(tmp_path: Path) -> None:
+    judged, timed = inputs.prepare_both(EXAMPLE, "default", None, tmp_path, judge_at="smoke")
+    assert (judged.size, timed.size) == ("smoke", "default")
+    with pytest.raises(inputs.RequestError, match="found 'huge'"):
+        inputs.prepare_both(EXAMPLE, "default", None, tmp_path, judge_at="huge")
+
+
 def test_dimensions_that_the_data_decides_need_not_be_given(tmp_path: Path) -> None:
     def dataset(path: Path | None) -> dict[str, np.ndarray]:
         return {"x": np.ones((10, 7), np.float32)}

@@ -73,6 +73,14 @@ def add_sides(command: argparse.ArgumentParser) -> None:
         )
 
 
+def add_parity_size(command: argparse._ActionsContainer) -> None:
+    """Parity at another size than times."""
+    command.add_argument(
+        "--parity-size", metavar="SIZE",
+        help="judge parity at this size, and compile and time at the other: minutes less for a large model",
+    )  # fmt: skip
+
+
 def add_out(command: argparse.ArgumentParser) -> None:
     """Where the record and the report go."""
     command.add_argument(

@@ -40,6 +40,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_out(command)
     _arguments.add_sides(command)
     _arguments.add_save(command)
+    _arguments.add_parity_size(command)
     timing = command.add_argument_group("timing")
     _arguments.add_plan(timing)
     timing.add_argument(
@@ -73,6 +74,7 @@ def main(options: argparse.Namespace) -> int:
     request = run.Request(
         workloads=workloads,
         size=options.size,
+        parity_size=options.parity_size,
         data=options.data,
         sources=_arguments.sources(options),
         timeout_s=options.timeout,

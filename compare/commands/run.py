@@ -45,6 +45,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--modes", nargs="+", default=(), metavar="MODE", choices=tables.MODES,
         help="judge and time these modes only, beside tf/eager and jax/jit: tf/graph, tf/jit, jax/donated, ...",
     )  # fmt: skip
+    _arguments.add_parity_size(less)
     less.add_argument("--parity-only", action="store_true", help="the five gates, and no programs, kernels or times")
     timing = command.add_argument_group("timing")
     timing.add_argument(
@@ -68,6 +69,7 @@ def main(options: argparse.Namespace) -> int:
     request = run.Request(
         workloads=_arguments.workloads(options),
         size=options.size,
+        parity_size=options.parity_size,
         data=options.data,
         sources=_arguments.sources(options),
         timeout_s=options.timeout,

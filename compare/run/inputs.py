@@ -83,15 +83,19 @@ def parity_size(workload: Workload, size: str, examples: Arrays | None) -> str:
     return smaller[-1] if smaller else size
 
 
-def prepare_both(workload: Workload, size: str | None, data: Path | None, scratch: Path) -> tuple[Prepared, Prepared]:
-    """The arrays that parity is judged on, and those that are compiled and timed: the same unless they are huge.
+def prepare_both(
+    workload: Workload, size: str | None, data: Path | None, scratch: Path, judge_at: str | None = None
+) -> tuple[Prepared, Prepared]:
+    """The arrays that parity is judged on, and those that are compiled and timed.
+
+    They are the same, unless they are huge or parity is asked for at another size (`judge_at`).
 
     Raises:
       RequestError: the workload has no such size.
     """
     chosen = choose_size(workload, size)
     examples = examples_of(workload, chosen, data)
-    judged = parity_size(workload, chosen, examples)
+    judged = choose_size(workload, judge_at) if judge_at else parity_size(workload, chosen, examples)
     if judged == chosen:
         small = prepare(workload, chosen, examples, scratch)
         return small, small

@@ -42,6 +42,7 @@ class Request:
       plans: one a number of threads; the first is the main one, and without any nothing is timed.
       modes: those that are judged and timed, such as "jax/jit"; empty takes all. The reference and the port
         itself always are.
+      parity_size: where parity is judged, if not at the size that is compiled and timed.
       parity_only: whether the five gates are all that is asked for: no profile, no cells, no alignment.
     """
 
@@ -54,6 +55,7 @@ class Request:
     extras: Extras = field(default_factory=Extras)
     modes: Collection[str] = ()
     parity_only: bool = False
+    parity_size: str | None = None
 
     def __post_init__(self) -> None:
         if self.parity_only and self.plans:
