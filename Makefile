@@ -16,7 +16,7 @@ test: install
 
 # Every workload by all five gates: what the tests leave out because it takes a quarter of an hour.
 zoo: install
-	JAXPORT_ZOO=1 $(VENV)/bin/python -m pytest tests/test_contract.py tests/test_mutants_*.py
+	JAXPORT_ZOO=1 $(VENV)/bin/python -m pytest tests/test_contract.py tests/test_mixed_precision.py tests/test_mutants_*.py
 
 install: $(STAMP)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -50,6 +51,19 @@ def scaled(
 def scaled_for(compute: str, optimizer: optax.GradientTransformation) -> optax.GradientTransformation:
     """The optimizer as a model that computes in this type needs it: bfloat16 reaches as far down as float32."""
     return scaled(optimizer) if compute == "float16" else optimizer
+
+
+def gradients_of(
+    loss: Callable[[Any], tuple[jax.Array, Any]], parameters: Any, state: Any
+) -> tuple[Any, jax.Array, Any]:
+    """Gradients as the optimizer of this state wants them, the loss as it is, and what else the loss returns."""
+
+    def scaled_loss(parameters: Any) -> tuple[jax.Array, tuple[jax.Array, Any]]:
+        value, further = loss(parameters)
+        return scale_loss(value, state), (value, further)
+
+    gradients, (value, further) = jax.grad(scaled_loss, has_aux=True)(parameters)
+    return gradients, value, further
 
 
 def scale_loss(loss: jax.Array, state: Any) -> jax.Array:

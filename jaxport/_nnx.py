@@ -10,7 +10,7 @@ import jax
 import optax
 from flax import nnx
 
-from jaxport._loss_scaling import scale_loss
+from jaxport._loss_scaling import gradients_of
 
 Place = tuple[str | int, ...]
 """Where a variable is in a network: attributes and positions in lists, from the outside in."""
@@ -47,11 +47,7 @@ def training_step(
     """(parameters, optimizer state, *inputs) -> (parameters, optimizer state, loss before the update)."""
 
     def step(parameters: Any, state: Any, *inputs: jax.Array) -> tuple[Any, Any, jax.Array]:
-        def scaled(parameters: Any) -> tuple[jax.Array, jax.Array]:
-            value = loss(parameters, *inputs)
-            return scale_loss(value, state), value
-
-        gradients, value = jax.grad(scaled, has_aux=True)(parameters)
+        gradients, value, _ = gradients_of(lambda weights: (loss(weights, *inputs), None), parameters, state)
         updates, state = optimizer.update(gradients, state, parameters)
         return optax.apply_updates(parameters, updates), state, value
 

@@ -16,6 +16,7 @@ from flax import nnx
 
 from jaxport._dense import Dense
 from jaxport._dropout import dropout
+from jaxport._gelu import gelu
 from workloads._transformer import Block
 
 Path = tuple[str | int, ...]
@@ -152,11 +153,6 @@ class DecoderBlock(nnx.Module):
 def layer_norm(block: Block, **kinds: Any) -> nnx.LayerNorm:
     """Layer norm whose variance is that of the deviations: E[x^2] - E[x]^2 cancels where the mean is large."""
     return nnx.LayerNorm(block.width, epsilon=block.epsilon, use_fast_variance=False, **kinds)
-
-
-def gelu(values: jax.Array) -> jax.Array:
-    """The exact gelu by erf, one rational function on CPU; jax.nn.gelu takes erfc, which is two and an exponential."""
-    return 0.5 * values * (1 + jax.lax.erf(values * 0.5**0.5))
 
 
 _ACTIVATIONS: dict[str, Callable[[jax.Array], jax.Array]] = {"gelu": gelu, "relu": nnx.relu}

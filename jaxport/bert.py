@@ -31,7 +31,8 @@ class Embeddings(nnx.Module):
 
     def __call__(self, tokens: jax.Array, segments: jax.Array, draws: jax.Array) -> jax.Array:
         """The draws are u8[batch, length, width]."""
-        added = _rows(self.tokens, tokens) + self.positions.embedding[...] + _rows(self.segments, segments)
+        positions = self.positions.embedding[...].astype(self.positions.dtype)
+        added = _rows(self.tokens, tokens) + positions + _rows(self.segments, segments)
         return dropout(self.norm(added), draws, self.block.rate)
 
 
@@ -81,7 +82,7 @@ class Bert(nnx.Module):
 
 
 def _rows(table: nnx.Embed, ids: jax.Array) -> jax.Array:
-    return _taken(table.embedding[...], ids)
+    return _taken(table.embedding[...].astype(table.dtype), ids)
 
 
 def _taken(rows: jax.Array, ids: jax.Array) -> jax.Array:

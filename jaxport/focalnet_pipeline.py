@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import jax
@@ -10,7 +11,7 @@ import numpy as np
 import optax
 from flax import nnx
 
-from jaxport import Model, _optimizers
+from jaxport import Model, _gelu, _optimizers
 from jaxport._dense import Dense
 from jaxport._depthwise import depthwise
 from jaxport._nnx import Place, WeightMap, structure, training_step
@@ -18,8 +19,8 @@ from workloads import focalnet_pipeline as pipeline
 from workloads._spec import Dimensions
 from workloads.focalnet_pipeline import Block, Merge
 
-SQUARE_ROOT_OF_HALF = float(np.float32(0.5**0.5))
-"""Rounded to float32, as tf.nn.gelu has it in every type."""
+gelu = partial(_gelu.gelu, root_of_half=float(np.float32(0.5**0.5)))
+"""With the root rounded to float32, as tf.nn.gelu has it in every type."""
 
 
 def cut(frames: jax.Array, positions: jax.Array, crop: int) -> jax.Array:
@@ -42,11 +43,6 @@ def preprocess(patches: jax.Array) -> jax.Array:
     smaller = jax.image.resize(patches, (*around, small, small, channels), "linear", antialias=False)
     mean, deviation = (jnp.array(each, patches.dtype) for each in (pipeline.MEAN, pipeline.DEVIATION))
     return (smaller - mean) / deviation
-
-
-def gelu(x: jax.Array) -> jax.Array:
-    """The exact gelu by erf, one rational function on CPU; jax.nn.gelu takes erfc, which is two and an exponential."""
-    return 0.5 * x * (1 + jax.lax.erf(x * SQUARE_ROOT_OF_HALF))
 
 
 class Embedding(nnx.Module):

@@ -13,7 +13,6 @@ from flax import nnx
 from jaxport import Model, _detection, _optimizers
 from jaxport import _mask_rcnn_losses as losses
 from jaxport._dense import Dense
-from jaxport._loss_scaling import scaled_for
 from jaxport._nnx import Place, WeightMap, training_step
 from workloads import _anchors
 from workloads import _detection as rules
@@ -146,7 +145,7 @@ class MaskRCNN(nnx.Module):
 def build(dimensions: Dimensions, dtype: str) -> Model:
     """The twin of workloads/mask_rcnn.py: images and objects -> detections; the objects take part in the loss only."""
     finder = Finder(dimensions, dtype)
-    optimizer = scaled_for(compute_dtype(dimensions, dtype), _optimizers.sgd(rules.LEARNING_RATE, rules.MOMENTUM))
+    optimizer = _optimizers.sgd(rules.LEARNING_RATE, rules.MOMENTUM)
     weights = WeightMap(_places(dimensions))
     return Model(
         lambda parameters, images, *objects: finder.detections(parameters, images),

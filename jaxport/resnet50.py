@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import jax
@@ -14,7 +15,7 @@ from flax import nnx
 from jaxport import Model, _optimizers
 from jaxport._batch_norm import BatchNorm
 from jaxport._dense import product
-from jaxport._loss_scaling import scale_loss, scaled_for
+from jaxport._loss_scaling import gradients_of, scaled_for
 from workloads import resnet50
 from workloads._precision import compute_dtype
 from workloads._spec import Dimensions
@@ -125,12 +126,8 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
 
     def step(parameters: Any, state: Any, images: jax.Array, labels: jax.Array) -> tuple[Any, Any, jax.Array]:
         trained, statistics = parameters
-
-        def scaled(trained: nnx.State) -> Any:
-            value, moved = loss_and_statistics(trained, statistics, images, labels)
-            return scale_loss(value, state), (value, moved)
-
-        gradients, (value, moved) = jax.grad(scaled, has_aux=True)(trained)
+        loss_of = partial(loss_and_statistics, statistics=statistics, images=images, labels=labels)
+        gradients, value, moved = gradients_of(loss_of, trained, state)
         updates, state = optimizer.update(gradients, state, trained)
         return (optax.apply_updates(trained, updates), moved), state, value
 

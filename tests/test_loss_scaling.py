@@ -7,7 +7,8 @@ import optax
 import pytest
 
 from jaxport import _loss_scaling
-from jaxport._loss_scaling import ScaledState
+from jaxport._loss_scaling import ScaledState, scaled_for
+from jaxport._nnx import training_step
 
 WEIGHTS = {"a": jnp.ones(3), "b": jnp.full((2,), 2.0)}
 OPTIMIZER = _loss_scaling.scaled(optax.trace(0.9), initial_scale=8.0, growth_steps=3)
@@ -46,3 +47,19 @@ def test_the_scale_is_doubled_after_steps_without_any_trouble() -> None:
         _, state = one_step(state, gradient)
         scales.append((int(state.good_steps), float(state.scale)))
     assert scales == [(1, 8.0), (2, 8.0), (0, 4.0), (1, 4.0), (2, 4.0), (0, 8.0), (1, 8.0)]
+
+
+def test_a_scaled_training_step_is_the_training_step() -> None:
+    def loss(weights: dict[str, jax.Array], wanted: jax.Array) -> jax.Array:
+        return jnp.sum((weights["a"] - wanted) ** 2)
+
+    weights, plain = {"a": jnp.asarray([1.0, -2.0, 0.5])}, optax.sgd(0.25)
+    results = [
+        training_step(loss, optimizer)(weights, optimizer.init(weights), jnp.float32(3.0))
+        for optimizer in (plain, scaled_for("bfloat16", plain), scaled_for("float16", plain))
+    ]
+    states = [isinstance(state, ScaledState) for _, state, _ in results]
+    assert states == [False, False, True]
+    for after, _, value in results:
+        np.testing.assert_array_equal(after["a"], results[0][0]["a"])
+        assert float(value) == float(loss(weights, jnp.float32(3.0)))

@@ -35,7 +35,7 @@ MUTANTS = {
     "scaled by the width": ("_transformer", "block.depth**-0.5", "block.width**-0.5"),
     "padding attended to": ("_transformer", "if mask is not None", "if mask is None"),
     "softmax over the queries": ("_transformer", "softmax(scores)", "softmax(scores, axis=-2)"),
-    "gelu by tanh": ("_transformer", "approximate=False", "approximate=True"),
+    "gelu by tanh": ("_transformer", '{"gelu": gelu,', '{"gelu": jax.nn.gelu,'),
     "epsilon of Flax": ("_transformer", "epsilon=block.epsilon, ", ""),
     "norm before the sublayer": ("_transformer", "if self.block.norm_first else inputs", "if True else inputs"),
     "dropout without scaling": ("_dropout", "values * jnp.asarray(_dropout.scale(rate), values.dtype)", "values"),

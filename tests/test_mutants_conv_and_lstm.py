@@ -44,8 +44,8 @@ MUTANTS = (
     Mutant(
         "kernel with height and width swapped",
         "conv_mnist",
-        "forward, _WEIGHTS.from_weights",
-        "forward, lambda weights: _WEIGHTS.from_weights("
+        "forward,\n        _WEIGHTS.from_weights",
+        "forward,\n        lambda weights: _WEIGHTS.from_weights("
         "{path: array.swapaxes(0, 1) if array.ndim == 4 else array for path, array in weights.items()})",
     ),
     Mutant("circular padding", "conv_mnist", "first, second, kernel,", "first, second, kernel, padding='CIRCULAR',"),

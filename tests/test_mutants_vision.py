@@ -19,14 +19,14 @@ from workloads._framework import FORWARD, GRADIENTS, Twin
 from workloads._spec import Arrays
 
 TWINS = ROOT / "jaxport"
-SHARED = {"resnet50": ("_batch_norm", "_optimizers"), "focalnet_pipeline": ("_optimizers",)}
+SHARED = {"resnet50": ("_batch_norm", "_optimizers"), "focalnet_pipeline": ("_optimizers", "_depthwise")}
 """Files of the port that a twin is made of, beside its own."""
 
 pytestmark = IN_ZOO
 
 GATES = {"semantics": FORWARD, "gradients": GRADIENTS}
 STEPS = 2
-SHALLOW = {"stage2": 0}
+SHALLOW = {"resnet50": {"stage2": 0}}
 """A residual network of one stage has every operation whose gradient is judged: each is compiled on its own here."""
 
 Honest = dict[tuple[str, str], Arrays]
@@ -48,8 +48,8 @@ MUTANTS = (
     Mutant(
         "stride in the first 1x1 (v1)",
         "resnet50",
-        "1, 1, dtype, rngs)\n        self.spatial = Unit(block.width, block.width, 3, block.stride,",
-        "1, block.stride, dtype, rngs)\n        self.spatial = Unit(block.width, block.width, 3, 1,",
+        "1, 1, rngs, **kinds)\n        self.spatial = Unit(block.width, block.width, 3, block.stride,",
+        "1, block.stride, rngs, **kinds)\n        self.spatial = Unit(block.width, block.width, 3, 1,",
     ),
     Mutant("padding alike on both sides", "resnet50", 'padding="SAME"', "padding=size // 2"),
     Mutant("epsilon of Keras's default", "resnet50", "resnet50.NORM_EPSILON", "1e-3"),
@@ -90,11 +90,23 @@ MUTANTS = (
     Mutant("positions as corners", "focalnet_pipeline", "position - crop // 2", "position"),
     Mutant("resized with antialias", "focalnet_pipeline", "antialias=False", "antialias=True"),
     Mutant("scaled, then shifted", "focalnet_pipeline", "(smaller - mean) / deviation", "smaller / deviation - mean"),
-    Mutant("gelu by tanh", "focalnet_pipeline", "0.5 * x * jax.lax.erfc(-x * SQUARE_ROOT_OF_HALF)", "jax.nn.gelu(x)"),
+    Mutant(
+        "gelu by tanh",
+        "focalnet_pipeline",
+        "partial(_gelu.gelu, root_of_half=float(np.float32(0.5**0.5)))",
+        "jax.nn.gelu",
+    ),
     Mutant("epsilon of NNX's default", "focalnet_pipeline", "epsilon=pipeline.NORM_EPSILON", "epsilon=1e-6"),
     Mutant("query and context swapped", "focalnet_pipeline", "query, context, gates", "context, query, gates"),
     Mutant("gates one level on", "focalnet_pipeline", "gates[..., level, None]", "gates[..., level + 1, None]"),
-    Mutant("depthwise kernel transposed", "focalnet_pipeline", "swapaxes(2, 3)", "transpose(1, 0, 3, 2)"),
+    Mutant(
+        "depthwise kernel transposed",
+        "focalnet_pipeline",
+        "depthwise(x, self.kernel.get_value())",
+        "depthwise(x, self.kernel.get_value().swapaxes(0, 1))",
+    ),
+    Mutant("kernel not turned in the gradient", "focalnet_pipeline", "kernel[::-1, ::-1]", "kernel", "gradients"),
+    Mutant("gradient of one image", "focalnet_pipeline", "return total + jnp.stack", "return jnp.stack", "gradients"),
     Mutant(
         "whole not activated",
         "focalnet_pipeline",
@@ -128,7 +140,7 @@ def loaded(workload: str, target: str, gate: str) -> Jax:
     """JAX's side with a twin at size smoke or shallower: a random case, and two batches to train on."""
     spec = _registry.get(workload)
     assert spec.training is not None
-    dimensions = {**spec.sizes["smoke"], **({} if gate == "semantics" else SHALLOW)}
+    dimensions = {**spec.sizes["smoke"], **({} if gate == "semantics" else SHALLOW.get(workload, {}))}
     cases = _arrays.draw_cases(spec, dimensions, 1, None, kinks=False)
     batches = _arrays.draw_batches(spec, dimensions, spec.training.examples(None, dimensions))
     side = create()

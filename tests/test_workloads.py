@@ -60,6 +60,13 @@ def test_kinks_tie_and_are_exact(workload: Workload) -> None:
     np.testing.assert_array_equal(first * 2, np.round(first * 2))
 
 
+@pytest.mark.parametrize(("scale", "largest"), [(1.0, 1.0), (0.1, 0.125), (-0.1, 0.125), (0.0, 0.0)])
+def test_kinks_are_of_the_array_s_own_scale(scale: float, largest: float) -> None:
+    drawn = _arrays.draw_kinks(ArraySpec((64,), scale=scale), "x", 0)
+    assert np.abs(drawn).max() == largest
+    np.testing.assert_array_equal(drawn * 16, np.round(drawn * 16))
+
+
 def test_kinks_keep_to_a_weights_range_and_leave_given_weights_alone() -> None:
     given = np.array([2.0, 3.0], np.float32)
     specs = {"variance": ArraySpec((50,), low=0.5, high=2.0), "given": given}

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from tf_reference import Model, _detection
 from tf_reference import _mask_rcnn_losses as losses
-from tf_reference._precision import policy_of, scaled_for
+from tf_reference._precision import policy_of
 from workloads import _anchors
 from workloads import _detection as rules
 from workloads._spec import Dimensions
@@ -175,16 +175,14 @@ class MaskRCNN(keras.Model):
 
 def build(dimensions: Dimensions, dtype: str) -> Model:
     """The twin of workloads/mask_rcnn.py: images and objects -> detections; the objects take part in the loss only."""
-    policy = policy_of(dimensions, dtype)
-    model = MaskRCNN(dimensions, policy)
-    optimizer = scaled_for(policy, keras.optimizers.SGD(rules.LEARNING_RATE, momentum=rules.MOMENTUM))
+    model = MaskRCNN(dimensions, policy_of(dimensions, dtype))
+    optimizer = keras.optimizers.SGD(rules.LEARNING_RATE, momentum=rules.MOMENTUM)
     optimizer.build(model.trainable_variables)
 
     def step(*inputs: tf.Tensor) -> Any:
         with tf.GradientTape() as tape:
             value = model.loss_of(*inputs)
-            scaled = optimizer.scale_loss(value)
-        gradients = tape.gradient(scaled, model.trainable_variables)
+        gradients = tape.gradient(value, model.trainable_variables)
         optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
         return value
 

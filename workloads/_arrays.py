@@ -32,9 +32,10 @@ def draw(spec: ArraySpec, name: str, seed: int) -> np.ndarray:
 def draw_kinks(spec: ArraySpec, name: str, seed: int) -> np.ndarray:
     """Values where subgradients are chosen: zeros, ties between arrays, the edges of a given range.
 
-    All are small multiples of a power of two near the scale of the array, so that sums and products of them are exact
-    in every float type and a tie in one framework is a tie in the other. Weights of a large layer stay small: with
-    values up to 1 a recurrence of 100 units was chaotic, and TensorFlow departed from itself in float64.
+    Without a range, all are small multiples of a power of two near the scale of the array, so that sums and products
+    of them are exact in every float type and a tie in one framework is a tie in the other. Weights of a large layer
+    stay small: with values up to 1 a recurrence of 100 units was chaotic, and TensorFlow departed from itself in
+    float64.
     """
     if not spec.is_float:
         return draw(spec, name, seed)
@@ -45,8 +46,8 @@ def draw_kinks(spec: ArraySpec, name: str, seed: int) -> np.ndarray:
 
 
 def _power_of_two(scale: float) -> float:
-    """The nearest to the scale."""
-    return 2.0 ** round(math.log2(scale))
+    """The nearest in ratio; what is drawn with scale 0 is 0."""
+    return 2.0 ** round(math.log2(abs(scale))) if scale else 0.0
 
 
 def draw_weights(workload: Workload, dimensions: Dimensions) -> dict[str, np.ndarray]:

@@ -1,4 +1,4 @@
-"""`jaxport results`: a record as a page of documentation."""
+"""`jaxport results`: records as a page of documentation."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "records",
         nargs="*",
-        default=str(DEFAULT_OUT / "results.json"),
+        default=[str(DEFAULT_OUT / "results.json")],
         metavar="RUN",
-        help="results.json files, folders of reports, or runs of the history (default: %(default)s)",
+        help=f"results.json files, folders of reports, or runs of the history (default: those of {DEFAULT_OUT})",
     )
     add_history(command)
     command.add_argument("-o", "--out", type=Path, required=True, metavar="FILE", help="the page to write")
@@ -38,8 +38,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Read, write."""
-    asked = [options.records] if isinstance(options.records, str) else options.records
-    found = [records.load(store.find(reference, options.history)) for reference in asked]
+    found = [records.load(store.find(reference, options.history)) for reference in options.records]
     writable_file(options.out)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     records.write_atomically(options.out, page(*found))

@@ -103,15 +103,17 @@ def _rounded_leaf(
     ignored = _without_value(oracle[leaf], eager if eager.shape == oracle[leaf].shape else oracle[leaf])
     far = distance(found[leaf], oracle[leaf], scale, ignored)
     # The reference's dtype, not the port's: a port that drops to bfloat16 must not widen its own bound.
-    unit = max(UNIT_ROUNDOFF[eager.dtype.name], UNIT_ROUNDOFF.get(context.evidence.computes_in, 0.0))
-    bound = _rounding_bound(context, place, unit, scale, model_scale, tf_errors)
+    dtype = max(eager.dtype.name, context.evidence.computes_in, key=lambda name: UNIT_ROUNDOFF.get(name, 0.0))
+    bound = _rounding_bound(context, place, dtype, scale, model_scale, tf_errors)
     return [hold(context, place, far, str(found[leaf].dtype), bound)]
 
 
 def _rounding_bound(
-    context: Context, place: Place, unit: float, scale: float, model_scale: float, tf_errors: dict[str, float]
+    context: Context, place: Place, dtype: str, scale: float, model_scale: float, tf_errors: dict[str, float]
 ) -> Bound:
-    parts = {f"{FLOOR_ROUNDINGS} roundings": FLOOR_ROUNDINGS * unit}
+    unit = UNIT_ROUNDOFF[dtype]
+    of = f" of {dtype}" if dtype == context.evidence.computes_in else ""
+    parts = {f"{FLOOR_ROUNDINGS} roundings{of}": FLOOR_ROUNDINGS * unit}
     if place.leaf in tf_errors:
         parts[f"{NOISE_FACTOR} times TF's own error"] = NOISE_FACTOR * tf_errors[place.leaf]
     if place.pass_ == GRADIENTS:

@@ -13,6 +13,7 @@ import numpy as np
 from compare.sides import mapped, wire
 from compare.sides.requests import Loading
 from workloads import _arrays
+from workloads._precision import narrow_dtype
 from workloads._spec import SIZES, Arrays, Dimensions, Workload
 
 SEEDS = 3
@@ -118,6 +119,7 @@ def prepare(workload: Workload, size: str, examples: Arrays | None, scratch: Pat
     """
     dimensions = _dimensions(workload, size, examples)
     try:
+        narrow_dtype(dimensions)
         specs = workload.input_specs(dimensions)
         weights = _arrays.draw_weights(workload, dimensions)
     except ValueError as error:

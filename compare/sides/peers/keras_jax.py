@@ -67,14 +67,15 @@ class KerasJax(Peer):
     def _step(self, values: Values, *inputs: jax.Array) -> tuple[Values, Any]:
         trained = [path for path, variable in self._model.weights.items() if variable.trainable]
 
-        def loss(weights: Values) -> tuple[Any, Values]:
+        def loss(weights: Values) -> tuple[Any, tuple[Any, Values]]:
             assert self._model.loss is not None
             with _traced_by_jax(), self._scope(values | weights) as scope:
                 value = self._model.loss(*inputs)
-            return value, self._after(scope)
+                scaled = self._model.optimizer.scale_loss(value)
+            return scaled, (value, self._after(scope))
 
         weights = {path: values[path] for path in trained}
-        (value, values), gradients = jax.value_and_grad(loss, has_aux=True)(weights)
+        gradients, (value, values) = jax.grad(loss, has_aux=True)(weights)
         with self._scope(values) as scope:
             variables = [self._variables[path] for path in trained]
             self._model.optimizer.apply([gradients[path] for path in trained], variables)
