@@ -139,7 +139,7 @@ def cost(dimensions: Dimensions) -> Cost:
 
     A convolution takes 2 size^2 in out operations per place of its output. Batch norm takes 7 per value forward
     (mean, variance, scale, shift) and 11 backward. Momentum and decay take 6 per weight. Activations of every
-    convolution are written once and read once more by the backward pass, in float32.
+    convolution are written once and read once more by the backward pass, counted in float32 at mixed sizes too.
     """
     batch = dimensions["batch"]
     products = values = parameters = 0
@@ -161,7 +161,7 @@ def examples(dimensions: Dimensions) -> Arrays:
     return _gratings.images(_EXAMPLES, dimensions["side"], dimensions["classes"])
 
 
-def _size(batch: int, side: int, width: int, classes: int, *counts: int) -> Dimensions:
+def _size(batch: int, side: int, width: int, classes: int, *counts: int) -> dict[str, int]:
     stages = {f"stage{stage}": count for stage, count in enumerate(counts, start=1)}
     return {"batch": batch, "side": side, "width": width, "classes": classes} | stages
 
