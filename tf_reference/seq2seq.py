@@ -6,6 +6,7 @@ import keras
 import tensorflow as tf
 
 from tf_reference import Model
+from tf_reference._gradients import densified
 from workloads import _parallel_text, seq2seq
 from workloads._spec import Dimensions
 
@@ -87,9 +88,7 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
         with tf.GradientTape() as tape:
             value = loss(source, target)
         gradients = tape.gradient(value, translator.trainable_variables)
-        # Of a sparse gradient Keras would take the norm row by row, before rows of one token are added up.
-        dense_gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]
-        optimizer.apply_gradients(zip(dense_gradients, translator.trainable_variables, strict=True))
+        optimizer.apply_gradients(zip(densified(gradients), translator.trainable_variables, strict=True))
         return value
 
     return Model(

@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from tf_reference import Model
 from tf_reference._dropout import dropout
+from tf_reference._gradients import densified
 from tf_reference._precision import policy_of, scaled_for
 from tf_reference._schedules import InverseSquareRoot
 from tf_reference._transformer import DecoderBlock, EncoderBlock
@@ -108,9 +109,7 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
             value = loss(*inputs)
             scaled = optimizer.scale_loss(value)
         gradients = tape.gradient(scaled, model.trainable_variables)
-        # Keras's Adam squares the rows of a sparse gradient one by one, before rows of one token are added up.
-        dense_gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]
-        optimizer.apply_gradients(zip(dense_gradients, model.trainable_variables, strict=True))
+        optimizer.apply_gradients(zip(densified(gradients), model.trainable_variables, strict=True))
         return value
 
     return Model(
