@@ -45,7 +45,7 @@ MUTANTS = {
         "states @ self.dense.kernel[...].T + self.dense.bias[...]",
     ),
     "pair judged by its last token": ("bert", "states[:, 0]", "states[:, -1]"),
-    "positions left out": ("bert", " + self.positions.embedding[...]", ""),
+    "positions left out": ("bert", "tokens) + positions +", "tokens) +"),
 }
 
 TRAINING_MUTANTS = {
