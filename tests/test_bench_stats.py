@@ -195,7 +195,7 @@ def test_times_that_do_not_correspond_or_are_none_are_refused(a: Seconds, b: Sec
         ratio(a, b)
 
 
-@pytest.mark.parametrize("pairs", [LEAST_PAIRS, 12])
+@pytest.mark.parametrize("pairs", [LEAST_PAIRS, 8, 12])
 def test_the_interval_over_pairs_covers_the_truth_and_the_interval_over_rounds_does_not(pairs: int) -> None:
     """400 runs of identical code on a machine where a process keeps the luck it started with."""
     generator = np.random.default_rng(20)

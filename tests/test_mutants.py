@@ -16,6 +16,8 @@ MUTANTS = {
     "honest": ("", ""),
     "epsilon": ("variance + 1e-3", "variance + 1.001e-3"),
     "tanh": ("approximate=False", "approximate=True"),
+    "swapped": ('* weights["norm/gamma"] + weights["norm/beta"]', '* weights["norm/beta"] + weights["norm/gamma"]'),
+    "no_bias": ('+ weights["contract/bias"]', ""),
     "dtype": (RESULT, f"({RESULT}).astype(jnp.float16)"),
     "narrow": ("normed @", "normed.astype(jnp.bfloat16).astype(x.dtype) @"),
     "shape": (RESULT, f"({RESULT})[:1]"),
@@ -26,6 +28,8 @@ MUTANTS = {
 GATES = {
     "epsilon": "semantics",
     "tanh": "semantics",
+    "swapped": "semantics",
+    "no_bias": "semantics",
     "dtype": "structure",
     "narrow": "rounding",
     "shape": "structure",
