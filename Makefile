@@ -14,7 +14,7 @@ test: install
 	$(VENV)/bin/pyright
 	$(VENV)/bin/python -m pytest
 
-# Every workload by all five gates: what the tests leave out because it takes a quarter of an hour.
+# Every workload by all five gates: what the tests leave out because it takes half an hour and more.
 zoo: install
 	JAXPORT_ZOO=1 $(VENV)/bin/python -m pytest tests/test_contract.py tests/test_mixed_precision.py tests/test_mutants_*.py
 

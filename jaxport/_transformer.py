@@ -17,10 +17,10 @@ from flax import nnx
 from jaxport._dense import Dense
 from jaxport._dropout import dropout
 from jaxport._gelu import gelu
+from jaxport._nnx import Place
 from workloads._transformer import Block
 
-Path = tuple[str | int, ...]
-Paths = Iterator[tuple[str, Path]]
+Paths = Iterator[tuple[str, Place]]
 
 
 class MultiHeadAttention(nnx.Module):
@@ -158,29 +158,29 @@ def layer_norm(block: Block, **kinds: Any) -> nnx.LayerNorm:
 _ACTIVATIONS: dict[str, Callable[[jax.Array], jax.Array]] = {"gelu": gelu, "relu": nnx.relu}
 
 
-def dense_paths(name: str, path: Path, bias: bool = True) -> Paths:
+def dense_paths(name: str, path: Place, bias: bool = True) -> Paths:
     """Canonical names of kernel and bias, if there is one, and their places in the module."""
     return ((f"{name}/{leaf}", (*path, leaf)) for leaf in ("kernel", "bias")[: 1 + bias])
 
 
-def norm_paths(name: str, path: Path) -> Paths:
+def norm_paths(name: str, path: Place) -> Paths:
     """Canonical names of gamma and beta, and their places in the module."""
     return ((f"{name}/{leaf}", (*path, flax)) for leaf, flax in (("gamma", "scale"), ("beta", "bias")))
 
 
-def attention_paths(name: str, path: Path, bias: bool = True) -> Paths:
+def attention_paths(name: str, path: Place, bias: bool = True) -> Paths:
     """Canonical names of the four projections, and their places in the module."""
     for part in ("query", "key", "value", "output"):
         yield from dense_paths(f"{name}/{part}", (*path, part), bias)
 
 
-def feed_forward_paths(name: str, path: Path) -> Paths:
+def feed_forward_paths(name: str, path: Place) -> Paths:
     """Canonical names of both dense layers, and their places in the module."""
     for part in ("expand", "contract"):
         yield from dense_paths(f"{name}/{part}", (*path, part))
 
 
-def encoder_block_paths(name: str, path: Path, attention_bias: bool = True) -> Paths:
+def encoder_block_paths(name: str, path: Place, attention_bias: bool = True) -> Paths:
     """Canonical names of a block, and their places in the module."""
     yield from attention_paths(f"{name}/attention", (*path, "attention"), attention_bias)
     yield from norm_paths(f"{name}/attention_norm", (*path, "attention_residual", "norm"))
@@ -188,7 +188,7 @@ def encoder_block_paths(name: str, path: Path, attention_bias: bool = True) -> P
     yield from norm_paths(f"{name}/feed_forward_norm", (*path, "feed_forward_residual", "norm"))
 
 
-def decoder_block_paths(name: str, path: Path, attention_bias: bool = True) -> Paths:
+def decoder_block_paths(name: str, path: Place, attention_bias: bool = True) -> Paths:
     """Canonical names of a block, and their places in the module."""
     yield from encoder_block_paths(name, path, attention_bias)
     yield from attention_paths(f"{name}/memory_attention", (*path, "memory_attention"), attention_bias)

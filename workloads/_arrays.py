@@ -40,12 +40,12 @@ def draw_kinks(spec: ArraySpec, name: str, seed: int) -> np.ndarray:
     if not spec.is_float:
         return draw(spec, name, seed)
     bounded = spec.low is not None and spec.high is not None
-    choices = np.unique(np.clip(_KINKS, spec.low, spec.high)) if bounded else _KINKS * _power_of_two(spec.scale)
+    choices = np.unique(np.clip(_KINKS, spec.low, spec.high)) if bounded else _KINKS * power_of_two(spec.scale)
     generator = np.random.default_rng([seed, zlib.crc32(name.encode()), 1])
     return generator.choice(choices, spec.shape).astype(spec.dtype)
 
 
-def _power_of_two(scale: float) -> float:
+def power_of_two(scale: float) -> float:
     """The nearest in ratio; what is drawn with scale 0 is 0."""
     return 2.0 ** round(math.log2(abs(scale))) if scale else 0.0
 

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from workloads._spec import Dimensions
 
 NARROW = ("bfloat16", "float16")
+
+
+def mixed_sizes(dimensions: Dimensions, narrow: Iterable[str] = NARROW) -> dict[str, dict[str, int]]:
+    """These dimensions at sizes mixed_bfloat16 and mixed_float16, or those of the narrow types that are named."""
+    return {f"mixed_{name}": {**dimensions, name: 1} for name in narrow}
 
 
 def narrow_dtype(dimensions: Dimensions) -> str:

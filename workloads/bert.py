@@ -1,6 +1,7 @@
 """BERT's pretraining step: masked words and next sentences, warm-up, AdamW or LAMB, as one program."""
 
 from workloads import _dropout, _sentence_pairs
+from workloads._precision import mixed_sizes
 from workloads._spec import ArraySpec, Cost, Dimensions, Training, Workload
 from workloads._transformer import (
     Block,
@@ -129,8 +130,7 @@ WORKLOAD = Workload(
         "smoke": _SMALL,
         "default": _DEFAULT,
         "paper": _PAPER,
-        "mixed_bfloat16": _SMALL | {"bfloat16": 1},
-        "mixed_float16": _SMALL | {"float16": 1},
+        **mixed_sizes(_SMALL),
         "lamb": _SMALL | {"lamb": 1},
     },
     training=Training(synthetic=_sentence_pairs.make),

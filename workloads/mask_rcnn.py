@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 
 from workloads import _anchors, _scenes
+from workloads._arrays import power_of_two
+from workloads._precision import mixed_sizes
 from workloads._spec import ArraySpec, Cost, Dimensions, Training, Workload
 
 KERNEL = 3
@@ -92,7 +94,7 @@ def weights(dimensions: Dimensions) -> dict[str, ArraySpec]:
         transposed = layer == "masks/upsampling"
         incoming, outgoing = (shape[3], shape[2]) if transposed else (math.prod(shape[:-1]), shape[-1])
         gain = 1 / 8 if layer in PREDICTIONS else 1 / 2 if "block" in layer else 1
-        limit = 2.0 ** round(math.log2(gain * (6 / incoming) ** 0.5))
+        limit = power_of_two(gain * (6 / incoming) ** 0.5)
         specs[f"{layer}/kernel"] = ArraySpec(shape, low=-limit, high=limit)
         specs[f"{layer}/bias"] = ArraySpec((outgoing,), low=-BIAS, high=BIAS)
     return specs
@@ -157,7 +159,7 @@ WORKLOAD = Workload(
             "candidates": 2000, "proposals": 1000, "region_layers": 2, "hidden": 1024, "pool": 7, "classes": 80,
             "objects": 20, "detections": 100, "mask_regions": 128, "mask_pool": 14, "mask_layers": 4,
         },
-        "mixed_bfloat16": _SMOKE | {"bfloat16": 1},
+        **mixed_sizes(_SMOKE, ("bfloat16",)),
     },
     training=Training(synthetic=_scenes.load),
 )  # fmt: skip

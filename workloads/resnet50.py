@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from workloads import _gratings
+from workloads._precision import mixed_sizes
 from workloads._spec import Arrays, ArraySpec, Cost, Dimensions, Training, Workload
 
 EXPANSION = 4
@@ -181,8 +182,7 @@ WORKLOAD = Workload(
         "smoke": _SMOKE,
         "default": _size(8, 128, 16, 10, 2, 2, 2, 2),
         "paper": _size(128, 224, 64, 1000, 3, 4, 6, 3),
-        "mixed_bfloat16": _SMOKE | {"bfloat16": 1},
-        "mixed_float16": _SMOKE | {"float16": 1},
+        **mixed_sizes(_SMOKE),
     },
     training=Training(synthetic=examples),
 )

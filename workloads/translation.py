@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from workloads import _dropout, _parallel_text
+from workloads._precision import mixed_sizes
 from workloads._spec import Arrays, ArraySpec, Cost, Dimensions, Training, Workload
 from workloads._transformer import (
     Block,
@@ -126,8 +127,7 @@ WORKLOAD = Workload(
         "smoke": _SMOKE,
         "default": _DEFAULT,
         "paper": _PAPER,
-        "mixed_bfloat16": _SMOKE | {"bfloat16": 1},
-        "mixed_float16": _SMOKE | {"float16": 1},
+        **mixed_sizes(_SMOKE),
     },
     training=Training(synthetic=examples),
 )

@@ -119,7 +119,7 @@ def prepare(workload: Workload, size: str, examples: Arrays | None, scratch: Pat
     """
     dimensions = _dimensions(workload, size, examples)
     try:
-        narrow_dtype(dimensions)
+        narrow_dtype(dimensions)  # Refused here, where what is wrong with dimensions is one line.
         specs = workload.input_specs(dimensions)
         weights = _arrays.draw_weights(workload, dimensions)
     except ValueError as error:
