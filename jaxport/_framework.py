@@ -33,6 +33,7 @@ from workloads._framework import (
     Entry,
     KernelRun,
     MemoryAnalysis,
+    Optimized,
     Parameter,
     Prepared,
     Program,
@@ -136,7 +137,12 @@ class Jax:
         executable = _private.compile_stablehlo(program.artifact)
         compile_s = time.perf_counter() - start
         self._compiled.append((program, executable))
-        return Compiled(len(self._compiled) - 1, executable.optimized, executable.temp_bytes, compile_s)
+        return Compiled(len(self._compiled) - 1, compile_s)
+
+    def optimized(self, handle: int) -> Optimized:
+        """What XLA made of a compiled program."""
+        _, executable = self._compiled[handle]
+        return Optimized(executable.optimized, executable.temp_bytes)
 
     def execute(self, handle: int, case: str) -> dict[str, np.ndarray]:
         """Run a compiled program on the arrays of a case."""

@@ -138,7 +138,7 @@ class Scripted(Side):
 
     def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
         answers = {
-            "compile": lambda: Reply({"handle": 3, "temp_bytes": 0, "compile_s": 0.0}, arrays={"optimized": EMPTY}),
+            "compile": lambda: Reply({"handle": 3, "compile_s": 0.0}),
             "prepare": lambda: Reply({}),
             "processors": lambda: Reply(self._processors),
             "threads": lambda: self._spent(parameters),
@@ -153,7 +153,6 @@ class Scripted(Side):
         """Nothing runs."""
 
 
-EMPTY = probes.product(1, "f32").states["a"]
 BOTH, ALONE, DISTURBED = [0.2, 0.19], [0.39], [0.3, 0.09]
 
 

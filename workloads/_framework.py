@@ -103,10 +103,16 @@ class Compiled:
     """A program compiled by one side's XLA."""
 
     handle: int
-    optimized: bytes
+    compile_s: float
+
+
+@dataclass(frozen=True)
+class Optimized:
+    """What XLA made of a compiled program."""
+
+    module: bytes
     """Serialized HloModuleProto."""
     temp_bytes: int | None
-    compile_s: float
 
 
 @dataclass(frozen=True)
@@ -199,6 +205,7 @@ class Framework(Protocol):
 
     `dtype` is the float type of the run: "float32", or "float64" for the oracle.
     A target of `prepare` and `profile` is a mode ("jit") or the handle of a compiled program.
+    `optimized` may compile once more: ask only for what is looked at.
     `dispatch` needs nothing loaded: x + 1 on `DISPATCH_ELEMENTS` float32, by mode.
     `offer` makes a mode more, of compiler options, for as long as the twin is loaded; `digest` tells what the
     compiler makes of the main pass in a mode, equal where two modes run the same code and "" where that cannot be told.
@@ -217,6 +224,8 @@ class Framework(Protocol):
     def program(self, pass_: str, dtype: str) -> Program: ...
 
     def compile(self, program: Program) -> Compiled: ...
+
+    def optimized(self, handle: int) -> Optimized: ...
 
     def execute(self, handle: int, case: str) -> Arrays: ...
 

@@ -17,7 +17,7 @@ from compare.records import CELLS, Failure
 from compare.run.collect import Collected
 from compare.sides import requests
 from compare.sides._side import Side, SideError
-from workloads._framework import Compiled, Program
+from workloads._framework import Compiled, Optimized, Program
 from workloads._spec import Arrays
 
 AGREEMENT = 1e-3
@@ -64,8 +64,9 @@ def compile_cells(sides: Mapping[str, Side], collected: Mapping[str, Collected],
             try:
                 built = requests.compile_program(sides[compiler], program)
                 outputs[cell] = requests.execute(sides[compiler], built.handle, case)
-                modules[cell] = Cell(_module(cell, built, program), built.temp_bytes)
-                cells[cell] = _described(sides[compiler], built, modules[cell])
+                made = requests.optimized(sides[compiler], built.handle)
+                modules[cell] = Cell(_module(cell, made, program), made.temp_bytes)
+                cells[cell] = _described(sides[compiler], built, made, modules[cell])
             except SideError as error:
                 cells[cell] = {"reason": error.reason}
                 if error.lost:
@@ -84,20 +85,20 @@ def disagreements(cells: Mapping[str, Mapping[str, Any]]) -> list[Failure]:
     ]
 
 
-def _described(side: Side, built: Compiled, cell: Cell) -> dict[str, Any]:
-    summary = compiled.describe(built.optimized, built.temp_bytes, cell.subject.sources)
+def _described(side: Side, built: Compiled, made: Optimized, cell: Cell) -> dict[str, Any]:
+    summary = compiled.describe(made.module, made.temp_bytes, cell.subject.sources)
     fields = {field.name: getattr(summary, field.name) for field in dataclasses.fields(summary)}
     kernel_names = {"kernel_names": list(summary.kernel_names), "compile_s": built.compile_s}
     return fields | kernel_names | _kernel_times(side, built, cell.subject)
 
 
-def _module(cell: str, built: Compiled, program: Program) -> Subject:
+def _module(cell: str, made: Optimized, program: Program) -> Subject:
     try:
         written = Subject(cell, hlo_of_artifact(program.artifact), sources=program.sources)
     except UnreadableProgram:
         # The other side's XLA may take a program that this process's does not: only its lines are missing then.
-        return Subject(cell, built.optimized, sources=program.sources)
-    return kernel_times.compiled_subject(cell, built.optimized, written)
+        return Subject(cell, made.module, sources=program.sources)
+    return kernel_times.compiled_subject(cell, made.module, written)
 
 
 def _kernel_times(side: Side, built: Compiled, module: Subject) -> dict[str, Any]:

@@ -64,6 +64,7 @@ def record_side(
 def _run_compiled(side: Side, program: Program, case: str) -> None:
     handle = requests.compile_program(side, program).handle
     requests.execute(side, handle, case)
+    requests.optimized(side, handle)
     requests.profile(side, handle)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from compare.sides import wire
 from compare.sides._side import Side
-from workloads._framework import Compiled, Donation, KernelRun, Program
+from workloads._framework import Compiled, Donation, KernelRun, Optimized, Program
 from workloads._spec import Arrays, Dimensions
 
 Modes = Mapping[str, Sequence[str]]
@@ -77,7 +77,12 @@ def program(side: Side, pass_: str, dtype: str) -> Program:
 def compile_program(side: Side, program: Program) -> Compiled:
     """Compile any program by this side's XLA."""
     packed = wire.pack_program(dataclasses.replace(program, stages={}, sources={}))
-    return wire.unpack_compiled(side.call("compile", packed.value, packed.arrays))
+    return Compiled(**side.call("compile", packed.value, packed.arrays).value)
+
+
+def optimized(side: Side, handle: int) -> Optimized:
+    """What XLA made of a compiled program."""
+    return wire.unpack_optimized(side.call("optimized", {"handle": handle}))
 
 
 def execute(side: Side, handle: int, case: str) -> Arrays:

@@ -13,7 +13,7 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 
 from compare.sides._side import Reply
-from workloads._framework import Compiled, Donation, Parameter, Program, Result, Twin
+from workloads._framework import Donation, Optimized, Parameter, Program, Result, Twin
 from workloads._spec import Arrays
 
 CASES, WEIGHTS, BATCHES = "cases", "weights", "batches"
@@ -113,15 +113,14 @@ def unpack_program(reply: Reply) -> Program:
     )
 
 
-def pack_compiled(compiled: Compiled) -> Reply:
-    """A compiled program as JSON and arrays."""
-    value = {"handle": compiled.handle, "temp_bytes": compiled.temp_bytes, "compile_s": compiled.compile_s}
-    return Reply(value, {"optimized": np.frombuffer(compiled.optimized, np.uint8)})
+def pack_optimized(optimized: Optimized) -> Reply:
+    """An optimized module as JSON and arrays."""
+    return Reply({"temp_bytes": optimized.temp_bytes}, {"module": np.frombuffer(optimized.module, np.uint8)})
 
 
-def unpack_compiled(reply: Reply) -> Compiled:
-    """The compiled program that was packed."""
-    return Compiled(optimized=reply.arrays["optimized"].tobytes(), **reply.value)
+def unpack_optimized(reply: Reply) -> Optimized:
+    """The optimized module that was packed."""
+    return Optimized(module=reply.arrays["module"].tobytes(), **reply.value)
 
 
 def pack_donation(donation: Donation) -> Reply:

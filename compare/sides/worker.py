@@ -74,7 +74,11 @@ class Worker:
 
     def compile(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
         """Compile a program of either side."""
-        return wire.pack_compiled(self._framework.compile(wire.unpack_program(Reply(parameters, arrays))))
+        return Reply(vars(self._framework.compile(wire.unpack_program(Reply(parameters, arrays)))))
+
+    def optimized(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+        """What XLA made of a compiled program."""
+        return wire.pack_optimized(self._framework.optimized(**parameters))
 
     def execute(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
         """Run a compiled program."""

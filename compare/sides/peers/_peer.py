@@ -21,6 +21,7 @@ from workloads._framework import (
     Donation,
     Entry,
     KernelRun,
+    Optimized,
     Prepared,
     Program,
     Twin,
@@ -144,6 +145,10 @@ class Peer(ABC):
         _refuse("a program")
 
     def compile(self, program: Program) -> Compiled:
+        """Refused."""
+        _refuse("compiling another side's program")
+
+    def optimized(self, handle: int) -> Optimized:
         """Refused."""
         _refuse("compiling another side's program")
 
