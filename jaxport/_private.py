@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 import jax
+import numpy as np
 
 TRIED = "0.10"
 
@@ -67,7 +68,12 @@ def compile_stablehlo(artifact: bytes) -> Executable:
         # Buffers that a program may update in place would be gone after its first call.
         if "mhlo.input_output_alias" in module.operation.attributes:
             del module.operation.attributes["mhlo.input_output_alias"]
+        if "sym_name" not in module.operation.attributes:
+            string = _require("jaxlib.mlir.ir", "StringAttr")
+            module.operation.attributes["sym_name"] = string.get("main")
     device = jax.devices()[0]
     devices = _require("jaxlib._jax", "DeviceList")((device,))
     options = _require("jaxlib.xla_client", "CompileOptions")()
-    return Executable(device.client.compile_and_load(module, devices, options))
+    # As jax.jit compiles: where a worker has a compilation cache, by way of that.
+    compiled = _require("jax._src.compiler", "compile_or_get_cached")
+    return Executable(compiled(device.client, module, np.array([device]), options, [], devices))

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 
@@ -12,6 +15,13 @@ from compare.bench.threads import Observed, judge
 from compare.records import CELLS
 from compare.run import timing
 from compare.run.bench import Inspection
+from compare.run.inputs import prepare_both
+from compare.run.progress import Silent
+from compare.run.sides import Source
+from compare.sides._side import Reply, Side
+from compare.sides.settings import Settings
+from workloads import _registry
+from workloads._spec import Arrays
 
 
 def samples(**slowed: float) -> timing.Samples:
@@ -67,3 +77,40 @@ def test_threads_that_could_not_be_verified_withhold_every_ratio() -> None:
         ratios = found["timing"].ratios.values()
         assert {each.withheld for each in ratios} == {seen.doubt(workload)}
         assert all(each.ratio is None for each in ratios) and found["attribution"] is None
+
+
+class Started(Side):
+    """A process that takes a millisecond a call, and keeps what it was started with."""
+
+    settings: ClassVar[list[Settings]] = []
+    alive = True
+
+    def __init__(self, name: str, scratch: Path, python: str | None, timeout_s: float, settings: Settings) -> None:
+        self.name = name
+        self.settings.append(settings)
+
+    def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
+        if method == "round":
+            return Reply([1e-3] * parameters["calls"])
+        return Reply({"modes": {}} if method == "load" else dict.fromkeys(timing.PHASES, 1.0))
+
+    def close(self) -> None:
+        """Nothing runs."""
+
+
+def test_the_first_set_compiles_and_those_that_follow_share_what_was_compiled(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(timing, "LiveSide", Started)
+    monkeypatch.setattr(Started, "settings", [])
+    _, prepared = prepare_both(_registry.get("add"), "smoke", None, tmp_path)
+    timed = timing.Timed(prepared, {"tf": ["jit"], "jax": ["jit"]}, {})
+    plan = timing.Plan(3, 3, budget_s=0.01, threads=1)
+    sources = {name: Source() for name in ("tf", "jax")}
+    found = timing.measure([timed], sources, plan, tmp_path, 1, Silent())["add"]
+    caches = [settings.compilation_cache for settings in Started.settings]
+    assert caches[:4] == [None] * 4 and len(caches) == 12
+    (shared,) = {*caches[4:]}
+    assert shared is not None and shared.is_dir()
+    assert {mode: len(each) for mode, each in found.phases.items()} == {"tf/jit": 2, "jax/jit": 2}
+    assert len(found.pairs) == 3

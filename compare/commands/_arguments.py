@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
+from compare.report import tables
 from compare.run import ports
 from compare.run.inputs import RequestError, named_apart
 from compare.run.sides import Source
@@ -71,6 +72,14 @@ def add_sides(command: argparse.ArgumentParser) -> None:
         command.add_argument(
             f"--{side}-recorded", type=Path, metavar="FILE", help=f"replay the {side} side from a file"
         )
+
+
+def add_modes(command: argparse._ActionsContainer) -> None:
+    """Some modes instead of all."""
+    command.add_argument(
+        "--modes", nargs="+", default=(), metavar="MODE", choices=tables.MODES,
+        help="judge and time these modes only, beside tf/eager and jax/jit: tf/graph, tf/jit, jax/donated, ...",
+    )  # fmt: skip
 
 
 def add_parity_size(command: argparse._ActionsContainer) -> None:

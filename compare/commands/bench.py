@@ -40,7 +40,9 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_out(command)
     _arguments.add_sides(command)
     _arguments.add_save(command)
-    _arguments.add_parity_size(command)
+    less = command.add_argument_group("asking for less")
+    _arguments.add_modes(less)
+    _arguments.add_parity_size(less)
     timing = command.add_argument_group("timing")
     _arguments.add_plan(timing)
     timing.add_argument(
@@ -75,6 +77,7 @@ def main(options: argparse.Namespace) -> int:
         workloads=workloads,
         size=options.size,
         parity_size=options.parity_size,
+        modes=options.modes,
         data=options.data,
         sources=_arguments.sources(options),
         timeout_s=options.timeout,

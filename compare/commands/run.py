@@ -8,7 +8,6 @@ from rich.console import Console
 
 from compare.commands import _arguments
 from compare.commands._output import deliver, writable_folder
-from compare.report import tables
 from compare.run import run
 from compare.run.progress import reporter
 from compare.run.timing import Plan
@@ -41,10 +40,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_out(command)
     _arguments.add_sides(command)
     less = command.add_argument_group("asking for less")
-    less.add_argument(
-        "--modes", nargs="+", default=(), metavar="MODE", choices=tables.MODES,
-        help="judge and time these modes only, beside tf/eager and jax/jit: tf/graph, tf/jit, jax/donated, ...",
-    )  # fmt: skip
+    _arguments.add_modes(less)
     _arguments.add_parity_size(less)
     less.add_argument("--parity-only", action="store_true", help="the five gates, and no programs, kernels or times")
     timing = command.add_argument_group("timing")

@@ -18,6 +18,7 @@ from compare.records import PASS, to_json
 from compare.run import ports, run
 from compare.run.inputs import RequestError, prepare_both
 from compare.run.progress import Silent
+from compare.run.request import Extras
 from compare.run.sides import Pool, Source
 from compare.run.timing import Plan
 from compare.sides import requests
@@ -125,7 +126,11 @@ class Prover:
 
     def _run(self, workloads: Sequence[Workload], size: str | None, pairs: int) -> dict[str, Any]:
         plans = (Plan(pairs, pairs, threads=available_processors()),) if pairs else ()
-        request = run.Request(workloads, size, sources=self._sources, timeout_s=self._timeout_s, plans=plans)
+        # A test tells of ratios: the machine's limits would cost it a minute, and nobody would read them.
+        extras = Extras(limits=False)
+        request = run.Request(
+            workloads, size, sources=self._sources, timeout_s=self._timeout_s, plans=plans, extras=extras
+        )
         return to_json(run.run(request, Silent()))
 
     def rounds(self, port: Port, size: str | None, mode: str) -> Callable[[], float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -71,7 +72,7 @@ class Timed:
 
 @dataclass
 class Samples:
-    """What was measured of one workload."""
+    """What was measured of one workload; `phases` by mode and cell, from both processes of a side."""
 
     pairs: list[pairs.Measured] = field(default_factory=list)
     phases: dict[str, list[Mapping[str, Any]]] = field(default_factory=lambda: defaultdict(list))
@@ -101,13 +102,19 @@ def measure(
     timeout_s: float,
     reporter: Reporter,
 ) -> dict[str, Samples]:
-    """Time every workload in sets of fresh processes, as many as the plan allows and the nulls need."""
+    """Time every workload in sets of fresh processes, as many as the plan allows and the nulls need.
+
+    The first set compiles as a user's first process does, and tells what that costs. Those that follow share what
+    one of them compiled: compiling takes most of the time of a set, and what is timed is the same code.
+    """
     samples = {each.prepared.workload.name: Samples() for each in workloads}
     names = _process_names(workloads, sources, plan)
+    cache = Path(tempfile.mkdtemp(prefix="compiled-", dir=scratch))
+    settings = Settings(plan.threads)
 
     def start(name: str) -> LiveSide:
         side = _side(name)
-        return LiveSide(side, scratch, sources[side].python, timeout_s, Settings(plan.threads))
+        return LiveSide(side, scratch, sources[side].python, timeout_s, settings)
 
     for pair in range(plan.most_pairs):
         wanted = [each for each in workloads if pair < plan.pairs or not _narrow(samples[_name(each)], plan.precision)]
@@ -118,10 +125,11 @@ def measure(
         with _started(pairs.spawn_order(names, pair, plan.seed), start) as group:
             for each in wanted:
                 reporter.step(_name(each))
-                _measure_one(each, group, samples[_name(each)], plan.budget_s, plan.seed + pair)
+                _measure_one(each, group, samples[_name(each)], plan, pair)
                 for name in [name for name, side in group.items() if not side.alive]:
                     group[name].close()
                     group[name] = start(name)
+        settings = Settings(plan.threads, compilation_cache=cache)
     return samples
 
 
@@ -145,7 +153,7 @@ def summarise(
     phases = {
         arm: timing.Phases(**{key: _median([each[key] for each in seen]) for key in PHASES})
         for arm, seen in samples.phases.items()
-        if _is_public(arm) and arm not in CELLS
+        if arm not in CELLS
     }
     rounds = {arm: each for arm, each in taken.items() if _is_public(arm) or arm in kept}
     result = timing.summarise(rounds, phases, nulls, planted, doubt, threads)
@@ -192,7 +200,7 @@ def _narrow(samples: Samples, precision: float) -> bool:
     return True
 
 
-def _measure_one(each: Timed, group: Mapping[str, Side], samples: Samples, budget_s: float, seed: int) -> None:
+def _measure_one(each: Timed, group: Mapping[str, Side], samples: Samples, plan: Plan, pair: int) -> None:
     arms: list[pairs.Arm] = []
     for name, side in group.items():
         if side.name not in each.modes:
@@ -204,12 +212,12 @@ def _measure_one(each: Timed, group: Mapping[str, Side], samples: Samples, budge
             continue
         ready: set[str | int] = set()
         for arm, asked in _targets(name, side, each, samples):
-            if not asked.slowdown and _prepare(side, arm, asked.target, samples):
+            if not asked.slowdown and _prepare(side, arm, asked.target, samples, compiles=pair == 0):
                 ready.add(asked.target)
             if asked.target in ready:
                 time = partial(requests.time_round, side, asked.target, slowdown=asked.slowdown)
                 arms.append(pairs.Arm(arm, time))
-    measured = pairs.measure(arms, budget_s=budget_s, seed=seed, failing=SideError)
+    measured = pairs.measure(arms, budget_s=plan.budget_s, seed=plan.seed + pair, failing=SideError)
     samples.pairs.append(measured)
     for arm, reason in measured.failures.items():
         samples.failures.append(Failure(_side_of(arm), f"timing {arm}", reason))
@@ -236,12 +244,14 @@ def _targets(name: str, side: Side, each: Timed, samples: Samples) -> Iterator[t
             samples.failures.append(Failure(side.name, f"timing {cell}", error.reason))
 
 
-def _prepare(side: Side, arm: str, target: str | int, samples: Samples) -> bool:
+def _prepare(side: Side, arm: str, target: str | int, samples: Samples, compiles: bool) -> bool:
     try:
-        samples.phases[arm].append(requests.prepare(side, target))
+        phases = requests.prepare(side, target)
     except SideError as error:
         samples.failures.append(Failure(side.name, f"timing {arm}", error.reason))
         return False
+    if compiles:
+        samples.phases[arm.removesuffix(NULL_SUFFIX)].append(phases)
     return True
 
 
