@@ -21,6 +21,18 @@ settings.load_profile("repeatable")
 ROOT = Path(__file__).parents[1]
 
 
+LONGEST = (
+    *("test_mutants.py", "test_contract.py", "test_pytest_repository.py", "test_run.py", "test_planted.py"),
+    *("test_large_models.py", "test_training.py", "test_recorded.py", "test_peers_live.py"),
+)
+"""Half a minute and more each: started last, one of them would run alone while the other core is idle."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files first; within one, and among the others, the order stays."""
+    items.sort(key=lambda item: item.path.name not in LONGEST)
+
+
 def record_of(*references: str, **asked: Any) -> dict[str, Any]:
     """The record of a run, as it would be read back from results.json."""
     workloads = [_registry.get(reference) for reference in references]

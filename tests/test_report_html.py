@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pages import Page, holes
+from pages import Page, holes, shortened
 from rich.console import Console
 
 from compare.records import load
@@ -111,13 +111,6 @@ def test_a_part_that_is_missing_says_so(undrawn: None) -> None:
         "Nothing was timed",
     ):
         assert sentence in shown
-
-
-def shortened(value: Any) -> Any:
-    """The value with one item a list: a longer list with a hole teaches no more, and takes longer."""
-    if isinstance(value, dict):
-        return {key: shortened(item) for key, item in value.items()}
-    return [shortened(item) for item in value[:1]] if isinstance(value, list) else value
 
 
 @pytest.mark.parametrize("part", sorted(RECORD["workloads"]["mnist_mlp"]))
