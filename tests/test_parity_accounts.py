@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from test_parity_model import HONEST, Leaves, Side, gathered, verdicts
 
-from compare.parity import Evidence, OracleSource, judge
+from compare.parity import Evidence, OracleSource, explicable, judge
 from compare.records import FAIL, GATES, NOT_APPLICABLE, PASS, Failure, to_json
 from workloads._spec import Deviation
 
@@ -97,6 +97,13 @@ def test_rounded_constants_excuse_nothing_else(spread: float, shift: float) -> N
     parity = judge(promoted(spread, shift))
     assert parity.gates["semantics"].verdict == FAIL
     assert not [entry for entry in parity.deviations if entry["gate"] == "semantics"]
+
+
+@pytest.mark.parametrize(("shift", "passes"), [(0.0, set()), (2e-8, {"forward"}), (9e-3, {"forward"}), (0.1, set())])
+def test_what_no_rounded_constant_can_excuse_is_not_explained(shift: float, passes: set[str]) -> None:
+    parity = judge(promoted(spread=0.0, shift=shift))
+    assert (parity.gates["semantics"].verdict == PASS) is (shift == 0)
+    assert explicable(parity) == passes
 
 
 def test_an_unused_allowance_is_not_listed() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from compare.parity import messages
 from compare.parity.evidence import KINKS, Evidence, has_kinks, step_of, trajectories_as_runs
-from compare.parity.holding import Context, Held, measure_noise, sources
+from compare.parity.holding import LARGEST_ALLOWANCE, Context, Held, measure_noise, sources
 from compare.parity.measure import largest
 from compare.parity.rules import SEMANTICS_BOUND, compare_doubles, compare_rounding, forward_base, gradient_base
 from compare.parity.structure import compare_structure
@@ -34,6 +34,16 @@ def judge(evidence: Evidence) -> Parity:
         gates=gates,
         oracle={pass_: sources(evidence, pass_) for pass_ in sorted({pass_ for _, pass_ in evidence.oracle})},
         deviations=tuple(entry for name in GATES for entry in _deviations(evidence, name, held[name])),
+    )
+
+
+def explicable(parity: Parity) -> frozenset[str]:
+    """Passes with a failure that constants rounded to float32 might explain; the others need no second look."""
+    return frozenset(
+        comparison.pass_
+        for gate in parity.gates.values()
+        for comparison in gate.comparisons
+        if comparison.verdict == FAIL and comparison.error <= comparison.bound + LARGEST_ALLOWANCE
     )
 
 

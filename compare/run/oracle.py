@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -53,18 +53,21 @@ def find_doubles(jax: Side, sides: Sequence[Collected], prepared: Prepared) -> D
     return found
 
 
-def explain(jax: Side, doubles: Doubles, prepared: Prepared) -> dict[tuple[str, str], float]:
+def explain(jax: Side, doubles: Doubles, prepared: Prepared, passes: Collection[str]) -> dict[tuple[str, str], float]:
     """(pass, leaf) -> the relative spread of the float64 results that constants rounded to float32 explain.
 
     Every such constant, and every float32 state that a step starts from (a learning rate), is moved
     within its rounding a few times; the spreads of both sides add up.
+
+    Args:
+      passes: those to explain; each costs several compilations a side.
 
     Raises:
       SideError: the JAX side cannot run the programs.
     """
     allowance: dict[tuple[str, str], float] = {}
     for (_, pass_), program in doubles.programs.items():
-        if promote.rounded_constants(program.artifact) or pass_ == STEP:
+        if pass_ in passes and (pass_ == STEP or promote.rounded_constants(program.artifact)):
             for leaf, spread in _spread(jax, program, pass_, prepared).items():
                 allowance[pass_, leaf] = allowance.get((pass_, leaf), 0.0) + spread
     return allowance

@@ -12,7 +12,7 @@ from typing import Any
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.levels import ALGEBRA
 from compare.hlo.promote import PromotionError
-from compare.parity import Evidence, judge
+from compare.parity import Evidence, explicable, judge
 from compare.records import CELLS, PASS, Failure, Parity
 from compare.run import bench, cells, hlo, pairs, peers, record, timing
 from compare.run.collect import Collected, attempt, collect_evidence, collect_program, steps_of
@@ -212,10 +212,11 @@ def parity_of(
     """The gates at their strictest; where they fail, once more with what rounded constants explain."""
     evidence = _evidence(prepared, collected, doubles, failures)
     parity = judge(evidence)
-    if parity.verdict == PASS or "jax" not in collected or collected["jax"].lost:
+    passes = explicable(parity)
+    if not passes or "jax" not in collected or collected["jax"].lost:
         return parity
     try:
-        allowance = explain(pool.get("jax"), doubles, prepared)
+        allowance = explain(pool.get("jax"), doubles, prepared, passes)
     except (PromotionError, UnreadableProgram) as error:
         failures.append(Failure("jax", "allowance", str(error)))
         return parity
