@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -49,7 +50,7 @@ class Machine:
         return [self.ran[start : start + count] for start in range(0, len(self.ran), count)]
 
     def measure(self, *arms: Arm, budget_s: float = 0.0, **options: Any) -> Measured:
-        chosen = {"calls": 4, "dropped": 1} | options
+        chosen = {"calls": 4, "dropped": 1, "long_s": math.inf} | options
         return measure(arms, budget_s=budget_s, seed=1, failing=ArmFailed, clock=self.clock, **chosen)
 
 
@@ -101,10 +102,25 @@ def test_a_round_is_five_calls_of_which_two_are_dropped_unless_asked_otherwise()
 
     def slow_at_first(calls: int) -> Sequence[float]:
         asked.append(calls)
-        return [9.0, 9.0, *[1.0] * (calls - 2)]
+        return [0.09, 0.09, *[0.01] * (calls - 2)]
 
     found = measure([Arm("tf/jit", slow_at_first)], budget_s=0, seed=0, failing=ArmFailed)
-    assert set(asked) == {5} and found.medians["tf/jit"] == (1.0,) * 5
+    assert set(asked) == {5} and found.medians["tf/jit"] == (0.01,) * 5
+
+
+def test_an_arm_of_long_calls_makes_two_a_round_once_that_is_known() -> None:
+    asked: dict[str, list[int]] = {"tf/eager": [], "tf/jit": []}
+
+    def arm(name: str, seconds: float) -> Arm:
+        def round_(calls: int) -> Sequence[float]:
+            asked[name].append(calls)
+            return [2 * seconds, *[seconds] * (calls - 1)]
+
+        return Arm(name, round_)
+
+    found = measure([arm("tf/eager", 0.3), arm("tf/jit", 0.1)], budget_s=0, seed=0, failing=ArmFailed)
+    assert asked == {"tf/eager": [5, 2, 2, 2, 2, 2], "tf/jit": [5] * 6}
+    assert found.medians == {"tf/eager": (0.3,) * 5, "tf/jit": (0.1,) * 5}
 
 
 def test_the_first_round_calibrates_and_is_not_kept() -> None:

@@ -14,6 +14,10 @@ from compare.bench.clock import NANOSECONDS, Clock
 CALLS, DROPPED = 5, 2
 """Of a round: the first calls find the caches as another arm left them, and go."""
 
+LONG_S = 0.2
+LONG_CALLS, LONG_DROPPED = 2, 1
+"""Of an arm whose call takes longer: its own first tenth has filled the caches, and five would take all of the time."""
+
 
 @dataclass(frozen=True)
 class Arm:
@@ -55,12 +59,13 @@ def measure(
     max_rounds: int = 30,
     calls: int = CALLS,
     dropped: int = DROPPED,
+    long_s: float = LONG_S,
     clock: Clock = time.perf_counter_ns,
 ) -> Measured:
     """Rounds of all arms in balanced, shuffled order: one median an arm and round.
 
     An arm's round is `calls` calls; the first `dropped` find the caches as another arm left them and
-    go. The first round of all calibrates and goes too; how many follow depends on what is left of
+    go. An arm whose calls take longer than `long_s` makes fewer. The first round of all calibrates and goes too; how many follow depends on what is left of
     `budget_s`, within `min_rounds` and `max_rounds`. Give every pair a seed of its own: an order is
     balanced over 2n rounds of n arms, and what is left over must not repeat from pair to pair.
 
@@ -78,13 +83,16 @@ def measure(
     if not 0 <= dropped < calls:
         raise ValueError(f"expected to drop fewer than the {calls} calls of a round, found {dropped} dropped")
     failures: dict[str, str] = {}
+    plans = dict.fromkeys(named, (calls, dropped))
 
     def run(turn: int) -> dict[str, float]:
         order = [named[name] for name in _balanced(list(named), turn, f"rounds {seed}") if name not in failures]
-        return _round(order, calls, dropped, failing, failures)
+        return _round(order, plans, failing, failures)
 
     start = clock()
-    run(0)
+    first = run(0)
+    fewer = min(calls, LONG_CALLS), min(dropped, LONG_DROPPED)
+    plans |= {name: fewer for name, seconds in first.items() if seconds > long_s}
     total = _rounds(budget_s, (clock() - start) * NANOSECONDS, min_rounds, max_rounds)
     kept = [run(turn) for turn in range(total)]
     return Measured({name: tuple(taken[name] for taken in kept) for name in named if name not in failures}, failures)
@@ -97,11 +105,16 @@ def samples_of(pairs: Sequence[Measured]) -> dict[str, tuple[tuple[float, ...], 
 
 
 def _round(
-    order: Sequence[Arm], calls: int, dropped: int, failing: type[Exception], failures: dict[str, str]
+    order: Sequence[Arm], plans: Mapping[str, tuple[int, int]], failing: type[Exception], failures: dict[str, str]
 ) -> dict[str, float]:
-    """The median of each arm; one that raises `failing` goes into `failures` instead."""
+    """The median of each arm; one that raises `failing` goes into `failures` instead.
+
+    Args:
+      plans: by arm, how many calls it makes and how many of them go.
+    """
     medians = {}
     for arm in order:
+        calls, dropped = plans[arm.name]
         try:
             seconds = arm.round(calls)
         except failing as error:
