@@ -65,9 +65,10 @@ def measure(
     """Rounds of all arms in balanced, shuffled order: one median an arm and round.
 
     An arm's round is `calls` calls; the first `dropped` find the caches as another arm left them and
-    go. An arm whose calls take longer than `long_s` makes fewer. The first round of all calibrates and goes too; how many follow depends on what is left of
-    `budget_s`, within `min_rounds` and `max_rounds`. Give every pair a seed of its own: an order is
-    balanced over 2n rounds of n arms, and what is left over must not repeat from pair to pair.
+    go. The first round of all calibrates and goes too: an arm whose calls take longer than `long_s`
+    makes fewer from then on, and how many rounds follow depends on what is left of `budget_s`, within
+    `min_rounds` and `max_rounds`. Give every pair a seed of its own: an order is balanced over 2n rounds
+    of n arms, and what is left over must not repeat from pair to pair.
 
     Args:
       failing: what an arm raises when it cannot go on; it is then left out and reported. Anything
