@@ -80,6 +80,24 @@ def test_one_tf_mode_that_is_not_beaten_by_verdict_is_enough(
     assert "**one**" in section(page({"workloads": {"one": workload}}), "Not ahead")
 
 
+@pytest.mark.parametrize(
+    ("mode", "how"),
+    [("jax/donated", "updating its state in place, as TensorFlow does,"), ("jax/tuned", "with its compiler options")],
+)
+def test_another_compiled_mode_of_the_port_is_told_against_the_fastest_tf_mode(
+    workload: dict[str, Any], mode: str, how: str
+) -> None:
+    ratios, modes = workload["timing"]["ratios"], workload["timing"]["modes"]
+    modes[mode] = modes["jax/jit"]
+    ratios |= {f"{mode} vs {tf}": ratios[f"jax/jit vs {tf}"] for tf in ("tf/graph", "tf/jit")}
+    assert sentence(workload) == (
+        "0.690x [0.676, 0.703] of the time of tf/jit, the fastest TF mode; "
+        f"{how} {mode} vs tf/jit: 0.690x [0.676, 0.703] faster"
+    )
+    ratios[f"{mode} vs tf/jit"] |= {"withheld": "the null missed 1"}
+    assert sentence(workload).endswith(f"{how} {mode} vs tf/jit: withheld")
+
+
 def test_medians_alone_claim_nothing(workload: dict[str, Any]) -> None:
     workload["timing"]["modes"]["jax/jit"]["median_s"] = 1e-9
     workload["timing"]["ratios"] = {}

@@ -26,6 +26,7 @@ MODES = (
 )
 SIDES = {"tf": "TF", "jax": "JAX"}
 PORT = "jax/jit"
+DONATED = "jax/donated"
 TUNED = "jax/tuned"
 
 
