@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
+import importlib
 from types import ModuleType
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from conftest import IN_ZOO, ROOT
+from conftest import IN_ZOO
+from mutants import UNBROKEN, Mutant, plant
 
 from compare.parity import Evidence, judge
 from compare.records import FAIL, PASS
@@ -26,55 +25,41 @@ DIMENSIONS = {**WORKLOAD.sizes["smoke"], "batch": 2, "length": 8, "width": 8, "h
 FAST = {"xla_backend_optimization_level": "0"}
 """A program that runs once is not worth optimizing."""
 
-MUTANTS = {
-    "query and key swapped": (
-        "_transformer",
+MUTANTS = (
+    Mutant(
+        "query and key swapped",
+        "bert",
         "(*path, part), bias)",
         '(*path, {"query": "key", "key": "query"}.get(part, part)), bias)',
     ),
-    "scaled by the width": ("_transformer", "block.depth**-0.5", "block.width**-0.5"),
-    "padding attended to": ("_transformer", "if mask is not None", "if mask is None"),
-    "softmax over the queries": ("_transformer", "softmax(scores)", "softmax(scores, axis=-2)"),
-    "gelu by tanh": ("_transformer", '{"gelu": gelu,', '{"gelu": jax.nn.gelu,'),
-    "epsilon of Flax": ("_transformer", "epsilon=block.epsilon, ", ""),
-    "norm before the sublayer": ("_transformer", "if self.block.norm_first else inputs", "if True else inputs"),
-    "dropout without scaling": ("_dropout", "values * jnp.asarray(_dropout.scale(rate), values.dtype)", "values"),
-    "transposed square kernel": (
+    Mutant("scaled by the width", "bert", "block.depth**-0.5", "block.width**-0.5"),
+    Mutant("padding attended to", "bert", "if mask is not None", "if mask is None"),
+    Mutant("softmax over the queries", "bert", "softmax(scores)", "softmax(scores, axis=-2)"),
+    Mutant("gelu by tanh", "bert", '{"gelu": gelu,', '{"gelu": jax.nn.gelu,'),
+    Mutant("epsilon of Flax", "bert", "epsilon=block.epsilon, ", ""),
+    Mutant("norm before the sublayer", "bert", "if self.block.norm_first else inputs", "if True else inputs"),
+    Mutant("dropout without scaling", "bert", "values * jnp.asarray(_dropout.scale(rate), values.dtype)", "values"),
+    Mutant(
+        "transposed square kernel",
         "bert",
         "self.dense(states)",
         "states @ self.dense.kernel[...].T + self.dense.bias[...]",
     ),
-    "pair judged by its last token": ("bert", "states[:, 0]", "states[:, -1]"),
-    "positions left out": ("bert", "tokens) + positions +", "tokens) +"),
-}
-
-TRAINING_MUTANTS = {
-    "biases decay": ("bert", 'exclude=("bias", "scale")', "exclude=()"),
-    "decay forgotten": ("bert", "bert.WEIGHT_DECAY, exclude", "0.0, exclude"),
-    "warm-up a step early": ("_schedules", "time / steps", "(time + 1) / steps"),
-    "second moment by the first beta": ("_optimizers", "(g * g - v) * (1 - beta_2)", "(g * g - v) * (1 - beta_1)"),
-    "ratio of LAMB upside down": ("_optimizers", "weight / direction", "direction / weight"),
-    "decay not in LAMB's length": ("_optimizers", "_length(weight - decay)", "_length(weight)"),
-}
-
-
-def twin_with(monkeypatch: pytest.MonkeyPatch, broken: str = "", old: str = "", new: str = "") -> ModuleType:
-    """A fresh jaxport.bert that was imported beside one module with another text in it."""
-    order = ("_dropout", "_transformer", "_schedules", "_optimizers", "bert")
-    return [_imported(monkeypatch, name, (old, new) if name == broken else ("", "")) for name in order][-1]
-
-
-def _imported(monkeypatch: pytest.MonkeyPatch, name: str, change: tuple[str, str]) -> ModuleType:
-    path = ROOT / "jaxport" / f"{name}.py"
-    text = path.read_text()
-    assert change[0] in text
-    spec = importlib.util.spec_from_file_location(f"jaxport.{name}", path)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setattr(f"jaxport.{name}", module, raising=False)
-    exec(compile(text.replace(*change) if change[0] else text, path, "exec"), module.__dict__)
-    return module
+    Mutant("pair judged by its last token", "bert", "states[:, 0]", "states[:, -1]"),
+    Mutant("positions left out", "bert", "tokens) + positions +", "tokens) +"),
+    Mutant("biases decay", "bert", 'exclude=("bias", "scale")', "exclude=()", gate="training"),
+    Mutant("decay forgotten", "bert", "bert.WEIGHT_DECAY, exclude", "0.0, exclude", gate="training"),
+    Mutant("warm-up a step early", "bert", "time / steps", "(time + 1) / steps", gate="training"),
+    Mutant(
+        "second moment by the first beta",
+        "bert",
+        "(g * g - v) * (1 - beta_2)",
+        "(g * g - v) * (1 - beta_1)",
+        gate="training",
+    ),
+    Mutant("ratio of LAMB upside down", "bert", "weight / direction", "direction / weight", gate="training"),
+    Mutant("decay not in LAMB's length", "bert", "_length(weight - decay)", "_length(weight)", gate="training"),
+)
 
 
 def forward(twin: ModuleType) -> Arrays:
@@ -118,27 +103,31 @@ def verdict(gate: str, expected: Arrays, found: Arrays) -> str:
     return judge(evidence).gates[gate].verdict
 
 
+def shown(twin: ModuleType, kind: str) -> Arrays:
+    """What a gate looks at: the logits, or the weights after steps of AdamW or LAMB."""
+    return forward(twin) if kind == "forward" else trained(twin, lamb=int(kind == "lamb"))
+
+
+def kind_of(mutant: Mutant) -> str:
+    return "forward" if mutant.gate == "semantics" else "lamb" if "LAMB" in mutant.name else "adamw"
+
+
 @pytest.fixture(scope="module")
-def honest() -> dict[str, Any]:
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        twin = twin_with(monkeypatch)
-        return {"forward": forward(twin), "adamw": trained(twin, 0), "lamb": trained(twin, 1)}
+def honest() -> dict[str, Arrays]:
+    twin = importlib.import_module("jaxport.bert")
+    return {kind: shown(twin, kind) for kind in ("forward", "adamw", "lamb")}
 
 
-def test_the_honest_twin_passes(honest: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    assert verdict("semantics", honest["forward"], forward(twin_with(monkeypatch))) == PASS
-    for kind, lamb in (("adamw", 0), ("lamb", 1)):
-        assert verdict("training", honest[kind], trained(twin_with(monkeypatch), lamb)) == PASS
+@pytest.mark.parametrize(("kind", "gate"), [("forward", "semantics"), ("adamw", "training"), ("lamb", "training")])
+def test_the_same_modules_without_an_error_pass(
+    kind: str, gate: str, honest: dict[str, Arrays], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert verdict(gate, honest[kind], shown(plant(monkeypatch, "bert", *UNBROKEN), kind)) == PASS
 
 
-@pytest.mark.parametrize("name", MUTANTS)
-def test_a_planted_error_fails_semantics(name: str, honest: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    broken = forward(twin_with(monkeypatch, *MUTANTS[name]))
-    assert verdict("semantics", honest["forward"], broken) == FAIL
-
-
-@pytest.mark.parametrize("name", TRAINING_MUTANTS)
-def test_a_planted_error_fails_training(name: str, honest: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    kind = "lamb" if "LAMB" in name else "adamw"
-    broken = trained(twin_with(monkeypatch, *TRAINING_MUTANTS[name]), int(kind == "lamb"))
-    assert verdict("training", honest[kind], broken) == FAIL
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name.replace(" ", "_"))
+def test_a_planted_error_fails_at_its_gate(
+    mutant: Mutant, honest: dict[str, Arrays], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = shown(plant(monkeypatch, mutant.workload, mutant.old, mutant.new), kind_of(mutant))
+    assert verdict(mutant.gate, honest[kind_of(mutant)], broken) == FAIL

@@ -5,12 +5,10 @@ The honest JAX twin stands for TensorFlow: `test_contract.py` holds it to that. 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
-
 import numpy as np
 import pytest
-from conftest import IN_ZOO, ROOT
+from conftest import IN_ZOO
+from mutants import UNBROKEN, Mutant, plant
 
 from compare.parity import Evidence, judge
 from compare.records import FAIL, PASS
@@ -20,24 +18,8 @@ from workloads._framework import FORWARD, GRADIENTS, Twin
 
 pytestmark = IN_ZOO
 
-TWINS = ROOT / "jaxport"
-SHARED = {"conv_mnist": "_pooling", "lstm": "_lstm", "lstm_cell": "_lstm"}
-"""The file of shared layers beside each twin."""
-
 Leaves = dict[tuple[str, str], dict[str, np.ndarray]]
 """(pass, case) -> leaves in float64."""
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """One error: the text that is replaced in a twin or in its shared layers, and by what."""
-
-    name: str
-    workload: str
-    old: str
-    new: str
-    gate: str = "semantics"
-    only_kinks: bool = False
 
 
 MUTANTS = (
@@ -94,26 +76,13 @@ MUTANTS = (
 )
 
 
-def planted(mutant: Mutant, folder: Path) -> str:
-    """The target of a twin with the error, written to a folder."""
-    shared = SHARED[mutant.workload]
-    texts = {name: (TWINS / f"{name}.py").read_text() for name in (mutant.workload, shared)}
-    broken = [name for name, text in texts.items() if mutant.old in text]
-    assert len(broken) == 1, f"{mutant.name}: expected the text in one file, found it in {broken}"
-    copies = {mutant.workload: "twin", shared: f"layers{shared}"}
-    for name, text in texts.items():
-        text = text.replace(mutant.old, mutant.new) if name in broken else text
-        (folder / f"{copies[name]}.py").write_text(text.replace(f"jaxport.{shared} ", f"{copies[shared]} "))
-    return f"{folder / 'twin.py'}:build"
-
-
-def leaves_of(workload: str, target: str, pass_: str) -> Leaves:
+def leaves_of(workload: str, pass_: str) -> Leaves:
     """What a JAX twin gives in float64 at size smoke, at a random case and at the kinks."""
     spec = _registry.get(workload)
     dimensions = spec.sizes["smoke"]
     cases = _arrays.draw_cases(spec, dimensions, 1, None)
     side = create()
-    side.load(Twin(target, True, dimensions, cases, _arrays.draw_weights(spec, dimensions)))
+    side.load(Twin(f"jaxport.{workload}:build", True, dimensions, cases, _arrays.draw_weights(spec, dimensions)))
     return {(pass_, case): side.outputs("eager", pass_, case, "float64") for case in cases}
 
 
@@ -121,43 +90,38 @@ def leaves_of(workload: str, target: str, pass_: str) -> Leaves:
 def honest() -> dict[tuple[str, str], Leaves]:
     """(workload, pass) -> the leaves of the twin as it is."""
     wanted = [(workload, pass_) for workload in ("conv_mnist", "lstm") for pass_ in (FORWARD, GRADIENTS)]
-    return {
-        (workload, pass_): leaves_of(workload, f"jaxport.{workload}:build", pass_)
-        for workload, pass_ in [*wanted, ("lstm_cell", FORWARD)]
-    }
+    return {(workload, pass_): leaves_of(workload, pass_) for workload, pass_ in [*wanted, ("lstm_cell", FORWARD)]}
 
 
-def held(mutant: Mutant, expected: Leaves, found: Leaves) -> dict[str, str]:
-    """The judge's verdict on the gate of a mutant, by case."""
+def held(workload: str, gate: str, expected: Leaves, found: Leaves) -> dict[str, str]:
+    """The judge's verdict at a gate, by case."""
     doubles = {("tf", *at): leaves for at, leaves in expected.items()}
     doubles |= {("jax", *at): leaves for at, leaves in found.items()}
-    gate = judge(Evidence(mutant.workload, {}, doubles)).gates[mutant.gate]
-    assert gate.comparisons
-    cases = {each.case for each in gate.comparisons}
-    failing = {each.case for each in gate.comparisons if each.verdict == FAIL}
+    judged = judge(Evidence(workload, {}, doubles)).gates[gate]
+    assert judged.comparisons
+    cases = {each.case for each in judged.comparisons}
+    failing = {each.case for each in judged.comparisons if each.verdict == FAIL}
     return {case: FAIL if case in failing else PASS for case in cases}
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name.replace(" ", "_"))
 def test_a_planted_error_fails_at_its_gate(
-    mutant: Mutant, honest: dict[tuple[str, str], Leaves], tmp_path: Path
+    mutant: Mutant, honest: dict[tuple[str, str], Leaves], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pass_ = GRADIENTS if mutant.gate == "gradients" else FORWARD
-    found = leaves_of(mutant.workload, planted(mutant, tmp_path), pass_)
-    random = PASS if mutant.only_kinks else FAIL
-    verdicts = held(mutant, honest[mutant.workload, pass_], found)
-    assert verdicts["seed0"] == random
+    plant(monkeypatch, mutant.workload, mutant.old, mutant.new)
+    found = leaves_of(mutant.workload, pass_)
+    verdicts = held(mutant.workload, mutant.gate, honest[mutant.workload, pass_], found)
+    assert verdicts["seed0"] == (PASS if mutant.only_kinks else FAIL)
     assert FAIL in verdicts.values()
 
 
-@pytest.mark.parametrize("workload", SHARED)
-def test_the_same_files_without_an_error_pass(
-    workload: str, honest: dict[tuple[str, str], Leaves], tmp_path: Path
+@pytest.mark.parametrize("workload", ["conv_mnist", "lstm", "lstm_cell"])
+def test_the_same_modules_without_an_error_pass(
+    workload: str, honest: dict[tuple[str, str], Leaves], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    unbroken = Mutant("none", workload, "def build(", "def build(")
+    plant(monkeypatch, workload, *UNBROKEN)
     for pass_, gate in ((FORWARD, "semantics"), (GRADIENTS, "gradients")):
-        if (workload, pass_) not in honest:
-            continue
-        found = leaves_of(workload, planted(unbroken, tmp_path), pass_)
-        verdicts = held(Mutant("none", workload, "", "", gate), honest[workload, pass_], found)
-        assert set(verdicts.values()) == {PASS}
+        if (workload, pass_) in honest:
+            verdicts = held(workload, gate, honest[workload, pass_], leaves_of(workload, pass_))
+            assert set(verdicts.values()) == {PASS}

@@ -7,11 +7,8 @@ the judge. Each part runs alone, on its own inputs, so that a mutant costs the c
 from __future__ import annotations
 
 import importlib
-import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -19,7 +16,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from conftest import IN_ZOO, ROOT
+from conftest import IN_ZOO
+from mutants import UNBROKEN, Mutant, plant
 
 from compare.parity import Evidence, judge
 from compare.records import FAIL, PASS
@@ -34,86 +32,106 @@ SIZES = dict(SPEC.sizes["smoke"]) | {"mask_layers": 1}
 IMAGE, REGIONS, OBJECTS, CLASSES = SIZES["image"], 24, SIZES["objects"], SIZES["classes"]
 ANCHORS = _anchors.boxes(SIZES)
 
-COPIES = {"mask_rcnn": "twin", "_detection": "choosing", "_mask_rcnn_losses": "losing"}
-IMPORTS = (
-    (
-        "from jaxport import Model, _detection, _optimizers\n",
-        "import choosing as _detection\nfrom jaxport import Model, _optimizers\n",
-    ),
-    ("from jaxport import _mask_rcnn_losses as losses\n", "import losing as losses\n"),
-    ("from jaxport import _detection\n", "import choosing as _detection\n"),
-)
-
 Arrays = Mapping[str, np.ndarray]
 
 
-@dataclass(frozen=True)
-class Mutant:
-    """One error: the text that is replaced in one of the twin's files, by what, and the part that shows it."""
-
-    name: str
-    part: str
-    old: str
-    new: str
-    only_kinks: bool = False
-
-
 MUTANTS = (
-    Mutant("symmetric padding", "backbone", "(stride, stride),", "(stride, stride), padding=size // 2,"),
+    Mutant(
+        "symmetric padding", "mask_rcnn", "(stride, stride),", "(stride, stride), padding=size // 2,", part="backbone"
+    ),
     Mutant(
         "tiled instead of repeated",
-        "doubled",
+        "mask_rcnn",
         ":, :, None, :, None], (batch, height, 2, width, 2",
         ":, None, :, None, :], (batch, 2, height, 2, width",
+        part="doubled",
     ),
-    Mutant("deconvolution's channels transposed", "masks", "nhwc,ijdc->nhiwjd", "nhwc,ijcd->nhiwjd"),
-    Mutant("deconvolution's rows and columns swapped", "masks", "nhwc,ijdc->nhiwjd", "nhwc,jidc->nhiwjd"),
+    Mutant("deconvolution's channels transposed", "mask_rcnn", "nhwc,ijdc->nhiwjd", "nhwc,ijcd->nhiwjd", part="masks"),
+    Mutant(
+        "deconvolution's rows and columns swapped", "mask_rcnn", "nhwc,ijdc->nhiwjd", "nhwc,jidc->nhiwjd", part="masks"
+    ),
     Mutant(
         "corners x first",
-        "propose",
+        "mask_rcnn",
         "corners = (centre_y - half_height, centre_x - half_width,",
         "corners = (centre_x - half_width, centre_y - half_height,",
+        part="propose",
     ),
-    Mutant("every overlap drops, kept or not", "surviving", "dropping & kept[:, None]", "dropping & usable[:, None]"),
+    Mutant(
+        "every overlap drops, kept or not",
+        "mask_rcnn",
+        "dropping & kept[:, None]",
+        "dropping & usable[:, None]",
+        part="surviving",
+    ),
     Mutant(
         "the last of a tie",
-        "propose",
+        "mask_rcnn",
         "jnp.argsort(-keys, stable=True)[:count]",
         "jnp.argsort(keys, stable=True)[::-1][:count]",
         only_kinks=True,
+        part="propose",
     ),
-    Mutant("RoIAlign without the half pixel", "pool", "(side / image) - 0.5", "(side / image)"),
-    Mutant("one sample per bin", "pool", "rules.SAMPLES", "1"),
-    Mutant("levels the other way round", "pool", ">= limits", "< limits"),
-    Mutant("deltas not scaled", "detect", "deltas, rules.REGION_SCALES, image", "deltas, rules.ANCHOR_SCALES, image"),
-    Mutant("one suppression for all classes", "detect", "classes_of * 2 * image", "classes_of * 0"),
+    Mutant("RoIAlign without the half pixel", "mask_rcnn", "(side / image) - 0.5", "(side / image)", part="pool"),
+    Mutant("one sample per bin", "mask_rcnn", "rules.SAMPLES", "1", part="pool"),
+    Mutant("levels the other way round", "mask_rcnn", ">= limits", "< limits", part="pool"),
     Mutant(
-        "background dropped before the softmax", "detect", "softmax(logits, -1)[:, 1:]", "softmax(logits[:, 1:], -1)"
+        "deltas not scaled",
+        "mask_rcnn",
+        "deltas, rules.REGION_SCALES, image",
+        "deltas, rules.ANCHOR_SCALES, image",
+        part="detect",
     ),
-    Mutant("classes counted from 0", "detect", "classes_of[places] + 1", "classes_of[places]"),
-    Mutant("best anchor of an object forgotten", "anchor_losses", " | jnp.any(closest, 1)", ""),
-    Mutant("logits of both losses alike", "anchor_losses", "_mean(errors, negative)) / 2", "_mean(errors, negative))"),
+    Mutant("one suppression for all classes", "mask_rcnn", "classes_of * 2 * image", "classes_of * 0", part="detect"),
+    Mutant(
+        "background dropped before the softmax",
+        "mask_rcnn",
+        "softmax(logits, -1)[:, 1:]",
+        "softmax(logits[:, 1:], -1)",
+        part="detect",
+    ),
+    Mutant("classes counted from 0", "mask_rcnn", "classes_of[places] + 1", "classes_of[places]", part="detect"),
+    Mutant(
+        "best anchor of an object forgotten",
+        "mask_rcnn",
+        " | jnp.any(closest, 1)",
+        "",
+        gate="gradients",
+        part="anchor_losses",
+    ),
+    Mutant(
+        "logits of both losses alike",
+        "mask_rcnn",
+        "_mean(errors, negative)) / 2",
+        "_mean(errors, negative))",
+        gate="gradients",
+        part="anchor_losses",
+    ),
     Mutant(
         "edge of the smooth loss",
-        "region_losses",
+        "mask_rcnn",
         "regions.deltas, rules.REGION_EDGE",
         "regions.deltas, rules.ANCHOR_EDGE",
+        gate="gradients",
+        part="region_losses",
     ),
     Mutant(
         "deltas of the class before",
-        "region_losses",
+        "mask_rcnn",
         "one_hot(labels - 1, values.shape[2]",
         "one_hot(labels - 2, values.shape[2]",
+        gate="gradients",
+        part="region_losses",
     ),
     Mutant(
         "mask averaged over all regions",
-        "mask_loss",
+        "mask_rcnn",
         "_mean(errors, regions.labels > 0)",
         "_mean(errors, regions.valid)",
+        gate="gradients",
+        part="mask_loss",
     ),
 )
-
-GATES = {"anchor_losses": "gradients", "region_losses": "gradients", "mask_loss": "gradients"}
 
 
 def drawn(case: str, name: str, *shape: int) -> jax.Array:
@@ -215,39 +233,21 @@ RUNS: dict[str, Callable[[Any, Any, str], Any]] = {
 }
 
 
-def leaves_of(part: str, twin: ModuleType, losing: ModuleType) -> dict[str, Arrays]:
+def leaves_of(part: str, twin: ModuleType) -> dict[str, Arrays]:
     """What a part gives in float64: case -> leaves."""
     with jax.enable_x64(True):
-        found = {case: jax.tree.leaves(RUNS[part](twin, losing, case)) for case in ("seed0", "kinks")}
+        found = {case: jax.tree.leaves(RUNS[part](twin, twin.losses, case)) for case in ("seed0", "kinks")}
     return {case: {str(at): np.asarray(leaf) for at, leaf in enumerate(leaves)} for case, leaves in found.items()}
 
 
 @cache
 def honest(part: str) -> dict[str, Arrays]:
     """The same of the twin as it is."""
-    return leaves_of(part, *map(importlib.import_module, ("jaxport.mask_rcnn", "jaxport._mask_rcnn_losses")))
+    return leaves_of(part, importlib.import_module("jaxport.mask_rcnn"))
 
 
-def planted(old: str, new: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[ModuleType]:
-    """The twin and its losses, with the error, imported from a folder."""
-    texts = {name: (ROOT / "jaxport" / f"{name}.py").read_text() for name in COPIES}
-    assert sum(old in text for text in texts.values()) == 1, f"expected {old!r} in one file"
-    for name, text in texts.items():
-        for line, copied in (*IMPORTS, (old, new)):
-            text = text.replace(line, copied)
-        (folder / f"{COPIES[name]}.py").write_text(text)
-    monkeypatch.syspath_prepend(folder)
-    for name in COPIES.values():
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    modules = [importlib.import_module(name) for name in ("twin", "losing")]
-    for name in COPIES.values():
-        monkeypatch.setitem(sys.modules, name, sys.modules[name])
-    return modules
-
-
-def held(part: str, found: dict[str, Arrays]) -> dict[str, str]:
+def held(part: str, gate: str, found: dict[str, Arrays]) -> dict[str, str]:
     """The judge's verdict on a part, by case."""
-    gate = GATES.get(part, "semantics")
     pass_ = GRADIENTS if gate == "gradients" else FORWARD
     doubles = {("tf", pass_, case): leaves for case, leaves in honest(part).items()}
     doubles |= {("jax", pass_, case): leaves for case, leaves in found.items()}
@@ -257,14 +257,18 @@ def held(part: str, found: dict[str, Arrays]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name.replace(" ", "_"))
-def test_a_planted_error_fails_at_its_gate(mutant: Mutant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    modules = planted(mutant.old, mutant.new, tmp_path, monkeypatch)
-    verdicts = held(mutant.part, leaves_of(mutant.part, *modules))
+def test_a_planted_error_fails_at_its_gate(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest(mutant.part)  # before the error is planted
+    twin = plant(monkeypatch, mutant.workload, mutant.old, mutant.new)
+    verdicts = held(mutant.part, mutant.gate, leaves_of(mutant.part, twin))
     assert verdicts["seed0"] == (PASS if mutant.only_kinks else FAIL)
     assert FAIL in verdicts.values()
 
 
-def test_the_same_files_without_an_error_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    modules = planted("def build(", "def build(", tmp_path, monkeypatch)
-    for part in {mutant.part for mutant in MUTANTS}:
-        assert held(part, leaves_of(part, *modules)) == {"seed0": PASS, "kinks": PASS}
+@pytest.mark.parametrize(("part", "gate"), sorted({(mutant.part, mutant.gate) for mutant in MUTANTS}))
+def test_the_same_modules_without_an_error_pass(part: str, gate: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest(part)
+    assert held(part, gate, leaves_of(part, plant(monkeypatch, "mask_rcnn", *UNBROKEN))) == {
+        "seed0": PASS,
+        "kinks": PASS,
+    }

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import functools
-import sys
-import types
-from dataclasses import dataclass
 
 import jax
 import numpy as np
 import pytest
-from conftest import IN_ZOO, ROOT
+from conftest import IN_ZOO
+from mutants import UNBROKEN, Mutant, plant
 
-import jaxport
 from compare.parity import Evidence
 from compare.parity.holding import Context
 from compare.parity.rules import compare_doubles, forward_base
@@ -23,96 +20,97 @@ from workloads._framework import FORWARD, GRADIENTS, STEP, Twin
 
 pytestmark = IN_ZOO
 
-GATES = {FORWARD: "semantics", GRADIENTS: "gradients", STEP: "training"}
+PASSES = {"semantics": FORWARD, "gradients": GRADIENTS, "training": STEP}
 STEPS = 2
 Leaves = dict[str, np.ndarray]
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """One error: in the twin of a workload, or in a module that it shares with others."""
-
-    name: str
-    workload: str
-    old: str
-    new: str
-    pass_: str = FORWARD
-    module: str = ""
 
 
 MUTANTS = (
     Mutant("gate order", "seq2seq", "(update, reset, candidate), (up", "(reset, update, candidate), (up"),
     Mutant("no reset gate", "seq2seq", "candidate + reset * candidate_inner", "candidate + candidate_inner"),
-    Mutant("update the other way round", "seq2seq", "update * state + (1 - update) * candidate",
-           "(1 - update) * state + update * candidate"),
+    Mutant(
+        "update the other way round",
+        "seq2seq",
+        "update * state + (1 - update) * candidate",
+        "(1 - update) * state + update * candidate",
+    ),
     Mutant("reading backwards not turned round", "seq2seq", "outputs[::-1, 1]", "outputs[:, 1]"),
     Mutant("state after the last word", "seq2seq", "last[1]", "last[0]"),
     Mutant("padding encoded", "seq2seq", "jnp.where(mask, _gru(", "jnp.where(True, _gru("),
     Mutant("padding attended to", "seq2seq", "@ score + masked", "@ score"),
     Mutant("fed what is asked for", "seq2seq", "target[:, :-1]", "target[:, 1:]"),
-    Mutant("mean over padding", "seq2seq", "/ words.sum()", "/ words.size", GRADIENTS),
-    Mutant("gradient of the constants lost", "seq2seq", "return kernels, constants,",
-           "return kernels, jax.tree.map(jnp.zeros_like, constants),", GRADIENTS, "_recurrent"),
-    Mutant("gradients not clipped", "seq2seq", "optax.clip_by_global_norm(seq2seq.CLIP_NORM)", "optax.identity()",
-           STEP),
-    Mutant("query and key swapped", "translation", "self.query(queries), *self.project(memory)",
-           "self.key(queries), self.query(memory), self.value(memory)", module="_transformer"),
-    Mutant("scores not scaled", "translation", "query * self.block.depth**-0.5", "query", module="_transformer"),
-    Mutant("norm before the sublayer", "translation", "self.norm(inputs) if self.block.norm_first else inputs",
-           "self.norm(inputs)", module="_transformer"),
-    Mutant("dropout not scaled up", "translation", "values * jnp.asarray(_dropout.scale(rate), values.dtype)",
-           "values", module="_dropout"),
-    Mutant("later words seen", "translation", "jnp.tri(target.shape[1], dtype=bool)",
-           "jnp.ones(2 * target.shape[1:], bool)"),
+    Mutant("mean over padding", "seq2seq", "/ words.sum()", "/ words.size", gate="gradients"),
+    Mutant(
+        "gradient of the constants lost",
+        "seq2seq",
+        "return kernels, constants,",
+        "return kernels, jax.tree.map(jnp.zeros_like, constants),",
+        gate="gradients",
+    ),
+    Mutant(
+        "gradients not clipped",
+        "seq2seq",
+        "optax.clip_by_global_norm(seq2seq.CLIP_NORM)",
+        "optax.identity()",
+        gate="training",
+    ),
+    Mutant(
+        "query and key swapped",
+        "translation",
+        "self.query(queries), *self.project(memory)",
+        "self.key(queries), self.query(memory), self.value(memory)",
+    ),
+    Mutant("scores not scaled", "translation", "query * self.block.depth**-0.5", "query"),
+    Mutant(
+        "norm before the sublayer",
+        "translation",
+        "self.norm(inputs) if self.block.norm_first else inputs",
+        "self.norm(inputs)",
+    ),
+    Mutant(
+        "dropout not scaled up", "translation", "values * jnp.asarray(_dropout.scale(rate), values.dtype)", "values"
+    ),
+    Mutant(
+        "later words seen",
+        "translation",
+        "jnp.tri(target.shape[1], dtype=bool)",
+        "jnp.ones(2 * target.shape[1:], bool)",
+    ),
     Mutant("embedding not scaled", "translation", "rows * self.block.width**0.5", "rows"),
-    Mutant("positions from one", "translation", "translation.positions(length, self.block.width)",
-           "translation.positions(length + 1, self.block.width)[1:]"),
-    Mutant("labels not smoothed", "translation", "- (1 - smoothing) * picked - smoothing * logits.mean(-1)",
-           "- picked", GRADIENTS),
-    Mutant("second beta of the default", "translation", "beta_2=translation.BETA_2, ", "", STEP),
-    Mutant("warm-up one step late", "translation", "(step + 1).astype", "step.astype", STEP, "_schedules"),
-    Mutant("caches of other beams", "translation_decode", "kept.at[rows].get(mode=\"promise_in_bounds\")", "kept"),
+    Mutant(
+        "positions from one",
+        "translation",
+        "translation.positions(length, self.block.width)",
+        "translation.positions(length + 1, self.block.width)[1:]",
+    ),
+    Mutant(
+        "labels not smoothed",
+        "translation",
+        "- (1 - smoothing) * picked - smoothing * logits.mean(-1)",
+        "- picked",
+        gate="gradients",
+    ),
+    Mutant("second beta of the default", "translation", "beta_2=translation.BETA_2, ", "", gate="training"),
+    Mutant("warm-up one step late", "translation", "(step + 1).astype", "step.astype", gate="training"),
+    Mutant("caches of other beams", "translation_decode", 'kept.at[rows].get(mode="promise_in_bounds")', "kept"),
     Mutant("own position not seen", "translation_decode", "<= time", "< time"),
     Mutant("position of the first word", "translation_decode", "states.dtype)[state.time]", "states.dtype)[0]"),
-    Mutant("sentences that ended go on", "translation_decode", "jnp.where(state.ended[..., None], padding, steps)",
-           "steps"),
+    Mutant(
+        "sentences that ended go on", "translation_decode", "jnp.where(state.ended[..., None], padding, steps)", "steps"
+    ),
     Mutant("no length penalty", "translation_decode", "found.scores / ((5 + length) / 6) ** PENALTY", "found.scores"),
     Mutant("cache written too early", "translation_decode", "start_index=time,", "start_index=time - 1,"),
-)  # fmt: skip
+)
 
 
-def plant(mutant: Mutant | None, workload: str, patch: pytest.MonkeyPatch) -> str:
-    """The name of the JAX twin, made anew, with the error in it or in the module that it imports."""
-    shared = mutant.module if mutant else ""
-    if shared:
-        write(shared, f"jaxport.{shared}", mutant, patch)
-    if shared == "_dropout":
-        # The layers hold the function, not the module.
-        write("_transformer", "jaxport._transformer", None, patch)
-    return write(workload, f"planted_{workload}", None if shared else mutant, patch)
-
-
-def write(module: str, name: str, mutant: Mutant | None, patch: pytest.MonkeyPatch) -> str:
-    text = (ROOT / "jaxport" / f"{module}.py").read_text()
-    if mutant:
-        assert mutant.old in text
-        text = text.replace(mutant.old, mutant.new)
-    made = types.ModuleType(name)
-    exec(compile(text, name, "exec"), vars(made))
-    patch.setitem(sys.modules, name, made)
-    if name.startswith("jaxport."):
-        patch.setattr(jaxport, module, made)
-    return name
-
-
-def run(module: str, workload: str, pass_: str) -> Leaves:
+def run(workload: str, pass_: str) -> Leaves:
     """Leaves of one pass in float64, operation by operation: what one mutant compiled, the next finds."""
     port = _registry.get(workload)
     dimensions = port.sizes["smoke"]
     data = port.training.examples(None, dimensions) if port.training else None
     cases = _arrays.draw_cases(port, dimensions, 1, data, kinks=False)
     batches = _arrays.draw_batches(port, dimensions, data) if data else {}
-    twin = Twin(f"{module}:build", True, dimensions, cases, _arrays.draw_weights(port, dimensions), batches)
+    twin = Twin(f"jaxport.{workload}:build", True, dimensions, cases, _arrays.draw_weights(port, dimensions), batches)
     session = Session(twin, "float64")
     with session.precision(), jax.disable_jit():
         if pass_ == STEP:
@@ -133,27 +131,28 @@ def trained(session: Session) -> Leaves:
 
 @functools.cache
 def honest(workload: str, pass_: str) -> Leaves:
-    return run(f"jaxport.{workload}", workload, pass_)
+    return run(workload, pass_)
 
 
-def failing(workload: str, pass_: str, found: Leaves) -> list[str]:
+def failing(workload: str, gate: str, found: Leaves) -> list[str]:
     """The leaves that the judge of float64 runs finds different from the honest port's."""
+    pass_ = PASSES[gate]
     doubles = {("tf", pass_, "seed0"): honest(workload, pass_), ("jax", pass_, "seed0"): found}
     context = Context(Evidence(workload, outputs={}, doubles=doubles), {})
-    held = compare_doubles(context, GATES[pass_], pass_, ["seed0"], forward_base)
+    held = compare_doubles(context, gate, pass_, ["seed0"], forward_base)
     assert held
     return [each.comparison.leaf for each in held if each.comparison.verdict == FAIL]
 
 
-@pytest.mark.parametrize(("workload", "pass_"), sorted({(mutant.workload, mutant.pass_) for mutant in MUTANTS}))
-def test_a_port_without_an_error_passes(workload: str, pass_: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert failing(workload, pass_, run(plant(None, workload, monkeypatch), workload, pass_)) == []
+@pytest.mark.parametrize(("workload", "gate"), sorted({(mutant.workload, mutant.gate) for mutant in MUTANTS}))
+def test_the_same_modules_without_an_error_pass(workload: str, gate: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest(workload, PASSES[gate])
+    plant(monkeypatch, workload, *UNBROKEN)
+    assert failing(workload, gate, run(workload, PASSES[gate])) == []
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: f"{mutant.workload}: {mutant.name}")
-def test_a_planted_error_is_found(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Before the error is planted: both would share it.
-    honest(mutant.workload, mutant.pass_)
-    assert failing(
-        mutant.workload, mutant.pass_, run(plant(mutant, mutant.workload, monkeypatch), mutant.workload, mutant.pass_)
-    )
+def test_a_planted_error_fails_at_its_gate(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest(mutant.workload, PASSES[mutant.gate])  # before the error is planted
+    plant(monkeypatch, mutant.workload, mutant.old, mutant.new)
+    assert failing(mutant.workload, mutant.gate, run(mutant.workload, PASSES[mutant.gate]))

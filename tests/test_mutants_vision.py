@@ -5,11 +5,9 @@ The honest JAX twin stands for TensorFlow: `test_contract.py` holds it to that. 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
-
 import pytest
-from conftest import IN_ZOO, ROOT
+from conftest import IN_ZOO
+from mutants import UNBROKEN, Mutant, plant
 
 from compare.parity import Evidence, judge
 from compare.records import FAIL, PASS
@@ -17,10 +15,6 @@ from jaxport._framework import Jax, create
 from workloads import _arrays, _registry
 from workloads._framework import FORWARD, GRADIENTS, Twin
 from workloads._spec import Arrays
-
-TWINS = ROOT / "jaxport"
-SHARED = {"resnet50": ("_batch_norm", "_optimizers"), "focalnet_pipeline": ("_optimizers", "_depthwise")}
-"""Files of the port that a twin is made of, beside its own."""
 
 pytestmark = IN_ZOO
 
@@ -31,17 +25,6 @@ SHALLOW = {"resnet50": {"stage2": 0}}
 
 Honest = dict[tuple[str, str], Arrays]
 """(workload, gate) -> what the gate looks at."""
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """One error: the text that is replaced in one file of a port, and by what."""
-
-    name: str
-    workload: str
-    old: str
-    new: str
-    gate: str = "semantics"
 
 
 MUTANTS = (
@@ -122,21 +105,7 @@ MUTANTS = (
 )
 
 
-def planted(mutant: Mutant, folder: Path) -> str:
-    """The target of a twin with the error, written to a folder."""
-    texts = {name: (TWINS / f"{name}.py").read_text() for name in (mutant.workload, *SHARED[mutant.workload])}
-    broken = [name for name, text in texts.items() if mutant.old in text]
-    assert len(broken) == 1, f"{mutant.name}: expected the text in one file, found it in {broken}"
-    texts[broken[0]] = texts[broken[0]].replace(mutant.old, mutant.new)
-    for name, text in texts.items():
-        for shared in SHARED[mutant.workload]:
-            text = text.replace(f"from jaxport.{shared} import", f"from layers{shared} import")
-            text = text.replace(f"import Model, {shared}", f"import Model\nimport layers{shared} as {shared}")
-        (folder / f"{'twin' if name == mutant.workload else f'layers{name}'}.py").write_text(text)
-    return f"{folder / 'twin.py'}:build"
-
-
-def loaded(workload: str, target: str, gate: str) -> Jax:
+def loaded(workload: str, gate: str) -> Jax:
     """JAX's side with a twin at size smoke or shallower: a random case, and two batches to train on."""
     spec = _registry.get(workload)
     assert spec.training is not None
@@ -145,13 +114,13 @@ def loaded(workload: str, target: str, gate: str) -> Jax:
     batches = _arrays.draw_batches(spec, dimensions, spec.training.examples(None, dimensions))
     side = create()
     few = {name: array[:STEPS] for name, array in batches.items()}
-    side.load(Twin(target, True, dimensions, cases, _arrays.draw_weights(spec, dimensions), few))
+    side.load(Twin(f"jaxport.{workload}:build", True, dimensions, cases, _arrays.draw_weights(spec, dimensions), few))
     return side
 
 
-def found_by(workload: str, target: str, gate: str) -> Arrays:
+def found_by(workload: str, gate: str) -> Arrays:
     """What a gate looks at, in float64: the leaves of a pass, or a training run."""
-    side = loaded(workload, target, gate)
+    side = loaded(workload, gate)
     if gate == "training":
         return side.trajectory("eager", "float64", (STEPS,))
     return side.outputs("eager", GATES[gate], "seed0", "float64")
@@ -161,26 +130,32 @@ def found_by(workload: str, target: str, gate: str) -> Arrays:
 def honest() -> Honest:
     """What the twins as they are give."""
     wanted = dict.fromkeys((mutant.workload, mutant.gate) for mutant in MUTANTS)
-    return {(workload, gate): found_by(workload, f"jaxport.{workload}:build", gate) for workload, gate in wanted}
+    return {(workload, gate): found_by(workload, gate) for workload, gate in wanted}
 
 
-def verdict(mutant: Mutant, expected: Arrays, found: Arrays) -> str:
-    """What the judge says at the gate of a mutant."""
-    if mutant.gate == "training":
+def verdict(workload: str, gate: str, expected: Arrays, found: Arrays) -> str:
+    """What the judge says at a gate."""
+    if gate == "training":
         runs = {("tf/eager", "float64"): expected, ("jax/jit", "float64"): found}
-        evidence = Evidence(mutant.workload, {}, {}, trajectories=runs)
+        evidence = Evidence(workload, {}, {}, trajectories=runs)
     else:
-        pass_ = GATES[mutant.gate]
-        doubles = {("tf", pass_, "seed0"): expected, ("jax", pass_, "seed0"): found}
-        evidence = Evidence(mutant.workload, {}, doubles)
-    gate = judge(evidence).gates[mutant.gate]
-    assert gate.comparisons
-    return FAIL if any(each.verdict == FAIL for each in gate.comparisons) else PASS
+        doubles = {("tf", GATES[gate], "seed0"): expected, ("jax", GATES[gate], "seed0"): found}
+        evidence = Evidence(workload, {}, doubles)
+    judged = judge(evidence).gates[gate]
+    assert judged.comparisons
+    return FAIL if any(each.verdict == FAIL for each in judged.comparisons) else PASS
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name.replace(" ", "_"))
-def test_a_planted_error_fails_at_its_gate(mutant: Mutant, honest: Honest, tmp_path: Path) -> None:
+def test_a_planted_error_fails_at_its_gate(mutant: Mutant, honest: Honest, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = honest[mutant.workload, mutant.gate]
-    assert verdict(mutant, expected, expected) == PASS
-    found = found_by(mutant.workload, planted(mutant, tmp_path), mutant.gate)
-    assert verdict(mutant, expected, found) == FAIL
+    plant(monkeypatch, mutant.workload, mutant.old, mutant.new)
+    assert verdict(mutant.workload, mutant.gate, expected, found_by(mutant.workload, mutant.gate)) == FAIL
+
+
+@pytest.mark.parametrize(("workload", "gate"), sorted({(mutant.workload, mutant.gate) for mutant in MUTANTS}))
+def test_the_same_modules_without_an_error_pass(
+    workload: str, gate: str, honest: Honest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(monkeypatch, workload, *UNBROKEN)
+    assert verdict(workload, gate, honest[workload, gate], found_by(workload, gate)) == PASS

@@ -1,0 +1,73 @@
+"""Errors planted in JAX twins, one at a time, in their own text or in that of a module that they are made of."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from dataclasses import dataclass
+from types import ModuleType
+
+import pytest
+from conftest import ROOT
+
+MODULES = {
+    "conv_mnist": ("_pooling", "conv_mnist"),
+    "lstm": ("_lstm", "lstm"),
+    "lstm_cell": ("_lstm", "lstm_cell"),
+    "seq2seq": ("_recurrent", "seq2seq"),
+    "translation": ("_dropout", "_schedules", "_transformer", "translation"),
+    "translation_decode": ("_transformer", "translation", "translation_decode"),
+    "bert": ("_dropout", "_schedules", "_transformer", "_optimizers", "bert"),
+    "resnet50": ("_batch_norm", "_optimizers", "resnet50"),
+    "focalnet_pipeline": ("_depthwise", "_optimizers", "focalnet_pipeline"),
+    "mask_rcnn": ("_detection", "_mask_rcnn_losses", "mask_rcnn"),
+}
+"""By workload, the modules of jaxport that errors are planted in, each after those that it imports."""
+
+UNBROKEN = ("def build(", "def build(")
+"""Replaces nothing: the same modules made anew."""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One error: the text that is replaced, by what, and the gate that can see it.
+
+    Attributes:
+      only_kinks: whether it shows at ties and edges alone.
+      part: of the twin, where parts are judged one by one.
+    """
+
+    name: str
+    workload: str
+    old: str
+    new: str
+    gate: str = "semantics"
+    only_kinks: bool = False
+    part: str = ""
+
+
+def holding(workload: str, old: str) -> list[str]:
+    """The modules of a workload in which a text stands."""
+    return [name for name in MODULES[workload] if old in _text(name)]
+
+
+def plant(patch: pytest.MonkeyPatch, workload: str, old: str, new: str) -> ModuleType:
+    """The twin, made anew with all its modules while the patch holds, and one text in them replaced by another."""
+    broken = holding(workload, old)
+    assert len(broken) == 1, f"expected {old!r} in one of {', '.join(MODULES[workload])}, found it in {broken}"
+    return [_imported(patch, name, (old, new) if name in broken else ("", "")) for name in MODULES[workload]][-1]
+
+
+def _imported(patch: pytest.MonkeyPatch, name: str, change: tuple[str, str]) -> ModuleType:
+    path = ROOT / "jaxport" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"jaxport.{name}", path)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    patch.setitem(sys.modules, module.__name__, module)
+    patch.setattr(f"jaxport.{name}", module, raising=False)
+    exec(compile(_text(name).replace(*change) if change[0] else _text(name), path, "exec"), module.__dict__)
+    return module
+
+
+def _text(name: str) -> str:
+    return (ROOT / "jaxport" / f"{name}.py").read_text()
