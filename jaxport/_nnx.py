@@ -8,12 +8,15 @@ from typing import Any
 
 import jax
 import optax
-from flax import nnx
+from flax import nnx, traverse_util
 
 from jaxport._loss_scaling import gradients_of
 
 Place = tuple[str | int, ...]
 """Where a variable is in a network: attributes and positions in lists, from the outside in."""
+
+Parameters = dict[str | int, Any]
+"""A network's arrays in nested dicts: jax.jit takes those apart in no time, an nnx.State in Python at every call."""
 
 
 @dataclass(frozen=True)
@@ -22,14 +25,14 @@ class WeightMap:
 
     places: Mapping[str, Place]
 
-    def from_weights(self, weights: Mapping[str, jax.Array]) -> nnx.State:
-        """The state that holds these arrays."""
-        return nnx.from_flat_state({self.places[path]: nnx.Param(array) for path, array in weights.items()})
+    def from_weights(self, weights: Mapping[str, jax.Array]) -> Parameters:
+        """The parameters that `nnx.merge` takes, of these arrays."""
+        return traverse_util.unflatten_dict({self.places[path]: weights[path] for path in self.places})
 
-    def to_weights(self, parameters: nnx.State) -> dict[str, Any]:
-        """The arrays of a state, or of its gradients, by canonical path."""
-        flat = dict(nnx.to_flat_state(parameters))
-        return {path: flat[place].get_value() for path, place in self.places.items()}
+    def to_weights(self, parameters: Parameters) -> dict[str, Any]:
+        """The arrays of parameters, or of their gradients, by canonical path."""
+        flat = traverse_util.flatten_dict(parameters)
+        return {path: flat[place] for path, place in self.places.items()}
 
 
 def structure(make: Callable[[], nnx.Module]) -> nnx.GraphDef[Any]:

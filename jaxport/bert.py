@@ -11,7 +11,7 @@ from jaxport import Model, _optimizers
 from jaxport._dense import Dense
 from jaxport._dropout import dropout
 from jaxport._loss_scaling import scaled_for
-from jaxport._nnx import WeightMap, structure, training_step
+from jaxport._nnx import Parameters, WeightMap, structure, training_step
 from jaxport._schedules import warm_up
 from jaxport._transformer import EncoderBlock, Paths, dense_paths, encoder_block_paths, gelu, layer_norm, norm_paths
 from workloads import _sentence_pairs, bert
@@ -97,11 +97,11 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     optimizer = _optimizer(dimensions, dtype)
     held = WeightMap(dict(_paths(dimensions)))
 
-    def forward(parameters: nnx.State, *inputs: jax.Array) -> dict[str, jax.Array]:
+    def forward(parameters: Parameters, *inputs: jax.Array) -> dict[str, jax.Array]:
         tokens, segments, positions, _, _, _, *draws = inputs
         return nnx.merge(graph, parameters)(tokens, segments, positions, *draws)
 
-    def loss(parameters: nnx.State, *inputs: jax.Array) -> jax.Array:
+    def loss(parameters: Parameters, *inputs: jax.Array) -> jax.Array:
         _, _, _, words, weights, follows, *_ = inputs
         logits = forward(parameters, *inputs)
         guessed = optax.softmax_cross_entropy_with_integer_labels(logits["words"], words)

@@ -9,7 +9,7 @@ from flax import nnx
 
 from jaxport import Model, _optimizers
 from jaxport._dropout import dropout
-from jaxport._nnx import WeightMap, structure, training_step
+from jaxport._nnx import Parameters, WeightMap, structure, training_step
 from jaxport._pooling import max_pool
 from workloads import conv_mnist
 from workloads._spec import Dimensions
@@ -37,10 +37,10 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     graph = structure(lambda: Classifier(dimensions, dtype, nnx.Rngs(0)))
     optimizer = _optimizers.adam(conv_mnist.LEARNING_RATE)
 
-    def forward(parameters: nnx.State, images: jax.Array, labels: jax.Array, draws: jax.Array) -> jax.Array:
+    def forward(parameters: Parameters, images: jax.Array, labels: jax.Array, draws: jax.Array) -> jax.Array:
         return nnx.merge(graph, parameters)(images, draws)
 
-    def loss(parameters: nnx.State, images: jax.Array, labels: jax.Array, draws: jax.Array) -> jax.Array:
+    def loss(parameters: Parameters, images: jax.Array, labels: jax.Array, draws: jax.Array) -> jax.Array:
         logits = forward(parameters, images, labels, draws)
         return optax.softmax_cross_entropy_with_integer_labels(logits, labels).mean()
 

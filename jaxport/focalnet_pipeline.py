@@ -14,7 +14,7 @@ from flax import nnx
 from jaxport import Model, _gelu, _optimizers
 from jaxport._dense import Dense
 from jaxport._depthwise import depthwise
-from jaxport._nnx import Place, WeightMap, structure, training_step
+from jaxport._nnx import Parameters, Place, WeightMap, structure, training_step
 from workloads import focalnet_pipeline as pipeline
 from workloads._spec import Dimensions
 from workloads.focalnet_pipeline import Block, Merge
@@ -141,10 +141,10 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     optimizer = _optimizers.adam(pipeline.LEARNING_RATE)
     weights = WeightMap(_places(dimensions))
 
-    def forward(parameters: nnx.State, frames: jax.Array, positions: jax.Array, labels: jax.Array) -> jax.Array:
+    def forward(parameters: Parameters, frames: jax.Array, positions: jax.Array, labels: jax.Array) -> jax.Array:
         return nnx.merge(graph, parameters)(frames, positions)
 
-    def loss(parameters: nnx.State, frames: jax.Array, positions: jax.Array, labels: jax.Array) -> jax.Array:
+    def loss(parameters: Parameters, frames: jax.Array, positions: jax.Array, labels: jax.Array) -> jax.Array:
         logits = forward(parameters, frames, positions, labels)
         return optax.softmax_cross_entropy_with_integer_labels(logits, labels).mean()
 

@@ -7,7 +7,7 @@ from flax import nnx
 
 from jaxport import Model, _optimizers
 from jaxport._lstm import LSTMWeights, last_hidden
-from jaxport._nnx import WeightMap, structure, training_step
+from jaxport._nnx import Parameters, WeightMap, structure, training_step
 from workloads import lstm
 from workloads._spec import Dimensions
 
@@ -30,10 +30,10 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     graph = structure(lambda: Classifier(dimensions, dtype, nnx.Rngs(0)))
     optimizer = _optimizers.adam(lstm.LEARNING_RATE)
 
-    def forward(parameters: nnx.State, sequences: jax.Array, lengths: jax.Array, labels: jax.Array) -> jax.Array:
+    def forward(parameters: Parameters, sequences: jax.Array, lengths: jax.Array, labels: jax.Array) -> jax.Array:
         return jax.nn.softmax(nnx.merge(graph, parameters)(sequences, lengths))
 
-    def loss(parameters: nnx.State, sequences: jax.Array, lengths: jax.Array, labels: jax.Array) -> jax.Array:
+    def loss(parameters: Parameters, sequences: jax.Array, lengths: jax.Array, labels: jax.Array) -> jax.Array:
         logits = nnx.merge(graph, parameters)(sequences, lengths)
         return optax.softmax_cross_entropy_with_integer_labels(logits, labels).mean()
 

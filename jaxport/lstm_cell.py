@@ -5,7 +5,7 @@ from flax import nnx
 
 from jaxport import Model
 from jaxport._lstm import LSTMWeights, cell_step
-from jaxport._nnx import WeightMap, structure
+from jaxport._nnx import Parameters, WeightMap, structure
 from workloads._spec import Dimensions
 
 
@@ -13,7 +13,7 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     """The twin of workloads/lstm_cell.py: values [batch, features], hidden and cell [batch, units] -> the next two."""
     graph = structure(lambda: LSTMWeights(dimensions["features"], dimensions["units"], dtype))
 
-    def forward(parameters: nnx.State, values: jax.Array, hidden: jax.Array, cell: jax.Array) -> dict[str, jax.Array]:
+    def forward(parameters: Parameters, values: jax.Array, hidden: jax.Array, cell: jax.Array) -> dict[str, jax.Array]:
         hidden, cell = cell_step(nnx.merge(graph, parameters), values, (hidden, cell))
         return {"hidden": hidden, "cell": cell}
 

@@ -13,7 +13,7 @@ from flax import nnx
 from jaxport import Model, _detection, _optimizers
 from jaxport import _mask_rcnn_losses as losses
 from jaxport._dense import Dense
-from jaxport._nnx import Place, WeightMap, training_step
+from jaxport._nnx import Parameters, Place, WeightMap, training_step
 from workloads import _anchors
 from workloads import _detection as rules
 from workloads._precision import compute_dtype
@@ -167,7 +167,7 @@ class Finder:
         model = nnx.eval_shape(lambda: MaskRCNN(dimensions, **kinds, rngs=nnx.Rngs(0)))
         self.parts = {name: nnx.split(part, nnx.Param)[0] for name, part in vars(model).items() if name in PARTS}
 
-    def detections(self, parameters: nnx.State, images: jax.Array) -> dict[str, jax.Array]:
+    def detections(self, parameters: Parameters, images: jax.Array) -> dict[str, jax.Array]:
         """boxes [batch, detections, 4], scores, classes i32 (0: none), masks [batch, detections, size, size]."""
         image, count = self.sizes["image"], self.sizes["detections"]
         levels, logits, deltas = self._looked_at(parameters, images)
@@ -177,7 +177,7 @@ class Finder:
         return found | {"masks": mask_probabilities(drawn, found["classes"])}
 
     def loss(
-        self, parameters: nnx.State, images: jax.Array, boxes: jax.Array, classes: jax.Array, masks: jax.Array
+        self, parameters: Parameters, images: jax.Array, boxes: jax.Array, classes: jax.Array, masks: jax.Array
     ) -> jax.Array:
         """The sum of the five losses. Proposals are taken as given: no gradient goes through a box."""
         levels, logits, deltas = self._looked_at(parameters, images)
@@ -191,10 +191,10 @@ class Finder:
             + losses.mask_loss(drawn, shown, masks, image=self.sizes["image"])
         )
 
-    def _part(self, name: str, parameters: nnx.State, *inputs: Any) -> Any:
+    def _part(self, name: str, parameters: Parameters, *inputs: Any) -> Any:
         return run_part(self.parts[name], parameters[name], *inputs)
 
-    def _looked_at(self, parameters: nnx.State, images: jax.Array) -> tuple[list[jax.Array], jax.Array, jax.Array]:
+    def _looked_at(self, parameters: Parameters, images: jax.Array) -> tuple[list[jax.Array], jax.Array, jax.Array]:
         levels = self._part("pyramid", parameters, self._part("backbone", parameters, images))
         return levels, *self._part("proposing", parameters, levels)
 
@@ -202,10 +202,10 @@ class Finder:
         image, candidates, count = (self.sizes[name] for name in ("image", "candidates", "proposals"))
         return propose(logits, deltas, self.anchors, image=image, candidates=candidates, count=count)
 
-    def _named(self, parameters: nnx.State, levels: list[jax.Array], boxes: jax.Array) -> tuple[jax.Array, jax.Array]:
+    def _named(self, parameters: Parameters, levels: list[jax.Array], boxes: jax.Array) -> tuple[jax.Array, jax.Array]:
         return self._part("regions", parameters, self._pooled(levels, boxes, self.sizes["pool"]))
 
-    def _drawn(self, parameters: nnx.State, levels: list[jax.Array], boxes: jax.Array) -> jax.Array:
+    def _drawn(self, parameters: Parameters, levels: list[jax.Array], boxes: jax.Array) -> jax.Array:
         return self._part("masks", parameters, self._pooled(levels, boxes, self.sizes["mask_pool"]))
 
     def _pooled(self, levels: list[jax.Array], boxes: jax.Array, size: int) -> jax.Array:
@@ -216,7 +216,7 @@ PARTS = ("backbone", "pyramid", "proposing", "regions", "masks")
 
 
 @partial(jax.jit, static_argnames="graph")
-def run_part(graph: Any, parameters: nnx.State, *inputs: Any) -> Any:
+def run_part(graph: Any, parameters: Parameters, *inputs: Any) -> Any:
     """One part of the detector, compiled as a whole even where the rest runs operation by operation."""
     return nnx.merge(graph, parameters)(*inputs)
 

@@ -6,7 +6,7 @@ import optax
 from flax import nnx
 
 from jaxport import Model, _optimizers
-from jaxport._nnx import WeightMap, structure, training_step
+from jaxport._nnx import Parameters, WeightMap, structure, training_step
 from workloads._spec import Dimensions
 
 
@@ -26,10 +26,10 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     graph = structure(lambda: Classifier(dimensions["features"], dimensions["hidden"], dtype, nnx.Rngs(0)))
     optimizer = _optimizers.adam(1e-3)
 
-    def forward(parameters: nnx.State, images: jax.Array, labels: jax.Array) -> jax.Array:
+    def forward(parameters: Parameters, images: jax.Array, labels: jax.Array) -> jax.Array:
         return nnx.merge(graph, parameters)(images)
 
-    def loss(parameters: nnx.State, images: jax.Array, labels: jax.Array) -> jax.Array:
+    def loss(parameters: Parameters, images: jax.Array, labels: jax.Array) -> jax.Array:
         logits = forward(parameters, images, labels)
         return optax.softmax_cross_entropy_with_integer_labels(logits, labels).mean()
 

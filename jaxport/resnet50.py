@@ -1,4 +1,4 @@
-"""ResNet v1.5 in Flax NNX: parameters and moving statistics are two states, split once."""
+"""ResNet v1.5 in Flax NNX: what is trained and the moving statistics are apart."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from flax import nnx
+from flax import nnx, traverse_util
 
 from jaxport import Model, _optimizers
 from jaxport._batch_norm import BatchNorm
 from jaxport._dense import product
 from jaxport._loss_scaling import gradients_of, scaled_for
+from jaxport._nnx import Parameters, Place, WeightMap
 from workloads import resnet50
 from workloads._precision import compute_dtype
 from workloads._spec import Dimensions
@@ -107,18 +108,18 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     shapes = nnx.eval_shape(lambda: ResNet(dimensions, nnx.Rngs(0), **kinds))
     graph, _, _ = nnx.split(shapes, nnx.Param, nnx.BatchStat)
     optimizer = scaled_for(compute, _optimizers.sgd(resnet50.LEARNING_RATE, resnet50.MOMENTUM))
-    places = _places(dimensions)
+    trained_weights, moving_weights = _weight_maps(dimensions)
 
     def forward(parameters: Any, images: jax.Array, labels: jax.Array) -> jax.Array:
         return nnx.merge(graph, *parameters)(images, training=False)
 
-    def loss_and_statistics(trained: nnx.State, statistics: nnx.State, images: jax.Array, labels: jax.Array) -> Any:
+    def loss_and_statistics(trained: Parameters, statistics: Parameters, images: jax.Array, labels: jax.Array) -> Any:
         # A copy, because statistics that the caller traced may not be updated inside of the gradient.
         network: Any = nnx.merge(graph, trained, statistics, copy=True)
         logits = network(images, training=True)
         targets = optax.smooth_labels(jax.nn.one_hot(labels, logits.shape[-1], dtype=dtype), resnet50.LABEL_SMOOTHING)
         value = optax.softmax_cross_entropy(logits, targets).mean() + _decay(trained)
-        return value, nnx.state(network, nnx.BatchStat)
+        return value, nnx.to_pure_dict(nnx.state(network, nnx.BatchStat))
 
     def loss(parameters: Any, images: jax.Array, labels: jax.Array) -> jax.Array:
         trained, statistics = parameters
@@ -131,18 +132,12 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
         updates, state = optimizer.update(gradients, state, trained)
         return (optax.apply_updates(trained, updates), moved), state, value
 
-    def from_weights(weights: Mapping[str, jax.Array]) -> Any:
-        trained, moving = {}, {}
-        for path, array in weights.items():
-            if path.endswith(("/mean", "/variance")):
-                moving[places[path]] = nnx.BatchStat(array)
-            else:
-                trained[places[path]] = nnx.Param(array)
-        return nnx.from_flat_state(trained), nnx.from_flat_state(moving)
+    def from_weights(weights: Mapping[str, jax.Array]) -> tuple[Parameters, Parameters]:
+        return trained_weights.from_weights(weights), moving_weights.from_weights(weights)
 
     def to_weights(parameters: Any) -> dict[str, Any]:
-        flat = {place: leaf for part in parameters for place, leaf in nnx.to_flat_state(part)}
-        return {path: flat[place].get_value() for path, place in places.items()}
+        trained, statistics = parameters
+        return trained_weights.to_weights(trained) | moving_weights.to_weights(statistics)
 
     def init(parameters: Any) -> Any:
         return optimizer.init(parameters[0])
@@ -150,24 +145,28 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     return Model(forward, from_weights, to_weights, loss=loss, init=init, step=step)
 
 
-def _decay(trained: nnx.State) -> Any:
+def _decay(trained: Parameters) -> Any:
     """Half the decay times the sum of squares of every kernel; Keras rounds the factor to float32."""
-    kernels = [leaf.get_value() for place, leaf in nnx.to_flat_state(trained) if place[-1] == "kernel"]
+    arrays: Any = traverse_util.flatten_dict(trained)
+    kernels = [array for place, array in arrays.items() if place[-1] == "kernel"]
     return float(np.float32(resnet50.WEIGHT_DECAY / 2)) * sum(jnp.sum(kernel * kernel) for kernel in kernels)
 
 
-def _places(dimensions: Dimensions) -> dict[str, tuple[Any, ...]]:
-    """Canonical path -> place in the states."""
-    modules: dict[str, tuple[Any, ...]] = {"stem": ("stem",)}
+def _weight_maps(dimensions: Dimensions) -> tuple[WeightMap, WeightMap]:
+    """Of what is trained, and of the moving statistics."""
+    modules: dict[str, Place] = {"stem": ("stem",)}
     for index, block in enumerate(resnet50.blocks(dimensions)):
         names = ["reduce", "spatial", "expand"] + ["shortcut"] * block.projected
         modules |= {f"{block.path}/{name}": ("blocks", index, name) for name in names}
-    leaves = {
+    trained = {
         "kernel": ("convolution", "kernel"),
         "gamma": ("norm", "gamma"),
         "beta": ("norm", "beta"),
-        "mean": ("norm", "mean"),
-        "variance": ("norm", "variance"),
     }
-    places = {f"{path}/{leaf}": (*module, *inner) for path, module in modules.items() for leaf, inner in leaves.items()}
-    return places | {"head/kernel": ("head", "kernel"), "head/bias": ("head", "bias")}
+    moving = {"mean": ("norm", "mean"), "variance": ("norm", "variance")}
+    head = {"head/kernel": ("head", "kernel"), "head/bias": ("head", "bias")}
+    return WeightMap(_placed(modules, trained) | head), WeightMap(_placed(modules, moving))
+
+
+def _placed(modules: Mapping[str, Place], leaves: Mapping[str, Place]) -> dict[str, Place]:
+    return {f"{path}/{leaf}": (*module, *inner) for path, module in modules.items() for leaf, inner in leaves.items()}

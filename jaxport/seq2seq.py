@@ -9,7 +9,7 @@ from flax import nnx
 
 from jaxport import Model, _optimizers, _recurrent
 from jaxport._dense import Dense
-from jaxport._nnx import WeightMap, structure, training_step
+from jaxport._nnx import Parameters, WeightMap, structure, training_step
 from workloads import _parallel_text, seq2seq
 from workloads._spec import Dimensions
 
@@ -136,10 +136,10 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     graph = structure(lambda: Translator(dimensions, dtype, nnx.Rngs(0)))
     optimizer = optax.chain(optax.clip_by_global_norm(seq2seq.CLIP_NORM), _optimizers.adam(seq2seq.LEARNING_RATE))
 
-    def forward(parameters: nnx.State, source: jax.Array, target: jax.Array) -> jax.Array:
+    def forward(parameters: Parameters, source: jax.Array, target: jax.Array) -> jax.Array:
         return nnx.merge(graph, parameters)(source, target[:, :-1])
 
-    def loss(parameters: nnx.State, source: jax.Array, target: jax.Array) -> jax.Array:
+    def loss(parameters: Parameters, source: jax.Array, target: jax.Array) -> jax.Array:
         wanted = target[:, 1:]
         words = (wanted != _parallel_text.PAD).astype(dtype)
         logits = forward(parameters, source, target)

@@ -9,7 +9,7 @@ from flax import nnx
 from jaxport import Model, _optimizers
 from jaxport._dropout import dropout
 from jaxport._loss_scaling import scaled_for
-from jaxport._nnx import WeightMap, structure, training_step
+from jaxport._nnx import Parameters, WeightMap, structure, training_step
 from jaxport._schedules import inverse_square_root
 from jaxport._transformer import DecoderBlock, EncoderBlock, Paths, decoder_block_paths, encoder_block_paths
 from workloads import _parallel_text, translation
@@ -96,10 +96,10 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     adam = _optimizers.adam(rate, beta_2=translation.BETA_2, epsilon=translation.EPSILON)
     optimizer = scaled_for(compute_dtype(dimensions, dtype), adam)
 
-    def forward(parameters: nnx.State, source: jax.Array, target: jax.Array, *draws: jax.Array) -> jax.Array:
+    def forward(parameters: Parameters, source: jax.Array, target: jax.Array, *draws: jax.Array) -> jax.Array:
         return nnx.merge(graph, parameters)(source, target[:, :-1], *draws)
 
-    def loss(parameters: nnx.State, source: jax.Array, target: jax.Array, *draws: jax.Array) -> jax.Array:
+    def loss(parameters: Parameters, source: jax.Array, target: jax.Array, *draws: jax.Array) -> jax.Array:
         wanted = target[:, 1:]
         words = (wanted != _parallel_text.PAD).astype(dtype)
         logits = forward(parameters, source, target, *draws)

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from flax import nnx
 
 from jaxport import Model
+from jaxport._nnx import Parameters
 from jaxport._transformer import DecoderBlock
 from jaxport.translation import Translator, network, weight_map
 from workloads import _parallel_text
@@ -130,7 +131,7 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
 
     # Compiled as a whole even in eager mode: a loop over functions made anew would be compiled at every call.
     @jax.jit
-    def decoded(parameters: nnx.State, source: jax.Array) -> dict[str, Any]:
+    def decoded(parameters: Parameters, source: jax.Array) -> dict[str, Any]:
         model = nnx.merge(graph, parameters)
         words = source != _parallel_text.PAD
         memory = model.encoded(source)
@@ -140,7 +141,7 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
             found[name] = {"tokens": tokens, "scores": scores}
         return found
 
-    def forward(parameters: nnx.State, source: jax.Array) -> dict[str, Any]:
+    def forward(parameters: Parameters, source: jax.Array) -> dict[str, Any]:
         # Which words are best has no gradient, and the loop that finds them no bound to unroll it by.
         return decoded(jax.lax.stop_gradient(parameters), source)
 

@@ -40,8 +40,9 @@ MUTANTS = (
     Mutant(
         "height and width of kernels swapped",
         "resnet50",
-        "Param(array)",
-        "Param(jnp.moveaxis(array, 0, array.ndim // 4))",
+        "return trained_weights.from_weights(weights),",
+        "weights = {path: jnp.moveaxis(array, 0, array.ndim // 4) for path, array in weights.items()}\n"
+        "        return trained_weights.from_weights(weights),",
     ),
     Mutant(
         "gamma and beta swapped",
