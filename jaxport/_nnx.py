@@ -16,7 +16,7 @@ Place = tuple[str | int, ...]
 """Where a variable is in a network: attributes and positions in lists, from the outside in."""
 
 Parameters = dict[str | int, Any]
-"""A network's arrays in nested dicts: jax.jit takes those apart in no time, an nnx.State in Python at every call."""
+"""A network's arrays in nested dicts: jax.jit takes those apart in C++, an nnx.State in Python at every call."""
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,7 @@ def compile_stablehlo(artifact: bytes) -> Executable:
         # Buffers that a program may update in place would be gone after its first call.
         if "mhlo.input_output_alias" in module.operation.attributes:
             del module.operation.attributes["mhlo.input_output_alias"]
+        # Its name goes into the cache's key, and TensorFlow gives it none.
         if "sym_name" not in module.operation.attributes:
             string = _require("jaxlib.mlir.ir", "StringAttr")
             module.operation.attributes["sym_name"] = string.get("main")

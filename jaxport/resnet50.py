@@ -114,8 +114,7 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
         return nnx.merge(graph, *parameters)(images, training=False)
 
     def loss_and_statistics(trained: Parameters, statistics: Parameters, images: jax.Array, labels: jax.Array) -> Any:
-        # A copy, because statistics that the caller traced may not be updated inside of the gradient.
-        network: Any = nnx.merge(graph, trained, statistics, copy=True)
+        network: Any = nnx.merge(graph, trained, statistics)
         logits = network(images, training=True)
         targets = optax.smooth_labels(jax.nn.one_hot(labels, logits.shape[-1], dtype=dtype), resnet50.LABEL_SMOOTHING)
         value = optax.softmax_cross_entropy(logits, targets).mean() + _decay(trained)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import ModuleType
 
@@ -23,9 +24,6 @@ MODULES = {
     "mask_rcnn": ("_detection", "_mask_rcnn_losses", "mask_rcnn"),
 }
 """By workload, the modules of jaxport that errors are planted in, each after those that it imports."""
-
-UNBROKEN = ("def build(", "def build(")
-"""Replaces nothing: the same modules made anew."""
 
 
 @dataclass(frozen=True)
@@ -51,21 +49,30 @@ def holding(workload: str, old: str) -> list[str]:
     return [name for name in MODULES[workload] if old in _text(name)]
 
 
-def plant(patch: pytest.MonkeyPatch, workload: str, old: str, new: str) -> ModuleType:
+def plant(patch: pytest.MonkeyPatch, mutant: Mutant) -> ModuleType:
     """The twin, made anew with all its modules while the patch holds, and one text in them replaced by another."""
-    broken = holding(workload, old)
-    assert len(broken) == 1, f"expected {old!r} in one of {', '.join(MODULES[workload])}, found it in {broken}"
-    return [_imported(patch, name, (old, new) if name in broken else ("", "")) for name in MODULES[workload]][-1]
+    broken = holding(mutant.workload, mutant.old)
+    assert len(broken) == 1, f"expected {mutant.old!r} in one module of {mutant.workload}, found it in {broken}"
+    return _made(patch, mutant.workload, {broken[0]: _text(broken[0]).replace(mutant.old, mutant.new)})
 
 
-def _imported(patch: pytest.MonkeyPatch, name: str, change: tuple[str, str]) -> ModuleType:
+def remake(patch: pytest.MonkeyPatch, workload: str) -> ModuleType:
+    """The same without an error."""
+    return _made(patch, workload, {})
+
+
+def _made(patch: pytest.MonkeyPatch, workload: str, changed: Mapping[str, str]) -> ModuleType:
+    return [_imported(patch, name, changed.get(name) or _text(name)) for name in MODULES[workload]][-1]
+
+
+def _imported(patch: pytest.MonkeyPatch, name: str, text: str) -> ModuleType:
     path = ROOT / "jaxport" / f"{name}.py"
     spec = importlib.util.spec_from_file_location(f"jaxport.{name}", path)
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
     patch.setitem(sys.modules, module.__name__, module)
     patch.setattr(f"jaxport.{name}", module, raising=False)
-    exec(compile(_text(name).replace(*change) if change[0] else _text(name), path, "exec"), module.__dict__)
+    exec(compile(text, path, "exec"), module.__dict__)
     return module
 
 

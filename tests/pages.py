@@ -46,11 +46,11 @@ class Page(HTMLParser):
         return [value or "" for key, value in self.attributes if key == name]
 
 
-def shortened(value: Any, most: int = 1) -> Any:
-    """The value with so many items a list: a longer list with a hole teaches no more, and takes longer."""
+def shortened(value: Any) -> Any:
+    """The value with one item a list: a longer list with a hole teaches no more, and takes longer."""
     if isinstance(value, dict):
-        return {key: shortened(item, most) for key, item in value.items()}
-    return [shortened(item, most) for item in value[:most]] if isinstance(value, list) else value
+        return {key: shortened(item) for key, item in value.items()}
+    return [shortened(item) for item in value[:1]] if isinstance(value, list) else value
 
 
 def holes(value: Any) -> Iterator[Any]:

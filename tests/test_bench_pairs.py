@@ -109,7 +109,7 @@ def test_a_round_is_five_calls_of_which_two_are_dropped_unless_asked_otherwise()
 
 
 def test_an_arm_of_long_calls_makes_two_a_round_once_that_is_known() -> None:
-    asked: dict[str, list[int]] = {"tf/eager": [], "tf/jit": []}
+    asked: dict[str, list[int]] = {"tf/eager": [], "tf/jit": [], "jax/jit": []}
 
     def arm(name: str, seconds: float) -> Arm:
         def round_(calls: int) -> Sequence[float]:
@@ -118,9 +118,11 @@ def test_an_arm_of_long_calls_makes_two_a_round_once_that_is_known() -> None:
 
         return Arm(name, round_)
 
-    found = measure([arm("tf/eager", 0.3), arm("tf/jit", 0.1)], budget_s=0, seed=0, failing=ArmFailed)
-    assert asked == {"tf/eager": [5, 2, 2, 2, 2, 2], "tf/jit": [5] * 6}
-    assert found.medians == {"tf/eager": (0.3,) * 5, "tf/jit": (0.1,) * 5}
+    arms = [arm("tf/eager", 0.9), arm("tf/jit", 0.3), arm("jax/jit", 0.2)]
+    found = measure(arms, budget_s=0, seed=0, failing=ArmFailed)
+    # A ratio near 1 is never taken of arms that were measured in two ways.
+    assert asked == {"tf/eager": [5, 2, 2, 2, 2, 2], "tf/jit": [5] * 6, "jax/jit": [5] * 6}
+    assert found.medians == {"tf/eager": (0.9,) * 5, "tf/jit": (0.3,) * 5, "jax/jit": (0.2,) * 5}
 
 
 def test_the_first_round_calibrates_and_is_not_kept() -> None:

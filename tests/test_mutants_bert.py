@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from conftest import IN_ZOO
-from mutants import UNBROKEN, Mutant, plant
+from mutants import Mutant, plant, remake
 
 from compare.parity import Evidence, judge
 from compare.records import FAIL, PASS
@@ -122,12 +122,12 @@ def honest() -> dict[str, Arrays]:
 def test_the_same_modules_without_an_error_pass(
     kind: str, gate: str, honest: dict[str, Arrays], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert verdict(gate, honest[kind], shown(plant(monkeypatch, "bert", *UNBROKEN), kind)) == PASS
+    assert verdict(gate, honest[kind], shown(remake(monkeypatch, "bert"), kind)) == PASS
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name.replace(" ", "_"))
 def test_a_planted_error_fails_at_its_gate(
     mutant: Mutant, honest: dict[str, Arrays], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken = shown(plant(monkeypatch, mutant.workload, mutant.old, mutant.new), kind_of(mutant))
+    broken = shown(plant(monkeypatch, mutant), kind_of(mutant))
     assert verdict(mutant.gate, honest[kind_of(mutant)], broken) == FAIL

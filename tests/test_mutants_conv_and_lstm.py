@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from conftest import IN_ZOO
-from mutants import UNBROKEN, Mutant, plant
+from mutants import Mutant, plant, remake
 
 from compare.parity import Evidence, judge
 from compare.records import FAIL, PASS
@@ -109,7 +109,7 @@ def test_a_planted_error_fails_at_its_gate(
     mutant: Mutant, honest: dict[tuple[str, str], Leaves], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pass_ = GRADIENTS if mutant.gate == "gradients" else FORWARD
-    plant(monkeypatch, mutant.workload, mutant.old, mutant.new)
+    plant(monkeypatch, mutant)
     found = leaves_of(mutant.workload, pass_)
     verdicts = held(mutant.workload, mutant.gate, honest[mutant.workload, pass_], found)
     assert verdicts["seed0"] == (PASS if mutant.only_kinks else FAIL)
@@ -120,7 +120,7 @@ def test_a_planted_error_fails_at_its_gate(
 def test_the_same_modules_without_an_error_pass(
     workload: str, honest: dict[tuple[str, str], Leaves], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plant(monkeypatch, workload, *UNBROKEN)
+    remake(monkeypatch, workload)
     for pass_, gate in ((FORWARD, "semantics"), (GRADIENTS, "gradients")):
         if (workload, pass_) in honest:
             verdicts = held(workload, gate, honest[workload, pass_], leaves_of(workload, pass_))

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from conftest import IN_ZOO
-from mutants import UNBROKEN, Mutant, plant
+from mutants import Mutant, plant, remake
 
 from compare.parity import Evidence, judge
 from compare.records import FAIL, PASS
@@ -259,7 +259,7 @@ def held(part: str, gate: str, found: dict[str, Arrays]) -> dict[str, str]:
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name.replace(" ", "_"))
 def test_a_planted_error_fails_at_its_gate(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
     honest(mutant.part)  # before the error is planted
-    twin = plant(monkeypatch, mutant.workload, mutant.old, mutant.new)
+    twin = plant(monkeypatch, mutant)
     verdicts = held(mutant.part, mutant.gate, leaves_of(mutant.part, twin))
     assert verdicts["seed0"] == (PASS if mutant.only_kinks else FAIL)
     assert FAIL in verdicts.values()
@@ -268,7 +268,7 @@ def test_a_planted_error_fails_at_its_gate(mutant: Mutant, monkeypatch: pytest.M
 @pytest.mark.parametrize(("part", "gate"), sorted({(mutant.part, mutant.gate) for mutant in MUTANTS}))
 def test_the_same_modules_without_an_error_pass(part: str, gate: str, monkeypatch: pytest.MonkeyPatch) -> None:
     honest(part)
-    assert held(part, gate, leaves_of(part, plant(monkeypatch, "mask_rcnn", *UNBROKEN))) == {
+    assert held(part, gate, leaves_of(part, remake(monkeypatch, "mask_rcnn"))) == {
         "seed0": PASS,
         "kinks": PASS,
     }

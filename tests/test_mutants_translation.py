@@ -8,7 +8,7 @@ import jax
 import numpy as np
 import pytest
 from conftest import IN_ZOO
-from mutants import UNBROKEN, Mutant, plant
+from mutants import Mutant, plant, remake
 
 from compare.parity import Evidence
 from compare.parity.holding import Context
@@ -147,12 +147,12 @@ def failing(workload: str, gate: str, found: Leaves) -> list[str]:
 @pytest.mark.parametrize(("workload", "gate"), sorted({(mutant.workload, mutant.gate) for mutant in MUTANTS}))
 def test_the_same_modules_without_an_error_pass(workload: str, gate: str, monkeypatch: pytest.MonkeyPatch) -> None:
     honest(workload, PASSES[gate])
-    plant(monkeypatch, workload, *UNBROKEN)
+    remake(monkeypatch, workload)
     assert failing(workload, gate, run(workload, PASSES[gate])) == []
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: f"{mutant.workload}: {mutant.name}")
 def test_a_planted_error_fails_at_its_gate(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
     honest(mutant.workload, PASSES[mutant.gate])  # before the error is planted
-    plant(monkeypatch, mutant.workload, mutant.old, mutant.new)
+    plant(monkeypatch, mutant)
     assert failing(mutant.workload, mutant.gate, run(mutant.workload, PASSES[mutant.gate]))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from conftest import IN_ZOO
-from mutants import UNBROKEN, Mutant, plant
+from mutants import Mutant, plant, remake
 
 from compare.parity import Evidence, judge
 from compare.records import FAIL, PASS
@@ -150,7 +150,7 @@ def verdict(workload: str, gate: str, expected: Arrays, found: Arrays) -> str:
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name.replace(" ", "_"))
 def test_a_planted_error_fails_at_its_gate(mutant: Mutant, honest: Honest, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = honest[mutant.workload, mutant.gate]
-    plant(monkeypatch, mutant.workload, mutant.old, mutant.new)
+    plant(monkeypatch, mutant)
     assert verdict(mutant.workload, mutant.gate, expected, found_by(mutant.workload, mutant.gate)) == FAIL
 
 
@@ -158,5 +158,5 @@ def test_a_planted_error_fails_at_its_gate(mutant: Mutant, honest: Honest, monke
 def test_the_same_modules_without_an_error_pass(
     workload: str, gate: str, honest: Honest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plant(monkeypatch, workload, *UNBROKEN)
+    remake(monkeypatch, workload)
     assert verdict(workload, gate, honest[workload, gate], found_by(workload, gate)) == PASS

@@ -181,12 +181,13 @@ def test_the_reporter_is_told_of_every_stage_and_its_steps(whole: dict[str, Any]
     assert list(told.stages) == [
         "scale_and_add: parity and programs",
         "scale_and_add: alignment",
+        "compiling on 1 thread",
         *timed,
         "threads and limits on 1 thread",
     ]
     steps = told.stages["scale_and_add: parity and programs"][1]
     assert {"jax/jit forward", "tf/eager forward", "jax float64 gradients", "tf/graph profile"} <= set(steps)
-    assert all(told.stages[stage][1] == ["starting", "scale_and_add"] for stage in timed)
+    assert all(told.stages[stage][1] == ["starting", "scale_and_add"] for stage in (*timed, "compiling on 1 thread"))
     assert all(0 < len(steps) <= announced for announced, steps in told.stages.values())
 
 

@@ -14,9 +14,10 @@ from compare.bench.clock import NANOSECONDS, Clock
 CALLS, DROPPED = 5, 2
 """Of a round: the first calls find the caches as another arm left them, and go."""
 
-LONG_S = 0.2
+LONG_S, LONG_FACTOR = 0.2, 4
 LONG_CALLS, LONG_DROPPED = 2, 1
-"""Of an arm whose call takes longer: its own first tenth has filled the caches, and five would take all of the time."""
+"""Of an arm whose call takes longer than that and so many times as long as the quickest arm's: five of its calls would
+take most of the time, and its ratio is far from 1 however it is taken."""
 
 
 @dataclass(frozen=True)
@@ -65,10 +66,10 @@ def measure(
     """Rounds of all arms in balanced, shuffled order: one median an arm and round.
 
     An arm's round is `calls` calls; the first `dropped` find the caches as another arm left them and
-    go. The first round of all calibrates and goes too: an arm whose calls take longer than `long_s`
-    makes fewer from then on, and how many rounds follow depends on what is left of `budget_s`, within
-    `min_rounds` and `max_rounds`. Give every pair a seed of its own: an order is balanced over 2n rounds
-    of n arms, and what is left over must not repeat from pair to pair.
+    go. The first round of all calibrates and goes too: an arm whose calls take longer than `long_s`, and
+    much longer than the quickest arm's, makes fewer from then on, and how many rounds follow depends on
+    what is left of `budget_s`, within `min_rounds` and `max_rounds`. Give every pair a seed of its own:
+    an order is balanced over 2n rounds of n arms, and what is left over must not repeat from pair to pair.
 
     Args:
       failing: what an arm raises when it cannot go on; it is then left out and reported. Anything
@@ -92,9 +93,12 @@ def measure(
 
     start = clock()
     first = run(0)
+    spent = (clock() - start) * NANOSECONDS
     fewer = min(calls, LONG_CALLS), min(dropped, LONG_DROPPED)
-    plans |= {name: fewer for name, seconds in first.items() if seconds > long_s}
-    total = _rounds(budget_s, (clock() - start) * NANOSECONDS, min_rounds, max_rounds)
+    long = [name for name, seconds in first.items() if seconds > max(long_s, LONG_FACTOR * min(first.values()))]
+    plans |= dict.fromkeys(long, fewer)
+    saved = sum(first[name] for name in long) * (calls - fewer[0]) / (sum(first.values()) * calls or 1)
+    total = _rounds(budget_s - spent, spent * (1 - saved), min_rounds, max_rounds)
     kept = [run(turn) for turn in range(total)]
     return Measured({name: tuple(taken[name] for taken in kept) for name in named if name not in failures}, failures)
 
@@ -127,9 +131,9 @@ def _round(
     return medians
 
 
-def _rounds(budget_s: float, round_s: float, least: int, most: int) -> int:
+def _rounds(left_s: float, round_s: float, least: int, most: int) -> int:
     """How many rounds fit into what the calibration round left of the budget."""
-    fitting = math.floor((budget_s - round_s) / round_s) if round_s > 0 else most
+    fitting = math.floor(left_s / round_s) if round_s > 0 else most
     return max(least, min(most, fitting))
 
 

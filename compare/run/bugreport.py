@@ -189,13 +189,13 @@ class _Report:
             return
         before = len(self._workers.failures)
         built = self._workers.ask(compiler, lambda side: requests.compile_program(side, program))
-        if built is not None:
-            made = self._workers.ask(compiler, lambda side: requests.optimized(side, built.handle))
-            if made is not None:
-                (self._folder / "optimized" / f"{cell}.hlo.pb").write_bytes(made.module)
-                (self._folder / "optimized" / f"{cell}.txt").write_text(bindings.hlo_text(made.module))
+        made = built and self._workers.ask(compiler, lambda side: requests.optimized(side, built.handle))
+        if built and made:
+            (self._folder / "optimized" / f"{cell}.hlo.pb").write_bytes(made.module)
+            (self._folder / "optimized" / f"{cell}.txt").write_text(bindings.hlo_text(made.module))
+            self._cells[cell] = {"temp_bytes": made.temp_bytes, "compile_s": built.compile_s}
+            # Only of a worker that is still there: the next one knows nothing of this program.
             found = self._workers.ask(compiler, lambda side: requests.execute(side, built.handle, self._case))
-            self._cells[cell] = {"temp_bytes": made.temp_bytes if made else None, "compile_s": built.compile_s}
             if found is not None:
                 self._outputs[cell] = found
                 values = [found[result.name] for result in program.results]

@@ -209,7 +209,7 @@ def _examined(
 def parity_of(
     pool: Pool, prepared: Prepared, collected: Mapping[str, Collected], doubles: Doubles, failures: list[Failure]
 ) -> Parity:
-    """The gates at their strictest; where they fail, once more with what rounded constants explain."""
+    """The gates at their strictest; where rounded constants might explain a failure, once more with what they do."""
     evidence = _evidence(prepared, collected, doubles, failures)
     parity = judge(evidence)
     passes = explicable(parity)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import statistics
 import tempfile
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -72,10 +70,10 @@ class Timed:
 
 @dataclass
 class Samples:
-    """What was measured of one workload; `phases` by mode and cell, from both processes of a side."""
+    """What was measured of one workload; `phases` by mode and cell, of the process that compiled them."""
 
     pairs: list[pairs.Measured] = field(default_factory=list)
-    phases: dict[str, list[Mapping[str, Any]]] = field(default_factory=lambda: defaultdict(list))
+    phases: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
 
 
@@ -104,18 +102,25 @@ def measure(
 ) -> dict[str, Samples]:
     """Time every workload in sets of fresh processes, as many as the plan allows and the nulls need.
 
-    The first set compiles as a user's first process does, and tells what that costs. Those that follow share what
-    one of them compiled: compiling takes most of the time of a set, and what is timed is the same code.
+    One process a side compiles everything first, which tells what that costs, and the sets that are timed share what
+    it compiled: compiling took most of the time of a set. None of them compiles, so that all are alike.
     """
     samples = {each.prepared.workload.name: Samples() for each in workloads}
     names = _process_names(workloads, sources, plan)
     cache = Path(tempfile.mkdtemp(prefix="compiled-", dir=scratch))
-    settings = Settings(plan.threads)
+    settings = Settings(plan.threads, compilation_cache=cache)
 
     def start(name: str) -> LiveSide:
         side = _side(name)
         return LiveSide(side, scratch, sources[side].python, timeout_s, settings)
 
+    reporter.stage(f"compiling{_on(plan)}", len(workloads) + 1)
+    reporter.step("starting")
+    with _started([name for name in names if not name.endswith(NULL_SUFFIX)], start) as group:
+        for each in workloads:
+            reporter.step(_name(each))
+            _ready(each, group, samples[_name(each)], first=True)
+            _replace_lost(group, start)
     for pair in range(plan.most_pairs):
         wanted = [each for each in workloads if pair < plan.pairs or not _narrow(samples[_name(each)], plan.precision)]
         if not wanted:
@@ -126,10 +131,7 @@ def measure(
             for each in wanted:
                 reporter.step(_name(each))
                 _measure_one(each, group, samples[_name(each)], plan, pair)
-                for name in [name for name, side in group.items() if not side.alive]:
-                    group[name].close()
-                    group[name] = start(name)
-        settings = Settings(plan.threads, compilation_cache=cache)
+                _replace_lost(group, start)
     return samples
 
 
@@ -151,7 +153,7 @@ def summarise(
     nulls = {f"{side}/{mode}": f"{side}/{mode}{NULL_SUFFIX}" for side, mode in modes.items() if side not in recorded}
     kept = {*nulls.values(), *(each.arm for each in planted)}
     phases = {
-        arm: timing.Phases(**{key: _median([each[key] for each in seen]) for key in PHASES})
+        arm: timing.Phases(**{key: seen[key] for key in PHASES})
         for arm, seen in samples.phases.items()
         if arm not in CELLS
     }
@@ -185,9 +187,12 @@ def _process_names(workloads: Sequence[Timed], sources: Mapping[str, Source], pl
 
 
 def _stage(pair: int, plan: Plan) -> str:
-    threads = f" on {plan.threads} thread{'s' * (plan.threads > 1)}" if plan.threads else ""
     more = "" if pair < plan.pairs else ", for nulls that are still wide"
-    return f"timing{threads}, processes {pair + 1} of {plan.pairs if pair < plan.pairs else plan.most_pairs}{more}"
+    return f"timing{_on(plan)}, processes {pair + 1} of {plan.pairs if pair < plan.pairs else plan.most_pairs}{more}"
+
+
+def _on(plan: Plan) -> str:
+    return f" on {plan.threads} thread{'s' * (plan.threads > 1)}" if plan.threads else ""
 
 
 def _narrow(samples: Samples, precision: float) -> bool:
@@ -200,7 +205,22 @@ def _narrow(samples: Samples, precision: float) -> bool:
     return True
 
 
+def _replace_lost(group: dict[str, LiveSide], start: Callable[[str], LiveSide]) -> None:
+    for name in [name for name, side in group.items() if not side.alive]:
+        group[name].close()
+        group[name] = start(name)
+
+
 def _measure_one(each: Timed, group: Mapping[str, Side], samples: Samples, plan: Plan, pair: int) -> None:
+    arms = _ready(each, group, samples)
+    measured = pairs.measure(arms, budget_s=plan.budget_s, seed=plan.seed + pair, failing=SideError)
+    samples.pairs.append(measured)
+    for arm, reason in measured.failures.items():
+        samples.failures.append(Failure(_side_of(arm), f"timing {arm}", reason))
+
+
+def _ready(each: Timed, group: Mapping[str, Side], samples: Samples, first: bool = False) -> list[pairs.Arm]:
+    """The arms of a set of processes, each called twice; `first` keeps what it cost to get there."""
     arms: list[pairs.Arm] = []
     for name, side in group.items():
         if side.name not in each.modes:
@@ -212,15 +232,12 @@ def _measure_one(each: Timed, group: Mapping[str, Side], samples: Samples, plan:
             continue
         ready: set[str | int] = set()
         for arm, asked in _targets(name, side, each, samples):
-            if not asked.slowdown and _prepare(side, arm, asked.target, samples, compiles=pair == 0):
+            if not asked.slowdown and _prepare(side, arm, asked.target, samples, first):
                 ready.add(asked.target)
             if asked.target in ready:
                 time = partial(requests.time_round, side, asked.target, slowdown=asked.slowdown)
                 arms.append(pairs.Arm(arm, time))
-    measured = pairs.measure(arms, budget_s=plan.budget_s, seed=plan.seed + pair, failing=SideError)
-    samples.pairs.append(measured)
-    for arm, reason in measured.failures.items():
-        samples.failures.append(Failure(_side_of(arm), f"timing {arm}", reason))
+    return arms
 
 
 def _targets(name: str, side: Side, each: Timed, samples: Samples) -> Iterator[tuple[str, _Target]]:
@@ -244,14 +261,14 @@ def _targets(name: str, side: Side, each: Timed, samples: Samples) -> Iterator[t
             samples.failures.append(Failure(side.name, f"timing {cell}", error.reason))
 
 
-def _prepare(side: Side, arm: str, target: str | int, samples: Samples, compiles: bool) -> bool:
+def _prepare(side: Side, arm: str, target: str | int, samples: Samples, first: bool) -> bool:
     try:
         phases = requests.prepare(side, target)
     except SideError as error:
         samples.failures.append(Failure(side.name, f"timing {arm}", error.reason))
         return False
-    if compiles:
-        samples.phases[arm.removesuffix(NULL_SUFFIX)].append(phases)
+    if first:
+        samples.phases[arm] = phases
     return True
 
 
@@ -295,8 +312,3 @@ def _side_of(arm: str) -> str:
     """Whose process ran an arm: a mode's side, a cell's compiler."""
     name = arm.partition(NULL_SUFFIX)[0].partition("+")[0]
     return split(name)[1] if "@" in name else name.partition("/")[0]
-
-
-def _median(values: Sequence[float | None]) -> Any:
-    present = [value for value in values if value is not None]
-    return statistics.median(present) if present else None
