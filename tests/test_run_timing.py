@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 
 from compare import records
 from compare.bench.pairs import Measured
 from compare.bench.threads import Observed, judge
+from compare.hlo import probes
 from compare.records import CELLS
 from compare.run import timing
 from compare.run.bench import Inspection
 from compare.run.inputs import prepare_both
 from compare.run.progress import Silent
 from compare.run.sides import Source
+from compare.sides import requests
 from compare.sides._side import Reply, Side
+from compare.sides.client import LiveSide
 from compare.sides.settings import Settings
 from workloads import _registry
 from workloads._spec import Arrays
@@ -113,3 +118,21 @@ def test_one_process_a_side_compiles_and_those_that_are_timed_share_what_it_comp
     assert shared is not None and shared.is_dir()
     assert found.phases == dict.fromkeys(["tf/jit", "jax/jit"], dict.fromkeys(timing.PHASES, 1.0))
     assert len(found.pairs) == 3
+
+
+@pytest.mark.parametrize("side", ["tf", "jax"])
+def test_a_program_that_one_process_compiled_the_next_one_finds(side: str, tmp_path: Path) -> None:
+    workload = _registry.get("add")
+    _, prepared = prepare_both(workload, "smoke", None, tmp_path)
+    settings = Settings(compilation_cache=tmp_path / "compiled")
+    (tmp_path / "compiled").mkdir()
+    program = probes.product(16, "f32")
+    entries, results = [], []
+    for _ in range(2):
+        with closing(LiveSide(side, tmp_path, None, 100, settings)) as process:
+            requests.load(process, prepared.loading)
+            handle = requests.compile_program(process, program).handle
+            results.append(requests.execute(process, handle, prepared.loading.cases[0])["result"])
+        entries.append({path.name for path in (tmp_path / "compiled").iterdir() if "atime" not in path.name})
+    assert entries[0] and entries[0] == entries[1]
+    np.testing.assert_array_equal(results[0], results[1])
