@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from compare.bench.clock import slowed, time_calls
-from compare.bench.memory import peak_rss_bytes, reset_peak_rss
+from compare.bench.memory import peak_rss_bytes, reset_peak_rss, settings
 
 MEBIBYTE = 1 << 20
 
@@ -94,3 +94,9 @@ def test_a_worker_needs_only_the_standard_library() -> None:
     code = "import sys; from compare.bench import clock, memory; print('numpy' in sys.modules, 'scipy' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.split() == ["False", "False"]
+
+
+def test_what_the_allocator_was_told_is_said() -> None:
+    told = {"MALLOC_TRIM_THRESHOLD_": "1", "MALLOC_ARENA_MAX": "2", "LD_PRELOAD": "other.so", "HOME": "/"}
+    assert settings(told) == {"allocator": "LD_PRELOAD=other.so MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=1"}
+    assert settings({"HOME": "/"}) == {}

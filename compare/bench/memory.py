@@ -1,8 +1,9 @@
-"""Peak memory of this process, where the platform keeps count."""
+"""Memory of this process: its peak, where the platform keeps count, and what its allocator was told."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 STATUS = Path("/proc/self/status")
@@ -10,6 +11,16 @@ CLEAR_REFS = Path("/proc/self/clear_refs")
 
 RESET_PEAK = "5"
 """Sets VmHWM back to the memory resident now: https://docs.kernel.org/filesystems/proc.html."""
+
+
+ALLOCATOR = re.compile(r"MALLOC_\w+|GLIBC_TUNABLES|LD_PRELOAD")
+"""Variables that change which memory is given back between calls: asking for it anew costs a page fault a page."""
+
+
+def settings(environment: Mapping[str, str]) -> dict[str, str]:
+    """{"allocator": "NAME=value ..."} of the environment's variables for it; empty where there are none."""
+    told = [f"{name}={environment[name]}" for name in sorted(environment) if ALLOCATOR.fullmatch(name)]
+    return {"allocator": " ".join(told)} if told else {}
 
 
 def peak_rss_bytes(status: Path = STATUS) -> int | None:

@@ -46,9 +46,9 @@ class Worker:
         self._prepared: dict[str | int, Prepared] = {}
 
     def environment(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
-        """Versions and device of this side."""
+        """Versions and device of this side, and what its process was told of memory."""
         versions = {"python": sys.version.split()[0], "numpy": importlib.import_module("numpy").__version__}
-        return Reply(dict(self._framework.environment()) | versions)
+        return Reply(dict(self._framework.environment()) | versions | memory.settings(os.environ))
 
     def load(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
         """Build the twin on the arrays of a file."""

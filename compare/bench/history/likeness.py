@@ -10,7 +10,10 @@ from typing import Any
 from compare.records import RecordError
 
 HOST = ("platform", "cpu", "cores", "python")
-SIDE = ("python", "numpy", "tensorflow", "keras", "jax", "jaxlib", "flax", "optax", "device", "threads", "recorded")
+SIDE = (
+    *("python", "numpy", "tensorflow", "keras", "jax", "jaxlib", "flax", "optax"),
+    *("device", "threads", "allocator", "recorded"),
+)
 """Everything in a side's environment that a ratio depends on. The version of jaxport is not among them:
 what it changes is what a history is kept to see."""
 
