@@ -176,7 +176,15 @@ def test_what_nobody_could_read_is_not_drawn(tmp_path: Path) -> None:
     count = pictures.DRAWN + 1
     found = write_picture(chain(count, lambda at: f"fusion.{at}"), tmp_path / "module")
     assert [path.name for path in found.written] == ["module.dot"]
-    assert f"expected at most {pictures.DRAWN} boxes, found {count}" in found.hint
+    assert f"expected at most {pictures.DRAWN} boxes and as many arrows, found {count} and " in found.hint
+
+
+def test_what_is_all_arrows_is_not_drawn_either(tmp_path: Path) -> None:
+    """Every value reads the forty before it: few boxes, and a picture that takes Graphviz minutes."""
+    nodes = [node(str(at), "add", *map(str, range(max(0, at - 40), at))) for at in range(1, 60)]
+    found = write_picture(module(node("0", "parameter"), *nodes), tmp_path / "module")
+    assert [path.name for path in found.written] == ["module.dot"]
+    assert re.search(rf"expected at most {pictures.DRAWN} boxes and as many arrows, found 60 and \d{{4}}:", found.hint)
 
 
 HOSTILE = ['<b onclick="x">', '"];}digraph evil{', "back\\slash\\N", "<>", "a:b:c", "\x1b[31m", "&amp;"]

@@ -27,10 +27,11 @@ def deliver(found: Any, out: Path, as_json: bool, history: Path | None = None) -
     """Write results.json, report.html and both programs' pages, keep the record, print the overview; exit code."""
     plain = records.to_json(found)
     out.mkdir(parents=True, exist_ok=True)
-    if pairs := _taken_out(plain):
-        write_alignments({"schema": records.SCHEMA, "pairs": pairs}, out / PROGRAMS)
+    pairs = _taken_out(plain)
     records.save(plain, out / "results.json")
     report = write_report(plain, out)
+    if pairs:
+        write_alignments({"schema": records.SCHEMA, "pairs": pairs}, out / PROGRAMS)
     if history is not None:
         kept = store.save(plain, history)
         print(f"jaxport: kept as {kept}", file=sys.stderr)

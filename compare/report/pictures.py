@@ -19,7 +19,7 @@ Json = Mapping[str, Any]
 WHOLE = 300
 """Up to so many values a picture shows each of them; beyond, a fusion is one box."""
 DRAWN = 500
-"""Beyond so many boxes Graphviz takes minutes, and nobody finds anything."""
+"""Beyond so many boxes or arrows Graphviz takes a minute and more, and nobody finds anything."""
 
 MISSING_DOT = (
     "expected Graphviz's dot on the PATH, found none: apt-get install graphviz, then dot -Tsvg -O {name} draws it"
@@ -27,7 +27,10 @@ MISSING_DOT = (
 FAILED_DOT = (
     "expected Graphviz's dot to draw {name}, found that it ended with status {status}: try another version of it"
 )
-TOO_LARGE = "expected at most {most} boxes, found {found}: only {name} is written, open it with a viewer that zooms"
+TOO_LARGE = (
+    "expected at most {most} boxes and as many arrows, found {boxes} and {arrows}: only {name} is written, "
+    "open it with a viewer that zooms"
+)
 
 _KINDS = {
     "matrix": ("#f6d5b8", "dot convolution cholesky triangular-solve"),
@@ -73,8 +76,9 @@ def write_picture(module: Json, stem: Path) -> Picture:
     stem.parent.mkdir(parents=True, exist_ok=True)
     dot, svg = (stem.with_name(f"{stem.name}.{ending}") for ending in ("dot", "svg"))
     write_atomically(dot, digraph.source)
-    if boxes > DRAWN:
-        return Picture((dot,), TOO_LARGE.format(most=DRAWN, found=boxes, name=dot.name))
+    arrows = sum(" -> " in line for line in digraph.body)
+    if max(boxes, arrows) > DRAWN:
+        return Picture((dot,), TOO_LARGE.format(most=DRAWN, boxes=boxes, arrows=arrows, name=dot.name))
     try:
         data = digraph.pipe(format="svg")
     except graphviz.ExecutableNotFound:
