@@ -217,12 +217,12 @@ class TestRequests:
         assert requests.profile(Answers([[["a", 1, 0.5, 2.0]], []]), "jit") == [[ran("a", 2.0, 0.5, 1)], []]
 
     def test_a_cell_that_cannot_be_profiled_says_why(self) -> None:
-        found = cells._kernel_times(Answers(None, lost=False), Compiled(0, b"", None, 0.0), module())
+        found = cells._kernel_times(Answers(None, lost=False), Compiled(0, 0.0), module())
         assert found == {"times": [], "lines": [], "small_runs": [], "times_reason": "not recorded"}
 
     def test_a_side_that_is_lost_is_not_survived(self) -> None:
         with pytest.raises(SideError):
-            cells._kernel_times(Answers(None, lost=True), Compiled(0, b"", None, 0.0), module())
+            cells._kernel_times(Answers(None, lost=True), Compiled(0, 0.0), module())
 
 
 @pytest.fixture(scope="module", params=["tf", "jax"])
