@@ -57,7 +57,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     extras.add_argument("--no-peers", action="store_true", help="no tf2jax, call_tf, Keras on JAX")
     extras.add_argument(
         "--batches", type=_arguments.counts, default=(), metavar="N,...",
-        help="memory and throughput of a training step at these batch sizes",
+        help="memory and throughput of a training step at these batch sizes, whatever --modes",
     )  # fmt: skip
     extras.add_argument(
         "--memory-limit", type=_arguments.memory, default=1 << 30, metavar="BYTES",
