@@ -20,14 +20,14 @@ zoo: install
 
 install: $(STAMP)
 
-# Bytecode is written when a module is first imported: most of TensorFlow's never is, and all of it takes a minute.
+# With bytecode: where PYTHONDONTWRITEBYTECODE is set, every worker would compile TensorFlow's sources anew.
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "expected Python 3.11 or newer, found $$($(PYTHON) --version): set PYTHON=..."; exit 2; }
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { [ "$$(id -u)" = 0 ] && apt-get install -y -q python3-venv; } || \
 		{ echo "expected Python's venv module, found none: apt-get install python3-venv"; exit 2; }
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/python -m pip install -q --disable-pip-version-check --no-compile -c constraints.txt -e '.[dev,peers]'
+	$(VENV)/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev,peers]'
 	@command -v dot > /dev/null || $(MAKE) -s graphviz
 	@touch $@
 
