@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from compare.bench.clock import slowed, time_calls
-from compare.bench.memory import peak_rss_bytes, reset_peak_rss, settings
+from compare.bench.memory import page_faults, peak_rss_bytes, reset_peak_rss, settings
 
 MEBIBYTE = 1 << 20
 
@@ -71,6 +72,29 @@ def test_no_peak_is_made_up_where_the_platform_counts_none(tmp_path: Path, text:
     if text is not None:
         status.write_text(text)
     assert peak_rss_bytes(status) is None
+
+
+def test_page_faults_are_read_behind_a_name_of_any_kind(tmp_path: Path) -> None:
+    stat = tmp_path / "stat"
+    stat.write_text("17 (a) name) S 1 17 17 0 -1 4194560 2345 99 6 0 1 2 3 4 20 0 1 0 5 6 7\n")
+    assert page_faults(stat) == 2345
+    assert page_faults(tmp_path / "missing") is None
+
+
+@pytest.mark.skipif(page_faults() is None, reason="this platform does not count page faults")
+def test_memory_that_is_mapped_anew_costs_a_fault_a_page_and_kept_memory_none() -> None:
+    size, page = 64 * MEBIBYTE, mmap.PAGESIZE
+    with mmap.mmap(-1, size) as kept:
+        if hasattr(mmap, "MADV_NOHUGEPAGE"):
+            kept.madvise(mmap.MADV_NOHUGEPAGE)
+        counts = [page_faults() or 0]
+        for _ in range(2):
+            for place in range(0, size, page):
+                kept[place] = 1
+            counts.append(page_faults() or 0)
+    mapped, written = counts[1] - counts[0], counts[2] - counts[1]
+    assert mapped >= size // page
+    assert written < size // page / 10
 
 
 def test_a_reset_that_the_platform_refuses_is_told(tmp_path: Path) -> None:

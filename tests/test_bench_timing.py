@@ -237,7 +237,7 @@ def test_the_record_is_plain_json_under_the_names_that_others_script_against() -
     record: dict[str, Any] = json.loads(json.dumps(to_json(timing()), allow_nan=False))
     assert record.keys() == {"modes", "cells", "ratios", "null", "margin", "power", "threads"}
     assert record["power"].keys() == {"planted", "smallest"}
-    mode = {"median_s", "first_call_s", "trace_s", "lower_s", "compile_s", "peak_rss_bytes"}
+    mode = {"median_s", "first_call_s", "trace_s", "lower_s", "compile_s", "peak_rss_bytes", "page_faults"}
     assert record["modes"]["jax/jit"].keys() == mode
     entry = {"ratio", "ci95", "ci99", "verdict", "pairs", "rounds", "between_pair_share", "withheld", "note"}
     assert record["ratios"]["jax/jit vs tf/jit"].keys() == record["null"]["tf/jit vs itself"].keys() == entry

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping
 from contextlib import closing
@@ -14,6 +15,7 @@ import pytest
 from compare import records
 from compare.bench.pairs import Measured
 from compare.bench.threads import Observed, judge
+from compare.bench.timing import Phases
 from compare.hlo import probes
 from compare.records import CELLS
 from compare.run import timing
@@ -84,6 +86,9 @@ def test_threads_that_could_not_be_verified_withhold_every_ratio() -> None:
         assert all(each.ratio is None for each in ratios) and found["attribution"] is None
 
 
+PHASES = tuple(field.name for field in dataclasses.fields(Phases))
+
+
 class Started(Side):
     """A process that takes a millisecond a call, and keeps what it was started with."""
 
@@ -97,7 +102,9 @@ class Started(Side):
     def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
         if method == "round":
             return Reply([1e-3] * parameters["calls"])
-        return Reply({"modes": {}} if method == "load" else dict.fromkeys(timing.PHASES, 1.0))
+        if method == "page_faults":
+            return Reply(parameters["calls"])
+        return Reply({"modes": {}} if method == "load" else dict.fromkeys(PHASES, 1.0))
 
     def close(self) -> None:
         """Nothing runs."""
@@ -116,7 +123,7 @@ def test_one_process_a_side_compiles_and_those_that_are_timed_share_what_it_comp
     assert len(Started.settings) == 2 + 3 * 4
     (shared,) = {settings.compilation_cache for settings in Started.settings}
     assert shared is not None and shared.is_dir()
-    assert found.phases == dict.fromkeys(["tf/jit", "jax/jit"], dict.fromkeys(timing.PHASES, 1.0))
+    assert found.phases == dict.fromkeys(["tf/jit", "jax/jit"], dict.fromkeys(PHASES, 1.0))
     assert len(found.pairs) == 3
 
 

@@ -1,4 +1,4 @@
-"""Memory of this process: its peak, where the platform keeps count, and what its allocator was told."""
+"""Memory of this process: its peak and its page faults, where the platform counts, and what its allocator was told."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 STATUS = Path("/proc/self/status")
 CLEAR_REFS = Path("/proc/self/clear_refs")
+STAT = Path("/proc/self/stat")
 
 RESET_PEAK = "5"
 """Sets VmHWM back to the memory resident now: https://docs.kernel.org/filesystems/proc.html."""
@@ -21,6 +22,17 @@ def settings(environment: Mapping[str, str]) -> dict[str, str]:
     """{"allocator": "NAME=value ..."} of the environment's variables for it; empty where there are none."""
     told = [f"{name}={environment[name]}" for name in sorted(environment) if ALLOCATOR.fullmatch(name)]
     return {"allocator": " ".join(told)} if told else {}
+
+
+def page_faults(stat: Path = STAT) -> int | None:
+    """Pages that the kernel handed to this process since its start without reading a disk; None where not counted."""
+    try:
+        text = stat.read_text()
+    except OSError:
+        return None
+    # Field 10, minflt, of https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html; the second, a name in
+    # parentheses, may hold spaces and parentheses of its own.
+    return int(text.rpartition(")")[2].split()[7])
 
 
 def peak_rss_bytes(status: Path = STATUS) -> int | None:

@@ -25,13 +25,14 @@ WITHIN = (("jax/jit", "jax/eager"), ("tf/jit", "tf/eager"), ("jax/tuned", "jax/j
 
 @dataclass(frozen=True)
 class Phases:
-    """What it cost to get to the steady state. None: the framework does not tell it apart."""
+    """What it cost to get to the steady state, and the page faults of a call there. None: nobody tells."""
 
     first_call_s: float | None = None
     trace_s: float | None = None
     lower_s: float | None = None
     compile_s: float | None = None
     peak_rss_bytes: int | None = None
+    page_faults: float | None = None
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ class ModeTiming:
     lower_s: float | None
     compile_s: float | None
     peak_rss_bytes: int | None
+    page_faults: float | None
 
 
 @dataclass(frozen=True)

@@ -30,11 +30,11 @@ def deliver(found: Any, out: Path, as_json: bool, history: Path | None = None) -
     pairs = _taken_out(plain)
     records.save(plain, out / "results.json")
     report = write_report(plain, out)
-    if pairs:
-        write_alignments({"schema": records.SCHEMA, "pairs": pairs}, out / PROGRAMS)
     if history is not None:
         kept = store.save(plain, history)
         print(f"jaxport: kept as {kept}", file=sys.stderr)
+    if pairs:
+        write_alignments({"schema": records.SCHEMA, "pairs": pairs}, out / PROGRAMS)
     if as_json:
         print(json.dumps(plain))
     else:

@@ -19,7 +19,7 @@ KEY = "jaxport"
 
 PORT = "jax/jit"
 
-_PHASES = ("first_call_s", "trace_s", "compile_s", "peak_rss_bytes")
+_PHASES = ("first_call_s", "trace_s", "compile_s", "peak_rss_bytes", "page_faults")
 _RATIO = ("ratio", "ci95", "verdict", "withheld")
 _LONG = frozenset({"text", "stages", "comparisons", "names", "kernel_names", "opcodes", "frontier", "trajectory"})
 """What a record has of a workload that grows with the program: a file of many benchmarks is no place for it."""

@@ -188,7 +188,8 @@ def _workload(name: str, workload: object) -> list[str]:
     dimensions = ", ".join(f"{key} {value}" for key, value in mapping(workload, "dimensions").items())
     size = ", ".join(filter(None, (f"size {text(workload, 'size') or '?'}", dimensions, text(workload, "dtype"))))
     lines = [f"## {plain(name)}", "", *filter(None, [plain(text(workload, "summary"))]), "", f"{plain(size)}.", ""]
-    lines += table(("mode", "verdict of jax/jit", "median step", "jax/jit over it", "95 %"), _modes(workload), left=2)
+    titles = ("mode", "verdict of jax/jit", "median step", "jax/jit over it", "95 %", "page faults of a call")
+    lines += table(titles, _modes(workload), left=2)
     lines += _tuned(workload)
     attributed = tables.attribution_in_words(workload)
     lines += [f"{attributed}.", ""] if attributed else []
@@ -213,13 +214,17 @@ def _ratio_row(workload: object, name: str) -> RatioRow | None:
 
 def _modes(workload: object) -> Iterator[tuple[str, ...]]:
     for row in tables.modes(workload):
-        ratio = _against(workload, row.mode)
-        if ratio is None:
-            yield plain(row.mode), numbers.MISSING, row.median, numbers.MISSING, numbers.MISSING
-        elif ratio.withheld:
-            yield plain(row.mode), plain(f"withheld: {ratio.withheld}"), row.median, numbers.MISSING, numbers.MISSING
-        else:
-            yield plain(row.mode), plain(ratio.verdict), row.median, ratio.ratio, ratio.interval
+        verdict, *figures = _against_port(_against(workload, row.mode))
+        yield plain(row.mode), verdict, row.median, *figures, row.page_faults
+
+
+def _against_port(ratio: RatioRow | None) -> tuple[str, str, str]:
+    """Verdict, ratio and interval of the port against a mode."""
+    if ratio is None:
+        return numbers.MISSING, numbers.MISSING, numbers.MISSING
+    if ratio.withheld:
+        return plain(f"withheld: {ratio.withheld}"), numbers.MISSING, numbers.MISSING
+    return plain(ratio.verdict), ratio.ratio, ratio.interval
 
 
 def _stated(row: RatioRow | None) -> str:

@@ -80,6 +80,7 @@ class ModeRow:
     trace: str
     compile: str
     peak: str
+    page_faults: str
 
 
 @dataclass(frozen=True)
@@ -178,6 +179,7 @@ def modes(workload: object) -> tuple[ModeRow, ...]:
             trace=numbers.seconds(part(timed, mode, "trace_s")),
             compile=numbers.seconds(part(timed, mode, "compile_s")),
             peak=numbers.binary_bytes(part(timed, mode, "peak_rss_bytes")),
+            page_faults=numbers.count(part(timed, mode, "page_faults")),
         )
         for mode in ordered(timed)
     )

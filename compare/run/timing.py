@@ -32,8 +32,6 @@ NULL_MODES = ("jit", "graph", "autocluster", "eager")
 SLOWDOWNS = {"": 0.05, NULL_SUFFIX: 0.10}
 """Planted in each process of a side, to show what the run can see; one in each, so that both stay alike."""
 
-PHASES = ("first_call_s", "trace_s", "lower_s", "compile_s", "peak_rss_bytes")
-
 
 @dataclass(frozen=True)
 class Plan:
@@ -152,11 +150,7 @@ def summarise(
     planted = [each for side, mode in modes.items() for each in _planted(side, mode) if each.arm in taken]
     nulls = {f"{side}/{mode}": f"{side}/{mode}{NULL_SUFFIX}" for side, mode in modes.items() if side not in recorded}
     kept = {*nulls.values(), *(each.arm for each in planted)}
-    phases = {
-        arm: timing.Phases(**{key: seen[key] for key in PHASES})
-        for arm, seen in samples.phases.items()
-        if arm not in CELLS
-    }
+    phases = {arm: timing.Phases(**seen) for arm, seen in samples.phases.items() if arm not in CELLS}
     rounds = {arm: each for arm, each in taken.items() if _is_public(arm) or arm in kept}
     result = timing.summarise(rounds, phases, nulls, planted, doubt, threads)
     cells = {cell: timed.median_s for cell, timed in result.cells.items()}
@@ -264,11 +258,11 @@ def _targets(name: str, side: Side, each: Timed, samples: Samples) -> Iterator[t
 def _prepare(side: Side, arm: str, target: str | int, samples: Samples, first: bool) -> bool:
     try:
         phases = requests.prepare(side, target)
+        if first:
+            samples.phases[arm] = phases | {"page_faults": requests.page_faults(side, target)}
     except SideError as error:
         samples.failures.append(Failure(side.name, f"timing {arm}", error.reason))
         return False
-    if first:
-        samples.phases[arm] = phases
     return True
 
 

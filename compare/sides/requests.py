@@ -148,6 +148,15 @@ def time_round(side: Side, target: str | int, calls: int, slowdown: float = 0.0)
     return side.call("round", {"target": target, "calls": calls, "slowdown": slowdown}).value
 
 
+FAULT_CALLS = 3
+
+
+def page_faults(side: Side, target: str | int, calls: int = FAULT_CALLS) -> float | None:
+    """Page faults of one call of a prepared target, as the mean of some; None where they are not counted."""
+    counted = side.call("page_faults", {"target": target, "calls": calls}).value
+    return None if counted is None else counted / calls
+
+
 def thread_seconds(side: Side, target: str | int, calls: int) -> list[float]:
     """Seconds of processor time of each thread that took part in `calls` calls of a prepared target, most first."""
     return side.call("threads", {"target": target, "calls": calls}).value

@@ -180,6 +180,15 @@ class Worker:
         with prepared.around():
             return Reply(clock.time_calls(call, parameters["calls"]))
 
+    def page_faults(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+        """Page faults of this process over some calls of a prepared target; None where they are not counted."""
+        prepared = self._prepared[parameters["target"]]
+        with prepared.around():
+            before = memory.page_faults()
+            clock.time_calls(prepared.call, parameters["calls"])
+            after = memory.page_faults()
+        return Reply(None if before is None or after is None else after - before)
+
     def threads(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
         """Seconds of processor time of each thread over some calls of a prepared target, most first."""
         prepared = self._prepared[parameters["target"]]
