@@ -11,6 +11,13 @@ from types import ModuleType
 import pytest
 from conftest import ROOT
 
+from compare.parity import Evidence, judge
+from compare.records import FAIL, PASS
+from jaxport._framework import create
+from workloads import _arrays, _registry
+from workloads._framework import FORWARD, GRADIENTS, Twin
+from workloads._spec import Arrays
+
 MODULES = {
     "conv_mnist": ("_pooling", "conv_mnist"),
     "lstm": ("_lstm", "lstm"),
@@ -24,6 +31,16 @@ MODULES = {
     "mask_rcnn": ("_detection", "_mask_rcnn_losses", "mask_rcnn"),
 }
 """By workload, the modules of jaxport that errors are planted in, each after those that it imports."""
+
+
+PASSES = {"semantics": FORWARD, "gradients": GRADIENTS}
+"""By gate, the pass whose leaves in float64 it compares."""
+
+TRAJECTORY = "trajectory"
+STEPS = 2
+
+Cases = Mapping[str, Arrays]
+"""In float64, the leaves of a pass by case; under TRAJECTORY a run of STEPS training steps."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +76,42 @@ def plant(patch: pytest.MonkeyPatch, mutant: Mutant) -> ModuleType:
 def remake(patch: pytest.MonkeyPatch, workload: str) -> ModuleType:
     """The same without an error."""
     return _made(patch, workload, {})
+
+
+def found_by(gate: str, workload: str, smaller: Mapping[str, int], kinks: bool) -> Cases:
+    """What a gate looks at in a JAX twin at size smoke or smaller, by case: a pass, or two steps of training.
+
+    Operation by operation: what was compiled for one error is there for the next.
+    """
+    spec = _registry.get(workload)
+    dimensions = {**spec.sizes["smoke"], **smaller}
+    data = spec.training.examples(None, dimensions) if spec.training else None
+    cases = _arrays.draw_cases(spec, dimensions, 1, data, kinks=kinks)
+    batches = _arrays.draw_batches(spec, dimensions, data) if data else {}
+    few = {name: array[:STEPS] for name, array in batches.items()}
+    side = create()
+    side.load(Twin(f"jaxport.{workload}:build", True, dimensions, cases, _arrays.draw_weights(spec, dimensions), few))
+    if gate == "training":
+        return {TRAJECTORY: side.trajectory("eager", "float64", (STEPS,))}
+    return {case: side.outputs("eager", PASSES[gate], case, "float64") for case in cases}
+
+
+def verdicts(workload: str, gate: str, expected: Cases, found: Cases) -> dict[str, str]:
+    """What the judge says at a gate of runs in float64, by case."""
+    judged = judge(_evidence(workload, gate, expected, found)).gates[gate]
+    assert judged.comparisons
+    failing = {each.case for each in judged.comparisons if each.verdict == FAIL}
+    return {each.case: FAIL if each.case in failing else PASS for each in judged.comparisons}
+
+
+def _evidence(workload: str, gate: str, expected: Cases, found: Cases) -> Evidence:
+    if gate == "training":
+        runs = {"tf/eager": expected, "jax/jit": found}
+        return Evidence(
+            workload, {}, {}, trajectories={(mode, "float64"): run[TRAJECTORY] for mode, run in runs.items()}
+        )
+    sides = (("tf", expected), ("jax", found))
+    return Evidence(workload, {}, {(side, PASSES[gate], case): run[case] for side, run in sides for case in run})
 
 
 def _made(patch: pytest.MonkeyPatch, workload: str, changed: Mapping[str, str]) -> ModuleType:

@@ -10,12 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from conftest import IN_ZOO
-from mutants import Mutant, plant, remake
+from mutants import TRAJECTORY, Cases, Mutant, plant, remake, verdicts
 
-from compare.parity import Evidence, judge
 from compare.records import FAIL, PASS
 from workloads import _arrays, _registry
-from workloads._framework import FORWARD
 from workloads._spec import Arrays
 
 pytestmark = IN_ZOO
@@ -96,20 +94,9 @@ def trained(twin: ModuleType, lamb: int) -> Arrays:
         return {"loss": np.ones(10), **{f"weights@10/{name}": np.asarray(leaf) for name, leaf in weights.items()}}
 
 
-def verdict(gate: str, expected: Arrays, found: Arrays) -> str:
-    """What the judge says of float64 arrays alone."""
-    if gate == "semantics":
-        evidence = Evidence("bert", {}, {("tf", FORWARD, "seed0"): expected, ("jax", FORWARD, "seed0"): found})
-    else:
-        runs = {("tf/eager", "float64"): expected, ("jax/jit", "float64"): found}
-        single = {("tf/eager", "float32"): expected, ("jax/jit", "float32"): expected}
-        evidence = Evidence("bert", {}, {}, trajectories={**runs, **single})
-    return judge(evidence).gates[gate].verdict
-
-
-def shown(twin: ModuleType, kind: str) -> Arrays:
+def shown(twin: ModuleType, kind: str) -> Cases:
     """What a gate looks at: the logits, or the weights after steps of AdamW or LAMB."""
-    return forward(twin) if kind == "forward" else trained(twin, lamb=int(kind == "lamb"))
+    return {"seed0": forward(twin)} if kind == "forward" else {TRAJECTORY: trained(twin, lamb=int(kind == "lamb"))}
 
 
 def kind_of(mutant: Mutant) -> str:
@@ -117,21 +104,22 @@ def kind_of(mutant: Mutant) -> str:
 
 
 @pytest.fixture(scope="module")
-def honest() -> dict[str, Arrays]:
+def honest() -> dict[str, Cases]:
     twin = importlib.import_module("jaxport.bert")
     return {kind: shown(twin, kind) for kind in ("forward", "adamw", "lamb")}
 
 
 @pytest.mark.parametrize(("kind", "gate"), [("forward", "semantics"), ("adamw", "training"), ("lamb", "training")])
 def test_the_same_modules_without_an_error_pass(
-    kind: str, gate: str, honest: dict[str, Arrays], monkeypatch: pytest.MonkeyPatch
+    kind: str, gate: str, honest: dict[str, Cases], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert verdict(gate, honest[kind], shown(remake(monkeypatch, "bert"), kind)) == PASS
+    found = shown(remake(monkeypatch, "bert"), kind)
+    assert set(verdicts("bert", gate, honest[kind], found).values()) == {PASS}
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name.replace(" ", "_"))
 def test_a_planted_error_fails_at_its_gate(
-    mutant: Mutant, honest: dict[str, Arrays], monkeypatch: pytest.MonkeyPatch
+    mutant: Mutant, honest: dict[str, Cases], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = shown(plant(monkeypatch, mutant), kind_of(mutant))
-    assert verdict(mutant.gate, honest[kind_of(mutant)], broken) == FAIL
+    assert set(verdicts("bert", mutant.gate, honest[kind_of(mutant)], broken).values()) == {FAIL}

@@ -5,21 +5,13 @@ The honest JAX twin stands for TensorFlow: `test_contract.py` holds it to that. 
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from conftest import IN_ZOO
-from mutants import Mutant, plant, remake
+from mutants import Cases, Mutant, found_by, plant, remake, verdicts
 
-from compare.parity import Evidence, judge
 from compare.records import FAIL, PASS
-from jaxport._framework import create
-from workloads import _arrays, _registry
-from workloads._framework import FORWARD, GRADIENTS, Twin
 
 pytestmark = IN_ZOO
-
-Leaves = dict[tuple[str, str], dict[str, np.ndarray]]
-"""(pass, case) -> leaves in float64."""
 
 
 MUTANTS = (
@@ -76,52 +68,28 @@ MUTANTS = (
 )
 
 
-def leaves_of(workload: str, pass_: str) -> Leaves:
-    """What a JAX twin gives in float64 at size smoke, at a random case and at the kinks."""
-    spec = _registry.get(workload)
-    dimensions = spec.sizes["smoke"]
-    cases = _arrays.draw_cases(spec, dimensions, 1, None)
-    side = create()
-    side.load(Twin(f"jaxport.{workload}:build", True, dimensions, cases, _arrays.draw_weights(spec, dimensions)))
-    return {(pass_, case): side.outputs("eager", pass_, case, "float64") for case in cases}
-
-
 @pytest.fixture(scope="module")
-def honest() -> dict[tuple[str, str], Leaves]:
-    """(workload, pass) -> the leaves of the twin as it is."""
-    wanted = [(workload, pass_) for workload in ("conv_mnist", "lstm") for pass_ in (FORWARD, GRADIENTS)]
-    return {(workload, pass_): leaves_of(workload, pass_) for workload, pass_ in [*wanted, ("lstm_cell", FORWARD)]}
-
-
-def held(workload: str, gate: str, expected: Leaves, found: Leaves) -> dict[str, str]:
-    """The judge's verdict at a gate, by case."""
-    doubles = {("tf", *at): leaves for at, leaves in expected.items()}
-    doubles |= {("jax", *at): leaves for at, leaves in found.items()}
-    judged = judge(Evidence(workload, {}, doubles)).gates[gate]
-    assert judged.comparisons
-    cases = {each.case for each in judged.comparisons}
-    failing = {each.case for each in judged.comparisons if each.verdict == FAIL}
-    return {case: FAIL if case in failing else PASS for case in cases}
+def honest() -> dict[tuple[str, str], Cases]:
+    """(workload, gate) -> what the gate looks at in the twin as it is."""
+    wanted = dict.fromkeys((mutant.workload, mutant.gate) for mutant in MUTANTS)
+    return {(workload, gate): found_by(gate, workload, {}, kinks=True) for workload, gate in wanted}
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name.replace(" ", "_"))
 def test_a_planted_error_fails_at_its_gate(
-    mutant: Mutant, honest: dict[tuple[str, str], Leaves], monkeypatch: pytest.MonkeyPatch
+    mutant: Mutant, honest: dict[tuple[str, str], Cases], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pass_ = GRADIENTS if mutant.gate == "gradients" else FORWARD
+    expected = honest[mutant.workload, mutant.gate]
     plant(monkeypatch, mutant)
-    found = leaves_of(mutant.workload, pass_)
-    verdicts = held(mutant.workload, mutant.gate, honest[mutant.workload, pass_], found)
-    assert verdicts["seed0"] == (PASS if mutant.only_kinks else FAIL)
-    assert FAIL in verdicts.values()
+    found = verdicts(mutant.workload, mutant.gate, expected, found_by(mutant.gate, mutant.workload, {}, kinks=True))
+    assert found["seed0"] == (PASS if mutant.only_kinks else FAIL)
+    assert FAIL in found.values()
 
 
-@pytest.mark.parametrize("workload", ["conv_mnist", "lstm", "lstm_cell"])
+@pytest.mark.parametrize(("workload", "gate"), sorted({(mutant.workload, mutant.gate) for mutant in MUTANTS}))
 def test_the_same_modules_without_an_error_pass(
-    workload: str, honest: dict[tuple[str, str], Leaves], monkeypatch: pytest.MonkeyPatch
+    workload: str, gate: str, honest: dict[tuple[str, str], Cases], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     remake(monkeypatch, workload)
-    for pass_, gate in ((FORWARD, "semantics"), (GRADIENTS, "gradients")):
-        if (workload, pass_) in honest:
-            verdicts = held(workload, gate, honest[workload, pass_], leaves_of(workload, pass_))
-            assert set(verdicts.values()) == {PASS}
+    found = verdicts(workload, gate, honest[workload, gate], found_by(gate, workload, {}, kinks=True))
+    assert set(found.values()) == {PASS}

@@ -17,13 +17,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from conftest import IN_ZOO
-from mutants import Mutant, plant, remake
+from mutants import Cases, Mutant, plant, remake, verdicts
 
-from compare.parity import Evidence, judge
 from compare.records import FAIL, PASS
 from jaxport._nnx import WeightMap
 from workloads import _anchors, _arrays, _registry
-from workloads._framework import FORWARD, GRADIENTS
 
 pytestmark = IN_ZOO
 
@@ -233,7 +231,7 @@ RUNS: dict[str, Callable[[Any, Any, str], Any]] = {
 }
 
 
-def leaves_of(part: str, twin: ModuleType) -> dict[str, Arrays]:
+def leaves_of(part: str, twin: ModuleType) -> Cases:
     """What a part gives in float64: case -> leaves."""
     with jax.enable_x64(True):
         found = {case: jax.tree.leaves(RUNS[part](twin, twin.losses, case)) for case in ("seed0", "kinks")}
@@ -241,34 +239,22 @@ def leaves_of(part: str, twin: ModuleType) -> dict[str, Arrays]:
 
 
 @cache
-def honest(part: str) -> dict[str, Arrays]:
+def honest(part: str) -> Cases:
     """The same of the twin as it is."""
     return leaves_of(part, importlib.import_module("jaxport.mask_rcnn"))
-
-
-def held(part: str, gate: str, found: dict[str, Arrays]) -> dict[str, str]:
-    """The judge's verdict on a part, by case."""
-    pass_ = GRADIENTS if gate == "gradients" else FORWARD
-    doubles = {("tf", pass_, case): leaves for case, leaves in honest(part).items()}
-    doubles |= {("jax", pass_, case): leaves for case, leaves in found.items()}
-    judged = judge(Evidence("mask_rcnn", {}, doubles)).gates[gate]
-    failing = {each.case for each in judged.comparisons if each.verdict == FAIL}
-    return {each.case: FAIL if each.case in failing else PASS for each in judged.comparisons}
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name.replace(" ", "_"))
 def test_a_planted_error_fails_at_its_gate(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
     honest(mutant.part)  # before the error is planted
     twin = plant(monkeypatch, mutant)
-    verdicts = held(mutant.part, mutant.gate, leaves_of(mutant.part, twin))
-    assert verdicts["seed0"] == (PASS if mutant.only_kinks else FAIL)
-    assert FAIL in verdicts.values()
+    found = verdicts("mask_rcnn", mutant.gate, honest(mutant.part), leaves_of(mutant.part, twin))
+    assert found["seed0"] == (PASS if mutant.only_kinks else FAIL)
+    assert FAIL in found.values()
 
 
 @pytest.mark.parametrize(("part", "gate"), sorted({(mutant.part, mutant.gate) for mutant in MUTANTS}))
 def test_the_same_modules_without_an_error_pass(part: str, gate: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    honest(part)
-    assert held(part, gate, leaves_of(part, remake(monkeypatch, "mask_rcnn"))) == {
-        "seed0": PASS,
-        "kinks": PASS,
-    }
+    expected = honest(part)
+    found = leaves_of(part, remake(monkeypatch, "mask_rcnn"))
+    assert verdicts("mask_rcnn", gate, expected, found) == {"seed0": PASS, "kinks": PASS}

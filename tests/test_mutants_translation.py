@@ -4,26 +4,13 @@ from __future__ import annotations
 
 import functools
 
-import jax
-import numpy as np
 import pytest
 from conftest import IN_ZOO
-from mutants import Mutant, plant, remake
+from mutants import Cases, Mutant, found_by, plant, remake, verdicts
 
-from compare.parity import Evidence
-from compare.parity.holding import Context
-from compare.parity.rules import compare_doubles, forward_base
-from compare.records import FAIL
-from jaxport._session import Session
-from workloads import _arrays, _registry
-from workloads._framework import FORWARD, GRADIENTS, STEP, Twin
+from compare.records import FAIL, PASS
 
 pytestmark = IN_ZOO
-
-PASSES = {"semantics": FORWARD, "gradients": GRADIENTS, "training": STEP}
-STEPS = 2
-Leaves = dict[str, np.ndarray]
-
 
 MUTANTS = (
     Mutant("gate order", "seq2seq", "(update, reset, candidate), (up", "(reset, update, candidate), (up"),
@@ -103,56 +90,26 @@ MUTANTS = (
 )
 
 
-def run(workload: str, pass_: str) -> Leaves:
-    """Leaves of one pass in float64, operation by operation: what one mutant compiled, the next finds."""
-    port = _registry.get(workload)
-    dimensions = port.sizes["smoke"]
-    data = port.training.examples(None, dimensions) if port.training else None
-    cases = _arrays.draw_cases(port, dimensions, 1, data, kinks=False)
-    batches = _arrays.draw_batches(port, dimensions, data) if data else {}
-    twin = Twin(f"jaxport.{workload}:build", True, dimensions, cases, _arrays.draw_weights(port, dimensions), batches)
-    session = Session(twin, "float64")
-    with session.precision(), jax.disable_jit():
-        if pass_ == STEP:
-            return trained(session)
-        leaves = session.pass_function(pass_)(*session.arguments(pass_, "seed0"))
-        return {leaf: np.array(value) for leaf, value in leaves.items()}
-
-
-def trained(session: Session) -> Leaves:
-    parameters, state, *_ = session.arguments(STEP, "seed0")
-    losses = []
-    for index in range(STEPS):
-        inputs = session.inputs({name: array[index] for name, array in session.twin.batches.items()})
-        parameters, state, loss = session.pass_function(STEP)(parameters, state, *inputs)
-        losses.append(np.array(loss))
-    return {"loss": np.array(losses)} | {path: np.array(leaf) for path, leaf in session.by_weight(parameters).items()}
-
-
 @functools.cache
-def honest(workload: str, pass_: str) -> Leaves:
-    return run(workload, pass_)
+def honest(workload: str, gate: str) -> Cases:
+    """What a gate looks at in the twin as it is."""
+    return seen(workload, gate)
 
 
-def failing(workload: str, gate: str, found: Leaves) -> list[str]:
-    """The leaves that the judge of float64 runs finds different from the honest port's."""
-    pass_ = PASSES[gate]
-    doubles = {("tf", pass_, "seed0"): honest(workload, pass_), ("jax", pass_, "seed0"): found}
-    context = Context(Evidence(workload, outputs={}, doubles=doubles), {})
-    held = compare_doubles(context, gate, pass_, ["seed0"], forward_base)
-    assert held
-    return [each.comparison.leaf for each in held if each.comparison.verdict == FAIL]
+def seen(workload: str, gate: str) -> Cases:
+    return found_by(gate, workload, {}, kinks=False)
 
 
 @pytest.mark.parametrize(("workload", "gate"), sorted({(mutant.workload, mutant.gate) for mutant in MUTANTS}))
 def test_the_same_modules_without_an_error_pass(workload: str, gate: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    honest(workload, PASSES[gate])
+    expected = honest(workload, gate)
     remake(monkeypatch, workload)
-    assert failing(workload, gate, run(workload, PASSES[gate])) == []
+    assert set(verdicts(workload, gate, expected, seen(workload, gate)).values()) == {PASS}
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: f"{mutant.workload}: {mutant.name}")
 def test_a_planted_error_fails_at_its_gate(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
-    honest(mutant.workload, PASSES[mutant.gate])  # before the error is planted
+    at = mutant.workload, mutant.gate
+    expected = honest(*at)
     plant(monkeypatch, mutant)
-    assert failing(mutant.workload, mutant.gate, run(mutant.workload, PASSES[mutant.gate]))
+    assert set(verdicts(*at, expected, seen(*at)).values()) == {FAIL}
