@@ -158,7 +158,8 @@ def test_nobody_ahead_is_said() -> None:
         "| command | `jaxport bench mnist_mlp --threads 2,1` |",
         "| machine | Example CPU @ 2.50GHz, Linux-6.1-x86_64 |",
         "| cores | 2 |",
-        "| tf/jit | faster | 1.90 ms | 0.690x | [0.676, 0.703] |",
+        "| tf/jit | faster | 1.90 ms | 0.690x | [0.676, 0.703] | 2 |",
+        f"| jax/jit | {MISSING} | 1.31 ms | {MISSING} | {MISSING} | 12,400 |",
         "jax/jit takes 0.689x of tf/jit's time: frontend 0.950x, compiler 0.710x, runtime 1.02x.",
         "| tf/jit vs itself | equivalent | 1.01x | [0.987, 1.03] |",
         "| jax/jit +10 % | slower | 1.10x | [1.08, 1.12] |",
@@ -181,11 +182,20 @@ def test_the_page_holds_the_line(line: str) -> None:
 
 def test_several_runs_make_one_page() -> None:
     text = page(RECORD, {"created": "another day", "workloads": {"other": RECORD["workloads"]["behind"]}})
-    assert f"## The run: {', '.join(RECORD['workloads'])}" in text.replace("\\", "")
-    assert "| date | another day |" in section(text, "The run: other")
+    assert f"## Run 1: {', '.join(RECORD['workloads'])}" in text.replace("\\", "")
+    assert "| date | another day |" in section(text, "Run 2: other")
     ahead, behind = section(text, "Ahead"), section(text, "Not ahead")
     assert "**mnist_mlp**" in ahead and "**other**" in behind
     assert "\n## other\n" in text
+
+
+def test_a_workload_that_two_runs_have_is_told_apart_by_its_run() -> None:
+    again = {"workloads": {"mnist_mlp": RECORD["workloads"]["behind"]}}
+    text = page(RECORD, again)
+    assert "**mnist_mlp (run 1)**" in section(text, "Ahead")
+    assert "**mnist_mlp (run 2)**" in section(text, "Not ahead")
+    assert "\n## mnist_mlp (run 1)\n" in text and "\n## mnist_mlp (run 2)\n" in text
+    assert "**withheld**" in section(text, "Not ahead")
 
 
 def test_every_median_stands_in_one_table() -> None:

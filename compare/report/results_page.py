@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -42,22 +43,30 @@ class Standing:
 def page(*records: Mapping[str, Any]) -> str:
     """The whole page as Markdown, the same for the same records; nothing on it goes beyond their verdicts."""
     shown = [printable(record) for record in records]
-    workloads = [each for record in shown for each in mapping(record, "workloads").items()]
+    workloads = list(_workloads(shown))
     standings = [standing(name, workload) for name, workload in workloads]
     lines = ["# Results", "", _METHOD, ""]
-    names = [f": {plain(', '.join(mapping(record, 'workloads')))}" if len(shown) > 1 else "" for record in shown]
-    for record, of in zip(shown, names, strict=True):
-        lines += [f"## The run{of}", "", *_run(record)]
+    for number, record in enumerate(shown, 1):
+        title = f"Run {number}: {', '.join(mapping(record, 'workloads'))}" if len(shown) > 1 else "The run"
+        lines += [f"## {plain(title)}", "", *_run(record)]
     lines += _speeds(workloads)
     lines += _standings(
         "Ahead", "By verdict, jax/jit is faster than every TF mode, and so than the fastest.", standings, True
     )
     lines += _standings("Not ahead", "Equivalent, slower, inconclusive, withheld, or not timed.", standings, False)
-    for record, of in zip(shown, names, strict=True):
-        lines += _machine(record, of)
+    for number, record in enumerate(shown, 1):
+        lines += _machine(record, f" in run {number}" if len(shown) > 1 else "")
     for name, workload in workloads:
         lines += _workload(name, workload)
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _workloads(records: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, object]]:
+    """Every workload of every record; one that several records have is told apart by its run's number."""
+    runs = Counter(name for record in records for name in mapping(record, "workloads"))
+    for number, record in enumerate(records, 1):
+        for name, workload in mapping(record, "workloads").items():
+            yield f"{name} (run {number})" if runs[name] > 1 else name, workload
 
 
 def standing(name: str, workload: object) -> Standing:
