@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import settings
 
 from compare import records
-from compare.run import run
+from compare.run import roofline, run
 from compare.run.progress import Silent
 from workloads import _registry
 
@@ -31,6 +32,14 @@ LONGEST = (
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest files first; within one, and among the others, the order stays."""
     items.sort(key=lambda item: item.path.name not in LONGEST)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def small_working_sets() -> Iterator[None]:
+    """What the machine does is measured in little memory here: working sets of a gigabyte take most of a minute."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(roofline, "MOST_BYTES", 1 << 24)
+        yield
 
 
 def record_of(*references: str, **asked: Any) -> dict[str, Any]:

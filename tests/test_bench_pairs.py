@@ -50,7 +50,7 @@ class Machine:
         return [self.ran[start : start + count] for start in range(0, len(self.ran), count)]
 
     def measure(self, *arms: Arm, budget_s: float = 0.0, **options: Any) -> Measured:
-        chosen = {"calls": 4, "dropped": 1, "long_s": math.inf} | options
+        chosen = {"calls": 4, "dropped": 1, "steady_s": math.inf, "long_s": math.inf} | options
         return measure(arms, budget_s=budget_s, seed=1, failing=ArmFailed, clock=self.clock, **chosen)
 
 
@@ -108,7 +108,8 @@ def test_a_round_is_five_calls_of_which_two_are_dropped_unless_asked_otherwise()
     assert set(asked) == {5} and found.medians["tf/jit"] == (0.01,) * 5
 
 
-def test_an_arm_of_long_calls_makes_two_a_round_once_that_is_known() -> None:
+@pytest.mark.parametrize(("scale", "eager", "others"), [(1, 2, 3), (0.1, 5, 5), (0.24, 2, 5)])
+def test_long_calls_are_made_less_often_once_that_is_known(scale: float, eager: int, others: int) -> None:
     asked: dict[str, list[int]] = {"tf/eager": [], "tf/jit": [], "jax/jit": []}
 
     def arm(name: str, seconds: float) -> Arm:
@@ -118,11 +119,13 @@ def test_an_arm_of_long_calls_makes_two_a_round_once_that_is_known() -> None:
 
         return Arm(name, round_)
 
-    arms = [arm("tf/eager", 0.9), arm("tf/jit", 0.3), arm("jax/jit", 0.2)]
+    arms = [arm("tf/eager", 0.9 * scale), arm("tf/jit", 0.3 * scale), arm("jax/jit", 0.2 * scale)]
     found = measure(arms, budget_s=0, seed=0, failing=ArmFailed)
     # A ratio near 1 is never taken of arms that were measured in two ways.
-    assert asked == {"tf/eager": [5, 2, 2, 2, 2, 2], "tf/jit": [5] * 6, "jax/jit": [5] * 6}
-    assert found.medians == {"tf/eager": (0.9,) * 5, "tf/jit": (0.3,) * 5, "jax/jit": (0.2,) * 5}
+    assert asked == {"tf/eager": [5, *[eager] * 5], "tf/jit": [5, *[others] * 5], "jax/jit": [5, *[others] * 5]}
+    assert found.medians == {
+        arm.name: (seconds * scale,) * 5 for arm, seconds in zip(arms, (0.9, 0.3, 0.2), strict=True)
+    }
 
 
 def test_the_first_round_calibrates_and_is_not_kept() -> None:

@@ -15,7 +15,7 @@ from interpreters import JAX_AS_TF, interpreter
 
 from compare import records
 from compare.records import CELLS, GATES, SCHEMA
-from compare.run import roofline, run, timing
+from compare.run import run, timing
 from compare.run.inputs import Prepared, digest, prepare_both
 from compare.run.progress import Reporter
 from compare.run.sides import Source
@@ -61,10 +61,7 @@ def whole(told: Told) -> dict[str, Any]:
     request = run.Request(
         [_registry.get("scale_and_add")], size="smoke", plans=[timing.Plan(2, 2, budget_s=0.2, threads=1)]
     )
-    with pytest.MonkeyPatch.context() as patch:
-        # Working sets of a gigabyte take most of a minute.
-        patch.setattr(roofline, "MOST_BYTES", 1 << 24)
-        return records.to_json(run.run(request, told))
+    return records.to_json(run.run(request, told))
 
 
 @pytest.fixture(scope="module")

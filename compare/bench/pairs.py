@@ -14,6 +14,11 @@ from compare.bench.clock import NANOSECONDS, Clock
 CALLS, DROPPED = 5, 2
 """Of a round: the first calls find the caches as another arm left them, and go."""
 
+STEADY_S = 0.05
+STEADY_CALLS, STEADY_DROPPED = 3, 1
+"""Of every arm, where even the quickest arm's call takes longer than that: one call is then enough to fill the caches,
+and arms that are nearly as fast as one another are measured in one way."""
+
 LONG_S, LONG_FACTOR = 0.2, 4
 LONG_CALLS, LONG_DROPPED = 2, 1
 """Of an arm whose call takes longer than that and so many times as long as the quickest arm's: five of its calls would
@@ -60,15 +65,17 @@ def measure(
     max_rounds: int = 30,
     calls: int = CALLS,
     dropped: int = DROPPED,
+    steady_s: float = STEADY_S,
     long_s: float = LONG_S,
     clock: Clock = time.perf_counter_ns,
 ) -> Measured:
     """Rounds of all arms in balanced, shuffled order: one median an arm and round.
 
     An arm's round is `calls` calls; the first `dropped` find the caches as another arm left them and
-    go. The first round of all calibrates and goes too: an arm whose calls take longer than `long_s`, and
-    much longer than the quickest arm's, makes fewer from then on, and how many rounds follow depends on
-    what is left of `budget_s`, within `min_rounds` and `max_rounds`. Give every pair a seed of its own:
+    go. The first round of all calibrates and goes too: where every arm's calls take longer than `steady_s`
+    all make fewer from then on, and one whose calls take longer than `long_s`, and much longer than the
+    quickest arm's, the fewest. How many rounds follow depends on what is left of `budget_s`, within
+    `min_rounds` and `max_rounds`. Give every pair a seed of its own:
     an order is balanced over 2n rounds of n arms, and what is left over must not repeat from pair to pair.
 
     Args:
@@ -94,11 +101,14 @@ def measure(
     start = clock()
     first = run(0)
     spent = (clock() - start) * NANOSECONDS
-    fewer = min(calls, LONG_CALLS), min(dropped, LONG_DROPPED)
-    long = [name for name, seconds in first.items() if seconds > max(long_s, LONG_FACTOR * min(first.values()))]
-    plans |= dict.fromkeys(long, fewer)
-    saved = sum(first[name] for name in long) * (calls - fewer[0]) / (sum(first.values()) * calls or 1)
-    total = _rounds(budget_s - spent, spent * (1 - saved), min_rounds, max_rounds)
+    quickest = min(first.values(), default=0.0)
+    usual = (STEADY_CALLS, STEADY_DROPPED) if quickest > steady_s else (calls, dropped)
+    plans = {
+        name: (LONG_CALLS, LONG_DROPPED) if seconds > max(long_s, LONG_FACTOR * quickest) else usual
+        for name, seconds in first.items()
+    }
+    part = sum(first[name] * plans[name][0] for name in first) / (sum(first.values()) * calls or 1)
+    total = _rounds(budget_s - spent, spent * part, min_rounds, max_rounds)
     kept = [run(turn) for turn in range(total)]
     return Measured({name: tuple(taken[name] for taken in kept) for name in named if name not in failures}, failures)
 

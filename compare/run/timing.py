@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -214,23 +215,30 @@ def _measure_one(each: Timed, group: Mapping[str, Side], samples: Samples, plan:
 
 
 def _ready(each: Timed, group: Mapping[str, Side], samples: Samples, first: bool = False) -> list[pairs.Arm]:
-    """The arms of a set of processes, each called twice; `first` keeps what it cost to get there."""
+    """The arms of a set of processes, each called twice; `first` keeps what it cost to get there.
+
+    Then one process works at a time. Else nothing is measured here, and they get ready beside one another.
+    """
+    own = [name for name, side in group.items() if side.name in each.modes]  # no peer that another workload has
+    with ThreadPoolExecutor(1 if first else max(1, len(own))) as pool:
+        ready = pool.map(lambda name: _ready_one(name, group[name], each, samples, first), own)
+    return [arm for arms in ready for arm in arms]
+
+
+def _ready_one(name: str, side: Side, each: Timed, samples: Samples, first: bool) -> list[pairs.Arm]:
+    try:
+        requests.load(side, each.prepared.loading)
+    except SideError as error:
+        samples.failures.append(Failure(side.name, f"timing: {error.doing}", error.reason))
+        return []
     arms: list[pairs.Arm] = []
-    for name, side in group.items():
-        if side.name not in each.modes:
-            continue  # a peer that another workload has
-        try:
-            requests.load(side, each.prepared.loading)
-        except SideError as error:
-            samples.failures.append(Failure(side.name, f"timing: {error.doing}", error.reason))
-            continue
-        ready: set[str | int] = set()
-        for arm, asked in _targets(name, side, each, samples):
-            if not asked.slowdown and _prepare(side, arm, asked.target, samples, first):
-                ready.add(asked.target)
-            if asked.target in ready:
-                time = partial(requests.time_round, side, asked.target, slowdown=asked.slowdown)
-                arms.append(pairs.Arm(arm, time))
+    ready: set[str | int] = set()
+    for arm, asked in _targets(name, side, each, samples):
+        if not asked.slowdown and _prepare(side, arm, asked.target, samples, first):
+            ready.add(asked.target)
+        if asked.target in ready:
+            time = partial(requests.time_round, side, asked.target, slowdown=asked.slowdown)
+            arms.append(pairs.Arm(arm, time))
     return arms
 
 
