@@ -20,5 +20,51 @@ def max_pool(images: jax.Array) -> jax.Array:
     return _larger(rows[:, :, 0], rows[:, :, 1])
 
 
+@jax.custom_vjp
+def overlapping_max_pool(images: jax.Array) -> jax.Array:
+    """images [batch, height, width, channels] -> [batch, height // 2, width // 2, channels]: windows of 3 x 3.
+
+    Stride 2 over an even height and width, padded at the end. Choices as in `max_pool`, ties alike.
+    """
+    # Which value was chosen is kept for the gradient as a number: compared anew inside another fusion, values that tie
+    # need not tie.
+    return _overlapping_forward(images)[0]
+
+
+def _overlapping_forward(images: jax.Array) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
+    across, columns = _of_three(images, 2)
+    found, rows = _of_three(across, 1)
+    return found, (columns, rows)
+
+
+def _overlapping_backward(chosen: tuple[jax.Array, jax.Array], cotangent: jax.Array) -> tuple[jax.Array]:
+    columns, rows = chosen
+    return (_to_three(_to_three(cotangent, rows, 1), columns, 2),)
+
+
+overlapping_max_pool.defvjp(_overlapping_forward, _overlapping_backward)
+
+
+def _of_three(images: jax.Array, axis: int) -> tuple[jax.Array, jax.Array]:
+    """The largest of every even place, the odd one after it and the next even one; and which of them it is."""
+    shape = images.shape
+    even, odd = jnp.moveaxis(images.reshape(*shape[:axis], -1, 2, *shape[axis + 1 :]), axis + 1, 0)
+    beyond = jnp.full_like(jax.lax.slice_in_dim(even, 0, 1, axis=axis), -jnp.inf)
+    following = jnp.concatenate([jax.lax.slice_in_dim(even, 1, None, axis=axis), beyond], axis)
+    larger = _larger(even, odd)
+    chosen = jnp.where(larger >= following, jnp.where(even >= odd, jnp.uint8(0), jnp.uint8(1)), jnp.uint8(2))
+    return _larger(larger, following), chosen
+
+
+def _to_three(cotangent: jax.Array, chosen: jax.Array, axis: int) -> jax.Array:
+    """The transpose of `_of_three`."""
+    to_even, to_odd, to_following = (jnp.where(chosen == place, cotangent, 0) for place in range(3))
+    none = jnp.zeros_like(jax.lax.slice_in_dim(cotangent, 0, 1, axis=axis))
+    from_before = jnp.concatenate([none, jax.lax.slice_in_dim(to_following, 0, -1, axis=axis)], axis)
+    pairs = jnp.stack([to_even + from_before, to_odd], axis + 1)
+    shape = cotangent.shape
+    return pairs.reshape(*shape[:axis], 2 * shape[axis], *shape[axis + 1 :])
+
+
 def _larger(first: jax.Array, second: jax.Array) -> jax.Array:
     return jnp.where(first >= second, first, second)

@@ -17,6 +17,7 @@ from jaxport._batch_norm import BatchNorm
 from jaxport._dense import product
 from jaxport._loss_scaling import gradients_of, scaled_for
 from jaxport._nnx import Parameters, Place, WeightMap
+from jaxport._pooling import overlapping_max_pool
 from workloads import resnet50
 from workloads._precision import compute_dtype
 from workloads._spec import Dimensions
@@ -87,15 +88,10 @@ class ResNet(nnx.Module):
         )
 
     def __call__(self, images: jax.Array, training: bool) -> jax.Array:
-        x = max_pool(nnx.relu(self.stem(images, training)))
+        x = overlapping_max_pool(nnx.relu(self.stem(images, training)))
         for block in self.blocks:
             x = block(x, training)
         return self.head(x.astype(self.wide).mean(axis=(1, 2)))
-
-
-def max_pool(x: jax.Array) -> jax.Array:
-    """Windows of 3 x 3, stride 2, padded at the end: [batch, 2h, 2w, c] -> [batch, h, w, c]."""
-    return jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 3, 3, 1), (1, 2, 2, 1), "SAME")
 
 
 def build(dimensions: Dimensions, dtype: str) -> Model:

@@ -26,7 +26,7 @@ MODULES = {
     "translation": ("_dropout", "_schedules", "_transformer", "translation"),
     "translation_decode": ("_transformer", "translation", "translation_decode"),
     "bert": ("_dropout", "_schedules", "_transformer", "_optimizers", "bert"),
-    "resnet50": ("_batch_norm", "_optimizers", "resnet50"),
+    "resnet50": ("_batch_norm", "_optimizers", "_pooling", "resnet50"),
     "focalnet_pipeline": ("_depthwise", "_optimizers", "focalnet_pipeline"),
     "mask_rcnn": ("_detection", "_mask_rcnn_losses", "mask_rcnn"),
 }

@@ -44,6 +44,8 @@ MUTANTS = (
         '"gamma": ("norm", "beta"),\n        "beta": ("norm", "gamma")',
     ),
     Mutant("shortcut added after the activation", "resnet50", "training) + shortcut)", "training)) + shortcut"),
+    Mutant("pool of 2 x 3", "resnet50", "_of_three(across, 1)", "_of_three(across.at[:, 2::2].set(-jnp.inf), 1)"),
+    Mutant("pool's gradient to the first window alone", "resnet50", "to_even + from_before", "to_even", "gradients"),
     Mutant("statistics held constant", "resnet50", "cotangent - share * by_beta", "cotangent", "gradients"),
     Mutant("labels not smoothed", "resnet50", "resnet50.LABEL_SMOOTHING)", "0.0)", "gradients"),
     Mutant("decay not halved", "resnet50", "WEIGHT_DECAY / 2", "WEIGHT_DECAY", "gradients"),
