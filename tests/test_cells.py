@@ -11,12 +11,12 @@ EXPECTED = {"loss": np.float32(2.0), "moment": np.array([1e-9, -1e-9], np.float3
 
 
 def error_of(**changed: np.ndarray) -> float | None:
-    return cells._distance(EXPECTED | changed, EXPECTED)
+    return max(cells._errors(EXPECTED | changed, EXPECTED))
 
 
 def test_equal_results_have_no_error_and_unnamed_ones_none() -> None:
     assert error_of() == 0
-    assert cells._distance({}, EXPECTED) is None
+    assert cells._errors({}, EXPECTED) == [] and cells._usual([]) is None
 
 
 def test_a_moment_of_pure_rounding_may_be_any_other_rounding() -> None:
@@ -31,3 +31,20 @@ def test_what_is_beyond_rounding_of_the_largest_result_counts_relative_to_its_ow
 def test_integers_have_no_rounding_and_other_shapes_nothing_in_common() -> None:
     assert error_of(count=np.array([1, 3])) == 0.5
     assert error_of(count=np.array([1])) == np.inf
+
+
+@pytest.mark.parametrize(
+    ("errors", "holds"),
+    [
+        ([1e-4] * 20, True),
+        ([1e-4] * 10 + [0.025] * 10, True),
+        ([1e-4] * 9 + [0.025] * 11, False),
+        ([1e-4] * 19 + [0.2], False),
+        ([1e-4] * 8 + [0.002], False),
+        ([np.inf], False),
+    ],
+)
+def test_an_activation_that_is_tipped_over_may_move_half_of_many_results(errors: list[float], holds: bool) -> None:
+    described = {"tf@jax": {"error": max(errors), "usual_error": cells._usual(errors)}}
+    found = cells.disagreements(described)
+    assert [each.doing for each in found] == ([] if holds else ["cell tf@jax"])

