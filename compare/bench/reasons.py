@@ -10,7 +10,7 @@ FEW_PAIRS = f"fewer than {LEAST_PAIRS} pairs of processes: how far another would
 PEER = "a peer's process runs nothing else and has no second process of itself: within 10 % its ratio tells nothing"
 
 
-SECOND_PROCESS, SECOND_COMPILATION = "a second process of itself", "a second compilation of itself"
+SECOND_PROCESS, SECOND_COPY = "a second process of itself", "a second copy of itself"
 
 
 def null_missed(arm: str, null: Ratio, other: str = SECOND_PROCESS) -> str:

@@ -14,7 +14,7 @@ from compare.bench.pairs import Measured
 
 DEFAULT = "default"
 AGAIN = "default again"
-"""The default compiled a second time: identical code, beside it in the same process."""
+"""A second copy of the default's code, beside it in the same process."""
 
 Race = Callable[[Sequence[str], int], Measured]
 """Times candidates by name in fresh processes: rounds of all of them in turn, in the set of that number."""
@@ -132,9 +132,9 @@ def confirm(name: str, race: Race, rules: Rules, first: int, told: Callable[[str
 
 def _doubts(null: stats.Ratio | None) -> Iterator[str]:
     if null is None:
-        yield reasons.null_missing(DEFAULT, reasons.SECOND_COMPILATION)
+        yield reasons.null_missing(DEFAULT, reasons.SECOND_COPY)
     elif not null.ci99[0] <= 1 <= null.ci99[1]:
-        yield reasons.null_missed(DEFAULT, null, reasons.SECOND_COMPILATION)
+        yield reasons.null_missed(DEFAULT, null, reasons.SECOND_COPY)
 
 
 def _ratio(standing: Standing) -> float:

@@ -149,7 +149,8 @@ def _known(plan: Plan, platform: str) -> Sequence[Option]:
 class Live:
     """What a search asks of the machine. Implements compare.run.search.Bench.
 
-    Only one process works at a time: what compiles and what judges ends before candidates race.
+    Only one process works at a time: what compiles and what judges ends before candidates race. What one process
+    compiled, the next one finds: compiling every candidate in every process took most of the time.
 
     Args:
       small, large: the arrays that parity is judged on, and those that are compiled and timed.
@@ -163,11 +164,12 @@ class Live:
         self._large, self._workers, self._pool, self._plan = large, workers, pool, plan
         self._judge = _Judge(small, pool, reporter)
         self._compiler: Side | None = None
+        self._cache = workers.folder("compiled-")
 
     def loaded(self) -> tuple[requests.Loaded, dict[str, Any]]:
         """What the port says of itself, and where it runs."""
         self.rest()
-        self._compiler = self._workers.start(SIDE)
+        self._compiler = self._workers.start(SIDE, self._cache)
         return requests.loaded(self._compiler, self._large.loading), requests.environment(self._compiler)
 
     def rest(self) -> None:
@@ -206,7 +208,7 @@ class Live:
     def _once(self, candidates: Mapping[str, Options], number: int) -> tuple[Measured, bool]:
         """What one process gave, and whether it was lost: then the first failure is the one that took it down."""
         failures: dict[str, str] = {}
-        with closing(self._workers.start(SIDE)) as side:
+        with closing(self._workers.start(SIDE, self._cache)) as side:
             requests.load(side, self._large.loading)
             ready = []
             for name, options in candidates.items():
