@@ -156,6 +156,22 @@ def test_attribution_with_a_hole_claims_no_total(honest: dict[str, Any]) -> None
     assert tables.attribution_in_words(honest).startswith("jax/jit takes an unknown part of tf/jit's time")
 
 
+@pytest.mark.parametrize(
+    ("jax", "tf", "said"),
+    [(12400, 2, True), (12400, 1500, False), (900, 0, False), (None, 2, False), (12400, None, False)],
+)
+def test_many_page_faults_of_the_port_alone_are_told_with_their_remedy(
+    honest: dict[str, Any], jax: float | None, tf: float | None, said: bool
+) -> None:
+    modes = honest["timing"]["modes"]
+    modes["jax/jit"]["page_faults"], modes["tf/jit"]["page_faults"] = jax, tf
+    words = (
+        "jax/jit takes 12,400 page faults a call, tf/jit 2: its memory is mapped anew each time. "
+        "GLIBC_TUNABLES=glibc.malloc.hugetlb=1 in the environment asks for large pages"
+    )
+    assert tables.page_faults_in_words(honest) == (words if said else "")
+
+
 def test_a_row_of_the_matrix_is_a_frontend_and_a_column_a_compiler(honest: dict[str, Any]) -> None:
     names = [[cell.name for cell in cells] for _, cells in tables.matrix(honest)]
     assert names == [["tf@tf", "tf@jax"], ["jax@tf", "jax@jax"]]

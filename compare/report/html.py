@@ -123,6 +123,7 @@ def _speed(workload: object) -> dict[str, Any]:
         "modes": tables.modes(workload),
         "ratios": tables.ratios(workload),
         "attribution": tables.attribution_in_words(workload),
+        "page_faults": tables.page_faults_in_words(workload),
         # Vega escapes the names that it draws; tests hold it to that.
         "timing_chart": Markup(charts.timing(workload)),
         "ratio_chart": Markup(charts.ratios(workload)),

@@ -200,8 +200,8 @@ def _workload(name: str, workload: object) -> list[str]:
     titles = ("mode", "verdict of jax/jit", "median step", "jax/jit over it", "95 %", "page faults of a call")
     lines += table(titles, _modes(workload), left=2)
     lines += _tuned(workload)
-    attributed = tables.attribution_in_words(workload)
-    lines += [f"{attributed}.", ""] if attributed else []
+    for why in (tables.attribution_in_words(workload), tables.page_faults_in_words(workload)):
+        lines += [f"{why}.", ""] if why else []
     lines += _doubts(workload) + _by_threads(workload) + _peers(workload)
     return lines + _phases(workload) + _roofline(workload) + _batches(workload)
 

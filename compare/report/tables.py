@@ -29,6 +29,11 @@ PORT = "jax/jit"
 DONATED = "jax/donated"
 TUNED = "jax/tuned"
 
+MANY_FAULTS = 1000
+"""Of 4 KiB each: fewer take less than a millisecond."""
+LARGE_PAGES = "GLIBC_TUNABLES=glibc.malloc.hugetlb=1"
+"""From glibc 2.35: https://www.gnu.org/software/libc/manual/html_node/Memory-Allocation-Tunables.html."""
+
 
 @dataclass(frozen=True)
 class RatioRow:
@@ -226,6 +231,19 @@ def attribution_in_words(workload: object) -> str:
     whole = [value for value in values if value is not None]
     total = numbers.ratio(prod(whole)) if len(whole) == len(factors) else "an unknown part"
     return f"jax/jit takes {total} of tf/jit's time: {', '.join(f'{name} {factor}' for name, factor in factors)}"
+
+
+def page_faults_in_words(workload: object) -> str:
+    """One sentence where the port maps memory anew in every call and the fastest TF mode does not; else empty."""
+    fastest = against_best(workload)
+    mode = fastest.name.removeprefix(f"{PORT} vs ") if fastest else ""
+    own, other = (numbers.finite(part(workload, "timing", "modes", each, "page_faults")) for each in (PORT, mode))
+    if own is None or other is None or own < max(MANY_FAULTS, 10 * other):
+        return ""
+    return (
+        f"{PORT} takes {numbers.count(own)} page faults a call, {mode} {numbers.count(other)}: "
+        f"its memory is mapped anew each time. {LARGE_PAGES} in the environment asks for large pages"
+    )
 
 
 def environment(record: Mapping[str, Any]) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
