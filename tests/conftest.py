@@ -38,7 +38,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def small_working_sets() -> Iterator[None]:
     """What the machine does is measured in little memory here: working sets of a gigabyte take most of a minute."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(roofline, "MOST_BYTES", 1 << 24)
+        patch.setattr(roofline, "MOST_BYTES", 1 << 25)
         yield
 
 
