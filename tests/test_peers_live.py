@@ -97,6 +97,13 @@ def bounded(dimensions, dtype):
 
 def mixed(dimensions, dtype):
     return model("relu", tf.nn.relu)
+
+class Rectified(keras.layers.Layer):
+    def call(self, x):
+        return tf.nn.relu(x)
+
+def mixed_in_a_layer(dimensions, dtype):
+    return model("relu", Rectified())
 """
 
 
@@ -229,8 +236,9 @@ def test_a_peer_without_the_pass_that_is_timed_is_refused_by_its_worker_too(benc
         requests.prepare(side, "jit")
 
 
-def test_a_keras_twin_that_calls_tensorflow_is_no_keras_workload(bench: Bench, tmp_path: Path) -> None:
-    found = peers.judge(bench, layers(tmp_path, "mixed"), {"tf": Collected("tf")}, Doubles())["keras_jax"]
+@pytest.mark.parametrize("name", ["mixed", "mixed_in_a_layer"])
+def test_a_keras_twin_that_calls_tensorflow_is_no_keras_workload(bench: Bench, tmp_path: Path, name: str) -> None:
+    found = peers.judge(bench, layers(tmp_path, name), {"tf": Collected("tf")}, Doubles())["keras_jax"]
     assert found.verdict == "unavailable"
     assert "TensorFlow's own operations" in found.reason
 

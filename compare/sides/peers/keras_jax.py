@@ -33,6 +33,9 @@ class KerasJax(Peer):
     def build(self, twin: Twin) -> None:
         """The twin as Keras builds it for JAX."""
         keras.utils.clear_session()
+        # Keras makes what a layer raises anew from its text, which JAX's errors do not take: another error comes out. A
+        # cleared session filters again.
+        keras.config.disable_traceback_filtering()
         built = resolve(twin.target)(twin.dimensions, "float32") if twin.builds else None
         if not isinstance(built, Model) or not built.weights:
             raise Unsupported("its TensorFlow twin is not built of Keras layers")
