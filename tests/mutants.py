@@ -78,10 +78,10 @@ def remake(patch: pytest.MonkeyPatch, workload: str) -> ModuleType:
     return _made(patch, workload, {})
 
 
-def found_by(gate: str, workload: str, smaller: Mapping[str, int], kinks: bool) -> Cases:
-    """What a gate looks at in a JAX twin at size smoke or smaller, by case: a pass, or two steps of training.
+def found_by(workload: str, gate: str, *, kinks: bool = False, **smaller: int) -> Cases:
+    """What a gate looks at in a JAX twin at size smoke, by case: a pass, or two steps of training.
 
-    Operation by operation: what was compiled for one error is there for the next.
+    Operation by operation: what was compiled for one error is there for the next. `smaller` replaces dimensions.
     """
     spec = _registry.get(workload)
     dimensions = {**spec.sizes["smoke"], **smaller}

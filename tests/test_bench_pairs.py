@@ -128,6 +128,17 @@ def test_long_calls_are_made_less_often_once_that_is_known(scale: float, eager: 
     }
 
 
+def test_no_arm_makes_more_calls_than_were_asked_for() -> None:
+    asked: list[int] = []
+
+    def round_(calls: int) -> Sequence[float]:
+        asked.append(calls)
+        return [0.3] * calls
+
+    measure([Arm("jax/jit", round_)], budget_s=0, seed=0, failing=ArmFailed, calls=1, dropped=0)
+    assert set(asked) == {1}
+
+
 def test_the_first_round_calibrates_and_is_not_kept() -> None:
     machine = Machine()
     measured = machine.measure(machine.arm("jax/jit", lambda number: 1000.0 if number < 4 else 1.0))

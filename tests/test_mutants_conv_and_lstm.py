@@ -72,7 +72,7 @@ MUTANTS = (
 def honest() -> dict[tuple[str, str], Cases]:
     """(workload, gate) -> what the gate looks at in the twin as it is."""
     wanted = dict.fromkeys((mutant.workload, mutant.gate) for mutant in MUTANTS)
-    return {(workload, gate): found_by(gate, workload, {}, kinks=True) for workload, gate in wanted}
+    return {(workload, gate): found_by(workload, gate, kinks=True) for workload, gate in wanted}
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name.replace(" ", "_"))
@@ -81,7 +81,7 @@ def test_a_planted_error_fails_at_its_gate(
 ) -> None:
     expected = honest[mutant.workload, mutant.gate]
     plant(monkeypatch, mutant)
-    found = verdicts(mutant.workload, mutant.gate, expected, found_by(mutant.gate, mutant.workload, {}, kinks=True))
+    found = verdicts(mutant.workload, mutant.gate, expected, found_by(mutant.workload, mutant.gate, kinks=True))
     assert found["seed0"] == (PASS if mutant.only_kinks else FAIL)
     assert FAIL in found.values()
 
@@ -91,5 +91,5 @@ def test_the_same_modules_without_an_error_pass(
     workload: str, gate: str, honest: dict[tuple[str, str], Cases], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     remake(monkeypatch, workload)
-    found = verdicts(workload, gate, honest[workload, gate], found_by(gate, workload, {}, kinks=True))
+    found = verdicts(workload, gate, honest[workload, gate], found_by(workload, gate, kinks=True))
     assert set(found.values()) == {PASS}

@@ -93,18 +93,14 @@ MUTANTS = (
 @functools.cache
 def honest(workload: str, gate: str) -> Cases:
     """What a gate looks at in the twin as it is."""
-    return seen(workload, gate)
-
-
-def seen(workload: str, gate: str) -> Cases:
-    return found_by(gate, workload, {}, kinks=False)
+    return found_by(workload, gate)
 
 
 @pytest.mark.parametrize(("workload", "gate"), sorted({(mutant.workload, mutant.gate) for mutant in MUTANTS}))
 def test_the_same_modules_without_an_error_pass(workload: str, gate: str, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = honest(workload, gate)
     remake(monkeypatch, workload)
-    assert set(verdicts(workload, gate, expected, seen(workload, gate)).values()) == {PASS}
+    assert set(verdicts(workload, gate, expected, found_by(workload, gate)).values()) == {PASS}
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: f"{mutant.workload}: {mutant.name}")
@@ -112,4 +108,4 @@ def test_a_planted_error_fails_at_its_gate(mutant: Mutant, monkeypatch: pytest.M
     at = mutant.workload, mutant.gate
     expected = honest(*at)
     plant(monkeypatch, mutant)
-    assert set(verdicts(*at, expected, seen(*at)).values()) == {FAIL}
+    assert set(verdicts(*at, expected, found_by(*at)).values()) == {FAIL}

@@ -103,7 +103,8 @@ MUTANTS = (
 
 def seen(workload: str, gate: str) -> Cases:
     """What a gate looks at, in as small a twin as shows it."""
-    return found_by(gate, workload, {} if gate == "semantics" else SHALLOW.get(workload, {}), kinks=False)
+    smaller = {} if gate == "semantics" else SHALLOW.get(workload, {})
+    return found_by(workload, gate, **smaller)
 
 
 @pytest.fixture(scope="module")

@@ -102,10 +102,10 @@ def measure(
     first = run(0)
     spent = (clock() - start) * NANOSECONDS
     quickest = min(first.values(), default=0.0)
-    usual = (STEADY_CALLS, STEADY_DROPPED) if quickest > steady_s else (calls, dropped)
+    usual = (min(calls, STEADY_CALLS), min(dropped, STEADY_DROPPED)) if quickest > steady_s else (calls, dropped)
+    fewest = min(calls, LONG_CALLS), min(dropped, LONG_DROPPED)
     plans = {
-        name: (LONG_CALLS, LONG_DROPPED) if seconds > max(long_s, LONG_FACTOR * quickest) else usual
-        for name, seconds in first.items()
+        name: fewest if seconds > max(long_s, LONG_FACTOR * quickest) else usual for name, seconds in first.items()
     }
     part = sum(first[name] * plans[name][0] for name in first) / (sum(first.values()) * calls or 1)
     total = _rounds(budget_s - spent, spent * part, min_rounds, max_rounds)

@@ -245,7 +245,7 @@ def page_faults_in_words(workload: object) -> str:
         return ""
     return (
         f"{PORT} takes {numbers.count(own)} page faults a call, {mode} {numbers.count(other)}, "
-        f"about a microsecond each: its memory is mapped anew each time. "
+        "about a microsecond each: its memory is mapped anew each time. "
         f"{LARGE_PAGES} in the environment asks for large pages"
     )
 
