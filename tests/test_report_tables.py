@@ -157,14 +157,22 @@ def test_attribution_with_a_hole_claims_no_total(honest: dict[str, Any]) -> None
 
 
 @pytest.mark.parametrize(
-    ("jax", "tf", "said"),
-    [(12400, 2, True), (12400, 1500, False), (4000, 0, False), (None, 2, False), (12400, None, False)],
+    ("jax", "tf", "median_s", "said"),
+    [
+        (12400, 2, 0.1, True),
+        (12400, 1500, 0.1, False),
+        (4000, 0, 0.1, False),
+        (500, 0, 0.0001, False),
+        (None, 2, 0.1, False),
+        (12400, None, 0.1, False),
+    ],
+    ids=["told", "TF-too", "little-of-the-call", "less-than-a-large-page", "unknown", "unknown-in-TF"],
 )
 def test_many_page_faults_of_the_port_alone_are_told_with_their_remedy(
-    honest: dict[str, Any], jax: float | None, tf: float | None, said: bool
+    honest: dict[str, Any], jax: float | None, tf: float | None, median_s: float, said: bool
 ) -> None:
     modes = honest["timing"]["modes"]
-    modes["jax/jit"] |= {"page_faults": jax, "median_s": 0.1}
+    modes["jax/jit"] |= {"page_faults": jax, "median_s": median_s}
     modes["tf/jit"]["page_faults"] = tf
     words = (
         "jax/jit takes 12,400 page faults a call, tf/jit 2, about a microsecond each: "

@@ -32,6 +32,8 @@ TUNED = "jax/tuned"
 FAULT_S, FAULTS_SHARE = 1e-6, 0.05
 """What a page fault takes, and from which part of a call on it is told. Without 13,200 faults ResNet's step took 16 ms
 less, without 15,600 BERT's 13 ms: docs/results/zoo.md."""
+LARGE_PAGE_FAULTS = 512
+"""Faults of 4 KiB in one large page of 2 MiB: with fewer, large pages cannot help."""
 LARGE_PAGES = "GLIBC_TUNABLES=glibc.malloc.hugetlb=1"
 """From glibc 2.35: https://www.gnu.org/software/libc/manual/html_node/Memory-Allocation-Tunables.html."""
 
@@ -241,7 +243,9 @@ def page_faults_in_words(workload: object) -> str:
     timed = mapping(workload, "timing", "modes")
     own, other = (numbers.finite(part(timed, each, "page_faults")) for each in (PORT, mode))
     median = numbers.finite(part(timed, PORT, "median_s"))
-    if own is None or other is None or median is None or own * FAULT_S < FAULTS_SHARE * median or own < 10 * other:
+    if own is None or other is None or median is None:
+        return ""
+    if own < max(LARGE_PAGE_FAULTS, 10 * other, FAULTS_SHARE * median / FAULT_S):
         return ""
     return (
         f"{PORT} takes {numbers.count(own)} page faults a call, {mode} {numbers.count(other)}, "
