@@ -67,4 +67,5 @@ def _to_three(cotangent: jax.Array, chosen: jax.Array, axis: int) -> jax.Array:
 
 
 def _larger(first: jax.Array, second: jax.Array) -> jax.Array:
-    return jnp.where(first >= second, first, second)
+    # Its own inequality keeps a NaN that stands first; no number is less than a NaN that stands second.
+    return jnp.where((first >= second) | (first != first), first, second)

@@ -16,10 +16,13 @@ Step = Callable[[Product, Any, Any, Any], tuple[Any, Any]]
 
 
 def scan(step: Step, kernels: Kernels, constants: Any, carry: Any, xs: Any) -> tuple[Any, Any]:
-    """jax.lax.scan of `step`, which multiplies each kernel [..., in, out] with at most one [..., batch, in] a step.
+    """jax.lax.scan of `step`, which multiplies each kernel [..., in, out] with one [..., batch, in] a step.
 
     The gradient of lax.scan adds to that of a kernel at every step, a product of few rows each time. Here the
     backward loop keeps the gradients of the products, and one product over all steps makes a kernel's gradient.
+
+    Raises:
+      ValueError: a kernel that is multiplied twice a step, or never.
     """
     results: Any = _scanned(step, kernels, constants, carry, xs)
     return results
@@ -41,11 +44,17 @@ def _run(step: Step, kernels: Kernels, constants: Any, carry: Any, xs: Any, shif
         multiplied: dict[str, jax.Array] = {}
 
         def product(name: str, value: jax.Array) -> jax.Array:
+            if name in multiplied:
+                raise ValueError(f"expected one product a step with {name}, found two: give it a second name")
             multiplied[name] = value
             result = value @ kernels[name]
             return result if shift is None else result + shift[name]
 
         carry, output = step(product, constants, carry, x)
+        if idle := kernels.keys() - multiplied.keys():
+            raise ValueError(
+                f"expected one product a step with every kernel, found none with {min(idle)}: leave it out"
+            )
         return carry, (output, multiplied)
 
     carry, (outputs, multiplied) = jax.lax.scan(body, carry, (xs, shifts))

@@ -80,7 +80,7 @@ class FeedForward(nnx.Module):
 
 
 class Residual(nnx.Module):
-    """Dropout, residual connection and layer norm around a sublayer, in the order that the block says."""
+    """A sublayer, dropout, the residual connection, and layer norm last."""
 
     def __init__(self, block: Block, **kinds: Any) -> None:
         self.block = block
@@ -90,9 +90,8 @@ class Residual(nnx.Module):
         self, inputs: jax.Array, sublayer: Callable[[jax.Array], jax.Array], draws: jax.Array | None = None
     ) -> jax.Array:
         """Inputs plus what the sublayer makes of them; draws are u8 of the inputs' shape."""
-        branch = sublayer(self.norm(inputs) if self.block.norm_first else inputs)
-        total = inputs + (branch if draws is None else dropout(branch, draws, self.block.rate))
-        return total if self.block.norm_first else self.norm(total)
+        branch = sublayer(inputs)
+        return self.norm(inputs + (branch if draws is None else dropout(branch, draws, self.block.rate)))
 
 
 class EncoderBlock(nnx.Module):

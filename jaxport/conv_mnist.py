@@ -37,11 +37,11 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     graph = structure(lambda: Classifier(dimensions, dtype, nnx.Rngs(0)))
     optimizer = _optimizers.adam(conv_mnist.LEARNING_RATE)
 
-    def forward(parameters: Parameters, images: jax.Array, labels: jax.Array, draws: jax.Array) -> jax.Array:
+    def forward(parameters: Parameters, images: jax.Array, draws: jax.Array, labels: jax.Array) -> jax.Array:
         return nnx.merge(graph, parameters)(images, draws)
 
-    def loss(parameters: Parameters, images: jax.Array, labels: jax.Array, draws: jax.Array) -> jax.Array:
-        logits = forward(parameters, images, labels, draws)
+    def loss(parameters: Parameters, images: jax.Array, draws: jax.Array, labels: jax.Array) -> jax.Array:
+        logits = forward(parameters, images, draws, labels)
         return optax.softmax_cross_entropy_with_integer_labels(logits, labels).mean()
 
     step = training_step(loss, optimizer)

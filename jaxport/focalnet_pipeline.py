@@ -15,6 +15,7 @@ from jaxport import Model, _gelu, _optimizers
 from jaxport._dense import Dense
 from jaxport._depthwise import depthwise
 from jaxport._nnx import Parameters, Place, WeightMap, structure, training_step
+from jaxport._transformer import dense_paths, norm_paths
 from workloads import focalnet_pipeline as pipeline
 from workloads._spec import Dimensions
 from workloads.focalnet_pipeline import Block, Merge
@@ -153,10 +154,10 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
 
 
 def _places(dimensions: Dimensions) -> dict[str, Place]:
-    places = _norm_places("norm", ("norm",)) | _dense_places("head", ("head",))
+    places = dict([*norm_paths("norm", ("norm",)), *dense_paths("head", ("head",))])
     for index, merge in enumerate(pipeline.merges(dimensions)):
-        places |= _dense_places(merge.path, ("embeddings", index, "convolution"))
-        places |= _norm_places(f"{merge.path}/norm", ("embeddings", index, "norm"))
+        places |= dense_paths(merge.path, ("embeddings", index, "convolution"))
+        places |= norm_paths(f"{merge.path}/norm", ("embeddings", index, "norm"))
     for block in pipeline.blocks(dimensions):
         places |= _block_places(block, ("stages", block.stage - 1, block.index))
     return places
@@ -168,17 +169,9 @@ def _block_places(block: Block, place: Place) -> dict[str, Place]:
         f"{path}/focal{level + 1}/kernel": (*modulation, "focal", level, "kernel") for level in range(block.levels)
     }
     for name in ("project", "modulate", "output"):
-        places |= _dense_places(f"{path}/{name}", (*modulation, name))
+        places |= dense_paths(f"{path}/{name}", (*modulation, name))
     for name in ("expand", "contract"):
-        places |= _dense_places(f"{path}/{name}", (*place, name))
+        places |= dense_paths(f"{path}/{name}", (*place, name))
     for name in ("norm1", "norm2"):
-        places |= _norm_places(f"{path}/{name}", (*place, name))
+        places |= norm_paths(f"{path}/{name}", (*place, name))
     return places
-
-
-def _dense_places(path: str, place: Place) -> dict[str, Place]:
-    return {f"{path}/kernel": (*place, "kernel"), f"{path}/bias": (*place, "bias")}
-
-
-def _norm_places(path: str, place: Place) -> dict[str, Place]:
-    return {f"{path}/gamma": (*place, "scale"), f"{path}/beta": (*place, "bias")}

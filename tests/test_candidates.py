@@ -42,6 +42,13 @@ def test_options_that_cannot_be_read_are_one_line(texts: list[str], says: str) -
 def test_the_fastest_is_joined_with_what_sets_something_else() -> None:
     best: list[Options] = [{"a": 1}, {"a": 2}, {"b": 1}, {"c": 1}]
     assert list(candidates.together(best)) == ["a=1 b=1", "a=1 c=1", "a=1 b=1 c=1"]
+    many: list[Options] = [{name: 1} for name in "abcdefg"]
+    assert list(candidates.together(many)) == [
+        "a=1 b=1",
+        "a=1 c=1",
+        "a=1 d=1",
+        " ".join(f"{name}=1" for name in "abcdefg"),
+    ]
     assert candidates.together(best[:1]) == candidates.together([]) == {}
 
 

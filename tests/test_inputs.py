@@ -1,6 +1,7 @@
 """What both sides are given: sizes, cases, one digest, and one copy on disk."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -104,6 +105,17 @@ def test_dimensions_that_a_workload_refuses_are_one_line(tmp_path: Path) -> None
     odd = Workload("odd", "t:f", "j:f", {"x": ArraySpec((2,))}, weights)
     with pytest.raises(inputs.RequestError, match=r"^odd at size default: expected heads that divide width 10"):
         inputs.prepare(odd, "default", None, tmp_path)
+
+
+def test_dimensions_that_inputs_or_examples_refuse_are_one_line(tmp_path: Path) -> None:
+    def refuse(dimensions: Dimensions) -> Any:
+        raise ValueError("expected an even width, found 3: choose another")
+
+    no_inputs = Workload("odd", "t:f", "j:f", refuse)
+    no_examples = Workload("odd", "t:f", "j:f", {"x": ArraySpec((2,))}, training=Training(synthetic=refuse))
+    for odd in (no_inputs, no_examples):
+        with pytest.raises(inputs.RequestError, match=r"^odd at size default: expected an even width, found 3"):
+            inputs.prepare_both(odd, None, None, tmp_path)
 
 
 def test_a_size_that_examples_are_made_for_decides_their_shape(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ MUTANTS = (
     Mutant("softmax over the queries", "bert", "softmax(scores)", "softmax(scores, axis=-2)"),
     Mutant("gelu by tanh", "bert", '{"gelu": gelu,', '{"gelu": jax.nn.gelu,'),
     Mutant("epsilon of Flax", "bert", "epsilon=block.epsilon, ", ""),
-    Mutant("norm before the sublayer", "bert", "if self.block.norm_first else inputs", "if True else inputs"),
+    Mutant("norm before the sublayer", "bert", "branch = sublayer(inputs)", "branch = sublayer(self.norm(inputs))"),
     Mutant("dropout without scaling", "bert", "values * jnp.asarray(_dropout.scale(rate), values.dtype)", "values"),
     Mutant(
         "transposed square kernel",

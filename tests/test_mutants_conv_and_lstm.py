@@ -31,13 +31,16 @@ MUTANTS = (
     ),
     Mutant("draws upside down", "conv_mnist", "flat, draws,", "flat, 255 - draws,"),
     Mutant(
-        "mean instead of maximum", "conv_mnist", "jnp.where(first >= second, first, second)", "(first + second) / 2"
+        "mean instead of maximum",
+        "conv_mnist",
+        "jnp.where((first >= second) | (first != first), first, second)",
+        "(first + second) / 2",
     ),
     Mutant("leaky activation", "conv_mnist", "nnx.relu(self.conv1", "nnx.leaky_relu(self.conv1"),
     Mutant(
         "half a gradient to each of a tie",
         "conv_mnist",
-        "jnp.where(first >= second, first, second)",
+        "jnp.where((first >= second) | (first != first), first, second)",
         "jnp.maximum(first, second)",
         "gradients",
         only_kinks=True,
@@ -45,8 +48,8 @@ MUTANTS = (
     Mutant(
         "the last of a tie",
         "conv_mnist",
-        "first >= second, first",
-        "first > second, first",
+        "(first >= second)",
+        "(first > second)",
         "gradients",
         only_kinks=True,
     ),

@@ -51,8 +51,8 @@ MUTANTS = (
     Mutant(
         "norm before the sublayer",
         "translation",
-        "self.norm(inputs) if self.block.norm_first else inputs",
-        "self.norm(inputs)",
+        "branch = sublayer(inputs)",
+        "branch = sublayer(self.norm(inputs))",
     ),
     Mutant(
         "dropout not scaled up", "translation", "values * jnp.asarray(_dropout.scale(rate), values.dtype)", "values"

@@ -181,6 +181,21 @@ def test_gradients_without_kinks_say_so() -> None:
     assert "kinks" in judge(evidence).gates["gradients"].reason
 
 
+def test_gradients_that_are_all_zero_are_no_evidence_until_one_is_not() -> None:
+    def zeros(runs: Mapping) -> dict:
+        return {
+            key: {name: np.zeros_like(leaf) for name, leaf in run.items()} if key[1] == "gradients" else run
+            for key, run in runs.items()
+        }
+
+    stopped = replace(HONEST, outputs=zeros(HONEST.outputs), doubles=zeros(HONEST.doubles))
+    gate = judge(stopped).gates["gradients"]
+    assert (gate.verdict, judge(stopped).verdict) == (NOT_APPLICABLE, PASS)
+    assert gate.reason.startswith("every gradient is zero, in the original too")
+    honest = HONEST.doubles["jax", "gradients", "seed0"]
+    assert failed(replace(stopped, doubles={**stopped.doubles, ("jax", "gradients", "seed0"): honest})) == {"gradients"}
+
+
 def test_rounding_does_not_apply_to_integers() -> None:
     def integers(runs: Mapping) -> dict:
         return {key: {"label": run["label"]} for key, run in runs.items() if key[1] == "forward"}

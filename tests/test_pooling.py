@@ -30,3 +30,12 @@ def test_it_gives_what_a_reduction_of_windows_gives(
     expected = jax.value_and_grad(lambda x: (reduced(x, size) * weights).sum())(images)
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(("pool", "size"), POOLS)
+@pytest.mark.parametrize("place", [(0, 0), (0, 1), (1, 0), (1, 1)])
+def test_no_value_is_larger_than_what_is_no_number(
+    pool: Callable[[jax.Array], jax.Array], size: int, place: tuple[int, int]
+) -> None:
+    images = jnp.zeros((1, 4, 4, 1)).at[0, place[0], place[1], 0].set(jnp.nan)
+    np.testing.assert_array_equal(pool(images), reduced(images, size))

@@ -64,6 +64,11 @@ def test_a_clause_is_reordered_and_its_words_agree() -> None:
             lambda: translation_decode.inputs({**translation_decode.WORKLOAD.sizes["smoke"], "beams": 0}),
             "expected 1 to 32 beams, as many as words at most, found 0",
         ),
+        (
+            lambda: translation_decode.inputs({**translation_decode.WORKLOAD.sizes["smoke"], "vocabulary": 2}),
+            "expected a vocabulary of at least 32 tokens",
+        ),
+        (lambda: translation.inputs({**SMOKE, "heads": 0}), "expected heads that divide the width 8, found 0"),
     ],
 )
 def test_sizes_that_mean_nothing_are_refused(make: Callable[[], object], message: str) -> None:
@@ -97,3 +102,15 @@ def test_the_gradient_of_a_scan_is_that_of_jax() -> None:
     expected, found = (jax.grad(function, argnums=(0, 1, 2, 3))(*arguments) for function in (plain, ours))
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("products", "message"),
+    [(("state", "state"), "expected one product a step with state, found two"), ((), "found none with state")],
+)
+def test_a_kernel_that_is_not_multiplied_once_a_step_is_refused(products: tuple[str, ...], message: str) -> None:
+    def step(product: _recurrent.Product, _: None, state: jax.Array, x: jax.Array) -> tuple:
+        return sum((product(name, state) for name in products), x), x
+
+    with pytest.raises(ValueError, match=message):
+        _recurrent.scan(step, {"state": jnp.eye(4)}, None, jnp.ones((3, 4)), jnp.ones((5, 3, 4)))

@@ -143,6 +143,7 @@ def test_sequences_are_of_different_lengths_and_padded_with_zeros() -> None:
         ({"x_train": np.ones((3, 2, 2)), "y_train": np.array([0, 1, 10])}, "found labels outside 0..9"),
         ({"x_train": np.ones((3, 2, 2)), "y_train": np.zeros(4, int)}, r"y_train \(4,\)"),
         ({"x_train": np.ones((0, 2, 2)), "y_train": np.zeros(0, int)}, r"x_train \(0, 2, 2\)"),
+        ({"x_train": np.ones((3, 2, 2)), "y_train": np.zeros(3, int)}, "found x_train of float64"),
     ],
 )
 def test_an_npz_of_something_else_is_refused(tmp_path: Path, arrays: dict, message: str) -> None:

@@ -101,7 +101,7 @@ class FeedForward(keras.layers.Layer):
 
 
 class Residual(keras.layers.Layer):
-    """Dropout, residual connection and layer norm around a sublayer, in the order that the block says."""
+    """A sublayer, dropout, the residual connection, and layer norm last."""
 
     def __init__(self, block: Block, **options: Any) -> None:
         super().__init__(**options)
@@ -114,9 +114,8 @@ class Residual(keras.layers.Layer):
 
     def call(self, inputs: tf.Tensor, *, sublayer: Callable[[Any], Any], draws: Any = None) -> Any:
         """Inputs plus what the sublayer makes of them; draws are u8 of the inputs' shape."""
-        branch = sublayer(self.norm(inputs) if self.block.norm_first else inputs)
-        total = inputs + (branch if draws is None else dropout(branch, draws, self.block.rate))
-        return total if self.block.norm_first else self.norm(total)
+        branch = sublayer(inputs)
+        return self.norm(inputs + (branch if draws is None else dropout(branch, draws, self.block.rate)))
 
     def canonical(self, prefix: str) -> dict[str, Any]:
         """The variables under the workload's names."""

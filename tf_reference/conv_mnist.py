@@ -1,4 +1,4 @@
-"""The convolutional digit classifier in Keras, trained with a gradient tape."""
+"""The convolutional digit classifier in Keras, trained with a gradient tape, and by Keras itself."""
 
 from typing import Any
 
@@ -40,19 +40,23 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     cross_entropy = keras.losses.SparseCategoricalCrossentropy(from_logits=True, dtype=dtype)
     optimizer = keras.optimizers.Adam(learning_rate=conv_mnist.LEARNING_RATE)
     optimizer.build(model.trainable_variables)
+    height, width, features = dimensions["height"], dimensions["width"], conv_mnist.features(dimensions)
+    arguments = [keras.Input((height, width, 1), dtype=dtype), keras.Input((features,), dtype="uint8")]
+    fitted: Any = keras.Model(arguments, model(*arguments))
+    fitted.compile(optimizer=optimizer, loss=cross_entropy, jit_compile=True)
 
-    def loss(images: tf.Tensor, labels: tf.Tensor, draws: tf.Tensor) -> Any:
+    def loss(images: tf.Tensor, draws: tf.Tensor, labels: tf.Tensor) -> Any:
         return cross_entropy(labels, model(images, draws))
 
-    def step(images: tf.Tensor, labels: tf.Tensor, draws: tf.Tensor) -> Any:
+    def step(images: tf.Tensor, draws: tf.Tensor, labels: tf.Tensor) -> Any:
         with tf.GradientTape() as tape:
-            value = loss(images, labels, draws)
+            value = loss(images, draws, labels)
         gradients = tape.gradient(value, model.trainable_variables)
         optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
         return value
 
     return Model(
-        forward=lambda images, labels, draws: model(images, draws),
+        forward=lambda images, draws, labels: model(images, draws),
         loss=loss,
         step=step,
         weights={
@@ -65,4 +69,5 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
         },
         state={variable.path: variable for variable in optimizer.variables},
         optimizer=optimizer,
+        keras=fitted,
     )

@@ -8,6 +8,7 @@ import keras
 import tensorflow as tf
 
 from tf_reference import Model
+from tf_reference._transformer import dense, norm
 from workloads import focalnet_pipeline as pipeline
 from workloads._spec import Dimensions
 from workloads.focalnet_pipeline import Block, Merge
@@ -43,7 +44,7 @@ class Embedding(keras.layers.Layer):
 
     def canonical(self) -> dict[str, Any]:
         """Its weights under their canonical paths."""
-        return _dense(self.place, self.convolution) | _norm(f"{self.place}/norm", self.norm)
+        return dense(self.place, self.convolution) | norm(f"{self.place}/norm", self.norm)
 
 
 class FocalModulation(keras.layers.Layer):
@@ -75,9 +76,9 @@ class FocalModulation(keras.layers.Layer):
         """Its weights under their canonical paths."""
         path = self.block.path
         kernels = {f"{path}/focal{level}/kernel": look.kernel for level, look in enumerate(self.focal, start=1)}
-        dense = {"project": self.project, "modulate": self.modulate, "output": self.output_dense}
-        for name, layer in dense.items():
-            kernels |= _dense(f"{path}/{name}", layer)
+        layers = {"project": self.project, "modulate": self.modulate, "output": self.output_dense}
+        for name, layer in layers.items():
+            kernels |= dense(f"{path}/{name}", layer)
         return kernels
 
 
@@ -100,9 +101,9 @@ class FocalBlock(keras.layers.Layer):
     def canonical(self) -> dict[str, Any]:
         """Its weights under their canonical paths."""
         path = self.block.path
-        norms = _norm(f"{path}/norm1", self.norm1) | _norm(f"{path}/norm2", self.norm2)
-        dense = _dense(f"{path}/expand", self.expand) | _dense(f"{path}/contract", self.contract)
-        return self.modulation.canonical() | norms | dense
+        norms = norm(f"{path}/norm1", self.norm1) | norm(f"{path}/norm2", self.norm2)
+        products = dense(f"{path}/expand", self.expand) | dense(f"{path}/contract", self.contract)
+        return self.modulation.canonical() | norms | products
 
 
 class Pipeline(keras.Model):
@@ -132,7 +133,7 @@ class Pipeline(keras.Model):
 
     def canonical(self) -> dict[str, Any]:
         """Every weight under its canonical path."""
-        found = _norm("norm", self.norm) | _dense("head", self.head)
+        found = norm("norm", self.norm) | dense("head", self.head)
         for part in (*self.embeddings, *(block for blocks in self.stages for block in blocks)):
             found |= part.canonical()
         return found
@@ -140,14 +141,6 @@ class Pipeline(keras.Model):
 
 def _gelu(x: Any) -> Any:
     return tf.nn.gelu(x, approximate=False)
-
-
-def _dense(path: str, layer: Any) -> dict[str, Any]:
-    return {f"{path}/kernel": layer.kernel, f"{path}/bias": layer.bias}
-
-
-def _norm(path: str, layer: Any) -> dict[str, Any]:
-    return {f"{path}/gamma": layer.gamma, f"{path}/beta": layer.beta}
 
 
 def build(dimensions: Dimensions, dtype: str) -> Model:

@@ -1,4 +1,4 @@
-"""Classification of sequences by a Keras LSTM with a mask, trained with a gradient tape."""
+"""Classification of sequences by a Keras LSTM with a mask, trained with a gradient tape, and by Keras itself."""
 
 from typing import Any
 
@@ -15,7 +15,8 @@ class Classifier(keras.Model):
 
     def __init__(self, dimensions: Dimensions, dtype: str) -> None:
         super().__init__(dtype=dtype)
-        self.lstm = keras.layers.LSTM(dimensions["units"], dtype=dtype, name="lstm")
+        # cuDNN's kernel is one that XLA neither sees nor compiles.
+        self.lstm = keras.layers.LSTM(dimensions["units"], use_cudnn=False, dtype=dtype, name="lstm")
         self.logits = keras.layers.Dense(dimensions["classes"], dtype=dtype, name="logits")
         self.lstm.build((dimensions["batch"], dimensions["time"], dimensions["features"]))
         self.logits.build((None, dimensions["units"]))
@@ -32,6 +33,10 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     cross_entropy = keras.losses.SparseCategoricalCrossentropy(from_logits=True, dtype=dtype)
     optimizer = keras.optimizers.Adam(learning_rate=lstm.LEARNING_RATE)
     optimizer.build(model.trainable_variables)
+    sequence = dimensions["time"], dimensions["features"]
+    arguments = [keras.Input(sequence, dtype=dtype), keras.Input((), dtype="int32")]
+    fitted: Any = keras.Model(arguments, model(*arguments))
+    fitted.compile(optimizer=optimizer, loss=cross_entropy, jit_compile=True)
 
     def loss(sequences: tf.Tensor, lengths: tf.Tensor, labels: tf.Tensor) -> Any:
         return cross_entropy(labels, model(sequences, lengths))
@@ -56,4 +61,5 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
         },
         state={variable.path: variable for variable in optimizer.variables},
         optimizer=optimizer,
+        keras=fitted,
     )

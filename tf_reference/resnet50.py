@@ -1,4 +1,4 @@
-"""ResNet v1.5 in Keras, trained with a gradient tape."""
+"""ResNet v1.5 in Keras, trained with a gradient tape, and by Keras itself."""
 
 from __future__ import annotations
 
@@ -99,20 +99,28 @@ class ResNet(keras.Model):
         return found | {"head/kernel": self.head.kernel, "head/bias": self.head.bias}
 
 
+class SmoothedCrossEntropy(keras.losses.Loss):
+    """labels [batch], logits [batch, classes] -> the mean over the batch, against smoothed labels."""
+
+    def call(self, y_true: Any, y_pred: Any) -> Any:
+        targets = tf.one_hot(tf.cast(y_true, tf.int32), y_pred.shape[-1], dtype=y_pred.dtype)
+        return keras.losses.categorical_crossentropy(
+            targets, y_pred, from_logits=True, label_smoothing=resnet50.LABEL_SMOOTHING
+        )
+
+
 def build(dimensions: Dimensions, dtype: str) -> Model:
     """The twin of workloads/resnet50.py: forward with the moving statistics, loss with those of the batch."""
     policy = policy_of(dimensions, dtype)
     model = ResNet(dimensions, policy)
     model(keras.Input((dimensions["side"], dimensions["side"], 3), dimensions["batch"], dtype=dtype))
-    cross_entropy = keras.losses.CategoricalCrossentropy(
-        from_logits=True, label_smoothing=resnet50.LABEL_SMOOTHING, dtype=dtype
-    )
+    cross_entropy: Any = SmoothedCrossEntropy(dtype=dtype)
     optimizer = scaled_for(policy, keras.optimizers.SGD(resnet50.LEARNING_RATE, momentum=resnet50.MOMENTUM))
     optimizer.build(model.trainable_variables)
+    model.compile(optimizer=optimizer, loss=cross_entropy, jit_compile=True)
 
     def loss(images: tf.Tensor, labels: tf.Tensor) -> Any:
-        targets = tf.one_hot(labels, dimensions["classes"], dtype=dtype)
-        return cross_entropy(targets, model(images, training=True)) + tf.add_n(model.losses)
+        return cross_entropy(labels, model(images, training=True)) + tf.add_n(model.losses)
 
     def step(images: tf.Tensor, labels: tf.Tensor) -> Any:
         with tf.GradientTape() as tape:
@@ -129,4 +137,5 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
         weights=model.canonical(),
         state={variable.path: variable for variable in optimizer.variables},
         optimizer=optimizer,
+        keras=model,
     )

@@ -71,4 +71,6 @@ def _from_npz(path: Path) -> tuple[np.ndarray, np.ndarray]:
         raise DataError(f"{expected}, found x_train {images.shape} and y_train {labels.shape}: name Keras's mnist.npz")
     if labels.dtype.kind not in "iu" or labels.min() < 0 or labels.max() >= CLASSES or not images.max() > 0:
         raise DataError(f"{expected}, found labels outside 0..9 or blank images: name Keras's mnist.npz")
+    if images.dtype != np.uint8:
+        raise DataError(f"{expected}, found x_train of {images.dtype}: name Keras's mnist.npz")
     return images, labels

@@ -11,9 +11,8 @@ from workloads._spec import ArraySpec
 class Block:
     """What the blocks of one model have in common: sizes, and the choices that papers differ in.
 
-    `hidden` is the width inside the feed-forward layer, `rate` that of dropout. `norm_first` puts layer norms
-    before the sublayers instead of after the residual connections. `attention_bias` adds biases to attention's
-    four projections.
+    `hidden` is the width inside the feed-forward layer, `rate` that of dropout. `attention_bias` adds biases to
+    attention's four projections.
     """
 
     width: int
@@ -22,11 +21,10 @@ class Block:
     activation: str = "gelu"
     rate: float = 0.1
     epsilon: float = 1e-12
-    norm_first: bool = False
     attention_bias: bool = True
 
     def __post_init__(self) -> None:
-        if self.width % self.heads:
+        if self.heads < 1 or self.width % self.heads:
             raise ValueError(
                 f"expected heads that divide the width {self.width}, found {self.heads}: give each head whole features"
             )

@@ -36,12 +36,12 @@ def features(dimensions: Dimensions) -> int:
 
 
 def inputs(dimensions: Dimensions) -> dict[str, ArraySpec]:
-    """images: f32[batch, height, width, 1] in [0, 1); labels: i32[batch] in [0, 10); draws: u8[batch, features]."""
+    """images: f32[batch, height, width, 1] in [0, 1); draws: u8[batch, features]; labels: i32[batch] in [0, 10)."""
     batch = dimensions["batch"]
     return {
         "images": ArraySpec((batch, dimensions["height"], dimensions["width"], 1), low=0, high=1),
-        "labels": ArraySpec((batch,), "int32", low=0, high=_digits.CLASSES),
         "draws": _dropout.draws(batch, features(dimensions)),
+        "labels": ArraySpec((batch,), "int32", low=0, high=_digits.CLASSES),
     }
 
 

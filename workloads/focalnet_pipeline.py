@@ -8,6 +8,7 @@ import numpy as np
 
 from workloads import _gratings
 from workloads._spec import Arrays, ArraySpec, Cost, Dimensions, Training, Workload
+from workloads._transformer import dense_weights, norm_weights
 
 STAGES = 3
 SHRINK = 2
@@ -19,7 +20,7 @@ WINDOW = 3
 """Level n looks through a depthwise kernel of side WINDOW + 2 (n - 1)."""
 EXPANSION = 4
 NORM_EPSILON = 1e-5
-"""These six: Yang et al. 2022 (arXiv:2203.11926), section 3.2 and table 1 of the appendix."""
+"""These five: Yang et al. 2022 (arXiv:2203.11926), section 3.2 and table 1 of the appendix."""
 MEAN = (0.485, 0.456, 0.406)
 DEVIATION = (0.229, 0.224, 0.225)
 """Of the channels of ImageNet's images, as its classifiers are fed."""
@@ -137,14 +138,16 @@ def weights(dimensions: Dimensions) -> dict[str, ArraySpec]:
     for block in blocks(dimensions):
         specs |= _block(block)
     features, classes = stage_width(dimensions, STAGES), dimensions["classes"]
-    return specs | _norm("norm", features) | _dense("head", features, classes)
+    return specs | norm_weights("norm", features) | dense_weights("head", features, classes)
 
 
 def _convolution(merge: Merge) -> dict[str, ArraySpec]:
     fan_in = merge.size * merge.size * merge.inputs
     kernel = ArraySpec((merge.size, merge.size, merge.inputs, merge.outputs), scale=fan_in**-0.5)
     bias = ArraySpec((merge.outputs,), scale=0.1)
-    return {f"{merge.path}/kernel": kernel, f"{merge.path}/bias": bias} | _norm(f"{merge.path}/norm", merge.outputs)
+    return {f"{merge.path}/kernel": kernel, f"{merge.path}/bias": bias} | norm_weights(
+        f"{merge.path}/norm", merge.outputs
+    )
 
 
 def _block(block: Block) -> dict[str, ArraySpec]:
@@ -154,24 +157,15 @@ def _block(block: Block) -> dict[str, ArraySpec]:
         for level, size in enumerate(block.kernels, start=1)
     }
     return (
-        _norm(f"{path}/norm1", width)
-        | _dense(f"{path}/project", width, block.projected)
+        norm_weights(f"{path}/norm1", width)
+        | dense_weights(f"{path}/project", width, block.projected)
         | levels
-        | _dense(f"{path}/modulate", width, width)
-        | _dense(f"{path}/output", width, width)
-        | _norm(f"{path}/norm2", width)
-        | _dense(f"{path}/expand", width, EXPANSION * width)
-        | _dense(f"{path}/contract", EXPANSION * width, width)
+        | dense_weights(f"{path}/modulate", width, width)
+        | dense_weights(f"{path}/output", width, width)
+        | norm_weights(f"{path}/norm2", width)
+        | dense_weights(f"{path}/expand", width, EXPANSION * width)
+        | dense_weights(f"{path}/contract", EXPANSION * width, width)
     )
-
-
-def _norm(path: str, width: int) -> dict[str, ArraySpec]:
-    return {f"{path}/gamma": ArraySpec((width,), low=0.5, high=1.5), f"{path}/beta": ArraySpec((width,), scale=0.1)}
-
-
-def _dense(path: str, incoming: int, outgoing: int) -> dict[str, ArraySpec]:
-    kernel = ArraySpec((incoming, outgoing), scale=incoming**-0.5)
-    return {f"{path}/kernel": kernel, f"{path}/bias": ArraySpec((outgoing,), scale=0.1)}
 
 
 def cost(dimensions: Dimensions) -> Cost:

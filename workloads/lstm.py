@@ -65,7 +65,7 @@ def cost(dimensions: Dimensions) -> Cost:
 WORKLOAD = Workload(
     name="lstm",
     summary="LSTM and softmax over sequences of different lengths: forward, loss, gradients and Adam update",
-    source="S8: layers of 100 and of 200 units; LSTM and softmax composed of primitives, not hand-written kernels",
+    source="S8: layers of 100 and of 200 units; LSTM and softmax composed of primitives, without a kernel of their own",
     tf="tf_reference.lstm:build",
     jax="jaxport.lstm:build",
     inputs=inputs,

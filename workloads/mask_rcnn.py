@@ -141,7 +141,8 @@ _SMOKE = {
 WORKLOAD = Workload(
     name="mask_rcnn",
     summary="Mask R-CNN on drawn scenes: detections forward; five losses, gradients and momentum update as one program",
-    source="S10: the Model Garden set, Mask R-CNN (He et al. 2017, arXiv:1703.06870) with a feature pyramid",
+    source="S10: the Model Garden set, Mask R-CNN (He et al. 2017, arXiv:1703.06870) with a feature pyramid, on "
+    "a backbone of plain residual convolutions in place of ResNet",
     tf="tf_reference.mask_rcnn:build",
     jax="jaxport.mask_rcnn:build",
     inputs=inputs,

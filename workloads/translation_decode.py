@@ -23,10 +23,11 @@ def inputs(dimensions: Dimensions) -> dict[str, ArraySpec]:
     """source: i32[batch, length].
 
     Raises:
-      ValueError: heads that do not divide the width; fewer words than beams, or no beam.
+      ValueError: heads that do not divide the width; a vocabulary without words; fewer words than beams, or no beam.
     """
     translation.block_of(dimensions)
     vocabulary, beams = dimensions["vocabulary"], dimensions["beams"]
+    _parallel_text.check(vocabulary, dimensions["length"])
     if not 1 <= beams <= vocabulary:
         raise ValueError(f"expected 1 to {vocabulary} beams, as many as words at most, found {beams}: change beams")
     return {"source": ArraySpec((dimensions["batch"], dimensions["length"]), "int32", low=0, high=vocabulary)}

@@ -84,9 +84,18 @@ def _gate(evidence: Evidence, name: str, held: Sequence[Held]) -> Gate:
     comparisons = tuple(each.comparison for each in held)
     reasons = _stale(evidence, name, held)
     failed = bool(reasons) or any(comparison.verdict == FAIL for comparison in comparisons)
+    if name == "gradients" and not failed and not _any_gradient(evidence):
+        return Gate(NOT_APPLICABLE, comparisons, "every gradient is zero, in the original too: nothing is judged by it")
     if name == "gradients" and not has_kinks(evidence):
         reasons = (*reasons, f"no case {KINKS} was run: the choice of subgradients is not judged")
     return Gate(FAIL if failed else PASS, comparisons, "; ".join(reasons))
+
+
+def _any_gradient(evidence: Evidence) -> bool:
+    arrays = (
+        found for of in (evidence.doubles, evidence.outputs) for (_, ran, _), found in of.items() if ran == GRADIENTS
+    )
+    return any(array.any() for leaves in arrays for array in leaves.values())
 
 
 def _without_evidence(evidence: Evidence, name: str) -> Gate:

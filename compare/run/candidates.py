@@ -14,6 +14,9 @@ Options = Mapping[str, Value]
 _COMMENT = 100
 """Columns of a comment that is to be pasted into indented code."""
 
+PARTNERS = 3
+"""So many of the others is the fastest tried together with."""
+
 _LIBRARY = "LIBRARY_FUSION_TYPE_"
 
 
@@ -80,20 +83,20 @@ def singles(options: Iterable[Option]) -> dict[str, Options]:
     return {named(each): each for each in alone}
 
 
-def together(best: Sequence[Options], most: int = 4) -> dict[str, Options]:
-    """The fastest with each of the others that set something else, and all of them that fit together.
+def together(best: Sequence[Options]) -> dict[str, Options]:
+    """The fastest with each of the next PARTNERS that set something else, and all of them that fit together.
 
     Args:
       best: each alone faster than the default, the fastest first.
     """
     if not best:
         return {}
-    pairs = [{**best[0], **other} for other in best[1:] if not best[0].keys() & other.keys()]
+    pairs = [{**best[0], **other} for other in best[1:] if not best[0].keys() & other.keys()][:PARTNERS]
     whole: dict[str, Value] = {}
     for each in best:
         whole |= {} if whole.keys() & each.keys() else each
     joined = [*pairs, whole] if len(whole) > 2 else pairs
-    return {named(each): each for each in joined[-most:]}
+    return {named(each): each for each in joined}
 
 
 def named(options: Options) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,10 +72,15 @@ def choose_size(workload: Workload, size: str | None) -> str:
 
 
 def parity_size(workload: Workload, size: str, examples: Arrays | None) -> str:
-    """The size that parity is judged at: the one asked for, or the largest that fits."""
+    """The size that parity is judged at: the one asked for, or the largest that fits.
+
+    Raises:
+      RequestError: the workload refuses these dimensions.
+    """
 
     def fits(each: str) -> bool:
-        return _input_bytes(workload, _dimensions(workload, each, examples)) <= LARGEST_PARITY_BYTES
+        with _refusals(workload, each):
+            return _input_bytes(workload, _dimensions(workload, each, examples)) <= LARGEST_PARITY_BYTES
 
     if fits(size):
         return size
@@ -92,7 +98,7 @@ def prepare_both(
     They are the same, unless they are huge or parity is asked for at another size (`judge_at`).
 
     Raises:
-      RequestError: the workload has no such size.
+      RequestError: the workload has no such size, or refuses its dimensions.
     """
     chosen = choose_size(workload, size)
     examples = examples_of(workload, chosen, data)
@@ -105,8 +111,13 @@ def prepare_both(
 
 
 def examples_of(workload: Workload, size: str, data: Path | None) -> Arrays | None:
-    """What the workload trains on at a size; None where it does not train."""
-    return workload.training.examples(data, workload.sizes[size]) if workload.training else None
+    """What the workload trains on at a size; None where it does not train.
+
+    Raises:
+      RequestError: the workload refuses these dimensions.
+    """
+    with _refusals(workload, size):
+        return workload.training.examples(data, workload.sizes[size]) if workload.training else None
 
 
 def prepare(workload: Workload, size: str, examples: Arrays | None, scratch: Path, one_case: bool = False) -> Prepared:
@@ -118,12 +129,10 @@ def prepare(workload: Workload, size: str, examples: Arrays | None, scratch: Pat
       RequestError: the workload refuses these dimensions.
     """
     dimensions = _dimensions(workload, size, examples)
-    try:
-        narrow_dtype(dimensions)  # Refused here, where what is wrong with dimensions is one line.
+    with _refusals(workload, size):
+        narrow_dtype(dimensions)
         specs = workload.input_specs(dimensions)
         weights = _arrays.draw_weights(workload, dimensions)
-    except ValueError as error:
-        raise RequestError(f"{workload.name} at size {size}: {error}") from error
     seeds = 1 if one_case or _input_bytes(workload, dimensions) > LARGE_BYTES else SEEDS
     cases = _arrays.draw_cases(workload, dimensions, seeds, examples, kinks=not one_case)
     batches = _arrays.draw_batches(workload, dimensions, examples) if examples else {}
@@ -142,6 +151,15 @@ def prepare(workload: Workload, size: str, examples: Arrays | None, scratch: Pat
     )
     shown = {name: describe(spec.shape, spec.dtype) for name, spec in specs.items()}
     return Prepared(workload, size, dimensions, loading, shown)
+
+
+@contextmanager
+def _refusals(workload: Workload, size: str) -> Iterator[None]:
+    """What a workload says of dimensions that it cannot have is one line, with its name and size."""
+    try:
+        yield
+    except ValueError as error:
+        raise RequestError(f"{workload.name} at size {size}: {error}") from error
 
 
 def _dimensions(workload: Workload, size: str, examples: Arrays | None) -> Dimensions:

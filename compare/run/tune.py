@@ -224,7 +224,7 @@ class Live:
                     failures[name] = error.reason
             seed = self._plan.seed + number
             found = pairs.measure(ready, budget_s=self._plan.budget_s, seed=seed, failing=SideError)
-            lost = isinstance(side, LiveSide) and not side.alive
+            lost = bool(found.failures) and isinstance(side, LiveSide) and not side.alive
         if lost and next(iter(found.failures)) == DEFAULT:
             raise SideError(SIDE, "timing the default", found.failures[DEFAULT], lost=True)
         return dataclasses.replace(found, failures={**found.failures, **failures}), lost
