@@ -12,14 +12,16 @@ import pytest
 from hlo_programs import exported, written
 
 from compare.hlo import bindings
-from compare.hlo.align import Alignment, align, random_cases
+from compare.hlo.align import Alignment, align, intermediates, random_cases
 from compare.hlo.align._alignment import NUMBER, VALUE
 from compare.hlo.align.by_number import by_number
 from compare.hlo.align.by_value import by_value
 from compare.hlo.align.candidates import Values, candidates, places_of
 from compare.hlo.align.fingerprints import TOLERANCE, could_be_equal, fingerprint
 from compare.hlo.align.layouts import laid_out
+from compare.hlo.graph import Graph
 from compare.hlo.levels import RAW, STRUCTURE, Subject, at_level
+from compare.hlo.values import Prepared
 
 Function = Callable[..., Any]
 GENERATOR = np.random.default_rng(3)
@@ -234,13 +236,23 @@ def test_an_operation_that_changes_nothing_has_a_partner() -> None:
     assert [result.equal for result in found.results] == [True]
 
 
-def test_few_bytes_at_a_time_find_the_same() -> None:
+def test_few_bytes_at_a_time_find_the_same_and_compile_each_group_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: list[tuple[int, ...]] = []
+
+    def prepared(graph: Graph, wanted: Sequence[int]) -> Prepared:
+        compiled.append((id(graph), *wanted))
+        return honest(graph, wanted)
+
+    honest = intermediates._prepared
+    monkeypatch.setattr(intermediates, "_prepared", prepared)
     pair = subject("tf", sigmoid, MATRIX), subject("jax", sigmoid_of_tanh, MATRIX)
     forms = at_level(pair[0], STRUCTURE), at_level(pair[1], STRUCTURE)
     known, cases = by_number(*forms), random_cases(*pair)
     at_once = by_value(*forms, known, cases)
     assert at_once
+    compiled.clear()
     assert by_value(*forms, known, cases, budget=1) == at_once
+    assert len(compiled) == len(set(compiled)) > 2
     assert not by_value(*forms, known, cases, tolerance=1e-9), "another formula is not equal to the bit"
 
 

@@ -172,7 +172,8 @@ def _verified(
     for pair in sorted(pairs):
         grouped[sides[0].group_of[pair[0]], sides[1].group_of[pair[1]]].append(pair)
     found: dict[Pair, Equal] = {}
-    for groups, members in sorted(grouped.items()):
+    for groups in sorted(grouped, key=_there_and_back):
+        members = grouped[groups]
         left, right = sides[0].group(groups[0]), sides[1].group(groups[1])
         for key, other in members:
             printed = zip(prints[0][key], prints[1][other], strict=True)
@@ -182,6 +183,12 @@ def _verified(
             if equal is not None:
                 found[key, other] = Equal(*equal)
     return found
+
+
+def _there_and_back(groups: Pair) -> Pair:
+    """Orders pairs of groups by the first, and by the second up and down in turn: what was kept last is asked for next."""
+    first, second = groups
+    return first, -second if first % 2 else second
 
 
 def _same_content(

@@ -25,8 +25,8 @@ _BITS = re.compile(r"\d+")
 class Intermediates:
     """The values of some nodes of one graph for each case.
 
-    They are computed in groups that fit into the budget. The last group is kept: of a graph that fits as
-    a whole, nothing is computed twice.
+    They are computed in groups that fit into the budget, each compiled once. The last group is kept: of a graph
+    that fits as a whole, nothing is computed twice.
     """
 
     def __init__(
@@ -43,6 +43,7 @@ class Intermediates:
         self._groups = _grouped(graph, self._runnable(list(wanted)), budget // max(1, len(cases)))
         self.group_of = {key: number for number, group in enumerate(self._groups) for key in group}
         self._kept: tuple[int, list[dict[int, np.ndarray]]] = -1, []
+        self._prepared: dict[int, Prepared] = {}
 
     def fingerprints(self, tolerance: float) -> dict[int, list[Fingerprint]]:
         """By node, the fingerprint of its value in each case."""
@@ -57,7 +58,8 @@ class Intermediates:
         if self._kept[0] != number:
             # What was kept is let go first.
             self._kept = -1, []
-            run = _prepared(self._graph, self._groups[number])
+            run = self._prepared.get(number) or _prepared(self._graph, self._groups[number])
+            self._prepared[number] = run
             self._kept = number, [run(arguments) for arguments in self._cases]
         return self._kept[1]
 
