@@ -165,7 +165,7 @@ def _places(dimensions: Dimensions) -> dict[str, Place]:
 
 def _block_places(block: Block, place: Place) -> dict[str, Place]:
     path, modulation = block.path, (*place, "modulation")
-    places = {
+    places: dict[str, Place] = {
         f"{path}/focal{level + 1}/kernel": (*modulation, "focal", level, "kernel") for level in range(block.levels)
     }
     for name in ("project", "modulate", "output"):

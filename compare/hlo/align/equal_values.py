@@ -186,7 +186,7 @@ def _verified(
 
 
 def _there_and_back(groups: Pair) -> Pair:
-    """Orders pairs of groups by the first, and by the second up and down in turn: what was kept last is asked for next."""
+    """Orders pairs of groups by the first, and by the second up and down in turn: what was kept is asked for next."""
     first, second = groups
     return first, -second if first % 2 else second
 
