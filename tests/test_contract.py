@@ -9,6 +9,8 @@ from conftest import JUDGED, LEAN_MODES, WHOLE
 
 from compare.records import CELLS, GATES
 
+VISIBLY = 0.85
+"""Which part of its loss a model that visibly learns may keep: mask_rcnn keeps 0.80 after 50 steps, the others less."""
 MODES = {"tf/eager", "tf/graph", "tf/autocluster", "tf/jit", "jax/eager", "jax/jit"}
 
 
@@ -76,7 +78,7 @@ def test_training_learns_on_both_sides(judged: dict[str, Any]) -> None:
     assert bool(judged["trajectory"]) == training_of(judged)
     for mode in judged["trajectory"].values():
         assert len(mode["loss"]) >= 50
-        assert sum(mode["loss"][-5:]) < sum(mode["loss"][:5])
+        assert sum(mode["loss"][-5:]) < VISIBLY * sum(mode["loss"][:5])
 
 
 @pytest.mark.parametrize("name", ["mnist_mlp", "conv_mnist"])
