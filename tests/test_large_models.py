@@ -12,7 +12,7 @@ import pytest
 from conftest import LARGE
 
 from compare.parity import Evidence, judge
-from compare.records import PASS
+from compare.records import NOT_APPLICABLE, PASS
 from compare.run.inputs import examples_of, prepare
 from compare.sides import requests
 from compare.sides.client import LiveSide
@@ -32,6 +32,10 @@ def sides(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, LiveSi
         side.close()
 
 
+EXPECTED = {("translation_decode", "gradients"): NOT_APPLICABLE}
+"""No gradient flows through a search: both twins stop it, and all are zero."""
+
+
 @pytest.mark.parametrize("name", LARGE)
 def test_both_twins_are_one_function_in_float64(name: str, sides: dict[str, LiveSide], tmp_path: Path) -> None:
     workload = _registry.get(name)
@@ -46,4 +50,4 @@ def test_both_twins_are_one_function_in_float64(name: str, sides: dict[str, Live
     for gate in ("semantics", "gradients"):
         messages = [each.message for each in gates[gate].comparisons if each.message]
         assert gates[gate].comparisons
-        assert gates[gate].verdict == PASS, messages
+        assert gates[gate].verdict == EXPECTED.get((name, gate), PASS), messages

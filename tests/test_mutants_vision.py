@@ -85,7 +85,12 @@ MUTANTS = (
         "depthwise(x, self.kernel.get_value().swapaxes(0, 1))",
     ),
     Mutant("kernel not turned in the gradient", "focalnet_pipeline", "kernel[::-1, ::-1]", "kernel", "gradients"),
-    Mutant("gradient of one image", "focalnet_pipeline", "return total + jnp.stack", "return jnp.stack", "gradients"),
+    Mutant(
+        "kernel's gradient of other rows", "focalnet_pipeline", "row + down,", "row + size - 1 - down,", "gradients"
+    ),
+    Mutant(
+        "gradient of the last images", "focalnet_pipeline", "return totals + jnp.stack", "return jnp.stack", "gradients"
+    ),
     Mutant(
         "whole not activated",
         "focalnet_pipeline",

@@ -242,4 +242,5 @@ def test_identical_evidence_passes(values: list[float], dtype: str) -> None:
         doubles={(side, *at): double for side in ("tf", "jax") for at in passes},
         not_applicable={"training": "the workload has no training"},
     )
-    assert verdicts(evidence) == {**dict.fromkeys(GATES, PASS), "training": NOT_APPLICABLE}
+    gradients = PASS if any(array.any() for array in run.values()) else NOT_APPLICABLE
+    assert verdicts(evidence) == {**dict.fromkeys(GATES, PASS), "gradients": gradients, "training": NOT_APPLICABLE}
