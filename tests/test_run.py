@@ -28,7 +28,7 @@ NOT_ASKED: Any = SimpleNamespace(name="jax")
 PORT = """
 from workloads import ArraySpec, Workload
 port = Workload(
-    name="wrong", tf="functions.py:doubles", jax="functions.py:nearly", inputs={"x": ArraySpec((3,))}, builds=False
+    name="doubled", tf="functions.py:doubles", jax="functions.py:nearly", inputs={"x": ArraySpec((3,))}, builds=False
 )
 """
 
@@ -240,10 +240,25 @@ def test_what_is_not_the_same_is_not_timed(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "port.py").write_text(PORT)
     monkeypatch.setattr(timing, "measure", measure)
     sources = {"tf": Source(interpreter(tmp_path, JAX_AS_TF)), "jax": Source()}
-    found = record_of(str(tmp_path / "port.py"), sources=sources, plans=[timing.Plan(1, 1)])["workloads"]["wrong"]
+    found = record_of(str(tmp_path / "port.py"), sources=sources, plans=[timing.Plan(1, 1)])["workloads"]["doubled"]
     assert found["failures"] == []
     assert found["parity"]["verdict"] == "fail"
     assert (found["timing"], found["attribution"]) == (None, None)
+
+
+def test_who_interrupts_the_timing_keeps_what_was_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def measure(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    (tmp_path / "functions.py").write_text("def doubles(x): return x * 2\n\ndef nearly(x): return x + x\n")
+    (tmp_path / "port.py").write_text(PORT)
+    monkeypatch.setattr(timing, "measure", measure)
+    sources = {"tf": Source(interpreter(tmp_path, JAX_AS_TF)), "jax": Source()}
+    found = record_of(str(tmp_path / "port.py"), sources=sources, plans=[timing.Plan(1, 1)])["workloads"]["doubled"]
+    assert (found["parity"]["verdict"], found["timing"]) == ("pass", None)
+    assert [(each["doing"], each["reason"].partition(":")[0]) for each in found["failures"]] == [
+        ("timing", "interrupted")
+    ]
 
 
 # The arrays.

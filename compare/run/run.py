@@ -37,8 +37,21 @@ def run(request: Request, reporter: Reporter) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="jaxport-") as folder:
         scratch = Path(folder)
         parts, to_time, sides = _judge_all(request, scratch, reporter)
-        machine = bench.time_all(request, to_time, parts, scratch, reporter) if to_time and request.plans else {}
+        machine = _time_all(request, to_time, parts, scratch, reporter) if to_time and request.plans else {}
     return record.envelope(record.environment(sides), parts, request.size, machine)
+
+
+def _time_all(
+    request: Request, to_time: Sequence[timing.Timed], parts: dict[str, Any], scratch: Path, reporter: Reporter
+) -> dict[str, Any]:
+    """What time tells of the machine. Interrupted, it leaves what was judged before, which may have taken an hour."""
+    try:
+        return bench.time_all(request, to_time, parts, scratch, reporter)
+    except KeyboardInterrupt:
+        stopped = Failure("both sides", "timing", "interrupted: what was judged stands, times are missing")
+        for each in to_time:
+            parts[each.prepared.workload.name]["failures"].append(stopped)
+        return {}
 
 
 def record_side(
