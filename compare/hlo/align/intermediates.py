@@ -43,7 +43,7 @@ class Intermediates:
         self._groups = _grouped(graph, self._runnable(list(wanted)), budget // max(1, len(cases)))
         self.group_of = {key: number for number, group in enumerate(self._groups) for key in group}
         self._kept: tuple[int, list[dict[int, np.ndarray]]] = -1, []
-        self._prepared: dict[int, Prepared] = {}
+        self._runs: dict[int, Prepared] = {}
 
     def fingerprints(self, tolerance: float) -> dict[int, list[Fingerprint]]:
         """By node, the fingerprint of its value in each case."""
@@ -58,9 +58,9 @@ class Intermediates:
         if self._kept[0] != number:
             # What was kept is let go first.
             self._kept = -1, []
-            run = self._prepared.get(number) or _prepared(self._graph, self._groups[number])
-            self._prepared[number] = run
-            self._kept = number, [run(arguments) for arguments in self._cases]
+            if number not in self._runs:
+                self._runs[number] = _prepared(self._graph, self._groups[number])
+            self._kept = number, [self._runs[number](arguments) for arguments in self._cases]
         return self._kept[1]
 
     def _runnable(self, wanted: list[int]) -> list[int]:
