@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -21,6 +22,9 @@ _RULES: dict[str, tuple[Rule, ...]] = {
     ALGEBRA: STRUCTURAL + ALGEBRAIC,
     UNFUSED: STRUCTURAL + ALGEBRAIC,
 }
+
+# Of one pair: both programs and four modules are read, each for several comparisons.
+_remembered = functools.lru_cache(maxsize=8)
 
 _WITHOUT_FUSION = {"xla_disable_hlo_passes": "fusion,dot-library-rewriter"}
 
@@ -44,10 +48,11 @@ class Subject:
     hlo: bytes
     parameters: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
-    sources: Mapping[str, str] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict, hash=False)
     unknown: frozenset[str] = frozenset()
 
 
+@_remembered
 def read(subject: Subject, transparent: bool = True) -> Graph:
     """The program as a graph, calls and fusions made transparent unless asked otherwise.
 
@@ -75,6 +80,7 @@ def _without_unknown(subject: Subject) -> bytes:
     return module.SerializeToString()
 
 
+@_remembered
 def at_level(subject: Subject, level: str, assuming: bool = True) -> Rewritten:
     """The program in the form of one level; equal values are one, and dead ones are gone, in every level.
 
