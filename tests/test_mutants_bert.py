@@ -19,7 +19,7 @@ from workloads._spec import Arrays
 pytestmark = IN_ZOO
 
 WORKLOAD = _registry.get("bert")
-DIMENSIONS = {**WORKLOAD.sizes["smoke"], "batch": 2, "length": 8, "width": 8, "hidden": 12}
+DIMENSIONS = {**WORKLOAD.sizes["smoke"], "batch": 2, "length": 8, "layers": 1, "width": 8, "hidden": 12}
 FAST = {"xla_backend_optimization_level": "0"}
 """A program that runs once is not worth optimizing."""
 

@@ -69,7 +69,7 @@ def test_sizes_that_hold_no_pair_are_refused(change: dict[str, int], message: st
 
 
 def test_heads_that_do_not_divide_the_width_are_refused() -> None:
-    with pytest.raises(ValueError, match="expected heads that divide the width 32, found 3: give each head"):
+    with pytest.raises(ValueError, match="expected heads that divide the width 128, found 3: give each head"):
         BERT.weight_specs({**DIMENSIONS, "heads": 3})
     assert Block(32, 4, 64).depth == 8
 

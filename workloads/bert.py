@@ -109,9 +109,8 @@ _DEFAULT = {
     "batch": 8, "length": 64, "width": 256, "layers": 4, "heads": 4, "hidden": 1024,
     "vocabulary": 4096, "predictions": 10, "lamb": 0,
 }  # fmt: skip
-_SMALL = {
-    "batch": 8, "length": 12, "width": 32, "layers": 1, "heads": 2, "hidden": 32,
-    "vocabulary": 32, "predictions": 3, "lamb": 0,
+_TINY = _DEFAULT | {
+    "length": 12, "width": 128, "layers": 2, "heads": 2, "hidden": 512, "vocabulary": 32, "predictions": 3,
 }  # fmt: skip
 _PAPER = _DEFAULT | {
     "length": 128, "width": 768, "layers": 12, "heads": 12, "hidden": 3072, "vocabulary": 30522, "predictions": 20,
@@ -120,18 +119,18 @@ _PAPER = _DEFAULT | {
 WORKLOAD = Workload(
     name="bert",
     summary="BERT pretraining: masked words, next sentences and AdamW with warm-up as one program",
-    source="S10: BERT of the Model Garden set; Devlin et al. 2019, arXiv:1810.04805, mini of arXiv:1908.08962",
+    source="S10: BERT of the Model Garden set; Devlin et al. 2019, arXiv:1810.04805, tiny and mini of arXiv:1908.08962",
     tf="tf_reference.bert:build",
     jax="jaxport.bert:build",
     inputs=inputs,
     weights=weights,
     cost=cost,
     sizes={
-        "smoke": _SMALL,
+        "smoke": _TINY,
         "default": _DEFAULT,
         "paper": _PAPER,
-        **mixed_sizes(_SMALL),
-        "lamb": _SMALL | {"lamb": 1},
+        **mixed_sizes(_TINY),
+        "lamb": _TINY | {"lamb": 1},
     },
     training=Training(synthetic=_sentence_pairs.make),
 )  # fmt: skip
