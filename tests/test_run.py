@@ -14,6 +14,7 @@ from conftest import record_of
 from interpreters import JAX_AS_TF, interpreter
 
 from compare import records
+from compare.bench.pairs import Measured
 from compare.records import CELLS, GATES, SCHEMA
 from compare.run import run, timing
 from compare.run.inputs import Prepared, digest, prepare_both
@@ -180,7 +181,7 @@ def test_the_reporter_is_told_of_every_stage_and_its_steps(whole: dict[str, Any]
         "scale_and_add: alignment",
         "compiling on 1 thread",
         *timed,
-        "threads and limits on 1 thread",
+        "limits on 1 thread",
     ]
     steps = told.stages["scale_and_add: parity and programs"][1]
     assert {"jax/jit forward", "tf/eager forward", "jax float64 gradients", "tf/graph profile"} <= set(steps)
@@ -246,19 +247,25 @@ def test_what_is_not_the_same_is_not_timed(tmp_path: Path, monkeypatch: pytest.M
     assert (found["timing"], found["attribution"]) == (None, None)
 
 
-def test_who_interrupts_the_timing_keeps_what_was_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def measure(*_: object) -> None:
-        raise KeyboardInterrupt
+@pytest.mark.parametrize("sets", [0, 1])
+def test_who_interrupts_the_timing_keeps_what_was_judged_and_timed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sets: int
+) -> None:
+    def interrupted(*_: object) -> None:
+        rounds = {"tf/jit": (2e-3,) * 5, "jax/jit": (1e-3,) * 5}
+        raise timing.Interrupted({"doubled": timing.Samples(pairs=[Measured(rounds, {})] * sets)})
 
     (tmp_path / "functions.py").write_text("def doubles(x): return x * 2\n\ndef nearly(x): return x + x\n")
     (tmp_path / "port.py").write_text(PORT)
-    monkeypatch.setattr(timing, "measure", measure)
+    monkeypatch.setattr(timing, "measure", interrupted)
     sources = {"tf": Source(interpreter(tmp_path, JAX_AS_TF)), "jax": Source()}
     found = record_of(str(tmp_path / "port.py"), sources=sources, plans=[timing.Plan(1, 1)])["workloads"]["doubled"]
-    assert (found["parity"]["verdict"], found["timing"]) == ("pass", None)
+    assert found["parity"]["verdict"] == "pass"
     assert [(each["doing"], each["reason"].partition(":")[0]) for each in found["failures"]] == [
         ("timing", "interrupted")
     ]
+    medians = {mode: each["median_s"] for mode, each in found["timing"]["modes"].items()} if sets else found["timing"]
+    assert medians == ({"tf/jit": 2e-3, "jax/jit": 1e-3} if sets else None)
 
 
 # The arrays.

@@ -13,18 +13,18 @@ import numpy as np
 import pytest
 
 from compare import records
+from compare.bench import pairs
 from compare.bench.pairs import Measured
-from compare.bench.threads import Observed, judge
+from compare.bench.threads import Observed, Threads, judge
 from compare.bench.timing import Phases
 from compare.hlo import probes
 from compare.records import CELLS
 from compare.run import timing
-from compare.run.bench import Inspection
 from compare.run.inputs import prepare_both
 from compare.run.progress import Silent
 from compare.run.sides import Source
 from compare.sides import requests
-from compare.sides._side import Reply, Side
+from compare.sides._side import SIDES, Reply, Side
 from compare.sides.client import LiveSide
 from compare.sides.settings import Settings
 from workloads import _registry
@@ -75,15 +75,14 @@ def test_where_identical_code_differs_nothing_is_attributed(twin: str) -> None:
     assert timing.summarise(samples(**{twin: 1.5}), recorded=())["attribution"] is None
 
 
-def test_threads_that_could_not_be_verified_withhold_every_ratio() -> None:
-    uneven = {"tf": Observed((0,), 1.0), "jax": Observed((0, 1), 2.0)}
-    seen = Inspection(threads={"known": judge(2, uneven)})
-    assert seen.doubt("known").endswith("in the code or environment of tf")
-    for workload in ("known", "unknown"):
-        found = timing.summarise(samples(), recorded=(), doubt=seen.doubt(workload))
-        ratios = found["timing"].ratios.values()
-        assert {each.withheld for each in ratios} == {seen.doubt(workload)}
-        assert all(each.ratio is None for each in ratios) and found["attribution"] is None
+@pytest.mark.parametrize("seen", [None, judge(2, {"tf": Observed((0,), 1.0), "jax": Observed((0, 1), 2.0)})])
+def test_threads_that_are_not_those_asked_for_withhold_every_ratio(seen: Threads | None) -> None:
+    reason = seen.reason if seen else "the threads of the two sides could not be verified"
+    assert seen is None or reason.endswith("in the code or environment of tf")
+    found = timing.summarise(dataclasses.replace(samples(), threads=seen), recorded=(), asked=2)
+    ratios = found["timing"].ratios.values()
+    assert {each.withheld for each in ratios} == {reason}
+    assert all(each.ratio is None for each in ratios) and found["attribution"] is None
 
 
 PHASES = tuple(field.name for field in dataclasses.fields(Phases))
@@ -93,6 +92,12 @@ class Started(Side):
     """A process that takes a millisecond a call, and keeps what it was started with."""
 
     settings: ClassVar[list[Settings]] = []
+    answers: ClassVar[dict[str, Any]] = {
+        "load": {"modes": {}},
+        "compile": {"handle": 0, "compile_s": 1.0},
+        "threads": [1e-3],
+        "processors": [0],
+    }
     alive = True
 
     def __init__(self, name: str, scratch: Path, python: str | None, timeout_s: float, settings: Settings) -> None:
@@ -104,10 +109,18 @@ class Started(Side):
             return Reply([1e-3] * parameters["calls"])
         if method == "page_faults":
             return Reply(parameters["calls"])
-        return Reply({"modes": {}} if method == "load" else dict.fromkeys(PHASES, 1.0))
+        return Reply(self.answers.get(method, dict.fromkeys(PHASES, 1.0)))
 
     def close(self) -> None:
         """Nothing runs."""
+
+
+def measured(folder: Path) -> timing.Samples:
+    """Three sets of such processes."""
+    _, prepared = prepare_both(_registry.get("add"), "smoke", None, folder)
+    timed = timing.Timed(prepared, {"tf": ["jit"], "jax": ["jit"]}, {})
+    plan = timing.Plan(3, 3, budget_s=0.01, threads=1)
+    return timing.measure([timed], {name: Source() for name in SIDES}, plan, folder, 1, Silent())["add"]
 
 
 def test_one_process_a_side_compiles_and_those_that_are_timed_share_what_it_compiled(
@@ -115,16 +128,28 @@ def test_one_process_a_side_compiles_and_those_that_are_timed_share_what_it_comp
 ) -> None:
     monkeypatch.setattr(timing, "LiveSide", Started)
     monkeypatch.setattr(Started, "settings", [])
-    _, prepared = prepare_both(_registry.get("add"), "smoke", None, tmp_path)
-    timed = timing.Timed(prepared, {"tf": ["jit"], "jax": ["jit"]}, {})
-    plan = timing.Plan(3, 3, budget_s=0.01, threads=1)
-    sources = {name: Source() for name in ("tf", "jax")}
-    found = timing.measure([timed], sources, plan, tmp_path, 1, Silent())["add"]
+    found = measured(tmp_path)
     assert len(Started.settings) == 2 + 3 * 4
     (shared,) = {settings.compilation_cache for settings in Started.settings}
     assert shared is not None and shared.is_dir()
     assert found.phases == dict.fromkeys(["tf/jit", "jax/jit"], dict.fromkeys(PHASES, 1.0))
+    assert found.threads == judge(1, dict.fromkeys(SIDES, Observed((0,), 1.0)))
     assert len(found.pairs) == 3
+
+
+def test_who_interrupts_a_set_keeps_those_that_were_complete(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def interrupted(*arguments: Any, seed: int, **options: Any) -> Measured:
+        if seed == 2:
+            raise KeyboardInterrupt
+        return honest(*arguments, seed=seed, **options)
+
+    honest = pairs.measure
+    monkeypatch.setattr(timing, "LiveSide", Started)
+    monkeypatch.setattr(pairs, "measure", interrupted)
+    with pytest.raises(timing.Interrupted) as stopped:
+        measured(tmp_path)
+    kept = stopped.value.samples["add"]
+    assert (len(kept.pairs), set(kept.phases)) == (2, {"tf/jit", "jax/jit"})
 
 
 @pytest.mark.parametrize("side", ["tf", "jax"])

@@ -5,15 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from compare.bench.phases import Dispatch
 from compare.bench.roofline import Limits, Roofline
-from compare.bench.threads import Threads
 from compare.records import Failure
-from compare.run import batches, phases, roofline, threads, timing
+from compare.run import batches, phases, roofline, timing
 from compare.run.phases import Workers
 from compare.run.progress import Reporter
 from compare.run.request import Extras, Request
@@ -23,46 +21,33 @@ from compare.sides._side import SIDES, Side, SideError
 from compare.sides.client import LiveSide
 
 
-@dataclass
-class Inspection:
-    """What live processes on one number of threads showed.
-
-    `threads` is by workload, since a user's own file may have set them; `failures` likewise.
-    """
-
-    threads: dict[str, Threads] = field(default_factory=dict)
-    limits: Limits | None = None
-    rooflines: dict[str, Roofline | None] = field(default_factory=dict)
-    failures: dict[str, list[Failure]] = field(default_factory=dict)
-
-    def doubt(self, workload: str) -> str:
-        """Why ratios cannot be trusted; empty where both sides used the threads that were asked for."""
-        found = self.threads.get(workload)
-        if found is None:
-            return "the threads of the two sides could not be verified"
-        return "" if found.equal else found.reason
-
-
 def time_all(
     request: Request, to_time: Sequence[Timed], parts: dict[str, Any], scratch: Path, reporter: Reporter
 ) -> dict[str, Any]:
-    """Add to every part what time tells of it; what it tells of the machine."""
+    """Add to every part what time tells of it; what it tells of the machine.
+
+    Raises:
+      Interrupted: from the keyboard; sets of processes that were complete are in the parts.
+    """
     own = {name: request.sources[name] for name in SIDES}
     main = Workers(own, scratch, request.timeout_s, request.plans[0].threads)
     dispatch, failures = phases.dispatch(main, request.extras.dispatch)
     limits = {}
     for plan in request.plans:
-        samples = timing.measure(to_time, request.sources_with_peers(), plan, scratch, request.timeout_s, reporter)
-        inspection = Inspection()
-        if plan.threads is not None:
+        try:
+            samples = timing.measure(to_time, request.sources_with_peers(), plan, scratch, request.timeout_s, reporter)
+        except timing.Interrupted as stopped:
+            complete = {name: measured for name, measured in stopped.samples.items() if measured.pairs}
+            _add_timing(request, plan, parts, complete)
+            raise
+        _add_timing(request, plan, parts, samples)
+        if plan.threads is not None and request.extras.limits:
             is_main = plan is request.plans[0]
             medians = {name: timing.medians(measured) for name, measured in samples.items() if is_main}
             workers = dataclasses.replace(main, threads=plan.threads)
-            wanted = dispatch if request.extras.limits else None
-            inspection = inspect(to_time, parts, medians, wanted, workers, reporter)
-            limits[str(plan.threads)] = inspection.limits
-        for name, measured in samples.items():
-            _add_timing(request, plan, parts[name], name, measured, inspection)
+            # The machine's limits take any workload that is loaded, shares of them each its own.
+            loaded = to_time if is_main else to_time[:1]
+            limits[str(plan.threads)] = measure_limits(loaded, parts, medians, dispatch, workers, reporter)
     extras = request.extras
     if extras.phases:
         measure_phases(to_time, parts, extras.phases, main, reporter)
@@ -74,45 +59,39 @@ def time_all(
 
 
 def _add_timing(
-    request: Request,
-    plan: timing.Plan,
-    part: dict[str, Any],
-    name: str,
-    measured: timing.Samples,
-    inspection: Inspection,
+    request: Request, plan: timing.Plan, parts: Mapping[str, dict[str, Any]], samples: Mapping[str, timing.Samples]
 ) -> None:
     recorded = [side for side, source in request.sources.items() if source.recorded is not None]
-    doubt = inspection.doubt(name) if plan.threads is not None else ""
-    found = timing.summarise(measured, recorded, doubt, inspection.threads.get(name))
-    if plan is request.plans[0]:
-        part |= found | {"roofline": inspection.rooflines.get(name)}
-    if len(request.plans) > 1:
-        part["by_threads"][str(plan.threads)] = found["timing"]
-    part["failures"] += [*measured.failures, *inspection.failures.get(name, ())]
+    for name, measured in samples.items():
+        part, found = parts[name], timing.summarise(measured, recorded, plan.threads)
+        if plan is request.plans[0]:
+            part |= found
+        if len(request.plans) > 1:
+            part["by_threads"][str(plan.threads)] = found["timing"]
+        part["failures"] += measured.failures
 
 
-def inspect(
+def measure_limits(
     workloads: Sequence[Timed],
-    parts: Mapping[str, Mapping[str, Any]],
+    parts: Mapping[str, dict[str, Any]],
     medians: Mapping[str, Mapping[str, float]],
-    dispatch: Mapping[str, Dispatch] | None,
+    dispatch: Mapping[str, Dispatch],
     workers: Workers,
     reporter: Reporter,
-) -> Inspection:
-    """Whether both sides use the threads asked for, the machine's limits on so many, and each workload's share.
+) -> Limits | None:
+    """The machine's limits on so many threads; adds `roofline`, its share of them, to the part of each workload.
 
     Asks one process a side, loaded with one workload after the other.
 
     Args:
-      parts: of the record, by workload.
       medians: seconds of a call by workload and mode; a workload that is not among them gets no share.
-      dispatch: what a call costs at least, by mode; None measures no limits.
+      dispatch: what a call costs at least, by mode.
     """
-    found = Inspection()
+    limits: Limits | None = None
     asked = workers.threads
-    assert asked is not None, "there is nothing to verify where threads are left to the frameworks"
-    least = min((one.public_s for one in (dispatch or {}).values()), default=None)
-    reporter.stage(f"threads and limits on {asked} thread{'s' * (asked > 1)}", len(workloads))
+    assert asked is not None, "limits are those of some number of threads"
+    least = min((one.public_s for one in dispatch.values()), default=None)
+    reporter.stage(f"limits on {asked} thread{'s' * (asked > 1)}", len(workloads))
     with ExitStack() as stack:
         sides: dict[str, Side] = {}
         for each in workloads:
@@ -122,14 +101,12 @@ def inspect(
                 _renew(sides, stack, workers)
                 for side in sides.values():
                     requests.load(side, each.prepared.loading)
-                found.threads[name] = threads.verify(sides, asked)
-                if dispatch is not None:
-                    found.limits = found.limits or roofline.measure_machine(sides, asked)
-                if found.limits is not None and name in medians:
-                    found.rooflines[name] = _place(sides, each, parts[name], medians[name], found.limits, least)
+                limits = limits or roofline.measure_machine(sides, asked)
+                if name in medians:
+                    parts[name]["roofline"] = _place(sides, each, parts[name], medians[name], limits, least)
             except SideError as error:
-                found.failures.setdefault(name, []).append(Failure(error.side, f"limits: {error.doing}", error.reason))
-    return found
+                parts[name]["failures"].append(Failure(error.side, f"limits: {error.doing}", error.reason))
+    return limits
 
 
 def measure_phases(

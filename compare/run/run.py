@@ -44,11 +44,11 @@ def run(request: Request, reporter: Reporter) -> dict[str, Any]:
 def _time_all(
     request: Request, to_time: Sequence[timing.Timed], parts: dict[str, Any], scratch: Path, reporter: Reporter
 ) -> dict[str, Any]:
-    """What time tells of the machine. Interrupted, it leaves what was judged before, which may have taken an hour."""
+    """What time tells of the machine. Interrupted, it leaves what was judged and timed before: hours, it may be."""
     try:
         return bench.time_all(request, to_time, parts, scratch, reporter)
     except KeyboardInterrupt:
-        stopped = Failure("both sides", "timing", "interrupted: what was judged stands, times are missing")
+        stopped = Failure("both sides", "timing", "interrupted: what was judged and timed before it stands")
         for each in to_time:
             parts[each.prepared.workload.name]["failures"].append(stopped)
         return {}

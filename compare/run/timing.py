@@ -15,6 +15,7 @@ from compare.bench import pairs, timing
 from compare.bench.threads import Threads
 from compare.hlo.attribution import attribute
 from compare.records import CELLS, Failure
+from compare.run import threads
 from compare.run.cells import split
 from compare.run.collect import Collected
 from compare.run.inputs import Prepared
@@ -69,11 +70,20 @@ class Timed:
 
 @dataclass
 class Samples:
-    """What was measured of one workload; `phases` by mode and cell, of the process that compiled them."""
+    """What was measured of one workload; `phases` and `threads` by the processes that compiled it."""
 
     pairs: list[pairs.Measured] = field(default_factory=list)
     phases: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    threads: Threads | None = None
     failures: list[Failure] = field(default_factory=list)
+
+
+class Interrupted(KeyboardInterrupt):
+    """Who asked for times wants no more of them; `samples` are those of the sets that were complete."""
+
+    def __init__(self, samples: Mapping[str, Samples]) -> None:
+        super().__init__()
+        self.samples = samples
 
 
 @dataclass(frozen=True)
@@ -103,8 +113,27 @@ def measure(
 
     One process a side compiles everything first, which tells what that costs, and the sets that are timed share what
     it compiled: compiling took most of the time of a set. None of them compiles, so that all are alike.
+
+    Raises:
+      Interrupted: from the keyboard.
     """
-    samples = {each.prepared.workload.name: Samples() for each in workloads}
+    samples = {_name(each): Samples() for each in workloads}
+    try:
+        _measure_all(workloads, samples, sources, plan, scratch, timeout_s, reporter)
+    except KeyboardInterrupt:
+        raise Interrupted(samples) from None
+    return samples
+
+
+def _measure_all(
+    workloads: Sequence[Timed],
+    samples: Mapping[str, Samples],
+    sources: Mapping[str, Source],
+    plan: Plan,
+    scratch: Path,
+    timeout_s: float,
+    reporter: Reporter,
+) -> None:
     names = _process_names(workloads, sources, plan)
     cache = Path(tempfile.mkdtemp(prefix="compiled-", dir=scratch))
     settings = Settings(plan.threads, compilation_cache=cache)
@@ -119,6 +148,7 @@ def measure(
         for each in workloads:
             reporter.step(_name(each))
             _ready(each, group, samples[_name(each)], first=True)
+            _verify_threads(group, samples[_name(each)], plan)
             _replace_lost(group, start)
     for pair in range(plan.most_pairs):
         wanted = [each for each in workloads if pair < plan.pairs or not _narrow(samples[_name(each)], plan.precision)]
@@ -131,7 +161,6 @@ def measure(
                 reporter.step(_name(each))
                 _measure_one(each, group, samples[_name(each)], plan, pair)
                 _replace_lost(group, start)
-    return samples
 
 
 def medians(samples: Samples) -> dict[str, float]:
@@ -142,10 +171,8 @@ def medians(samples: Samples) -> dict[str, float]:
     }
 
 
-def summarise(
-    samples: Samples, recorded: Sequence[str], doubt: str = "", threads: Threads | None = None
-) -> dict[str, Any]:
-    """The record's timing and attribution of one workload; `doubt` says why its ratios cannot be trusted."""
+def summarise(samples: Samples, recorded: Sequence[str], asked: int | None = None) -> dict[str, Any]:
+    """The record's timing and attribution of one workload, ratios withheld unless both sides used the threads asked."""
     taken = pairs.samples_of(samples.pairs)
     modes = _null_modes(taken)
     planted = [each for side, mode in modes.items() for each in _planted(side, mode) if each.arm in taken]
@@ -153,12 +180,19 @@ def summarise(
     kept = {*nulls.values(), *(each.arm for each in planted)}
     phases = {arm: timing.Phases(**seen) for arm, seen in samples.phases.items() if arm not in CELLS}
     rounds = {arm: each for arm, each in taken.items() if _is_public(arm) or arm in kept}
-    result = timing.summarise(rounds, phases, nulls, planted, doubt, threads)
+    doubt = "" if asked is None else _doubt(samples.threads)
+    result = timing.summarise(rounds, phases, nulls, planted, doubt, samples.threads)
     cells = {cell: timed.median_s for cell, timed in result.cells.items()}
     public = result.ratios.get("jax/jit vs tf/jit")
     # The published ratio is what is split: the factors' product is that number and no other.
     attribution = attribute(cells, 1.0, public.ratio) if public and public.ratio else None
     return {"timing": result, "attribution": attribution}
+
+
+def _doubt(found: Threads | None) -> str:
+    if found is None:
+        return "the threads of the two sides could not be verified"
+    return "" if found.equal else found.reason
 
 
 @contextmanager
@@ -198,6 +232,15 @@ def _narrow(samples: Samples, precision: float) -> bool:
         if null is not None and null.half_width > precision:
             return False
     return True
+
+
+def _verify_threads(group: Mapping[str, Side], samples: Samples, plan: Plan) -> None:
+    if plan.threads is None:
+        return
+    try:
+        samples.threads = threads.verify({name: group[name] for name in SIDES if name in group}, plan.threads)
+    except SideError as error:
+        samples.failures.append(Failure(error.side, f"threads: {error.doing}", error.reason))
 
 
 def _replace_lost(group: dict[str, LiveSide], start: Callable[[str], LiveSide]) -> None:
