@@ -247,6 +247,15 @@ def test_what_is_not_the_same_is_not_timed(tmp_path: Path, monkeypatch: pytest.M
     assert (found["timing"], found["attribution"]) == (None, None)
 
 
+def test_programs_that_need_not_be_aligned_are_compiled_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / "functions.py").write_text("def doubles(x): return x * 2\n\ndef nearly(x): return x + x\n")
+    (tmp_path / "port.py").write_text(PORT)
+    sources = {"tf": Source(interpreter(tmp_path, JAX_AS_TF)), "jax": Source()}
+    found = record_of(str(tmp_path / "port.py"), sources=sources, plans=(), alignment=False)["workloads"]["doubled"]
+    assert (found["failures"], found["alignment"], found["compilers"]) == ([], None, None)
+    assert all(each["kernels"] for each in found["compiled"].values())
+
+
 @pytest.mark.parametrize("sets", [0, 1])
 def test_who_interrupts_the_timing_keeps_what_was_judged_and_timed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sets: int

@@ -90,6 +90,14 @@ def add_parity_size(command: argparse._ActionsContainer) -> None:
     )  # fmt: skip
 
 
+def add_no_alignment(command: argparse._ActionsContainer) -> None:
+    """Programs that are compiled and timed, and not held against each other."""
+    command.add_argument(
+        "--no-alignment", action="store_true",
+        help="do not look where the two programs part: minutes less for a large model, and no reasons for its times",
+    )  # fmt: skip
+
+
 def add_out(command: argparse.ArgumentParser) -> None:
     """Where the record and the report go."""
     command.add_argument(

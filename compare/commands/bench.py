@@ -25,7 +25,7 @@ ways to run the original in JAX beside the port. Takes several minutes a workloa
 
 examples:
   jaxport bench running_example
-  jaxport bench my_port.py --threads all --phases 0 --no-peers --no-limits     ratios only
+  jaxport bench my_port.py --threads all --phases 0 --no-peers --no-limits --no-alignment     ratios only
   jaxport bench mnist_mlp --batches 32,1024,8192 --memory-limit 512M
   jaxport bench --save                          keep the record in .jaxport/history, for `jaxport compare`
 
@@ -43,6 +43,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     less = command.add_argument_group("asking for less")
     _arguments.add_modes(less)
     _arguments.add_parity_size(less)
+    _arguments.add_no_alignment(less)
     timing = command.add_argument_group("timing")
     _arguments.add_plan(timing)
     timing.add_argument(
@@ -77,6 +78,7 @@ def main(options: argparse.Namespace) -> int:
         workloads=workloads,
         size=options.size,
         parity_size=options.parity_size,
+        alignment=not options.no_alignment,
         modes=options.modes,
         data=options.data,
         sources=_arguments.sources(options),

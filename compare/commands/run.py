@@ -42,6 +42,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     less = command.add_argument_group("asking for less")
     _arguments.add_modes(less)
     _arguments.add_parity_size(less)
+    _arguments.add_no_alignment(less)
     less.add_argument("--parity-only", action="store_true", help="the five gates, and no programs, kernels or times")
     timing = command.add_argument_group("timing")
     timing.add_argument(
@@ -66,6 +67,7 @@ def main(options: argparse.Namespace) -> int:
         workloads=_arguments.workloads(options),
         size=options.size,
         parity_size=options.parity_size,
+        alignment=not options.no_alignment,
         data=options.data,
         sources=_arguments.sources(options),
         timeout_s=options.timeout,

@@ -43,6 +43,7 @@ class Request:
       modes: those that are judged and timed, such as "jax/jit"; empty takes all. The reference and the port
         itself always are.
       parity_size: where parity is judged, if not at the size that is compiled and timed.
+      alignment: whether the programs are held against each other, value by value.
       parity_only: whether the five gates are all that is asked for: no profile, no cells, no alignment.
     """
 
@@ -54,6 +55,7 @@ class Request:
     plans: Sequence[Plan] = (Plan(),)
     extras: Extras = field(default_factory=Extras)
     modes: Collection[str] = ()
+    alignment: bool = True
     parity_only: bool = False
     parity_size: str | None = None
 

@@ -117,7 +117,7 @@ def _judge_one(
         return record.workload(large, small.size, collected, parity, unasked, None, failures), None
     collected = both(pool, failures, collect_main, names=list(collected))
     table = _cells(pool, collected, large, failures)
-    examined = _examined(pool, large, collected, table, failures, reporter)
+    examined = _examined(pool, large, collected, table, failures, reporter) if request.alignment else None
     part = record.workload(large, small.size, collected, parity, table.described, examined, failures)
     part["hlo"] = examined
     if parity.verdict != PASS:
