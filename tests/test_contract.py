@@ -10,7 +10,7 @@ from conftest import JUDGED, LEAN_MODES, WHOLE
 from compare.records import CELLS, GATES
 
 VISIBLY = 0.85
-"""Which part of its loss a model that visibly learns may keep: mask_rcnn keeps 0.80 after 50 steps, the others less."""
+"""Which part of its loss a model that visibly learns may keep: mask_rcnn keeps 0.78 after 50 steps, the others less."""
 MODES = {"tf/eager", "tf/graph", "tf/autocluster", "tf/jit", "jax/eager", "jax/jit"}
 
 

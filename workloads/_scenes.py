@@ -10,7 +10,8 @@ SHAPES = 3
 """Circles, rectangles and triangles; a class is a shape in a colour."""
 
 _SEED = 7
-_MOST = 16
+_MOST = 4
+"""A model learns so many within the fifty steps that it is watched for."""
 _LARGEST_SET = 2**24
 """Pixels of a whole set of scenes: large images come in small sets."""
 
