@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
+import threading
 import traceback
 from collections.abc import Sequence
 
@@ -77,6 +79,7 @@ examples:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code says how its verdicts came out."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    _interrupt_when_terminated()
     try:
         options = parser().parse_args(given)
         return COMMANDS[options.command].main(options)
@@ -88,6 +91,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:  # noqa: BLE001 - the last line of defence: --debug shows the traceback
         what = f"expected no {type(error).__name__} here, found one: {error}: run with --debug and report it"
         return _refuse(error, "--debug" in given, what)
+
+
+def _interrupt_when_terminated() -> None:
+    """`timeout` and schedulers end a program by SIGTERM: what it has by then is kept, as for Ctrl-C."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def parser() -> argparse.ArgumentParser:

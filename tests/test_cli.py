@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -241,11 +242,12 @@ def test_debug_shows_the_traceback_of_the_worker(here: Path, capsys: pytest.Capt
     assert "workloads/_target.py" in capsys.readouterr().err
 
 
-def test_an_interrupted_run_writes_nothing(
-    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("ended", [raising(KeyboardInterrupt()), lambda *_: signal.raise_signal(signal.SIGTERM)])
+def test_a_run_that_is_interrupted_or_terminated_writes_nothing(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, ended: Callable[..., None]
 ) -> None:
     before = seen(here)
-    monkeypatch.setattr(run, "run", raising(KeyboardInterrupt()))
+    monkeypatch.setattr(run, "run", ended)
     assert cli.main(["run", "add", "-o", "new/out"]) == 130
     assert capsys.readouterr().err == "jaxport: interrupted; nothing was written\n"
     assert seen(here) == before
