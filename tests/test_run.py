@@ -233,25 +233,27 @@ def test_a_training_step_is_timed_with_its_state_threaded_and_donated(
 # A port that is not the same.
 
 
+def of_doubled(folder: Path, nearly: str = "x + x", **asked: Any) -> dict[str, Any]:
+    """The part of a port whose JAX function is `nearly`, and whose original doubles; JAX stands in for TensorFlow."""
+    (folder / "functions.py").write_text(f"def doubles(x): return x * 2\n\ndef nearly(x): return {nearly}\n")
+    (folder / "port.py").write_text(PORT)
+    sources = {"tf": Source(interpreter(folder, JAX_AS_TF)), "jax": Source()}
+    return record_of(str(folder / "port.py"), sources=sources, **asked)["workloads"]["doubled"]
+
+
 def test_what_is_not_the_same_is_not_timed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def measure(*_: object) -> None:
         raise AssertionError("timing was started")
 
-    (tmp_path / "functions.py").write_text("def doubles(x): return x * 2\n\ndef nearly(x): return x * 2.0001\n")
-    (tmp_path / "port.py").write_text(PORT)
     monkeypatch.setattr(timing, "measure", measure)
-    sources = {"tf": Source(interpreter(tmp_path, JAX_AS_TF)), "jax": Source()}
-    found = record_of(str(tmp_path / "port.py"), sources=sources, plans=[timing.Plan(1, 1)])["workloads"]["doubled"]
+    found = of_doubled(tmp_path, "x * 2.0001", plans=[timing.Plan(1, 1)])
     assert found["failures"] == []
     assert found["parity"]["verdict"] == "fail"
     assert (found["timing"], found["attribution"]) == (None, None)
 
 
 def test_programs_that_need_not_be_aligned_are_compiled_all_the_same(tmp_path: Path) -> None:
-    (tmp_path / "functions.py").write_text("def doubles(x): return x * 2\n\ndef nearly(x): return x + x\n")
-    (tmp_path / "port.py").write_text(PORT)
-    sources = {"tf": Source(interpreter(tmp_path, JAX_AS_TF)), "jax": Source()}
-    found = record_of(str(tmp_path / "port.py"), sources=sources, plans=(), alignment=False)["workloads"]["doubled"]
+    found = of_doubled(tmp_path, plans=(), alignment=False)
     assert (found["failures"], found["alignment"], found["compilers"]) == ([], None, None)
     assert all(each["kernels"] for each in found["compiled"].values())
 
@@ -264,11 +266,8 @@ def test_who_interrupts_the_timing_keeps_what_was_judged_and_timed(
         rounds = {"tf/jit": (2e-3,) * 5, "jax/jit": (1e-3,) * 5}
         raise timing.Interrupted({"doubled": timing.Samples(pairs=[Measured(rounds, {})] * sets)})
 
-    (tmp_path / "functions.py").write_text("def doubles(x): return x * 2\n\ndef nearly(x): return x + x\n")
-    (tmp_path / "port.py").write_text(PORT)
     monkeypatch.setattr(timing, "measure", interrupted)
-    sources = {"tf": Source(interpreter(tmp_path, JAX_AS_TF)), "jax": Source()}
-    found = record_of(str(tmp_path / "port.py"), sources=sources, plans=[timing.Plan(1, 1)])["workloads"]["doubled"]
+    found = of_doubled(tmp_path, plans=[timing.Plan(1, 1)])
     assert found["parity"]["verdict"] == "pass"
     assert [(each["doing"], each["reason"].partition(":")[0]) for each in found["failures"]] == [
         ("timing", "interrupted")

@@ -27,7 +27,7 @@ def time_all(
     """Add to every part what time tells of it; what it tells of the machine.
 
     Raises:
-      Interrupted: from the keyboard; sets of processes that were complete are in the parts.
+      Interrupted: by Ctrl-C or SIGTERM; sets of processes that were complete are in the parts.
     """
     own = {name: request.sources[name] for name in SIDES}
     main = Workers(own, scratch, request.timeout_s, request.plans[0].threads)

@@ -115,7 +115,7 @@ def measure(
     it compiled: compiling took most of the time of a set. None of them compiles, so that all are alike.
 
     Raises:
-      Interrupted: from the keyboard.
+      Interrupted: by Ctrl-C or SIGTERM.
     """
     samples = {_name(each): Samples() for each in workloads}
     try:
