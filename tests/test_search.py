@@ -33,6 +33,7 @@ class Owned:
         self.machine = Machine(seconds)
         self.same, self.refused, self.wrong = same or {}, set(refused), set(wrong)
         self.raced: list[tuple[str, ...]] = []
+        self.numbers: list[int] = []
         self.judged: list[str] = []
 
     def digest(self, options: Options) -> str:
@@ -44,6 +45,7 @@ class Owned:
     def race(self, candidates: Mapping[str, Options], number: int) -> Measured:
         assert all(named(options) == name for name, options in candidates.items() if name not in (DEFAULT, AGAIN))
         self.raced.append(tuple(candidates))
+        self.numbers.append(number)
         return self.machine(list(candidates), number)
 
     def judge(self, options: Options) -> str:
@@ -97,6 +99,8 @@ def test_what_fails_a_gate_is_passed_over_and_says_where() -> None:
     assert winner is not None and winner.name == "xla_fusion="
     row = found.rows["xla_fast_math=true"]
     assert (row.outcome, row.reason, row.changes_numbers) == (search.FAILS, "rounding gate: too far", True)
+    # The next one is confirmed in sets of processes of its own.
+    assert len(set(bench.numbers)) == len(bench.numbers)
 
 
 def test_where_nothing_is_faster_nothing_is_judged() -> None:
@@ -113,6 +117,15 @@ def test_luck_is_not_called_faster() -> None:
     found, winner = searched(bench)
     assert winner is None or not winner.faster
     assert search.WINNER not in outcomes(found).values()
+
+
+def test_what_is_not_confirmed_is_not_judged_and_nothing_behind_it_is_tried() -> None:
+    bench = Owned({"xla_fusion=": 0.8, "xla_width=512": 0.9, AGAIN: 1.3})
+    found, winner = searched(bench)
+    assert winner is not None and not winner.faster
+    assert bench.judged == []
+    assert sum(AGAIN in each for each in bench.raced) == RULES.confirming
+    assert found.rows[winner.name].outcome == search.SLOWER
 
 
 def test_a_port_that_is_not_the_original_is_not_tuned() -> None:

@@ -29,7 +29,7 @@ SUMMARY = "search compiler options for a port"
 TEXT = """\
 Search XLA options with which the program that a port is timed on (its training step, or else its forward pass) is
 faster: each compiled, those that make the same code left out, the others raced in fresh processes, hopeless ones
-dropped early. The fastest is judged by every gate, then confirmed in processes that had no part in choosing it.
+dropped early. The fastest is confirmed in processes that had no part in choosing it, then judged by every gate.
 Ends with the lines to paste into the port: `Model(compiler_options=...)`. Takes minutes; let the machine be quiet.
 
 examples:
@@ -57,6 +57,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--keep-numbers", action="store_true", help="leave out options that allow other results, such as fast math"
     )
+    _arguments.add_parity_size(command)
     command.add_argument("-o", "--out", type=Path, metavar="FILE", help="write the record there as well")
     command.add_argument("--json", action="store_true", help="print the record, and nothing else, on standard output")
     _arguments.add_interpreters(command)
@@ -113,6 +114,7 @@ def _plan(options: argparse.Namespace) -> tune.Plan:
         budget_s=options.budget,
         threads=_arguments.thread_counts(options.threads)[0],
         seed=options.seed,
+        parity_size=options.parity_size,
     )
 
 

@@ -79,7 +79,9 @@ class Search:
     _digests: dict[str, str] = field(default_factory=dict)
 
     def run(self, declared: Options) -> Confirmed | None:
-        """The fastest candidate that every gate passes, confirmed in processes of its own; None where there is none.
+        """The fastest candidate that every gate passes, confirmed in processes of its own.
+
+        Where that is no faster, what was measured, and no gate was asked; None where nothing came out faster at all.
 
         Args:
           declared: options that the port declares already, a candidate like any other.
@@ -135,17 +137,22 @@ class Search:
         return self.bench.race({name: self.candidates.get(name, {}) for name in names}, number)
 
     def _first_that_holds(self, screening: Screening) -> Confirmed | None:
+        """Confirmed before it is judged: that takes fresh processes for a minute or two, and every gate many."""
+        first = screening.sets
         for each in sorted(screening.leaders(), key=self._rank):
-            self.reporter.stage(f"{self.name}: parity with {each.name}", 4)
             options = self.candidates[each.name]
-            wrong = self.bench.judge(options)
-            if wrong:
-                self._note(each.name, options, FAILS, wrong, each)
-                continue
             self.reporter.stage(f"{self.name}: confirming {each.name}", self.rules.confirming)
-            found = confirm(each.name, self._race, self.rules, screening.sets, self.reporter.step)
-            self._note(each.name, options, WINNER if found.faster else SLOWER, _said(found), each)
-            return found
+            found = confirm(each.name, self._race, self.rules, first, self.reporter.step)
+            first += self.rules.confirming
+            if not found.faster:
+                why = found.ratio.withheld or f"confirmed as {found.ratio.verdict}"
+                self._note(each.name, options, SLOWER, why, each)
+                return found
+            self.reporter.stage(f"{self.name}: parity with {each.name}", 4)
+            wrong = self.bench.judge(options)
+            self._note(each.name, options, FAILS if wrong else WINNER, wrong, each)
+            if not wrong:
+                return found
         return None
 
     def _rank(self, standing: Standing) -> float:
@@ -157,7 +164,3 @@ class Search:
     def _note(self, name: str, options: Options, outcome: str, reason: str, standing: Standing | None = None) -> None:
         ratio, sets = (standing.ratio, standing.pairs) if standing else (None, 0)
         self.rows[name] = Row(name, options, outcome, reason, ratio, sets, loose(options, self.known))
-
-
-def _said(found: Confirmed) -> str:
-    return "" if found.faster else found.ratio.withheld or f"confirmed as {found.ratio.verdict}"

@@ -47,6 +47,7 @@ class Plan:
       rules: sets of processes for screening and for confirming.
       budget_s: seconds of rounds a set.
       threads: of every process.
+      parity_size: where parity is judged, if not at the size that is tuned.
     """
 
     options: Sequence[Option] | None = None
@@ -55,6 +56,7 @@ class Plan:
     budget_s: float = 2.0
     threads: int = 1
     seed: int = 0
+    parity_size: str | None = None
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,8 @@ def tune_workload(
       RequestError: no such size, no options known for the platform, or one that was asked for is not taken.
       SideError: a side cannot be started, or the port cannot be compiled.
     """
-    small, large = prepare_both(workload, size or (SIZE if SIZE in workload.sizes else None), data, scratch)
+    chosen = size or (SIZE if SIZE in workload.sizes else None)
+    small, large = prepare_both(workload, chosen, data, scratch, plan.parity_size)
     workers = Workers(sources, scratch, timeout_s, plan.threads)
     # Not entered: that would start both sides, and the machine is to be quiet.
     pool = Pool(dict(sources), scratch, timeout_s)
