@@ -20,8 +20,8 @@ def depthwise(images: jax.Array, kernel: jax.Array) -> jax.Array:
     Zeros stand around the images. XLA's convolution by groups takes 9 to 75 times as long on CPU, forward and for the
     images' gradient, and twice as long for the kernel's (maps of 16x16x48 to 4x4x192, kernels 3x3 and 5x5).
     """
-    shifted = _shifted(images, kernel.shape[0])
-    return sum((part * weights for part, weights in zip(shifted, _places(kernel), strict=True)), jnp.zeros_like(images))
+    parts = shifted(images, kernel.shape[0])
+    return sum((part * weights for part, weights in zip(parts, _places(kernel), strict=True)), jnp.zeros_like(images))
 
 
 def _places(kernel: jax.Array) -> Iterator[jax.Array]:
@@ -30,7 +30,7 @@ def _places(kernel: jax.Array) -> Iterator[jax.Array]:
     return (kernel[row, column, :, 0] for row in range(size) for column in range(size))
 
 
-def _shifted(images: jax.Array, size: int) -> Iterator[jax.Array]:
+def shifted(images: jax.Array, size: int) -> Iterator[jax.Array]:
     """What every place of a kernel meets: images, shifted by up to half a kernel each way."""
     _, height, width, _ = images.shape
     padded = _padded(images, size)

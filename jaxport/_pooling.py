@@ -13,11 +13,35 @@ def max_pool(images: jax.Array) -> jax.Array:
     reduction of windows, whose gradient is a select-and-scatter: slow on CPU, and fused with nothing.
     Where values tie the first of a row, then the upper row is chosen, as TensorFlow's MaxPoolGrad does.
     """
+    _, height, width, _ = images.shape
+    return _of_four(images[:, : height // 2 * 2, : width // 2 * 2])
+
+
+@jax.custom_vjp
+def _of_four(images: jax.Array) -> jax.Array:
+    # Which value was chosen is kept for the gradient as a number, here and below: compared anew inside another fusion,
+    # values that tie need not tie; and what is compared would be computed or read a second time.
+    return _four_forward(images)[0]
+
+
+def _four_forward(images: jax.Array) -> tuple[jax.Array, jax.Array]:
     batch, height, width, channels = images.shape
-    whole = images[:, : height // 2 * 2, : width // 2 * 2]
-    windows = whole.reshape(batch, height // 2, 2, width // 2, 2, channels)
-    rows = _larger(windows[:, :, :, :, 0], windows[:, :, :, :, 1])
-    return _larger(rows[:, :, 0], rows[:, :, 1])
+    windows = images.reshape(batch, height // 2, 2, width // 2, 2, channels)
+    left, right = windows[:, :, :, :, 0], windows[:, :, :, :, 1]
+    columns = jnp.where(_is_first(left, right), jnp.uint8(0), jnp.uint8(1))
+    upper, lower = jnp.moveaxis(_larger(left, right), 2, 0)
+    chosen = jnp.where(_is_first(upper, lower), columns[:, :, 0], 2 + columns[:, :, 1])
+    return _larger(upper, lower), chosen
+
+
+def _four_backward(chosen: jax.Array, cotangent: jax.Array) -> tuple[jax.Array]:
+    batch, height, width, channels = chosen.shape
+    places = jnp.arange(4, dtype=jnp.uint8).reshape(2, 1, 2, 1)
+    spread = jnp.where(chosen[:, :, None, :, None] == places, cotangent[:, :, None, :, None], 0)
+    return (spread.reshape(batch, 2 * height, 2 * width, channels),)
+
+
+_of_four.defvjp(_four_forward, _four_backward)
 
 
 @jax.custom_vjp
@@ -26,8 +50,6 @@ def overlapping_max_pool(images: jax.Array) -> jax.Array:
 
     Stride 2 over an even height and width, padded at the end. Choices as in `max_pool`, ties alike.
     """
-    # Which value was chosen is kept for the gradient as a number: compared anew inside another fusion, values that tie
-    # need not tie.
     return _overlapping_forward(images)[0]
 
 
@@ -67,5 +89,9 @@ def _to_three(cotangent: jax.Array, chosen: jax.Array, axis: int) -> jax.Array:
 
 
 def _larger(first: jax.Array, second: jax.Array) -> jax.Array:
+    return jnp.where(_is_first(first, second), first, second)
+
+
+def _is_first(first: jax.Array, second: jax.Array) -> jax.Array:
     # Its own inequality keeps a NaN that stands first; no number is less than a NaN that stands second.
-    return jnp.where((first >= second) | (first != first), first, second)
+    return (first >= second) | (first != first)

@@ -39,3 +39,11 @@ def test_no_value_is_larger_than_what_is_no_number(
 ) -> None:
     images = jnp.zeros((1, 4, 4, 1)).at[0, place[0], place[1], 0].set(jnp.nan)
     np.testing.assert_array_equal(pool(images), reduced(images, size))
+
+
+def test_what_fills_no_window_is_dropped() -> None:
+    images = jnp.arange(5 * 7, dtype="float32").reshape(1, 5, 7, 1)
+    found, gradient = jax.value_and_grad(lambda x: max_pool(x).sum())(images)
+    np.testing.assert_array_equal(max_pool(images), reduced(images[:, :4, :6], 2))
+    assert found == max_pool(images).sum()
+    assert gradient.shape == images.shape and gradient.sum() == 2 * 3
