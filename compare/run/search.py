@@ -81,7 +81,8 @@ class Search:
     def run(self, declared: Options) -> Confirmed | None:
         """The fastest candidate that every gate passes, confirmed in processes of its own.
 
-        Where that is no faster, what was measured, and no gate was asked; None where nothing came out faster at all.
+        The first that is not confirmed as faster ends the search and is returned as measured, unjudged. None where no
+        candidate led the screening, or where every one that was confirmed fails a gate.
 
         Args:
           declared: options that the port declares already, a candidate like any other.
