@@ -27,10 +27,11 @@ from compare.commands import (
     run,
     tune,
 )
-from compare.commands._arguments import Parser, add_debug
+from compare.commands._arguments import DEFAULT_TIMEOUT_S, Parser, add_debug
 from compare.commands._output import INTERRUPTED, REFUSED
 from compare.hlo.bindings import BindingsMoved, UnreadableProgram
 from compare.run.inputs import RequestError
+from compare.run.programs import programs_apart
 from compare.sides._side import SideError
 from compare.sides.recorded import RecordedSideError
 from workloads import _registry
@@ -82,7 +83,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _interrupt_when_terminated()
     try:
         options = parser().parse_args(given)
-        return COMMANDS[options.command].main(options)
+        with programs_apart(getattr(options, "timeout", DEFAULT_TIMEOUT_S)):
+            return COMMANDS[options.command].main(options)
     except KeyboardInterrupt:
         print("jaxport: interrupted; nothing was written", file=sys.stderr)
         return INTERRUPTED

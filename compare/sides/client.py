@@ -30,6 +30,7 @@ NAMES = {
     "tf2jax": "tf2jax",
     "call_tf": "jax2tf.call_tf",
     "keras_jax": "Keras on JAX",
+    "xla": "jaxlib's XLA",
 }
 
 _NATIVE_LOG = re.compile(r"^[DIWEF]\d{4} |^WARNING: All log messages")
