@@ -30,8 +30,8 @@ from compare.commands import (
 from compare.commands._arguments import DEFAULT_TIMEOUT_S, Parser, add_debug
 from compare.commands._output import INTERRUPTED, REFUSED
 from compare.hlo.bindings import BindingsMoved, UnreadableProgram
+from compare.run.apart import foreign_code_apart
 from compare.run.inputs import RequestError
-from compare.run.programs import programs_apart
 from compare.sides._side import SideError
 from compare.sides.recorded import RecordedSideError
 from workloads import _registry
@@ -83,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _interrupt_when_terminated()
     try:
         options = parser().parse_args(given)
-        with programs_apart(getattr(options, "timeout", DEFAULT_TIMEOUT_S)):
+        with foreign_code_apart(getattr(options, "timeout", DEFAULT_TIMEOUT_S)):
             return COMMANDS[options.command].main(options)
     except KeyboardInterrupt:
         print("jaxport: interrupted; nothing was written", file=sys.stderr)

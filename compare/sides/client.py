@@ -31,6 +31,7 @@ NAMES = {
     "call_tf": "jax2tf.call_tf",
     "keras_jax": "Keras on JAX",
     "xla": "jaxlib's XLA",
+    "ports": "what port files need",
 }
 
 _NATIVE_LOG = re.compile(r"^[DIWEF]\d{4} |^WARNING: All log messages")
