@@ -17,6 +17,7 @@ import numpy as np
 from compare.hlo import replaying
 from compare.hlo.bindings import UnreadableProgram
 from compare.sides import wire
+from compare.sides.settings import python_path
 
 _PROGRAM, _ARGUMENTS, _RESULTS = "program", "arguments", "results"
 _REFUSED = 3
@@ -33,9 +34,8 @@ def interpret(artifact: bytes, arrays: Sequence[np.ndarray], timeout_s: float) -
         folder = Path(name)
         (folder / _PROGRAM).write_bytes(artifact)
         _save(arrays, folder / _ARGUMENTS)
-        paths = os.pathsep.join(filter(None, [str(_ROOT), os.environ.get("PYTHONPATH")]))
         command = [sys.executable, "-P", "-m", "compare.run.interpreting", name]
-        environment = os.environ | {"PYTHONPATH": paths}
+        environment = os.environ | {"PYTHONPATH": python_path(_ROOT, os.environ)}
         try:
             done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=timeout_s)
         except subprocess.TimeoutExpired:
