@@ -30,30 +30,26 @@ def open_folder(folder: Path) -> None:
     imported from its own folder is forgotten, or the next file would get that one.
     """
     close_folder()
-    _folders.add(folder)
     if str(folder) not in sys.path:
         sys.path.append(str(folder))
-        _opened.append(str(folder))
+        _opened.append(folder)
 
 
 def close_folder() -> None:
     """What lies in a user's folder is no longer importable, and what was imported from one is forgotten."""
     for name in _user_modules():
         del sys.modules[name]
-    sys.path[:] = [entry for entry in sys.path if entry not in _opened]
+    sys.path[:] = [entry for entry in sys.path if entry not in map(str, _opened)]
     _opened.clear()
 
 
-_folders: set[Path] = set()
-"""Folders that were opened: what was imported from there belongs to the user."""
-
-_opened: list[str] = []
-"""The one that is open, unless the path had it before: that was the user's own wish."""
+_opened: list[Path] = []
+"""The one folder that is open, unless the path had it before: that was the user's own wish."""
 
 
 def _user_modules() -> list[str]:
     tops = {name.partition(".")[0] for name in sys.modules} - _OURS
-    mine = {top for top in tops if _folder_of(sys.modules.get(top)) in _folders}
+    mine = {top for top in tops if _folder_of(sys.modules.get(top)) in _opened}
     return [name for name in sys.modules if name.partition(".")[0] in mine]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from workloads._files import load_file, open_folder
+from workloads._files import close_folder, load_file, open_folder
 
 
 class TargetError(Exception):
@@ -35,7 +35,8 @@ def resolve(reference: str) -> Any:
 
 
 def _module(name: str) -> ModuleType:
-    """A module that is installed, or else one of the current folder: it is importable for what was named in it alone."""
+    """A module that is installed; else one of the current folder, which is importable then as a file's own folder is."""
+    close_folder()
     try:
         return _imported(name)
     except TargetError:

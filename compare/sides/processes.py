@@ -121,7 +121,14 @@ def _remove(folder: Path) -> None:
 
 def end_with_parent(requests: int) -> None:
     """End this process, whatever it computes, once nobody holds the other end of a pipe any more."""
-    threading.Thread(target=_watch, args=(requests, os.environ.pop(SCRATCH, "")), daemon=True).start()
+    scratch = os.environ.pop(SCRATCH, "")
+
+    def watch() -> None:
+        threading.Thread(target=_watch, args=(requests, scratch), daemon=True).start()
+
+    watch()
+    # A process that this one forks has its pipes, and none of its threads.
+    os.register_at_fork(after_in_child=watch)
 
 
 def _watch(requests: int, scratch: str) -> None:
