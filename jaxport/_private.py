@@ -72,6 +72,8 @@ def compile_stablehlo(artifact: bytes) -> Executable:
         if "sym_name" not in module.operation.attributes:
             string = _require("jaxlib.mlir.ir", "StringAttr")
             module.operation.attributes["sym_name"] = string.get("main")
+    # jax.jit loads LAPACK when it lowers a call of it; a program that was lowered elsewhere would jump to address 0.
+    _require("jaxlib.cpu._lapack", "initialize")()
     device = jax.devices()[0]
     devices = _require("jaxlib._jax", "DeviceList")((device,))
     options = _require("jaxlib.xla_client", "CompileOptions")()

@@ -12,6 +12,7 @@ from hypothesis import settings
 
 from compare import records
 from compare.run import roofline, run
+from compare.run.programs import programs_apart
 from compare.run.progress import Silent
 from workloads import _registry
 
@@ -32,6 +33,13 @@ LONGEST = (
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest files first; within one, and among the others, the order stays."""
     items.sort(key=lambda item: item.path.name not in LONGEST)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_worker_for_programs() -> Iterator[None]:
+    """Every test's programs run in one worker: to start one for each command would take longer than most tests."""
+    with programs_apart():
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

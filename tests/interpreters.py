@@ -14,7 +14,7 @@ ABSENT = (
 
 JAX_AS_TF = f"""exec {sys.executable} -c "import sys; sys.argv = ['', 'tf']
 from compare.sides import worker
-worker.FRAMEWORKS['tf'] = 'jaxport._framework'
+worker.HOSTED['tf'] = 'jaxport._framework'
 worker.main()" """
 """JAX in TensorFlow's place: starts in a second, and ports need JAX functions only."""
 

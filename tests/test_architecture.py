@@ -76,6 +76,11 @@ def test_private_modules_are_named_in_one_file_a_side(folder: str, adapters: set
     assert naming <= adapters
 
 
+def test_only_a_worker_runs_programs() -> None:
+    naming = {path.name for path in files("compare") if "load_bytecode" in path.read_text()}
+    assert naming == {"bindings.py", "xla.py"}
+
+
 def test_the_names_of_the_peers_need_no_framework() -> None:
     assert packages(ROOT / PEERS / "__init__.py") == {"__future__"}
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hlo_programs import exported
 
-from compare.hlo import bindings, compiled
+from compare.hlo import bindings, compiled, executing
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.compiled import Alias, CompiledSummary, Difference
 from compare.hlo.graph import Graph, Node, Shape
@@ -22,7 +22,7 @@ F32 = Shape("f32", (4, 8), layout=(1, 0))
 
 
 def optimized(function: Callable[..., Any], *arguments: np.ndarray) -> bytes:
-    return bindings.compile_bytecode(exported(function, *arguments)).optimized
+    return executing.compile_bytecode(exported(function, *arguments)).optimized
 
 
 def of_text(body: str, head: str = "") -> CompiledSummary:

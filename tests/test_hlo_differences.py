@@ -11,7 +11,7 @@ import pytest
 from hlo_programs import exported
 
 from compare import records
-from compare.hlo import bindings, differences
+from compare.hlo import bindings, differences, executing
 from compare.hlo.align import Alignment, FrontierEntry, align
 from compare.hlo.differences import Cell, explain_attribution
 from compare.hlo.graph import Graph
@@ -28,7 +28,7 @@ def program(label: str, function: Callable[..., Any]) -> Subject:
 
 
 def cell(function: Callable[..., Any], options: dict[str, Any] | None = None, temp_bytes: int | None = None) -> Cell:
-    module = bindings.compile_bytecode(exported(function, MATRIX), options).optimized
+    module = executing.compile_bytecode(exported(function, MATRIX), options).optimized
     return Cell(Subject("", module, ("input x",), ("y",)), temp_bytes)
 
 

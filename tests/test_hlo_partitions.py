@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hlo_programs import exported
 
-from compare.hlo import bindings, partitions
+from compare.hlo import bindings, executing, partitions
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.graph import Graph, Node, Shape
 from compare.hlo.levels import Subject, read
@@ -159,8 +159,8 @@ def test_the_most_bytes_come_first_and_lines_know_the_source() -> None:
 
     artifact = exported(two, np.ones(8, np.float32))
     unfused = {"xla_disable_hlo_passes": "fusion,fusion-wrapper"}
-    one = bindings.compile_bytecode(artifact).optimized
-    other = bindings.compile_bytecode(artifact, unfused).optimized
+    one = executing.compile_bytecode(artifact).optimized
+    other = executing.compile_bytecode(artifact, unfused).optimized
     found = partitions.compare(Subject("fused", one), Subject("unfused", other))
     sizes = [each.bytes for each in found.written]
     assert sizes == sorted(sizes, reverse=True)

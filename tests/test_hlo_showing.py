@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hlo_programs import exported
 
-from compare.hlo import bindings, levels, showing
+from compare.hlo import bindings, executing, levels, showing
 from compare.hlo.align import Alignment, FrontierEntry, Match, align
 from compare.hlo.align._alignment import RegionAlignment, ResultMatch
 from compare.hlo.graph import Graph, Node, Shape
@@ -230,7 +230,7 @@ def test_attributes_read_as_text() -> None:
 
 
 def test_a_module_is_shown_with_its_fusions_and_what_is_matched() -> None:
-    optimized = bindings.compile_bytecode(exported(lambda x: jnp.tanh(x @ x + 1).sum(), MATRIX)).optimized
+    optimized = executing.compile_bytecode(exported(lambda x: jnp.tanh(x @ x + 1).sum(), MATRIX)).optimized
     read = levels.read(Subject("jax", optimized))
     first = next(iter(read.nodes))
     view = showing.module_view(read, [first])

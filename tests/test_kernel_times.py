@@ -15,7 +15,7 @@ from hlo_programs import exported
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compare.hlo import bindings, compiled, kernel_times
+from compare.hlo import bindings, compiled, executing, kernel_times
 from compare.hlo.kernel_times import KernelTime, Located, Profile
 from compare.hlo.levels import Subject
 from compare.run import cells
@@ -96,7 +96,7 @@ LINES = [f"{__file__}:{inspect.getsourcelines(two_lines)[1] + at}" for at in (1,
 
 
 def module() -> Subject:
-    return Subject("jax", bindings.compile_bytecode(exported(two_lines, MATRIX)).optimized)
+    return Subject("jax", executing.compile_bytecode(exported(two_lines, MATRIX)).optimized)
 
 
 class TestLocated:

@@ -243,7 +243,7 @@ def test_the_record_holds_a_result_of_every_peer(reference: Reference) -> None:
 
 def first_words(monkeypatch: pytest.MonkeyPatch, peer: str) -> dict[str, Any]:
     """What a worker says before it is asked anything."""
-    monkeypatch.setitem(worker.FRAMEWORKS, peer, f"compare.sides.peers.{peer}")
+    monkeypatch.setitem(worker.HOSTED, peer, f"compare.sides.peers.{peer}")
     monkeypatch.delitem(sys.modules, f"compare.sides.peers.{peer}", raising=False)
     replies = io.BytesIO()
     worker.serve(peer, io.BytesIO(), replies)

@@ -144,7 +144,7 @@ class Bench:
 
 def host(folder: Path, peer: str) -> str:
     """An interpreter whose worker knows one peer."""
-    knows = f"worker.FRAMEWORKS['{peer}'] = 'compare.sides.peers.{peer}'"
+    knows = f"worker.HOSTED['{peer}'] = 'compare.sides.peers.{peer}'"
     code = f"import sys; sys.argv = ['', '{peer}']; from compare.sides import worker; {knows}; worker.main()"
     backend = "KERAS_BACKEND=jax " if peer == "keras_jax" else ""
     return interpreter(folder, f'{backend}exec {sys.executable} -c "{code}"')

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from hlo_programs import exported
 
-from compare.hlo import bindings, levels, showing
+from compare.hlo import executing, levels, showing
 from compare.report import pictures
 from compare.report.pictures import drawn, kind_of, write_picture
 
@@ -209,7 +209,7 @@ def test_hostile_names_are_text(tmp_path: Path, name: str) -> None:
 @pytest.mark.usefixtures("dot")
 def test_a_module_that_xla_optimized_is_drawn_with_its_fusions(tmp_path: Path) -> None:
     program = exported(lambda x: jnp.tanh(x @ x + 1).sum(axis=0), MATRIX)
-    optimized = bindings.compile_bytecode(program).optimized
+    optimized = executing.compile_bytecode(program).optimized
     view = showing.module_view(levels.read(levels.Subject("jax", optimized)))
     found = write_picture(view, tmp_path / "jax@jax")
     texts = " ".join(each.text or "" for each in ElementTree.parse(found.written[1]).iter(f"{SVG}text"))

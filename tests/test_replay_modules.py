@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from compare.hlo import bindings, plain, replaying
+from compare.hlo import bindings, executing, plain, replaying
 from compare.hlo.bindings import UnreadableProgram
 from compare.run import interpreting
 from compare.run.distance import difference, tolerance_of
@@ -50,16 +50,16 @@ X, N = np.array([1, 2, 3, 4], np.float32), np.array([1, 2, 3, 4], np.int32)
 def test_every_kind_of_file_is_the_same_program(tmp_path: Path) -> None:
     artifact = bindings.artifact(SCALED)
     proto = bindings.hlo_of(bindings.parse(artifact))
-    optimized = bindings.compile_bytecode(artifact).optimized
+    optimized = executing.compile_bytecode(artifact).optimized
     for data in (artifact, proto, optimized, bindings.hlo_text(proto).encode()):
-        found = bindings.compile_bytecode(replaying.artifact_of_file(data))([X, N])
+        found = executing.compile_bytecode(replaying.artifact_of_file(data))([X, N])
         np.testing.assert_array_equal(found[0], X * 2)
         np.testing.assert_array_equal(found[1], N * 2)
 
 
 def test_a_bitcast_between_layouts_moves_the_elements_that_xla_moves() -> None:
     data = np.arange(6, dtype=np.float32).reshape(2, 3)
-    found = bindings.compile_bytecode(replaying.artifact_of_file(RELAID.encode()))([data])
+    found = executing.compile_bytecode(replaying.artifact_of_file(RELAID.encode()))([data])
     # In the layout {0,1} the bytes of [2,3] are those of its transpose.
     np.testing.assert_array_equal(found[0], -data.T)
 

@@ -20,6 +20,7 @@ from workloads import _registry
 from workloads._spec import SIZES, Workload
 
 DEFAULT_OUT = Path("jaxport-report")
+DEFAULT_TIMEOUT_S = 300
 DEFAULT_HISTORY = Path(".jaxport/history")
 
 ALL = "all"
@@ -53,7 +54,11 @@ def add_workloads(command: argparse.ArgumentParser) -> None:
         help="an input, in the order of the arguments; `:LOW..HIGH` bounds its values (repeat for more)",
     )  # fmt: skip
     command.add_argument(
-        "--timeout", type=seconds, default=300, metavar="S", help="for one request to a side (default: %(default)s)"
+        "--timeout",
+        type=seconds,
+        default=DEFAULT_TIMEOUT_S,
+        metavar="S",
+        help="for one request to a side (default: %(default)s)",
     )
 
 

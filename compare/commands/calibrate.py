@@ -53,7 +53,13 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--runs", type=_arguments.count, default=20, metavar="N", help="default: %(default)s")
     _arguments.add_plan(command)
     command.add_argument("--threads", default=_arguments.ALL, metavar="N", help="default: %(default)s processors")
-    command.add_argument("--timeout", type=_arguments.seconds, default=300, metavar="S", help="default: %(default)s")
+    command.add_argument(
+        "--timeout",
+        type=_arguments.seconds,
+        default=_arguments.DEFAULT_TIMEOUT_S,
+        metavar="S",
+        help="default: %(default)s",
+    )
     command.add_argument("-o", "--out", type=Path, metavar="FILE", help="write every run as JSON")
     _arguments.add_interpreters(command)
 

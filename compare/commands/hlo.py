@@ -65,7 +65,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--json", action="store_true", help="print the record, and nothing else, on standard output")
     command.add_argument(
-        "--timeout", type=_arguments.seconds, default=300, metavar="S",
+        "--timeout", type=_arguments.seconds, default=_arguments.DEFAULT_TIMEOUT_S, metavar="S",
         help="for one request to a side (default: %(default)s)",
     )  # fmt: skip
     _arguments.add_sides(command)

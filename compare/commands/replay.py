@@ -67,7 +67,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     command.add_argument("--json", action="store_true", help="print JSON instead of tables")
     command.add_argument(
-        "--timeout", type=_arguments.seconds, default=300, metavar="S",
+        "--timeout", type=_arguments.seconds, default=_arguments.DEFAULT_TIMEOUT_S, metavar="S",
         help="for one request to a side (default: %(default)s)",
     )  # fmt: skip
     _arguments.add_interpreters(command)

@@ -225,8 +225,15 @@ def _first_line(error: Exception) -> str:
     return next(iter(str(error).splitlines()), type(error).__name__)
 
 
+@functools.cache
+def initialize_libraries() -> None:
+    """Load what compiled programs call by name. jax.jit does so when it lowers such a call; a foreign program does not,
+    and its first call of LAPACK would jump to address 0."""
+    _private("jaxlib.cpu._lapack", "initialize")()
+
+
 @dataclass(frozen=True)
-class Executable:
+class Loaded:
     """A program compiled by this process's XLA for its first CPU, and called with arrays."""
 
     loaded: Any
@@ -235,12 +242,6 @@ class Executable:
     def optimized(self) -> bytes:
         """Serialized HloModuleProto of the optimized module."""
         return self.loaded.hlo_modules()[0].as_serialized_hlo_module_proto()
-
-    @property
-    def memory(self) -> dict[str, int]:
-        """Bytes that one call sets aside: argument, output, temp, alias."""
-        stats = self.loaded.get_compiled_memory_stats()
-        return {kind: getattr(stats, f"{kind}_size_in_bytes") for kind in ("argument", "output", "temp", "alias")}
 
     def __call__(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         """One call and all of its results."""
@@ -253,27 +254,33 @@ class Executable:
             return [np.asarray(shards[0]) for shards in results]
 
 
-def compile_bytecode(bytecode: bytes, options: Mapping[str, Any] | None = None) -> Executable:
-    """Compile StableHLO bytecode, portable artifact or not, by this process's XLA for CPU.
+def load_bytecode(bytecode: bytes, options: Mapping[str, Any]) -> Loaded:
+    """Compile StableHLO bytecode, portable artifact or not, by this process's XLA for CPU, to be run in this process.
+
+    Only a worker may: what runs here can end this process. `compare.hlo.executing` asks one.
 
     Args:
       options: XLA's debug options by name, such as {"xla_disable_hlo_passes": "fusion"}.
 
     Raises:
-      UnreadableProgram: the bytes are no StableHLO, or XLA refuses the program.
+      UnreadableProgram: the bytes are no StableHLO, or XLA refuses the program or an option.
     """
     # jax.jit only traces, and jax.export reads only what it wrote: no public way takes a foreign program.
     client = importlib.import_module("jax").local_devices(backend="cpu")[0].client
+    initialize_libraries()
     module = parse(bytecode)
     with module.context:
         # Buffers that a program may update in place would be gone after its first call.
         if "mhlo.input_output_alias" in module.operation.attributes:
             del module.operation.attributes["mhlo.input_output_alias"]
     settings = _private("jaxlib.xla_client", "CompileOptions")()
-    for name, value in (options or {}).items():
-        setattr(settings.executable_build_options.debug_options, name, value)
+    for name, value in options.items():
+        try:
+            setattr(settings.executable_build_options.debug_options, name, value)
+        except (AttributeError, TypeError) as error:
+            raise UnreadableProgram(_first_line(error)) from error
     devices = _private("jaxlib._jax", "DeviceList")(tuple(client.local_devices()[:1]))
     try:
-        return Executable(client.compile_and_load(module, devices, settings))
+        return Loaded(client.compile_and_load(module, devices, settings))
     except _private("jaxlib._jax", "JaxRuntimeError") as error:
         raise UnreadableProgram(f"expected a program that XLA compiles, found {_first_line(error)}") from error

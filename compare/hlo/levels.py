@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from compare.hlo import bindings, inline, proto, reading
+from compare.hlo import bindings, executing, inline, proto, reading
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.graph import Graph
 from compare.hlo.rewriting import Rewritten, Rule, rewrite
@@ -102,6 +102,6 @@ def _unfused(subject: Subject) -> Graph:
         raise UnreadableProgram(f"expected all constants of {subject.label}, found {len(subject.unknown)} left out")
     module, _ = inline.inlined(subject.hlo)
     bytecode = bindings.bytecode_of_hlo(module.SerializeToString())
-    optimized = bindings.compile_bytecode(bytecode, _WITHOUT_FUSION).optimized
+    optimized = executing.compile_bytecode(bytecode, _WITHOUT_FUSION).optimized
     module, places = inline.inlined(optimized)
     return reading.read_message(module, subject.sources, places)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
 
-from compare.hlo import bindings, proto
+from compare.hlo import bindings, executing, proto
 from compare.hlo.levels import STRUCTURE, Subject, at_level
 
 # NAME.NUMBER.PIPELINE.after_PASS.before_NEXT.hlo.pb, which XLA writes after a pass that changed the module.
@@ -97,7 +97,7 @@ def states(subject: Subject) -> tuple[State, ...]:
     bytecode = bindings.bytecode_of_hlo(subject.hlo)
     with tempfile.TemporaryDirectory(prefix="jaxport-passes-") as folder:
         options = {"xla_dump_to": folder, "xla_dump_hlo_pass_re": ".*", "xla_dump_hlo_as_proto": True}
-        executable = bindings.compile_bytecode(bytecode, options)
+        executable = executing.compile_bytecode(bytecode, options)
         dumped = [(name, path) for path in Path(folder).iterdir() if (name := _DUMPED.search(path.name))]
         dumped.sort(key=lambda pair: int(pair[0][1]))
         passed = [_state(subject, name[2], name[3], path.read_bytes()) for name, path in dumped]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from compare.hlo import bindings
+from compare.hlo import bindings, executing
 from compare.hlo.graph import Graph
 from compare.hlo.writing import written
 
@@ -23,7 +23,7 @@ def run(graph: Graph, arguments: Sequence[np.ndarray], wanted: Sequence[int]) ->
     """The values of some nodes for these arguments, which are in the order of the graph's parameters.
 
     Raises:
-      UnreadableProgram: this process's XLA cannot run the graph, as with a call of another framework's library.
+      UnreadableProgram: XLA cannot run the graph, as with a call of another framework's library.
     """
     return prepare(graph, wanted)(arguments)
 
@@ -32,13 +32,13 @@ def prepare(graph: Graph, wanted: Sequence[int]) -> Prepared:
     """The same, compiled once for several sets of arguments."""
     arrays = tuple(key for key in wanted if graph.nodes[key].shape.is_array)
     bytecode = bindings.bytecode_of_hlo(written(graph, arrays))
-    return Prepared(arrays, bindings.compile_bytecode(bytecode, QUICK))
+    return Prepared(arrays, executing.compile_bytecode(bytecode, QUICK))
 
 
 class Prepared:
     """A graph that is ready to be run; what it returns are arrays, never tuples or tokens."""
 
-    def __init__(self, wanted: tuple[int, ...], executable: bindings.Executable) -> None:
+    def __init__(self, wanted: tuple[int, ...], executable: executing.Executable) -> None:
         self._wanted, self._executable = wanted, executable
 
     def __call__(self, arguments: Sequence[np.ndarray]) -> dict[int, np.ndarray]:

@@ -17,6 +17,7 @@ from compare.bench.pairs import CALLS, DROPPED
 from compare.records import PASS, to_json
 from compare.run import ports, run
 from compare.run.inputs import RequestError, prepare_both
+from compare.run.programs import programs_apart
 from compare.run.progress import Silent
 from compare.run.request import Extras
 from compare.run.sides import Pool, Source
@@ -90,6 +91,7 @@ class Prover:
         self._pool = Pool(self._sources, self._scratch, self._timeout_s, available_processors())
         # Not entered: that would start both sides, and parity alone needs neither.
         self._stack.push(self._pool)
+        self._stack.enter_context(programs_apart(self._timeout_s))
         return self
 
     def __exit__(

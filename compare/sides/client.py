@@ -28,6 +28,7 @@ NAMES = {
     "tf2jax": "tf2jax",
     "call_tf": "jax2tf.call_tf",
     "keras_jax": "Keras on JAX",
+    "xla": "jaxlib's XLA",
 }
 
 STARTS = 3
@@ -151,7 +152,7 @@ class LiveSide(Side):
     def _start(self) -> None:
         try:
             with self._log.open("wb") as log:
-                self._process = processes.start(self._command, log, self._environment)
+                self._process = processes.start(self._command, log, self._environment, self._folder)
         except processes.Ending as error:
             raise SideError(self.name, f"import {NAMES[self.name]}", f"not started: {error}", lost=True) from error
         assert self._process.stdin is not None and self._process.stdout is not None
@@ -253,7 +254,6 @@ def _environment(name: str, folder: Path, foreign: bool, settings: Settings) -> 
     # What a worker, or a framework in it, keeps in a temporary file is gone when it is, however it ends.
     (folder / "temporary").mkdir()
     environment["TMPDIR"] = str(folder / "temporary")
-    environment[processes.SCRATCH] = str(processes.root_of(folder) or "")
     if name == "keras_jax":
         environment["KERAS_BACKEND"] = "jax"
     if name != "jax":

@@ -35,16 +35,16 @@ _started = _Started()
 
 
 def start(
-    command: Sequence[str], log: IO[bytes] | int | None, environment: Mapping[str, str]
+    command: Sequence[str], log: IO[bytes], environment: Mapping[str, str], folder: Path
 ) -> subprocess.Popen[bytes]:
-    """Start a process whose standard input and output are pipes.
+    """Start a process whose standard input and output are pipes, and which works in a folder.
 
     Raises:
       Ending: the program is ending.
       OSError: there is no such program.
     """
-    pipe = subprocess.PIPE
-    process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=log, env=dict(environment))
+    pipe, scratch = subprocess.PIPE, {SCRATCH: str(_root_of(folder) or "")}
+    process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=log, env={**environment, **scratch})
     _started.processes.add(process)
     # Looked at after it was noted: whoever ends the program meanwhile finds this process, or is found here.
     if _started.ending:
@@ -109,7 +109,7 @@ def remove_folders() -> None:
         _remove(folder)
 
 
-def root_of(path: Path) -> Path | None:
+def _root_of(path: Path) -> Path | None:
     """The scratch folder that a path lies in; None where it lies in no folder that this program made."""
     return next((folder for folder in _started.folders if path.is_relative_to(folder)), None)
 

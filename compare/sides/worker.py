@@ -24,6 +24,7 @@ from typing import Any, BinaryIO
 
 from compare.bench import clock, memory, phases, threads
 from compare.sides import mapped, wire
+from compare.sides._host import Host
 from compare.sides._side import Reply
 from compare.sides.peers import PEERS
 from compare.sides.processes import end_with_parent
@@ -32,12 +33,13 @@ from workloads._framework import Framework, Prepared, Unsupported
 from workloads._spec import Arrays
 from workloads._target import TargetError
 
-FRAMEWORKS = {"tf": "tf_reference._framework", "jax": "jaxport._framework"} | {
+HOSTED = {"tf": "tf_reference._framework", "jax": "jaxport._framework", "xla": "compare.sides.xla"} | {
     peer: f"compare.sides.peers.{peer}" for peer in PEERS
 }
+"""By the name of a worker, the module whose `create()` gives a framework, or a host that answers by itself."""
 
 
-class Worker:
+class Worker(Host):
     """Turns requests into calls of one framework."""
 
     def __init__(self, framework: Framework, import_s: float) -> None:
@@ -203,14 +205,14 @@ class Worker:
         """Numbers of the processors that any thread of this process may run on."""
         return Reply(threads.allowed_processors())
 
-    def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """The reply to one request; arrays go to the file that the request names."""
-        sent = wire.load_arrays(Path(request["sent"]))[0] if request["sent"] else {}
-        method: Callable[[Mapping[str, Any], Arrays], Reply] = getattr(self, request["method"])
-        reply = method(request["parameters"], sent)
-        if reply.arrays:
-            wire.save_arrays(reply.arrays, Path(request["reply"]))
-        return {"ok": True, "value": reply.value, "arrays": bool(reply.arrays)}
+
+def answer(host: Host, request: Mapping[str, Any]) -> dict[str, Any]:
+    """The reply to one request; arrays go to the file that the request names."""
+    sent = wire.load_arrays(Path(request["sent"]))[0] if request["sent"] else {}
+    reply = host.reply(request["method"], request["parameters"], sent)
+    if reply.arrays:
+        wire.save_arrays(reply.arrays, Path(request["reply"]))
+    return {"ok": True, "value": reply.value, "arrays": bool(reply.arrays)}
 
 
 def described(error: BaseException) -> dict[str, Any]:
@@ -226,20 +228,24 @@ def described(error: BaseException) -> dict[str, Any]:
 
 def serve(side: str, requests: BinaryIO, replies: BinaryIO) -> None:
     """Answer requests until there are no more. The first message says whether the framework is there."""
-    start = time.perf_counter()
     try:
-        framework: Framework = importlib.import_module(FRAMEWORKS[side]).create()
+        host = _hosted(side)
     except ImportError as error:
         replies.write(wire.encode(described(error)))
         return
-    worker = Worker(framework, time.perf_counter() - start)
     replies.write(wire.encode({"ok": True, "value": {}, "arrays": False}))
     for line in requests:
         try:
-            answer = worker.answer(json.loads(line))
+            said = answer(host, json.loads(line))
         except Exception as error:  # noqa: BLE001 - whatever user code raises costs this request, and is reported
-            answer = described(error)
-        replies.write(wire.encode(answer))
+            said = described(error)
+        replies.write(wire.encode(said))
+
+
+def _hosted(name: str) -> Host:
+    start = time.perf_counter()
+    made: Framework | Host = importlib.import_module(HOSTED[name]).create()
+    return made if isinstance(made, Host) else Worker(made, time.perf_counter() - start)
 
 
 def main() -> None:

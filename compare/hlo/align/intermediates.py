@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 import numpy as np
 
-from compare.hlo import bindings
+from compare.hlo import bindings, executing
 from compare.hlo.align.fingerprints import Fingerprint, fingerprint
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.graph import Graph, Node, Shape
@@ -112,7 +112,7 @@ def _needed(graph: Graph, wanted: Iterable[int]) -> Graph:
 
 def _prepared(graph: Graph, wanted: Sequence[int]) -> Prepared:
     bytecode = bindings.bytecode_of_hlo(written(_needed(graph, wanted), wanted))
-    return Prepared(tuple(wanted), bindings.compile_bytecode(bytecode, QUICK))
+    return Prepared(tuple(wanted), executing.compile_bytecode(bytecode, QUICK))
 
 
 def _grouped(graph: Graph, wanted: Sequence[int], budget: int) -> list[list[int]]:

@@ -1,0 +1,80 @@
+"""Where programs are compiled and run: not here. A program can end the process that runs it, or never end at all."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from compare.hlo.bindings import UnreadableProgram
+
+Options = Mapping[str, Any]
+"""XLA's debug options by name, such as {"xla_disable_hlo_passes": "fusion"}."""
+
+
+class ProgramLost(UnreadableProgram):
+    """The process that a program ran in ended, or the program did not end in time."""
+
+
+class Executable(ABC):
+    """A program compiled by XLA for one CPU."""
+
+    @property
+    @abstractmethod
+    def optimized(self) -> bytes:
+        """Serialized HloModuleProto of the optimized module."""
+
+    @abstractmethod
+    def __call__(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """One call and all of its results.
+
+        Raises:
+          UnreadableProgram: XLA refuses to run it.
+          ProgramLost: it took its process with it.
+        """
+
+
+class Executor(ABC):
+    """Compiles programs, in a process apart from this one."""
+
+    @abstractmethod
+    def compile(self, bytecode: bytes, options: Options) -> Executable:
+        """Compile StableHLO bytecode, portable artifact or not.
+
+        Raises:
+          UnreadableProgram: the bytes are no StableHLO, or XLA refuses the program or an option.
+          ProgramLost: XLA took its process with it.
+        """
+
+
+_in_use: list[Executor] = []
+"""The last is asked."""
+
+
+def in_use() -> bool:
+    """Whether there is an executor to ask."""
+    return bool(_in_use)
+
+
+@contextmanager
+def using(executor: Executor) -> Iterator[None]:
+    """Let this executor compile and run every program of this process meanwhile."""
+    _in_use.append(executor)
+    try:
+        yield
+    finally:
+        _in_use.remove(executor)
+
+
+def compile_bytecode(bytecode: bytes, options: Options | None = None) -> Executable:
+    """Compile StableHLO bytecode by the executor in use, as `Executor.compile` does.
+
+    Raises:
+      RuntimeError: none is in use. There is no default that runs a stranger's program in this process.
+    """
+    if not _in_use:
+        raise RuntimeError("expected an executor of programs, found none: enter compare.run.programs.programs_apart()")
+    return _in_use[-1].compile(bytecode, options or {})

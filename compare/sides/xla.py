@@ -1,0 +1,70 @@
+"""Runs programs in a worker: XLA and nothing else, so that a program which ends its process ends no judge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import ml_dtypes as ml_dtypes  # NumPy knows bfloat16 once it is imported
+import numpy as np
+
+from compare.hlo import bindings
+from compare.sides._host import Host
+from compare.sides._side import Reply
+from workloads._framework import Unsupported
+from workloads._spec import Arrays
+
+PROGRAM = "program"
+
+
+def create() -> Host:
+    """XLA, with what its programs call already loaded."""
+    bindings.initialize_libraries()
+    return Programs()
+
+
+class Programs(Host):
+    """Programs by handle, until they are let go."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[int, bindings.Loaded] = {}
+
+    def compile(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+        """Compile a program under a handle that the caller chose."""
+        try:
+            found = bindings.load_bytecode(arrays[PROGRAM].tobytes(), parameters["options"])
+        except bindings.UnreadableProgram as error:
+            raise Unsupported(str(error)) from error
+        self._loaded[parameters["handle"]] = found
+        return Reply()
+
+    def optimized(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+        """What XLA made of a program."""
+        return Reply(arrays={PROGRAM: np.frombuffer(self._loaded[parameters["handle"]].optimized, np.uint8)})
+
+    def run(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+        """One call of a program."""
+        value, packed = pack(self._loaded[parameters["handle"]](unpack(parameters["arguments"], arrays)))
+        return Reply(value, packed)
+
+    def reply(self, method: str, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+        """The reply to one request, which also says what is no longer wanted."""
+        for handle in parameters["released"]:
+            self._loaded.pop(handle, None)
+        return super().reply(method, parameters, arrays)
+
+
+def pack(arrays: Sequence[np.ndarray]) -> tuple[list[list[Any]], dict[str, np.ndarray]]:
+    """Arrays of any dtype as dtypes and shapes, and bytes by position: programs have types that safetensors has not."""
+    rows = [np.asarray(array, order="C") for array in arrays]
+    described = [[row.dtype.name, list(row.shape)] for row in rows]
+    # An empty view cannot change its type.
+    return described, {str(at): row.reshape(-1).view(np.uint8) for at, row in enumerate(rows) if row.size}
+
+
+def unpack(described: Sequence[Sequence[Any]], packed: Arrays) -> list[np.ndarray]:
+    """The arrays that were packed."""
+    return [
+        packed[str(at)].view(np.dtype(name)).reshape(shape) if str(at) in packed else np.empty(shape, np.dtype(name))
+        for at, (name, shape) in enumerate(described)
+    ]

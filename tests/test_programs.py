@@ -1,0 +1,128 @@
+"""Programs run apart from what judges them: one that crashes, or never ends, costs itself."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import jax.numpy as jnp
+import ml_dtypes
+import numpy as np
+import pytest
+from hlo_programs import exported
+from interpreters import JAX_AS_TF, interpreter
+
+from compare import cli
+from compare.hlo import bindings, executing
+from compare.hlo.bindings import UnreadableProgram
+from compare.hlo.executing import ProgramLost
+from compare.run.programs import ProgramWorker
+from compare.sides import xla
+
+MATRIX = np.array([[4.0, 1.0], [1.0, 3.0]], np.float32)
+ENDLESS = """
+func.func @main(%x: tensor<f32>) -> tensor<f32> {
+  %found = stablehlo.while(%a = %x) : tensor<f32>
+    cond { %true = stablehlo.constant dense<true> : tensor<i1>
+           stablehlo.return %true : tensor<i1> }
+    do { %b = stablehlo.add %a, %a : tensor<f32>
+         stablehlo.return %b : tensor<f32> }
+  return %found : tensor<f32>
+}"""
+
+LAPACK = {
+    "cholesky": "jnp.linalg.cholesky(x @ x.T + 4 * jnp.eye(3))",
+    "triangular_solve": "jax.scipy.linalg.solve_triangular(jnp.tril(x) + 4 * jnp.eye(3), x, lower=True)",
+    "svd": "jnp.linalg.svd(x, compute_uv=False)",
+    "eigh": "jnp.linalg.eigvalsh(x + x.T)",
+}
+
+
+@pytest.mark.parametrize("name", LAPACK)
+def test_a_port_that_calls_lapack_is_judged_like_any_other(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for side in ("original", "port"):
+        (tmp_path / f"{side}.py").write_text(
+            f"import jax\nimport jax.numpy as jnp\n\n\ndef f(x):\n    return {LAPACK[name]}\n"
+        )
+    asked = ["--tf", f"{tmp_path}/original.py:f", "--jax", f"{tmp_path}/port.py:f", "--input", "x=f32[3,3]"]
+    python = interpreter(tmp_path, JAX_AS_TF)
+    assert cli.main(["locate", *asked, "--tf-python", python, "--pass", "forward"]) == 0
+    assert "forward: agrees" in capsys.readouterr().out
+
+
+def test_the_worker_has_lapack_before_it_is_given_a_program_that_calls_it() -> None:
+    artifact = exported(jnp.linalg.cholesky, MATRIX)
+    (found,) = executing.compile_bytecode(artifact)([MATRIX])
+    np.testing.assert_allclose(found, np.linalg.cholesky(MATRIX), rtol=1e-6)
+
+
+def test_a_program_that_never_ends_is_given_up_and_the_next_one_runs() -> None:
+    with programs_apart_from_others(timeout_s=3):
+        endless = executing.compile_bytecode(bindings.artifact(ENDLESS))
+        with pytest.raises(ProgramLost, match="did not run the program: no answer within 3 s; raise --timeout"):
+            endless([np.float32(1)])
+        assert executing.compile_bytecode(doubling())([MATRIX])[0].tolist() == (2 * MATRIX).tolist()
+
+
+def test_replay_gives_up_a_module_that_never_ends(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "endless.mlirbc"
+    path.write_bytes(bindings.artifact(ENDLESS))
+    with programs_apart_from_others(timeout_s=3):
+        assert cli.main(["replay", str(path), "--compilers", "here"]) == 1
+    assert "here: XLA did not run the program: no answer within 3 s" in capsys.readouterr().out
+
+
+def test_what_was_compiled_before_a_crash_is_compiled_again_after_it() -> None:
+    with programs_apart_from_others() as worker:
+        kept = executing.compile_bytecode(doubling())
+        assert worker._side is not None
+        os.kill(worker._side._process.pid, signal.SIGKILL)
+        with pytest.raises(ProgramLost, match="SIGKILL"):
+            kept([MATRIX])
+        assert kept([MATRIX])[0].tolist() == (2 * MATRIX).tolist()
+
+
+def test_programs_that_nobody_holds_any_more_leave_the_worker() -> None:
+    with programs_apart_from_others() as worker:
+        held = [executing.compile_bytecode(doubling()) for _ in range(3)]
+        assert len(worker._released) == 0
+        held.clear()
+        assert len(worker._released) == 3
+        held.append(executing.compile_bytecode(doubling()))
+        assert worker._released == []
+
+
+def test_an_option_that_xla_does_not_have_is_refused() -> None:
+    with pytest.raises(UnreadableProgram, match="xla_no_such_option"):
+        executing.compile_bytecode(doubling(), {"xla_no_such_option": True})
+
+
+@pytest.mark.parametrize("dtype", ["complex128", "int4", "float8_e4m3fn", "bfloat16", "bool", "int64"])
+def test_arrays_of_any_dtype_travel(dtype: str) -> None:
+    kind = np.dtype(getattr(ml_dtypes, dtype, dtype))
+    arrays = [np.array([[0, 1], [1, 0]]).astype(kind), np.array(1).astype(kind), np.empty((0, 3), kind)]
+    for found, array in zip(xla.unpack(*xla.pack(arrays)), arrays, strict=True):
+        assert (found.dtype, found.shape, found.tobytes()) == (array.dtype, array.shape, array.tobytes())
+
+
+def test_without_an_executor_no_program_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(executing, "_in_use", [])
+    with pytest.raises(RuntimeError, match="expected an executor of programs, found none"):
+        executing.compile_bytecode(doubling())
+
+
+@contextmanager
+def programs_apart_from_others(timeout_s: float = 300) -> Iterator[ProgramWorker]:
+    with ExitStack() as stack:
+        worker = ProgramWorker(timeout_s, stack)
+        stack.enter_context(executing.using(worker))
+        yield worker
+
+
+def doubling() -> bytes:
+    return exported(lambda x: x * 2, MATRIX)
