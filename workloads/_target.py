@@ -35,7 +35,7 @@ def resolve(reference: str) -> Any:
 
 
 def _module(name: str) -> ModuleType:
-    """A module that is installed; else one of the current folder, which is importable then as a file's own folder is."""
+    """A module that is installed; else one of the current folder, which is opened as a file's own folder is."""
     close_folder()
     try:
         return _imported(name)

@@ -7,6 +7,8 @@ import signal
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from compare.sides.explained import in_library, without_colours
+
 MOST_CHARACTERS = 300
 """Of one line that is quoted."""
 
@@ -15,7 +17,6 @@ _QUOTED = 2
 
 _NATIVE_LOG = re.compile(r"^[DIWEF]\d{4} |^WARNING: All log messages|^\d{4}-\d\d-\d\d [\d:.]+: [IWE] ")
 _WARNING = re.compile(r"\bwarn(ing|ings)?\b|Warning\b", re.IGNORECASE)
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 
 _DUMP = re.compile(r"^Fatal Python error: ")
 """Where faulthandler begins: stacks, and the names of extension modules, follow to the end."""
@@ -24,8 +25,6 @@ _SIGNALS = re.compile(
 )
 _THREAD = re.compile(r"^(Current thread|Thread) .*\(most recent call first\):$")
 _FRAME = re.compile(r'^File "(?P<file>[^"]*)", line \d+ in ')
-_LIBRARY = re.compile(r"^<|/(site|dist)-packages/|/lib/python3[.\d]*/|/compare/(sides|bench)/|/_framework\.py$")
-"""Files that tell a user little: his own line, where there is one, says more."""
 
 _FATAL = re.compile(
     "|".join(
@@ -66,7 +65,7 @@ def last_words(log: str, code: int) -> str:
       log: standard error, to its end.
       code: that of the process; below 0 the signal that ended it.
     """
-    lines = [line for line in (_ANSI.sub("", each).strip() for each in log.splitlines()) if line]
+    lines = [line for line in (each.strip() for each in without_colours(log).splitlines()) if line]
     dumped = next((at for at, line in enumerate(lines) if _DUMP.match(line)), len(lines))
     fatal = [line for line in lines[: dumped + 1] if _FATAL.search(line) and not _SIGNALS.match(line)]
     said = fatal[-_QUOTED:] or _otherwise(lines[:dumped], code, dumped < len(lines))
@@ -89,7 +88,7 @@ def _where(dump: Sequence[str]) -> str:
     current = next((frames for heading, frames in threads if heading.startswith("Current")), None)
     frames = current if current is not None else threads[-1][1] if threads else []
     files = [(frame, found["file"]) for frame in frames if (found := _FRAME.match(frame))]
-    own = [frame for frame, file in files if not _LIBRARY.search(file)]
+    own = [frame for frame, file in files if not in_library(file)]
     named = [frame for frame, file in files if not file.startswith("<")]
     return next(iter([*own, *named, *(frame for frame, _ in files)]), "")
 

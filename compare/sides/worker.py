@@ -26,6 +26,7 @@ from compare.bench import clock, memory, phases, threads
 from compare.sides import mapped, wire
 from compare.sides._host import Host
 from compare.sides._side import Reply
+from compare.sides.explained import explained
 from compare.sides.peers import PEERS
 from compare.sides.processes import end_with_parent
 from compare.sides.settings import pin
@@ -218,11 +219,7 @@ def answer(host: Host, request: Mapping[str, Any]) -> dict[str, Any]:
 def described(error: BaseException) -> dict[str, Any]:
     """A failure as the coordinator reads it: what kind it is, one line, and the traceback."""
     kind = "unavailable" if isinstance(error, Unsupported) else "target" if isinstance(error, TargetError) else "error"
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or ["no message"]
-    # Frameworks put a heading or a whole traceback before what the user's code raised.
-    line = lines[-1] if lines[0].endswith(":") else lines[0]
-    name = type(error).__name__
-    reason = line if kind != "error" or line.startswith(name) else f"{name}: {line}"
+    reason = explained(error) if kind == "error" else " ".join(str(error).split())
     return {"ok": False, "kind": kind, "reason": reason, "details": traceback.format_exc()}
 
 
