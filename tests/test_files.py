@@ -63,7 +63,7 @@ def test_the_folder_of_a_file_before_is_importable_no_more(tmp_path: Path) -> No
         _target.resolve(f"{tmp_path}/b/m.py:f")()
 
 
-@pytest.mark.parametrize("name", ["random", "json", "numpy", "flax", "compare", "colorsys"])
+@pytest.mark.parametrize("name", ["random", "json", "numpy", "flax", "compare", "pyclbr"])
 def test_a_file_beside_hides_nothing_that_is_installed(tmp_path: Path, name: str) -> None:
     (tmp_path / f"{name}.py").write_text("OURS = 0")
     (tmp_path / "m.py").write_text(f"import {name} as found\ndef f(): return hasattr(found, 'OURS')")
