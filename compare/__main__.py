@@ -1,6 +1,23 @@
 """`python -m compare` is `jaxport`."""
 
-from compare.cli import main
+import os
+import sys
+
+
+def _forget_current_folder() -> None:
+    """Without -P, Python puts the current folder first on the path: what was received in it nobody asked to run."""
+    home = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    if not sys.flags.safe_path and sys.path[0] != home:
+        del sys.path[0]
+
+
+def main() -> int:
+    """Run one command."""
+    _forget_current_folder()
+    from compare import cli
+
+    return cli.main()
+
 
 if __name__ == "__main__":
     raise SystemExit(main())

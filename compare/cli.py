@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
-import threading
 import traceback
 from collections.abc import Sequence
 
@@ -28,10 +26,12 @@ from compare.commands import (
     tune,
 )
 from compare.commands._arguments import DEFAULT_TIMEOUT_S, Parser, add_debug
-from compare.commands._output import INTERRUPTED, REFUSED
+from compare.commands._output import REFUSED
+from compare.commands._signals import INTERRUPTED, interruptible
 from compare.hlo.bindings import BindingsMoved, UnreadableProgram
 from compare.run.apart import foreign_code_apart
 from compare.run.inputs import RequestError
+from compare.sides import processes
 from compare.sides._side import SideError
 from compare.sides.recorded import RecordedSideError
 from workloads import _registry
@@ -80,10 +80,14 @@ examples:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code says how its verdicts came out."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    _interrupt_when_terminated()
+    with interruptible(to_the_end=arguments is None):
+        return _run(given)
+
+
+def _run(given: Sequence[str]) -> int:
     try:
         options = parser().parse_args(given)
-        with foreign_code_apart(getattr(options, "timeout", DEFAULT_TIMEOUT_S)):
+        with processes.temporary_folder(), foreign_code_apart(getattr(options, "timeout", DEFAULT_TIMEOUT_S)):
             return COMMANDS[options.command].main(options)
     except KeyboardInterrupt:
         print("jaxport: interrupted; nothing was written", file=sys.stderr)
@@ -93,12 +97,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:  # noqa: BLE001 - the last line of defence: --debug shows the traceback
         what = f"expected no {type(error).__name__} here, found one: {error}: run with --debug and report it"
         return _refuse(error, "--debug" in given, what)
-
-
-def _interrupt_when_terminated() -> None:
-    """`timeout` and schedulers end a program by SIGTERM: what it has by then is kept, as for Ctrl-C."""
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def parser() -> argparse.ArgumentParser:

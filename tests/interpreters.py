@@ -9,10 +9,10 @@ from pathlib import Path
 _WORKER = "from compare.sides import worker; worker.main()"
 
 ABSENT = (
-    f"""exec {sys.executable} -c "import sys; sys.modules['tensorflow'] = None; sys.argv = ['', 'tf']; {_WORKER}" """
+    f"""exec {sys.executable} -P -c "import sys; sys.modules['tensorflow'] = None; sys.argv = ['', 'tf']; {_WORKER}" """
 )
 
-JAX_AS_TF = f"""exec {sys.executable} -c "import sys; sys.argv = ['', 'tf']
+JAX_AS_TF = f"""exec {sys.executable} -P -c "import sys; sys.argv = ['', 'tf']
 from compare.sides import worker
 worker.HOSTED['tf'] = 'jaxport._framework'
 worker.main()" """
@@ -27,6 +27,12 @@ def interpreter(folder: Path, script: str) -> str:
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(0o755)
     return str(path)
+
+
+def failing_first(script: str, folder: Path, times: int, otherwise: str) -> str:
+    """A script that ends in one way for so many starts, and comes up after them."""
+    starts = folder / "starts"
+    return f"echo >> {starts}\nif [ $(wc -l < {starts}) -le {times} ]; then {script}; fi\n{otherwise}"
 
 
 def is_running(process_id: int) -> bool:

@@ -34,11 +34,11 @@ def ends(x): os._exit(0)
 INPUTS = ', inputs={"x": ArraySpec((2,))}'
 
 ENDINGS = {
-    "sys.exit()": "SystemExit, raised at port.py",
-    "sys.exit(0)": "SystemExit: 0, raised at port.py",
+    "sys.exit()": r"SystemExit: no message \(File .*port\.py\", line \d+",
+    "sys.exit(0)": r"SystemExit: 0 \(File .*port\.py\", line \d+",
     "os._exit(0)": "its code ended with exit code 0",
-    "raise_(BaseException('no'))": "BaseException: no, raised at port.py",
-    "raise_(KeyboardInterrupt())": "KeyboardInterrupt, raised at port.py",
+    "raise_(BaseException('no'))": "BaseException: no",
+    "raise_(KeyboardInterrupt())": "KeyboardInterrupt: no message",
     "raise_(RuntimeError('no'))": "RuntimeError.*no",
     "os.kill(os.getpid(), 9)": "its code ended by signal SIGKILL",
 }

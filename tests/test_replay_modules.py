@@ -92,11 +92,11 @@ def test_the_interpreter_takes_and_gives_arrays_of_every_dtype(dtype: str, shape
 
 
 def test_an_interpreter_that_ends_its_process_ends_no_other() -> None:
-    with pytest.raises(UnreadableProgram, match="the interpreter ended its process: LLVM ERROR"):
+    with pytest.raises(UnreadableProgram, match="the interpreter ended its process by signal SIGABRT: LLVM ERROR"):
         interpreting.interpret(bindings.artifact(UNKNOWN), [np.zeros(2, np.float32)], 60)
     assert (
         interpreting._reason("noise\nLLVM ERROR: no dot\n", -6)
-        == "the interpreter ended its process: LLVM ERROR: no dot"
+        == "the interpreter ended its process by signal SIGABRT: LLVM ERROR: no dot"
     )
 
 

@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from interpreters import ABSENT, JAX_AS_TF, STARTED, interpreter, is_running
+from interpreters import ABSENT, JAX_AS_TF, STARTED, failing_first, interpreter, is_running
 
 from compare.cli import main
 from compare.run.inputs import prepare
+from compare.run.sides import GIVES_UP, Pool, Source
 from compare.sides import requests
-from compare.sides._side import BadTarget, SideError, Unavailable
-from compare.sides.client import LiveSide
+from compare.sides._side import BadTarget, Missing, SideError, Unavailable
+from compare.sides.client import STARTS, LiveSide
 from workloads import ArraySpec, Workload, _arrays
 
 FUNCTIONS = """
@@ -49,8 +50,11 @@ def crashes(x):
     noted()
     os.kill(os.getpid(), signal.SIGSEGV)
 
-def quits(x):
+def exits(x):
     sys.exit(7)
+
+def quits(x):
+    os._exit(7)
 
 def waits(x):
     signal.pause()
@@ -162,6 +166,76 @@ def test_a_worker_that_does_not_come_up_says_why(start: Start, tmp_path: Path, s
     assert (caught.value.side, caught.value.doing) == ("tf", "import TensorFlow")
 
 
+UP = f"{STARTED}exec sleep 60"
+ENDS = ["kill -9 $$", "kill -TERM $$", "kill -ABRT $$", "exit 3", "kill -STOP $$"]
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_worker_killed_or_stalled_while_it_imports_is_started_again(start: Start, tmp_path: Path, end: str) -> None:
+    stalls = "STOP" in end
+    script = failing_first(end, tmp_path, 1 if stalls else STARTS - 1, UP)
+    side = start("tf", interpreter(tmp_path, script), timeout_s=1 if stalls else 60)
+    side.wait_until_started()
+    assert side.alive
+
+
+@pytest.fixture
+def pool(tmp_path: Path) -> Iterator[Callable[[str], Pool]]:
+    pools: list[Pool] = []
+
+    def made(script: str) -> Pool:
+        sources = {"tf": Source(interpreter(tmp_path, script)), "jax": Source()}
+        pools.append(Pool(sources, tmp_path, 60))
+        return pools[-1]
+
+    yield made
+    for each in pools:
+        each.close()
+
+
+def test_a_side_that_came_up_for_no_start_of_one_workload_comes_up_for_the_next(
+    tmp_path: Path, pool: Callable[[str], Pool]
+) -> None:
+    found = pool(failing_first("kill -9 $$", tmp_path, STARTS, UP))
+    with pytest.raises(SideError, match="ended by signal SIGKILL") as caught:
+        found.get("tf")
+    assert not isinstance(caught.value, Missing)
+    assert found.environments()["tf"] == {"missing": caught.value.reason}
+    assert isinstance(found.get("tf"), LiveSide)
+
+
+@pytest.mark.parametrize(("script", "starts"), [("exit 3", GIVES_UP * STARTS), (ABSENT, 1)], ids=["exits", "absent"])
+def test_a_side_that_never_comes_up_is_started_so_often_and_no_more(
+    tmp_path: Path, pool: Callable[[str], Pool], script: str, starts: int
+) -> None:
+    found = pool(failing_first(script, tmp_path, 1000, UP))
+    reasons = set()
+    for _ in range(GIVES_UP + 2):
+        with pytest.raises(SideError) as caught:
+            found.get("tf")
+        reasons.add(caught.value.reason)
+    assert len(reasons) == 1
+    assert (tmp_path / "starts").read_text().count("\n") == starts
+
+
+def test_a_worker_that_died_idle_is_replaced_before_the_next_workload_asks_it(pool: Callable[[str], Pool]) -> None:
+    found = pool(UP)
+    side = found.get("tf")
+    assert isinstance(side, LiveSide)
+    assert not found.renew("tf")
+    os.kill(process_of(side), signal.SIGKILL)
+    side._process.wait()
+    assert found.renew("tf")
+    assert found.get("tf") is not side
+
+
+def test_a_death_is_seen_though_a_child_of_the_worker_holds_its_pipes(start: Start, tmp_path: Path) -> None:
+    side = start("tf", interpreter(tmp_path, f"sleep 60 & echo $! > {tmp_path}/child\n{STARTED}read line; kill -9 $$"))
+    with pytest.raises(SideError, match="profile jit: the worker ended by signal SIGKILL"):
+        requests.profile(side, "jit")
+    os.kill(int((tmp_path / "child").read_text()), signal.SIGKILL)
+
+
 @pytest.mark.parametrize(("said", "doing"), [("", "import TensorFlow"), (STARTED, "profile jit")])
 def test_a_worker_that_hangs_is_stopped_when_its_time_is_up(
     start: Start, tmp_path: Path, said: str, doing: str
@@ -215,7 +289,7 @@ def test_the_users_code_reads_an_empty_input_and_no_request(jax: LiveSide, folde
 def test_what_the_users_code_raises_is_one_line_and_the_worker_lives(jax: LiveSide, folder: Path) -> None:
     with pytest.raises(SideError) as caught:
         ask(jax, folder, "raises")
-    assert caught.value.reason == "LookupError: first line"
+    assert caught.value.reason == "LookupError: first line; second line"
     assert caught.value.doing == "outputs eager forward seed0 float32"
     assert f'functions.py", line {line_of("raise LookupError")}, in raises' in caught.value.details
     assert not caught.value.lost
@@ -231,6 +305,13 @@ def test_what_a_side_cannot_do_is_told_apart(jax: LiveSide, folder: Path) -> Non
     ask(jax, folder, "doubles")
     with pytest.raises(Unavailable, match="the workload has no step pass"):
         requests.program(jax, "step", "float32")
+
+
+def test_code_that_calls_sys_exit_costs_its_request(jax: LiveSide, folder: Path) -> None:
+    with pytest.raises(SideError, match=r"SystemExit: 7 \(File .*functions.py") as caught:
+        ask(jax, folder, "exits")
+    assert not caught.value.lost
+    ask(jax, folder, "doubles")
 
 
 def test_code_that_quits_takes_the_worker_with_it_and_no_more(start: Start, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Running a user's Python file: its folder is importable, and another folder's modules do not stand in for its own."""
+"""Running a user's Python file: its own folder is importable, behind what is installed, and no other folder of his."""
 
 from __future__ import annotations
 
@@ -11,15 +11,8 @@ _OURS = frozenset({"workloads", "tf_reference", "jaxport", "compare"})
 
 
 def load_file(path: Path) -> ModuleType:
-    """Run a file as a module. Its folder stays first on the path: functions may import when they are called.
-
-    A `helper` that an earlier file imported from its own folder is forgotten, or this file would get that one.
-    """
-    folder = path.parent.resolve()
-    for name in _user_modules():
-        del sys.modules[name]
-    sys.path[:] = [str(folder), *(entry for entry in sys.path if entry != str(folder))]
-    _folders.add(folder)
+    """Run a file as a module. Its folder stays on the path: functions may import when they are called."""
+    open_folder(path.parent.resolve())
     name = f"_file_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
@@ -30,13 +23,33 @@ def load_file(path: Path) -> ModuleType:
     return module
 
 
-_folders: set[Path] = set()
-"""Folders that files were loaded from: what was imported from there belongs to the user."""
+def open_folder(folder: Path) -> None:
+    """Make a folder importable, and the one before no longer.
+
+    It comes last: a `numpy.py` or `random.py` in it hides nothing that is installed. A `helper` that an earlier file
+    imported from its own folder is forgotten, or the next file would get that one.
+    """
+    close_folder()
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))
+        _opened.append(folder)
+
+
+def close_folder() -> None:
+    """What lies in a user's folder is no longer importable, and what was imported from one is forgotten."""
+    for name in _user_modules():
+        del sys.modules[name]
+    sys.path[:] = [entry for entry in sys.path if entry not in map(str, _opened)]
+    _opened.clear()
+
+
+_opened: list[Path] = []
+"""The one folder that is open, unless the path had it before: that was the user's own wish."""
 
 
 def _user_modules() -> list[str]:
     tops = {name.partition(".")[0] for name in sys.modules} - _OURS
-    mine = {top for top in tops if _folder_of(sys.modules.get(top)) in _folders}
+    mine = {top for top in tops if _folder_of(sys.modules.get(top)) in _opened}
     return [name for name in sys.modules if name.partition(".")[0] in mine]
 
 

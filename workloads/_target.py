@@ -7,7 +7,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from workloads._files import load_file
+from workloads._files import close_folder, load_file, open_folder
 
 
 class TargetError(Exception):
@@ -35,6 +35,19 @@ def resolve(reference: str) -> Any:
 
 
 def _module(name: str) -> ModuleType:
+    """A module that is installed; else one of the current folder, which is opened as a file's own folder is."""
+    close_folder()
+    try:
+        return _imported(name)
+    except TargetError:
+        here, top = Path.cwd(), name.partition(".")[0]
+        if not ((here / f"{top}.py").is_file() or (here / top).is_dir()):
+            raise
+        open_folder(here)
+        return _imported(name)
+
+
+def _imported(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:

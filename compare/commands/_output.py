@@ -14,15 +14,17 @@ from rich.console import Console
 
 from compare import records
 from compare.bench.history import store
+from compare.commands._signals import uninterrupted
 from compare.report import print_overview, write_report
 from compare.report.alignments import write_alignments
 from compare.report.programs import PROGRAMS
 from compare.run import record
 from compare.run.inputs import RequestError
 
-HOLDS, FAILS, REFUSED, INTERRUPTED = 0, 1, 2, 130
+HOLDS, FAILS, REFUSED = 0, 1, 2
 
 
+@uninterrupted()
 def deliver(found: Any, out: Path, as_json: bool, history: Path | None = None) -> int:
     """Write results.json, report.html and both programs' pages, keep the record, print the overview; exit code."""
     plain = records.to_json(found)

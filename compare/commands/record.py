@@ -50,10 +50,10 @@ def main(options: argparse.Namespace) -> int:
         progress = stack.enter_context(reporter(console, quiet=False))
         side.call("environment", {})
         for workload in _arguments.workloads(options):
-            failures += run.record_side(side, workload, options.size, options.data, scratch, progress)
             if not live.alive:
                 live = LiveSide(options.side, scratch, options.python, options.timeout)
                 side.follow(live)
+            failures += run.record_side(side, workload, options.size, options.data, scratch, progress)
         options.out.parent.mkdir(parents=True, exist_ok=True)
         side.save(options.out)
     for failure in failures:

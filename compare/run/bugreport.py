@@ -22,8 +22,8 @@ from compare.run.foreign import prepare_one
 from compare.run.inputs import Prepared, choose_size
 from compare.run.progress import Reporter
 from compare.sides import mapped, requests, wire
-from compare.sides._side import SIDES, BadTarget, Side, SideError
-from compare.sides.client import LiveSide
+from compare.sides._side import SIDES, BadTarget, Missing, Side, SideError
+from compare.sides.client import LiveSide, close_all
 from compare.sides.settings import Settings
 from workloads._declared import AnyWorkload
 from workloads._framework import FORWARD, STEP, Program, Twin
@@ -34,6 +34,9 @@ FLAGS = (
     *("JAX_ENABLE_X64", "JAX_DEFAULT_MATMUL_PRECISION", "JAX_PLATFORMS", "JAX_DISABLE_JIT", "KERAS_BACKEND"),
 )
 """What is told of the user's environment, and nothing else."""
+
+LOADS = 2
+"""So often is the workload loaded by a worker that is lost meanwhile."""
 
 Answer = TypeVar("Answer")
 
@@ -99,6 +102,7 @@ class _Workers:
         self._request, self._prepared, self._folder, self._scratch = request, prepared, folder.resolve(), scratch
         self._sides: dict[str, LiveSide] = {}
         self._absent: dict[str, SideError] = {}
+        self._lost: dict[str, int] = {}
         self.modes: dict[str, requests.Modes] = {}
         self.failures: list[Failure] = []
 
@@ -106,8 +110,7 @@ class _Workers:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for side in self._sides.values():
-            side.close()
+        close_all(self._sides.values())
 
     def ask(self, name: str, ask: Callable[[Side], Answer]) -> Answer | None:
         """A reply of a side that has the workload loaded; None with the reason noted.
@@ -133,12 +136,18 @@ class _Workers:
             settings = Settings(dump=dump, clustering=clustering)
             python = self._request.pythons.get(name)
             self._sides[name] = LiveSide(name, self._scratch, python, self._request.timeout_s, settings)
-            try:
-                self.modes[name] = requests.load(self._sides[name], self._prepared.loading)
-            except SideError as error:
-                self._absent[name] = error
-                raise
+            self._load(name)
         return self._sides[name]
+
+    def _load(self, name: str) -> None:
+        try:
+            self.modes[name] = requests.load(self._sides[name], self._prepared.loading)
+        except SideError as error:
+            self._lost[name] = self._lost.get(name, 0) + 1
+            # A worker that was lost is started for the next request, unless it is lost again at the same.
+            if not error.lost or isinstance(error, Missing) or self._lost[name] >= LOADS:
+                self._absent[name] = error
+            raise
 
 
 class _Report:

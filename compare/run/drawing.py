@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,6 +17,8 @@ from compare.run.inputs import RequestError
 from compare.sides import wire
 from compare.sides._host import Host
 from compare.sides._side import Reply
+from compare.sides.explained import explained
+from compare.sides.last_words import ended
 from workloads import _registry
 from workloads._declared import declared
 from workloads._digits import DataError
@@ -52,7 +53,7 @@ class _InChildren(Host):
             text = said.read()
         _, status = os.waitpid(child, 0)
         if not text:
-            how = _how(os.waitstatus_to_exitcode(status))
+            how = ended(os.waitstatus_to_exitcode(status))
             raise Unsupported(f"expected a workload in {parameters['reference']}, found that its code ended {how}")
         answer = json.loads(text)
         if "refused" in answer:
@@ -67,7 +68,7 @@ class _InChildren(Host):
             said = {"refused": str(error)}
         except BaseException as error:  # noqa: BLE001 - whatever foreign code raises, sys.exit() included, is reported
             traceback.print_exc()
-            said = {"refused": f"expected a workload in {parameters['reference']}, found {_raised(error)}"}
+            said = {"refused": f"expected a workload in {parameters['reference']}, found {explained(error)}"}
         with os.fdopen(writer, "wb") as pipe:
             pipe.write(wire.encode(said))
         os._exit(0)
@@ -130,22 +131,3 @@ def _found(parameters: Mapping[str, Any]) -> tuple[Asked, Workload]:
 
 def _plain(value: Any) -> Reply:
     return Reply(msgspec.to_builtins(value, enc_hook=str))
-
-
-def _raised(error: BaseException) -> str:
-    """The error in a line, and the last line of foreign code that it came through."""
-    said = "".join(f": {line}" for line in str(error).splitlines()[:1])
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_foreign(Path(frame.filename))]
-    where = f", raised at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
-    return f"{type(error).__name__}{said}{where}"
-
-
-def _is_foreign(file: Path) -> bool:
-    return file.is_file() and _OURS not in file.parents
-
-
-_OURS = Path(__file__).parents[2]
-
-
-def _how(code: int) -> str:
-    return f"by signal {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"

@@ -166,7 +166,9 @@ class _PortHost:
     """The worker that port files are read by, started when the first one comes and replaced when it is lost."""
 
     def __init__(self, timeout_s: float, stack: ExitStack) -> None:
-        self._timeout_s, self._stack = timeout_s, stack
+        self._timeout_s = timeout_s
+        # Made now: a command that starts the worker later may have temporary files of its own, which go with it.
+        self._scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-ports-")))
         self._side: LiveSide | None = None
         stack.callback(self._close)
 
@@ -190,8 +192,7 @@ class _PortHost:
 
     def _started(self) -> LiveSide:
         if self._side is None:
-            scratch = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-ports-")))
-            self._side = LiveSide("ports", scratch, timeout_s=self._timeout_s)
+            self._side = LiveSide("ports", self._scratch, timeout_s=self._timeout_s)
         return self._side
 
     def _close(self) -> None:

@@ -16,9 +16,11 @@ import numpy as np
 
 from compare.hlo import replaying
 from compare.hlo.bindings import UnreadableProgram
-from compare.sides import wire
+from compare.sides import processes, wire
+from compare.sides.last_words import ended, last_words
+from compare.sides.settings import python_path
 
-_PROGRAM, _ARGUMENTS, _RESULTS = "program", "arguments", "results"
+_PROGRAM, _ARGUMENTS, _RESULTS, _SAID = "program", "arguments", "results", "said"
 _REFUSED = 3
 _ROOT = Path(__file__).parents[2]
 
@@ -33,24 +35,35 @@ def interpret(artifact: bytes, arrays: Sequence[np.ndarray], timeout_s: float) -
         folder = Path(name)
         (folder / _PROGRAM).write_bytes(artifact)
         _save(arrays, folder / _ARGUMENTS)
-        paths = os.pathsep.join(filter(None, [str(_ROOT), os.environ.get("PYTHONPATH")]))
         command = [sys.executable, "-P", "-m", "compare.run.interpreting", name]
-        environment = os.environ | {"PYTHONPATH": paths}
-        try:
-            done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=timeout_s)
-        except subprocess.TimeoutExpired:
-            raise UnreadableProgram(f"expected the interpreter to end within {timeout_s:g} s: it did not") from None
-        if done.returncode:
-            raise UnreadableProgram(_reason(done.stderr, done.returncode))
+        code = _run(command, folder, timeout_s)
+        if code:
+            raise UnreadableProgram(_reason((folder / _SAID).read_text(errors="replace"), code))
         return _load(folder / _RESULTS)
+
+
+def _run(command: Sequence[str], folder: Path, timeout_s: float) -> int:
+    environment = os.environ | {"PYTHONPATH": python_path(_ROOT, os.environ)}
+    try:
+        with (folder / _SAID).open("wb") as said:
+            process = processes.start(command, said, environment, folder)
+    except processes.Ending as error:
+        raise UnreadableProgram(f"the interpreter was not started: {error}") from error
+    try:
+        return process.wait(timeout_s)
+    except subprocess.TimeoutExpired:
+        raise UnreadableProgram(f"expected the interpreter to end within {timeout_s:g} s: it did not") from None
+    finally:
+        with process:
+            process.kill()
+        processes.forget(process)
 
 
 def _reason(said: str, code: int) -> str:
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     if code == _REFUSED and lines:
         return lines[-1]
-    fatal = [line for line in lines if line.startswith("LLVM ERROR")]
-    return f"the interpreter ended its process: {next(iter([*fatal, *lines[-1:]]), f'exit code {code}')}"
+    return f"the interpreter ended its process {ended(code)}{last_words(said, code)}"
 
 
 def _save(arrays: Sequence[np.ndarray], path: Path) -> None:
@@ -65,6 +78,9 @@ def _load(path: Path) -> list[np.ndarray]:
 def main() -> int:
     """Interpret what lies in a folder; the exit code says whether results lie beside it."""
     folder = Path(sys.argv[1])
+    processes.end_with_parent(0)
+    # What a program prints nobody reads.
+    os.dup2(2, 1)
     try:
         results = replaying.interpret((folder / _PROGRAM).read_bytes(), _load(folder / _ARGUMENTS))
     except UnreadableProgram as error:

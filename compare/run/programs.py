@@ -41,7 +41,9 @@ class ProgramWorker(Executor):
     """A worker that is replaced after a program has ended it. What was compiled before is compiled again then."""
 
     def __init__(self, timeout_s: float, stack: ExitStack) -> None:
-        self._timeout_s, self._stack = timeout_s, stack
+        self._timeout_s = timeout_s
+        # Made now: a command that starts the worker later may have temporary files of its own, which go with it.
+        self._scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-xla-")))
         self._side: LiveSide | None = None
         self._handles = itertools.count()
         self._released: list[int] = []
@@ -79,8 +81,7 @@ class ProgramWorker(Executor):
 
     def _started(self) -> LiveSide:
         if self._side is None:
-            scratch = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-xla-")))
-            self._side = LiveSide("xla", scratch, timeout_s=self._timeout_s)
+            self._side = LiveSide("xla", self._scratch, timeout_s=self._timeout_s)
             self._released = []
         return self._side
 

@@ -23,7 +23,7 @@ from compare.run.progress import Silent
 from compare.run.request import Extras
 from compare.run.sides import Pool, Source
 from compare.run.timing import Plan
-from compare.sides import requests
+from compare.sides import processes, requests
 from compare.sides._side import Side, SideError
 from compare.sides.requests import Loading
 from compare.sides.settings import available_processors
@@ -87,7 +87,7 @@ class Prover:
         """That of the last run: versions and machine."""
 
     def __enter__(self) -> Prover:
-        self._scratch = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
+        self._scratch = self._stack.enter_context(processes.scratch_folder())
         self._pool = Pool(self._sources, self._scratch, self._timeout_s, available_processors())
         # Not entered: that would start both sides, and parity alone needs neither.
         self._stack.push(self._pool)
@@ -135,7 +135,10 @@ class Prover:
         request = run.Request(
             workloads, size, sources=self._sources, timeout_s=self._timeout_s, plans=plans, extras=extras
         )
-        return to_json(run.run(request, Silent()))
+        found = to_json(run.run(request, Silent()))
+        if any(run.was_interrupted(part) for part in found["workloads"].values()):
+            raise KeyboardInterrupt  # the whole session is meant, not this port
+        return found
 
     def rounds(self, port: Port, size: str | None, mode: str) -> Callable[[], float]:
         """Loads a port, makes the mode ready, and gives what times one round of it: seconds of a call, the median.
@@ -149,6 +152,8 @@ class Prover:
             with self._side(name) as side:
                 return statistics.median(requests.time_round(side, target, CALLS)[DROPPED:])
 
+        if self._pool.renew(name):
+            self._loaded.pop(name, None)
         with self._side(name) as side:
             if self._loaded.get(name) != (port, size):
                 self._loaded.pop(name, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from compare.run.distance import Difference, difference
 from compare.run.inputs import RequestError, prepare
 from compare.run.progress import Reporter
 from compare.sides import requests
-from compare.sides._side import SIDES, Side, SideError
+from compare.sides._side import SIDES, Missing, Side, SideError
 from compare.sides.client import LiveSide
 from workloads import _registry
 from workloads._framework import Parameter, Program, Result
@@ -91,7 +92,12 @@ def replay(modules: Sequence[Module], request: Request, scratch: Path, reporter:
     _check_options(request.options)
     with ExitStack() as stack:
         sides = {name: _started(name, request, scratch, stack) for name in SIDES if name in request.compilers}
-        return [_replayed(module, request, sides, reporter) for module in modules]
+        found: list[Replayed] = []
+        for module in modules:
+            # A worker that died with one module, or idle after it, takes no other module with it.
+            sides = {name: _renewed(side, request, scratch, stack) for name, side in sides.items()}
+            found.append(_replayed(module, request, sides, reporter))
+        return found
 
 
 def _replayed(module: Module, request: Request, sides: Mapping[str, Side], reporter: Reporter) -> Replayed:
@@ -247,11 +253,25 @@ def _check_options(options: Mapping[str, int | bool | float | str]) -> None:
             ) from error
 
 
-def _started(name: str, request: Request, scratch: Path, stack: ExitStack) -> Side:
+def _renewed(side: LiveSide, request: Request, scratch: Path, stack: ExitStack) -> LiveSide:
+    """The side, or a fresh one where it died; the dead one where none can be had, which says so of each module."""
+    if side.alive:
+        return side
+    try:
+        return _started(side.name, request, scratch, stack)
+    except SideError:
+        return side
+
+
+def _started(name: str, request: Request, scratch: Path, stack: ExitStack, again: bool = False) -> LiveSide:
     side = LiveSide(name, scratch, request.pythons.get(name), request.timeout_s)
     stack.callback(side.close)
     workload, size = _LOADED
-    folder = scratch / f"loaded-{name}"
-    folder.mkdir()
-    requests.load(side, prepare(_registry.get(workload), size, None, folder, one_case=True).loading)
+    folder = Path(tempfile.mkdtemp(prefix="loaded-", dir=scratch))
+    try:
+        requests.load(side, prepare(_registry.get(workload), size, None, folder, one_case=True).loading)
+    except SideError as error:
+        if again or not error.lost or isinstance(error, Missing):
+            raise
+        return _started(name, request, scratch, stack, again=True)
     return side

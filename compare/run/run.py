@@ -29,6 +29,14 @@ from workloads._framework import FORWARD, GRADIENTS, Program
 from workloads._precision import narrow_dtype
 from workloads._tree import LONE
 
+INTERRUPTED = "interrupted"
+"""What a failure's reason begins with where somebody wanted no more."""
+
+
+def was_interrupted(part: Mapping[str, Any]) -> bool:
+    """Whether a workload's part of the record stems from a run that was interrupted."""
+    return any(each["reason"].startswith(INTERRUPTED) for each in part["failures"] if each["side"] == "both sides")
+
 
 def run(request: Request, reporter: Reporter) -> dict[str, Any]:
     """Judge every workload; the record, not yet written.
@@ -59,7 +67,7 @@ def _time_all(
     try:
         return bench.time_all(request, to_time, parts, scratch, reporter)
     except KeyboardInterrupt:
-        stopped = Failure("both sides", "timing", "interrupted: what was judged and timed before it stands")
+        stopped = Failure("both sides", "timing", f"{INTERRUPTED}: what was judged and timed before it stands")
         for each in to_time:
             parts[each.prepared.workload.name]["failures"].append(stopped)
         return {}
@@ -104,26 +112,49 @@ def _judge_all(
     to_time: list[timing.Timed] = []
     refused: list[RequestError | BadTarget] = []
     with Pool(request.sources_with_peers(), scratch, request.timeout_s) as pool:
-        for workload in request.workloads:
-            try:
-                small, large = prepare_both(workload, request.size, request.data, scratch, request.parity_size)
-                reporter.stage(f"{workload.name}: parity and programs", 2 * steps_of(small))
-                part, timed = _judge_one(pool, small, large, reporter, request)
-            except (RequestError, BadTarget) as error:
-                refused.append(error)
-                part, timed = record.not_judged(workload, request.size, _failure(error)), None
-            parts[workload.name] = part
-            if timed is not None:
-                to_time.append(timed)
+        try:
+            for workload in request.workloads:
+                try:
+                    part, timed = _judge_next(workload, pool, scratch, request, reporter)
+                except (RequestError, BadTarget) as error:
+                    refused.append(error)
+                    part, timed = record.not_judged(workload, request.size, _failure(error)), None
+                # Asked while the workers live: interrupted, the record tells of them all the same.
+                pool.environments()
+                parts[workload.name] = part
+                if timed is not None:
+                    to_time.append(timed)
+        except KeyboardInterrupt:
+            _note_interrupted(request, parts)
+            to_time = []
         if refused and len(refused) == len(request.workloads):
             raise refused[0]
         return parts, to_time, pool.environments()
+
+
+def _judge_next(
+    workload: AnyWorkload, pool: Pool, scratch: Path, request: Request, reporter: Reporter
+) -> tuple[dict[str, Any], timing.Timed | None]:
+    small, large = prepare_both(workload, request.size, request.data, scratch, request.parity_size)
+    reporter.stage(f"{workload.name}: parity and programs", 2 * steps_of(small))
+    return _judge_one(pool, small, large, reporter, request)
 
 
 def _failure(error: RequestError | BadTarget) -> Failure:
     if isinstance(error, BadTarget):
         return Failure(error.side, error.doing, error.reason)
     return Failure("both sides", "judge", str(error))
+
+
+def _note_interrupted(request: Request, parts: Mapping[str, dict[str, Any]]) -> None:
+    """What was judged stands, and says that there is more. Raises KeyboardInterrupt where nothing was."""
+    if not parts:
+        raise KeyboardInterrupt
+    missing = [workload.name for workload in request.workloads if workload.name not in parts]
+    named = ", ".join([*missing[:3], *(["..."] if len(missing) > 3 else [])])
+    reason = f"{INTERRUPTED}: judged before it: {len(parts)} of {len(request.workloads)}; not in this record: {named}"
+    for part in parts.values():
+        part["failures"].append(Failure("both sides", "judging", reason))
 
 
 def _judge_one(
@@ -182,6 +213,7 @@ def evidence_of(
 ) -> Collected:
     """What one side gives of a workload; a side that cannot be had gives a failure."""
     try:
+        pool.renew(name)
         return collect_evidence(pool.get(name), prepared, reporter, modes)
     except BadTarget:
         raise

@@ -8,8 +8,8 @@ from types import TracebackType
 from typing import Any
 
 from compare.sides import requests
-from compare.sides._side import SIDES, Side, SideError
-from compare.sides.client import LiveSide
+from compare.sides._side import SIDES, Missing, Side, SideError
+from compare.sides.client import LiveSide, close_all
 from compare.sides.recorded import RecordedSide
 from compare.sides.settings import Settings
 
@@ -22,17 +22,24 @@ class Source:
     recorded: Path | None = None
 
 
+GIVES_UP = 3
+"""So many workloads in a row a side may fail to come up for; it is not started for those that follow."""
+
+
 class Pool:
     """One side of each name, started when first asked for, started again after it was lost.
 
-    A framework that is not installed is asked for once: later requests get the same answer at once.
+    A framework that is not installed is asked for once: later requests get the same answer at once. So do they where
+    it did not come up for several workloads in a row.
     """
 
     def __init__(self, sources: dict[str, Source], scratch: Path, timeout_s: float, threads: int | None = None) -> None:
         self._sources, self._scratch, self._timeout_s = sources, scratch, timeout_s
         self._settings = Settings(threads)
         self._sides: dict[str, Side] = {}
-        self._absent: dict[str, SideError] = {}
+        self._absent: dict[str, Missing] = {}
+        self._failed: dict[str, list[SideError]] = {name: [] for name in sources}
+        self._environments: dict[str, dict[str, Any]] = {}
 
     def __enter__(self) -> Pool:
         # Recorded sides first: a broken file is refused before a worker is started. Imports run while inputs are drawn.
@@ -47,8 +54,7 @@ class Pool:
 
     def close(self) -> None:
         """Let go of every worker. Sides are started when they are asked for, where nothing started them before."""
-        for side in self._sides.values():
-            side.close()
+        close_all(self._sides.values())
         self._sides = {}
 
     def get(self, name: str) -> Side:
@@ -59,15 +65,31 @@ class Pool:
         """
         if name in self._absent:
             raise self._absent[name]
+        if len(self._failed[name]) >= GIVES_UP:
+            raise self._failed[name][-1]
         side = self._sides.get(name) or self._start(name)
         if isinstance(side, LiveSide):
-            try:
-                side.wait_until_started()
-            except SideError as error:
-                side.close()
-                self._absent[name] = error
-                raise
+            self._wait(name, side)
         return side
+
+    def renew(self, name: str) -> bool:
+        """Forget a worker that died since it answered last; whether there was one. It had nothing that is missed."""
+        side = self._sides.get(name)
+        dead = isinstance(side, LiveSide) and not side.alive
+        if dead:
+            self.drop(name)
+        return dead
+
+    def _wait(self, name: str, side: LiveSide) -> None:
+        try:
+            side.wait_until_started()
+        except SideError as error:
+            self.drop(name)
+            self._failed[name].append(error)
+            if isinstance(error, Missing):
+                self._absent[name] = error
+            raise
+        self._failed[name].clear()
 
     def environments(self) -> dict[str, dict[str, Any]]:
         """What each side says of itself, or why it is missing; and the file that it is replayed from."""
@@ -75,10 +97,15 @@ class Pool:
 
     def _environment(self, name: str) -> dict[str, Any]:
         recorded = self._sources[name].recorded
-        try:
-            return requests.environment(self.get(name)) | {"recorded": recorded.name if recorded else None}
-        except SideError as error:
-            return {"missing": error.reason}
+        if name not in self._environments:
+            if self._failed[name]:  # and tried again when the next workload asks
+                return {"missing": self._failed[name][-1].reason}
+            try:
+                found = requests.environment(self.get(name))
+            except SideError as error:
+                return {"missing": error.reason}
+            self._environments[name] = found | {"recorded": recorded.name if recorded else None}
+        return self._environments[name]
 
     def drop(self, name: str) -> None:
         """Forget a lost worker; the next request starts a fresh one."""

@@ -23,7 +23,7 @@ from compare.run.progress import Reporter
 from compare.run.sides import Source
 from compare.sides import requests
 from compare.sides._side import SIDES, Side, SideError
-from compare.sides.client import LiveSide
+from compare.sides.client import LiveSide, close_all
 from compare.sides.settings import Settings
 from workloads._framework import Program
 
@@ -147,9 +147,9 @@ def _measure_all(
     with _started([name for name in names if not name.endswith(NULL_SUFFIX)], start) as group:
         for each in workloads:
             reporter.step(_name(each))
+            _replace_lost(group, start)
             _ready(each, group, samples[_name(each)], first=True)
             _verify_threads(group, samples[_name(each)], plan)
-            _replace_lost(group, start)
     for pair in range(plan.most_pairs):
         wanted = [each for each in workloads if pair < plan.pairs or not _narrow(samples[_name(each)], plan.precision)]
         if not wanted:
@@ -159,8 +159,8 @@ def _measure_all(
         with _started(pairs.spawn_order(names, pair, plan.seed), start) as group:
             for each in wanted:
                 reporter.step(_name(each))
-                _measure_one(each, group, samples[_name(each)], plan, pair)
                 _replace_lost(group, start)
+                _measure_one(each, group, samples[_name(each)], plan, pair)
 
 
 def medians(samples: Samples) -> dict[str, float]:
@@ -204,8 +204,7 @@ def _started(names: Sequence[str], start: Callable[[str], LiveSide]) -> Iterator
             group[name] = start(name)
         yield group
     finally:
-        for side in group.values():
-            side.close()
+        close_all(group.values())
 
 
 def _process_names(workloads: Sequence[Timed], sources: Mapping[str, Source], plan: Plan) -> list[str]:

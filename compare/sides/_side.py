@@ -26,6 +26,10 @@ class Unavailable(SideError):
     """The side says that it cannot do this for this workload, and why; nothing is wrong with it."""
 
 
+class Missing(SideError):
+    """The framework is not installed where the side was looked for: it will not be there the next time either."""
+
+
 class BadTarget(SideError):
     """The function or file that was named for this side does not exist."""
 

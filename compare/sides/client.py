@@ -6,21 +6,19 @@ import contextlib
 import itertools
 import json
 import os
-import re
 import selectors
-import signal
-import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Mapping
-from itertools import pairwise
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from compare.sides import wire
-from compare.sides._side import SIDES, BadTarget, Reply, Side, SideError, Unavailable
-from compare.sides.settings import Settings
+from compare.sides import processes, wire
+from compare.sides._side import SIDES, BadTarget, Missing, Reply, Side, SideError, Unavailable
+from compare.sides.last_words import ended, last_words
+from compare.sides.settings import Settings, python_path
 from workloads._spec import Arrays
 
 PACKAGES = ("workloads", "tf_reference", "jaxport", "compare")
@@ -34,14 +32,20 @@ NAMES = {
     "ports": "what port files need",
 }
 
-_NATIVE_LOG = re.compile(r"^[DIWEF]\d{4} |^WARNING: All log messages")
-_CRASHED_THREAD = re.compile(r"^Current thread .*\(most recent call first\):$")
+STARTS = 3
+"""So often is a worker started that is killed, or does not answer, while it imports its framework."""
 
 _ERRORS = {"unavailable": Unavailable, "target": BadTarget}
 
 
+class _Gone(SideError):
+    """The worker died, or did not answer in time, and said nothing of its own."""
+
+
 class LiveSide(Side):
     """One worker process. A request that fails costs itself; a worker that dies or hangs is gone.
+
+    Until its framework is imported nothing is lost with it, and another one is started in its place.
 
     Args:
       name: "tf" or "jax".
@@ -64,19 +68,13 @@ class LiveSide(Side):
         self._folder = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=scratch))
         self._log = self._folder / "log"
         self._numbers = itertools.count()
-        self._buffer = b""
         threads = [] if settings.threads is None else [str(settings.threads)]
-        with self._log.open("wb") as log:
-            self._process = subprocess.Popen(
-                [python or sys.executable, "-P", "-m", "compare.sides.worker", name, *threads],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                env=_environment(name, self._folder, python is not None, settings),
-            )
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._requests, self._replies = self._process.stdin, self._process.stdout
-        self._started = False
+        self._command = [python or sys.executable, "-P", "-m", "compare.sides.worker", name, *threads]
+        self._environment = _environment(name, self._folder, python is not None, settings)
+        # Held by who reads replies, so that nobody closes the pipe under him: he would wait for nothing.
+        self._reading = threading.RLock()
+        self._started = self._closed = False
+        self._start()
 
     def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
         """Send one request and wait for its reply."""
@@ -113,49 +111,85 @@ class LiveSide(Side):
         """Wait until the framework is imported.
 
         Raises:
-          SideError: it is not installed, or the worker did not come up.
+          Missing: it is not installed.
+          SideError: the worker did not come up, however often it was started.
         """
-        if self._started:
-            return
-        try:
-            self._receive(f"import {NAMES[self.name]}")
-        except SideError as error:
-            if not error.reason.startswith("ModuleNotFoundError"):
-                raise
-            options = f"--{self.name}-python) or a recorded side (--{self.name}-recorded"
-            reason = (
-                f"expected {NAMES[self.name]} in the worker's interpreter, found {error.reason}: install it"
-                f"{f', or name another interpreter ({options})' if self.name in SIDES else ''}"
-            )
-            raise SideError(self.name, error.doing, reason, error.details, lost=True) from error
-        self._started = True
+        for left in reversed(range(STARTS)):
+            if self._started:
+                return
+            try:
+                self._receive(f"import {NAMES[self.name]}")
+                self._started = True
+            except _Gone:
+                if not left or self._closed:
+                    raise
+                self._start()
+            except SideError as error:
+                raise self._missing(error) if error.reason.startswith(ModuleNotFoundError.__name__) else error from None
+
+    def _missing(self, error: SideError) -> Missing:
+        options = f"--{self.name}-python) or a recorded side (--{self.name}-recorded"
+        reason = (
+            f"expected {NAMES[self.name]} in the worker's interpreter, found {error.reason}: install it"
+            f"{f', or name another interpreter ({options})' if self.name in SIDES else ''}"
+        )
+        return Missing(self.name, error.doing, reason, error.details, lost=True)
+
+    def kill(self) -> None:
+        """End the worker without waiting for it; whoever waits for its answer learns of it."""
+        self._closed = True
+        self._process.kill()
 
     def close(self) -> None:
         """Stop the worker."""
-        if self._process.poll() is None:
-            self._process.kill()
-        self._process.wait()
-        # What was written to a worker that is gone cannot be flushed, and need not be.
-        with contextlib.suppress(OSError):
-            self._requests.close()
-        self._replies.close()
+        self.kill()
+        self._release()
 
     @property
     def alive(self) -> bool:
         """Whether the worker still runs."""
         return self._process.poll() is None
 
+    def _start(self) -> None:
+        try:
+            with self._log.open("wb") as log:
+                self._process = processes.start(self._command, log, self._environment, self._folder)
+        except processes.Ending as error:
+            raise SideError(self.name, f"import {NAMES[self.name]}", f"not started: {error}", lost=True) from error
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._requests, self._replies = self._process.stdin, self._process.stdout
+        self._death, self._buffer = processes.death_of(self._process), b""
+        if self._closed:  # by another thread, which found the process before this one
+            self._process.kill()
+
+    def _release(self) -> None:
+        self._process.wait()
+        processes.forget(self._process)
+        with self._reading:
+            # What was written to a worker that is gone cannot be flushed, and need not be.
+            with contextlib.suppress(OSError):
+                self._requests.close()
+            self._replies.close()
+            if self._death is not None:
+                self._death.close()
+
     def _receive(self, doing: str) -> dict[str, Any]:
+        with self._reading:
+            return self._answer(doing)
+
+    def _answer(self, doing: str) -> dict[str, Any]:
+        if self._replies.closed:
+            raise SideError(self.name, doing, "the worker was stopped before", lost=True)
         deadline = time.monotonic() + self._timeout_s
         with selectors.DefaultSelector() as selector:
-            selector.register(self._replies, selectors.EVENT_READ)
+            for each in filter(None, (self._replies, self._death)):
+                selector.register(each, selectors.EVENT_READ)
             while b"\n" not in self._buffer:
-                if not selector.select(max(0.0, deadline - time.monotonic())):
-                    self.close()
-                    raise SideError(
-                        self.name, doing, f"no answer within {self._timeout_s:g} s; raise --timeout", lost=True
-                    )
-                chunk = os.read(self._replies.fileno(), 1 << 16)
+                ready = [key.fileobj for key, _ in selector.select(max(0.0, deadline - time.monotonic()))]
+                if not ready:
+                    raise self._stalled(doing)
+                # Its death counts once all is read that it wrote: its own children may hold the pipe open.
+                chunk = os.read(self._replies.fileno(), 1 << 16) if self._replies in ready else b""
                 if not chunk:
                     raise self._lost(doing)
                 self._buffer += chunk
@@ -180,23 +214,27 @@ class LiveSide(Side):
         reason = f"expected a reply, found {found!r} on standard output; name an interpreter that prints nothing"
         raise SideError(self.name, doing, reason, lost=True)
 
+    def _stalled(self, doing: str) -> SideError:
+        self._process.kill()
+        self._release()
+        return _Gone(self.name, doing, f"no answer within {self._timeout_s:g} s; raise --timeout", lost=True)
+
     def _lost(self, doing: str) -> SideError:
         self._process.wait()
         code = self._process.returncode
-        how = f"by signal {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
         said = self._log.read_text(errors="replace").strip()
-        self.close()
-        return SideError(self.name, doing, f"the worker ended {how}{_last_words(said)}", said, lost=True)
+        self._release()
+        return _Gone(self.name, doing, f"the worker ended {ended(code)}{last_words(said, code)}", said, lost=True)
 
 
-def _last_words(log: str) -> str:
-    """Where Python was when native code crashed, else the last thing said that is no C++ log line."""
-    lines = [line.strip() for line in log.splitlines() if line.strip()]
-    frames = [after for before, after in pairwise(lines) if _CRASHED_THREAD.match(before)]
-    if frames:
-        return f" at {frames[-1]}"
-    words = [line for line in lines if not _NATIVE_LOG.match(line)]
-    return f": {words[-1]}" if words else ""
+def close_all(sides: Iterable[Side]) -> None:
+    """Stop every worker: all are killed before one is waited for, so that an interrupt leaves none."""
+    sides = list(sides)
+    for side in sides:
+        if isinstance(side, LiveSide):
+            side.kill()
+    for side in sides:
+        side.close()
 
 
 def _doing(method: str, parameters: Mapping[str, Any]) -> str:
@@ -213,9 +251,10 @@ def _environment(name: str, folder: Path, foreign: bool, settings: Settings) -> 
         shelf.mkdir()
         for package in PACKAGES:
             (shelf / package).symlink_to(root / package)
-    # The current folder comes last (-P keeps it from coming first): a user's compare.py must not hide this package.
-    paths = [str(shelf), environment.get("PYTHONPATH"), os.getcwd()]
-    environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
+    environment["PYTHONPATH"] = python_path(shelf, environment)
+    # What a worker, or a framework in it, keeps in a temporary file is gone when it is, however it ends.
+    (folder / "temporary").mkdir()
+    environment["TMPDIR"] = str(folder / "temporary")
     if name == "keras_jax":
         environment["KERAS_BACKEND"] = "jax"
     if name != "jax":

@@ -69,6 +69,14 @@ def _jax_cache(folder: Path | None, inherited: Mapping[str, str]) -> dict[str, s
     }
 
 
+def python_path(shelf: Path, inherited: Mapping[str, str]) -> str:
+    """PYTHONPATH of a process of ours: the folder of these packages, and what the user's own PYTHONPATH names.
+
+    An empty entry means the current folder, whatever that is: what was received in it nobody asked to run.
+    """
+    return os.pathsep.join([str(shelf), *filter(None, inherited.get("PYTHONPATH", "").split(os.pathsep))])
+
+
 def available_processors() -> int:
     """Processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

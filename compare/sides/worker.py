@@ -13,6 +13,7 @@ import faulthandler
 import importlib
 import json
 import os
+import signal
 import statistics
 import sys
 import time
@@ -25,7 +26,9 @@ from compare.bench import clock, memory, phases, threads
 from compare.sides import mapped, wire
 from compare.sides._host import Host
 from compare.sides._side import Reply
+from compare.sides.explained import explained
 from compare.sides.peers import PEERS
+from compare.sides.processes import end_with_parent
 from compare.sides.settings import pin
 from workloads._framework import Framework, Prepared, Unsupported
 from workloads._spec import Arrays
@@ -219,11 +222,7 @@ def answer(host: Host, request: Mapping[str, Any]) -> dict[str, Any]:
 def described(error: BaseException) -> dict[str, Any]:
     """A failure as the coordinator reads it: what kind it is, one line, and the traceback."""
     kind = "unavailable" if isinstance(error, Unsupported) else "target" if isinstance(error, TargetError) else "error"
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or ["no message"]
-    # Frameworks put a heading or a whole traceback before what the user's code raised.
-    line = lines[-1] if lines[0].endswith(":") else lines[0]
-    name = type(error).__name__
-    reason = line if kind != "error" or line.startswith(name) else f"{name}: {line}"
+    reason = explained(error) if kind == "error" else " ".join(str(error).split())
     return {"ok": False, "kind": kind, "reason": reason, "details": traceback.format_exc()}
 
 
@@ -253,7 +252,11 @@ def main() -> None:
     """Serve one side on the pipes that the process was started with."""
     # A crash in native code leaves the Python stack in the log, where the coordinator finds the user's line.
     faulthandler.enable()
+    # Ctrl-C reaches every process of a terminal: what becomes of this one, its coordinator decides.
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: None)
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb", buffering=0)
+    end_with_parent(requests.fileno())
     # User code that reads standard input must find its end, not our requests.
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)

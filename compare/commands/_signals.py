@@ -1,0 +1,141 @@
+"""Ctrl-C, SIGTERM and SIGHUP: the first interrupts the command, further ones see to it that it ends."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import stat
+import sys
+import threading
+from collections.abc import Iterator
+from types import FrameType
+
+from compare.sides import processes
+
+INTERRUPTED = 130
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+PATIENCE_S = 10.0
+"""So long may a command that was interrupted twice take to write what it has; a third signal waits for nothing."""
+
+
+class _Interrupts:
+    """Turns the first signal into KeyboardInterrupt, once: one raised while workers are let go would leave some.
+
+    A thread is told of every signal when it arrives, also while the main thread computes natively and sees none.
+    """
+
+    def __init__(self) -> None:
+        self._raised = self._writing = False
+        self._ours, self._wake = os.pipe()
+        os.set_blocking(self._wake, False)
+        self._before = {each: signal.getsignal(each) for each in SIGNALS}
+
+    def install(self) -> None:
+        for number, handler in self._before.items():
+            # Ignored signals stay ignored: nohup, and jobs in the background.
+            if handler not in (signal.SIG_IGN, None):
+                signal.signal(number, self._interrupt)
+        self._wakeup = signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    def finish(self) -> None:
+        """The exit code stands."""
+        self._raised = True
+
+    def restore(self) -> None:
+        for number, handler in self._before.items():
+            if handler not in (signal.SIG_IGN, None):
+                signal.signal(number, handler)
+        signal.set_wakeup_fd(self._wakeup)
+        os.close(self._wake)
+        self._thread.join()
+        os.close(self._ours)
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        self._writing = True
+        try:
+            yield
+        finally:
+            self._writing = False
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        if number == signal.SIGHUP:
+            _let_go_of_the_terminal()
+        if self._raised or self._writing:
+            return
+        self._raised = True
+        raise KeyboardInterrupt
+
+    def _watch(self) -> None:
+        if not self._next():
+            return
+        # Whoever waits for a worker waits no more.
+        processes.end()
+        if not self._next():
+            return
+        readable, _, _ = select.select([self._ours], [], [], PATIENCE_S)
+        if not readable or self._next():
+            _leave()
+
+    def _next(self) -> bool:
+        """Whether another signal of ours arrived; False where the command came to its end."""
+        while byte := os.read(self._ours, 1):
+            if byte[0] in SIGNALS:
+                return True
+        return False
+
+
+_installed: list[_Interrupts] = []
+
+
+@contextlib.contextmanager
+def interruptible(to_the_end: bool) -> Iterator[None]:
+    """Inside, the first signal raises KeyboardInterrupt. `to_the_end`: handled so until this process is gone."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    processes.begin()
+    interrupts = _Interrupts()
+    _installed.append(interrupts)
+    interrupts.install()
+    try:
+        yield
+    finally:
+        interrupts.finish()
+        processes.remove_folders()
+        if not to_the_end:
+            interrupts.restore()
+            _installed.remove(interrupts)
+            processes.begin()
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Inside, what is being written is written whole: a signal raises nothing; more of them end the program as ever."""
+    with _installed[-1].held() if _installed else contextlib.nullcontext():
+        yield
+
+
+def _let_go_of_the_terminal() -> None:
+    """Nobody reads what is printed to a terminal that is gone, and printing to it fails."""
+    with open(os.devnull, "r+b") as nothing:
+        for stream in (sys.__stdout__, sys.__stderr__):
+            with contextlib.suppress(OSError, ValueError, AttributeError):
+                number = stream.fileno()  # pyright: ignore[reportOptionalMemberAccess]
+                if stat.S_ISCHR(os.fstat(number).st_mode):
+                    os.dup2(nothing.fileno(), number)
+
+
+def _leave() -> None:
+    """End this process now, and leave nothing behind."""
+    processes.end()
+    processes.remove_folders()
+    with contextlib.suppress(OSError):
+        os.write(2, b"jaxport: interrupted again; ended before everything was written\n")
+    os._exit(INTERRUPTED)

@@ -1,0 +1,87 @@
+"""An exception of a framework as one line: what explains it, and the user's own line, out of what may be pages."""
+
+from __future__ import annotations
+
+import re
+import traceback
+from collections.abc import Sequence
+from itertools import takewhile
+
+MOST_CHARACTERS = 500
+"""Of an explanation; what follows is in the traceback that --debug shows."""
+
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_LIBRARY = re.compile(
+    r"^<|/(site|dist)-packages/|/lib/python3[.\d]*/|/compare/(sides|bench|run|hlo)/|/(jaxport|tf_reference|workloads)/_"
+)
+_FRAME = re.compile(r'^File "(?P<file>[^"]*)", line \d+(, in \S+)?')
+_TAIL = re.compile(r"^Arguments received by ")
+_NOISE = re.compile(
+    r"^-+$|^See https?://|^For simplicity, JAX has removed|^<stack traces unavailable>$|^in user code:$"
+    r"|^Graph execution error:$|^Detected at node .*:$|^\[\[\{\{node |^To catch the leak earlier"
+    r"|^When the value was created, |^The leaked intermediate value was created on line \. *$"
+)
+"""Headings and advice that say nothing of this error."""
+_INSIDE = re.compile(r"\{\{function_node [^}]*\}\} ?|Traceback \(most recent call last\):|\s*\[Op:\w+\] name: *$")
+_NAMED = re.compile(r"^[A-Z]\w*(Error|Exception|Interrupt|Exit|Warning): ")
+_PLACED = re.compile(r"\.py:\d+|\.py\", line \d+")
+
+
+def in_library(file: str) -> bool:
+    """Whether a file is a library's or ours, and tells a user little: his own line says more."""
+    return bool(_LIBRARY.search(file))
+
+
+def without_colours(text: str) -> str:
+    """The text without what moves and colours in a terminal."""
+    return _ANSI.sub("", text)
+
+
+def explained(error: BaseException) -> str:
+    """The error's class, what explains it, and the user's line unless he raised it himself."""
+    lines = without_colours(str(error)).splitlines()
+    at = [number for number, line in enumerate(lines) if _FRAME.match(line.strip())]
+    told = _joined([*_before(lines, at), *_after(lines, at)]) or "no message"
+    name = type(error).__name__
+    text = _clipped(told if _NAMED.match(told) or told.startswith(name) else f"{name}: {told}")
+    place = _place([lines[number].strip() for number in at], error)
+    return f"{text} ({place})" if place and not _PLACED.search(text) else text
+
+
+def _before(lines: Sequence[str], frames: Sequence[int]) -> list[str]:
+    return list(lines[: frames[0]]) if frames else list(lines)
+
+
+def _after(lines: Sequence[str], frames: Sequence[int]) -> list[str]:
+    """What follows the frames that a message lists, without the source line that is quoted below the last of them."""
+    if not frames:
+        return []
+    rest = list(lines[frames[-1] + 1 :])
+    return rest[1:] if rest and _indent(rest[0]) > _indent(lines[frames[-1]]) else rest
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _joined(lines: Sequence[str]) -> str:
+    stripped = (_INSIDE.sub("", line).strip() for line in lines)
+    kept = [line for line in takewhile(lambda line: not _TAIL.match(line), stripped) if line and not _NOISE.match(line)]
+    ended = [line if line[-1] in ".:;,!?" else f"{line};" for line in kept[:-1]]
+    return " ".join([*ended, *kept[-1:]])
+
+
+def _place(listed: Sequence[str], error: BaseException) -> str:
+    """The innermost line of the user's: of those that the message lists, else of the traceback."""
+    own = [found for line in listed if (found := _FRAME.match(line)) and not in_library(found["file"])]
+    if own:
+        return own[-1].group()
+    users = [frame for frame in traceback.extract_tb(error.__traceback__) if not in_library(frame.filename)]
+    # What his own code raises is worded by him: its text is enough.
+    if not users or (users[-1].line or "").startswith("raise"):
+        return ""
+    return f'File "{users[-1].filename}", line {users[-1].lineno}, in {users[-1].name}'
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 3].rstrip()}..."

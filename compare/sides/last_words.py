@@ -1,0 +1,104 @@
+"""Why a process ended, from what it left on standard error: one line, and no warning that stood there before."""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from compare.sides.explained import in_library, without_colours
+
+MOST_CHARACTERS = 300
+"""Of one line that is quoted."""
+
+_QUOTED = 2
+"""Fatal lines that are quoted: `terminate called ...` is followed by what was thrown."""
+
+_NATIVE_LOG = re.compile(r"^[DIWEF]\d{4} |^WARNING: All log messages|^\d{4}-\d\d-\d\d [\d:.]+: [IWE] ")
+_WARNING = re.compile(r"\bwarn(ing|ings)?\b|Warning\b", re.IGNORECASE)
+
+_DUMP = re.compile(r"^Fatal Python error: ")
+"""Where faulthandler begins: stacks, and the names of extension modules, follow to the end."""
+_SIGNALS = re.compile(
+    r"^Fatal Python error: (Segmentation fault|Aborted|Bus error|Illegal instruction|Floating[- ]point)"
+)
+_THREAD = re.compile(r"^(Current thread|Thread) .*\(most recent call first\):$")
+_FRAME = re.compile(r'^File "(?P<file>[^"]*)", line \d+ in ')
+
+_FATAL = re.compile(
+    "|".join(
+        [
+            r"^F\d{4} ", r"^\d{4}-\d\d-\d\d [\d:.]+: F ", r"^(LLVM|JIT) ERROR\b", r"\bCheck failed\b",
+            r"^terminate called\b", r"^what\(\):", r"^Assertion\b", r"\bAssertion .* failed\b", r"^MemoryError\b",
+            r"\bstd::bad_alloc\b", r"\bout of memory\b", r"\bRESOURCE_EXHAUSTED\b", r"\bCannot allocate memory\b",
+            r"^(free|malloc|realloc|munmap_chunk|corrupted|double free)\b.*", r"^\*\*\* ", r"^Killed$",
+            r"\bUNREACHABLE\b", r"\bstack overflow\b", r"^Fatal Python error: ", r"\bsymbol lookup error\b",
+            r"\berror while loading shared libraries\b", r"^PLEASE submit a bug report", r"^fatal error\b",
+        ]
+    ),
+    re.IGNORECASE,
+)  # fmt: skip
+"""What a library says when it ends the process that it runs in."""
+
+_FROM_OUTSIDE = {
+    signal.SIGKILL: "killed from outside, as the system does when memory runs out",
+    signal.SIGTERM: "ended from outside",
+    signal.SIGINT: "ended from outside",
+    signal.SIGHUP: "ended from outside",
+}
+"""Signals that no library raises against itself: what it said before is not the reason."""
+
+
+def ended(code: int) -> str:
+    """How a process ended: "by signal SIGKILL", "with exit code 3"."""
+    if code >= 0:
+        return f"with exit code {code}"
+    names = {each.value: each.name for each in signal.Signals}
+    return f"by signal {names.get(-code, -code)}"
+
+
+def last_words(log: str, code: int) -> str:
+    """What explains an end, to be put behind it: fatal lines, and the Python line that was being run.
+
+    Args:
+      log: standard error, to its end.
+      code: that of the process; below 0 the signal that ended it.
+    """
+    lines = [line for line in (each.strip() for each in without_colours(log).splitlines()) if line]
+    dumped = next((at for at, line in enumerate(lines) if _DUMP.match(line)), len(lines))
+    fatal = [line for line in lines[: dumped + 1] if _FATAL.search(line) and not _SIGNALS.match(line)]
+    said = fatal[-_QUOTED:] or _otherwise(lines[:dumped], code, dumped < len(lines))
+    where = _where(lines[dumped:])
+    return "".join([f" at {_clipped(where)}" if where else "", ": " if said else "", "; ".join(map(_clipped, said))])
+
+
+def _otherwise(lines: Sequence[str], code: int, crashed: bool) -> list[str]:
+    """The last line that is no log line; of a crash or a signal no warning either, since that was not the reason."""
+    hint = next((told for number, told in _FROM_OUTSIDE.items() if code == -number), "")
+    if hint or crashed:
+        return [hint] if hint else []
+    words = [line for line in lines if not _NATIVE_LOG.match(line) and not (code < 0 and _WARNING.search(line))]
+    return words[-1:]
+
+
+def _where(dump: Sequence[str]) -> str:
+    """The line that the thread which crashed was at, the user's own before a library's; else the main thread's."""
+    threads = list(_threads(dump))
+    current = next((frames for heading, frames in threads if heading.startswith("Current")), None)
+    frames = current if current is not None else threads[-1][1] if threads else []
+    files = [(frame, found["file"]) for frame in frames if (found := _FRAME.match(frame))]
+    own = [frame for frame, file in files if not in_library(file)]
+    named = [frame for frame, file in files if not file.startswith("<")]
+    return next(iter([*own, *named, *(frame for frame, _ in files)]), "")
+
+
+def _threads(dump: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    """Every thread of a dump, by its heading: its frames, the innermost first."""
+    at = [number for number, line in enumerate(dump) if _THREAD.match(line)]
+    for start, end in pairwise([*at, len(dump)]):
+        yield dump[start], [line for line in dump[start + 1 : end] if _FRAME.match(line)]
+
+
+def _clipped(line: str) -> str:
+    return line if len(line) <= MOST_CHARACTERS else f"{line[: MOST_CHARACTERS - 3]}..."

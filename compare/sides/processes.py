@@ -1,0 +1,141 @@
+"""What this program must not leave behind, however it ends: the processes that it started, and its scratch folders."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import shutil
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO
+
+PREFIX = "jaxport-"
+SCRATCH = "JAXPORT_SCRATCH"
+"""Names to a worker the folder that it removes where the program that started it can no longer do so."""
+
+
+class Ending(Exception):
+    """The program was told to end: nothing is started any more."""
+
+
+class _Started:
+    """Processes and folders of this program, until they are gone."""
+
+    def __init__(self) -> None:
+        self.processes: set[subprocess.Popen[bytes]] = set()
+        self.folders: set[Path] = set()
+        self.ending = False
+
+
+_started = _Started()
+
+
+def start(
+    command: Sequence[str], log: IO[bytes], environment: Mapping[str, str], folder: Path
+) -> subprocess.Popen[bytes]:
+    """Start a process whose standard input and output are pipes, and which works in a folder.
+
+    Raises:
+      Ending: the program is ending.
+      OSError: there is no such program.
+    """
+    pipe, scratch = subprocess.PIPE, {SCRATCH: str(_root_of(folder) or "")}
+    process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=log, env={**environment, **scratch})
+    _started.processes.add(process)
+    # Looked at after it was noted: whoever ends the program meanwhile finds this process, or is found here.
+    if _started.ending:
+        with process:
+            process.kill()
+        forget(process)
+        raise Ending("the program is ending")
+    return process
+
+
+def death_of(process: subprocess.Popen[bytes]) -> IO[bytes] | None:
+    """A file that can be waited for beside a pipe: ready once the process died. None where the system has no such."""
+    try:
+        return os.fdopen(os.pidfd_open(process.pid), "rb", buffering=0)
+    except (AttributeError, OSError):
+        return None
+
+
+def forget(process: subprocess.Popen[bytes]) -> None:
+    """A process that ended, and was waited for."""
+    _started.processes.discard(process)
+
+
+def end() -> None:
+    """Kill every process; none is started any more. May be called from any thread, and more than once."""
+    _started.ending = True
+    for process in list(_started.processes):
+        process.kill()
+
+
+def begin() -> None:
+    """Processes may be started: a program that runs in this process begins."""
+    _started.ending = False
+
+
+@contextlib.contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """A new folder for what is needed meanwhile."""
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+    _started.folders.add(folder)
+    try:
+        yield folder
+    finally:
+        _remove(folder)
+
+
+@contextlib.contextmanager
+def temporary_folder() -> Iterator[None]:
+    """All temporary files of this process lie in one scratch folder meanwhile, whoever makes them."""
+    before = tempfile.tempdir
+    with scratch_folder() as folder:
+        tempfile.tempdir = str(folder)
+        try:
+            yield
+        finally:
+            tempfile.tempdir = before
+
+
+def remove_folders() -> None:
+    """Remove what an interrupted `scratch_folder` left."""
+    for folder in list(_started.folders):
+        _remove(folder)
+
+
+def _root_of(path: Path) -> Path | None:
+    """The scratch folder that a path lies in; None where it lies in no folder that this program made."""
+    return next((folder for folder in _started.folders if path.is_relative_to(folder)), None)
+
+
+def _remove(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    _started.folders.discard(folder)
+
+
+def end_with_parent(requests: int) -> None:
+    """End this process, whatever it computes, once nobody holds the other end of a pipe any more."""
+    scratch = os.environ.pop(SCRATCH, "")
+
+    def watch() -> None:
+        threading.Thread(target=_watch, args=(requests, scratch), daemon=True).start()
+
+    watch()
+    # A process that this one forks has its pipes, and none of its threads.
+    os.register_at_fork(after_in_child=watch)
+
+
+def _watch(requests: int, scratch: str) -> None:
+    waiting = select.poll()
+    # Asked for nothing, it tells of the hang-up alone: what is written to the pipe is for somebody else to read.
+    waiting.register(requests, 0)
+    waiting.poll()
+    if Path(scratch).name.startswith(PREFIX):
+        shutil.rmtree(scratch, ignore_errors=True)
+    os._exit(0)
