@@ -30,6 +30,7 @@ from compare.commands import (
 from compare.commands._arguments import Parser, add_debug
 from compare.commands._output import INTERRUPTED, REFUSED
 from compare.hlo.bindings import BindingsMoved, UnreadableProgram
+from compare.report import terminal
 from compare.run.inputs import RequestError
 from compare.sides._side import SideError
 from compare.sides.recorded import RecordedSideError
@@ -117,7 +118,6 @@ def parser() -> argparse.ArgumentParser:
 
 def _refuse(error: Exception, debug: bool, what: str | None = None) -> int:
     if debug:
-        traceback.print_exception(error)
-        print(getattr(error, "details", ""), file=sys.stderr)
-    print(f"jaxport: {' '.join((what or str(error)).split())}", file=sys.stderr)
+        terminal.explain("".join(traceback.format_exception(error)) + getattr(error, "details", ""))
+    terminal.complain(" ".join((what or str(error)).split()))
     return REFUSED

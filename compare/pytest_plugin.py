@@ -265,11 +265,12 @@ def _or_fail(ask: Callable[[], Result]) -> Result:
 def _refusing() -> Iterator[None]:
     """What the command line says in one line is one line here."""
     from compare.cli import FORESEEN
+    from compare.report.reading import printable
 
     try:
         yield
     except FORESEEN as error:
-        raise Refused(" ".join(str(error).split())) from error
+        raise Refused(" ".join(printable(str(error)).split())) from error
 
 
 def _raising(error: Refused) -> Callable[[], float]:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from compare import records
 from compare.bench.history import store
-from compare.report import print_overview, write_report
+from compare.report import print_overview, terminal, write_report
 from compare.report.alignments import write_alignments
 from compare.report.programs import PROGRAMS
 from compare.run import record
@@ -32,11 +28,11 @@ def deliver(found: Any, out: Path, as_json: bool, history: Path | None = None) -
     report = write_report(plain, out)
     if history is not None:
         kept = store.save(plain, history)
-        print(f"jaxport: kept as {kept}", file=sys.stderr)
+        terminal.complain(f"kept as {kept}")
     if pairs:
         write_alignments({"schema": records.SCHEMA, "pairs": pairs}, out / PROGRAMS)
     if as_json:
-        print(json.dumps(plain))
+        terminal.print_json(plain)
     else:
         show(plain, report)
     return exit_code(plain)
@@ -50,9 +46,8 @@ def _taken_out(found: Mapping[str, Any]) -> list[Any]:
 
 def show(found: Mapping[str, Any], report: Path) -> None:
     """The overview, then where the report is."""
-    console = Console()
-    print_overview(found, console)
-    console.print(str(report), highlight=False, markup=False, soft_wrap=True)
+    print_overview(found, terminal.console())
+    terminal.say(report)
 
 
 def exit_code(found: Mapping[str, Any]) -> int:

@@ -8,10 +8,9 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from rich.console import Console
-
 from compare.commands import _arguments
 from compare.commands._output import FAILS, HOLDS, writable_folder
+from compare.report import terminal
 from compare.run import bugreport
 from compare.run.inputs import RequestError
 from compare.run.progress import reporter
@@ -66,13 +65,13 @@ def main(options: argparse.Namespace) -> int:
     with (
         tempfile.TemporaryDirectory(prefix="jaxport-") as scratch,
         tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as beside,
-        reporter(Console(stderr=True), quiet=False) as progress,
+        reporter(terminal.console(stderr=True), quiet=False) as progress,
     ):
         folder = Path(beside) / out.stem
         folder.mkdir()
         index = bugreport.collect(asked, folder, Path(scratch), progress)
         _deliver(folder, out)
-    print(out)
+    terminal.say(out)
     return FAILS if index["failures"] else HOLDS
 
 

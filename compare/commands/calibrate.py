@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 
 from compare import records
 from compare.bench.calibration import ModeCalibration, calibrate
 from compare.commands import _arguments
 from compare.commands._output import FAILS, HOLDS, writable_file
+from compare.report import terminal
 from compare.run.calibrate import null_runs
 from compare.run.progress import reporter
 from workloads import _registry
@@ -64,15 +63,16 @@ def main(options: argparse.Namespace) -> int:
         writable_file(options.out)
     plan = _arguments.plan(options, _arguments.thread_counts(options.threads)[0])
     workload = _registry.get(options.workload)
-    with reporter(Console(stderr=True), quiet=False) as progress:
+    with reporter(terminal.console(stderr=True), quiet=False) as progress:
         sources = _arguments.sources(options)
         runs, failures = null_runs(workload, options.size, sources, plan, options.runs, options.timeout, progress)
     found = calibrate(runs)
-    console = Console()
+    console = terminal.console()
     console.print(_table(found), soft_wrap=True)
-    console.print(_LEGEND, soft_wrap=True)
-    for line in dict.fromkeys(f"jaxport: {each.side}: {each.doing}: {each.reason}" for each in failures):
-        print(line, file=sys.stderr)
+    for line in _LEGEND.splitlines():
+        console.print(line, soft_wrap=True)
+    for line in dict.fromkeys(f"{each.side}: {each.doing}: {each.reason}" for each in failures):
+        terminal.complain(line)
     if options.out is not None:
         kept = {"workload": workload.name, "plan": plan, "modes": found, "failures": failures, "runs": runs}
         records.write_atomically(options.out, json.dumps(records.to_json(kept), indent=1) + "\n")

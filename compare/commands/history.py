@@ -12,6 +12,7 @@ from compare.bench.history.trend import trend
 from compare.commands._arguments import DEFAULT_HISTORY
 from compare.commands._output import writable_file
 from compare.commands.compare import tell
+from compare.report import terminal
 from compare.report.trend import write_trend
 
 SUMMARY = "draw the saved runs, and judge the last two"
@@ -45,5 +46,5 @@ def main(options: argparse.Namespace) -> int:
     page = write_trend(trend(history), out)
     code = tell(recurring_all(list(history.values())), options.json)
     if not options.json:
-        print(page)
+        terminal.say(page)
     return code

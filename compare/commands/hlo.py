@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-from rich.console import Console
 
 from compare import records
 from compare.commands import _arguments
 from compare.commands._output import FAILS, HOLDS, writable_folder
 from compare.hlo.levels import ALGEBRA
 from compare.records import SCHEMA
+from compare.report import terminal
 from compare.report.alignments import print_alignments, write_alignments
 from compare.run import pairs
 from compare.run.hlo import OPTIMIZED, SHOWN, examine
@@ -81,7 +78,7 @@ def main(options: argparse.Namespace) -> int:
     choice = pairs.Choice(options.pass_, options.size, options.data)
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
-        progress = stack.enter_context(reporter(Console(stderr=True), quiet=options.json))
+        progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
         pool = Pool(_arguments.sources(options), scratch, options.timeout)
         stack.callback(pool.close)
         found = [
@@ -92,10 +89,10 @@ def main(options: argparse.Namespace) -> int:
     plain = records.to_json(record)
     written = write_alignments(plain, out)
     if options.json:
-        print(json.dumps(plain))
+        terminal.print_json(plain)
     else:
-        print_alignments(plain, Console())
-        print(*written, sep="\n")
+        print_alignments(plain, terminal.console())
+        terminal.say(*written)
     return _exit_code(found, options.expect_equal)
 
 
@@ -113,5 +110,5 @@ def _exit_code(found: Sequence[Mapping[str, Any]], expected: str | None) -> int:
             or _assumption(level)
             or f"{level['left_only']} and {level['right_only']} values have no partner"
         )
-        print(f"jaxport: expected {pair['name']} to be equal at {expected}, found that {why}", file=sys.stderr)
+        terminal.complain(f"expected {pair['name']} to be equal at {expected}, found that {why}")
     return FAILS if differing else HOLDS

@@ -9,6 +9,7 @@ from compare import records
 from compare.bench.history import store
 from compare.commands._arguments import DEFAULT_OUT, add_history
 from compare.commands._output import HOLDS, writable_file
+from compare.report import terminal
 from compare.report.results_page import page
 
 SUMMARY = "write records as a Markdown page"
@@ -42,5 +43,5 @@ def main(options: argparse.Namespace) -> int:
     writable_file(options.out)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     records.write_atomically(options.out, page(*found))
-    print(options.out)
+    terminal.say(options.out)
     return HOLDS

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from compare.report.reading import printable
+from compare.report.reading import each_string, printable
 
 _MARKUP = re.compile(r"[\\`*\[\]|~#]|(?<![^\W_])_|_(?![^\W_])")
 _LEADING = re.compile(r"^(\d*)([-+=.)])(?=[-=\s]|$)")
@@ -22,11 +22,7 @@ def plain(text: str) -> str:
 
 def escaped(value: Any) -> Any:
     """The same data with every string in it, and every key, as `plain` has it: nothing that is made of it is markup."""
-    if isinstance(value, str):
-        return plain(value)
-    if isinstance(value, Mapping):
-        return {plain(str(key)): escaped(item) for key, item in value.items()}
-    return [escaped(item) for item in value] if isinstance(value, list | tuple) else value
+    return each_string(value, plain)
 
 
 def code(text: str) -> str:
