@@ -119,5 +119,7 @@ def parser() -> argparse.ArgumentParser:
 def _refuse(error: Exception, debug: bool, what: str | None = None) -> int:
     if debug:
         terminal.explain("".join(traceback.format_exception(error)) + getattr(error, "details", ""))
+    if isinstance(error, OSError) and error.strerror:
+        what = f"expected to use {error.filename or 'a file'}, found {error.strerror}: check paths and space"
     terminal.complain(" ".join((what or str(error)).split()))
     return REFUSED

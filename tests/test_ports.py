@@ -1,12 +1,16 @@
 """`--input` and the two functions: what parses, and what is refused in one line."""
 
+import math
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from compare.run.inputs import RequestError, describe
 from compare.run.ports import from_functions, parse_input
-from workloads import ArraySpec
+from workloads import ArraySpec, Workload
+from workloads._arrays import draw
 
 
 @pytest.mark.parametrize(
@@ -35,6 +39,14 @@ def test_an_input_is_name_dtype_shape_and_range(text: str, name: str, spec: Arra
         ("n=i32[4]:1..1", "expected low below high"),
         ("n=i32[4]:0..0.5", "expected whole numbers for int32"),
         ("n=i8[4]:0..1000", "expected a range within -128..127 of int8"),
+        ("n=i8[3]:-129..0", "expected a range within -128..127 of int8"),
+        ("n=i32[4]:0..1e400", "expected whole numbers for int32, found 0 and inf"),
+        ("n=u64[4]:0..1e20", "expected a range within 0..18446744073709551615 of uint64"),
+        ("x=f16[4]:0..1e6", r"expected a range within -65504..65504 of float16, found 0..1e\+06"),
+        ("x=f32[4]:-1e39..0", "expected a range within .* of float32"),
+        ("x=f32[4]:0..1e999", "expected a range within .* of float32, found 0..inf"),
+        ("x=f32[4]:nan..1", "expected an input like"),
+        ("b=bool[4]:0..5", "expected no range for bool"),
         ("x=f32[0,8]", "expected sizes above 0"),
         ("x=f64[8]", "expected a dtype of f32"),
     ],
@@ -42,6 +54,45 @@ def test_an_input_is_name_dtype_shape_and_range(text: str, name: str, spec: Arra
 def test_what_does_not_parse_is_refused(text: str, message: str) -> None:
     with pytest.raises(RequestError, match=message):
         parse_input(text)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"low": math.nan, "high": 1.0}, "expected low below high"),
+        ({"scale": math.nan}, "expected a scale"),
+        ({"scale": 1e39}, "expected a scale whose multiples float32 can hold"),
+        ({"scale": 1e4, "dtype": "float16"}, "expected a scale whose multiples float16 can hold"),
+        ({"low": -1e308, "high": 1e308, "dtype": "float64"}, "expected a range within"),
+    ],
+)
+def test_what_a_type_cannot_hold_is_not_drawn(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ArraySpec((2,), **changed)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "n=u64[9]:0..18446744073709551616",
+        "n=i64[9]:-9223372036854775808..9223372036854775808",
+        "n=i8[99]:-128..128",
+        "x=f16[9]:-65504..65504",
+    ],
+)
+def test_the_whole_range_of_a_type_can_be_drawn(text: str) -> None:
+    name, spec = parse_input(text)
+    drawn = draw(spec, name, 0)
+    assert drawn.dtype == spec.dtype and np.isfinite(drawn).all() and len(set(drawn.tolist())) > 1
+
+
+def test_a_function_whose_name_cannot_be_the_name_of_a_file_is_refused() -> None:
+    with pytest.raises(RequestError, match="expected a name of at most 100 bytes"):
+        from_functions("m:f", f"m:{'g' * 300}", ["x=f32[2]"])
+    with pytest.raises(ValueError, match="expected a size of at most 100 bytes"):
+        Workload("w", "m:f", "m:g", {}, sizes={"s" * 300: {}})
+    with pytest.raises(ValueError, match="expected a size of letters"):
+        Workload("w", "m:f", "m:g", {}, sizes={"a/b": {}})
 
 
 def test_functions_become_a_workload_called_with_the_inputs_in_order(tmp_path: Path) -> None:

@@ -117,7 +117,7 @@ def test_no_foreign_string_steers_adds_a_line_or_reads_as_markup(
 def test_the_list_shows_what_packages_say_of_their_workloads_as_text(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    evil = Workload("evil", "m:f", "m:g", {}, summary=EVIL, source=EVIL, sizes={EVIL: {EVIL: 1}})
+    evil = Workload("evil", "m:f", "m:g", {}, summary=EVIL, source=EVIL, sizes={"smoke": {EVIL: 1}})
     monkeypatch.setattr(_registry, "names", lambda: [EVIL])
     monkeypatch.setattr(_registry, "get", lambda _: evil)
     monkeypatch.setenv("COLUMNS", "400")

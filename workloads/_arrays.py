@@ -23,7 +23,9 @@ def draw(spec: ArraySpec, name: str, seed: int) -> np.ndarray:
     if np.dtype(spec.dtype) == np.bool_:
         return generator.integers(0, 2, spec.shape).astype(np.bool_)
     if not spec.is_float:
-        return generator.integers(int(low or 0), int(10 if high is None else high), spec.shape).astype(spec.dtype)
+        least, most = int(low or 0), int(10 if high is None else high)
+        kind = np.uint64 if most > 2**63 else np.int64
+        return generator.integers(least, most, spec.shape, kind).astype(spec.dtype)
     if low is None or high is None:
         return (generator.standard_normal(spec.shape) * spec.scale).astype(spec.dtype)
     return generator.uniform(low, high, spec.shape).astype(spec.dtype)

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from compare import records
 from compare.commands import _arguments
 from compare.commands._output import FAILS, HOLDS, writable_folder
 from compare.report import terminal
@@ -77,12 +78,13 @@ def main(options: argparse.Namespace) -> int:
 
 def _check(out: Path) -> None:
     """Raise RequestError where the bundle cannot be written, before anything is collected."""
-    if out.exists():
+    if os.path.lexists(out):
         raise RequestError(f"expected a free name for the bug report, found {out}: remove it or choose another --out")
     writable_folder(out.parent)
 
 
 def _deliver(folder: Path, out: Path) -> None:
-    if out.suffix == ".zip":
-        folder = Path(shutil.make_archive(str(folder), "zip", folder.parent, folder.name))
-    os.replace(folder, out)
+    with records.writing(out):
+        if out.suffix == ".zip":
+            folder = Path(shutil.make_archive(str(folder), "zip", folder.parent, folder.name))
+        os.replace(folder, out)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -75,7 +74,7 @@ def main(options: argparse.Namespace) -> int:
         terminal.complain(line)
     if options.out is not None:
         kept = {"workload": workload.name, "plan": plan, "modes": found, "failures": failures, "runs": runs}
-        records.write_atomically(options.out, json.dumps(records.to_json(kept), indent=1) + "\n")
+        records.save(records.to_json(kept), options.out)
     whole = len(found) == len(sources) and all(each.runs == options.runs for each in found.values())
     return HOLDS if whole and all(_holds(each) for each in found.values()) else FAILS
 

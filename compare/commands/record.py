@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from compare.commands import _arguments
-from compare.commands._output import FAILS, HOLDS, writable_file
+from compare.commands._output import FAILS, HOLDS, keep, or_else, writable_file
 from compare.report import terminal
 from compare.run import run
 from compare.run.progress import reporter
@@ -53,7 +53,8 @@ def main(options: argparse.Namespace) -> int:
                 live = LiveSide(options.side, scratch, options.python, options.timeout)
                 side.follow(live)
         options.out.parent.mkdir(parents=True, exist_ok=True)
-        side.save(options.out)
+        with or_else(lambda: keep(options.out.name, side.save)):
+            side.save(options.out)
     for failure in failures:
         terminal.complain(f"{failure.side}: {failure.doing}: {failure.reason}")
     terminal.say(options.out)

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from compare.commands._arguments import DEFAULT_OUT
-from compare.commands._output import exit_code, show, writable_folder
+from compare.commands._output import exit_code, told, writable_folder
 from compare.report import benchmark_json, terminal, write_report
 
 SUMMARY = "render a report again"
@@ -40,6 +40,8 @@ def main(options: argparse.Namespace) -> int:
     if options.json:
         terminal.print_json(found)
         return exit_code(found)
-    out = writable_folder(options.out or path.parent)
-    show(found, write_report(found, out))
-    return exit_code(found)
+    code, overview = exit_code(found), told(found)
+    report = write_report(found, writable_folder(options.out or path.parent))
+    terminal.write(overview)
+    terminal.say(report)
+    return code

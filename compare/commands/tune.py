@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -97,13 +96,14 @@ def main(options: argparse.Namespace) -> int:
                 each, options.size, options.data, sources, options.timeout, plan, Path(folder), progress
             )
     record = records.to_json({"schema": SCHEMA, "workloads": found})
-    if options.out is not None:
-        records.write_atomically(options.out, json.dumps(record, indent=1) + "\n")
     if options.json:
         terminal.print_json(record)
     else:
         for name, each in found.items():
             show(name, each, terminal.console())
+    if options.out is not None:
+        # Last: what was found is printed by then, whatever becomes of the file.
+        records.save(record, options.out)
     return FAILS if any(each.reason for each in found.values()) else HOLDS
 
 

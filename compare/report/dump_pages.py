@@ -40,11 +40,11 @@ def write_pages(dump: Mapping[str, Any], folder: Path) -> Path:
       dump: what `compare.hlo.dumps.summary.summarize` found, as JSON.
     """
     shown = printable(dump)
-    folder.mkdir(parents=True, exist_ok=True)
     names = page_names(entries(shown, "modules"))
-    for name, module in zip(names, entries(shown, "modules"), strict=True):
-        write_atomically(folder / name, module_page(module))
-    write_atomically(folder / INDEX, index_page(shown, names))
+    pages = {name: module_page(module) for name, module in zip(names, entries(shown, "modules"), strict=True)}
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, page in (pages | {INDEX: index_page(shown, names)}).items():
+        write_atomically(folder / name, page)
     return folder / INDEX
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
-from compare.records import to_json
+from compare.records import to_json, writing
 from compare.report.reading import one_line, printable
 
 
@@ -45,10 +48,22 @@ def console(stderr: bool = False, width: int | None = None) -> Console:
     return PlainConsole(stderr=stderr, width=width)
 
 
+def write(shown: str) -> None:
+    """What a console captured, on standard output.
+
+    Raises:
+      UnwrittenError: it is closed, or leads to a full disk.
+    """
+    with writing(Path("standard output")), contextlib.ExitStack() as lost:
+        # What could not be written would be tried again at the end of the program, and change its exit code.
+        lost.callback(setattr, sys, "stdout", io.StringIO())
+        print(shown, end="", flush=True)
+        lost.pop_all()
+
+
 def say(*lines: object) -> None:
     """Each on a line of standard output."""
-    for line in lines:
-        print(one_line(str(line)))
+    write("".join(f"{one_line(str(line))}\n" for line in lines))
 
 
 def complain(line: str) -> None:
@@ -63,4 +78,4 @@ def explain(text: str) -> None:
 
 def print_json(data: Any) -> None:
     """The data alone on standard output, as JSON for every parser: NaN and infinities are strings."""
-    print(json.dumps(to_json(data), allow_nan=False), flush=True)
+    write(json.dumps(to_json(data), allow_nan=False) + "\n")

@@ -67,13 +67,16 @@ def from_functions(tf: str, jax: str, inputs: Sequence[str]) -> Workload:
         specs[name] = spec
     if not specs:
         raise RequestError(f"expected at least one --input, found none: describe them, like {EXAMPLES}")
-    return Workload(
-        name=jax.rpartition(":")[2],
-        summary=f"{tf} against {jax}",
-        source="given on the command line",
-        tf=tf,
-        jax=jax,
-        inputs=specs,
-        builds=False,
-        folder=Path.cwd(),
-    )
+    try:
+        return Workload(
+            name=jax.rpartition(":")[2],
+            summary=f"{tf} against {jax}",
+            source="given on the command line",
+            tf=tf,
+            jax=jax,
+            inputs=specs,
+            builds=False,
+            folder=Path.cwd(),
+        )
+    except ValueError as error:
+        raise RequestError(f"{error}, in --jax {jax}") from error

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from compare.records import writing
 from workloads._spec import Arrays
 
 _NAMES = "names.json"
@@ -14,10 +15,11 @@ _NAMES = "names.json"
 
 def save(arrays: Arrays, folder: Path) -> None:
     """Write each array to a file of its own in a new folder."""
-    folder.mkdir()
-    for number, array in enumerate(arrays.values()):
-        np.save(folder / f"{number}.npy", array, allow_pickle=False)
-    (folder / _NAMES).write_text(json.dumps(list(arrays)))
+    with writing(folder):
+        folder.mkdir()
+        for number, array in enumerate(arrays.values()):
+            np.save(folder / f"{number}.npy", array, allow_pickle=False)
+        (folder / _NAMES).write_text(json.dumps(list(arrays)))
 
 
 def load(folder: Path) -> dict[str, np.ndarray]:

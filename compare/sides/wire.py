@@ -9,9 +9,10 @@ from typing import Any
 
 import ml_dtypes as ml_dtypes  # NumPy knows bfloat16 once it is imported
 import numpy as np
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
+from compare.records import UnwrittenError
 from compare.sides._side import Reply
 from workloads._framework import Donation, Optimized, Parameter, Program, Result, Twin
 from workloads._spec import Arrays
@@ -30,8 +31,13 @@ def save_arrays(arrays: Arrays, path: Path) -> None:
 
     Raises:
       TypeError: an array of another dtype.
+      UnwrittenError: the disk is full, say.
     """
-    save_file(contiguous(arrays), path)
+    kept = contiguous(arrays)
+    try:
+        save_file(kept, path)
+    except SafetensorError as error:
+        raise UnwrittenError(f"expected to write {path}, found {error}: make room, or write elsewhere") from error
 
 
 def contiguous(arrays: Arrays) -> dict[str, np.ndarray]:
