@@ -311,6 +311,31 @@ def test_calibrate_counts_what_identical_code_did(
     assert "1/1" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["run"],
+        ["bench"],
+        ["tune"],
+        ["calibrate"],
+        ["hlo"],
+        ["locate"],
+        ["bugreport"],
+        ["record", "--side", "jax", "-o", "x"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_every_command_that_takes_a_workload_takes_two_functions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cli.main([*command, "--tf", "absent.py:f", "--jax", "absent.py:g", "--input", "x=f32[2]"]) == 2
+    assert "expected a Python file at absent.py for --tf, found nothing" in capsys.readouterr().err
+    assert cli.main([*command, "add", "--tf", "absent.py:f", "--jax", "absent.py:g"]) == 2
+    assert "expected --tf and --jax together and no workload beside them" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
 def test_calibrate_fails_and_says_why_where_a_side_is_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

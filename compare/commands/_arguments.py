@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -45,6 +45,14 @@ def add_workloads(command: argparse.ArgumentParser) -> None:
     command.add_argument("workloads", nargs="*", metavar="WORKLOAD", help="names (see `jaxport list`) or port files")
     command.add_argument("--size", metavar="SIZE", help=f"{', '.join(SIZES)} (default: the tour's)")
     command.add_argument("--data", type=Path, metavar="PATH", help="examples to train on, such as an mnist.npz")
+    add_functions(command)
+    command.add_argument(
+        "--timeout", type=seconds, default=300, metavar="S", help="for one request to a side (default: %(default)s)"
+    )
+
+
+def add_functions(command: argparse.ArgumentParser) -> None:
+    """Two functions in place of a workload."""
     port = command.add_argument_group("your own functions")
     port.add_argument("--tf", metavar="FILE.py:F", help="the TensorFlow function")
     port.add_argument("--jax", metavar="FILE.py:F", help="the JAX function")
@@ -52,9 +60,6 @@ def add_workloads(command: argparse.ArgumentParser) -> None:
         "--input", action="append", default=[], metavar="NAME=TYPE[SHAPE]",
         help="an input, in the order of the arguments; `:LOW..HIGH` bounds its values (repeat for more)",
     )  # fmt: skip
-    command.add_argument(
-        "--timeout", type=seconds, default=300, metavar="S", help="for one request to a side (default: %(default)s)"
-    )
 
 
 def add_interpreters(command: argparse.ArgumentParser) -> None:
@@ -162,13 +167,9 @@ def workloads(options: argparse.Namespace) -> list[Workload]:
     Raises:
       RequestError, RegistryError: they cannot be had.
     """
-    own = [option for option in (options.tf, options.jax) if option]
-    if own and (len(own) < 2 or options.workloads):
-        raise RequestError("expected --tf and --jax together and no workload beside them: name both functions")
-    if own:
-        return [ports.from_functions(options.tf, options.jax, options.input)]
-    if options.input:
-        raise RequestError("expected --tf and --jax with --input, found neither: name both functions")
+    own = own_functions(options, options.workloads)
+    if own is not None:
+        return [own]
     unnamed = _registry.built_in() if options.size else _registry.TOUR
     chosen = [_registry.get(name) for name in dict.fromkeys(options.workloads) or unnamed]
     named_apart(chosen)
@@ -176,6 +177,20 @@ def workloads(options: argparse.Namespace) -> list[Workload]:
         names = ", ".join(workload.name for workload in chosen)
         raise RequestError(f"expected a workload that trains on a dataset beside --data, found {names}: drop --data")
     return chosen
+
+
+def own_functions(options: argparse.Namespace, beside: Sequence[str]) -> Workload | None:
+    """The workload that --tf, --jax and --input make; None where none of them is given.
+
+    Raises:
+      RequestError: only some of them are, workloads stand beside them, or they make none.
+    """
+    own = [option for option in (options.tf, options.jax) if option]
+    if own and (len(own) < 2 or beside):
+        raise RequestError("expected --tf and --jax together and no workload beside them: name both functions")
+    if options.input and not own:
+        raise RequestError("expected --tf and --jax with --input, found neither: name both functions")
+    return ports.from_functions(options.tf, options.jax, options.input) if own else None
 
 
 def sources(options: argparse.Namespace) -> dict[str, Source]:

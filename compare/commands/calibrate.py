@@ -31,6 +31,8 @@ exit codes: 0 intervals of 95 % contain 1, and 10 % is called, each in 9 of 10 r
 was lost; 2 the request cannot be carried out. Of 20 runs of a harness that is as good as it says, 1 in 14 has 3 misses.
 """
 
+DEFAULT = "running_example"
+
 PROMISED = 0.9
 """Part of the runs that must cover 1, and that must call 10 %: 95 % less what 20 runs leave to chance."""
 
@@ -44,9 +46,8 @@ smallest: the slowdown called 95 times in 100, as the nulls of these runs have i
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """What can be asked."""
-    command.add_argument(
-        "workload", nargs="?", default="running_example", metavar="WORKLOAD", help="default: %(default)s"
-    )
+    command.add_argument("workload", nargs="?", metavar="WORKLOAD", help=f"default: {DEFAULT}")
+    _arguments.add_functions(command)
     command.add_argument("--size", metavar="SIZE", help="default: the tour's")
     command.add_argument("--runs", type=_arguments.count, default=20, metavar="N", help="default: %(default)s")
     _arguments.add_plan(command)
@@ -61,7 +62,8 @@ def main(options: argparse.Namespace) -> int:
     if options.out is not None:
         writable_file(options.out)
     plan = _arguments.plan(options, _arguments.thread_counts(options.threads)[0])
-    workload = _registry.get(options.workload)
+    own = _arguments.own_functions(options, [options.workload] if options.workload else [])
+    workload = own or _registry.get(options.workload or DEFAULT)
     with reporter(terminal.console(stderr=True), quiet=False) as progress:
         sources = _arguments.sources(options)
         runs, failures = null_runs(workload, options.size, sources, plan, options.runs, options.timeout, progress)

@@ -37,6 +37,7 @@ examples:
   jaxport hlo running_example
   jaxport hlo examples/alignment/*.py                          a table: every port at every level
   jaxport hlo mnist_mlp --pass gradients
+  jaxport hlo --tf my_tf.py:f --jax my_jax.py:g --input x=f32[8,128]
   jaxport hlo my_port.py --expect-equal algebraic              exit 1 unless both programs are equal there: for CI
   jaxport hlo before.mlirbc after.mlirbc
   jaxport hlo dump_tf:cluster_0 dump_jax:jit_f
@@ -50,7 +51,8 @@ DEFAULT_OUT = Path("jaxport-hlo")
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """What can be asked."""
-    command.add_argument("programs", nargs="+", metavar="WORKLOAD|PROGRAM", help="workloads, or two programs")
+    command.add_argument("programs", nargs="*", metavar="WORKLOAD|PROGRAM", help="workloads, or two programs")
+    _arguments.add_functions(command)
     command.add_argument("--pass", dest="pass_", choices=pairs.PASSES, help="default: the step, or else forward")
     command.add_argument("--size", metavar="SIZE", help=f"{', '.join(SIZES)} (default: the tour's)")
     command.add_argument("--data", type=Path, metavar="PATH", help="examples to train on, such as an mnist.npz")
@@ -70,6 +72,9 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Align, write, print."""
+    own = _arguments.own_functions(options, options.programs)
+    if own is None and not options.programs:
+        raise RequestError("expected workloads, two programs, or --tf and --jax, found none: name what to align")
     out = writable_folder(options.out)
     if OPTIMIZED in (options.level, options.expect_equal) and any(map(pairs.is_program, options.programs)):
         raise RequestError(
@@ -83,7 +88,7 @@ def main(options: argparse.Namespace) -> int:
         stack.callback(pool.close)
         found = [
             examine(pair, options.level, progress, by_pass=options.passes)
-            for pair in pairs.chosen(options.programs, pool, choice, scratch, progress)
+            for pair in pairs.chosen([own] if own else options.programs, pool, choice, scratch, progress)
         ]
     record = {"schema": SCHEMA, "pairs": found}
     plain = records.to_json(record)

@@ -37,6 +37,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """Record, write, print what could not be had."""
     writable_file(options.out)
+    workloads = _arguments.workloads(options)
     _arguments.check_interpreter(options.python, "--python")
     console = terminal.console(stderr=True)
     failures = []
@@ -47,7 +48,7 @@ def main(options: argparse.Namespace) -> int:
         stack.callback(side.close)
         progress = stack.enter_context(reporter(console, quiet=False))
         side.call("environment", {})
-        for workload in _arguments.workloads(options):
+        for workload in workloads:
             failures += run.record_side(side, workload, options.size, options.data, scratch, progress)
             if not live.alive:
                 live = LiveSide(options.side, scratch, options.python, options.timeout)
