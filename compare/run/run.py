@@ -6,6 +6,7 @@ import dataclasses
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -28,15 +29,19 @@ from workloads._precision import narrow_dtype
 from workloads._spec import Workload
 
 
-def run(request: Request, reporter: Reporter) -> dict[str, Any]:
+def run(request: Request, reporter: Reporter, pool: Pool | None = None) -> dict[str, Any]:
     """Judge every workload; the record, not yet written.
+
+    Args:
+      pool: workers that judge it and outlive it; by default it starts its own.
 
     Raises:
       RequestError, BadTarget: what was asked for cannot be carried out.
     """
     with tempfile.TemporaryDirectory(prefix="jaxport-") as folder:
         scratch = Path(folder)
-        parts, to_time, sides = _judge_all(request, scratch, reporter)
+        with nullcontext(pool) if pool else Pool(request.sources_with_peers(), scratch, request.timeout_s) as judging:
+            parts, to_time, sides = _judge_all(request, judging, scratch, reporter)
         machine = _time_all(request, to_time, parts, scratch, reporter) if to_time and request.plans else {}
     return record.envelope(record.environment(sides), parts, request.size, machine)
 
@@ -82,19 +87,18 @@ def _run_compiled(side: Side, program: Program, case: str) -> None:
 
 
 def _judge_all(
-    request: Request, scratch: Path, reporter: Reporter
+    request: Request, pool: Pool, scratch: Path, reporter: Reporter
 ) -> tuple[dict[str, Any], list[timing.Timed], dict[str, Any]]:
     parts: dict[str, Any] = {}
     to_time: list[timing.Timed] = []
-    with Pool(request.sources_with_peers(), scratch, request.timeout_s) as pool:
-        for workload in request.workloads:
-            small, large = prepare_both(workload, request.size, request.data, scratch, request.parity_size)
-            reporter.stage(f"{workload.name}: parity and programs", 2 * steps_of(small))
-            part, timed = _judge_one(pool, small, large, reporter, request)
-            parts[workload.name] = part
-            if timed is not None:
-                to_time.append(timed)
-        return parts, to_time, pool.environments()
+    for workload in request.workloads:
+        small, large = prepare_both(workload, request.size, request.data, scratch, request.parity_size)
+        reporter.stage(f"{workload.name}: parity and programs", 2 * steps_of(small))
+        part, timed = _judge_one(pool, small, large, reporter, request)
+        parts[workload.name] = part
+        if timed is not None:
+            to_time.append(timed)
+    return parts, to_time, pool.environments()
 
 
 def _judge_one(
