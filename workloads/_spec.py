@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+import ml_dtypes  # NumPy knows bfloat16 once it is imported
 import numpy as np
 
 Dimensions = Mapping[str, int]
@@ -29,7 +30,8 @@ _LONGEST_NAME = 100
 class ArraySpec:
     """One array: its shape, its dtype and the distribution that random values are drawn from.
 
-    Floats are standard normal times `scale`, or uniform in [low, high) where both are given.
+    Floats are standard normal times `scale`, or uniform in [low, high) where both are given; complex numbers have
+    two such parts.
     Integers are uniform in [low, high), by default [0, 10).
     """
 
@@ -70,12 +72,23 @@ class ArraySpec:
     @property
     def is_float(self) -> bool:
         """Whether gradients can be taken with respect to it."""
-        return np.issubdtype(np.dtype(self.dtype), np.floating)
+        return is_float(self.dtype)
+
+
+def is_float(dtype: np.dtype | str) -> bool:
+    """Whether a type holds floats, bfloat16 and complex numbers among them."""
+    kind = np.dtype(dtype)
+    return kind.kind in "fc" or kind == ml_dtypes.bfloat16
+
+
+def doubled(dtype: np.dtype | str) -> str:
+    """The type that a float has in float64."""
+    return "complex128" if np.dtype(dtype).kind == "c" else "float64"
 
 
 def _largest(dtype: str) -> float:
     """The largest finite value of a float type."""
-    return float(np.finfo(np.dtype(dtype)).max)
+    return float(ml_dtypes.finfo(np.dtype(dtype)).max)
 
 
 @dataclass(frozen=True)
