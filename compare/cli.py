@@ -29,6 +29,7 @@ from compare.commands._arguments import DEFAULT_TIMEOUT_S, Parser, add_debug
 from compare.commands._output import REFUSED
 from compare.commands._signals import INTERRUPTED, interruptible
 from compare.hlo.bindings import BindingsMoved, UnreadableProgram
+from compare.report import terminal
 from compare.run.apart import foreign_code_apart
 from compare.run.inputs import RequestError
 from compare.sides import processes
@@ -117,7 +118,8 @@ def parser() -> argparse.ArgumentParser:
 
 def _refuse(error: Exception, debug: bool, what: str | None = None) -> int:
     if debug:
-        traceback.print_exception(error)
-        print(getattr(error, "details", ""), file=sys.stderr)
-    print(f"jaxport: {' '.join((what or str(error)).split())}", file=sys.stderr)
+        terminal.explain("".join(traceback.format_exception(error)) + getattr(error, "details", ""))
+    if isinstance(error, OSError) and error.strerror:
+        what = f"expected to use {error.filename or 'a file'}, found {error.strerror}: check paths and space"
+    terminal.complain(" ".join((what or str(error)).split()))
     return REFUSED

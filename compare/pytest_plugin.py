@@ -64,6 +64,7 @@ class Proof:
         jax: str | None = None,
         inputs: Mapping[str, str] | None = None,
         size: str | None = None,
+        parity_only: bool = False,
     ) -> dict[str, Any]:
         """Fail the test where parity fails or a side did not deliver; nothing is timed.
 
@@ -73,12 +74,13 @@ class Proof:
           jax: the same for its port.
           inputs: name to "f32[8,128]" or "i32[8]:0..10", in the order of the arguments.
           size: by default that of --jaxport-size.
+          parity_only: the five gates alone, no programs and kernels: seconds less.
 
         Returns:
           The workload's part of results.json, as `json.load` gives it.
         """
         named = _port(self._folder, reference, tf, jax, inputs)
-        found = _or_fail(lambda: _proved(self._prover, named, size or self._size, pairs=0).part)
+        found = _or_fail(lambda: _proved(self._prover, named, size or self._size, 0, parity_only).part)
         # What one test does to it, another must not see.
         return copy.deepcopy(found)
 
@@ -226,13 +228,13 @@ def _port(
     return Port(folder, reference, tf, jax, tuple((inputs or {}).items()))
 
 
-def _proved(prover: Prover, port: Port, size: str | None, pairs: int) -> Judged:
+def _proved(prover: Prover, port: Port, size: str | None, pairs: int, parity_only: bool = False) -> Judged:
     """What is found of a port that holds.
 
     Raises:
       Refused: it does not, or something could not be had; one sentence a line.
     """
-    (found,) = prover.judge([port], size, pairs)
+    (found,) = prover.judge([port], size, pairs, parity_only)
     wrong = _wrong(found.name, found.part)
     if wrong:
         raise Refused("\n".join(wrong))
@@ -265,11 +267,12 @@ def _or_fail(ask: Callable[[], Result]) -> Result:
 def _refusing() -> Iterator[None]:
     """What the command line says in one line is one line here."""
     from compare.cli import FORESEEN
+    from compare.report.reading import printable
 
     try:
         yield
     except FORESEEN as error:
-        raise Refused(" ".join(str(error).split())) from error
+        raise Refused(" ".join(printable(str(error)).split())) from error
 
 
 def _raising(error: Refused) -> Callable[[], float]:

@@ -7,7 +7,8 @@ import json
 import math
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,10 @@ CELLS = ("tf@tf", "jax@jax", "tf@jax", "jax@tf")
 
 class RecordError(Exception):
     """A record that cannot be read: one line with what was expected, found, and what to do."""
+
+
+class UnwrittenError(RecordError):
+    """A file that could not be written: one line that names it."""
 
 
 @dataclass(frozen=True)
@@ -93,9 +98,33 @@ def to_json(value: Any) -> Any:
     return to_json(item()) if callable(item) else value
 
 
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """What the system says of a full disk names no file: here it does.
+
+    Raises:
+      UnwrittenError: in place of any OSError.
+    """
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or f"a disk that took less than it was given ({error})"
+        raise UnwrittenError(f"expected to write {path}, found {reason}: make room, or write elsewhere") from error
+
+
 def write_atomically(path: Path, data: str | bytes) -> None:
-    """Write the whole file or nothing: a reader never sees half of it."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    """Write the whole file or nothing: a reader never sees half of it.
+
+    Raises:
+      UnwrittenError: the disk is full, or the file cannot be had.
+    """
+    with writing(path):
+        _replace(path, data)
+
+
+def _replace(path: Path, data: str | bytes) -> None:
+    # Not named after the file: whose name may be as long as names can be.
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".jaxport.")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data.encode() if isinstance(data, str) else data)

@@ -22,7 +22,7 @@ from workloads._framework import (
     Twin,
     Unsupported,
 )
-from workloads._spec import Arrays
+from workloads._spec import Arrays, doubled, is_float
 from workloads._target import TargetError, resolve
 from workloads._tree import leaves
 
@@ -34,13 +34,16 @@ class Session:
         self.twin = twin
         self.dtype = dtype
         self._inputs: dict[str, list[jax.Array]] = {}
+        case = next(iter(twin.cases.values()))
+        self._is_wide = dtype == "float64" or any(case[name].dtype == np.float64 for name in twin.inputs)
         with self.precision():
             self.model = _build(twin, dtype)
             self._check_weights()
 
     def precision(self) -> AbstractContextManager[object]:
         """The setting under which everything of this session is traced and run."""
-        return jax.enable_x64(self.dtype == "float64")
+        # Without it JAX makes float32 of an input that is float64 in TensorFlow.
+        return jax.enable_x64(self._is_wide)
 
     def inputs(self, arrays: Arrays) -> list[jax.Array]:
         """The inputs of one call, floats in this session's type."""
@@ -86,16 +89,16 @@ class Session:
         return dict(self.model.to_weights(parameters)) if self.twin.weights else {}
 
     def _array(self, array: np.ndarray) -> jax.Array:
-        is_float = array.dtype.kind == "f"
-        return jnp.asarray(array.astype(self.dtype) if is_float and self.dtype == "float64" else array)
+        is_widened = self.dtype == "float64" and is_float(array.dtype)
+        return jnp.asarray(array.astype(doubled(array.dtype)) if is_widened else array)
 
     def _float_inputs(self) -> list[int]:
         case = next(iter(self.twin.cases.values()))
-        return [index for index, name in enumerate(self.twin.inputs) if case[name].dtype.kind == "f"]
+        return [index for index, name in enumerate(self.twin.inputs) if is_float(case[name].dtype)]
 
     def _gradients(self, parameters: Any, *inputs: jax.Array) -> dict[str, jax.Array]:
         if self.model.loss is not None:
-            return self.by_weight(jax.grad(self.model.loss)(parameters, *inputs))
+            return self.by_weight(_ascending(jax.grad(self.model.loss)(parameters, *inputs)))
         watched = self._float_inputs()
 
         def contracted(parameters: Any, chosen: list[jax.Array]) -> jax.Array:
@@ -104,7 +107,8 @@ class Session:
                 full[index] = value
             return _contracted(self.model.forward(parameters, *full))
 
-        by_parameter, by_input = jax.grad(contracted, argnums=(0, 1))(parameters, [inputs[index] for index in watched])
+        gradients = jax.grad(contracted, argnums=(0, 1))(parameters, [inputs[index] for index in watched])
+        by_parameter, by_input = _ascending(gradients)
         named = {self.twin.inputs[index]: gradient for index, gradient in zip(watched, by_input, strict=True)}
         return self.by_weight(by_parameter) | named
 
@@ -132,10 +136,16 @@ def _build(twin: Twin, dtype: str) -> Model:
     return Model(built) if twin.weights else of_function(built)
 
 
+def _ascending(gradients: Any) -> Any:
+    """Gradients as TensorFlow has them: JAX's of a complex number is the conjugate of the steepest ascent."""
+    return jax.tree.map(lambda leaf: jnp.conj(leaf) if jnp.iscomplexobj(leaf) else leaf, gradients)
+
+
 def _contracted(structure: Any) -> jax.Array:
-    floats = [leaf for leaf in map(jnp.asarray, leaves(structure).values()) if jnp.issubdtype(leaf.dtype, jnp.floating)]
-    if not floats:
+    found = [leaf for leaf in map(jnp.asarray, leaves(structure).values()) if jnp.issubdtype(leaf.dtype, jnp.inexact)]
+    if not found:
         raise Unsupported("no output is a float: there is no gradient to take")
+    floats = [part for leaf in found for part in ([leaf.real, leaf.imag] if jnp.iscomplexobj(leaf) else [leaf])]
     return sum((jnp.sum(leaf * _cotangent(leaf)) for leaf in floats), start=jnp.zeros((), floats[0].dtype))
 
 

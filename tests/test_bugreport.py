@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from markdown_it import MarkdownIt
 
 from compare.commands import bugreport as command
 from compare.commands import replay as replay_command
@@ -185,3 +186,27 @@ def test_a_difference_beyond_the_tolerance_is_marked_in_the_readme(index: dict[s
     wrong = index["differences"][0] | {"agrees": False, "relative": "inf", "alike": False}
     text = bundle_readme.text(index | {"differences": [wrong]})
     assert "| inf | " in text and "| unlike | differs |" in text
+
+
+def test_no_string_of_a_bug_report_becomes_markup() -> None:
+    evil = "<b>|[x](javascript:1) `t` *e*\n\n# h\x1b[31m"
+    difference = {
+        "cell": evil,
+        "result": evil,
+        "absolute": "nan",
+        "relative": 1.0,
+        "ulp": evil,
+        "alike": 0,
+        "agrees": 0,
+    }
+    index = {
+        "workload": evil, "summary": evil, "size": evil, "dimensions": {evil: evil}, "differences": [difference],
+        "failures": [{"side": evil, "doing": evil, "reason": evil}], "modules": [],
+        "environment": {evil: evil, "sides": {evil: {evil: evil}}, "flags": {evil: evil}},
+    }  # fmt: skip
+    text = bundle_readme.text(index)
+    tokens = MarkdownIt("commonmark").enable("table").parse(text)
+    kinds = {child.type for token in tokens for child in (token, *(token.children or ()))}
+    assert not kinds & {"html_block", "html_inline", "link_open", "em_open"}
+    assert text.count("\n# ") == 0 and "<" not in text and "\x1b" not in text
+    assert "&lt;b&gt;\\|\\[x\\](javascript:1)" in text

@@ -130,6 +130,19 @@ def test_a_workload_is_its_two_programs_and_what_their_compilers_made_of_them(pr
     assert any("jaxport/running_example.py" in node["source"] for node in _nodes(pair, "right"))
 
 
+def test_two_functions_are_a_workload(programs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (programs / "t.py").write_text("import tensorflow as tf\ndef f(x): return tf.sin(x) * 2.0\n")
+    (programs / "j.py").write_text("import jax.numpy as jnp\ndef g(x): return 2.0 * jnp.sin(x)\n")
+    functions = ["--tf", "t.py:f", "--jax", "j.py:g", "--input", "x=f32[3,4]"]
+    assert cli.main(["hlo", *functions, "--expect-equal", "structural"]) == 0
+
+    assert written(programs)["name"] == "g"
+    assert any("t.py:2" in node["source"] for node in _nodes(written(programs), "left"))
+    for asked in ([*functions, "running_example"], functions[:2], functions[4:], []):
+        assert cli.main(["hlo", *asked]) == 2
+        assert "expected --tf and --jax" in (said := complaint(capsys)) or "or --tf and --jax, found none" in said
+
+
 def _nodes(pair: dict[str, Any], side: str) -> list[dict[str, Any]]:
     return pair["view"][side]["nodes"]
 

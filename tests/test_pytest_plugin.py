@@ -28,9 +28,9 @@ WORKLOADS = json.load(open({str(RECORD)!r}))["workloads"]
 class MadeUp:
     environment = {{"cpu": "made up"}}
 
-    def judge(self, asked, size, pairs):
+    def judge(self, asked, size, pairs, parity_only=False):
         (port,) = asked
-        print("asked", port.reference, size, pairs)
+        print("asked", port.reference, size, pairs, "parity only" * parity_only)
         if port.reference == "nothing":
             from compare.sides._side import BadTarget
             raise BadTarget("jax", "load", "expected a function,\\n found none")
@@ -66,6 +66,9 @@ def test_another_mode(port_benchmark):
 def test_an_eager_port(port, port_benchmark):
     port("running_example")
     port_benchmark("running_example", mode="jax/eager")
+
+def test_parity_alone(port):
+    port("running_example", size="smoke", parity_only=True)
 
 @pytest.mark.parametrize("name", ["mnist_mlp", "lstm", "nothing"])
 def test_proving(port, name):
@@ -191,6 +194,11 @@ def test_with_benchmarks_disabled_ports_are_proved_and_nothing_is_timed(tmp_path
 def test_skipped_benchmarks_ask_for_nothing(tmp_path: Path) -> None:
     found = made_up(tmp_path, "--benchmark-skip", "-rA", "-k", "test_measured")
     assert found.tests == {"test_measured": "skipped"} and "asked" not in found.printed
+
+
+def test_parity_alone_can_be_asked_for(told: Session) -> None:
+    assert told.tests["test_parity_alone"] == PASSED
+    assert "asked running_example smoke 0 parity only" in told.printed
 
 
 # What stands in the way of nobody.

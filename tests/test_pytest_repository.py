@@ -11,8 +11,11 @@ import pytest
 from interpreters import JAX_AS_TF, interpreter
 from plugin_sessions import PASSED, WRITTEN, Session, session
 
+from compare.run import run
 from compare.run.inputs import RequestError, prepare
-from compare.run.prover import Port
+from compare.run.prover import Port, Prover
+from compare.run.run import Request
+from compare.run.sides import Source
 from compare.sides import mapped, requests, wire
 from compare.sides._side import Reply, Side
 from workloads import ArraySpec, Workload
@@ -36,6 +39,13 @@ def test_the_same_again(port):
 
 def test_a_planted_bug(port):
     port(tf="functions.py:doubles", jax="functions.py:nearly", inputs={"x": "f32[3]:1..2"})
+
+def test_parity_alone(port):
+    part = port("port.py", size="smoke", parity_only=True)
+    assert part["parity"]["verdict"] == "pass" and part["profile"] == {}
+
+def test_a_planted_bug_by_parity_alone(port):
+    port(tf="functions.py:doubles", jax="functions.py:nearly", inputs={"x": "f32[4]:1..2"}, parity_only=True)
 
 def test_no_such_file(port):
     port("absent.py")
@@ -68,6 +78,12 @@ def test_a_planted_bug_fails_with_the_report_s_sentences_and_no_traceback(reposi
     assert "Traceback" not in repository.printed and "pytest_plugin.py" not in repository.printed
 
 
+def test_parity_alone_judges_and_fails_as_ever(repository: Session) -> None:
+    assert repository.tests["test_parity_alone"] == PASSED, repository.printed
+    (line, *_) = repository.tests["test_a_planted_bug_by_parity_alone"].splitlines()
+    assert line.startswith("nearly: semantics gate") and "bound 1e-12" in line
+
+
 def test_a_missing_file_is_one_line_with_its_path_from_the_test_s_folder(repository: Session) -> None:
     (line,) = repository.tests["test_no_such_file"].splitlines()
     assert line.startswith("expected a port file at ") and line.endswith(
@@ -93,6 +109,38 @@ def test_a_place_for_a_side_that_is_none_is_one_line_a_test(tmp_path: Path) -> N
     found = session(tmp_path, "--jaxport-tf-python=/no/such", "-k", "again or bug")
     lines = set(found.tests.values())
     assert lines == {"expected a Python interpreter at /no/such, found nothing to run: check --tf-python"}
+
+
+# What was asked before.
+
+
+@pytest.fixture
+def requested(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bool, bool]]:
+    """Of each run that the prover asks for: parity alone? by workers that are kept?"""
+    found: list[tuple[bool, bool]] = []
+
+    def instead(request: Request, _: object, pool: object = None) -> dict[str, Any]:
+        found.append((request.parity_only, pool is not None))
+        verdict = "fail" if request.workloads[0].name == "add" else "pass"
+        part = {"parity": {"verdict": verdict}, "profile": {} if request.parity_only else {"jax/jit": {}}}
+        return {"environment": {}, "workloads": {each.name: part for each in request.workloads}}
+
+    monkeypatch.setattr(run, "run", instead)
+    return found
+
+
+@pytest.mark.parametrize("name", ["running_example", "add"])
+def test_parity_alone_is_judged_by_kept_workers_and_not_reused_where_more_is_asked_for(
+    requested: list[tuple[bool, bool]], tmp_path: Path, name: str
+) -> None:
+    port = Port(tmp_path, name)
+    with Prover(dict.fromkeys(("tf", "jax"), Source())) as prover:
+        alone, again = (prover.judge([port], None, 0, parity_only=True)[0] for _ in range(2))
+        (whole,) = prover.judge([port], None, 0)
+        assert prover.judge([port], None, 0, parity_only=True) == [whole]
+    assert alone is again
+    assert (alone.part["profile"], whole.part["profile"]) == ({}, {"jax/jit": {}})
+    assert requested == [(True, True), (False, False)]
 
 
 # Ways to name a port.

@@ -20,7 +20,7 @@ from workloads._framework import (
     Twin,
     Unsupported,
 )
-from workloads._spec import Arrays
+from workloads._spec import Arrays, doubled, is_float
 from workloads._target import TargetError, resolve
 from workloads._tree import leaves
 
@@ -52,7 +52,7 @@ class Session:
 
     def dtype_of(self, array: np.ndarray) -> str:
         """The type that an array has in this session."""
-        return self.dtype if array.dtype.kind == "f" and self.dtype == "float64" else str(array.dtype)
+        return doubled(array.dtype) if self.dtype == "float64" and is_float(array.dtype) else str(array.dtype)
 
     def pass_function(self, pass_: str) -> Pass:
         """The function of one pass.
@@ -79,7 +79,7 @@ class Session:
 
     def _float_inputs(self) -> list[int]:
         case = next(iter(self.twin.cases.values()))
-        return [index for index, name in enumerate(self.twin.inputs) if case[name].dtype.kind == "f"]
+        return [index for index, name in enumerate(self.twin.inputs) if is_float(case[name].dtype)]
 
     def _gradients(self, *inputs: tf.Tensor) -> dict[str, tf.Tensor]:
         # With a loss the weights are what is trained; without one every float input is a variable too.
@@ -129,9 +129,15 @@ def _check_weights(variables: Mapping[str, tf.Variable], arrays: Arrays, dtype: 
 
 
 def _contracted(structure: Any) -> tf.Tensor:
-    floats = [leaf for leaf in map(tf.convert_to_tensor, leaves(structure).values()) if leaf.dtype.is_floating]
-    if not floats:
+    found = list(map(tf.convert_to_tensor, leaves(structure).values()))
+    found = [leaf for leaf in found if leaf.dtype.is_floating or leaf.dtype.is_complex]
+    if not found:
         raise Unsupported("no output is a float: there is no gradient to take")
+    floats = [
+        part
+        for leaf in found
+        for part in ([tf.math.real(leaf), tf.math.imag(leaf)] if leaf.dtype.is_complex else [leaf])
+    ]
     return tf.add_n([tf.reduce_sum(leaf * _cotangent(leaf)) for leaf in floats])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -22,8 +22,12 @@ def draw(spec: ArraySpec, name: str, seed: int) -> np.ndarray:
     low, high = spec.low, spec.high
     if np.dtype(spec.dtype) == np.bool_:
         return generator.integers(0, 2, spec.shape).astype(np.bool_)
+    if np.dtype(spec.dtype).kind == "c":
+        return _of_parts(draw, spec, name, seed)
     if not spec.is_float:
-        return generator.integers(int(low or 0), int(10 if high is None else high), spec.shape).astype(spec.dtype)
+        least, most = int(low or 0), int(10 if high is None else high)
+        kind = np.uint64 if most > 2**63 else np.int64
+        return generator.integers(least, most, spec.shape, kind).astype(spec.dtype)
     if low is None or high is None:
         return (generator.standard_normal(spec.shape) * spec.scale).astype(spec.dtype)
     return generator.uniform(low, high, spec.shape).astype(spec.dtype)
@@ -37,12 +41,23 @@ def draw_kinks(spec: ArraySpec, name: str, seed: int) -> np.ndarray:
     stay small: with values up to 1 a recurrence of 100 units was chaotic, and TensorFlow departed from itself in
     float64.
     """
+    if np.dtype(spec.dtype).kind == "c":
+        return _of_parts(draw_kinks, spec, name, seed)
     if not spec.is_float:
         return draw(spec, name, seed)
     bounded = spec.low is not None and spec.high is not None
     choices = np.unique(np.clip(_KINKS, spec.low, spec.high)) if bounded else _KINKS * power_of_two(spec.scale)
     generator = np.random.default_rng([seed, zlib.crc32(name.encode()), 1])
     return generator.choice(choices, spec.shape).astype(spec.dtype)
+
+
+def _of_parts(
+    drawing: Callable[[ArraySpec, str, int], np.ndarray], spec: ArraySpec, name: str, seed: int
+) -> np.ndarray:
+    """Complex numbers whose real and imaginary parts are drawn alike, each with values of its own."""
+    part = dataclasses.replace(spec, dtype="float32" if spec.dtype == "complex64" else "float64")
+    real, imaginary = (drawing(part, f"{name} {which}", seed) for which in ("real", "imaginary"))
+    return (real + 1j * imaginary).astype(spec.dtype)
 
 
 def power_of_two(scale: float) -> float:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+import ml_dtypes  # NumPy knows bfloat16 once it is imported
 import numpy as np
 
 Dimensions = Mapping[str, int]
@@ -18,12 +20,18 @@ GATES = ("structure", "semantics", "rounding", "gradients", "training")
 
 SIZES = ("smoke", "default", "paper")
 
+_SIGMAS = 8
+"""Beyond so many times the scale no normal value is ever drawn."""
+_LONGEST_NAME = 100
+"""Bytes: with a size and an ending it still is the name of a file."""
+
 
 @dataclass(frozen=True)
 class ArraySpec:
     """One array: its shape, its dtype and the distribution that random values are drawn from.
 
-    Floats are standard normal times `scale`, or uniform in [low, high) where both are given.
+    Floats are standard normal times `scale`, or uniform in [low, high) where both are given; complex numbers have
+    two such parts.
     Integers are uniform in [low, high), by default [0, 10).
     """
 
@@ -38,24 +46,49 @@ class ArraySpec:
             raise ValueError(f"expected sizes above 0, found {list(self.shape)}: empty arrays prove nothing")
         if (self.low is None) != (self.high is None):
             raise ValueError(f"expected low and high together, found {self.low} and {self.high}: give both")
-        if self.low is None or self.high is None:
-            return
+        if self.is_float and not abs(self.scale) * _SIGMAS <= _largest(self.dtype):
+            raise ValueError(f"expected a scale whose multiples {self.dtype} can hold, found {self.scale:g}")
+        if self.low is not None and self.high is not None:
+            self._check_range(self.low, self.high)
+
+    def _check_range(self, low: float, high: float) -> None:
         kind = np.dtype(self.dtype)
-        if not self.low < self.high:
-            raise ValueError(f"expected low below high, found {self.low:g} and {self.high:g}")
+        if not low < high:
+            raise ValueError(f"expected low below high, found {low:g} and {high:g}")
+        if kind == np.bool_:
+            raise ValueError(f"expected no range for {self.dtype}, found {low:g}..{high:g}: leave it out")
         if kind.kind in "iu":
-            least, most = np.iinfo(kind).min, np.iinfo(kind).max
-            if self.low != int(self.low) or self.high != int(self.high):
-                raise ValueError(f"expected whole numbers for {self.dtype}, found {self.low:g} and {self.high:g}")
-            if self.low < least or self.high > most + 1:
-                raise ValueError(
-                    f"expected a range within {least}..{most} of {self.dtype}, found {self.low:g}..{self.high:g}"
-                )
+            least, most = int(np.iinfo(kind).min), int(np.iinfo(kind).max)
+            if not (math.isfinite(low) and math.isfinite(high)) or low != int(low) or high != int(high):
+                raise ValueError(f"expected whole numbers for {self.dtype}, found {low:g} and {high:g}")
+            if low < least or high > most + 1:
+                raise ValueError(f"expected a range within {least}..{most} of {self.dtype}, found {low:g}..{high:g}")
+        elif max(abs(low), abs(high)) > _largest(self.dtype) or not math.isfinite(high - low):
+            raise ValueError(
+                f"expected a range within {-_largest(self.dtype):g}..{_largest(self.dtype):g} of {self.dtype}, "
+                f"found {low:g}..{high:g}"
+            )
 
     @property
     def is_float(self) -> bool:
         """Whether gradients can be taken with respect to it."""
-        return np.issubdtype(np.dtype(self.dtype), np.floating)
+        return is_float(self.dtype)
+
+
+def is_float(dtype: np.dtype | str) -> bool:
+    """Whether a type holds floats, bfloat16 and complex numbers among them."""
+    kind = np.dtype(dtype)
+    return kind.kind in "fc" or kind == ml_dtypes.bfloat16
+
+
+def doubled(dtype: np.dtype | str) -> str:
+    """The type that a float has in float64."""
+    return "complex128" if np.dtype(dtype).kind == "c" else "float64"
+
+
+def _largest(dtype: str) -> float:
+    """The largest finite value of a float type."""
+    return float(ml_dtypes.finfo(np.dtype(dtype)).max)
 
 
 @dataclass(frozen=True)
@@ -164,8 +197,12 @@ class Workload:
     """Where relative twin paths start; None for built-in workloads."""
 
     def __post_init__(self) -> None:
-        if not re.fullmatch(r"[\w.-]+", self.name):
-            raise ValueError(f"expected a name of letters, digits, '_', '.' and '-', found {self.name!r}")
+        # Files are named after both.
+        for what, name in (("name", self.name), *(("size", size) for size in self.sizes)):
+            if not re.fullmatch(r"[\w.-]+", name):
+                raise ValueError(f"expected a {what} of letters, digits, '_', '.' and '-', found {name!r}")
+            if len(name.encode()) > _LONGEST_NAME:
+                raise ValueError(f"expected a {what} of at most {_LONGEST_NAME} bytes, found {name!r}: shorten it")
 
     def input_specs(self, dimensions: Dimensions) -> dict[str, ArraySpec]:
         """The inputs of one call, in the order in which both twins take them."""

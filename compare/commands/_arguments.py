@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -18,7 +18,7 @@ from compare.sides._side import SIDES
 from compare.sides.settings import available_processors
 from workloads import _registry
 from workloads._declared import AnyWorkload
-from workloads._spec import SIZES
+from workloads._spec import SIZES, Workload
 
 DEFAULT_OUT = Path("jaxport-report")
 DEFAULT_TIMEOUT_S = 300
@@ -47,6 +47,20 @@ def add_workloads(command: argparse.ArgumentParser) -> None:
     command.add_argument("workloads", nargs="*", metavar="WORKLOAD", help="names (see `jaxport list`) or port files")
     command.add_argument("--size", metavar="SIZE", help=f"{', '.join(SIZES)} (default: the tour's)")
     command.add_argument("--data", type=Path, metavar="PATH", help="examples to train on, such as an mnist.npz")
+    add_functions(command)
+    add_timeout(command)
+
+
+def add_timeout(command: argparse.ArgumentParser) -> None:
+    """How long a worker may take."""
+    command.add_argument(
+        "--timeout", type=seconds, default=DEFAULT_TIMEOUT_S, metavar="S",
+        help="for one request to a worker (default: %(default)s)",
+    )  # fmt: skip
+
+
+def add_functions(command: argparse.ArgumentParser) -> None:
+    """Two functions in place of a workload."""
     port = command.add_argument_group("your own functions")
     port.add_argument("--tf", metavar="FILE.py:F", help="the TensorFlow function")
     port.add_argument("--jax", metavar="FILE.py:F", help="the JAX function")
@@ -54,13 +68,6 @@ def add_workloads(command: argparse.ArgumentParser) -> None:
         "--input", action="append", default=[], metavar="NAME=TYPE[SHAPE]",
         help="an input, in the order of the arguments; `:LOW..HIGH` bounds its values (repeat for more)",
     )  # fmt: skip
-    command.add_argument(
-        "--timeout",
-        type=seconds,
-        default=DEFAULT_TIMEOUT_S,
-        metavar="S",
-        help="for one request to a side (default: %(default)s)",
-    )
 
 
 def add_interpreters(command: argparse.ArgumentParser) -> None:
@@ -168,13 +175,9 @@ def workloads(options: argparse.Namespace) -> list[AnyWorkload]:
     Raises:
       RequestError, RegistryError: they cannot be had.
     """
-    own = [option for option in (options.tf, options.jax) if option]
-    if own and (len(own) < 2 or options.workloads):
-        raise RequestError("expected --tf and --jax together and no workload beside them: name both functions")
-    if own:
-        return [ports.from_functions(options.tf, options.jax, options.input)]
-    if options.input:
-        raise RequestError("expected --tf and --jax with --input, found neither: name both functions")
+    own = own_functions(options, options.workloads)
+    if own is not None:
+        return [own]
     unnamed = _registry.built_in() if options.size else _registry.TOUR
     chosen = foreign.get_each(list(dict.fromkeys(options.workloads) or unnamed))
     named_apart(chosen)
@@ -182,6 +185,20 @@ def workloads(options: argparse.Namespace) -> list[AnyWorkload]:
         names = ", ".join(workload.name for workload in chosen)
         raise RequestError(f"expected a workload that trains on a dataset beside --data, found {names}: drop --data")
     return chosen
+
+
+def own_functions(options: argparse.Namespace, beside: Sequence[str]) -> Workload | None:
+    """The workload that --tf, --jax and --input make; None where none of them is given.
+
+    Raises:
+      RequestError: only some of them are, workloads stand beside them, or they make none.
+    """
+    own = [option for option in (options.tf, options.jax) if option]
+    if own and (len(own) < 2 or beside):
+        raise RequestError("expected --tf and --jax together and no workload beside them: name both functions")
+    if options.input and not own:
+        raise RequestError("expected --tf and --jax with --input, found neither: name both functions")
+    return ports.from_functions(options.tf, options.jax, options.input) if own else None
 
 
 def sources(options: argparse.Namespace) -> dict[str, Source]:

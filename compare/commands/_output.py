@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import sys
+import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
-
-from rich.console import Console
 
 from compare import records
 from compare.bench.history import store
 from compare.commands._signals import uninterrupted
-from compare.report import print_overview, write_report
+from compare.report import print_overview, render, terminal
 from compare.report.alignments import write_alignments
 from compare.report.programs import PROGRAMS
 from compare.run import record
@@ -23,25 +20,61 @@ from compare.run.inputs import RequestError
 
 HOLDS, FAILS, REFUSED = 0, 1, 2
 
+_LONGEST_NAME = 255
+"""Bytes that a file's name may have on the common file systems."""
+
 
 @uninterrupted()
 def deliver(found: Any, out: Path, as_json: bool, history: Path | None = None) -> int:
-    """Write results.json, report.html and both programs' pages, keep the record, print the overview; exit code."""
+    """Write results.json, report.html and both programs' pages, keep the record, print the overview; exit code.
+
+    Raises:
+      UnwrittenError: a file could not be written; what was judged is kept elsewhere then, or printed.
+    """
     plain = records.to_json(found)
-    out.mkdir(parents=True, exist_ok=True)
     pairs = _taken_out(plain)
-    records.save(plain, out / "results.json")
-    report = write_report(plain, out)
+    with or_else(lambda: _rescue(plain, as_json)):
+        page, overview = render(plain), told(plain)
+        out.mkdir(parents=True, exist_ok=True)
+        records.save(plain, out / "results.json")
+    records.write_atomically(out / "report.html", page)
     if history is not None:
-        kept = store.save(plain, history)
-        print(f"jaxport: kept as {kept}", file=sys.stderr)
+        terminal.complain(f"kept as {store.save(plain, history)}")
     if pairs:
         write_alignments({"schema": records.SCHEMA, "pairs": pairs}, out / PROGRAMS)
     if as_json:
-        print(json.dumps(plain))
+        terminal.print_json(plain)
     else:
-        show(plain, report)
+        terminal.write(overview)
+        terminal.say(out / "report.html")
     return exit_code(plain)
+
+
+@contextlib.contextmanager
+def or_else(rescue: Callable[[], object]) -> Iterator[None]:
+    """Do this where what stands inside does not come to its end, whyever."""
+    with contextlib.ExitStack() as undone:
+        undone.callback(rescue)
+        yield
+        undone.pop_all()
+
+
+def keep(name: str, write: Callable[[Path], object]) -> bool:
+    """Write what took long to make into a new temporary folder, and say where; whether that came about."""
+    try:
+        path = Path(tempfile.mkdtemp(prefix="jaxport-kept-")) / name
+        with or_else(path.parent.rmdir):
+            write(path)
+    except (OSError, records.UnwrittenError):
+        return False
+    terminal.complain(f"what was found is kept as {path}")
+    return True
+
+
+def _rescue(record: Any, as_json: bool) -> None:
+    """Who asked for JSON has it printed; another, where no disk takes it."""
+    if as_json or not keep("results.json", lambda path: records.save(record, path)):
+        terminal.print_json(record)
 
 
 def _taken_out(found: Mapping[str, Any]) -> list[Any]:
@@ -50,11 +83,12 @@ def _taken_out(found: Mapping[str, Any]) -> list[Any]:
     return [pair for pair in pairs if pair]
 
 
-def show(found: Mapping[str, Any], report: Path) -> None:
-    """The overview, then where the report is."""
-    console = Console()
-    print_overview(found, console)
-    console.print(str(report), highlight=False, markup=False, soft_wrap=True)
+def told(found: Mapping[str, Any]) -> str:
+    """The overview, as it is printed."""
+    console = terminal.console()
+    with console.capture() as captured:
+        print_overview(found, console)
+    return captured.get()
 
 
 def exit_code(found: Mapping[str, Any]) -> int:
@@ -65,20 +99,34 @@ def exit_code(found: Mapping[str, Any]) -> int:
 def writable_file(path: Path) -> None:
     """Raise RequestError where no file can be written at that path."""
     writable_folder(path.parent)
+    found = _in_the_way(path)
+    if found:
+        raise RequestError(f"expected a file to write at {path}, found {found}")
+
+
+def _in_the_way(path: Path) -> str:
+    if len(os.fsencode(path.name)) > _LONGEST_NAME:
+        return "a name too long for a file: choose a shorter one"
     if path.is_dir():
-        raise RequestError(f"expected a file to write at {path}, found a folder: name a file in it")
+        return "a folder: name a file in it"
+    if path.is_symlink() and not path.exists():
+        return "a link that leads nowhere: remove it, or name another file"
+    # A device or a pipe would be replaced by the file.
+    return "something that is no file: name another" if path.exists() and not path.is_file() else ""
 
 
 def writable_folder(folder: Path) -> Path:
     """The folder, known to be writable before anything is measured; it is not left behind empty."""
-    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    missing: list[Path] = []
     try:
+        missing += [each for each in (folder, *folder.parents) if not each.exists()]
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
+        found = "a link that leads nowhere" if folder.is_symlink() else error.strerror
         raise RequestError(
-            f"expected a folder that can be written at {folder}, found {error.strerror}: choose another --out"
+            f"expected a folder that can be written at {folder}, found {found}: choose another --out"
         ) from error
     finally:
         for each in missing:

@@ -6,10 +6,9 @@ import argparse
 import dataclasses
 from collections.abc import Sequence
 
-from rich.console import Console
-
 from compare.commands import _arguments
 from compare.commands._output import deliver, writable_folder
+from compare.report import terminal
 from compare.run import foreign, run
 from compare.run.inputs import RequestError, choose_size
 from compare.run.progress import reporter
@@ -93,7 +92,7 @@ def main(options: argparse.Namespace) -> int:
             peers=not options.no_peers,
         ),
     )
-    with reporter(Console(stderr=True), quiet=options.json) as progress:
+    with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
         found = run.run(request, progress)
     return deliver(found, out, options.json, options.history if options.save else None)
 

@@ -8,10 +8,10 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from rich.console import Console
-
+from compare import records
 from compare.commands import _arguments
 from compare.commands._output import FAILS, HOLDS, writable_folder
+from compare.report import terminal
 from compare.run import bugreport
 from compare.run.inputs import RequestError
 from compare.run.progress import reporter
@@ -66,24 +66,25 @@ def main(options: argparse.Namespace) -> int:
     with (
         tempfile.TemporaryDirectory(prefix="jaxport-") as scratch,
         tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as beside,
-        reporter(Console(stderr=True), quiet=False) as progress,
+        reporter(terminal.console(stderr=True), quiet=False) as progress,
     ):
         folder = Path(beside) / out.stem
         folder.mkdir()
         index = bugreport.collect(asked, folder, Path(scratch), progress)
         _deliver(folder, out)
-    print(out)
+    terminal.say(out)
     return FAILS if index["failures"] else HOLDS
 
 
 def _check(out: Path) -> None:
     """Raise RequestError where the bundle cannot be written, before anything is collected."""
-    if out.exists():
+    if os.path.lexists(out):
         raise RequestError(f"expected a free name for the bug report, found {out}: remove it or choose another --out")
     writable_folder(out.parent)
 
 
 def _deliver(folder: Path, out: Path) -> None:
-    if out.suffix == ".zip":
-        folder = Path(shutil.make_archive(str(folder), "zip", folder.parent, folder.name))
-    os.replace(folder, out)
+    with records.writing(out):
+        if out.suffix == ".zip":
+            folder = Path(shutil.make_archive(str(folder), "zip", folder.parent, folder.name))
+        os.replace(folder, out)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 
 from compare import records
 from compare.bench.calibration import ModeCalibration, calibrate
 from compare.commands import _arguments
 from compare.commands._output import FAILS, HOLDS, writable_file
+from compare.report import terminal
 from compare.run import foreign
 from compare.run.calibrate import null_runs
 from compare.run.progress import reporter
@@ -33,6 +31,8 @@ exit codes: 0 intervals of 95 % contain 1, and 10 % is called, each in 9 of 10 r
 was lost; 2 the request cannot be carried out. Of 20 runs of a harness that is as good as it says, 1 in 14 has 3 misses.
 """
 
+DEFAULT = "running_example"
+
 PROMISED = 0.9
 """Part of the runs that must cover 1, and that must call 10 %: 95 % less what 20 runs leave to chance."""
 
@@ -46,20 +46,13 @@ smallest: the slowdown called 95 times in 100, as the nulls of these runs have i
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """What can be asked."""
-    command.add_argument(
-        "workload", nargs="?", default="running_example", metavar="WORKLOAD", help="default: %(default)s"
-    )
+    command.add_argument("workload", nargs="?", metavar="WORKLOAD", help=f"default: {DEFAULT}")
+    _arguments.add_functions(command)
     command.add_argument("--size", metavar="SIZE", help="default: the tour's")
     command.add_argument("--runs", type=_arguments.count, default=20, metavar="N", help="default: %(default)s")
     _arguments.add_plan(command)
     command.add_argument("--threads", default=_arguments.ALL, metavar="N", help="default: %(default)s processors")
-    command.add_argument(
-        "--timeout",
-        type=_arguments.seconds,
-        default=_arguments.DEFAULT_TIMEOUT_S,
-        metavar="S",
-        help="default: %(default)s",
-    )
+    _arguments.add_timeout(command)
     command.add_argument("-o", "--out", type=Path, metavar="FILE", help="write every run as JSON")
     _arguments.add_interpreters(command)
 
@@ -69,19 +62,21 @@ def main(options: argparse.Namespace) -> int:
     if options.out is not None:
         writable_file(options.out)
     plan = _arguments.plan(options, _arguments.thread_counts(options.threads)[0])
-    workload = foreign.get(options.workload)
-    with reporter(Console(stderr=True), quiet=False) as progress:
+    own = _arguments.own_functions(options, [options.workload] if options.workload else [])
+    workload = own or foreign.get(options.workload or DEFAULT)
+    with reporter(terminal.console(stderr=True), quiet=False) as progress:
         sources = _arguments.sources(options)
         runs, failures = null_runs(workload, options.size, sources, plan, options.runs, options.timeout, progress)
     found = calibrate(runs)
-    console = Console()
+    console = terminal.console()
     console.print(_table(found), soft_wrap=True)
-    console.print(_LEGEND, soft_wrap=True)
-    for line in dict.fromkeys(f"jaxport: {each.side}: {each.doing}: {each.reason}" for each in failures):
-        print(line, file=sys.stderr)
+    for line in _LEGEND.splitlines():
+        console.print(line, soft_wrap=True)
+    for line in dict.fromkeys(f"{each.side}: {each.doing}: {each.reason}" for each in failures):
+        terminal.complain(line)
     if options.out is not None:
         kept = {"workload": workload.name, "plan": plan, "modes": found, "failures": failures, "runs": runs}
-        records.write_atomically(options.out, json.dumps(records.to_json(kept), indent=1) + "\n")
+        records.save(records.to_json(kept), options.out)
     whole = len(found) == len(sources) and all(each.runs == options.runs for each in found.values())
     return HOLDS if whole and all(_holds(each) for each in found.values()) else FAILS
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
-
-from rich.console import Console
 
 from compare import records
 from compare.bench.history import changes, store
 from compare.bench.history.changes import Recurrence
 from compare.commands._arguments import add_history
 from compare.commands._output import FAILS, HOLDS
+from compare.report import terminal
 from compare.report.changes import print_changes
 from compare.run.inputs import RequestError
 
@@ -52,7 +50,7 @@ def tell(found: Sequence[Recurrence], as_json: bool) -> int:
     """Print what became of every ratio; the exit code."""
     plain = records.to_json(found)
     if as_json:
-        print(json.dumps(plain))
+        terminal.print_json(plain)
     else:
-        print_changes(plain, Console())
+        print_changes(plain, terminal.console())
     return FAILS if changes.confirmed(found) else HOLDS

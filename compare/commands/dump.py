@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
-
-from rich.console import Console
 
 from compare import records
 from compare.commands._output import HOLDS, writable_folder
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.dumps import summary
+from compare.report import terminal
 from compare.report.dump_pages import print_modules, write_pages
 from compare.run.inputs import RequestError
 
@@ -57,9 +55,8 @@ def main(options: argparse.Namespace) -> int:
     index = write_pages(found, out)
     records.save(found, out / "dump.json")
     if options.json:
-        print(json.dumps(found))
+        terminal.print_json(found)
         return HOLDS
-    console = Console()
-    print_modules(found, console)
-    console.print(str(index), highlight=False, markup=False, soft_wrap=True)
+    print_modules(found, terminal.console())
+    terminal.say(index)
     return HOLDS

@@ -12,6 +12,7 @@ from compare.bench.history.trend import trend
 from compare.commands._arguments import DEFAULT_HISTORY
 from compare.commands._output import writable_file
 from compare.commands.compare import tell
+from compare.report import terminal
 from compare.report.trend import write_trend
 
 SUMMARY = "draw the saved runs, and judge the last two"
@@ -39,11 +40,12 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """Read every run, draw, judge."""
     history = {run.number: records.load(run.path) for run in store.runs(options.history)}
+    found, drawn = recurring_all(list(history.values())), trend(history)
     out = options.out or options.history / "trend.html"
     writable_file(out)
     out.parent.mkdir(parents=True, exist_ok=True)
-    page = write_trend(trend(history), out)
-    code = tell(recurring_all(list(history.values())), options.json)
+    page = write_trend(drawn, out)
+    code = tell(found, options.json)
     if not options.json:
-        print(page)
+        terminal.say(page)
     return code

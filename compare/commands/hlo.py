@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-from rich.console import Console
 
 from compare import records
 from compare.commands import _arguments
 from compare.commands._output import FAILS, HOLDS, writable_folder
 from compare.hlo.levels import ALGEBRA
 from compare.records import SCHEMA
+from compare.report import terminal
 from compare.report.alignments import print_alignments, write_alignments
 from compare.run import pairs
 from compare.run.hlo import OPTIMIZED, SHOWN, examine
@@ -40,6 +37,7 @@ examples:
   jaxport hlo running_example
   jaxport hlo examples/alignment/*.py                          a table: every port at every level
   jaxport hlo mnist_mlp --pass gradients
+  jaxport hlo --tf my_tf.py:f --jax my_jax.py:g --input x=f32[8,128]
   jaxport hlo my_port.py --expect-equal algebraic              exit 1 unless both programs are equal there: for CI
   jaxport hlo before.mlirbc after.mlirbc
   jaxport hlo dump_tf:cluster_0 dump_jax:jit_f
@@ -53,7 +51,8 @@ DEFAULT_OUT = Path("jaxport-hlo")
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """What can be asked."""
-    command.add_argument("programs", nargs="+", metavar="WORKLOAD|PROGRAM", help="workloads, or two programs")
+    command.add_argument("programs", nargs="*", metavar="WORKLOAD|PROGRAM", help="workloads, or two programs")
+    _arguments.add_functions(command)
     command.add_argument("--pass", dest="pass_", choices=pairs.PASSES, help="default: the step, or else forward")
     command.add_argument("--size", metavar="SIZE", help=f"{', '.join(SIZES)} (default: the tour's)")
     command.add_argument("--data", type=Path, metavar="PATH", help="examples to train on, such as an mnist.npz")
@@ -64,15 +63,15 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "-o", "--out", type=Path, default=DEFAULT_OUT, metavar="DIR", help="where to write (default: %(default)s)"
     )
     command.add_argument("--json", action="store_true", help="print the record, and nothing else, on standard output")
-    command.add_argument(
-        "--timeout", type=_arguments.seconds, default=_arguments.DEFAULT_TIMEOUT_S, metavar="S",
-        help="for one request to a side (default: %(default)s)",
-    )  # fmt: skip
+    _arguments.add_timeout(command)
     _arguments.add_sides(command)
 
 
 def main(options: argparse.Namespace) -> int:
     """Align, write, print."""
+    own = _arguments.own_functions(options, options.programs)
+    if own is None and not options.programs:
+        raise RequestError("expected workloads, two programs, or --tf and --jax, found none: name what to align")
     out = writable_folder(options.out)
     if OPTIMIZED in (options.level, options.expect_equal) and any(map(pairs.is_program, options.programs)):
         raise RequestError(
@@ -81,21 +80,21 @@ def main(options: argparse.Namespace) -> int:
     choice = pairs.Choice(options.pass_, options.size, options.data)
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
-        progress = stack.enter_context(reporter(Console(stderr=True), quiet=options.json))
+        progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
         pool = Pool(_arguments.sources(options), scratch, options.timeout)
         stack.callback(pool.close)
         found = [
             examine(pair, options.level, progress, by_pass=options.passes)
-            for pair in pairs.chosen(options.programs, pool, choice, scratch, progress)
+            for pair in pairs.chosen([own] if own else options.programs, pool, choice, scratch, progress)
         ]
     record = {"schema": SCHEMA, "pairs": found}
     plain = records.to_json(record)
     written = write_alignments(plain, out)
     if options.json:
-        print(json.dumps(plain))
+        terminal.print_json(plain)
     else:
-        print_alignments(plain, Console())
-        print(*written, sep="\n")
+        print_alignments(plain, terminal.console())
+        terminal.say(*written)
     return _exit_code(found, options.expect_equal)
 
 
@@ -113,5 +112,5 @@ def _exit_code(found: Sequence[Mapping[str, Any]], expected: str | None) -> int:
             or _assumption(level)
             or f"{level['left_only']} and {level['right_only']} values have no partner"
         )
-        print(f"jaxport: expected {pair['name']} to be equal at {expected}, found that {why}", file=sys.stderr)
+        terminal.complain(f"expected {pair['name']} to be equal at {expected}, found that {why}")
     return FAILS if differing else HOLDS

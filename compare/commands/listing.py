@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from rich.console import Console
 from rich.table import Column, Table
 
 from compare.commands._output import HOLDS
+from compare.report import terminal
 from compare.run import foreign
 from workloads import _registry
 
@@ -33,6 +33,6 @@ def main(options: argparse.Namespace) -> int:
             f"{size} {', '.join(f'{key}={value}' for key, value in dimensions.items())}".strip()
             for size, dimensions in workload.sizes.items()
         )
-        table.add_row(name, workload.summary, sizes, workload.source)
-    Console().print(table)
+        table.add_row(*map(terminal.cell, (name, workload.summary, sizes, workload.source)))
+    terminal.console().print(table)
     return HOLDS

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -15,11 +14,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from compare import records
 from compare.commands import _arguments
 from compare.commands._output import FAILS, HOLDS
 from compare.hlo.locate import Departure, Place
 from compare.records import SCHEMA
+from compare.report import terminal
 from compare.run import locate
 from compare.run.progress import reporter
 from compare.run.sides import Pool
@@ -60,13 +59,13 @@ def main(options: argparse.Namespace) -> int:
     choice = locate.Choice((options.pass_,) if options.pass_ else locate.PASSES, options.size, options.data)
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
-        progress = stack.enter_context(reporter(Console(stderr=True), quiet=options.json))
+        progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
         pool = stack.enter_context(Pool(_arguments.sources(options), scratch, options.timeout))
         found = locate.locate_each(pool, workloads, choice, scratch, progress)
     if options.json:
-        print(json.dumps(records.to_json({"schema": SCHEMA} | locate.record(found))))
+        terminal.print_json({"schema": SCHEMA} | locate.record(found))
     else:
-        show(found, Console())
+        show(found, terminal.console())
     verdicts = {each.verdict for passes in found.values() for each in passes.values()}
     return FAILS if verdicts & {locate.DEPARTS, locate.FAILED} else HOLDS
 

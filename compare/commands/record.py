@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import sys
 import tempfile
 from pathlib import Path
 
-from rich.console import Console
-
 from compare.commands import _arguments
-from compare.commands._output import FAILS, HOLDS, writable_file
+from compare.commands._output import FAILS, HOLDS, keep, or_else, writable_file
+from compare.report import terminal
 from compare.run import run
 from compare.run.progress import reporter
 from compare.sides._side import SIDES
@@ -39,8 +37,9 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """Record, write, print what could not be had."""
     writable_file(options.out)
+    workloads = _arguments.workloads(options)
     _arguments.check_interpreter(options.python, "--python")
-    console = Console(stderr=True)
+    console = terminal.console(stderr=True)
     failures = []
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
@@ -49,14 +48,15 @@ def main(options: argparse.Namespace) -> int:
         stack.callback(side.close)
         progress = stack.enter_context(reporter(console, quiet=False))
         side.call("environment", {})
-        for workload in _arguments.workloads(options):
+        for workload in workloads:
             if not live.alive:
                 live = LiveSide(options.side, scratch, options.python, options.timeout)
                 side.follow(live)
             failures += run.record_side(side, workload, options.size, options.data, scratch, progress)
         options.out.parent.mkdir(parents=True, exist_ok=True)
-        side.save(options.out)
+        with or_else(lambda: keep(options.out.name, side.save)):
+            side.save(options.out)
     for failure in failures:
-        print(f"jaxport: {failure.side}: {failure.doing}: {failure.reason}", file=sys.stderr)
-    print(options.out)
+        terminal.complain(f"{failure.side}: {failure.doing}: {failure.reason}")
+    terminal.say(options.out)
     return FAILS if failures else HOLDS

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from compare import records
 from compare.commands import _arguments
 from compare.commands._output import FAILS, HOLDS
+from compare.report import terminal
 from compare.run import bundle, replay
 from compare.run.inputs import RequestError, describe
 from compare.run.progress import reporter
@@ -66,10 +68,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         help="of floats, relative to the largest value (default: 2**14 roundoffs of the dtype; float32: 1e-3)",
     )  # fmt: skip
     command.add_argument("--json", action="store_true", help="print JSON instead of tables")
-    command.add_argument(
-        "--timeout", type=_arguments.seconds, default=_arguments.DEFAULT_TIMEOUT_S, metavar="S",
-        help="for one request to a side (default: %(default)s)",
-    )  # fmt: skip
+    _arguments.add_timeout(command)
     _arguments.add_interpreters(command)
 
 
@@ -82,9 +81,12 @@ def main(options: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="jaxport-") as name:
         scratch = Path(name)
         modules = bundle.modules(options.path, scratch)
-        with reporter(Console(stderr=True), quiet=options.json) as progress:
+        with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
             found = replay.replay(modules, _request(options, modules), scratch, progress)
-    _print(found, options.json)
+    if options.json:
+        terminal.print_json([{**records.to_json(each), "agrees": each.agrees} for each in found])
+    else:
+        show(found, _console())
     return HOLDS if all(each.agrees for each in found) else FAILS
 
 
@@ -146,23 +148,23 @@ def _tolerance(text: str) -> float:
     return value
 
 
-def _print(found: list[Replayed], as_json: bool) -> None:
-    if as_json:
-        print(json.dumps([{**records.to_json(each), "agrees": each.agrees} for each in found]))
-        return
-    console = Console()
-    if not console.is_terminal:
-        # In a log nothing need be cut to the 80 columns that an unknown width stands for.
-        console = Console(width=LOG_WIDTH)
+def _console() -> Console:
+    console = terminal.console()
+    # In a log nothing need be cut to the 80 columns that an unknown width stands for.
+    return console if console.is_terminal else terminal.console(width=LOG_WIDTH)
+
+
+def show(found: Sequence[Replayed], console: Console) -> None:
+    """A table a module, and below it why a compiler did not run it."""
     for each in found:
         console.print(_table(each))
         for compiler, reason in each.refused.items():
-            console.print(f"{compiler}: {reason}", markup=False, highlight=False)
+            console.print(Text(f"{compiler}: {reason}"))
 
 
 def _table(replayed: Replayed) -> Table:
     title = f"{replayed.module}: inputs {replayed.inputs}, reference {replayed.reference}"
-    table = Table(title=title, title_justify="left", box=SIMPLE)
+    table = Table(title=terminal.cell(title), title_justify="left", box=SIMPLE)
     table.add_column("result", overflow="fold", min_width=16)
     for heading in ("type", "compiler"):
         table.add_column(heading, no_wrap=True)
@@ -174,6 +176,15 @@ def _table(replayed: Replayed) -> Table:
         for compiler, each in result.differences.items():
             ulp = "" if each.ulp is None else str(each.ulp)
             alike, verdict = "alike" if each.alike else "unlike", "" if each.agrees else "differs"
-            table.add_row(name, kind, compiler, f"{each.absolute:.3g}", f"{each.relative:.3g}", ulp, alike, verdict)
+            table.add_row(
+                terminal.cell(name),
+                kind,
+                terminal.cell(compiler),
+                f"{each.absolute:.3g}",
+                f"{each.relative:.3g}",
+                ulp,
+                alike,
+                verdict,
+            )
             name = kind = ""
     return table

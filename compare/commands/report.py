@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 from compare.commands._arguments import DEFAULT_OUT
-from compare.commands._output import exit_code, show, writable_folder
-from compare.report import benchmark_json, write_report
+from compare.commands._output import exit_code, told, writable_folder
+from compare.report import benchmark_json, terminal, write_report
 
 SUMMARY = "render a report again"
 TEXT = """\
@@ -39,8 +38,10 @@ def main(options: argparse.Namespace) -> int:
     path = options.record / "results.json" if options.record.is_dir() else options.record
     found = benchmark_json.load(path)
     if options.json:
-        print(json.dumps(found))
+        terminal.print_json(found)
         return exit_code(found)
-    out = writable_folder(options.out or path.parent)
-    show(found, write_report(found, out))
-    return exit_code(found)
+    code, overview = exit_code(found), told(found)
+    report = write_report(found, writable_folder(options.out or path.parent))
+    terminal.write(overview)
+    terminal.say(report)
+    return code

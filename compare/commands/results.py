@@ -9,6 +9,7 @@ from compare import records
 from compare.bench.history import store
 from compare.commands._arguments import DEFAULT_OUT, add_history
 from compare.commands._output import HOLDS, writable_file
+from compare.report import terminal
 from compare.report.results_page import page
 
 SUMMARY = "write records as a Markdown page"
@@ -39,8 +40,9 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """Read, write."""
     found = [records.load(store.find(reference, options.history)) for reference in options.records]
+    made = page(*found)
     writable_file(options.out)
     options.out.parent.mkdir(parents=True, exist_ok=True)
-    records.write_atomically(options.out, page(*found))
-    print(options.out)
+    records.write_atomically(options.out, made)
+    terminal.say(options.out)
     return HOLDS

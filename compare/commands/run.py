@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from rich.console import Console
-
 from compare.commands import _arguments
 from compare.commands._output import deliver, writable_folder
+from compare.report import terminal
 from compare.run import run
 from compare.run.progress import reporter
 from compare.run.timing import Plan
@@ -75,6 +74,6 @@ def main(options: argparse.Namespace) -> int:
         modes=options.modes,
         parity_only=options.parity_only,
     )
-    with reporter(Console(stderr=True), quiet=options.json) as progress:
+    with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
         found = run.run(request, progress)
     return deliver(found, out, options.json)

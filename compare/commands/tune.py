@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -19,6 +18,7 @@ from compare.bench.tuning import Rules
 from compare.commands import _arguments
 from compare.commands._output import FAILS, HOLDS, writable_file
 from compare.records import SCHEMA
+from compare.report import terminal
 from compare.run import candidates, tune
 from compare.run.inputs import RequestError
 from compare.run.progress import reporter
@@ -89,20 +89,21 @@ def main(options: argparse.Namespace) -> int:
     found: dict[str, Tuned] = {}
     with (
         tempfile.TemporaryDirectory(prefix="jaxport-") as folder,
-        reporter(Console(stderr=True), quiet=options.json) as progress,
+        reporter(terminal.console(stderr=True), quiet=options.json) as progress,
     ):
         for each in workloads:
             found[each.name] = tune.tune_workload(
                 each, options.size, options.data, sources, options.timeout, plan, Path(folder), progress
             )
     record = records.to_json({"schema": SCHEMA, "workloads": found})
-    if options.out is not None:
-        records.write_atomically(options.out, json.dumps(record, indent=1) + "\n")
     if options.json:
-        print(json.dumps(record))
+        terminal.print_json(record)
     else:
         for name, each in found.items():
-            show(name, each, Console())
+            show(name, each, terminal.console())
+    if options.out is not None:
+        # Last: what was found is printed by then, whatever becomes of the file.
+        records.save(record, options.out)
     return FAILS if any(each.reason for each in found.values()) else HOLDS
 
 
@@ -131,7 +132,8 @@ def show(name: str, found: Tuned, console: Console) -> None:
     for line in _sentences(found):
         console.print(Text(line), soft_wrap=True)
     if found.snippet:
-        console.print(Text(f"\n{found.snippet}\n"), soft_wrap=True)
+        for line in ("", *found.snippet.splitlines(), ""):
+            console.print(Text(line), soft_wrap=True)
 
 
 def _table(rows: Iterable[Row]) -> Table:
@@ -142,7 +144,9 @@ def _table(rows: Iterable[Row]) -> Table:
         ratio = "" if row.ratio is None else f"{row.ratio:.3f}x"
         name = f"{row.name} (changes numbers)" if row.changes_numbers else row.name
         said = f"{row.outcome}: {row.reason}" if row.reason else row.outcome
-        table.add_row(Text(name), ratio, str(row.sets or ""), Text(said, style=_STYLES.get(row.outcome, "dim")))
+        outcome = terminal.cell(said)
+        outcome.stylize(_STYLES.get(row.outcome, "dim"))
+        table.add_row(terminal.cell(name), ratio, str(row.sets or ""), outcome)
     return table
 
 

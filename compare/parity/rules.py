@@ -114,6 +114,11 @@ def _rounding_bound(
     unit = UNIT_ROUNDOFF[dtype]
     of = f" of {dtype}" if dtype == context.evidence.computes_in else ""
     parts = {f"{FLOOR_ROUNDINGS} roundings{of}": FLOOR_ROUNDINGS * unit}
+    if dtype in WIDE:
+        # The oracle is no wider, and TensorFlow in eager mode may be the oracle: what is left to ask is what semantics
+        # asks.
+        base = gradient_base if place.pass_ == GRADIENTS else forward_base
+        parts[f"the bound of {dtype}"] = base(place.leaf, scale, model_scale)
     if place.leaf in tf_errors:
         parts[f"{NOISE_FACTOR} times TF's own error"] = NOISE_FACTOR * tf_errors[place.leaf]
     if place.pass_ == GRADIENTS:

@@ -16,6 +16,7 @@ from compare.report.hlo_page import write_hlo_page
 from compare.report.model_explorer import write_model_explorer
 from compare.report.pictures import write_picture
 from compare.report.programs import file_stem
+from compare.report.reading import one_line
 
 _MOST_SHOWN = 20
 _LEGEND = (
@@ -45,10 +46,10 @@ def print_alignments(record: Mapping[str, Any], console: Console) -> None:
     pairs = record["pairs"]
     levels = list(dict.fromkeys(level for pair in pairs for level in pair["levels"]))
     table = Table(box=box.SIMPLE_HEAD if console.is_terminal else None, pad_edge=False)
-    for title in ("", *levels):
+    for title in ("", *map(one_line, levels)):
         table.add_column(title)
     for pair in pairs:
-        table.add_row(Text(pair["name"]), *(Text(_cell(pair["levels"].get(level))) for level in levels))
+        table.add_row(Text(one_line(pair["name"])), *(Text(_cell(pair["levels"].get(level))) for level in levels))
     console.print(table)
     console.print(_LEGEND, style="dim", highlight=False, soft_wrap=True)
     for pair in pairs:

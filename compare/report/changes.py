@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from compare.report import numbers
-from compare.report.reading import entries, mapping, part, printable, text
+from compare.report.reading import entries, mapping, on_lines, part, text
 
 _NATURAL_WIDTH = 10_000
 _STYLES = {"regression confirmed": "bold red", "regressed, not confirmed": "yellow", "improved": "green"}
@@ -26,7 +26,7 @@ def print_changes(found: Sequence[Mapping[str, Any]], console: Console) -> None:
     Args:
       found: `compare.bench.history.changes.compare_all` as JSON.
     """
-    shown = printable(list(found))
+    shown = on_lines(list(found))
     table = Table(box=box.SIMPLE_HEAD if console.is_terminal else None, pad_edge=False)
     for title in _COLUMNS:
         table.add_column(title, overflow="fold")

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from compare.records import FAIL, NOT_APPLICABLE, PASS
 from compare.report import tables, verdicts
-from compare.report.reading import mapping, printable
+from compare.report.reading import mapping, on_lines
 from compare.report.tables import OverviewRow, RatioRow
 from compare.report.verdicts import WORDS
 
@@ -33,7 +33,7 @@ _NARROW_COLUMNS = ("workload", "parity", "gates that do not pass", _RATIO)
 
 def print_overview(record: Mapping[str, Any], console: Console) -> None:
     """The table of workloads, a line for each failing gate and each thing that could not be had, the verdict."""
-    shown = printable(record)
+    shown = on_lines(record)
     options = console.options.update(max_width=_NATURAL_WIDTH)
     table = _table(shown, console.is_terminal, _COLUMNS)
     if not console.is_terminal:

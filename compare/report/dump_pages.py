@@ -16,7 +16,7 @@ from rich.text import Text
 from compare.records import write_atomically
 from compare.report import numbers
 from compare.report.html import TEMPLATES, templates
-from compare.report.reading import entries, mapping, part, printable, text
+from compare.report.reading import entries, mapping, on_lines, part, printable, text
 
 INDEX = "index.html"
 
@@ -40,11 +40,11 @@ def write_pages(dump: Mapping[str, Any], folder: Path) -> Path:
       dump: what `compare.hlo.dumps.summary.summarize` found, as JSON.
     """
     shown = printable(dump)
-    folder.mkdir(parents=True, exist_ok=True)
     names = page_names(entries(shown, "modules"))
-    for name, module in zip(names, entries(shown, "modules"), strict=True):
-        write_atomically(folder / name, module_page(module))
-    write_atomically(folder / INDEX, index_page(shown, names))
+    pages = {name: module_page(module) for name, module in zip(names, entries(shown, "modules"), strict=True)}
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, page in (pages | {INDEX: index_page(shown, names)}).items():
+        write_atomically(folder / name, page)
     return folder / INDEX
 
 
@@ -99,7 +99,7 @@ def module_page(module: object) -> str:
 
 def print_modules(dump: Mapping[str, Any], console: Console) -> None:
     """A row a module, then a line for each file that could not be read or that belongs to none."""
-    shown = printable(dump)
+    shown = on_lines(dump)
     table = _table(shown, console.is_terminal, _COLUMNS)
     width = console.measure(table, options=console.options.update(max_width=10_000)).maximum
     if not console.is_terminal:

@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 
-_MARKUP = re.compile(r"([\\`*\[\]|~#])")
+from compare.report.reading import each_string, printable
+
+_MARKUP = re.compile(r"[\\`*\[\]|~#]|(?<![^\W_])_|_(?![^\W_])")
+_LEADING = re.compile(r"^(\d*)([-+=.)])(?=[-=\s]|$)")
+"""What makes a list, a rule or a heading of a line that starts with it."""
+_UNCODED = re.compile(r"[`|<>&]")
 
 
 def plain(text: str) -> str:
     """The text on one line, shown as it is: markup is escaped, and HTML too."""
-    line = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return _MARKUP.sub(r"\\\1", line)
+    line = " ".join(printable(text).split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _LEADING.sub(r"\1\\\2", _MARKUP.sub(r"\\\g<0>", line))
+
+
+def escaped(value: Any) -> Any:
+    """The same data with every string in it, and every key, as `plain` has it: nothing that is made of it is markup."""
+    return each_string(value, plain)
 
 
 def code(text: str) -> str:
-    """The text on one line as code: in a fence longer than any run of backticks in it."""
-    # A table's cell ends at a bar even inside code.
-    line = " ".join(text.split()).replace("|", "¦")
-    fence = "`" * (max((len(run) for run in re.findall("`+", line)), default=0) + 1)
-    space = " " if line.startswith("`") or line.endswith("`") else ""
-    return f"{fence}{space}{line}{space}{fence}" if line else ""
+    """The text on one line as code; as plain text where some of it could end the code or its cell, or pass for HTML."""
+    line = " ".join(printable(text).split())
+    return f"`{line}`" if line and not _UNCODED.search(line) else plain(line)
 
 
 def table(titles: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> list[str]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from compare.report import conditions, costs, limits, numbers, tables
-from compare.report.markdown import code, plain, table
-from compare.report.reading import entries, mapping, part, printable, text
+from compare.report.markdown import code, escaped, table
+from compare.report.reading import entries, mapping, part, text
 from compare.report.tables import DONATED, PORT, TUNED, RatioRow, ordered, ratio_row
 
 FASTER = "faster"
@@ -42,13 +42,14 @@ class Standing:
 
 def page(*records: Mapping[str, Any]) -> str:
     """The whole page as Markdown, the same for the same records; nothing on it goes beyond their verdicts."""
-    shown = [printable(record) for record in records]
+    # Escaped before anything is made of it: no sentence and no cell can forget to.
+    shown = [escaped(record) for record in records]
     workloads = list(_workloads(shown))
     standings = [standing(name, workload) for name, workload in workloads]
     lines = ["# Results", "", _METHOD, ""]
-    for number, record in enumerate(shown, 1):
+    for number, (record, raw) in enumerate(zip(shown, records, strict=True), 1):
         title = f"Run {number}: {', '.join(mapping(record, 'workloads'))}" if len(shown) > 1 else "The run"
-        lines += [f"## {plain(title)}", "", *_run(record)]
+        lines += [f"## {title}", "", *_run(record, code(" ".join(map(str, entries(raw, "command")))))]
     lines += _speeds(workloads)
     lines += _standings(
         "Ahead", "By verdict, jax/jit is faster than every TF mode, and so than the fastest.", standings, True
@@ -73,7 +74,7 @@ def standing(name: str, workload: object) -> Standing:
     """Ahead only where the verdict against every timed TF mode is faster: which of them is the fastest is measured too.
 
     The sentence names the TF mode of the lowest median, or every mode that is not beaten, with what the attribution
-    or the record gives as the reason.
+    or the record gives as the reason. The workload is escaped.
     """
     medians = _tf_medians(workload)
     if not medians:
@@ -84,7 +85,7 @@ def standing(name: str, workload: object) -> Standing:
         best = min(medians, key=lambda mode: medians[mode])
         row = rows[best]
         assert row is not None
-        said = f"{row.ratio} {row.interval} of the time of {plain(best)}, the fastest TF mode"
+        said = f"{row.ratio} {row.interval} of the time of {best}, the fastest TF mode"
         return Standing(name, True, "; ".join([said, *_other_modes(workload)]))
     reasons = _reasons({mode: rows[mode] for mode in unbeaten})
     return Standing(name, False, "; ".join([*reasons, *_attributed(workload), *_other_modes(workload)]))
@@ -109,9 +110,9 @@ def _reasons(rows: Mapping[str, RatioRow | None]) -> Iterator[str]:
         elif row.withheld:
             withheld.setdefault(f"withheld: {row.withheld}", []).append(mode)
         else:
-            yield f"{_RELATIONS.get(row.verdict, plain(row.verdict))} {plain(mode)}, {row.ratio} {row.interval}"
+            yield f"{_RELATIONS.get(row.verdict, row.verdict)} {mode}, {row.ratio} {row.interval}"
     for reason, modes in withheld.items():
-        yield f"against {plain(', '.join(modes))} {plain(reason)}"
+        yield f"against {', '.join(modes)} {reason}"
 
 
 def _attributed(workload: object) -> Iterator[str]:
@@ -122,7 +123,7 @@ def _attributed(workload: object) -> Iterator[str]:
         return
     name = max(known, key=lambda each: known[each])
     if known[name] > 1:
-        yield f"against tf/jit the {plain(name)} costs the most, {numbers.ratio(known[name])} (medians, no interval)"
+        yield f"against tf/jit the {name} costs the most, {numbers.ratio(known[name])} (medians, no interval)"
 
 
 def _other_modes(workload: object) -> Iterator[str]:
@@ -130,19 +131,19 @@ def _other_modes(workload: object) -> Iterator[str]:
     for mode, how in _OTHER_MODES.items():
         row = tables.against_best(workload, mode)
         if row:
-            yield f"{how} {plain(row.name)}: {_stated(row)}"
+            yield f"{how} {row.name}: {_stated(row)}"
 
 
 def _untimed(workload: object) -> str:
     if text(workload, "parity", "verdict") == "fail":
         return "not timed: parity fails"
     reasons = [text(each, "reason") for each in entries(workload, "failures")]
-    return f"not timed: {plain(reasons[0])}" if reasons else "not timed: no TF mode has a time in the record"
+    return f"not timed: {reasons[0]}" if reasons else "not timed: no TF mode has a time in the record"
 
 
 def _standings(title: str, what: str, standings: list[Standing], ahead: bool) -> list[str]:
     chosen = [each for each in standings if each.ahead is ahead]
-    said = [f"- **{plain(each.workload)}**: {each.sentence}" for each in chosen] or ["- none"]
+    said = [f"- **{each.workload}**: {each.sentence}" for each in chosen] or ["- none"]
     return [f"## {title}", "", what, "", *said, ""]
 
 
@@ -150,20 +151,20 @@ def _speeds(workloads: Sequence[tuple[str, object]]) -> list[str]:
     """Every median in one table; a mode that a workload lacks, or was not timed in, is a dash."""
     medians = [(name, {row.mode: row.median for row in tables.modes(workload)}) for name, workload in workloads]
     modes = ordered({mode: None for _, found in medians for mode in found})
-    rows = [(plain(name), *(found.get(mode, numbers.MISSING) for mode in modes)) for name, found in medians]
+    rows = [(name, *(found.get(mode, numbers.MISSING) for mode in modes)) for name, found in medians]
     what = "Medians of one call: a training step where there is one, else the forward pass."
-    return ["## Times", "", what, "", *table(("workload", *map(plain, modes)), rows)] if modes else []
+    return ["## Times", "", what, "", *table(("workload", *modes), rows)] if modes else []
 
 
-def _run(record: Mapping[str, Any]) -> list[str]:
+def _run(record: Mapping[str, Any], command: str) -> list[str]:
     environment = mapping(record, "environment")
     rows = [
-        ("date", plain(text(record, "created"))),
-        ("command", code(" ".join(map(str, entries(record, "command"))))),
-        ("machine", plain(f"{text(environment, 'cpu')}, {text(environment, 'platform')}")),
-        ("cores", plain(text(environment, "cores"))),
-        ("threads", plain(_threads(record))),
-        *((plain(name), plain(versions)) for name, versions in _versions(environment)),
+        ("date", text(record, "created")),
+        ("command", command),
+        ("machine", f"{text(environment, 'cpu')}, {text(environment, 'platform')}"),
+        ("cores", text(environment, "cores")),
+        ("threads", _threads(record)),
+        *_versions(environment),
     ]
     return table(("", ""), [row for row in rows if row[1].strip(" ,")], left=2)
 
@@ -181,11 +182,8 @@ def _versions(environment: object) -> Iterator[tuple[str, str]]:
 
 
 def _machine(record: Mapping[str, Any], of: str) -> list[str]:
-    measured = [
-        (plain(row.figure), plain(row.by), plain(row.threads), row.value, row.working_set)
-        for row in limits.machine(record)
-    ]
-    calls = [(plain(row.mode), row.public, row.concrete) for row in costs.dispatch(record)]
+    measured = [(row.figure, row.by, row.threads, row.value, row.working_set) for row in limits.machine(record)]
+    calls = [(row.mode, row.public, row.concrete) for row in costs.dispatch(record)]
     lines = [
         *table(("measured in this run", "fastest by", "threads", "figure", "working set"), measured, left=2),
         *table(("one call on eight elements", "as users call it", "its compiled code alone"), calls),
@@ -196,7 +194,7 @@ def _machine(record: Mapping[str, Any], of: str) -> list[str]:
 def _workload(name: str, workload: object) -> list[str]:
     dimensions = ", ".join(f"{key} {value}" for key, value in mapping(workload, "dimensions").items())
     size = ", ".join(filter(None, (f"size {text(workload, 'size') or '?'}", dimensions, text(workload, "dtype"))))
-    lines = [f"## {plain(name)}", "", *filter(None, [plain(text(workload, "summary"))]), "", f"{plain(size)}.", ""]
+    lines = [f"## {name}", "", *filter(None, [text(workload, "summary")]), "", f"{size}.", ""]
     titles = ("mode", "verdict of jax/jit", "median step", "jax/jit over it", "95 %", "page faults of a call")
     lines += table(titles, _modes(workload), left=2)
     lines += _tuned(workload)
@@ -212,8 +210,8 @@ def _tuned(workload: object) -> list[str]:
     if not options:
         return []
     against = (tables.against_best(workload, TUNED), _ratio_row(workload, f"{TUNED} vs {PORT}"))
-    rows = [(plain(row.name), _stated(row)) for row in against if row]
-    return [f"Compiler options of {TUNED}: {code(options)}.", "", *table(("with compiler options", ""), rows, left=2)]
+    rows = [(row.name, _stated(row)) for row in against if row]
+    return [f"Compiler options of {TUNED}: {options}.", "", *table(("with compiler options", ""), rows, left=2)]
 
 
 def _ratio_row(workload: object, name: str) -> RatioRow | None:
@@ -224,7 +222,7 @@ def _ratio_row(workload: object, name: str) -> RatioRow | None:
 def _modes(workload: object) -> Iterator[tuple[str, ...]]:
     for row in tables.modes(workload):
         verdict, *figures = _against_port(_against(workload, row.mode))
-        yield plain(row.mode), verdict, row.median, *figures, row.page_faults
+        yield row.mode, verdict, row.median, *figures, row.page_faults
 
 
 def _against_port(ratio: RatioRow | None) -> tuple[str, str, str]:
@@ -232,25 +230,25 @@ def _against_port(ratio: RatioRow | None) -> tuple[str, str, str]:
     if ratio is None:
         return numbers.MISSING, numbers.MISSING, numbers.MISSING
     if ratio.withheld:
-        return plain(f"withheld: {ratio.withheld}"), numbers.MISSING, numbers.MISSING
-    return plain(ratio.verdict), ratio.ratio, ratio.interval
+        return f"withheld: {ratio.withheld}", numbers.MISSING, numbers.MISSING
+    return ratio.verdict, ratio.ratio, ratio.interval
 
 
 def _stated(row: RatioRow | None) -> str:
     """One ratio in one cell; the reason of a withheld one stands elsewhere on the page."""
     if row is None:
         return numbers.MISSING
-    return "withheld" if row.withheld else f"{row.ratio} {row.interval} {plain(row.verdict)}"
+    return "withheld" if row.withheld else f"{row.ratio} {row.interval} {row.verdict}"
 
 
 def _doubts(workload: object) -> list[str]:
     """How far identical code came out from itself, and what slowdown the run would have called."""
     rows = [row for row in tables.ratios(workload) if row.null] + list(conditions.planted(workload))
     shown = [
-        (plain(row.name), plain(f"withheld: {row.withheld}" if row.withheld else row.verdict), row.ratio, row.interval)
+        (row.name, f"withheld: {row.withheld}" if row.withheld else row.verdict, row.ratio, row.interval)
         for row in rows
     ]
-    smallest = [f"{plain(mode)} {slowdown}" for mode, slowdown in conditions.smallest(workload)]
+    smallest = [f"{mode} {slowdown}" for mode, slowdown in conditions.smallest(workload)]
     said = [f"Smallest slowdown that is called 95 times in 100: {', '.join(smallest)}.", ""] if smallest else []
     said += _margin(numbers.finite(part(workload, "timing", "margin")))
     return [*table(("identical code, and planted slowdowns", "verdict", "ratio", "95 %"), shown, left=2), *said]
@@ -268,9 +266,9 @@ def _by_threads(workload: object) -> list[str]:
     found = conditions.by_threads(workload)
     if found is None:
         return []
-    titles = ("mode", *(f"{count} thread{'' if count == '1' else 's'}" for count in map(plain, found.counts)))
-    medians = [(plain(mode), *(f"{median} ({up})" for median, up in cells)) for mode, cells in found.rows]
-    ratios = [(plain(name), *map(_stated, rows)) for name, rows in found.ratios]
+    titles = ("mode", *(f"{count} thread{'' if count == '1' else 's'}" for count in found.counts))
+    medians = [(mode, *(f"{median} ({up})" for median, up in cells)) for mode, cells in found.rows]
+    ratios = [(name, *map(_stated, rows)) for name, rows in found.ratios]
     return [
         *table((f"{titles[0]}: median step (speed-up)", *titles[1:]), medians),
         *table(("ratio", *titles[1:]), ratios),
@@ -280,8 +278,8 @@ def _by_threads(workload: object) -> list[str]:
 def _peers(workload: object) -> list[str]:
     rows = [
         (
-            plain(f"{row.name} {row.version}"),
-            plain(f"{row.verdict}: {row.reason}" if row.reason else row.verdict),
+            f"{row.name} {row.version}",
+            f"{row.verdict}: {row.reason}" if row.reason else row.verdict,
             row.median,
             _stated(row.ratio),
         )
@@ -292,7 +290,7 @@ def _peers(workload: object) -> list[str]:
 
 def _phases(workload: object) -> list[str]:
     titles = ("mode", "cache", *(stage.removesuffix("_s").replace("_", " ") for stage in costs.STAGES), "peak memory")
-    rows = [(plain(row.mode), plain(row.state), *row.seconds, row.peak) for row in costs.phases(workload)]
+    rows = [(row.mode, row.state, *row.seconds, row.peak) for row in costs.phases(workload)]
     return table(titles, rows, left=2)
 
 
@@ -300,10 +298,10 @@ def _roofline(workload: object) -> list[str]:
     found = limits.roofline(workload)
     if found is None:
         return []
-    rows = [(plain(row.mode), plain(row.note), row.share) for row in found.rows]
-    return [f"{plain(found.sentence)}.", "", *table(("mode", "note", "part of the limit"), rows, left=2)]
+    rows = [(row.mode, row.note, row.share) for row in found.rows]
+    return [f"{found.sentence}.", "", *table(("mode", "note", "part of the limit"), rows, left=2)]
 
 
 def _batches(workload: object) -> list[str]:
-    rows = [(plain(mode), largest) for mode, largest in costs.largest_batches(workload)]
+    rows = [(mode, largest) for mode, largest in costs.largest_batches(workload)]
     return table(("mode", f"largest batch within {costs.batch_limit(workload)}"), rows)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from compare.hlo import bindings
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.portable import portable
-from compare.records import CELLS, Failure
+from compare.records import CELLS, Failure, write_atomically
 from compare.run import bundle, bundle_readme, record
 from compare.run.cells import split
 from compare.run.collect import FLOAT32, reasons
@@ -173,8 +173,8 @@ class _Report:
             self._workers.failures.append(Failure(side, "read program", str(error)))
             return
         self._programs[side] = program
-        (self._folder / "programs" / f"{side}.mlirbc").write_bytes(program.artifact)
-        (self._folder / "programs" / f"{side}.mlir").write_text(f"{bindings.parse(program.artifact)}\n")
+        write_atomically(self._folder / "programs" / f"{side}.mlirbc", program.artifact)
+        write_atomically(self._folder / "programs" / f"{side}.mlir", f"{bindings.parse(program.artifact)}\n")
         twin = _twin(self._prepared)
         arguments = [twin.argument(each, self._case, program.states) for each in program.parameters]
         bundle.save_arrays(arguments, self._folder / "inputs" / f"{side}.safetensors")
@@ -202,8 +202,8 @@ class _Report:
         built = self._workers.ask(compiler, lambda side: requests.compile_program(side, program))
         made = built and self._workers.ask(compiler, lambda side: requests.optimized(side, built.handle))
         if built and made:
-            (self._folder / "optimized" / f"{cell}.hlo.pb").write_bytes(made.module)
-            (self._folder / "optimized" / f"{cell}.txt").write_text(bindings.hlo_text(made.module))
+            write_atomically(self._folder / "optimized" / f"{cell}.hlo.pb", made.module)
+            write_atomically(self._folder / "optimized" / f"{cell}.txt", bindings.hlo_text(made.module))
             self._cells[cell] = {"temp_bytes": made.temp_bytes, "compile_s": built.compile_s}
             # Only of a worker that is still there: the next one knows nothing of this program.
             found = self._workers.ask(compiler, lambda side: requests.execute(side, built.handle, self._case))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from compare.records import write_atomically
+from compare.report.markdown import code, escaped, plain, table
 
 _FILES = """\
 | file | what it is |
@@ -31,12 +32,13 @@ def save(index: Mapping[str, Any], folder: Path) -> None:
 
 def text(index: Mapping[str, Any]) -> str:
     """The page, from what bundle.json says."""
-    dimensions = ", ".join(f"{name} {value}" for name, value in index["dimensions"].items()) or "none"
+    shown = escaped({key: index[key] for key in ("workload", "summary", "size", "dimensions", "failures")})
+    dimensions = ", ".join(f"{name} {value}" for name, value in shown["dimensions"].items()) or "none"
     parts = [
-        f"# {index['workload']}: {index['summary']}",
-        f"Size {index['size']}; dimensions: {dimensions}.",
+        f"# {shown['workload']}: {shown['summary']}",
+        f"Size {shown['size']}; dimensions: {dimensions}.",
         *_section("What differs", _differences(index["differences"])),
-        *_section("What could not be had", _failures(index["failures"])),
+        *_section("What could not be had", _failures(shown["failures"])),
         *_section("Run it again", _replays(index["modules"])),
         *_section("What lies where", [_FILES]),
         *_section("Where it was made", _environment(index["environment"])),
@@ -53,11 +55,11 @@ def _differences(differences: Sequence[Mapping[str, Any]]) -> list[str]:
         return ["No two cells have results of one name: there is nothing to compare."]
     rows = [
         (
-            f"`{each['cell']}`",
-            f"`{each['result']}`",
+            code(each["cell"]),
+            code(each["result"]),
             f"{float(each['absolute']):.3g}",
             f"{float(each['relative']):.3g}",
-            "" if each["ulp"] is None else str(each["ulp"]),
+            "" if each["ulp"] is None else plain(str(each["ulp"])),
             "alike" if each["alike"] else "unlike",
             "" if each["agrees"] else "differs",
         )
@@ -82,14 +84,12 @@ def _replays(modules: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _environment(environment: Mapping[str, Any]) -> list[str]:
-    plain = {key: value for key, value in environment.items() if key not in ("sides", "flags")}
-    rows = [(key, str(value)) for key, value in plain.items()]
+    rows = [(key, value) for key, value in environment.items() if key not in ("sides", "flags")]
     for side, found in environment["sides"].items():
         rows.append((side, ", ".join(f"{key} {value}" for key, value in found.items()) or "not had"))
-    rows += [(f"`{name}`", f"`{value}`") for name, value in environment["flags"].items()]
-    return [_table(("", ""), rows)]
+    shown = [(plain(str(key)), plain(str(value))) for key, value in rows]
+    return [_table(("", ""), [*shown, *((code(name), code(value)) for name, value in environment["flags"].items())])]
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(each.replace('|', chr(92) + '|') for each in line)} |" for line in lines)
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return "\n".join(table(head, rows, left=len(head)))

@@ -233,7 +233,13 @@ def digest(arrays: Arrays) -> str:
 
 def describe(shape: tuple[int, ...], dtype: str) -> str:
     """ "f32[8,128]": the way XLA writes a type."""
-    short = dtype.replace("bfloat", "bf").replace("float", "f").replace("uint", "u").replace("int", "i")
+    short = (
+        dtype.replace("complex", "c")
+        .replace("bfloat", "bf")
+        .replace("float", "f")
+        .replace("uint", "u")
+        .replace("int", "i")
+    )
     return f"{short.replace('bool', 'pred')}[{','.join(map(str, shape))}]"
 
 

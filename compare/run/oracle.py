@@ -18,7 +18,7 @@ from compare.run.inputs import Prepared
 from compare.sides import requests
 from compare.sides._side import Side, SideError
 from workloads._framework import STEP, Program
-from workloads._spec import Arrays
+from workloads._spec import Arrays, doubled, is_float
 
 PERTURBATIONS = 3
 """How often the rounded constants are moved to see what such rounding does to the outputs."""
@@ -118,7 +118,7 @@ def promoted(program: Program) -> Program:
     """The program with every float type widened, its signature with it."""
 
     def widened(dtype: str) -> str:
-        return FLOAT64 if "float" in dtype else dtype
+        return doubled(dtype) if is_float(dtype) else dtype
 
     return dataclasses.replace(
         program,

@@ -24,6 +24,7 @@ from compare.sides import requests
 from compare.sides._side import SIDES
 from workloads._declared import AnyWorkload
 from workloads._framework import FORWARD, GRADIENTS, STEP, Donation, Program
+from workloads._spec import Workload
 
 PASSES = (FORWARD, GRADIENTS, STEP)
 
@@ -59,7 +60,9 @@ class Choice:
     data: Path | None = None
 
 
-def chosen(references: Sequence[str], pool: Pool, choice: Choice, scratch: Path, reporter: Reporter) -> Iterator[Pair]:
+def chosen(
+    references: Sequence[str | Workload], pool: Pool, choice: Choice, scratch: Path, reporter: Reporter
+) -> Iterator[Pair]:
     """The pairs that references stand for: two programs make one, each workload makes its own.
 
     A program is WORKLOAD:tf, WORKLOAD:jax, a file, or a dump directory (DIR or DIR:MODULE).
@@ -69,7 +72,7 @@ def chosen(references: Sequence[str], pool: Pool, choice: Choice, scratch: Path,
       SideError: a side cannot deliver its program.
       UnreadableProgram: XLA does not take a program.
     """
-    programs = [reference for reference in references if is_program(reference)]
+    programs = [reference for reference in references if isinstance(reference, str) and is_program(reference)]
     if not programs:
         for workload in _different(references):
             yield _of_workload(pool, workload, choice, scratch, reporter)
@@ -82,9 +85,11 @@ def chosen(references: Sequence[str], pool: Pool, choice: Choice, scratch: Path,
     yield _of_references((programs[0], programs[1]), pool, choice, scratch, reporter)
 
 
-def _different(references: Sequence[str]) -> list[AnyWorkload]:
+def _different(references: Sequence[str | Workload]) -> list[AnyWorkload]:
     """The workloads, all of them found before the first is looked at."""
-    found = [foreign.get(reference) for reference in dict.fromkeys(references)]
+    named = dict.fromkeys(each for each in references if isinstance(each, str))
+    own: list[AnyWorkload] = [each for each in references if isinstance(each, Workload)]
+    found = own + [foreign.get(name) for name in named]
     named_apart(found)
     return found
 

@@ -10,7 +10,8 @@ from compare.run.inputs import RequestError
 from workloads._spec import ArraySpec, Workload
 
 _DTYPES = {
-    "f32": "float32", "f16": "float16",
+    "f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16",
+    "c64": "complex64", "complex64": "complex64",
     "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64",
     "s8": "int8", "s16": "int16", "s32": "int32", "s64": "int64",
     "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64",
@@ -67,13 +68,16 @@ def from_functions(tf: str, jax: str, inputs: Sequence[str]) -> Workload:
         specs[name] = spec
     if not specs:
         raise RequestError(f"expected at least one --input, found none: describe them, like {EXAMPLES}")
-    return Workload(
-        name=jax.rpartition(":")[2],
-        summary=f"{tf} against {jax}",
-        source="given on the command line",
-        tf=tf,
-        jax=jax,
-        inputs=specs,
-        builds=False,
-        folder=Path.cwd(),
-    )
+    try:
+        return Workload(
+            name=jax.rpartition(":")[2],
+            summary=f"{tf} against {jax}",
+            source="given on the command line",
+            tf=tf,
+            jax=jax,
+            inputs=specs,
+            builds=False,
+            folder=Path.cwd(),
+        )
+    except ValueError as error:
+        raise RequestError(f"{error}, in --jax {jax}") from error

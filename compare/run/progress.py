@@ -8,6 +8,7 @@ from types import TracebackType
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.text import Text
 
 
 class Reporter(ABC):
@@ -49,7 +50,7 @@ class Lines(Reporter):
 
     def stage(self, text: str, steps: int) -> None:
         """Print the stage."""
-        self._console.print(f"[{time.monotonic() - self._start:6.1f} s] {text}", highlight=False, markup=False)
+        self._console.print(Text(f"[{time.monotonic() - self._start:6.1f} s] {text}"), soft_wrap=True)
 
     def step(self, text: str) -> None:
         """Nothing: steps would flood a log."""

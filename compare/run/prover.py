@@ -67,11 +67,13 @@ class Port:
 
 @dataclass(frozen=True)
 class Judged:
-    """A port's name, its part of the record as plain JSON, and the pairs of processes that it was to be timed in."""
+    """A port's name, its part of the record as plain JSON, the pairs of processes that it was to be timed in, and
+    whether parity was all that was asked for."""
 
     name: str
     part: dict[str, Any]
     pairs: int
+    parity_only: bool = False
 
 
 class Prover:
@@ -92,6 +94,9 @@ class Prover:
         # Not entered: that would start both sides, and parity alone needs neither.
         self._stack.push(self._pool)
         self._stack.enter_context(foreign_code_apart(self._timeout_s))
+        # Importing a framework takes longer than judging a small port: who asks for parity alone asks these again.
+        self._judges = Pool(self._sources, self._scratch, self._timeout_s)
+        self._stack.push(self._judges)
         return self
 
     def __exit__(
@@ -99,43 +104,46 @@ class Prover:
     ) -> None:
         self._stack.close()
 
-    def judge(self, asked: Sequence[Port], size: str | None, pairs: int) -> list[Judged]:
+    def judge(self, asked: Sequence[Port], size: str | None, pairs: int, parity_only: bool = False) -> list[Judged]:
         """What is found of each port; those that are not known yet share one run, and so its processes.
 
         Args:
           size: None takes each workload's size of the tour.
           pairs: sets of fresh processes that time; 0 times nothing.
+          parity_only: no programs, cells, kernels or times are needed.
 
         Raises:
           RequestError, RegistryError, DataError, SideError: the request cannot be carried out.
         """
-        missing = {port: port.workload() for port in asked if not self._knows(port, size, pairs)}
+        missing = {port: port.workload() for port in asked if not self._knows(port, size, pairs, parity_only)}
         names = [workload.name for workload in missing.values()]
         twice = [name for name in names if names.count(name) > 1]
         if twice:
             raise RequestError(f"expected ports of different names in one run, found {twice[0]!r} twice: rename one")
         if missing:
-            found = self._run(list(missing.values()), size, pairs)
+            found = self._run(list(missing.values()), size, pairs, parity_only)
             self.environment = found["environment"]
             for port, workload in missing.items():
-                self._judged[port, size] = Judged(workload.name, found["workloads"][workload.name], pairs)
+                part = found["workloads"][workload.name]
+                self._judged[port, size] = Judged(workload.name, part, pairs, parity_only)
         return [self._judged[port, size] for port in asked]
 
-    def _knows(self, port: Port, size: str | None, pairs: int) -> bool:
+    def _knows(self, port: Port, size: str | None, pairs: int, parity_only: bool) -> bool:
         found = self._judged.get((port, size))
-        if found is None:
+        if found is None or (found.parity_only and not parity_only):
             return False
         # What does not hold is not timed, however often it is asked for.
         return found.pairs >= pairs or (found.part["parity"] or {}).get("verdict") != PASS
 
-    def _run(self, workloads: Sequence[AnyWorkload], size: str | None, pairs: int) -> dict[str, Any]:
+    def _run(self, workloads: Sequence[AnyWorkload], size: str | None, pairs: int, parity_only: bool) -> dict[str, Any]:
         plans = (Plan(pairs, pairs, threads=available_processors()),) if pairs else ()
         # A test tells of ratios: the machine's limits would cost it a minute, and nobody would read them.
         extras = Extras(limits=False)
         request = run.Request(
-            workloads, size, sources=self._sources, timeout_s=self._timeout_s, plans=plans, extras=extras
-        )
-        found = to_json(run.run(request, Silent()))
+            workloads, size, sources=self._sources, timeout_s=self._timeout_s, plans=plans, extras=extras,
+            parity_only=parity_only,
+        )  # fmt: skip
+        found = to_json(run.run(request, Silent(), self._judges if parity_only else None))
         if any(run.was_interrupted(part) for part in found["workloads"].values()):
             raise KeyboardInterrupt  # the whole session is meant, not this port
         return found

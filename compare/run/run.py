@@ -6,6 +6,7 @@ import dataclasses
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +39,11 @@ def was_interrupted(part: Mapping[str, Any]) -> bool:
     return any(each["reason"].startswith(INTERRUPTED) for each in part["failures"] if each["side"] == "both sides")
 
 
-def run(request: Request, reporter: Reporter) -> dict[str, Any]:
+def run(request: Request, reporter: Reporter, pool: Pool | None = None) -> dict[str, Any]:
     """Judge every workload; the record, not yet written.
+
+    Args:
+      pool: workers that judge it and outlive it; by default it starts its own.
 
     Raises:
       RequestError, BadTarget: what was asked for cannot be carried out.
@@ -47,7 +51,8 @@ def run(request: Request, reporter: Reporter) -> dict[str, Any]:
     _check_sizes(request)
     with tempfile.TemporaryDirectory(prefix="jaxport-") as folder:
         scratch = Path(folder)
-        parts, to_time, sides = _judge_all(request, scratch, reporter)
+        with nullcontext(pool) if pool else Pool(request.sources_with_peers(), scratch, request.timeout_s) as judging:
+            parts, to_time, sides = _judge_all(request, judging, scratch, reporter)
         machine = _time_all(request, to_time, parts, scratch, reporter) if to_time and request.plans else {}
     return record.envelope(record.environment(sides), parts, request.size, machine)
 
@@ -101,7 +106,7 @@ def _run_compiled(side: Side, program: Program, case: str) -> None:
 
 
 def _judge_all(
-    request: Request, scratch: Path, reporter: Reporter
+    request: Request, pool: Pool, scratch: Path, reporter: Reporter
 ) -> tuple[dict[str, Any], list[timing.Timed], dict[str, Any]]:
     """Every workload's part, what may be timed, and the sides. A workload that cannot be judged costs itself.
 
@@ -111,25 +116,24 @@ def _judge_all(
     parts: dict[str, Any] = {}
     to_time: list[timing.Timed] = []
     refused: list[RequestError | BadTarget] = []
-    with Pool(request.sources_with_peers(), scratch, request.timeout_s) as pool:
-        try:
-            for workload in request.workloads:
-                try:
-                    part, timed = _judge_next(workload, pool, scratch, request, reporter)
-                except (RequestError, BadTarget) as error:
-                    refused.append(error)
-                    part, timed = record.not_judged(workload, request.size, _failure(error)), None
-                # Asked while the workers live: interrupted, the record tells of them all the same.
-                pool.environments()
-                parts[workload.name] = part
-                if timed is not None:
-                    to_time.append(timed)
-        except KeyboardInterrupt:
-            _note_interrupted(request, parts)
-            to_time = []
-        if refused and len(refused) == len(request.workloads):
-            raise refused[0]
-        return parts, to_time, pool.environments()
+    try:
+        for workload in request.workloads:
+            try:
+                part, timed = _judge_next(workload, pool, scratch, request, reporter)
+            except (RequestError, BadTarget) as error:
+                refused.append(error)
+                part, timed = record.not_judged(workload, request.size, _failure(error)), None
+            # Asked while the workers live: interrupted, the record tells of them all the same.
+            pool.environments()
+            parts[workload.name] = part
+            if timed is not None:
+                to_time.append(timed)
+    except KeyboardInterrupt:
+        _note_interrupted(request, parts)
+        to_time = []
+    if refused and len(refused) == len(request.workloads):
+        raise refused[0]
+    return parts, to_time, pool.environments()
 
 
 def _judge_next(

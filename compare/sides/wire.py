@@ -9,9 +9,10 @@ from typing import Any
 
 import ml_dtypes as ml_dtypes  # NumPy knows bfloat16 once it is imported
 import numpy as np
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
+from compare.records import UnwrittenError
 from compare.sides._side import Reply
 from workloads._framework import Donation, Optimized, Parameter, Program, Result, Twin
 from workloads._spec import Arrays
@@ -20,9 +21,12 @@ CASES, WEIGHTS, BATCHES = "cases", "weights", "batches"
 
 DTYPES = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-    *("float16", "bfloat16", "float32", "float64", "complex64"),
+    *("float16", "bfloat16", "float32", "float64", "complex64", "complex128"),
 )
-"""What safetensors both writes and reads as NumPy arrays."""
+"""What safetensors both writes and reads as NumPy arrays, and complex128."""
+
+_PARTS = "#complex128"
+"""Ends the name of what safetensors has no type for: real and imaginary parts, along one axis more."""
 
 
 def save_arrays(arrays: Arrays, path: Path) -> None:
@@ -30,12 +34,17 @@ def save_arrays(arrays: Arrays, path: Path) -> None:
 
     Raises:
       TypeError: an array of another dtype.
+      UnwrittenError: the disk is full, say.
     """
-    save_file(contiguous(arrays), path)
+    kept = contiguous(arrays)
+    try:
+        save_file(kept, path)
+    except SafetensorError as error:
+        raise UnwrittenError(f"expected to write {path}, found {error}: make room, or write elsewhere") from error
 
 
 def contiguous(arrays: Arrays) -> dict[str, np.ndarray]:
-    """The arrays in row-major order, as safetensors wants them; scalars stay scalars.
+    """The arrays as safetensors wants them: in row-major order, scalars as scalars, complex128 in its two parts.
 
     Raises:
       TypeError: an array of a dtype that would not be read back.
@@ -43,7 +52,19 @@ def contiguous(arrays: Arrays) -> dict[str, np.ndarray]:
     for name, array in arrays.items():
         if array.dtype.name not in DTYPES:
             raise TypeError(f"expected {name!r} of a dtype of {', '.join(DTYPES)}, found {array.dtype}: cast it")
-    return {name: np.asarray(array, order="C") for name, array in arrays.items()}
+    return dict(_parted(name, np.asarray(array, order="C")) for name, array in arrays.items())
+
+
+def _parted(name: str, array: np.ndarray) -> tuple[str, np.ndarray]:
+    if array.dtype != np.complex128:
+        return name, array
+    return f"{name}{_PARTS}", array[..., None].view(np.float64)
+
+
+def _whole(name: str, array: np.ndarray) -> tuple[str, np.ndarray]:
+    if not name.endswith(_PARTS) or array.dtype != np.float64 or array.shape[-1:] != (2,):
+        return name, array
+    return name.removesuffix(_PARTS), np.asarray(array.view(np.complex128)[..., 0])
 
 
 def load_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
@@ -53,7 +74,8 @@ def load_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
       SafetensorError, OSError: the file is broken or absent.
     """
     with safe_open(path, "numpy") as file:
-        return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
+        found = dict(_whole(name, file.get_tensor(name)) for name in file.keys())  # noqa: SIM118
+        return found, file.metadata() or {}
 
 
 def pack_twin(cases: Mapping[str, Arrays], weights: Arrays, batches: Arrays) -> dict[str, np.ndarray]:

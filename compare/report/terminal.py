@@ -1,0 +1,81 @@
+"""The one way to standard output and error: no name, summary or reason steers a terminal or reads as markup."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+from rich.text import Text
+
+from compare.records import to_json, writing
+from compare.report.reading import one_line, printable
+
+
+class PlainConsole(Console):
+    """Rich without markup, emoji and highlighting: a text is one line, and no control code but Rich's own gets out."""
+
+    def __init__(self, **how: Any) -> None:
+        super().__init__(**{"markup": False, "highlight": False, "emoji": False, **how})
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """The segments of whatever is printed: tables, their cells and bars of progress all come through here."""
+        for segment in super().render(_on_one_line(renderable), options):
+            yield segment if segment.control else Segment(printable(segment.text), segment.style)
+
+
+def _on_one_line(renderable: RenderableType) -> RenderableType:
+    if not isinstance(renderable, Text) or one_line(renderable.plain) == renderable.plain:
+        return renderable
+    flat = renderable.copy()
+    flat.plain = one_line(renderable.plain)
+    return flat
+
+
+def cell(text: str) -> Text:
+    """What stands in a table, whose columns are measured before they are shown."""
+    return Text(one_line(text))
+
+
+def console(stderr: bool = False, width: int | None = None) -> Console:
+    """Where tables, sentences and progress go."""
+    return PlainConsole(stderr=stderr, width=width)
+
+
+def write(shown: str) -> None:
+    """What a console captured, on standard output.
+
+    Raises:
+      UnwrittenError: it is closed, or leads to a full disk.
+    """
+    with writing(Path("standard output")), contextlib.ExitStack() as lost:
+        # What could not be written would be tried again at the end of the program, and change its exit code.
+        lost.callback(setattr, sys, "stdout", io.StringIO())
+        print(shown, end="", flush=True)
+        lost.pop_all()
+
+
+def say(*lines: object) -> None:
+    """Each on a line of standard output."""
+    write("".join(f"{one_line(str(line))}\n" for line in lines))
+
+
+def complain(line: str) -> None:
+    """One line of jaxport's on standard error."""
+    print(f"jaxport: {one_line(line)}", file=sys.stderr)
+
+
+def explain(text: str) -> None:
+    """Several lines on standard error: a traceback."""
+    print(printable(text), file=sys.stderr)
+
+
+def print_json(data: Any) -> None:
+    """The data alone on standard output, as JSON for every parser: NaN and infinities are strings."""
+    write(json.dumps(to_json(data), allow_nan=False) + "\n")
