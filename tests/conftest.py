@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[1]
 
 LONGEST = (
     *("test_mutants.py", "test_contract.py", "test_pytest_repository.py", "test_run.py", "test_planted.py"),
-    *("test_large_models.py", "test_training.py", "test_recorded.py", "test_peers_live.py"),
+    *("test_large_models.py", "test_training.py", "test_recorded.py", "test_peers_live.py", "test_ports.py"),
 )
 """Half a minute and more each: started last, one of them would run alone while the other core is idle."""
 

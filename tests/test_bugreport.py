@@ -81,7 +81,7 @@ def test_both_sides_dumped_and_tensorflow_said_how_it_clusters(report: Path, ind
 
 def test_the_readme_says_what_differs_and_how_to_replay_every_module(report: Path, index: dict[str, Any]) -> None:
     text = (report / "README.md").read_text()
-    assert text.startswith("# running_example: mean(x**2 * 3 + y)")
+    assert text.startswith(r"# running_example: mean(x\*\*2 \* 3 + y)")
     assert {each["cell"] for each in index["differences"]} == set(CELLS) - {"tf@tf"}
     for each in index["modules"]:
         assert f"jaxport replay {each['file']}\n" in text

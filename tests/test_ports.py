@@ -14,6 +14,7 @@ from compare.run import run
 from compare.run.inputs import RequestError, describe
 from compare.run.ports import from_functions, parse_input
 from compare.run.progress import Silent
+from compare.run.sides import Pool
 from workloads import ArraySpec, Workload
 from workloads._arrays import draw, draw_kinks
 
@@ -116,6 +117,7 @@ def test_both_parts_of_complex_numbers_are_drawn_and_meet_at_kinks() -> None:
 T = """
 import tensorflow as tf
 def real(x): return tf.reduce_sum(tf.tanh(x) * 2 + x * x, axis=-1)
+def inside(x): return tf.cast(tf.sin(tf.cast(x, tf.float32)) * 2, tf.bfloat16)
 def turned(x): return {"product": x * tf.math.conj(x) * 2 + x * x, "size": tf.abs(x)}
 """
 J = """
@@ -124,6 +126,8 @@ import jax.numpy as jnp
 def real(x): return jnp.sum(x * x + jnp.tanh(x) * 2, axis=-1)
 def nearly(x): return jnp.sum(x * x + jnp.tanh(x) * 2.01, axis=-1)
 def narrow(x): return real(x.astype(jnp.float32)).astype(x.dtype)
+def inside(x): return (jnp.sin(x.astype(jnp.float32)) * 2).astype(jnp.bfloat16)
+def outside(x): return (jnp.sin(x.astype(jnp.float32)) * 2.3).astype(jnp.bfloat16)
 def turned(x): return {"product": x * x + 2 * x * jnp.conj(x), "size": jnp.abs(x)}
 def unturned(x): return {"product": x * x + 2 * x * jnp.conj(x), "size": jnp.abs(x.real)}
 def halted(x): return turned(x) | {"size": jax.lax.stop_gradient(jnp.abs(x))}
@@ -141,7 +145,11 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str, str]
         for tf, jax, text in (case for case, _ in TYPES)
     }
     named = {key: dataclasses.replace(each, name=f"port{number}") for number, (key, each) in enumerate(cases.items())}
-    found = run.run(run.Request([*named.values()], plans=(), parity_only=True), Silent())["workloads"]
+    parity = run.Request([*named.values()], plans=(), parity_only=True)
+    programs = run.Request([named[key] for key in WITH_PROGRAMS], plans=(), alignment=False)
+    with Pool(dict(parity.sources), folder, parity.timeout_s) as pool:
+        found = run.run(parity, Silent(), pool)["workloads"] | run.run(programs, Silent(), pool)["workloads"]
+    assert all(found[named[key].name]["compiled"]["tf@jax"]["kernels"] for key in WITH_PROGRAMS)
     parities = {key: to_json(found[each.name])["parity"] for key, each in named.items()}
     gates = {key: {name: gate["verdict"] for name, gate in each["gates"].items()} for key, each in parities.items()}
     return lambda _, jax, text: {name for name, verdict in gates[jax, text].items() if verdict == "fail"}
@@ -153,10 +161,15 @@ TYPES = [
     (("real", "narrow", "x=f64[4,30]"), {"rounding", "gradients"}),
     (("real", "real", "x=bf16[4,30]"), set()),
     (("real", "nearly", "x=bf16[4,30]"), {"semantics", "gradients"}),
+    (("inside", "inside", "x=bf16[4]"), set()),
+    (("inside", "outside", "x=bf16[4]"), {"semantics", "rounding", "gradients"}),
     (("turned", "turned", "x=c64[3,5]:0.1..2"), set()),
     (("turned", "unturned", "x=c64[3,5]:0.1..2"), {"semantics", "rounding", "gradients"}),
     (("turned", "halted", "x=c64[3,5]:0.1..2"), {"gradients"}),
 ]
+
+
+WITH_PROGRAMS = [("real", "x=bf16[4,30]"), ("turned", "x=c64[3,5]:0.1..2")]
 
 
 @pytest.mark.parametrize(("port", "failing"), TYPES, ids=lambda each: " ".join(each) if isinstance(each, tuple) else "")
