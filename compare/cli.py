@@ -29,8 +29,8 @@ from compare.commands._arguments import DEFAULT_TIMEOUT_S, Parser, add_debug
 from compare.commands._output import REFUSED
 from compare.commands._signals import INTERRUPTED, interruptible
 from compare.hlo.bindings import BindingsMoved, UnreadableProgram
+from compare.run.apart import foreign_code_apart
 from compare.run.inputs import RequestError
-from compare.run.programs import programs_apart
 from compare.sides import processes
 from compare.sides._side import SideError
 from compare.sides.recorded import RecordedSideError
@@ -87,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(given: Sequence[str]) -> int:
     try:
         options = parser().parse_args(given)
-        with processes.temporary_folder(), programs_apart(getattr(options, "timeout", DEFAULT_TIMEOUT_S)):
+        with processes.temporary_folder(), foreign_code_apart(getattr(options, "timeout", DEFAULT_TIMEOUT_S)):
             return COMMANDS[options.command].main(options)
     except KeyboardInterrupt:
         print("jaxport: interrupted; nothing was written", file=sys.stderr)

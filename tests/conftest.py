@@ -12,7 +12,7 @@ from hypothesis import settings
 
 from compare import records
 from compare.run import roofline, run
-from compare.run.programs import programs_apart
+from compare.run.apart import foreign_code_apart
 from compare.run.progress import Silent
 from workloads import _registry
 
@@ -36,9 +36,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def one_worker_for_programs() -> Iterator[None]:
-    """Every test's programs run in one worker: to start one for each command would take longer than most tests."""
-    with programs_apart():
+def workers_for_foreign_code() -> Iterator[None]:
+    """Every test's port files and programs share two workers: to start them for each command takes seconds."""
+    with foreign_code_apart():
         yield
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from compare import records
 from compare.bench.batches import Largest, Row, bytes_per_example, largest_under, summarise
 from compare.run import batches
-from compare.run.inputs import RequestError
+from compare.run.inputs import RequestError, prepare_batch
 from compare.run.phases import Workers
 from compare.run.progress import Silent
 from compare.run.sides import Source
@@ -178,8 +178,7 @@ def test_the_record_holds_the_batches_under_stable_names(tmp_path: Path) -> None
 
 
 def test_only_the_batch_changes_and_one_batch_of_training_is_enough(tmp_path: Path) -> None:
-    assert MLP.training is not None
-    prepared = batches.at_batch(MLP, "smoke", 48, MLP.training.examples(None, {}), tmp_path)
+    prepared = prepare_batch(MLP, "smoke", 48, None, tmp_path)
     assert prepared.dimensions == {**MLP.sizes["smoke"], "batch": 48}
     arrays = mapped.load(prepared.loading.arrays)
     assert {array.shape for name, array in arrays.items() if name.endswith("images")} == {(48, 64), (1, 48, 64)}

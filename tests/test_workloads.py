@@ -169,6 +169,12 @@ def test_leaves_are_named_by_their_place() -> None:
     assert leaves({"b": (1, None, {"c": 2})}) == {"b/0": 1, "b/2/c": 2}
 
 
+@pytest.mark.parametrize("result", [{"a/b": 1, "a": {"b": 2}}, {1: 1, "1": 2}, {"output": 1, "": 2}])
+def test_two_leaves_of_one_path_are_refused(result: dict[object, object]) -> None:
+    with pytest.raises(ValueError, match=r"expected one leaf at .* of the result, found two: rename a key"):
+        leaves(result)
+
+
 def test_examples_come_from_one_source() -> None:
     made = Training(synthetic=lambda dimensions: {"x": np.zeros((4, dimensions["width"]))})
     assert made.examples(None, {"width": 3})["x"].shape == (4, 3)

@@ -66,9 +66,19 @@ def _entry_points() -> dict[str, importlib.metadata.EntryPoint]:
     return {point.name: point for point in importlib.metadata.entry_points(group=ENTRY_POINT_GROUP)}
 
 
-def _from_file(path: Path) -> Workload:
+def is_foreign(reference: str) -> bool:
+    """Whether a reference names somebody else's code: a port file, or an entry point of another package."""
+    return reference.endswith(".py") or (reference not in built_in() and reference in _entry_points())
+
+
+def check_file(path: Path) -> None:
+    """Raise RegistryError where there is no port file."""
     if not path.is_file():
         raise RegistryError(f"expected a port file at {path}, found nothing: check the path")
+
+
+def _from_file(path: Path) -> Workload:
+    check_file(path)
     try:
         module = load_file(path)
     except Exception as error:

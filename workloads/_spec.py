@@ -127,6 +127,11 @@ class Training:
         return self.dimensions_of(examples) if self.dimensions_of else {}
 
     @property
+    def takes_data(self) -> bool:
+        """Whether the examples can be read from a file that is named."""
+        return self.dataset is not None
+
+    @property
     def compared(self) -> tuple[int, ...]:
         """The steps after which weights are compared: the checkpoints that are reached, and the last step always."""
         return tuple(sorted({step for step in self.checkpoints if step <= self.steps} | {self.steps}))

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+LONE = "output"
+"""What a leaf is called that is the whole result."""
+
 
 def leaves(structure: Any) -> dict[str, Any]:
-    """Flat `{path: leaf}`: dict keys, positions and named-tuple fields joined by "/"; a lone leaf is "output"."""
+    """Flat `{path: leaf}`: dict keys, positions and named-tuple fields joined by "/"; a lone leaf is LONE.
+
+    Raises:
+      ValueError: two leaves have one path, such as those of {"a/b": x, "a": {"b": y}}: one would hide the other.
+    """
     found: dict[str, Any] = {}
     _collect(structure, "", found)
     return found
@@ -23,7 +30,10 @@ def _collect(node: Any, path: str, found: dict[str, Any]) -> None:
     elif isinstance(node, (list, tuple)):
         items = [(str(index), value) for index, value in enumerate(node)]
     else:
-        found[path or "output"] = node
+        name = path or LONE
+        if name in found:
+            raise ValueError(f"expected one leaf at {name!r} of the result, found two: rename a key")
+        found[name] = node
         return
     for key, value in items:
         _collect(value, f"{path}/{key}" if path else key, found)

@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import NoReturn
 
 from compare.report import tables
-from compare.run import ports
+from compare.run import foreign, ports
 from compare.run.inputs import RequestError, named_apart
 from compare.run.sides import Source
 from compare.run.timing import Plan
 from compare.sides._side import SIDES
 from compare.sides.settings import available_processors
 from workloads import _registry
-from workloads._spec import SIZES, Workload
+from workloads._declared import AnyWorkload
+from workloads._spec import SIZES
 
 DEFAULT_OUT = Path("jaxport-report")
 DEFAULT_TIMEOUT_S = 300
@@ -161,7 +162,7 @@ def add_debug(command: argparse.ArgumentParser) -> None:
     command.add_argument("--debug", action="store_true", help="show tracebacks")
 
 
-def workloads(options: argparse.Namespace) -> list[Workload]:
+def workloads(options: argparse.Namespace) -> list[AnyWorkload]:
     """The workloads that were asked for.
 
     Raises:
@@ -175,9 +176,9 @@ def workloads(options: argparse.Namespace) -> list[Workload]:
     if options.input:
         raise RequestError("expected --tf and --jax with --input, found neither: name both functions")
     unnamed = _registry.built_in() if options.size else _registry.TOUR
-    chosen = [_registry.get(name) for name in dict.fromkeys(options.workloads) or unnamed]
+    chosen = foreign.get_each(list(dict.fromkeys(options.workloads) or unnamed))
     named_apart(chosen)
-    if options.data and not any(workload.training and workload.training.dataset for workload in chosen):
+    if options.data and not any(workload.training and workload.training.takes_data for workload in chosen):
         names = ", ".join(workload.name for workload in chosen)
         raise RequestError(f"expected a workload that trains on a dataset beside --data, found {names}: drop --data")
     return chosen

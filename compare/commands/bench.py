@@ -10,12 +10,12 @@ from rich.console import Console
 
 from compare.commands import _arguments
 from compare.commands._output import deliver, writable_folder
-from compare.run import batches, run
+from compare.run import foreign, run
 from compare.run.inputs import RequestError, choose_size
 from compare.run.progress import reporter
 from compare.run.request import Extras
 from compare.run.timing import Plan
-from workloads._spec import Workload
+from workloads._declared import AnyWorkload
 
 SUMMARY = "time ports thoroughly"
 TEXT = """\
@@ -102,14 +102,14 @@ def _processes(text: str) -> int:
     return 0 if text == "0" else _arguments.count(text)
 
 
-def _check_batches(workloads: Sequence[Workload], options: argparse.Namespace) -> None:
+def _check_batches(workloads: Sequence[AnyWorkload], options: argparse.Namespace) -> None:
     """Raise RequestError before anything is measured where there is no batch to enlarge."""
     training = [workload for workload in workloads if workload.training]
     if not training:
         names = ", ".join(workload.name for workload in workloads)
         raise RequestError(f"expected a workload that trains beside --batches, found {names}: drop --batches")
     for workload in training:
-        batches.check(workload, choose_size(workload, options.size), options.data)
+        foreign.check_batch(workload, choose_size(workload, options.size), options.data)
 
 
 def _plans(options: argparse.Namespace) -> list[Plan]:

@@ -15,9 +15,9 @@ from compare import records
 from compare.bench.calibration import ModeCalibration, calibrate
 from compare.commands import _arguments
 from compare.commands._output import FAILS, HOLDS, writable_file
+from compare.run import foreign
 from compare.run.calibrate import null_runs
 from compare.run.progress import reporter
-from workloads import _registry
 
 SUMMARY = "time identical code many times over"
 TEXT = """\
@@ -69,7 +69,7 @@ def main(options: argparse.Namespace) -> int:
     if options.out is not None:
         writable_file(options.out)
     plan = _arguments.plan(options, _arguments.thread_counts(options.threads)[0])
-    workload = _registry.get(options.workload)
+    workload = foreign.get(options.workload)
     with reporter(Console(stderr=True), quiet=False) as progress:
         sources = _arguments.sources(options)
         runs, failures = null_runs(workload, options.size, sources, plan, options.runs, options.timeout, progress)

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from compare.commands._output import HOLDS
+from compare.run import foreign
 from workloads import _registry
 
 SUMMARY = "list the workloads"
@@ -27,7 +28,7 @@ def main(options: argparse.Namespace) -> int:
     """Print the table."""
     table = Table(Column("workload", no_wrap=True), "computes", "sizes", "source", box=None, pad_edge=False)
     for name in _registry.names():
-        workload = _registry.get(name)
+        workload = foreign.get(name)
         sizes = "; ".join(
             f"{size} {', '.join(f'{key}={value}' for key, value in dimensions.items())}".strip()
             for size, dimensions in workload.sizes.items()

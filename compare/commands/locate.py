@@ -62,7 +62,7 @@ def main(options: argparse.Namespace) -> int:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
         progress = stack.enter_context(reporter(Console(stderr=True), quiet=options.json))
         pool = stack.enter_context(Pool(_arguments.sources(options), scratch, options.timeout))
-        found = {each.name: locate.locate_workload(pool, each, choice, scratch, progress) for each in workloads}
+        found = locate.locate_each(pool, workloads, choice, scratch, progress)
     if options.json:
         print(json.dumps(records.to_json({"schema": SCHEMA} | locate.record(found))))
     else:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 from compare.bench import batches, phases
 from compare.bench.batches import Batches, Row
 from compare.records import Failure
-from compare.run import inputs
+from compare.run.foreign import prepare_batch
 from compare.run.inputs import Prepared
 from compare.run.phases import Workers
 from compare.run.progress import Reporter
 from compare.sides import requests
 from compare.sides._side import SideError
-from workloads._spec import Arrays, Workload
+from workloads._declared import AnyWorkload
 
 MODES: Mapping[str, Sequence[str]] = {"tf": ("eager", "graph", "jit"), "jax": ("jit", "donated")}
 """Operation by operation, as a graph, and compiled; with the state updated in place and without."""
@@ -25,7 +24,7 @@ SIZES = (32, 256, 2048, 16384)
 
 
 def measure(
-    workload: Workload,
+    workload: AnyWorkload,
     size: str,
     data: Path | None,
     limit_bytes: int,
@@ -42,12 +41,11 @@ def measure(
       RequestError: the workload does not train, or its batch is no dimension that can be chosen.
     """
     wanted = [f"{side}/{mode}" for side in workers.live for mode in modes.get(side, ())]
-    examples = check(workload, size, data)
     reporter.stage(f"batches of {workload.name}", len(sizes) * len(wanted))
     rows: list[Row] = []
     failures: list[Failure] = []
     for batch in sorted(sizes):
-        prepared = at_batch(workload, size, batch, examples, workers.scratch)
+        prepared = prepare_batch(workload, size, batch, data, workers.scratch)
         for arm in list(wanted):
             reporter.step(f"{arm} batch {batch}")
             side, _, mode = arm.partition("/")
@@ -58,34 +56,6 @@ def measure(
                 rows.append(Row(arm, batch, reason=error.reason))
                 failures.append(Failure(side, f"batch {batch} of {arm}: {error.doing}", error.reason))
     return batches.summarise(limit_bytes, rows), failures
-
-
-def at_batch(workload: Workload, size: str, batch: int, examples: Arrays, scratch: Path) -> Prepared:
-    """The workload at a size with another batch: one case, and one batch of its training run."""
-    assert workload.training is not None
-    training = replace(workload.training, steps=1)
-    named = f"{size}-batch{batch}"
-    sizes = {named: {**workload.sizes[size], training.batch: batch}}
-    return inputs.prepare(replace(workload, training=training, sizes=sizes), named, examples, scratch, one_case=True)
-
-
-def check(workload: Workload, size: str, data: Path | None) -> Arrays:
-    """The examples that batches are drawn from.
-
-    Raises:
-      RequestError: the workload does not train, or its batch is no dimension that can be chosen.
-    """
-    training = workload.training
-    if training is None:
-        raise inputs.RequestError(f"expected a workload that trains, found {workload.name}: it has no batch to enlarge")
-    examples = training.examples(data, workload.sizes[size])
-    decided = training.decided(examples)
-    if training.batch not in workload.sizes[size] or training.batch in decided:
-        raise inputs.RequestError(
-            f"expected {training.batch!r} among the dimensions that size {size} of {workload.name} chooses "
-            f"({', '.join(workload.sizes[size])}), found none to enlarge: name it in Training.batch"
-        )
-    return examples
 
 
 def _row(prepared: Prepared, side: str, mode: str, batch: int, workers: Workers) -> Row:

@@ -18,14 +18,16 @@ from compare.run import bundle, bundle_readme, record
 from compare.run.cells import split
 from compare.run.collect import FLOAT32, reasons
 from compare.run.distance import difference
-from compare.run.inputs import Prepared, choose_size, examples_of, prepare
+from compare.run.foreign import prepare_one
+from compare.run.inputs import Prepared, choose_size
 from compare.run.progress import Reporter
 from compare.sides import mapped, requests, wire
 from compare.sides._side import SIDES, BadTarget, Missing, Side, SideError
 from compare.sides.client import LiveSide, close_all
 from compare.sides.settings import Settings
+from workloads._declared import AnyWorkload
 from workloads._framework import FORWARD, STEP, Program, Twin
-from workloads._spec import Arrays, Workload
+from workloads._spec import Arrays
 
 FLAGS = (
     *("XLA_FLAGS", "TF_XLA_FLAGS", "TF_ENABLE_ONEDNN_OPTS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"),
@@ -43,7 +45,7 @@ Answer = TypeVar("Answer")
 class Request:
     """What to report on, and which interpreter runs each side."""
 
-    workload: Workload
+    workload: AnyWorkload
     size: str | None = None
     data: Path | None = None
     pythons: Mapping[str, str | None] = field(default_factory=dict)
@@ -59,7 +61,7 @@ def collect(request: Request, folder: Path, scratch: Path, reporter: Reporter) -
     """
     workload = request.workload
     size = choose_size(workload, request.size)
-    prepared = prepare(workload, size, examples_of(workload, size, request.data), scratch, one_case=True)
+    prepared = prepare_one(workload, size, request.data, scratch)
     reporter.stage(f"{workload.name}: bug report", 2 * len(SIDES) + len(CELLS))
     for name in ("programs", "optimized", "inputs", "outputs", "dumps", "clustering"):
         (folder / name).mkdir()

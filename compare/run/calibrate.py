@@ -10,14 +10,14 @@ from pathlib import Path
 from compare.bench.timing import Timing
 from compare.records import Failure
 from compare.run import timing
-from compare.run.inputs import prepare_both
+from compare.run.foreign import prepare_both
 from compare.run.progress import Reporter
 from compare.run.sides import Source
-from workloads._spec import Workload
+from workloads._declared import AnyWorkload
 
 
 def null_runs(
-    workload: Workload,
+    workload: AnyWorkload,
     size: str | None,
     sources: Mapping[str, Source],
     plan: timing.Plan,

@@ -17,7 +17,7 @@ from compare.run.progress import Reporter
 from compare.sides import requests
 from compare.sides._side import BadTarget, Side, SideError, Unavailable
 from workloads._framework import FORWARD, GRADIENTS, STEP, Donation, Program
-from workloads._spec import Arrays, Training
+from workloads._spec import Arrays
 
 FLOAT32, FLOAT64 = "float32", "float64"
 NATIVE_MODE = {"tf": "eager", "jax": "jit"}
@@ -158,7 +158,7 @@ def collect_mode(side: Side, mode: str, prepared: Prepared, found: Collected, re
             reporter.step(f"{side.name}/{mode} {pass_}")
             _collect_cases(side, mode, pass_, prepared, found)
     if prepared.workload.training is not None and STEP in found.modes:
-        _collect_trajectory(side, mode, prepared.workload.training, found, reporter)
+        _collect_trajectory(side, mode, prepared.workload.training.compared, found, reporter)
 
 
 def _collect_outputs(side: Side, prepared: Prepared, found: Collected, reporter: Reporter) -> None:
@@ -206,24 +206,24 @@ def _collect_trajectories(side: Side, prepared: Prepared, found: Collected, repo
         return
     for mode in found.modes[STEP]:
         if (side.name, mode) != UNTRAINED:
-            _collect_trajectory(side, mode, training, found, reporter)
+            _collect_trajectory(side, mode, training.compared, found, reporter)
     reporter.step(f"{side.name} program {STEP}")
     _collect_written(side, STEP, found)
-    _collect_double_training(side, training, found, reporter)
+    _collect_double_training(side, training.compared, found, reporter)
 
 
-def _collect_trajectory(side: Side, mode: str, training: Training, found: Collected, reporter: Reporter) -> None:
+def _collect_trajectory(side: Side, mode: str, compared: Sequence[int], found: Collected, reporter: Reporter) -> None:
     reporter.step(f"{side.name}/{mode} training")
-    arrays = attempt(found, lambda: requests.trajectory(side, mode, FLOAT32, training.compared))
+    arrays = attempt(found, lambda: requests.trajectory(side, mode, FLOAT32, compared))
     if arrays is not None:
         found.trajectories[f"{side.name}/{mode}", FLOAT32] = arrays
 
 
-def _collect_double_training(side: Side, training: Training, found: Collected, reporter: Reporter) -> None:
+def _collect_double_training(side: Side, compared: Sequence[int], found: Collected, reporter: Reporter) -> None:
     mode = NATIVE_TRAINING_MODE[side.name]
     reporter.step(f"{side.name}/{mode} training float64")
     try:
-        arrays = requests.trajectory(side, mode, FLOAT64, training.compared)
+        arrays = requests.trajectory(side, mode, FLOAT64, compared)
         found.programs[STEP, FLOAT64] = requests.program(side, STEP, FLOAT64)
     except SideError as error:
         # As with any pass: what cannot be rebuilt in float64 has a promoted program instead.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,8 +15,9 @@ import numpy as np
 from compare.sides import mapped, wire
 from compare.sides.requests import Loading
 from workloads import _arrays
+from workloads._declared import AnyWorkload
 from workloads._precision import narrow_dtype
-from workloads._spec import SIZES, Arrays, Dimensions, Workload
+from workloads._spec import SIZES, Arrays, Cost, Dimensions, Training, Workload
 
 SEEDS = 3
 """Random cases for a workload."""
@@ -36,18 +38,30 @@ class RequestError(Exception):
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """A workload at a size, with its arrays on disk."""
+class Drawn:
+    """What was drawn of a workload at a size, the arrays on disk."""
 
-    workload: Workload
     size: str
     dimensions: Dimensions
     loading: Loading
     inputs: Mapping[str, str]
     """Name to "f32[8,128]"."""
+    cost: Cost | None
 
 
-def named_apart(workloads: Sequence[Workload]) -> None:
+@dataclass(frozen=True)
+class Prepared(Drawn):
+    """A workload at a size."""
+
+    workload: AnyWorkload
+
+    @property
+    def drawn(self) -> Drawn:
+        """The same without the workload: plain data."""
+        return Drawn(**{field.name: getattr(self, field.name) for field in dataclasses.fields(Drawn)})
+
+
+def named_apart(workloads: Sequence[AnyWorkload]) -> None:
     """Raise RequestError where two workloads have one name."""
     names = [workload.name for workload in workloads]
     twice = [name for name in names if names.count(name) > 1]
@@ -55,7 +69,7 @@ def named_apart(workloads: Sequence[Workload]) -> None:
         raise RequestError(f"expected workloads of different names, found {twice[0]!r} twice: rename one")
 
 
-def choose_size(workload: Workload, size: str | None) -> str:
+def choose_size(workload: AnyWorkload, size: str | None) -> str:
     """The size asked for; by default smoke for what trains and default for functions: the tour's sizes.
 
     Raises:
@@ -110,6 +124,15 @@ def prepare_both(
     return small, prepare(workload, chosen, examples, scratch, one_case=True)
 
 
+def prepare_one(workload: Workload, size: str, data: Path | None, scratch: Path) -> Prepared:
+    """One random case at a size, as large as it may be.
+
+    Raises:
+      RequestError: the workload has no such size, or refuses its dimensions.
+    """
+    return prepare(workload, size, examples_of(workload, size, data), scratch, one_case=True)
+
+
 def examples_of(workload: Workload, size: str, data: Path | None) -> Arrays | None:
     """What the workload trains on at a size; None where it does not train.
 
@@ -150,7 +173,38 @@ def prepare(workload: Workload, size: str, examples: Arrays | None, scratch: Pat
         sha256=digest(packed),
     )
     shown = {name: describe(spec.shape, spec.dtype) for name, spec in specs.items()}
-    return Prepared(workload, size, dimensions, loading, shown)
+    cost = workload.cost(dimensions) if workload.cost else None
+    return Prepared(size, dimensions, loading, shown, cost, workload)
+
+
+def check_batch(workload: Workload, size: str, data: Path | None) -> tuple[Training, Arrays]:
+    """The training run whose batch is enlarged, and its examples.
+
+    Raises:
+      RequestError: the workload does not train, or its batch is no dimension that can be chosen.
+    """
+    training, examples = workload.training, examples_of(workload, size, data)
+    if training is None or examples is None:
+        raise RequestError(f"expected a workload that trains, found {workload.name}: it has no batch to enlarge")
+    if training.batch not in workload.sizes[size] or training.batch in training.decided(examples):
+        raise RequestError(
+            f"expected {training.batch!r} among the dimensions that size {size} of {workload.name} chooses "
+            f"({', '.join(workload.sizes[size])}), found none to enlarge: name it in Training.batch"
+        )
+    return training, examples
+
+
+def prepare_batch(workload: Workload, size: str, batch: int, data: Path | None, scratch: Path) -> Prepared:
+    """The workload at a size with another batch: one case, and one batch of its training run.
+
+    Raises:
+      RequestError: as `check_batch` does.
+    """
+    training, examples = check_batch(workload, size, data)
+    named = f"{size}-batch{batch}"
+    sizes = {named: {**workload.sizes[size], training.batch: batch}}
+    once = dataclasses.replace(workload, training=dataclasses.replace(training, steps=1), sizes=sizes)
+    return prepare(once, named, examples, scratch, one_case=True)
 
 
 @contextmanager

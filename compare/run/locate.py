@@ -11,15 +11,16 @@ from typing import Any
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.locate import DOUBLE, SINGLE, Case, Departure, Findings, Precision, locate
 from compare.hlo.promote import PromotionError
-from compare.run.inputs import Prepared, RequestError, prepare_both
+from compare.run.foreign import prepare_both
+from compare.run.inputs import Prepared, RequestError
 from compare.run.oracle import promoted
 from compare.run.progress import Reporter
 from compare.run.sides import Pool
 from compare.run.subjects import cases, subjects
 from compare.sides import requests
 from compare.sides._side import SIDES, SideError, Unavailable
+from workloads._declared import AnyWorkload
 from workloads._framework import FORWARD, GRADIENTS, STEP, Program
-from workloads._spec import Workload
 
 PASSES = (FORWARD, GRADIENTS, STEP)
 
@@ -56,8 +57,29 @@ class Choice:
     data: Path | None = None
 
 
+def locate_each(
+    pool: Pool, workloads: Sequence[AnyWorkload], choice: Choice, scratch: Path, reporter: Reporter
+) -> dict[str, dict[str, Located]]:
+    """By workload and pass, where JAX's program departs; of several, one that cannot be looked at costs itself.
+
+    Raises:
+      RequestError, SideError: a single workload cannot be looked at.
+    """
+    found: dict[str, dict[str, Located]] = {}
+    for workload in workloads:
+        try:
+            found[workload.name] = locate_workload(pool, workload, choice, scratch, reporter)
+        except (RequestError, SideError) as error:
+            if len(workloads) == 1:
+                raise
+            if isinstance(error, SideError) and error.lost:
+                pool.drop(error.side)
+            found[workload.name] = {choice.passes[0]: Located(FAILED, reason=str(error))}
+    return found
+
+
 def locate_workload(
-    pool: Pool, workload: Workload, choice: Choice, scratch: Path, reporter: Reporter
+    pool: Pool, workload: AnyWorkload, choice: Choice, scratch: Path, reporter: Reporter
 ) -> dict[str, Located]:
     """By pass, where JAX's program departs from TensorFlow's.
 

@@ -11,18 +11,19 @@ from typing import Any
 from compare.hlo.differences import Cell
 from compare.hlo.levels import Subject
 from compare.hlo.portable import portable
+from compare.run import foreign
 from compare.run.cells import Cells, compile_cells, split
 from compare.run.collect import Collected, attempt
-from compare.run.inputs import Prepared, RequestError, named_apart, prepare_both
+from compare.run.foreign import prepare_both
+from compare.run.inputs import Prepared, RequestError, named_apart
 from compare.run.progress import Reporter
 from compare.run.references import read_reference
 from compare.run.sides import Pool
 from compare.run.subjects import Arguments, cases, subjects
 from compare.sides import requests
 from compare.sides._side import SIDES
-from workloads import _registry
+from workloads._declared import AnyWorkload
 from workloads._framework import FORWARD, GRADIENTS, STEP, Donation, Program
-from workloads._spec import Workload
 
 PASSES = (FORWARD, GRADIENTS, STEP)
 
@@ -81,9 +82,9 @@ def chosen(references: Sequence[str], pool: Pool, choice: Choice, scratch: Path,
     yield _of_references((programs[0], programs[1]), pool, choice, scratch, reporter)
 
 
-def _different(references: Sequence[str]) -> list[Workload]:
+def _different(references: Sequence[str]) -> list[AnyWorkload]:
     """The workloads, all of them found before the first is looked at."""
-    found = [_registry.get(reference) for reference in dict.fromkeys(references)]
+    found = [foreign.get(reference) for reference in dict.fromkeys(references)]
     named_apart(found)
     return found
 
@@ -120,7 +121,7 @@ def _named(cell: Cell, program: Subject) -> Cell:
     return dataclasses.replace(cell, subject=subject)
 
 
-def _of_workload(pool: Pool, workload: Workload, choice: Choice, scratch: Path, reporter: Reporter) -> Pair:
+def _of_workload(pool: Pool, workload: AnyWorkload, choice: Choice, scratch: Path, reporter: Reporter) -> Pair:
     _, prepared = prepare_both(workload, choice.size, choice.data, scratch)
     reporter.stage(f"{workload.name}: programs", 3)
     collected: dict[str, Collected] = {}
@@ -171,7 +172,7 @@ def _subject(reference: str, pool: Pool, choice: Choice, scratch: Path, reporter
     sided = _side_of(reference)
     if sided is None:
         return read_reference(reference)
-    workload = _registry.get(sided[0])
+    workload = foreign.get(sided[0])
     # Each reference has arrays of its own: one workload may be named twice.
     folder = scratch / f"{len(list(scratch.iterdir()))}"
     folder.mkdir()

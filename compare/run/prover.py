@@ -15,9 +15,10 @@ from typing import Any
 
 from compare.bench.pairs import CALLS, DROPPED
 from compare.records import PASS, to_json
-from compare.run import ports, run
-from compare.run.inputs import RequestError, prepare_both
-from compare.run.programs import programs_apart
+from compare.run import foreign, ports, run
+from compare.run.apart import foreign_code_apart
+from compare.run.foreign import prepare_both
+from compare.run.inputs import RequestError
 from compare.run.progress import Silent
 from compare.run.request import Extras
 from compare.run.sides import Pool, Source
@@ -26,8 +27,7 @@ from compare.sides import processes, requests
 from compare.sides._side import Side, SideError
 from compare.sides.requests import Loading
 from compare.sides.settings import available_processors
-from workloads import _registry
-from workloads._spec import Workload
+from workloads._declared import AnyWorkload
 
 
 @dataclass(frozen=True)
@@ -40,14 +40,14 @@ class Port:
     jax: str | None = None
     inputs: tuple[tuple[str, str], ...] = ()
 
-    def workload(self) -> Workload:
+    def workload(self) -> AnyWorkload:
         """The workload that is named.
 
         Raises:
           RequestError, RegistryError: there is none.
         """
         if self.reference is not None and (self.tf, self.jax, self.inputs) == (None, None, ()):
-            return _registry.get(self._at_folder(self.reference))
+            return foreign.get(self._at_folder(self.reference))
         if self.reference is not None or self.tf is None or self.jax is None:
             raise RequestError(
                 "expected a workload or port file, or else tf=, jax= and inputs= together, "
@@ -91,7 +91,7 @@ class Prover:
         self._pool = Pool(self._sources, self._scratch, self._timeout_s, available_processors())
         # Not entered: that would start both sides, and parity alone needs neither.
         self._stack.push(self._pool)
-        self._stack.enter_context(programs_apart(self._timeout_s))
+        self._stack.enter_context(foreign_code_apart(self._timeout_s))
         return self
 
     def __exit__(
@@ -123,10 +123,12 @@ class Prover:
 
     def _knows(self, port: Port, size: str | None, pairs: int) -> bool:
         found = self._judged.get((port, size))
+        if found is None:
+            return False
         # What does not hold is not timed, however often it is asked for.
-        return found is not None and (found.pairs >= pairs or found.part["parity"]["verdict"] != PASS)
+        return found.pairs >= pairs or (found.part["parity"] or {}).get("verdict") != PASS
 
-    def _run(self, workloads: Sequence[Workload], size: str | None, pairs: int) -> dict[str, Any]:
+    def _run(self, workloads: Sequence[AnyWorkload], size: str | None, pairs: int) -> dict[str, Any]:
         plans = (Plan(pairs, pairs, threads=available_processors()),) if pairs else ()
         # A test tells of ratios: the machine's limits would cost it a minute, and nobody would read them.
         extras = Extras(limits=False)

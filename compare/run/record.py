@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from compare.hlo import program
-from compare.records import FAIL, PASS, SCHEMA, Failure, Parity
+from compare.records import CELLS, FAIL, PASS, SCHEMA, Failure, Parity
 from compare.run import hlo
 from compare.run.collect import FLOAT32, Collected, reasons
 from compare.run.inputs import Prepared
+from compare.sides.requests import Loading
+from workloads._declared import AnyWorkload
 
 
 def environment(sides: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -54,7 +56,7 @@ def workload(
     prepared: Prepared,
     parity_size: str,
     collected: Mapping[str, Collected],
-    parity: Parity,
+    parity: Parity | None,
     cells: Mapping[str, Any],
     examined: Mapping[str, Any] | None,
     failures: Sequence[Failure],
@@ -70,7 +72,7 @@ def workload(
         "dtype": FLOAT32,
         "inputs": dict(prepared.inputs),
         "sha256": prepared.loading.sha256,
-        "cost": vars(spec.cost(prepared.dimensions)) if spec.cost else None,
+        "cost": vars(prepared.cost) if prepared.cost else None,
         "failures": list(failures),
         "parity": parity,
         "programs": {side: program.describe(each.main.artifact) for side, each in collected.items() if each.main},
@@ -89,6 +91,14 @@ def workload(
         "phases": {},
         "batches": None,
     }
+
+
+def not_judged(spec: AnyWorkload, size: str | None, failure: Failure) -> dict[str, Any]:
+    """The part of a workload that cannot be judged, and why."""
+    nothing = Loading(spec.name, {}, False, {}, (), (), Path(), "")
+    prepared = Prepared(size or "", {}, nothing, {}, None, spec)
+    empty = {cell: {"reason": failure.reason} for cell in CELLS}
+    return workload(prepared, prepared.size, {}, None, empty, None, [failure])
 
 
 def verdict(record: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from compare.run.sides import Source
 from compare.run.timing import Plan
 from compare.sides._side import SIDES
 from compare.sides.peers import PEERS
-from workloads._spec import Workload
+from workloads._declared import AnyWorkload
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Request:
       parity_only: whether the five gates are all that is asked for: no profile, no cells, no alignment.
     """
 
-    workloads: Sequence[Workload]
+    workloads: Sequence[AnyWorkload]
     size: str | None = None
     data: Path | None = None
     sources: Mapping[str, Source] = field(default_factory=lambda: {side: Source() for side in SIDES})

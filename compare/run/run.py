@@ -16,16 +16,18 @@ from compare.parity import Evidence, explicable, judge
 from compare.records import CELLS, PASS, Failure, Parity
 from compare.run import bench, cells, hlo, pairs, peers, record, timing
 from compare.run.collect import Collected, attempt, collect_evidence, collect_program, steps_of
-from compare.run.inputs import Prepared, RequestError, prepare_both
+from compare.run.foreign import Unreadable, prepare_both
+from compare.run.inputs import Prepared, RequestError, choose_size
 from compare.run.oracle import Doubles, explain, find_doubles
 from compare.run.progress import Reporter
 from compare.run.request import Request
 from compare.run.sides import Pool
 from compare.sides import requests
 from compare.sides._side import SIDES, BadTarget, Side, SideError
+from workloads._declared import AnyWorkload
 from workloads._framework import FORWARD, GRADIENTS, Program
 from workloads._precision import narrow_dtype
-from workloads._spec import Workload
+from workloads._tree import LONE
 
 INTERRUPTED = "interrupted"
 """What a failure's reason begins with where somebody wanted no more."""
@@ -42,11 +44,20 @@ def run(request: Request, reporter: Reporter) -> dict[str, Any]:
     Raises:
       RequestError, BadTarget: what was asked for cannot be carried out.
     """
+    _check_sizes(request)
     with tempfile.TemporaryDirectory(prefix="jaxport-") as folder:
         scratch = Path(folder)
         parts, to_time, sides = _judge_all(request, scratch, reporter)
         machine = _time_all(request, to_time, parts, scratch, reporter) if to_time and request.plans else {}
     return record.envelope(record.environment(sides), parts, request.size, machine)
+
+
+def _check_sizes(request: Request) -> None:
+    """Raise RequestError for a size that a workload has not, before any of them is worked on."""
+    for workload in request.workloads:
+        if not isinstance(workload, Unreadable):
+            for size in (request.size, request.parity_size):
+                choose_size(workload, size)
 
 
 def _time_all(
@@ -63,7 +74,7 @@ def _time_all(
 
 
 def record_side(
-    side: Side, workload: Workload, size: str | None, data: Path | None, scratch: Path, reporter: Reporter
+    side: Side, workload: AnyWorkload, size: str | None, data: Path | None, scratch: Path, reporter: Reporter
 ) -> list[Failure]:
     """Ask a recording side for all that a run will ask of its record; what it failed at.
 
@@ -92,29 +103,59 @@ def _run_compiled(side: Side, program: Program, case: str) -> None:
 def _judge_all(
     request: Request, scratch: Path, reporter: Reporter
 ) -> tuple[dict[str, Any], list[timing.Timed], dict[str, Any]]:
+    """Every workload's part, what may be timed, and the sides. A workload that cannot be judged costs itself.
+
+    Raises:
+      RequestError, BadTarget: what the first one lacks, where none of them could be judged.
+    """
     parts: dict[str, Any] = {}
     to_time: list[timing.Timed] = []
+    refused: list[RequestError | BadTarget] = []
     with Pool(request.sources_with_peers(), scratch, request.timeout_s) as pool:
         try:
             for workload in request.workloads:
-                small, large = prepare_both(workload, request.size, request.data, scratch, request.parity_size)
-                reporter.stage(f"{workload.name}: parity and programs", 2 * steps_of(small))
-                part, timed = _judge_one(pool, small, large, reporter, request)
+                part, timed = _judged(pool, workload, request, scratch, reporter, refused)
                 # Asked while the workers live: interrupted, the record tells of them all the same.
                 pool.environments()
                 parts[workload.name] = part
                 if timed is not None:
                     to_time.append(timed)
         except KeyboardInterrupt:
+            if len(refused) == len(parts):
+                raise  # nothing was judged
             _note_interrupted(request, parts)
-            to_time = []
+            return parts, [], pool.environments()
+        if refused and len(refused) == len(request.workloads):
+            raise refused[0]
         return parts, to_time, pool.environments()
 
 
+def _failure(error: RequestError | BadTarget) -> Failure:
+    if isinstance(error, BadTarget):
+        return Failure(error.side, error.doing, error.reason)
+    return Failure("both sides", "judge", str(error))
+
+
+def _judged(
+    pool: Pool,
+    workload: AnyWorkload,
+    request: Request,
+    scratch: Path,
+    reporter: Reporter,
+    refused: list[RequestError | BadTarget],
+) -> tuple[dict[str, Any], timing.Timed | None]:
+    """As `_judge_one`; what cannot be judged says why in its part, and is noted."""
+    try:
+        small, large = prepare_both(workload, request.size, request.data, scratch, request.parity_size)
+        reporter.stage(f"{workload.name}: parity and programs", 2 * steps_of(small))
+        return _judge_one(pool, small, large, reporter, request)
+    except (RequestError, BadTarget) as error:
+        refused.append(error)
+        return record.not_judged(workload, request.size, _failure(error)), None
+
+
 def _note_interrupted(request: Request, parts: Mapping[str, dict[str, Any]]) -> None:
-    """What was judged stands, and says that there is more. Raises KeyboardInterrupt where nothing was."""
-    if not parts:
-        raise KeyboardInterrupt
+    """What was judged stands, and says that there is more."""
     missing = [workload.name for workload in request.workloads if workload.name not in parts]
     named = ", ".join([*missing[:3], *(["..."] if len(missing) > 3 else [])])
     reason = f"{INTERRUPTED}: judged before it: {len(parts)} of {len(request.workloads)}; not in this record: {named}"
@@ -196,8 +237,16 @@ def _check_structure(collected: Mapping[str, Collected], prepared: Prepared) -> 
     if len(leaves) == len(SIDES) and leaves["tf"] != leaves["jax"]:
         raise RequestError(
             f"expected both sides of {prepared.workload.name} to return the same structure, found "
-            f"{sorted(leaves['tf'])} from TensorFlow and {sorted(leaves['jax'])} from JAX: return the same nest"
+            f"{_nest(leaves['tf'])} from TensorFlow and {_nest(leaves['jax'])} from JAX: return the same nest"
         )
+
+
+def _nest(leaves: set[str], most: int = 12) -> str:
+    """Leaves by name, as a message has room for them."""
+    if leaves <= {LONE}:
+        return "one array" if leaves else "no array at all"
+    more = [f"and {len(leaves) - most} more"] if len(leaves) > most else []
+    return f"{{{', '.join([*sorted(leaves)[:most], *more])}}}"
 
 
 def doubles_of(pool: Pool, collected: Mapping[str, Collected], prepared: Prepared, failures: list[Failure]) -> Doubles:

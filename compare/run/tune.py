@@ -17,7 +17,8 @@ from compare.records import FAIL, PASS, Failure, Parity
 from compare.run import run
 from compare.run.candidates import SPACE, Option, Options, snippet
 from compare.run.collect import Collected, collect_mode
-from compare.run.inputs import Prepared, RequestError, prepare_both
+from compare.run.foreign import prepare_both
+from compare.run.inputs import Prepared, RequestError
 from compare.run.oracle import Doubles
 from compare.run.phases import Workers
 from compare.run.progress import Reporter
@@ -27,8 +28,8 @@ from compare.run.sides import Pool, Source
 from compare.sides import requests
 from compare.sides._side import Side, SideError
 from compare.sides.client import LiveSide
+from workloads._declared import AnyWorkload
 from workloads._framework import FORWARD, STEP
-from workloads._spec import Workload
 
 SIDE = "jax"
 SIZE = "default"
@@ -77,7 +78,7 @@ class Tuned:
 
 
 def tune_workload(
-    workload: Workload,
+    workload: AnyWorkload,
     size: str | None,
     data: Path | None,
     sources: Mapping[str, Source],

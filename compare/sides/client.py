@@ -29,6 +29,7 @@ NAMES = {
     "call_tf": "jax2tf.call_tf",
     "keras_jax": "Keras on JAX",
     "xla": "jaxlib's XLA",
+    "ports": "what port files need",
 }
 
 STARTS = 3

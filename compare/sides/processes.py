@@ -123,11 +123,12 @@ def end_with_parent(requests: int) -> None:
     """End this process, whatever it computes, once nobody holds the other end of a pipe any more."""
     scratch = os.environ.pop(SCRATCH, "")
 
-    def watch() -> None:
+    def watch(scratch: str = "") -> None:
         threading.Thread(target=_watch, args=(requests, scratch), daemon=True).start()
 
-    watch()
-    # A process that this one forks has its pipes, and none of its threads.
+    # Who lets go of a worker kills it first: a hang-up that it lives to see means that nobody is left to clean up.
+    watch(scratch)
+    # A process that this one forks has its pipes, and none of its threads. It ends, too, where only this one did.
     os.register_at_fork(after_in_child=watch)
 
 

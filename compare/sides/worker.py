@@ -34,9 +34,12 @@ from workloads._framework import Framework, Prepared, Unsupported
 from workloads._spec import Arrays
 from workloads._target import TargetError
 
-HOSTED = {"tf": "tf_reference._framework", "jax": "jaxport._framework", "xla": "compare.sides.xla"} | {
-    peer: f"compare.sides.peers.{peer}" for peer in PEERS
-}
+HOSTED = {
+    "tf": "tf_reference._framework",
+    "jax": "jaxport._framework",
+    "xla": "compare.sides.xla",
+    "ports": "compare.run.drawing",
+} | {peer: f"compare.sides.peers.{peer}" for peer in PEERS}
 """By the name of a worker, the module whose `create()` gives a framework, or a host that answers by itself."""
 
 
@@ -234,7 +237,7 @@ def serve(side: str, requests: BinaryIO, replies: BinaryIO) -> None:
     for line in requests:
         try:
             said = answer(host, json.loads(line))
-        except Exception as error:  # noqa: BLE001 - whatever user code raises costs this request, and is reported
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - what user code raises costs this request
             said = described(error)
         replies.write(wire.encode(said))
 
