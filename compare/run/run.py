@@ -29,14 +29,6 @@ from workloads._framework import FORWARD, GRADIENTS, Program
 from workloads._precision import narrow_dtype
 from workloads._tree import LONE
 
-INTERRUPTED = "interrupted"
-"""What a failure's reason begins with where somebody wanted no more."""
-
-
-def was_interrupted(part: Mapping[str, Any]) -> bool:
-    """Whether a workload's part of the record stems from a run that was interrupted."""
-    return any(each["reason"].startswith(INTERRUPTED) for each in part["failures"] if each["side"] == "both sides")
-
 
 def run(request: Request, reporter: Reporter) -> dict[str, Any]:
     """Judge every workload; the record, not yet written.
@@ -67,7 +59,7 @@ def _time_all(
     try:
         return bench.time_all(request, to_time, parts, scratch, reporter)
     except KeyboardInterrupt:
-        stopped = Failure("both sides", "timing", f"{INTERRUPTED}: what was judged and timed before it stands")
+        stopped = Failure("both sides", "timing", f"{record.INTERRUPTED}: what was judged and timed before it stands")
         for each in to_time:
             parts[each.prepared.workload.name]["failures"].append(stopped)
         return {}
@@ -123,7 +115,7 @@ def _judge_all(
         except KeyboardInterrupt:
             if len(refused) == len(parts):
                 raise  # nothing was judged
-            _note_interrupted(request, parts)
+            record.note_interrupted(parts, [workload.name for workload in request.workloads])
             return parts, [], pool.environments()
         if refused and len(refused) == len(request.workloads):
             raise refused[0]
@@ -152,15 +144,6 @@ def _judged(
     except (RequestError, BadTarget) as error:
         refused.append(error)
         return record.not_judged(workload, request.size, _failure(error)), None
-
-
-def _note_interrupted(request: Request, parts: Mapping[str, dict[str, Any]]) -> None:
-    """What was judged stands, and says that there is more."""
-    missing = [workload.name for workload in request.workloads if workload.name not in parts]
-    named = ", ".join([*missing[:3], *(["..."] if len(missing) > 3 else [])])
-    reason = f"{INTERRUPTED}: judged before it: {len(parts)} of {len(request.workloads)}; not in this record: {named}"
-    for part in parts.values():
-        part["failures"].append(Failure("both sides", "judging", reason))
 
 
 def _judge_one(
