@@ -103,9 +103,14 @@ def temporary_folder() -> Iterator[None]:
             tempfile.tempdir = before
 
 
-def remove_folders() -> None:
+def folders() -> frozenset[Path]:
+    """The scratch folders that there are."""
+    return frozenset(_started.folders)
+
+
+def remove_folders(but: frozenset[Path] = frozenset()) -> None:
     """Remove what an interrupted `scratch_folder` left."""
-    for folder in list(_started.folders):
+    for folder in _started.folders - but:
         _remove(folder)
 
 
