@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from compare.sides.client import STARTS, LiveSide
 from workloads import _registry
 from workloads._spec import Workload
 
-STALLED_AFTER_S = 3.0
+STALLED_AFTER_S, PATIENCE_S = 3.0, 300.0
 LIBRARIES = {"tf": "_pywrap_tensorflow", "jax": "jaxlib/"}
 """What the process has mapped once it is amid its import."""
 
@@ -41,7 +41,11 @@ class Kill:
 
     @property
     def name(self) -> str:
-        return f"{self.side}_{self.at}_{self.signal.name}_{self.nth}".replace(" ", "_").lower()
+        return f"{self.side}_{self.moment}"
+
+    @property
+    def moment(self) -> str:
+        return f"{self.at}_{self.signal.name}_{self.nth}".lower()
 
     @property
     def free(self) -> bool:
@@ -68,7 +72,8 @@ def timing(side: str) -> list[Kill]:
 class Killer(Silent):
     """Knows which workload is in hand, and strikes once in each."""
 
-    def __init__(self, kills: Sequence[Kill]) -> None:
+    def __init__(self, kills: Sequence[Kill], names: Collection[str]) -> None:
+        self._names = set(names)
         self._kills = {each.name: each for each in kills}
         self._left: Kill | None = None
         self._seen = self._struck = 0
@@ -80,7 +85,7 @@ class Killer(Silent):
             self._take(text.partition(":")[0])
 
     def step(self, text: str) -> None:
-        if text in self._kills:
+        if text in self._names:
             self._take(text)
 
     def _take(self, name: str) -> None:
@@ -99,10 +104,11 @@ class Killer(Silent):
     def started(self, side: LiveSide) -> None:
         self._living[side.name] = side
         kill = self._left
+        side._timeout_s = PATIENCE_S
         if kill is None or side.name != kill.side or kill.at not in ("start", "import"):
             return
         process = side._process
-        side._timeout_s = STALLED_AFTER_S if kill.signal == signal.SIGSTOP else 300
+        side._timeout_s = STALLED_AFTER_S if kill.signal == signal.SIGSTOP else PATIENCE_S
         threading.Thread(target=self._strike_import, args=(process.pid, kill), daemon=True).start()
         self._struck += 1
         if self._struck == kill.nth:
@@ -115,14 +121,14 @@ class Killer(Silent):
         os.kill(process_id, kill.signal)
 
     def asked(self, side: LiveSide, doing: str) -> None:
-        side._timeout_s = 300
+        side._timeout_s = PATIENCE_S
         kill = self._left
         if kill is None or side.name != kill.side or doing.split(" ")[0] != kill.at:
             return
         self._seen += 1
         if self._seen == kill.nth:
             self._done(kill)
-            side._timeout_s = STALLED_AFTER_S if kill.signal == signal.SIGSTOP else 300
+            side._timeout_s = STALLED_AFTER_S if kill.signal == signal.SIGSTOP else PATIENCE_S
             os.kill(side._process.pid, kill.signal)
 
 
@@ -146,17 +152,29 @@ def watched(killer: Killer) -> Iterator[None]:
 
 
 def workloads(kills: Sequence[Kill]) -> list[Workload]:
-    """A tiny workload for each kill, and after each one that nothing befalls."""
-    add, beside = _registry.get("add"), _registry.get("scale_and_add")
-    found: list[Workload] = [named(beside, "before")]
+    """A tiny workload for each kill; after those of one moment, a side each, one that nothing befalls."""
+    add, beside = built_in("add"), built_in("scale_and_add")
+    found = [named(beside, "before")]
     for each in kills:
-        found += [named(add, each.name), named(beside, f"after_{each.name}")]
+        found.append(named(add, each.name))
+        if each.side == kills[-1].side:
+            found.append(named(beside, f"after_{each.moment}"))
+    return found
+
+
+def built_in(name: str) -> Workload:
+    found = _registry.get(name)
+    assert isinstance(found, Workload)
     return found
 
 
 def named(workload: Workload, name: str) -> Workload:
     of = workload.name
     return dataclasses.replace(workload, name=name, tf=f"tf_reference.{of}:build", jax=f"jaxport.{of}:build")
+
+
+def in_turn(of_sides: Sequence[Sequence[Kill]]) -> list[Kill]:
+    return [each for moment in zip(*of_sides, strict=True) for each in moment]
 
 
 def lost(part: dict[str, Any]) -> str:
@@ -166,13 +184,14 @@ def lost(part: dict[str, Any]) -> str:
 
 def tried(kills: Sequence[Kill], plans: tuple[Plan, ...]) -> bool:
     """Print a row for each kill; whether each cost its workload and nothing else."""
-    killer = Killer(kills)
-    request = run.Request(workloads(kills), "smoke", plans=plans, modes=("tf/graph",), alignment=False)
+    asked = workloads(kills)
+    killer = Killer(kills, [each.name for each in asked])
+    request = run.Request(asked, "smoke", plans=plans, modes=("tf/graph",), alignment=False)
     with watched(killer):
         found = records.to_json(run.run(request, killer))["workloads"]
     holds = True
     for each in kills:
-        part, after = found[each.name], found[f"after_{each.name}"]
+        part, after = found[each.name], found[f"after_{each.moment}"]
         verdicts = part["parity"]["verdict"], after["parity"]["verdict"]
         whole = verdicts[1] == "pass" and not after["failures"]
         expected = whole and bool(part["failures"]) != each.free
@@ -196,10 +215,10 @@ def main() -> int:
     sides = sys.argv[1:] or ["jax", "tf"]
     plan = Plan(1, 1, budget_s=0.05, threads=1)
     with interruptible(to_the_end=False):
-        judged = [tried(judging(side), ()) for side in sides]
-        timed = tried([each for side in sides for each in timing(side)], (plan,))
+        judged = tried(in_turn([judging(side) for side in sides]), ())
+        timed = tried(in_turn([timing(side) for side in sides]), (plan,))
     print(f"\n{time.monotonic() - BEGAN:.0f} s")
-    return 0 if all([*judged, timed]) else 1
+    return 0 if judged and timed else 1
 
 
 BEGAN = time.monotonic()

@@ -101,6 +101,7 @@ def interruptible(to_the_end: bool) -> Iterator[None]:
         yield
         return
     processes.begin()
+    others = processes.folders()
     interrupts = _Interrupts()
     _installed.append(interrupts)
     interrupts.install()
@@ -108,7 +109,7 @@ def interruptible(to_the_end: bool) -> Iterator[None]:
         yield
     finally:
         interrupts.finish()
-        processes.remove_folders()
+        processes.remove_folders(but=others)
         if not to_the_end:
             interrupts.restore()
             _installed.remove(interrupts)

@@ -15,7 +15,7 @@ from typing import Any
 
 from compare.bench.pairs import CALLS, DROPPED
 from compare.records import PASS, to_json
-from compare.run import foreign, ports, run
+from compare.run import foreign, ports, record, run
 from compare.run.apart import foreign_code_apart
 from compare.run.foreign import prepare_both
 from compare.run.inputs import RequestError
@@ -144,7 +144,7 @@ class Prover:
             parity_only=parity_only,
         )  # fmt: skip
         found = to_json(run.run(request, Silent(), self._judges if parity_only else None))
-        if any(run.was_interrupted(part) for part in found["workloads"].values()):
+        if any(record.was_interrupted(part) for part in found["workloads"].values()):
             raise KeyboardInterrupt  # the whole session is meant, not this port
         return found
 

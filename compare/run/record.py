@@ -19,6 +19,9 @@ from compare.run.inputs import Prepared
 from compare.sides.requests import Loading
 from workloads._declared import AnyWorkload
 
+INTERRUPTED = "interrupted"
+"""What a failure of both sides begins with where somebody wanted no more."""
+
 
 def environment(sides: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Versions and machine: what a ratio depends on."""
@@ -99,6 +102,20 @@ def not_judged(spec: AnyWorkload, size: str | None, failure: Failure) -> dict[st
     prepared = Prepared(size or "", {}, nothing, {}, None, spec)
     empty = {cell: {"reason": failure.reason} for cell in CELLS}
     return workload(prepared, prepared.size, {}, None, empty, None, [failure])
+
+
+def note_interrupted(parts: Mapping[str, dict[str, Any]], asked: Sequence[str]) -> None:
+    """What was judged stands, and says that more was asked for."""
+    missing = [name for name in asked if name not in parts]
+    named = ", ".join([*missing[:3], *(["..."] if len(missing) > 3 else [])])
+    reason = f"{INTERRUPTED}: judged before it: {len(parts)} of {len(asked)}; not in this record: {named}"
+    for part in parts.values():
+        part["failures"].append(Failure("both sides", "judging", reason))
+
+
+def was_interrupted(part: Mapping[str, Any]) -> bool:
+    """Whether a workload's part of the record, as JSON, stems from a run that was interrupted."""
+    return any(each["reason"].startswith(INTERRUPTED) for each in part["failures"] if each["side"] == "both sides")
 
 
 def verdict(record: Mapping[str, Any]) -> str:

@@ -30,14 +30,6 @@ from workloads._framework import FORWARD, GRADIENTS, Program
 from workloads._precision import narrow_dtype
 from workloads._tree import LONE
 
-INTERRUPTED = "interrupted"
-"""What a failure's reason begins with where somebody wanted no more."""
-
-
-def was_interrupted(part: Mapping[str, Any]) -> bool:
-    """Whether a workload's part of the record stems from a run that was interrupted."""
-    return any(each["reason"].startswith(INTERRUPTED) for each in part["failures"] if each["side"] == "both sides")
-
 
 def run(request: Request, reporter: Reporter, pool: Pool | None = None) -> dict[str, Any]:
     """Judge every workload; the record, not yet written.
@@ -72,7 +64,7 @@ def _time_all(
     try:
         return bench.time_all(request, to_time, parts, scratch, reporter)
     except KeyboardInterrupt:
-        stopped = Failure("both sides", "timing", f"{INTERRUPTED}: what was judged and timed before it stands")
+        stopped = Failure("both sides", "timing", f"{record.INTERRUPTED}: what was judged and timed before it stands")
         for each in to_time:
             parts[each.prepared.workload.name]["failures"].append(stopped)
         return {}
@@ -118,30 +110,20 @@ def _judge_all(
     refused: list[RequestError | BadTarget] = []
     try:
         for workload in request.workloads:
-            try:
-                part, timed = _judge_next(workload, pool, scratch, request, reporter)
-            except (RequestError, BadTarget) as error:
-                refused.append(error)
-                part, timed = record.not_judged(workload, request.size, _failure(error)), None
+            part, timed = _judged(pool, workload, request, scratch, reporter, refused)
             # Asked while the workers live: interrupted, the record tells of them all the same.
             pool.environments()
             parts[workload.name] = part
             if timed is not None:
                 to_time.append(timed)
     except KeyboardInterrupt:
-        _note_interrupted(request, parts)
-        to_time = []
+        if len(refused) == len(parts):
+            raise  # nothing was judged
+        record.note_interrupted(parts, [workload.name for workload in request.workloads])
+        return parts, [], pool.environments()
     if refused and len(refused) == len(request.workloads):
         raise refused[0]
     return parts, to_time, pool.environments()
-
-
-def _judge_next(
-    workload: AnyWorkload, pool: Pool, scratch: Path, request: Request, reporter: Reporter
-) -> tuple[dict[str, Any], timing.Timed | None]:
-    small, large = prepare_both(workload, request.size, request.data, scratch, request.parity_size)
-    reporter.stage(f"{workload.name}: parity and programs", 2 * steps_of(small))
-    return _judge_one(pool, small, large, reporter, request)
 
 
 def _failure(error: RequestError | BadTarget) -> Failure:
@@ -150,15 +132,22 @@ def _failure(error: RequestError | BadTarget) -> Failure:
     return Failure("both sides", "judge", str(error))
 
 
-def _note_interrupted(request: Request, parts: Mapping[str, dict[str, Any]]) -> None:
-    """What was judged stands, and says that there is more. Raises KeyboardInterrupt where nothing was."""
-    if not parts:
-        raise KeyboardInterrupt
-    missing = [workload.name for workload in request.workloads if workload.name not in parts]
-    named = ", ".join([*missing[:3], *(["..."] if len(missing) > 3 else [])])
-    reason = f"{INTERRUPTED}: judged before it: {len(parts)} of {len(request.workloads)}; not in this record: {named}"
-    for part in parts.values():
-        part["failures"].append(Failure("both sides", "judging", reason))
+def _judged(
+    pool: Pool,
+    workload: AnyWorkload,
+    request: Request,
+    scratch: Path,
+    reporter: Reporter,
+    refused: list[RequestError | BadTarget],
+) -> tuple[dict[str, Any], timing.Timed | None]:
+    """As `_judge_one`; what cannot be judged says why in its part, and is noted."""
+    try:
+        small, large = prepare_both(workload, request.size, request.data, scratch, request.parity_size)
+        reporter.stage(f"{workload.name}: parity and programs", 2 * steps_of(small))
+        return _judge_one(pool, small, large, reporter, request)
+    except (RequestError, BadTarget) as error:
+        refused.append(error)
+        return record.not_judged(workload, request.size, _failure(error)), None
 
 
 def _judge_one(

@@ -103,9 +103,14 @@ def temporary_folder() -> Iterator[None]:
             tempfile.tempdir = before
 
 
-def remove_folders() -> None:
+def folders() -> frozenset[Path]:
+    """The scratch folders that there are."""
+    return frozenset(_started.folders)
+
+
+def remove_folders(but: frozenset[Path] = frozenset()) -> None:
     """Remove what an interrupted `scratch_folder` left."""
-    for folder in list(_started.folders):
+    for folder in _started.folders - but:
         _remove(folder)
 
 
@@ -123,11 +128,12 @@ def end_with_parent(requests: int) -> None:
     """End this process, whatever it computes, once nobody holds the other end of a pipe any more."""
     scratch = os.environ.pop(SCRATCH, "")
 
-    def watch() -> None:
+    def watch(scratch: str = "") -> None:
         threading.Thread(target=_watch, args=(requests, scratch), daemon=True).start()
 
-    watch()
-    # A process that this one forks has its pipes, and none of its threads.
+    # Who lets go of a worker kills it first: a hang-up that it lives to see means that nobody is left to clean up.
+    watch(scratch)
+    # A process that this one forks has its pipes, and none of its threads. It ends, too, where only this one did.
     os.register_at_fork(after_in_child=watch)
 
 
