@@ -42,6 +42,7 @@ from workloads._framework import (
     Twin,
     Unsupported,
 )
+from workloads._memory import release
 from workloads._unroll import unroll
 
 
@@ -71,7 +72,8 @@ class Jax:
 
     def load(self, twin: Twin) -> dict[str, Any]:
         """Build the twin and say which modes each of its passes has."""
-        self._twin, self._sessions, self._functions, self._compiled = twin, {}, {}, []
+        self._forget()
+        self._twin = twin
         session = self._session("float32")
         options = declared_options(session.model)
         self._options = {TUNED: options} if options else {}
@@ -89,7 +91,9 @@ class Jax:
             arguments = session.arguments(pass_, case)
             results = self._used(session, pass_, mode, lambda function: function(*arguments))
             named = named_results(session, pass_, results)
-            return {leaf: np.array(value) for leaf, value in named.items() if not leaf.startswith("state/")}
+            # A pass but a step has no state of its own: what it calls so is a result.
+            hidden = "state/" if pass_ == STEP else ()
+            return {leaf: np.array(value) for leaf, value in named.items() if not leaf.startswith(hidden)}
 
     def trajectory(self, mode: str, dtype: str, checkpoints: Sequence[int]) -> dict[str, np.ndarray]:
         """loss: [steps]; "weights@STEP/PATH" after each checkpoint."""
@@ -212,6 +216,14 @@ class Jax:
         """The training step as mode `donated` compiles it."""
         session = self._session("float32")
         return self._used(session, STEP, DONATED, partial(donated_step, session))
+
+    def _forget(self) -> None:
+        """Let go of the twin before, and of all that was compiled for it: JAX keeps thousands of executables."""
+        self._sessions, self._functions, self._compiled = {}, {}, []
+        # A process that has loaded nothing has nothing to forget, and is timed while it loads.
+        if self._twin is not None:
+            jax.clear_caches()
+            release()
 
     @property
     def _loaded(self) -> Twin:

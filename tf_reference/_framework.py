@@ -34,6 +34,7 @@ from workloads._framework import (
     Twin,
     Unsupported,
 )
+from workloads._memory import release
 from workloads._unroll import unroll
 
 EAGER, GRAPH, AUTOCLUSTER, JIT, KERAS = "eager", "graph", "autocluster", "jit", "keras"
@@ -88,8 +89,8 @@ class TensorFlow:
 
     def load(self, twin: Twin) -> dict[str, Any]:
         """Build the twin and say which passes and modes it has."""
-        tf.keras.backend.clear_session()
-        self._twin, self._sessions, self._functions, self._tensors, self._compiled = twin, {}, {}, {}, []
+        self._forget()
+        self._twin = twin
         model = self._session("float32").model
         _keras.check(model)
         passes = [FORWARD] + [GRADIENTS] * self._session("float32").differentiable() + [STEP] * (model.step is not None)
@@ -249,6 +250,14 @@ class TensorFlow:
         for dtype in self._sessions:
             self._sessions[dtype] = session = Session(self._loaded, dtype, anew=True)
             session.pass_function(FORWARD)(*self._inputs(session, case))
+
+    def _forget(self) -> None:
+        """Let go of the twin before, and of its graphs; what XLA compiled for them stays with the runtime."""
+        self._sessions, self._functions, self._tensors, self._compiled = {}, {}, {}, []
+        tf.keras.backend.clear_session()
+        # A process that has loaded nothing has nothing to forget, and is timed while it loads.
+        if self._twin is not None:
+            release()
 
     @property
     def _loaded(self) -> Twin:
