@@ -145,6 +145,8 @@ class Prover:
             with self._side(name) as side:
                 return statistics.median(requests.time_round(side, target, CALLS)[DROPPED:])
 
+        if self._loaded.get(name) != (port, size):
+            self._pool.renew([name])
         with self._side(name) as side:
             if self._loaded.get(name) != (port, size):
                 self._loaded.pop(name, None)

@@ -88,6 +88,7 @@ def _judge_all(
     to_time: list[timing.Timed] = []
     with Pool(request.sources_with_peers(), scratch, request.timeout_s) as pool:
         for workload in request.workloads:
+            pool.renew()
             small, large = prepare_both(workload, request.size, request.data, scratch, request.parity_size)
             reporter.stage(f"{workload.name}: parity and programs", 2 * steps_of(small))
             part, timed = _judge_one(pool, small, large, reporter, request)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from compare.run.renewal import Renewal
 from compare.sides import requests
 from compare.sides._side import SIDES, Side, SideError
 from compare.sides.client import LiveSide
@@ -23,7 +25,7 @@ class Source:
 
 
 class Pool:
-    """One side of each name, started when first asked for, started again after it was lost.
+    """One side of each name, started when first asked for, started again after it was lost or has grown too large.
 
     A framework that is not installed is asked for once: later requests get the same answer at once.
     """
@@ -33,6 +35,7 @@ class Pool:
         self._settings = Settings(threads)
         self._sides: dict[str, Side] = {}
         self._absent: dict[str, SideError] = {}
+        self._renewal = Renewal()
 
     def __enter__(self) -> Pool:
         # Recorded sides first: a broken file is refused before a worker is started. Imports run while inputs are drawn.
@@ -67,7 +70,18 @@ class Pool:
                 side.close()
                 self._absent[name] = error
                 raise
+            self._renewal.started(side)
         return side
+
+    def renew(self, names: Collection[str] = ()) -> None:
+        """Before a workload: replace each worker that has grown too large, of these names or of all.
+
+        What it had loaded goes with it.
+        """
+        for name, side in list(self._sides.items()):
+            if name in (names or self._sides) and self._renewal.due(side):
+                self.drop(name)
+                self._start(name)
 
     def environments(self) -> dict[str, dict[str, Any]]:
         """What each side says of itself, or why it is missing; and the file that it is replayed from."""
