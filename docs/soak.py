@@ -1,6 +1,6 @@
 """Judges many small ports in one run, and prints how much memory the coordinator and each worker hold meanwhile.
 
-usage: python docs/soak.py [PORTS]        300 by default: some minutes
+usage: make soak, or python docs/soak.py [PORTS]; 300 by default, which take some 15 minutes on two processors
 """
 
 from __future__ import annotations
