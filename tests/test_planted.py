@@ -7,7 +7,7 @@ import io
 import json
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -233,6 +233,9 @@ class BothSides(Pool):
 
     def get(self, name: str) -> Side:
         return self._both[name]
+
+    def renew(self, names: Collection[str] = ()) -> None:
+        """Both stay."""
 
 
 def located(bench: Bench, reference: Path, folder: Path, passes: Sequence[str] = locate.PASSES) -> dict[str, Any]:

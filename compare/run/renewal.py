@@ -13,8 +13,8 @@ from compare.bench import memory
 from compare.sides._side import Side
 from compare.sides.client import LiveSide
 
-GROWTH_BYTES = 1 << 29
-"""A fresh TensorFlow worker takes seconds to start, and is worth some hundred small ports."""
+GROWTH_BYTES = 1 << 28
+"""A fresh TensorFlow worker takes seconds to start, and is worth some ninety small ports."""
 
 WORKLOADS = 100
 """Where memory is not counted, a worker serves so many."""
