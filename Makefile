@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 STAMP := $(VENV)/installed
 
-.PHONY: run test zoo install lint graphviz clean
+.PHONY: run test zoo soak install lint graphviz clean
 
 run: install
 	$(VENV)/bin/jaxport run
@@ -17,6 +17,10 @@ test: install
 # Every workload by all five gates: what the tests leave out because it takes half an hour and more.
 zoo: install
 	JAXPORT_ZOO=1 $(VENV)/bin/python -m pytest tests/test_contract.py tests/test_mixed_precision.py tests/test_mutants_*.py
+
+# 300 small ports in one run: the memory of the coordinator and of each worker, a row every 20.
+soak: install
+	$(VENV)/bin/python docs/soak.py
 
 install: $(STAMP)
 

@@ -7,6 +7,8 @@ from typing import Any
 import jax
 
 from jaxport import _binding
+from jaxport._closures import exportable
+from jaxport._modes import DONATED
 from jaxport._session import Session
 from workloads._framework import STEP, Donation, Parameter, Result
 
@@ -15,6 +17,7 @@ def donated_step(session: Session, jitted: Any) -> Donation:
     """The step as it was staged; arguments that it ignores are dropped by JAX."""
     with session.precision():
         arguments = session.arguments(STEP, next(iter(session.twin.cases)))
+        jitted = exportable(jitted, DONATED, arguments)
         lowered = jitted.lower(*arguments)
         exported = jax.export.export(jitted)(*arguments)
         sources, _ = _binding.parameter_sources(session, STEP, arguments)

@@ -16,6 +16,7 @@ import numpy as np
 import optax
 
 from jaxport import _binding, _private
+from jaxport._closures import Found, exportable, used
 from jaxport._digest import digest
 from jaxport._donation import donated_step
 from jaxport._modes import DONATED, EAGER, JIT, TUNED, Options, declared_options, in_mode, refused
@@ -41,6 +42,7 @@ from workloads._framework import (
     Twin,
     Unsupported,
 )
+from workloads._memory import release
 from workloads._unroll import unroll
 
 
@@ -70,7 +72,8 @@ class Jax:
 
     def load(self, twin: Twin) -> dict[str, Any]:
         """Build the twin and say which modes each of its passes has."""
-        self._twin, self._sessions, self._functions, self._compiled = twin, {}, {}, []
+        self._forget()
+        self._twin = twin
         session = self._session("float32")
         options = declared_options(session.model)
         self._options = {TUNED: options} if options else {}
@@ -85,26 +88,18 @@ class Jax:
         """What one pass returns in one mode; a step also returns the weights that it leaves."""
         session = self._session(dtype)
         with session.precision():
-            results = self._staged(session, pass_, mode)(*session.arguments(pass_, case))
+            arguments = session.arguments(pass_, case)
+            results = self._used(session, pass_, mode, lambda function: function(*arguments))
             named = named_results(session, pass_, results)
-            return {leaf: np.array(value) for leaf, value in named.items() if not leaf.startswith("state/")}
+            # A pass but a step has no state of its own: what it calls so is a result.
+            hidden = "state/" if pass_ == STEP else ()
+            return {leaf: np.array(value) for leaf, value in named.items() if not leaf.startswith(hidden)}
 
     def trajectory(self, mode: str, dtype: str, checkpoints: Sequence[int]) -> dict[str, np.ndarray]:
         """loss: [steps]; "weights@STEP/PATH" after each checkpoint."""
         session = self._session(dtype)
-        batches = session.twin.batches
-        losses, kept = [], {}
         with session.precision():
-            function = self._staged(session, STEP, mode)
-            parameters, state, *_ = session.arguments(STEP, next(iter(session.twin.cases)))
-            for index in range(len(next(iter(batches.values())))):
-                inputs = session.inputs({name: array[index] for name, array in batches.items()})
-                parameters, state, loss = function(parameters, state, *inputs)
-                losses.append(np.array(loss))
-                if index + 1 in checkpoints:
-                    weights = session.by_weight(parameters).items()
-                    kept |= {f"weights@{index + 1}/{path}": np.array(value) for path, value in weights}
-        return {"loss": np.array(losses)} | kept
+            return self._used(session, STEP, mode, lambda function: _trained(session, function, checkpoints))
 
     def program(self, pass_: str, dtype: str) -> Program:
         """The StableHLO that jax.jit hands to XLA; arguments that the function ignores are dropped by JAX."""
@@ -112,7 +107,7 @@ class Jax:
         case = next(iter(session.twin.cases))
         with session.precision():
             arguments = session.arguments(pass_, case)
-            jitted = self._staged(session, pass_, JIT)
+            jitted = self._used(session, pass_, JIT, lambda function: exportable(function, JIT, arguments))
             exported = jax.export.export(jitted)(*arguments)
             sources, states = _binding.parameter_sources(session, pass_, arguments)
             names = _binding.leaf_names(session, pass_, jax.eval_shape(jitted, *arguments))
@@ -168,12 +163,13 @@ class Jax:
             return Prepared(partial(_finished, executable, arguments))
         session = self._session("float32")
         pass_ = _main_pass(session)
+
         # A function of its own: what another request compiled would make its stages look free.
-        function = in_mode(session.pass_function(pass_), target, self._options.get(target))
-        call, arguments = _called(session, pass_, function)
-        with session.precision():
-            stages = {} if target == EAGER else _staged_apart(function, arguments)
-        return Prepared(call, around=session.precision, **stages)
+        def own(built: Session) -> Any:
+            return in_mode(built.pass_function(pass_), target, self._options.get(target))
+
+        ready = partial(_ready, session, pass_, target)
+        return used(ready, partial(own, session), lambda: own(Session(self._loaded, session.dtype, anew=True)))
 
     def dispatch(self) -> dict[str, Entry]:
         """x + 1 as an operation, as a jitted function, and as its executable."""
@@ -201,25 +197,33 @@ class Jax:
         pass_ = _main_pass(session)
         with session.precision():
             arguments = session.arguments(pass_, next(iter(session.twin.cases)))
-            compiled = self._staged(session, pass_, mode).lower(*arguments).compile()
+            lowered = self._used(session, pass_, mode, lambda function: function.lower(*arguments))
+            compiled = lowered.compile()
         return digest(compiled.runtime_executable())
 
     def profile(self, target: str | int) -> list[list[KernelRun]]:
         """The HLO instructions that each of some warm calls ran, in order."""
         session = self._session("float32")
-        if isinstance(target, int):
-            call = self.prepare(target).call
-        else:
-            pass_ = _main_pass(session)
-            call, _ = _called(session, pass_, self._staged(session, pass_, target))
         with session.precision():
-            call()
+            if isinstance(target, int):
+                call = _warmed(self.prepare(target).call)
+            else:
+                pass_ = _main_pass(session)
+                call = self._used(session, pass_, target, lambda each: _warmed(_called(session, pass_, each)[0]))
             return [profiled(call) for _ in range(PROFILED_CALLS)]
 
     def donation(self) -> Donation:
         """The training step as mode `donated` compiles it."""
         session = self._session("float32")
-        return donated_step(session, self._staged(session, STEP, DONATED))
+        return self._used(session, STEP, DONATED, partial(donated_step, session))
+
+    def _forget(self) -> None:
+        """Let go of the twin before, and of all that was compiled for it: JAX keeps thousands of executables."""
+        self._sessions, self._functions, self._compiled = {}, {}, []
+        # A process that has loaded nothing has nothing to forget, and is timed while it loads.
+        if self._twin is not None:
+            jax.clear_caches()
+            release()
 
     @property
     def _loaded(self) -> Twin:
@@ -237,6 +241,14 @@ class Jax:
         if key not in self._functions:
             self._functions[key] = in_mode(session.pass_function(pass_), mode, self._options.get(mode))
         return self._functions[key]
+
+    def _rebuilt(self, session: Session, pass_: str, mode: str) -> Any:
+        anew = Session(self._loaded, session.dtype, anew=True)
+        self._functions[session.dtype, pass_, mode] = in_mode(anew.pass_function(pass_), mode, self._options.get(mode))
+        return self._functions[session.dtype, pass_, mode]
+
+    def _used(self, session: Session, pass_: str, mode: str, use: Callable[[Any], Found]) -> Found:
+        return used(use, partial(self._staged, session, pass_, mode), partial(self._rebuilt, session, pass_, mode))
 
     def _device_arguments(self, program: Program, case: str) -> list[jax.Array]:
         kept = dict(zip(self._loaded.inputs, self._session("float32").case_inputs(case), strict=True))
@@ -262,6 +274,32 @@ class Jax:
 def _main_pass(session: Session) -> str:
     """The pass that is compiled, profiled and timed."""
     return FORWARD if session.model.step is None else STEP
+
+
+def _ready(session: Session, pass_: str, mode: str, function: Any) -> Prepared:
+    call, arguments = _called(session, pass_, function)
+    with session.precision():
+        stages = {} if mode == EAGER else _staged_apart(function, arguments)
+    return Prepared(call, around=session.precision, **stages)
+
+
+def _warmed(call: Callable[[], Any]) -> Callable[[], Any]:
+    call()
+    return call
+
+
+def _trained(session: Session, function: Callable[..., Any], checkpoints: Sequence[int]) -> dict[str, np.ndarray]:
+    batches = session.twin.batches
+    losses, kept = [], {}
+    parameters, state, *_ = session.arguments(STEP, next(iter(session.twin.cases)))
+    for index in range(len(next(iter(batches.values())))):
+        inputs = session.inputs({name: array[index] for name, array in batches.items()})
+        parameters, state, loss = function(parameters, state, *inputs)
+        losses.append(np.array(loss))
+        if index + 1 in checkpoints:
+            weights = session.by_weight(parameters).items()
+            kept |= {f"weights@{index + 1}/{path}": np.array(value) for path, value in weights}
+    return {"loss": np.array(losses)} | kept
 
 
 def _called(session: Session, pass_: str, function: Callable[..., Any]) -> tuple[Callable[[], Any], list[Any]]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 import jax
 import numpy as np
+from jax.core import Tracer
+from jax.extend.core import jaxpr_as_fun
 
 TRIED = "0.10"
 
@@ -46,6 +48,30 @@ class Executable:
     def __call__(self, arguments: Sequence[jax.Array]) -> list[jax.Array]:
         results = self.loaded.execute_sharded(list(arguments))
         return [shards[0] for shards in results.disassemble_into_single_device_arrays()]
+
+
+def without_refs(function: Callable[..., Any], arguments: Sequence[Any]) -> Callable[..., Any]:
+    """The function with the mutable arrays that it closes over as constants, and without what it writes to them.
+
+    JAX does the same when it lowers for a call of its own; jax.export has no such step, and no public name reaches it.
+
+    Raises:
+      jax.errors.UnexpectedTracerError: it closes over an array of another trace.
+    """
+    closed, shapes = jax.make_jaxpr(function, return_shape=True)(*arguments)
+    if any(isinstance(each, Tracer) for each in closed.consts):
+        raise jax.errors.UnexpectedTracerError("it closes over an array of another trace")
+    explicit, refs = _require("jax._src.interpreters.pxla", "_move_mutable_consts")(closed)
+    run = jaxpr_as_fun(_require("jax._src.state.discharge", "discharge_state")(explicit))
+    # Read here: inside of the call they would be closed over again.
+    held = [each[...] for each in refs]
+    results, structure = jax.tree.flatten(shapes)
+
+    def call(*arguments: Any) -> Any:
+        found = run(*jax.tree.leaves(arguments), *held)
+        return jax.tree.unflatten(structure, found[: len(results)])
+
+    return call
 
 
 def text_without_lines(module: Any) -> str:

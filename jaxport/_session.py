@@ -28,16 +28,19 @@ from workloads._tree import leaves
 
 
 class Session:
-    """A built twin. Passes take (parameters, *inputs), a step (parameters, state, *inputs)."""
+    """A built twin. Passes take (parameters, *inputs), a step (parameters, state, *inputs).
 
-    def __init__(self, twin: Twin, dtype: str) -> None:
+    `anew` also runs the module again that a twin is imported from: what it held may hold arrays of a trace.
+    """
+
+    def __init__(self, twin: Twin, dtype: str, anew: bool = False) -> None:
         self.twin = twin
         self.dtype = dtype
         self._inputs: dict[str, list[jax.Array]] = {}
         case = next(iter(twin.cases.values()))
         self._is_wide = dtype == "float64" or any(case[name].dtype == np.float64 for name in twin.inputs)
         with self.precision():
-            self.model = _build(twin, dtype)
+            self.model = _build(twin, dtype, anew)
             self._check_weights()
 
     def precision(self) -> AbstractContextManager[object]:
@@ -126,8 +129,8 @@ class Session:
                 )
 
 
-def _build(twin: Twin, dtype: str) -> Model:
-    target = resolve(twin.target)
+def _build(twin: Twin, dtype: str, anew: bool) -> Model:
+    target = resolve(twin.target, anew)
     if not twin.builds:
         return Model(target) if twin.weights else of_function(target)
     built = target(twin.dimensions, dtype)

@@ -234,6 +234,10 @@ class BothSides(Pool):
     def get(self, name: str) -> Side:
         return self._both[name]
 
+    def renew(self, *names: str, grown: bool = True) -> set[str]:
+        """Both stay."""
+        return set()
+
 
 def located(bench: Bench, reference: Path, folder: Path, passes: Sequence[str] = locate.PASSES) -> dict[str, Any]:
     workload = _registry.get(str(reference))

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import keras
 import numpy as np
@@ -34,11 +34,36 @@ from workloads._framework import (
     Twin,
     Unsupported,
 )
+from workloads._memory import release
 from workloads._unroll import unroll
 
 EAGER, GRAPH, AUTOCLUSTER, JIT, KERAS = "eager", "graph", "autocluster", "jit", "keras"
 
 STAGES = ("stablehlo", "hlo", "optimized_hlo")
+
+_OUT_OF_SCOPE = "is out of scope and cannot be used here"
+"""What TensorFlow says of a tensor of another graph: a TypeError or a ValueError, by where it is met."""
+
+Asked = ParamSpec("Asked")
+Found = TypeVar("Found")
+
+
+def _once_more(
+    request: Callable[Concatenate[TensorFlow, Asked], Found],
+) -> Callable[Concatenate[TensorFlow, Asked], Found]:
+    """A request that is asked again, of a model built anew, where this one kept a tensor of an earlier graph."""
+
+    @functools.wraps(request)
+    def asked(framework: TensorFlow, /, *positional: Asked.args, **named: Asked.kwargs) -> Found:
+        try:
+            return request(framework, *positional, **named)
+        except (TypeError, ValueError) as error:
+            if _OUT_OF_SCOPE not in str(error):
+                raise
+        framework.rebuild()
+        return request(framework, *positional, **named)
+
+    return asked
 
 
 class TensorFlow:
@@ -64,8 +89,8 @@ class TensorFlow:
 
     def load(self, twin: Twin) -> dict[str, Any]:
         """Build the twin and say which passes and modes it has."""
-        tf.keras.backend.clear_session()
-        self._twin, self._sessions, self._functions, self._tensors, self._compiled = twin, {}, {}, {}, []
+        self._forget()
+        self._twin = twin
         model = self._session("float32").model
         _keras.check(model)
         passes = [FORWARD] + [GRADIENTS] * self._session("float32").differentiable() + [STEP] * (model.step is not None)
@@ -74,6 +99,7 @@ class TensorFlow:
             modes[STEP].append(KERAS)
         return {"modes": modes}
 
+    @_once_more
     def outputs(self, mode: str, pass_: str, case: str, dtype: str) -> dict[str, np.ndarray]:
         """What one pass returns in one mode; a step also returns the weights that it leaves."""
         session = self._session(dtype)
@@ -84,6 +110,7 @@ class TensorFlow:
             outputs = {leaf: np.array(value) for leaf, value in function(*tensors).items()}
         return outputs | session.updated_weights() if pass_ == STEP else outputs
 
+    @_once_more
     def trajectory(self, mode: str, dtype: str, checkpoints: Sequence[int]) -> dict[str, np.ndarray]:
         """loss: [steps]; "weights@STEP/PATH" after each checkpoint."""
         session = self._session(dtype)
@@ -100,6 +127,7 @@ class TensorFlow:
                     kept |= {f"weights@{step}/{path}": value.numpy() for path, value in session.weights.items()}
         return {"loss": np.array(losses)} | kept
 
+    @_once_more
     def program(self, pass_: str, dtype: str) -> Program:
         """The StableHLO that jit_compile=True hands to XLA, variables as trailing parameters."""
         session = self._session(dtype)
@@ -158,6 +186,7 @@ class TensorFlow:
 
         return unroll(run, program, self._loaded, checkpoints)
 
+    @_once_more
     def prepare(self, target: str | int) -> Prepared:
         """One synchronous call. TensorFlow on CPU returns when the work is done: no barrier is needed there."""
         if isinstance(target, int):
@@ -199,6 +228,7 @@ class TensorFlow:
         """Not told."""
         return ""
 
+    @_once_more
     def profile(self, target: str | int) -> list[list[KernelRun]]:
         """The kernels that each of some warm calls ran, in order: TF operations and HLO instructions."""
         call = self.prepare(target).call if isinstance(target, int) else self._called(target)
@@ -206,11 +236,28 @@ class TensorFlow:
             call()
             return [profiled(call, target == EAGER) for _ in range(PROFILED_CALLS)]
 
+    @_once_more
     def donation(self) -> Donation:
         """The training step as `jit_compile=True` compiles it, and the variables that it updates."""
         session = self._session("float32")
         tensors = self._inputs(session, next(iter(session.twin.cases)))
         return donated_step(session, self._staged(session, STEP, JIT, tensors), tensors)
+
+    def rebuild(self) -> None:
+        """Build every model of the twin anew, and call it once: what it makes on its first call belongs to no graph."""
+        self._functions = {}
+        case = next(iter(self._loaded.cases))
+        for dtype in self._sessions:
+            self._sessions[dtype] = session = Session(self._loaded, dtype, anew=True)
+            session.pass_function(FORWARD)(*self._inputs(session, case))
+
+    def _forget(self) -> None:
+        """Let go of the twin before, and of its graphs; what XLA compiled for them stays with the runtime."""
+        self._sessions, self._functions, self._tensors, self._compiled = {}, {}, {}, []
+        tf.keras.backend.clear_session()
+        # A process that has loaded nothing has nothing to forget, and is timed while it loads.
+        if self._twin is not None:
+            release()
 
     @property
     def _loaded(self) -> Twin:

@@ -28,12 +28,15 @@ Pass = Callable[..., Mapping[str, tf.Tensor]]
 
 
 class Session:
-    """A built twin. Tensors go in by position, flat `{leaf: tensor}` comes out."""
+    """A built twin. Tensors go in by position, flat `{leaf: tensor}` comes out.
 
-    def __init__(self, twin: Twin, dtype: str) -> None:
+    `anew` also runs the module again that a twin is imported from: what it held may hold tensors of a graph.
+    """
+
+    def __init__(self, twin: Twin, dtype: str, anew: bool = False) -> None:
         self.twin = twin
         self.dtype = dtype
-        self.model = _build(twin, dtype)
+        self.model = _build(twin, dtype, anew)
         self.weights = {path: as_variable(value) for path, value in self.model.weights.items()}
         self.state = {name: as_variable(value) for name, value in self.model.state.items()}
         _check_weights(self.weights, twin.weights, dtype)
@@ -98,8 +101,8 @@ def as_variable(value: Any) -> tf.Variable:
     return value if isinstance(value, tf.Variable) else value.value
 
 
-def _build(twin: Twin, dtype: str) -> Model:
-    target = resolve(twin.target)
+def _build(twin: Twin, dtype: str, anew: bool) -> Model:
+    target = resolve(twin.target, anew)
     if twin.builds:
         built = target(twin.dimensions, dtype)
         return built if isinstance(built, Model) else Model(built)

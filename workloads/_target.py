@@ -14,8 +14,8 @@ class TargetError(Exception):
     """A reference that leads nowhere: one line with what was expected, found, and what to do."""
 
 
-def resolve(reference: str) -> Any:
-    """The object behind a reference.
+def resolve(reference: str, anew: bool = False) -> Any:
+    """The object behind a reference. A file is run every time, a module once, or `anew`.
 
     Raises:
       TargetError: no such file, module or attribute, or nothing that can be called.
@@ -24,6 +24,8 @@ def resolve(reference: str) -> Any:
     if not where or not attribute:
         raise TargetError(f"expected FILE.py:FUNCTION or MODULE:FUNCTION, found {reference!r}: name the function too")
     module = _file(Path(where)) if where.endswith(".py") else _module(where)
+    if anew and not where.endswith(".py"):
+        module = importlib.reload(module)
     value = getattr(module, attribute, None)
     if callable(value):
         return value

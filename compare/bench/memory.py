@@ -37,12 +37,21 @@ def page_faults(stat: Path = STAT) -> int | None:
 
 def peak_rss_bytes(status: Path = STATUS) -> int | None:
     """Bytes of physical memory that this process held at most since the last reset; None where not counted."""
+    return _status_bytes(status, "VmHWM")
+
+
+def own_bytes(status: Path = STATUS) -> int | None:
+    """Bytes of physical memory that a process holds and no file backs: what it mapped to read is not among them."""
+    return _status_bytes(status, "RssAnon")
+
+
+def _status_bytes(status: Path, field: str) -> int | None:
     try:
         text = status.read_text()
     except OSError:
         return None
-    peak = re.search(r"^VmHWM:\s+(\d+) kB$", text, re.MULTILINE)
-    return int(peak[1]) * 1024 if peak else None
+    found = re.search(rf"^{field}:\s+(\d+) kB$", text, re.MULTILINE)
+    return int(found[1]) * 1024 if found else None
 
 
 def reset_peak_rss(clear_refs: Path = CLEAR_REFS, status: Path = STATUS) -> int | None:

@@ -87,6 +87,7 @@ def locate_workload(
       RequestError: the workload has no such size or pass.
       SideError: a side cannot be started, or has no such function.
     """
+    pool.renew()
     size = choice.size or (_SMALLEST if _SMALLEST in workload.sizes else None)
     prepared, _ = prepare_both(workload, size, choice.data, scratch)
     modes = [requests.load(pool.get(side), prepared.loading) for side in SIDES]

@@ -127,6 +127,7 @@ def _named(cell: Cell, program: Subject) -> Cell:
 
 
 def _of_workload(pool: Pool, workload: AnyWorkload, choice: Choice, scratch: Path, reporter: Reporter) -> Pair:
+    pool.renew()
     _, prepared = prepare_both(workload, choice.size, choice.data, scratch)
     reporter.stage(f"{workload.name}: programs", 3)
     collected: dict[str, Collected] = {}

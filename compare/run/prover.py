@@ -160,7 +160,7 @@ class Prover:
             with self._side(name) as side:
                 return statistics.median(requests.time_round(side, target, CALLS)[DROPPED:])
 
-        if self._pool.renew(name):
+        if self._pool.renew(name, grown=self._loaded.get(name) != (port, size)):
             self._loaded.pop(name, None)
         with self._side(name) as side:
             if self._loaded.get(name) != (port, size):

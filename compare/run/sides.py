@@ -7,6 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from compare.run.renewal import Renewal
 from compare.sides import requests
 from compare.sides._side import SIDES, Missing, Side, SideError
 from compare.sides.client import LiveSide, close_all
@@ -27,7 +28,7 @@ GIVES_UP = 3
 
 
 class Pool:
-    """One side of each name, started when first asked for, started again after it was lost.
+    """One side of each name, started when first asked for, started again after it was lost or has grown too large.
 
     A framework that is not installed is asked for once: later requests get the same answer at once. So do they where
     it did not come up for several workloads in a row.
@@ -40,6 +41,7 @@ class Pool:
         self._absent: dict[str, Missing] = {}
         self._failed: dict[str, list[SideError]] = {name: [] for name in sources}
         self._environments: dict[str, dict[str, Any]] = {}
+        self._renewal = Renewal()
 
     def __enter__(self) -> Pool:
         # Recorded sides first: a broken file is refused before a worker is started. Imports run while inputs are drawn.
@@ -72,13 +74,28 @@ class Pool:
             self._wait(name, side)
         return side
 
-    def renew(self, name: str) -> bool:
-        """Forget a worker that died since it answered last; whether there was one. It had nothing that is missed."""
-        side = self._sides.get(name)
-        dead = isinstance(side, LiveSide) and not side.alive
-        if dead:
+    def renew(self, *names: str, grown: bool = True) -> set[str]:
+        """Before a workload: replace each worker that died since it answered last, or has grown too large.
+
+        What it had loaded goes with it.
+
+        Args:
+          names: of those that are looked at; without any, all are.
+          grown: whether workers that live are replaced for their size.
+
+        Returns:
+          The names of those that were replaced.
+        """
+        found = {name: side for name, side in list(self._sides.items()) if isinstance(side, LiveSide)}
+        replaced = {
+            name
+            for name in names or found
+            if name in found and (not found[name].alive or (grown and self._renewal.due(found[name])))
+        }
+        for name in replaced:
             self.drop(name)
-        return dead
+            self._start(name)
+        return replaced
 
     def _wait(self, name: str, side: LiveSide) -> None:
         try:
@@ -90,6 +107,7 @@ class Pool:
                 self._absent[name] = error
             raise
         self._failed[name].clear()
+        self._renewal.started(side)
 
     def environments(self) -> dict[str, dict[str, Any]]:
         """What each side says of itself, or why it is missing; and the file that it is replayed from."""

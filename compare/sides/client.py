@@ -146,6 +146,11 @@ class LiveSide(Side):
         self._release()
 
     @property
+    def pid(self) -> int:
+        """The worker's process."""
+        return self._process.pid
+
+    @property
     def alive(self) -> bool:
         """Whether the worker still runs."""
         return self._process.poll() is None

@@ -95,6 +95,7 @@ class Peer(ABC):
     def load(self, twin: Twin) -> dict[str, Any]:
         """Build the twin and say which passes this peer has of it."""
         self._twin = twin
+        jax.clear_caches()
         self.build(twin)
         modes = {FORWARD: [JIT]}
         with contextlib.suppress(Unsupported):

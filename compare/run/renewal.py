@@ -1,0 +1,56 @@
+"""When a worker is replaced by a fresh one: between workloads, once it holds much more than it did at its start.
+
+What a framework keeps of every program that it compiled is not all within reach: TensorFlow's runtime holds
+executables until its process ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from compare.bench import memory
+from compare.sides._side import Side
+from compare.sides.client import LiveSide
+
+GROWTH_BYTES = 1 << 28
+"""A fresh TensorFlow worker takes seconds to start, and is worth some ninety small ports."""
+
+WORKLOADS = 100
+"""Where memory is not counted, a worker serves so many."""
+
+
+def held_bytes(side: LiveSide) -> int | None:
+    """Bytes that a worker's process holds of its own; None where the platform counts none."""
+    return memory.own_bytes(Path(f"/proc/{side.pid}/status"))
+
+
+@dataclass
+class _Service:
+    side: LiveSide
+    held: int | None
+    workloads: int = 0
+
+
+class Renewal:
+    """Keeps what each worker held once it had started, and counts the workloads that it served."""
+
+    def __init__(self) -> None:
+        self._services: dict[str, _Service] = {}
+
+    def started(self, side: LiveSide) -> None:
+        """A worker has started, just now or long ago."""
+        known = self._services.get(side.name)
+        if known is None or known.side is not side:
+            self._services[side.name] = _Service(side, held_bytes(side))
+
+    def due(self, side: Side) -> bool:
+        """Whether a side is to be replaced before the workload that begins now. Never, where nothing was started."""
+        service = self._services.get(side.name)
+        if service is None or service.side is not side:
+            return False
+        service.workloads += 1
+        now = held_bytes(service.side)
+        if now is None or service.held is None:
+            return service.workloads > WORKLOADS
+        return now - service.held > GROWTH_BYTES

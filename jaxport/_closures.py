@@ -1,0 +1,51 @@
+"""Functions that close over a model: the mutable arrays that it holds, and what it kept of an earlier trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import jax
+
+from jaxport import _private
+from jaxport._modes import in_mode
+
+Found = TypeVar("Found")
+
+
+def used(use: Callable[[Any], Found], staged: Callable[[], Any], rebuilt: Callable[[], Any]) -> Found:
+    """What `use` makes of a staged function; one that met an array of another trace is built anew, once.
+
+    A model that makes its weights when it is first called, or stores its moving averages, keeps an array of that
+    trace, and every later one stumbles over it.
+
+    Raises:
+      RuntimeError: it still does when built anew.
+    """
+    try:
+        return use(staged())
+    except jax.errors.UnexpectedTracerError:
+        function = rebuilt()
+    try:
+        return use(function)
+    except jax.errors.UnexpectedTracerError as error:
+        raise RuntimeError(
+            "expected a JAX function that keeps nothing of a call, found one that reads an array which an earlier "
+            "trace left behind: make arrays before the function is called, and return what changes"
+        ) from error
+
+
+def exportable(jitted: Any, mode: str, arguments: Sequence[Any]) -> Any:
+    """The jitted function as `jax.export` takes it: mutable arrays that it closes over are constants.
+
+    What JAX hands over beside the arguments has no place in an exported program.
+
+    Raises:
+      jax.errors.UnexpectedTracerError: it closes over an array of another trace.
+    """
+    traced = jitted.trace(*arguments).jaxpr
+    # Arrays of other traces come before the arguments.
+    moved = len(traced.in_avals) > len(jax.tree.leaves(arguments))
+    if not moved and not any(isinstance(each, jax.Ref) for each in traced.consts):
+        return jitted
+    return in_mode(_private.without_refs(jitted.__wrapped__, arguments), mode)
