@@ -262,8 +262,8 @@ GOOD = {"format": FORMAT, "side": "tf", "replies": {}}
     ("head", "found"),
     [
         (None, "found a safetensors file of something else"),
-        ({"format": FORMAT}, "found a safetensors file of something else"),
-        ([], "found a safetensors file of something else"),
+        ({"format": FORMAT}, "found object missing required field `side`"),
+        ([], "found `array` where `object` is due"),
         (GOOD | {"side": "jax"}, "found a recorded jax side: write it with `jaxport record --side tf"),
         (GOOD | {"format": FORMAT + 1}, f"of format {FORMAT}, found format {FORMAT + 1}: upgrade jaxport"),
         (GOOD | {"format": FORMAT + 1, "side": "jax"}, "upgrade jaxport"),

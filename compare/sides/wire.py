@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import ml_dtypes as ml_dtypes  # NumPy knows bfloat16 once it is imported
 import numpy as np
-from safetensors import safe_open
 from safetensors.numpy import save_file
 
+from compare.files import load_arrays as load_arrays
 from compare.sides._side import Reply
 from workloads._framework import Donation, Optimized, Parameter, Program, Result, Twin
 from workloads._spec import Arrays
@@ -44,16 +43,6 @@ def contiguous(arrays: Arrays) -> dict[str, np.ndarray]:
         if array.dtype.name not in DTYPES:
             raise TypeError(f"expected {name!r} of a dtype of {', '.join(DTYPES)}, found {array.dtype}: cast it")
     return {name: np.asarray(array, order="C") for name, array in arrays.items()}
-
-
-def load_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """All arrays of a file, and its metadata.
-
-    Raises:
-      SafetensorError, OSError: the file is broken or absent.
-    """
-    with safe_open(path, "numpy") as file:
-        return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
 
 
 def pack_twin(cases: Mapping[str, Arrays], weights: Arrays, batches: Arrays) -> dict[str, np.ndarray]:
@@ -98,13 +87,11 @@ def pack_program(program: Program) -> Reply:
 
 def unpack_program(reply: Reply) -> Program:
     """The program that was packed."""
+    parameters, results = _signature(reply.value)
     return Program(
         artifact=reply.arrays["artifact"].tobytes(),
-        parameters=tuple(
-            Parameter(each["kind"], each["name"], tuple(each["shape"]), each["dtype"])
-            for each in reply.value["parameters"]
-        ),
-        results=tuple(Result(each["name"], tuple(each["shape"]), each["dtype"]) for each in reply.value["results"]),
+        parameters=parameters,
+        results=results,
         states={
             name.removeprefix("states/"): array for name, array in reply.arrays.items() if name.startswith("states/")
         },
@@ -120,7 +107,7 @@ def pack_optimized(optimized: Optimized) -> Reply:
 
 def unpack_optimized(reply: Reply) -> Optimized:
     """The optimized module that was packed."""
-    return Optimized(module=reply.arrays["module"].tobytes(), **reply.value)
+    return Optimized(module=reply.arrays["module"].tobytes(), temp_bytes=reply.value["temp_bytes"])
 
 
 def pack_donation(donation: Donation) -> Reply:
@@ -140,8 +127,10 @@ def unpack_donation(reply: Reply) -> Donation:
 
 
 def _signature(value: Mapping[str, Any]) -> tuple[tuple[Parameter, ...], tuple[Result, ...]]:
-    parameters = [Parameter(**{**each, "shape": tuple(each["shape"])}) for each in value["parameters"]]
-    results = [Result(**{**each, "shape": tuple(each["shape"])}) for each in value["results"]]
+    parameters = (
+        Parameter(each["kind"], each["name"], tuple(each["shape"]), each["dtype"]) for each in value["parameters"]
+    )
+    results = (Result(each["name"], tuple(each["shape"]), each["dtype"]) for each in value["results"])
     return tuple(parameters), tuple(results)
 
 
