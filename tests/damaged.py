@@ -13,6 +13,7 @@ import json
 import os
 import random
 import re
+import resource
 import shutil
 import signal
 import struct
@@ -28,6 +29,9 @@ from typing import Any
 
 import numpy as np
 from safetensors.numpy import save_file
+
+MOST_MEMORY = 3 << 30
+"""Of a process that reads a damaged file."""
 
 DATA = Path(__file__).parent / "data"
 WRONG: tuple[Any, ...] = (None, True, -1, 7, 1e308, "", "\x1b[31m<b>\ud800", [], [[]], {}, {"": None})
@@ -296,7 +300,7 @@ def _with_sides(cases: Iterator[Case]) -> Iterator[Case]:
 
 def sides(recorded: Path, seed: int = 4, every: int = 1) -> Iterator[Case]:
     """A recorded TensorFlow, replayed beside a recorded JAX; `every` thins out what is damaged alike."""
-    from compare.files import load_arrays
+    from compare.sides.wire import load_arrays
 
     generator = random.Random(seed)
     found, metadata = load_arrays(recorded / "tf.side")
@@ -625,7 +629,7 @@ def in_process(case: Case, folder: Path) -> Outcome:
     return Outcome(code, said.getvalue(), left_behind(folder))
 
 
-def in_fork(case: Case, folder: Path, limit_s: int = 100) -> Outcome:
+def in_fork(case: Case, folder: Path, limit_s: int = 60) -> Outcome:
     """The command in a copy of this process, which must have run no program yet: a crash costs only that."""
     case.write(folder)
     log = folder / "stderr"
@@ -636,6 +640,7 @@ def in_fork(case: Case, folder: Path, limit_s: int = 100) -> Outcome:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w", errors="backslashreplace")
             signal.alarm(limit_s)
+            resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
             from compare.cli import main
 
             code = 99
