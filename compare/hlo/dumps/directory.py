@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from compare import files
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.dumps import grammar
 from compare.hlo.dumps.grammar import Key, Origin
-from workloads._foreign import MEBIBYTE, Unusable, check
+from workloads._foreign import MEBIBYTE, Unusable, check, said
 
 MOST_BYTES = 256 * MEBIBYTE
 """Of one file, unpacked: the dumps of the largest models of the zoo have a tenth of it, and text is read as lines."""
@@ -123,9 +124,12 @@ def listing(directory: Path, besides: Path | None = None) -> Listing:
 
 
 def _entries(directory: Path) -> list[Path]:
-    if not directory.is_dir():
-        raise UnreadableProgram(_refused(directory, "a file" if directory.exists() else "no such directory"))
-    return sorted(directory.iterdir())
+    if not os.path.isdir(directory):
+        raise UnreadableProgram(_refused(directory, "a file" if os.path.exists(directory) else "no such directory"))
+    try:
+        return sorted(directory.iterdir())
+    except OSError as error:
+        raise UnreadableProgram(_refused(directory, said(error))) from error
 
 
 def _refused(directory: Path, found: str) -> str:
