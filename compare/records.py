@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from compare import files, schema
 from workloads._spec import GATES as GATES
 
 SCHEMA = 1
@@ -30,6 +31,9 @@ class RecordError(Exception):
 
 class UnwrittenError(RecordError):
     """A file that could not be written: one line that names it."""
+
+
+A_RECORD = files.Expected("a results.json", "pass what `jaxport run` wrote", RecordError)
 
 
 @dataclass(frozen=True)
@@ -141,24 +145,22 @@ def save(record: Mapping[str, Any], path: Path) -> None:
 
 
 def load(path: Path) -> dict[str, Any]:
-    """Read results.json.
+    """Read results.json: every field that is declared in compare.schema has its type, the others are kept.
 
     Raises:
       RecordError: not there, not JSON, not a record, or written by a newer jaxport.
     """
-    try:
-        record = json.loads(path.read_text())
-    except OSError as error:
-        raise RecordError(
-            f"expected a results.json at {path}, found {error.strerror}: run `jaxport run` first"
-        ) from error
-    except ValueError as error:
-        raise RecordError(
-            f"expected JSON in {path}, found {error}: the file is broken, run `jaxport run` again"
-        ) from error
-    schema = record.get("schema") if isinstance(record, dict) else None
-    if not isinstance(schema, int) or not isinstance(record.get("workloads"), dict):
-        raise RecordError(f"expected a jaxport record in {path}, found other JSON: pass the results.json of a run")
-    if schema > SCHEMA:
-        raise RecordError(f"expected schema {SCHEMA} or older in {path}, found {schema}: upgrade jaxport")
-    return record
+    return checked(files.parse(files.read(path, A_RECORD, files.MOST_JSON_BYTES), path, A_RECORD), path)
+
+
+def checked(plain: Any, path: Path) -> dict[str, Any]:
+    """The same of JSON that was read.
+
+    Raises:
+      RecordError: not a record, or written by a newer jaxport.
+    """
+    found = files.convert(plain, schema.Schema, path, A_RECORD).schema
+    if found > SCHEMA:
+        raise RecordError(f"expected schema {SCHEMA} or older in {path}, found {found}: upgrade jaxport")
+    files.convert(plain, schema.Record, path, A_RECORD)
+    return plain

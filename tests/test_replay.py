@@ -165,10 +165,10 @@ def test_what_a_compiler_refuses_fails(tmp_path: Path, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["absent"], "expected a module or a bug report at .*absent, found nothing"),
+        (["absent"], "expected a module or a bug report at .*absent, found no such file"),
         (["text"], r"expected HLO text with all constants spelled out, found constant\(\{...\}\)"),
         (["noise"], "expected a serialized HloModuleProto or HloProto, found 5 other bytes.*, in .*noise"),
-        (["folder"], "expected bundle.json in .*folder, found none"),
+        (["folder"], "expected bundle.json of a bug report at .*folder.*, found no such file"),
         (["module.mlirbc", "--compilers", "here"], "expected two results of module.mlirbc to compare, found only"),
         (["module.mlirbc", "--compilers", "gcc"], "expected names of here, interpreter, tf, jax, found 'gcc'"),
         (["module.mlirbc", "--xla", "xla_no_such=1"], "expected an option of XLA .*, found xla_no_such=1"),
@@ -198,8 +198,8 @@ def test_bad_input_is_one_line(tmp_path: Path, arguments: list[str], message: st
 @pytest.mark.parametrize(
     ("index", "message"),
     [
-        ("{", "expected bundle.json of a bug report in .*, found other data"),
-        ("[]", "found other data"),
+        ("{", "expected bundle.json of a bug report at .*, found broken JSON"),
+        ("[]", "found `array` where `object` is due"),
         ('{"schema": 99, "modules": []}', "expected a bug report of schema 1 or older, found 99: upgrade"),
         ('{"schema": 1, "modules": []}', "expected a program in .*, found none"),
     ],
@@ -213,7 +213,7 @@ def test_a_broken_bug_report_is_one_line(tmp_path: Path, index: str, message: st
 def test_a_bug_report_without_one_of_its_files_is_one_line(tmp_path: Path) -> None:
     path = bundled(tmp_path / "b", X * 2, N * 2)
     (path / "programs/tf.mlirbc").unlink()
-    with pytest.raises(RequestError, match=r"expected .*tf\.mlirbc, as the bug report lists it, found nothing"):
+    with pytest.raises(RequestError, match=r"expected a file that the bug report lists at .*tf\.mlirbc, found no such"):
         replay(path)
 
 

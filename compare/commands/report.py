@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from compare.bench.history import store
 from compare.commands._arguments import DEFAULT_OUT
 from compare.commands._output import exit_code, told, writable_folder
 from compare.report import benchmark_json, terminal, write_report
@@ -35,7 +36,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Read, render, print."""
-    path = options.record / "results.json" if options.record.is_dir() else options.record
+    path = store.results_of(options.record)
     found = benchmark_json.load(path)
     if options.json:
         terminal.print_json(found)

@@ -19,7 +19,10 @@ def hlo_of_file(data: bytes) -> bytes:
     if data.startswith(BYTECODE):
         return hlo_of_artifact(data)
     if not data.lstrip().startswith(_TEXT):
-        return proto.read_module(data).SerializeToString()
+        module = proto.read_module(data).SerializeToString()
+        # XLA knows how many operands and computations every operation has.
+        bindings.hlo_text(module)
+        return module
     if _ELIDED in data:
         raise UnreadableProgram(
             "expected HLO text with all constants spelled out, found constant({...}): "

@@ -11,6 +11,7 @@ from typing import Any
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message, message_factory
 
+from compare.hlo import whole
 from compare.hlo.bindings import UnreadableProgram
 
 _PACKAGE = "jaxport.hlo"
@@ -166,7 +167,7 @@ def read_module(data: bytes) -> Any:
     """The HloModuleProto in these bytes, or the one that an HloProto holds.
 
     Raises:
-      UnreadableProgram: neither.
+      UnreadableProgram: neither, or it is not whole.
     """
     for name, module_of in (("HloModuleProto", lambda found: found), ("HloProto", lambda found: found.hlo_module)):
         try:
@@ -174,6 +175,7 @@ def read_module(data: bytes) -> Any:
         except (message.DecodeError, UnicodeDecodeError):
             continue
         if module.computations and module.computations[0].instructions:
+            whole.check(module)
             return module
     raise UnreadableProgram(f"expected a serialized HloModuleProto or HloProto, found {len(data)} other bytes")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -128,10 +128,17 @@ class _Reader:
         while 0 < frame <= len(self._index.stack_frames) and frame not in seen:
             seen.add(frame)
             found = self._index.stack_frames[frame - 1]
-            location = self._index.file_locations[found.file_location_id - 1]
-            lines.append(f"{self._index.file_names[location.file_name_id - 1]}:{location.line}")
+            location = _numbered(self._index.file_locations, found.file_location_id)
+            name = _numbered(self._index.file_names, location.file_name_id) if location else None
+            if location and name:
+                lines.append(f"{name}:{location.line}")
             frame = found.parent_frame_id
         return tuple(lines)
+
+
+def _numbered(items: Sequence[Any], number: int) -> Any:
+    """One of a list that is numbered from 1; None where there is no such."""
+    return items[number - 1] if 0 < number <= len(items) else None
 
 
 def _results(nodes: dict[int, Node], root: Node) -> tuple[int, ...]:
@@ -222,10 +229,17 @@ def _literal(instruction: Any) -> np.ndarray | None:
     name, dtype = _LITERALS.get(proto.DTYPES.get(instruction.literal.shape.element_type, ""), ("", None))
     if dtype is None:
         return None
-    values = getattr(instruction.literal, name)
+    try:
+        return _array(getattr(instruction.literal, name), dtype).reshape(dimensions)
+    except ValueError as error:
+        raise UnreadableProgram(
+            f"expected a constant {instruction.name} as large as its shape, found {error}"
+        ) from error
+
+
+def _array(values: Any, dtype: type[Any]) -> np.ndarray:
     if isinstance(values, bytes):
-        return np.frombuffer(values, dtype).reshape(dimensions)
+        return np.frombuffer(values, dtype)
     if np.issubdtype(dtype, np.complexfloating):
-        parts = np.array(values, np.float32 if dtype is np.complex64 else np.float64)
-        return parts.view(dtype).reshape(dimensions)
-    return np.array(values, dtype).reshape(dimensions)
+        return np.array(values, np.float32 if dtype is np.complex64 else np.float64).view(dtype)
+    return np.array(values, dtype)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
-import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from compare import records
+import msgspec
+
+from compare import files, records
 from compare.records import SCHEMA, RecordError
 from compare.report import numbers
 from compare.report.reading import entries, mapping, part, text
@@ -23,6 +24,18 @@ _PHASES = ("first_call_s", "trace_s", "compile_s", "peak_rss_bytes", "page_fault
 _RATIO = ("ratio", "ci95", "verdict", "withheld")
 _LONG = frozenset({"text", "stages", "comparisons", "names", "kernel_names", "opcodes", "frontier", "trajectory"})
 """What a record has of a workload that grows with the program: a file of many benchmarks is no place for it."""
+
+
+class _Benchmark(msgspec.Struct, frozen=True):
+    stats: dict[str, Any] | None = None
+    extra_info: dict[str, Any] | None = None
+
+
+class _Written(msgspec.Struct, frozen=True):
+    """What pytest-benchmark writes, as far as it is read: what a benchmark kept of a record is judged as a record."""
+
+    machine_info: dict[str, Any]
+    benchmarks: list[_Benchmark]
 
 
 def extra_info(name: str, workload: Mapping[str, Any], mode: str) -> dict[str, Any]:
@@ -53,13 +66,12 @@ def load(path: Path) -> dict[str, Any]:
     Raises:
       RecordError: it is neither, or of a newer jaxport.
     """
-    try:
-        found = json.loads(path.read_text())
-    except (OSError, ValueError):
-        return records.load(path)  # says what is wrong with it
-    if part(found, "machine_info") is None or part(found, "benchmarks") is None:
-        return records.load(path)
-    return record_of(found)
+    expected = records.A_RECORD
+    plain = files.parse(files.read(path, expected, files.MOST_JSON_BYTES), path, expected)
+    if part(plain, "machine_info") is None or part(plain, "benchmarks") is None:
+        return records.checked(plain, path)
+    files.convert(plain, _Written, path, expected)
+    return records.checked(record_of(plain), path)
 
 
 def record_of(benchmark_json: Mapping[str, Any]) -> dict[str, Any]:

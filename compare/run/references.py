@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
+from compare import files
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.dumps import DumpedModule, modules, stage_bytes
 from compare.hlo.files import hlo_of_file
 from compare.hlo.levels import Subject
 from compare.run.inputs import RequestError
 
+_A_PROGRAM = files.Expected("a program or a dump directory", "check the path", RequestError)
 _STAGE = "before_optimizations"
 
 
@@ -20,14 +23,14 @@ def read_reference(reference: str) -> Subject:
       RequestError: nothing is there, it cannot be read, or it holds several modules and none was chosen.
     """
     path, wanted = Path(reference), ""
-    if not path.exists() and ":" in reference:
+    if not os.path.lexists(path) and ":" in reference:
         folder, _, wanted = reference.rpartition(":")
         path = Path(folder)
     try:
-        if path.is_file() and not wanted:
-            return Subject(path.name, hlo_of_file(path.read_bytes()))
-        if path.is_dir():
+        if os.path.isdir(path):
             return _dumped(path, wanted)
+        if os.path.lexists(path) and not wanted:
+            return Subject(path.name, hlo_of_file(files.read(path, _A_PROGRAM, files.MOST_PROGRAM_BYTES)))
     except UnreadableProgram as error:
         raise RequestError(f"{error}, in {reference}") from error
     raise RequestError(

@@ -234,7 +234,7 @@ def _check_inputs(module: Module, arrays: Sequence[np.ndarray], signature: Signa
         )
     for at, (array, (shape, dtype)) in enumerate(zip(arrays, signature.parameters, strict=True)):
         if array.shape != shape or array.dtype.name != dtype:
-            name = module.parameters[at] if module.parameters else str(at)
+            name = next(iter(module.parameters[at : at + 1]), str(at))
             raise RequestError(
                 f"expected input {name!r} of {module.name} to be {dtype}{list(shape)}, found "
                 f"{array.dtype.name}{list(array.shape)}: correct the file"

@@ -9,17 +9,42 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
-from safetensors import SafetensorError
 from safetensors.numpy import save
 
+from compare import files
 from compare.records import write_atomically
-from compare.sides import wire
+from compare.sides import replies, wire
 from compare.sides._side import Reply, Side, SideError, Unavailable
 from workloads._spec import Arrays
 
 FORMAT = 1
 METADATA_KEY = "jaxport.side"
+
+
+MOST_BYTES = 1 << 33
+"""What a side says of inputs of LARGEST_PARITY_BYTES, in every mode and pass; all of it is read at once."""
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    """One reply, or the refusal that came in its place; files of before methods were kept do not name theirs."""
+
+    method: str | None = None
+    value: Any = None
+    arrays: dict[str, str] = {}
+    error: str | None = None
+    reason: str = ""
+    doing: str = ""
+
+
+class _Head(msgspec.Struct, frozen=True):
+    format: int
+    side: str
+
+
+class _Whole(_Head, frozen=True):
+    replies: dict[str, _Kept]
 
 
 class RecordedSideError(Exception):
@@ -53,7 +78,8 @@ class RecordingSide(Side):
             self._kept[key] = {"error": type(error).__name__, "reason": error.reason, "doing": error.doing}
             raise
         number = next(self._numbers)
-        self._kept[key] = {"value": reply.value, "arrays": {name: f"{number}/{name}" for name in reply.arrays}}
+        names = {name: f"{number}/{name}" for name in reply.arrays}
+        self._kept[key] = {"method": method, "value": reply.value, "arrays": names}
         self._arrays |= {f"{number}/{name}": array for name, array in reply.arrays.items()}
         return reply
 
@@ -79,19 +105,24 @@ class RecordedSide(Side):
         self.name = name
         self.path = path
         self._scope = ""
-        expected = f"expected a recorded {name} side at {path}"
-        again = f"write it with `jaxport record --side {name} -o {path}`"
-        try:
-            self._arrays, metadata = wire.load_arrays(path)
-            head = json.loads(metadata[METADATA_KEY])
-            format_, side = int(head["format"]), head["side"]
-        except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
-            raise RecordedSideError(f"{expected}, found {_short(error)}: {again}") from error
-        if format_ > FORMAT:
-            raise RecordedSideError(f"{expected} of format {FORMAT}, found format {format_}: upgrade jaxport")
-        if side != name:
-            raise RecordedSideError(f"{expected}, found a recorded {side} side: {again}")
-        self._kept: dict[str, dict[str, Any]] = head["replies"]
+        advice = f"write it with `jaxport record --side {name} -o {path}`"
+        self._expected = files.Expected(f"a recorded {name} side", advice, RecordedSideError)
+        self._arrays, metadata = files.read_arrays(path, self._expected, MOST_BYTES)
+        if METADATA_KEY not in metadata:
+            self._expected.refuse(path, "a safetensors file of something else")
+        plain = files.parse(metadata[METADATA_KEY], path, self._expected)
+        head = files.convert(plain, _Head, path, self._expected)
+        if head.format > FORMAT:
+            raise RecordedSideError(
+                f"expected a recorded {name} side at {path} of format {FORMAT}, found format {head.format}: "
+                "upgrade jaxport"
+            )
+        if head.side != name:
+            self._expected.refuse(path, f"a recorded {head.side[:80]} side")
+        self._kept = files.convert(plain, _Whole, path, self._expected).replies
+        for kept in self._kept.values():
+            if kept.method is not None and kept.error is None:
+                self._reply(kept.method, kept)
 
     def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
         """The reply that the live side gave to the same request on the same arrays."""
@@ -101,11 +132,24 @@ class RecordedSide(Side):
         if kept is None:
             what = "this workload with these inputs, weights and size" if method == "load" else "this request"
             raise SideError(self.name, method, f"the recorded side {self.path.name} does not hold {what}")
-        if "error" in kept:
+        if kept.error is not None:
             # What the side cannot do is no failure of it, in a replay as little as in the run that was recorded.
-            kind = Unavailable if kept["error"] == Unavailable.__name__ else SideError
-            raise kind(self.name, kept["doing"], kept["reason"])
-        return Reply(kept["value"], {name: self._arrays[where] for name, where in kept["arrays"].items()})
+            kind = Unavailable if kept.error == Unavailable.__name__ else SideError
+            raise kind(self.name, kept.doing, kept.reason)
+        return self._reply(method, kept)
+
+    def _reply(self, method: str, kept: _Kept) -> Reply:
+        """A kept reply, known to be one that this kind of request can have."""
+        missing = [where for where in kept.arrays.values() if where not in self._arrays]
+        if missing:
+            self._expected.refuse(self.path, f"no array {_short(missing[0])} of its reply to {_short(method)}")
+        arrays = {name: self._arrays[where] for name, where in kept.arrays.items()}
+        if method in replies.VALUES:
+            files.convert(kept.value, replies.VALUES[method], self.path, self._expected, f"in its reply to {method}")
+            reason = replies.unfit(method, kept.value, arrays)
+            if reason:
+                self._expected.refuse(self.path, f"{reason} in its reply to {method}")
+        return Reply(kept.value, arrays)
 
     def close(self) -> None:
         """Nothing is open."""
@@ -129,7 +173,5 @@ def _key(scope: str, method: str, parameters: Mapping[str, Any], arrays: Arrays 
     return digest.hexdigest()
 
 
-def _short(error: Exception) -> str:
-    if isinstance(error, (KeyError, TypeError)):
-        return "a safetensors file of something else"
-    return (str(error).splitlines() or [type(error).__name__])[0]
+def _short(name: str) -> str:
+    return repr(name[:80])

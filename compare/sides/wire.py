@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import ml_dtypes as ml_dtypes  # NumPy knows bfloat16 once it is imported
 import numpy as np
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
 from safetensors.numpy import save_file
 
+from compare.files import PARTS
+from compare.files import load_arrays as load_arrays
 from compare.records import UnwrittenError
 from compare.sides._side import Reply
 from workloads._framework import Donation, Optimized, Parameter, Program, Result, Twin
@@ -24,9 +25,6 @@ DTYPES = (
     *("float16", "bfloat16", "float32", "float64", "complex64", "complex128"),
 )
 """What safetensors both writes and reads as NumPy arrays, and complex128."""
-
-_PARTS = "#complex128"
-"""Ends the name of what safetensors has no type for: real and imaginary parts, along one axis more."""
 
 
 def save_arrays(arrays: Arrays, path: Path) -> None:
@@ -58,24 +56,7 @@ def contiguous(arrays: Arrays) -> dict[str, np.ndarray]:
 def _parted(name: str, array: np.ndarray) -> tuple[str, np.ndarray]:
     if array.dtype != np.complex128:
         return name, array
-    return f"{name}{_PARTS}", array[..., None].view(np.float64)
-
-
-def _whole(name: str, array: np.ndarray) -> tuple[str, np.ndarray]:
-    if not name.endswith(_PARTS) or array.dtype != np.float64 or array.shape[-1:] != (2,):
-        return name, array
-    return name.removesuffix(_PARTS), np.asarray(array.view(np.complex128)[..., 0])
-
-
-def load_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """All arrays of a file, and its metadata.
-
-    Raises:
-      SafetensorError, OSError: the file is broken or absent.
-    """
-    with safe_open(path, "numpy") as file:
-        found = dict(_whole(name, file.get_tensor(name)) for name in file.keys())  # noqa: SIM118
-        return found, file.metadata() or {}
+    return f"{name}{PARTS}", array[..., None].view(np.float64)
 
 
 def pack_twin(cases: Mapping[str, Arrays], weights: Arrays, batches: Arrays) -> dict[str, np.ndarray]:
@@ -120,13 +101,11 @@ def pack_program(program: Program) -> Reply:
 
 def unpack_program(reply: Reply) -> Program:
     """The program that was packed."""
+    parameters, results = _signature(reply.value)
     return Program(
         artifact=reply.arrays["artifact"].tobytes(),
-        parameters=tuple(
-            Parameter(each["kind"], each["name"], tuple(each["shape"]), each["dtype"])
-            for each in reply.value["parameters"]
-        ),
-        results=tuple(Result(each["name"], tuple(each["shape"]), each["dtype"]) for each in reply.value["results"]),
+        parameters=parameters,
+        results=results,
         states={
             name.removeprefix("states/"): array for name, array in reply.arrays.items() if name.startswith("states/")
         },
@@ -142,7 +121,7 @@ def pack_optimized(optimized: Optimized) -> Reply:
 
 def unpack_optimized(reply: Reply) -> Optimized:
     """The optimized module that was packed."""
-    return Optimized(module=reply.arrays["module"].tobytes(), **reply.value)
+    return Optimized(module=reply.arrays["module"].tobytes(), temp_bytes=reply.value["temp_bytes"])
 
 
 def pack_donation(donation: Donation) -> Reply:
@@ -162,8 +141,10 @@ def unpack_donation(reply: Reply) -> Donation:
 
 
 def _signature(value: Mapping[str, Any]) -> tuple[tuple[Parameter, ...], tuple[Result, ...]]:
-    parameters = [Parameter(**{**each, "shape": tuple(each["shape"])}) for each in value["parameters"]]
-    results = [Result(**{**each, "shape": tuple(each["shape"])}) for each in value["results"]]
+    parameters = (
+        Parameter(each["kind"], each["name"], tuple(each["shape"]), each["dtype"]) for each in value["parameters"]
+    )
+    results = (Result(each["name"], tuple(each["shape"]), each["dtype"]) for each in value["results"])
     return tuple(parameters), tuple(results)
 
 

@@ -182,9 +182,9 @@ def _change(baseline: Sequence[Record], after: Record, workload: str, ratio: str
         workload=workload,
         ratio=ratio,
         verdict=verdict(moved, margin),
-        before=math.exp(base.log),
-        after=math.exp(new.log),
-        change=math.exp(moved.log),
+        before=estimates.factor(base.log),
+        after=estimates.factor(new.log),
+        change=estimates.factor(moved.log),
         ci95=moved.interval(0.95),
         margin=margin,
         medians=medians,
@@ -204,7 +204,7 @@ def verdict(moved: Estimate, margin: float) -> str:
     if inside[0] < low and high < inside[1]:
         return UNCHANGED if margin <= WIDEST_MARGIN else INCONCLUSIVE
     low, high = moved.interval(0.95)
-    change = math.exp(moved.log)
+    change = estimates.factor(moved.log)
     if high < 1 and change < inside[0]:
         return IMPROVED
     return REGRESSED if low > 1 and change > inside[1] else INCONCLUSIVE

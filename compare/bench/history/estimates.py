@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from scipy import stats
 
 from compare.bench.stats import Interval
 
+_LARGEST_LOG = math.log(sys.float_info.max)
 UNKNOWN = "without an interval: too few pairs of processes"
 
 
@@ -26,7 +28,12 @@ class Estimate:
     def interval(self, level: float) -> Interval:
         """As a factor: Student's t around the estimate."""
         half = float(stats.t.ppf((1 + level) / 2, self.freedom)) * math.sqrt(self.variance)
-        return math.exp(self.log - half), math.exp(self.log + half)
+        return factor(self.log - half), factor(self.log + half)
+
+
+def factor(log: float) -> float:
+    """e to that power; infinity beyond the largest float."""
+    return math.exp(log) if log < _LARGEST_LOG else math.inf
 
 
 def estimate(row: Mapping[str, Any] | None) -> Estimate | str:
@@ -44,9 +51,9 @@ def estimate(row: Mapping[str, Any] | None) -> Estimate | str:
     if len(numbers) != 4 or not all(isinstance(each, int | float) and math.isfinite(each) for each in numbers):
         return UNKNOWN
     ratio, low, high, pairs = numbers
-    if not 0 < low <= high or pairs < 2:
+    if not 0 < low <= high or ratio <= 0 or pairs < 2:
         return UNKNOWN
-    error = math.log(high / low) / (2 * float(stats.t.ppf(0.975, pairs - 1)))
+    error = (math.log(high) - math.log(low)) / (2 * float(stats.t.ppf(0.975, pairs - 1)))
     return Estimate(math.log(ratio), error**2, pairs - 1)
 
 

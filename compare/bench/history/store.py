@@ -15,7 +15,8 @@ from compare import records
 from compare.records import RecordError
 
 _NAME = re.compile(r"(\d{4,})-(\d{8}T\d{6}Z)\.json")
-_LAST = re.compile(r"last(?:~(\d+))?")
+_LAST = re.compile(r"last(?:~(\d{1,9}))?")
+_NUMBER = re.compile(r"\d{1,9}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -67,10 +68,15 @@ def find(reference: str, folder: Path) -> Path:
     last = _LAST.fullmatch(reference)
     if last:
         return _from_the_end(reference, int(last[1] or 0), folder)
-    if reference.isdecimal():
+    if _NUMBER.fullmatch(reference):
         return _numbered(int(reference), folder)
-    path = Path(reference)
-    return path / "results.json" if path.is_dir() else path
+    return results_of(Path(reference))
+
+
+def results_of(path: Path) -> Path:
+    """The results.json that a path names: itself, or that of a folder."""
+    # Not Path's own: it raises where a name is too long.
+    return path / "results.json" if os.path.isdir(path) else path
 
 
 def _from_the_end(reference: str, back: int, folder: Path) -> Path:
@@ -98,7 +104,10 @@ def _count(kept: list[Run]) -> str:
 
 
 def _listed(folder: Path) -> list[Run]:
-    names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
+    try:
+        names = os.listdir(folder) if os.path.isdir(folder) else []
+    except OSError as error:
+        raise RecordError(f"expected saved runs in {folder}, found {error.strerror}: check its permissions") from error
     matches = filter(None, map(_NAME.fullmatch, names))
     return sorted((Run(int(name[1]), name[2], folder / name[0]) for name in matches), key=lambda run: run.number)
 

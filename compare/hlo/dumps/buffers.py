@@ -16,16 +16,17 @@ from compare.hlo.dumps.directory import DumpedFile, DumpedModule
 PARAMETER, OUTPUT, CONSTANT, THREAD_LOCAL, TEMP = "parameter", "output", "constant", "thread-local", "temp"
 USES = (PARAMETER, OUTPUT, TEMP, CONSTANT, THREAD_LOCAL)
 
-_TOTAL = re.compile(r"^Total bytes(?: used)?: (\d+)", re.MULTILINE)
-_ALLOCATION = re.compile(r"^allocation (\d+): size (\d+), (.*?):? *$", re.MULTILINE)
+# Up to 18 digits: what XLA counts in 64 bits. Python refuses to convert thousands of them.
+_TOTAL = re.compile(r"^Total bytes(?: used)?: (\d{1,18})\b", re.MULTILINE)
+_ALLOCATION = re.compile(r"^allocation (\d{1,18}): size (\d{1,18}), (.*?):? *$", re.MULTILINE)
 _VALUE = re.compile(
-    r"^ value: <(\d+) (\S+?)(\{[\d,]*\})?(?: \(phi\))? @\d+> \(size=(\d+),offset=(\d+)\): (.+)$", re.MULTILINE
+    r"^ value: <(\d+) (\S+?)(\{[\d,]*\})?(?: \(phi\))? @\d+> \(size=(\d{1,18}),offset=(\d{1,18})\): (.+)$", re.MULTILINE
 )
 _DEFINED = re.compile(r"^<(\d+) .*\n(?: .*\n)*? from instruction: (.+)$", re.MULTILINE)
 _OPCODE = re.compile(r"= (?:\(.*?\)|\S+) ([\w-]+)\(")
 _OP_NAME = re.compile(r'op_name="([^"]*)"')
 _PEAK = re.compile(r"^ *Live ranges at (\d+) \(peak\):\n((?: +\S+: \d+ bytes.*\n?)*)", re.MULTILINE)
-_LIVE = re.compile(r"^ +(\S+?)(?:\{[\d,]*\})?: (\d+) bytes", re.MULTILINE)
+_LIVE = re.compile(r"^ +(\S+?)(?:\{[\d,]*\})?: (\d{1,18}) bytes", re.MULTILINE)
 
 
 @dataclass(frozen=True)

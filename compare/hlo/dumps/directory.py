@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import gzip
+import io
+import os
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from compare import files
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.dumps import grammar
 from compare.hlo.dumps.grammar import Key, Origin
+from workloads._foreign import MEBIBYTE, Unusable, check, said
+
+MOST_BYTES = 256 * MEBIBYTE
+"""Of one file, unpacked: the dumps of the largest models of the zoo have a tenth of it, and text is read as lines."""
+
+_TEXTS = (grammar.LLVM, grammar.MLIR, grammar.PTX, grammar.THUNKS, grammar.OPTIONS, grammar.INPUT)
+"""Kinds that are read for what they say and no more: a module is read without the one that cannot be."""
+
+_A_DUMP = files.Expected("a file that XLA dumped", "dump it again", UnreadableProgram)
 
 
 @dataclass(frozen=True)
@@ -21,24 +34,34 @@ class DumpedFile:
     kind: str
     details: Mapping[str, str] = field(default_factory=dict)
     timestamp: str = ""
+    unread: str = ""
+    """Why it is not read, where it should be."""
 
     def text(self) -> str:
-        """The whole text; U+FFFD for what is no UTF-8."""
-        return self.path.read_text(errors="replace")
+        """The whole text; U+FFFD for what is no UTF-8.
+
+        Raises:
+          UnreadableProgram: it cannot be read.
+        """
+        return files.read(self.path, _A_DUMP, MOST_BYTES).decode(errors="replace")
 
     def data(self) -> bytes:
         """The whole file, decompressed.
 
         Raises:
-          UnreadableProgram: its compression is broken.
+          UnreadableProgram: it cannot be read, its compression is broken, or it is longer than MOST_BYTES.
         """
-        data = self.path.read_bytes()
+        data = files.read(self.path, _A_DUMP, MOST_BYTES)
         if self.path.suffix != ".gz":
             return data
         try:
-            return gzip.decompress(data)
-        except (OSError, EOFError) as error:
+            with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
+                found = packed.read(MOST_BYTES + 1)
+        except (OSError, EOFError, zlib.error) as error:
             raise UnreadableProgram(f"expected a gzip file, found {error}: dump it again") from error
+        if len(found) > MOST_BYTES:
+            raise UnreadableProgram(f"expected a gzip file of up to {MOST_BYTES} bytes, found more: dump it again")
+        return found
 
 
 @dataclass(frozen=True)
@@ -101,9 +124,12 @@ def listing(directory: Path, besides: Path | None = None) -> Listing:
 
 
 def _entries(directory: Path) -> list[Path]:
-    if not directory.is_dir():
-        raise UnreadableProgram(_refused(directory, "a file" if directory.exists() else "no such directory"))
-    return sorted(directory.iterdir())
+    if not os.path.isdir(directory):
+        raise UnreadableProgram(_refused(directory, "a file" if os.path.exists(directory) else "no such directory"))
+    try:
+        return sorted(directory.iterdir())
+    except OSError as error:
+        raise UnreadableProgram(_refused(directory, said(error))) from error
 
 
 def _refused(directory: Path, found: str) -> str:
@@ -114,7 +140,7 @@ def _file(path: Path, keys: frozenset[Key]) -> tuple[Key, list[DumpedFile]] | No
     name = grammar.parse(path.name, keys)
     if name is None:
         return None
-    return (name.number, name.name), [DumpedFile(path, _size(path), name.kind, name.details, name.timestamp)]
+    return (name.number, name.name), [_dumped(path, name.kind, name.details, name.timestamp)]
 
 
 def _folder(path: Path, keys: frozenset[Key]) -> tuple[Key, list[DumpedFile]] | None:
@@ -122,7 +148,16 @@ def _folder(path: Path, keys: frozenset[Key]) -> tuple[Key, list[DumpedFile]] | 
     if key is None:
         return None
     inside = sorted(each for each in path.rglob("*") if not each.is_dir())
-    return key, [DumpedFile(each, _size(each), grammar.INPUT) for each in inside]
+    return key, [_dumped(each, grammar.INPUT) for each in inside]
+
+
+def _dumped(path: Path, kind: str, details: Mapping[str, str] | None = None, timestamp: str = "") -> DumpedFile:
+    try:
+        if kind in _TEXTS:
+            check(path, MOST_BYTES)
+    except Unusable as error:
+        return DumpedFile(path, _size(path), grammar.OTHER, details or {}, timestamp, str(error))
+    return DumpedFile(path, _size(path), kind, details or {}, timestamp)
 
 
 def _size(path: Path) -> int:

@@ -12,9 +12,9 @@ from compare.hlo.dumps.directory import DumpedModule
 
 _TARGET = re.compile(r"^\s*\.target\s+(\w+)", re.MULTILINE)
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*\((.*?)\)(.*?)\{", re.DOTALL)
-_REGISTERS = re.compile(r"\.reg\s+\.(\w+)\s+%\w+<(\d+)>")
+_REGISTERS = re.compile(r"\.reg\s+\.(\w+)\s+%\w+<(\d{1,18})>")
 _LAUNCH = re.compile(r"\.(reqntid|maxntid|maxnreg|minnctapersm)\s+([\d, ]+)")
-_THUNK = re.compile(r"^( *)(\d+): (k\w+)[ \t]*(.*)$", re.MULTILINE)
+_THUNK = re.compile(r"^( *)(\d{1,18}): (k\w+)[ \t]*(.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from compare.hlo.dumps import grammar
 from compare.hlo.dumps.directory import DumpedFile, DumpedModule
 
 _DEFINED = re.compile(r"^define .*?@\"?([^\"(]+)\"?\(", re.MULTILINE)
-_VECTOR = re.compile(r"<(vscale x )?(\d+) x (double|float|half|bfloat|ptr|i\d+)>")
-_PREFERRED = re.compile(r'"prefer-vector-width"="(\d+)"')
+_VECTOR = re.compile(r"<(vscale x )?(\d{1,18}) x (double|float|half|bfloat|ptr|i\d{1,18})>")
+_PREFERRED = re.compile(r'"prefer-vector-width"="(\d{1,18})"')
 _BITS = {"double": 64, "float": 32, "half": 16, "bfloat": 16, "ptr": 64}
 _OPERATION = re.compile(r'^\s+(?:[%\w:, #]+ = )?"?([a-z_]\w*)\.[a-z_][\w.]*"?[ (]', re.MULTILINE)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,9 +31,9 @@ def read_file(file: DumpedFile) -> Program:
       UnreadableProgram: it is cut off, or this jaxlib's XLA does not take the text.
     """
     if file.details.get("format") != _TEXT:
-        return Program(_complete(proto.read_module(file.data())))
+        return Program(proto.read_module(file.data()))
     text = file.text()
-    return Program(_complete(proto.read_module(_parsed(text))), frozenset(_LEFT_OUT.findall(text)))
+    return Program(proto.read_module(_parsed(text)), frozenset(_LEFT_OUT.findall(text)))
 
 
 def stage_file(module: DumpedModule, stage: str) -> DumpedFile:
@@ -79,21 +78,3 @@ def _parsed(text: str) -> bytes:
             f"expected HLO text that this jaxlib's XLA reads, found {' '.join(said[:2])}: "
             "dump with --xla_dump_hlo_as_proto"
         ) from error
-
-
-def _complete(module: Any) -> Any:
-    """The module, known to hold everything that it refers to: a process that died left half a file."""
-    computations = {each.id for each in module.computations}
-    wanted = {module.entry_computation_id}
-    for computation in module.computations:
-        instructions = {each.id for each in computation.instructions}
-        wanted |= {key for each in computation.instructions for key in each.called_computation_ids}
-        _present({key for each in computation.instructions for key in each.operand_ids}, instructions)
-        _present({computation.root_id}, instructions)
-    _present(wanted, computations)
-    return module
-
-
-def _present(wanted: Iterable[int], there: set[int]) -> None:
-    if not there.issuperset(wanted):
-        raise UnreadableProgram("expected a whole HLO module, found references to what is not in it: dump it again")

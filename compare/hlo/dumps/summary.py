@@ -89,7 +89,7 @@ def _module(directory: Path, module: DumpedModule) -> ModuleSummary:
         buffers=assigned,
         options=_options(module),
         files=tuple(_entry(directory, file) for files in module.files.values() for file in files),
-        problems=(*found.problems, *problems),
+        problems=(*found.problems, *problems, *_unread(module)),
     )
 
 
@@ -98,6 +98,10 @@ def _buffers(module: DumpedModule) -> tuple[buffers.Buffers | None, tuple[Proble
         return buffers.read_buffers(module), ()
     except UnreadableProgram as error:
         return None, (Problem("buffer assignment", str(error)),)
+
+
+def _unread(module: DumpedModule) -> tuple[Problem, ...]:
+    return tuple(Problem(file.path.name, f"found {file.unread}") for file in module.of(grammar.OTHER) if file.unread)
 
 
 def _options(module: DumpedModule) -> tuple[str, ...]:

@@ -1,0 +1,224 @@
+"""Files from elsewhere as data of declared types: one reader, one error, one line that says what is wrong and where."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+import ml_dtypes as ml_dtypes  # NumPy knows bfloat16 once it is imported
+import msgspec
+import numpy as np
+from safetensors import SafetensorError, safe_open
+
+from workloads import _foreign
+from workloads._foreign import MEBIBYTE, Unusable
+
+MOST_JSON_BYTES = 512 * MEBIBYTE
+"""Of one JSON file: records hold both programs as text, ten times what the largest of the zoo has."""
+
+MOST_PROGRAM_BYTES = 1 << 31
+"""Of one program: no protocol buffer is longer, and XLA takes programs as such."""
+
+MOST_NESTING = 64
+"""Of JSON: a record has ten levels. Python's own parser, and every page, calls itself once a level."""
+
+MOST_DIGITS = 20
+"""Of a whole number: 64 bits have no more, and the next float is reached at 309."""
+
+PARTS = "#complex128"
+"""Ends the name of what safetensors has no type for: real and imaginary parts, along one axis more."""
+
+_Declared = TypeVar("_Declared")
+_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
+_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
+_UNFIT = re.compile(r"Expected (.+), got (.+)", re.DOTALL)
+_ANY = "[...]"
+_STEP = re.compile(r"\[\.\.\.\]|\[\d+\]|\.\w+")
+
+
+class FileError(Exception):
+    """A file that cannot be used: one line with what was expected, found, and what to do."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a file should have been, and what to do where it is not; `error` is raised then."""
+
+    what: str
+    advice: str
+    error: Callable[[str], Exception] = FileError
+
+    def refuse(self, path: Path, found: object) -> NoReturn:
+        """Raise the one line.
+
+        Raises:
+          Exception: `error`, always.
+        """
+        line = " ".join(f"expected {self.what} at {path}, found {found}: {self.advice}".split())
+        # A name from a file may steer a terminal, or be what no terminal can be sent.
+        raise self.error("".join(each if each.isprintable() else "\ufffd" for each in line))
+
+
+def read(path: Path, expected: Expected, most: int) -> bytes:
+    """All bytes of a file.
+
+    Raises:
+      FileError: it is not there, no regular file, unreadable or longer than `most`.
+    """
+    try:
+        return _foreign.read(path, most)
+    except Unusable as error:
+        expected.refuse(path, error)
+
+
+def read_json(path: Path, kind: type[_Declared], expected: Expected) -> tuple[_Declared, Any]:
+    """A JSON file as the declared type, and as plain data with the fields that are not declared.
+
+    Raises:
+      FileError: it cannot be read, is no JSON, or not of that type.
+    """
+    plain = parse(read(path, expected, MOST_JSON_BYTES), path, expected)
+    return convert(plain, kind, path, expected), plain
+
+
+def parse(data: bytes | str, path: Path, expected: Expected) -> Any:
+    """Plain data of JSON; `path` is where it comes from.
+
+    Raises:
+      FileError: it is no JSON, nested too deeply, names a key twice, or has a number that is none or too long.
+    """
+    try:
+        text = data if isinstance(data, str) else data.decode()
+        _check_nesting(text)
+        # Not msgspec's own parser: it takes a key twice, and refuses the lone surrogates that frameworks print.
+        return json.loads(
+            text, object_pairs_hook=_unique, parse_constant=_no_number, parse_float=_finite, parse_int=_short
+        )
+    except UnicodeDecodeError as error:
+        expected.refuse(path, f"bytes that are no UTF-8 at {error.start}")
+    except (ValueError, RecursionError) as error:
+        expected.refuse(path, f"broken JSON ({error})")
+
+
+def convert(plain: Any, kind: type[_Declared], path: Path, expected: Expected, within: str = "") -> _Declared:
+    """Plain data as the declared type; `within` says which part of the file it is.
+
+    What is refused is not to be used any more: it is cut down to find the place.
+
+    Raises:
+      FileError: it is not of that type, and where.
+    """
+    try:
+        return msgspec.convert(plain, kind)
+    except UnicodeEncodeError:
+        expected.refuse(path, "a name with half a character")
+    except msgspec.ValidationError as error:
+        message, _, place = str(error).partition(" - at `")
+        unfit = _UNFIT.fullmatch(message)
+        said = f"{unfit[2]} where {unfit[1]} is due" if unfit else message[:1].lower() + message[1:]
+        where = [f"at {_spelled(plain, kind, place)}"] * bool(place) + [within] * bool(within)
+        expected.refuse(path, ", ".join([said, " ".join(where)][: 1 + bool(where)]))
+
+
+def _spelled(plain: Any, kind: type[Any], place: str) -> str:
+    """The place with the keys that msgspec leaves out: it says `$.workloads[...].size`."""
+    spelled, at = "$", plain
+    for step in _STEP.findall(place):
+        if step == _ANY:
+            key = _culprit(plain, at, kind)
+            step = f"[{key[:80]!r}]"
+        else:
+            key = int(step[1:-1]) if step[0] == "[" else step[1:]
+        spelled, at = spelled + step, at[key]
+    return spelled
+
+
+def _culprit(plain: Any, mapping: dict[str, Any], kind: type[Any]) -> str:
+    """The key of a mapping within the data whose value is not of its type, by halving the mapping."""
+    items = list(mapping.items())
+    while len(items) > 1:
+        half = items[: len(items) // 2]
+        mapping.clear()
+        mapping.update(half)
+        items = items[len(half) :] if _fits(plain, kind) else half
+    mapping.clear()
+    mapping.update(items)
+    return items[0][0]
+
+
+def _fits(plain: Any, kind: type[Any]) -> bool:
+    try:
+        msgspec.convert(plain, kind)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+def read_arrays(path: Path, expected: Expected, most: int) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """All arrays of a safetensors file, and its metadata.
+
+    Raises:
+      FileError: it cannot be read, is no safetensors file, or holds arrays of a dtype that NumPy has not.
+    """
+    try:
+        _foreign.check(path, most)
+        return load_arrays(path)
+    except (Unusable, OSError, SafetensorError, AttributeError, TypeError, ValueError) as error:
+        expected.refuse(path, _foreign.said(error))
+
+
+def load_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """All arrays of a safetensors file that jaxport itself wrote, and its metadata.
+
+    Raises:
+      SafetensorError, OSError: the file is broken or absent.
+    """
+    with safe_open(path, "numpy") as file:
+        found = dict(_whole(name, file.get_tensor(name)) for name in file.keys())  # noqa: SIM118
+        return found, file.metadata() or {}
+
+
+def _whole(name: str, array: np.ndarray) -> tuple[str, np.ndarray]:
+    if not name.endswith(PARTS) or array.dtype != np.float64 or array.shape[-1:] != (2,):
+        return name, array
+    return name.removesuffix(PARTS), np.asarray(array.view(np.complex128)[..., 0])
+
+
+def _check_nesting(text: str) -> None:
+    outside = _STRINGS.sub(b"", text.encode("utf-8", "surrogatepass")).translate(None, _BRACKETS)
+    codes = np.frombuffer(outside, np.uint8)
+    opening = (codes == ord("[")) | (codes == ord("{"))
+    deepest = np.cumsum(np.where(opening, 1, -1)).max(initial=0)
+    if deepest > MOST_NESTING:
+        raise ValueError(f"nested {deepest} levels deep, more than {MOST_NESTING}")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))
+        raise ValueError(f"the key {twice[:80]!r} twice in one object")
+    return found
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"{text}, which is no number of JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text[:MOST_DIGITS]}, beyond every float")
+    return number
+
+
+def _short(text: str) -> int:
+    if len(text) > MOST_DIGITS:
+        raise ValueError(f"a whole number of {len(text)} digits")
+    return int(text)

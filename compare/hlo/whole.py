@@ -1,0 +1,73 @@
+"""Whether an HLO module is whole: all that it refers to is in it, and written out it is no larger than can be read."""
+
+from __future__ import annotations
+
+from graphlib import CycleError, TopologicalSorter
+from typing import Any
+
+from compare.hlo.bindings import UnreadableProgram
+
+MOST_INSTRUCTIONS = 10_000_000
+"""With every computation written out where it is called, a hundred times what the largest of the zoo has. Thirty
+computations that each call the next one twice are a billion."""
+
+MOST_NESTED = 200
+"""Computations within one another: reading one calls itself."""
+
+_TRANSPARENT = frozenset({"call", "fusion"})
+
+
+def check(module: Any) -> None:
+    """Let a whole HloModuleProto pass.
+
+    Raises:
+      UnreadableProgram: it refers to what is not in it, as half a file does, or calls itself, or is too large.
+    """
+    computations = {each.id: each for each in module.computations}
+    _whole(len(computations) == len(module.computations) and module.entry_computation_id in computations)
+    for computation in module.computations:
+        _check_computation(computation, computations)
+    _check_size(computations)
+
+
+def _check_computation(computation: Any, computations: dict[int, Any]) -> None:
+    seen: set[int] = set()
+    for instruction in computation.instructions:
+        _whole(instruction.id not in seen and seen.issuperset(instruction.operand_ids))
+        _whole(computations.keys() >= set(instruction.called_computation_ids))
+        if instruction.opcode in _TRANSPARENT:
+            _check_call(instruction, computations)
+        seen.add(instruction.id)
+    _whole(computation.root_id in seen)
+
+
+def _check_call(instruction: Any, computations: dict[int, Any]) -> None:
+    _whole(len(instruction.called_computation_ids) == 1)
+    called = computations[instruction.called_computation_ids[0]]
+    parameters = sorted(each.parameter_number for each in called.instructions if each.opcode == "parameter")
+    _whole(parameters == list(range(len(instruction.operand_ids))))
+
+
+def _check_size(computations: dict[int, Any]) -> None:
+    called = {
+        key: [callee for each in computation.instructions for callee in each.called_computation_ids]
+        for key, computation in computations.items()
+    }
+    sizes: dict[int, int] = {}
+    depths: dict[int, int] = {}
+    try:
+        for key in TopologicalSorter(called).static_order():
+            sizes[key] = len(computations[key].instructions) + sum(sizes[callee] for callee in called[key])
+            depths[key] = 1 + max((depths[callee] for callee in called[key]), default=0)
+    except CycleError as error:
+        raise UnreadableProgram("expected an HLO module that ends, found a computation that calls itself") from error
+    if max(sizes.values()) > MOST_INSTRUCTIONS or max(depths.values()) > MOST_NESTED:
+        raise UnreadableProgram(
+            f"expected an HLO module of up to {MOST_INSTRUCTIONS:,} instructions, calls written out, and {MOST_NESTED} "
+            f"computations within one another, found {max(sizes.values()):,} and {max(depths.values())}"
+        )
+
+
+def _whole(holds: bool) -> None:
+    if not holds:
+        raise UnreadableProgram("expected a whole HLO module, found references to what is not in it: dump it again")
