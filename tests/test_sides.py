@@ -304,10 +304,11 @@ def test_what_a_side_cannot_do_is_told_apart(jax: LiveSide, folder: Path) -> Non
         requests.program(jax, "step", "float32")
 
 
-def test_code_that_quits_takes_the_worker_with_it_and_no_more(start: Start, folder: Path) -> None:
-    with pytest.raises(SideError, match="the worker ended with exit code 7") as caught:
-        ask(start("jax"), folder, "quits")
-    assert caught.value.lost
+def test_code_that_quits_costs_its_request_and_the_worker_lives(jax: LiveSide, folder: Path) -> None:
+    with pytest.raises(SideError, match=r'SystemExit: 7 \(File ".*functions.py", line \d+, in quits\)$') as caught:
+        ask(jax, folder, "quits")
+    assert not caught.value.lost
+    ask(jax, folder, "doubles")
 
 
 # Whole runs.
