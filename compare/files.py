@@ -18,8 +18,8 @@ from safetensors import SafetensorError, safe_open
 from workloads import _foreign
 from workloads._foreign import MEBIBYTE, Unusable
 
-MOST_JSON_BYTES = 512 * MEBIBYTE
-"""Of one JSON file: records hold both programs as text, ten times what the largest of the zoo has."""
+MOST_JSON_BYTES = 128 * MEBIBYTE
+"""Of one JSON file: a record holds both programs as text. As Python's own lists it may take thirty times that."""
 
 MOST_PROGRAM_BYTES = 1 << 31
 """Of one program: no protocol buffer is longer, and XLA takes programs as such."""

@@ -1,4 +1,4 @@
-"""Whatever is wrong with a file from elsewhere is one line and exit code 2; tests/damaged.py has all of the files."""
+"""Whatever is wrong with a file from elsewhere is one line and exit code 2; damaged_all.py runs all of the files."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import damaged
+import damaged_bundles
+import damaged_files
 import numpy as np
 import pytest
 from damaged import Case
@@ -32,11 +34,14 @@ PROTO = next((damaged.DATA / "dumps/jax_proto").glob("*after*.pb")).read_bytes()
 @pytest.mark.parametrize(
     ("cases", "most", "refused"),
     [
-        (damaged.records, 20, 2), (damaged.histories, 6, 1), (damaged.arrays, 40, 33), (damaged.data_sets, 39, 30),
-        (damaged.bundles, 40, 33),
+        (damaged_files.records, 20, 2),
+        (damaged_files.histories, 6, 1),
+        (damaged_files.arrays, 40, 33),
+        (damaged_files.data_sets, 39, 30),
+        (damaged_bundles.bundles, 40, 33),
     ],
     ids=["records", "histories", "arrays", "data sets", "bug reports"],
-)  # fmt: skip
+)
 def test_a_damaged_file_is_refused_in_one_line_or_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cases: Callable[[], Any], most: int, refused: int
 ) -> None:
@@ -51,7 +56,7 @@ def test_a_damaged_file_is_refused_in_one_line_or_read(
     assert found["refused"] >= refused, found
 
 
-@pytest.mark.parametrize("case", damaged.some(damaged.dumps(), 40), ids=lambda case: case.damage[:80])
+@pytest.mark.parametrize("case", damaged.some(damaged_bundles.dumps(), 40), ids=lambda case: case.damage[:80])
 def test_a_dump_with_a_damaged_file_is_read_without_it(tmp_path: Path, case: Case) -> None:
     outcome = damaged.in_process(case, tmp_path)
     assert (outcome.code, outcome.verdict) == (0, "accepted")
@@ -120,7 +125,7 @@ def test_a_file_may_be_as_long_as_allowed_and_no_longer(tmp_path: Path) -> None:
 
 
 def test_what_a_zip_holds_beside_a_bug_report_is_not_unpacked(tmp_path: Path) -> None:
-    damaged._bundle(tmp_path / "b")
+    damaged_bundles.bug_report(tmp_path / "b")
     with zipfile.ZipFile(tmp_path / "b.zip", "w") as archive:
         for each in (tmp_path / "b").rglob("*"):
             archive.write(each, f"top/{each.relative_to(tmp_path / 'b')}")
@@ -156,7 +161,7 @@ def test_zeros_beyond_the_ratio_are_a_bomb_and_random_numbers_are_not(tmp_path: 
 
 
 def test_a_link_within_a_bug_report_is_followed_and_one_out_of_it_refused(tmp_path: Path) -> None:
-    damaged._bundle(tmp_path / "b")
+    damaged_bundles.bug_report(tmp_path / "b")
     inside, outside = tmp_path / "b/outputs/tf@tf.safetensors", tmp_path / "outside"
     kept = inside.rename(tmp_path / "b/outputs/kept")
     inside.symlink_to(kept)
