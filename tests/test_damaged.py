@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import json
 import socket
+import subprocess
+import sys
 import zipfile
 from collections import Counter
 from collections.abc import Callable
@@ -268,3 +270,30 @@ def test_every_limit_of_json_is_told(tmp_path: Path, text: str, said: str) -> No
 def test_brackets_in_strings_are_no_nesting(tmp_path: Path) -> None:
     text = json.dumps({"x": '"[' * 99})
     assert files.parse(text, tmp_path, files.Expected("JSON", "correct it")) == json.loads(text)
+
+
+TOGETHER = """
+import msgspec, pathlib, sys, threading
+from compare import files
+
+sys.setswitchinterval(1e-6)
+for _ in range(100):
+    inner = msgspec.defstruct("Inner", [(f"a{number}", int, 0) for number in range(20)])
+    outer = msgspec.defstruct("Outer", [(f"b{number}", list[inner], []) for number in range(20)])
+    start = threading.Barrier(4)
+
+    def ask():
+        start.wait()
+        files.convert({"b0": [{"a0": 1}]}, outer, pathlib.Path("file"), files.Expected("JSON", "correct it"))
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+"""
+
+
+def test_threads_that_meet_a_type_together_do_not_end_the_process() -> None:
+    ended = subprocess.run([sys.executable, "-c", TOGETHER], cwd=Path(__file__).parents[1], check=False)
+    assert ended.returncode == 0
