@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 from compare import records
+from compare.cli import main
 from compare.run import roofline, run
 from compare.run.apart import foreign_code_apart
 from compare.run.progress import Silent
@@ -48,6 +49,17 @@ def small_working_sets() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(roofline, "MOST_BYTES", 1 << 25)
         yield
+
+
+@pytest.fixture(scope="session")
+def recorded_sides(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where tf.side and jax.side lie: add at size smoke."""
+    path = tmp_path_factory.mktemp("recorded")
+    for side in ("tf", "jax"):
+        # A folder that is not there yet is made.
+        asked = ["record", "add", "--side", side, "--size", "smoke", "-o", str(path / "made" / f"{side}.side")]
+        assert main(asked) == 0
+    return path / "made"
 
 
 def record_of(*references: str, **asked: Any) -> dict[str, Any]:

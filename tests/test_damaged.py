@@ -1,10 +1,12 @@
-"""Whatever is wrong with a file from elsewhere is one line and exit code 2; tests/damaged.py has all of the files."""
+"""Whatever is wrong with a file from elsewhere is one line and exit code 2; damaged_all.py runs all of the files."""
 
 from __future__ import annotations
 
 import copy
 import json
 import socket
+import subprocess
+import sys
 import zipfile
 from collections import Counter
 from collections.abc import Callable
@@ -12,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import damaged
+import damaged_bundles
+import damaged_files
 import numpy as np
 import pytest
 from damaged import Case
@@ -32,11 +36,14 @@ PROTO = next((damaged.DATA / "dumps/jax_proto").glob("*after*.pb")).read_bytes()
 @pytest.mark.parametrize(
     ("cases", "most", "refused"),
     [
-        (damaged.records, 20, 2), (damaged.histories, 6, 1), (damaged.arrays, 40, 33), (damaged.data_sets, 39, 30),
-        (damaged.bundles, 40, 33),
+        (damaged_files.records, 20, 2),
+        (damaged_files.histories, 6, 1),
+        (damaged_files.arrays, 40, 33),
+        (damaged_files.data_sets, 39, 30),
+        (damaged_bundles.bundles, 40, 33),
     ],
     ids=["records", "histories", "arrays", "data sets", "bug reports"],
-)  # fmt: skip
+)
 def test_a_damaged_file_is_refused_in_one_line_or_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cases: Callable[[], Any], most: int, refused: int
 ) -> None:
@@ -51,7 +58,7 @@ def test_a_damaged_file_is_refused_in_one_line_or_read(
     assert found["refused"] >= refused, found
 
 
-@pytest.mark.parametrize("case", damaged.some(damaged.dumps(), 40), ids=lambda case: case.damage[:80])
+@pytest.mark.parametrize("case", damaged.some(damaged_bundles.dumps(), 40), ids=lambda case: case.damage[:80])
 def test_a_dump_with_a_damaged_file_is_read_without_it(tmp_path: Path, case: Case) -> None:
     outcome = damaged.in_process(case, tmp_path)
     assert (outcome.code, outcome.verdict) == (0, "accepted")
@@ -120,7 +127,7 @@ def test_a_file_may_be_as_long_as_allowed_and_no_longer(tmp_path: Path) -> None:
 
 
 def test_what_a_zip_holds_beside_a_bug_report_is_not_unpacked(tmp_path: Path) -> None:
-    damaged._bundle(tmp_path / "b")
+    damaged_bundles.bug_report(tmp_path / "b")
     with zipfile.ZipFile(tmp_path / "b.zip", "w") as archive:
         for each in (tmp_path / "b").rglob("*"):
             archive.write(each, f"top/{each.relative_to(tmp_path / 'b')}")
@@ -156,7 +163,7 @@ def test_zeros_beyond_the_ratio_are_a_bomb_and_random_numbers_are_not(tmp_path: 
 
 
 def test_a_link_within_a_bug_report_is_followed_and_one_out_of_it_refused(tmp_path: Path) -> None:
-    damaged._bundle(tmp_path / "b")
+    damaged_bundles.bug_report(tmp_path / "b")
     inside, outside = tmp_path / "b/outputs/tf@tf.safetensors", tmp_path / "outside"
     kept = inside.rename(tmp_path / "b/outputs/kept")
     inside.symlink_to(kept)
@@ -263,3 +270,30 @@ def test_every_limit_of_json_is_told(tmp_path: Path, text: str, said: str) -> No
 def test_brackets_in_strings_are_no_nesting(tmp_path: Path) -> None:
     text = json.dumps({"x": '"[' * 99})
     assert files.parse(text, tmp_path, files.Expected("JSON", "correct it")) == json.loads(text)
+
+
+TOGETHER = """
+import msgspec, pathlib, sys, threading
+from compare import files
+
+sys.setswitchinterval(1e-6)
+for _ in range(100):
+    inner = msgspec.defstruct("Inner", [(f"a{number}", int, 0) for number in range(20)])
+    outer = msgspec.defstruct("Outer", [(f"b{number}", list[inner], []) for number in range(20)])
+    start = threading.Barrier(4)
+
+    def ask():
+        start.wait()
+        files.convert({"b0": [{"a0": 1}]}, outer, pathlib.Path("file"), files.Expected("JSON", "correct it"))
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+"""
+
+
+def test_threads_that_meet_a_type_together_do_not_end_the_process() -> None:
+    ended = subprocess.run([sys.executable, "-c", TOGETHER], cwd=Path(__file__).parents[1], check=False)
+    assert ended.returncode == 0

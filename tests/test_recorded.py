@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import re
 import shutil
 import struct
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import damaged
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
 from compare.cli import main
 from compare.records import CELLS
-from compare.run import run as whole
 from compare.run import sides
 from compare.run.inputs import Prepared, prepare
-from compare.run.progress import Silent
 from compare.sides import requests
 from compare.sides._side import Reply, Side, SideError, Unavailable
 from compare.sides.client import LiveSide
@@ -32,14 +27,9 @@ from workloads import _arrays, _registry
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(recorded_sides: Path) -> Path:
     """Where tf.side and jax.side lie."""
-    path = tmp_path_factory.mktemp("recorded")
-    for side in ("tf", "jax"):
-        # A folder that is not there yet is made.
-        asked = ["record", "add", "--side", side, "--size", "smoke", "-o", str(path / "made" / f"{side}.side")]
-        assert main(asked) == 0
-    return path / "made"
+    return recorded_sides
 
 
 @pytest.fixture
@@ -306,69 +296,3 @@ def test_a_broken_file_is_refused(folder: Path, tmp_path: Path, content: Callabl
 def test_what_is_no_file_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(RecordedSideError, match=r"^expected a recorded tf side at "):
         RecordedSide("tf", tmp_path / name)
-
-
-def test_a_damaged_recorded_side_is_refused_in_one_line_or_read(folder: Path, tmp_path: Path) -> None:
-    found = Counter()
-    for number, case in enumerate(damaged.some(damaged.sides(folder), 48)):
-        place = tmp_path / str(number)
-        place.mkdir()
-        outcome = damaged.in_process(case, place)
-        assert outcome.verdict in ("refused", "accepted"), (case.damage, outcome)
-        found[outcome.verdict] += 1
-    assert found["refused"] >= 20, found
-
-
-def rewritten(folder: Path, path: Path, change: Callable[[dict[str, Any]], object], method: str) -> Path:
-    """tf.side with every reply to one method changed; as files were before methods were kept where that is ""."""
-    arrays, metadata = load_arrays(folder / "tf.side")
-    head = json.loads(metadata[METADATA_KEY])
-    for kept in head["replies"].values():
-        if kept.get("method") == method:
-            change(kept)
-    save_file(arrays, path, {METADATA_KEY: json.dumps(head)})
-    return path
-
-
-@pytest.mark.parametrize(
-    ("method", "change", "found"),
-    [
-        ("load", lambda kept: kept.update(value=[]), "`array` where `object` is due, in its reply to load"),
-        ("load", lambda kept: kept.update(value={"modes": {"backward": []}}), "invalid enum value 'backward'"),
-        ("program", lambda kept: kept["value"]["parameters"][0].update(kind="guess"), "at $.parameters[0].kind"),
-        ("program", lambda kept: kept["value"]["results"][0].update(dtype="float7"), "dtype 'float7'"),
-        ("program", lambda kept: kept["value"]["results"][0].update(shape=[-1]), "at $.results[0].shape[0]"),
-        ("program", lambda kept: kept.update(arrays={}), "no array 'artifact' in its reply to program"),
-        ("program", lambda kept: kept.update(arrays={"artifact": "2/output"}), "float32 of 2 axes for 'artifact'"),
-        ("outputs", lambda kept: kept.update(arrays={"output": "gone"}), "no array 'gone' of its reply to 'outputs'"),
-        ("compile", lambda kept: kept.update(value={"handle": 0}), "missing required field `compile_s`"),
-        ("profile", lambda kept: kept.update(value=["a", []]), "names of kernels among calls in its reply to profile"),
-        ("environment", lambda kept: kept.update(value=3), "`int` where `object` is due, in its reply to environment"),
-    ],
-)
-@pytest.mark.parametrize("names_methods", [True, False], ids=["when opened", "when asked"])
-def test_a_reply_of_another_shape_is_refused(
-    folder: Path,
-    tmp_path: Path,
-    method: str,
-    change: Callable[[dict[str, Any]], object],
-    found: str,
-    names_methods: bool,
-) -> None:
-    path = rewritten(folder, tmp_path / "tf.side", change, method)
-    if not names_methods:
-        # A file of before methods were kept.
-        arrays, metadata = load_arrays(path)
-        head = json.loads(metadata[METADATA_KEY])
-        replies = {key: {**kept, "method": None} for key, kept in head["replies"].items()}
-        save_file(arrays, path, {METADATA_KEY: json.dumps(head | {"replies": replies})})
-        RecordedSide("tf", path)
-    shutil.copy(folder / "jax.side", tmp_path)
-    with pytest.raises(RecordedSideError, match=re.escape(found)):
-        run_refused(tmp_path)
-
-
-def run_refused(folder: Path) -> None:
-    """A whole run on two recorded sides, one of which is refused."""
-    sources = {name: sides.Source(recorded=folder / f"{name}.side") for name in ("tf", "jax")}
-    whole.run(whole.Request([_registry.get("add")], "smoke", plans=(), sources=sources), Silent())

@@ -9,7 +9,7 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 import numpy as np
@@ -27,6 +27,8 @@ PROGRAM, OPTIMIZED = "program", "optimized"
 
 MOST_UNPACKED_BYTES = 1 << 32
 """Of all that a zip holds, and of one file of arrays: a billion float32 numbers."""
+MOST_MODULES = 16
+"""Two programs and the four cells are six: the arrays of all are held at once."""
 LEAST_UNPACKED_BYTES = 64 * MEBIBYTE
 """So much is unpacked however small it was packed."""
 MOST_RATIO = 50
@@ -54,7 +56,7 @@ class _Entry(msgspec.Struct, frozen=True):
     kind: Literal["program", "optimized"]
     file: str
     inputs: str
-    outputs: dict[str, str]
+    outputs: Annotated[dict[str, str], msgspec.Meta(max_length=len(records.CELLS))]
     parameters: tuple[_Named, ...]
     results: tuple[_Named, ...]
 
@@ -80,7 +82,7 @@ class _Schema(msgspec.Struct, frozen=True):
 
 
 class _Index(_Schema, frozen=True):
-    modules: tuple[_Entry, ...]
+    modules: Annotated[tuple[_Entry, ...], msgspec.Meta(max_length=MOST_MODULES)]
 
 
 @dataclass(frozen=True)

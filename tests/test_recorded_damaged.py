@@ -1,0 +1,88 @@
+"""A recorded side whose replies are of other types than their requests have is refused in one line."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import damaged
+import damaged_files
+import pytest
+from safetensors.numpy import save_file
+
+from compare.run import run, sides
+from compare.run.progress import Silent
+from compare.sides.recorded import METADATA_KEY, RecordedSide, RecordedSideError
+from compare.sides.wire import load_arrays
+from workloads import _registry
+
+
+def test_a_damaged_recorded_side_is_refused_in_one_line_or_read(recorded_sides: Path, tmp_path: Path) -> None:
+    found = Counter()
+    for number, case in enumerate(damaged.some(damaged_files.sides(recorded_sides), 48)):
+        place = tmp_path / str(number)
+        place.mkdir()
+        outcome = damaged.in_process(case, place)
+        assert outcome.verdict in ("refused", "accepted"), (case.damage, outcome)
+        found[outcome.verdict] += 1
+    assert found["refused"] >= 20, found
+
+
+def rewritten(recorded_sides: Path, path: Path, change: Callable[[dict[str, Any]], object], method: str) -> Path:
+    """tf.side with every reply to one method changed; as files were before methods were kept where that is ""."""
+    arrays, metadata = load_arrays(recorded_sides / "tf.side")
+    head = json.loads(metadata[METADATA_KEY])
+    for kept in head["replies"].values():
+        if kept.get("method") == method:
+            change(kept)
+    save_file(arrays, path, {METADATA_KEY: json.dumps(head)})
+    return path
+
+
+@pytest.mark.parametrize(
+    ("method", "change", "found"),
+    [
+        ("load", lambda kept: kept.update(value=[]), "`array` where `object` is due, in its reply to load"),
+        ("load", lambda kept: kept.update(value={"modes": {"backward": []}}), "invalid enum value 'backward'"),
+        ("program", lambda kept: kept["value"]["parameters"][0].update(kind="guess"), "at $.parameters[0].kind"),
+        ("program", lambda kept: kept["value"]["results"][0].update(dtype="float7"), "dtype 'float7'"),
+        ("program", lambda kept: kept["value"]["results"][0].update(shape=[-1]), "at $.results[0].shape[0]"),
+        ("program", lambda kept: kept.update(arrays={}), "no array 'artifact' in its reply to program"),
+        ("program", lambda kept: kept.update(arrays={"artifact": "2/output"}), "float32 of 2 axes for 'artifact'"),
+        ("outputs", lambda kept: kept.update(arrays={"output": "gone"}), "no array 'gone' of its reply to 'outputs'"),
+        ("compile", lambda kept: kept.update(value={"handle": 0}), "missing required field `compile_s`"),
+        ("profile", lambda kept: kept.update(value=["a", []]), "names of kernels among calls in its reply to profile"),
+        ("environment", lambda kept: kept.update(value=3), "`int` where `object` is due, in its reply to environment"),
+    ],
+)
+@pytest.mark.parametrize("names_methods", [True, False], ids=["when opened", "when asked"])
+def test_a_reply_of_another_shape_is_refused(
+    recorded_sides: Path,
+    tmp_path: Path,
+    method: str,
+    change: Callable[[dict[str, Any]], object],
+    found: str,
+    names_methods: bool,
+) -> None:
+    path = rewritten(recorded_sides, tmp_path / "tf.side", change, method)
+    if not names_methods:
+        # A file of before methods were kept.
+        arrays, metadata = load_arrays(path)
+        head = json.loads(metadata[METADATA_KEY])
+        replies = {key: {**kept, "method": None} for key, kept in head["replies"].items()}
+        save_file(arrays, path, {METADATA_KEY: json.dumps(head | {"replies": replies})})
+        RecordedSide("tf", path)
+    shutil.copy(recorded_sides / "jax.side", tmp_path)
+    with pytest.raises(RecordedSideError, match=re.escape(found)):
+        run_refused(tmp_path)
+
+
+def run_refused(folder: Path) -> None:
+    """A whole run on two recorded sides, one of which is refused."""
+    sources = {name: sides.Source(recorded=folder / f"{name}.side") for name in ("tf", "jax")}
+    run.run(run.Request([_registry.get("add")], "smoke", plans=(), sources=sources), Silent())
