@@ -133,7 +133,7 @@ REFUSED = {
         ["run", "misfit.py", "--tf-python", "./python0"],
         "expected weight 'kernel' as (2, 3), found (3, 2) after a round trip through the JAX twin",
     ),
-    "another structure": (functions("f.py:masked"), "found ['output'] from TensorFlow and ['masked'] from JAX"),
+    "another structure": (functions("f.py:masked"), "found one array from TensorFlow and {masked} from JAX"),
     "a file in the way": (["run", "add", "-o", "a_file"], "expected a folder that can be written at a_file"),
     "a file in the path": (["run", "add", "-o", "a_file/out"], "expected a folder that can be written at a_file/out"),
     "a folder in the way": (recording(".", "--side", "jax"), "expected a file to write at ., found a folder"),

@@ -12,6 +12,7 @@ from interpreters import JAX_AS_TF, interpreter
 
 from compare import cli
 from compare.run import foreign
+from compare.run.inputs import RequestError
 from compare.sides.client import LiveSide
 from workloads import _registry
 
@@ -57,21 +58,45 @@ def write(folder: Path, name: str, before: str = "", tf: str = "double", jax: st
 
 @pytest.mark.parametrize("command", ["run", "locate"])
 @pytest.mark.parametrize("ending", ENDINGS)
-@pytest.mark.parametrize("where", ["import", "inputs", "weights", "cost"])
 def test_code_that_ends_its_process_is_refused_in_one_line(
-    command: str, ending: str, where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+    command: str, ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
-    more = f", {where}=lambda dimensions: {ending}" + (INPUTS if where != "inputs" else "")
-    path = write(tmp_path, "port", *([ending] if where == "import" else []), more=INPUTS if where == "import" else more)
+    path = write(tmp_path, "port", before=ending)
     given = set(tmp_path.iterdir())
     assert cli.main([command, path]) == 2
     said = capsys.readouterr()
-    (line,) = [line for line in said.err.splitlines() if line.startswith("jaxport: ")]
+    (line,) = said.err.splitlines()
     assert said.out == ""
-    assert re.search(rf"expected a .*port\.py, found.*{ENDINGS[ending]}", line), line
+    assert re.search(rf"^jaxport: expected a .*port\.py, found.*{ENDINGS[ending]}", line), line
     assert set(tmp_path.iterdir()) == given
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("where", ["inputs", "weights", "cost"])
+def test_functions_that_end_their_process_are_refused_in_one_line(ending: str, where: str, tmp_path: Path) -> None:
+    workload = foreign.get(write(tmp_path, "port", more=ending_in(where, ending)))
+    with pytest.raises(RequestError, match=rf"^expected a workload in .*port\.py, found.*{ENDINGS[ending]}"):
+        foreign.prepare_both(workload, None, None, tmp_path)
+
+
+@pytest.mark.parametrize("command", ["run", "locate"])
+def test_a_command_refuses_functions_that_end_their_process(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = write(tmp_path, "port", more=ending_in("inputs", "sys.exit()"))
+    given = set(tmp_path.iterdir())
+    assert cli.main([command, path]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("jaxport: expected a workload in") and len(said.err.splitlines()) == 1
+    assert set(tmp_path.iterdir()) == given
+
+
+def ending_in(where: str, ending: str) -> str:
+    """The arguments of a Workload whose function ends the process when it is called."""
+    return f", {where}=lambda dimensions: {ending}" + (INPUTS if where != "inputs" else "")
 
 
 def test_one_bad_port_of_many_costs_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
