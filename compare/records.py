@@ -121,7 +121,7 @@ def load(path: Path) -> dict[str, Any]:
     Raises:
       RecordError: not there, not JSON, not a record, or written by a newer jaxport.
     """
-    return checked(files.parse(files.read(path, A_RECORD, files.MOST_JSON_BYTES), path, A_RECORD), path)
+    return checked(files.read_json(path, A_RECORD), path)
 
 
 def checked(plain: Any, path: Path) -> dict[str, Any]:

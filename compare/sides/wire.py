@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import save_file
 
-from compare.files import load_arrays as load_arrays
+from compare.arrays import load_arrays as load_arrays
 from compare.sides._side import Reply
 from workloads._framework import Donation, Optimized, Parameter, Program, Result, Twin
 from workloads._spec import Arrays
