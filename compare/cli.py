@@ -35,6 +35,7 @@ from compare.run.inputs import RequestError
 from compare.sides import processes
 from compare.sides._side import SideError
 from compare.sides.recorded import RecordedSideError
+from compare.writing import UnwrittenError
 from workloads import _registry
 from workloads._digits import DataError
 
@@ -65,6 +66,7 @@ FORESEEN = (
     SideError,
     BindingsMoved,
     UnreadableProgram,
+    UnwrittenError,
     OSError,
 )
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-import ml_dtypes as ml_dtypes  # NumPy knows bfloat16 once it is imported
 import msgspec
 import numpy as np
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
 
+from compare.arrays import load_arrays
 from workloads import _foreign
 from workloads._foreign import MEBIBYTE, Unusable
 
@@ -30,9 +30,6 @@ MOST_NESTING = 64
 
 MOST_DIGITS = 20
 """Of a whole number: 64 bits have no more, and the next float is reached at 309."""
-
-PARTS = "#complex128"
-"""Ends the name of what safetensors has no type for: real and imaginary parts, along one axis more."""
 
 _Declared = TypeVar("_Declared")
 _STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
@@ -78,14 +75,13 @@ def read(path: Path, expected: Expected, most: int) -> bytes:
         expected.refuse(path, error)
 
 
-def read_json(path: Path, kind: type[_Declared], expected: Expected) -> tuple[_Declared, Any]:
-    """A JSON file as the declared type, and as plain data with the fields that are not declared.
+def read_json(path: Path, expected: Expected) -> Any:
+    """Plain data of a JSON file.
 
     Raises:
-      FileError: it cannot be read, is no JSON, or not of that type.
+      FileError: as `read` and `parse`.
     """
-    plain = parse(read(path, expected, MOST_JSON_BYTES), path, expected)
-    return convert(plain, kind, path, expected), plain
+    return parse(read(path, expected, MOST_JSON_BYTES), path, expected)
 
 
 def parse(data: bytes | str, path: Path, expected: Expected) -> Any:
@@ -181,28 +177,11 @@ def read_arrays(path: Path, expected: Expected, most: int) -> tuple[dict[str, np
         expected.refuse(path, _foreign.said(error))
 
 
-def load_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """All arrays of a safetensors file that jaxport itself wrote, and its metadata.
-
-    Raises:
-      SafetensorError, OSError: the file is broken or absent.
-    """
-    with safe_open(path, "numpy") as file:
-        found = dict(_whole(name, file.get_tensor(name)) for name in file.keys())  # noqa: SIM118
-        return found, file.metadata() or {}
-
-
-def _whole(name: str, array: np.ndarray) -> tuple[str, np.ndarray]:
-    if not name.endswith(PARTS) or array.dtype != np.float64 or array.shape[-1:] != (2,):
-        return name, array
-    return name.removesuffix(PARTS), np.asarray(array.view(np.complex128)[..., 0])
-
-
 def _check_nesting(text: str) -> None:
     outside = _STRINGS.sub(b"", text.encode("utf-8", "surrogatepass")).translate(None, _BRACKETS)
     codes = np.frombuffer(outside, np.uint8)
     opening = (codes == ord("[")) | (codes == ord("{"))
-    deepest = np.cumsum(np.where(opening, 1, -1)).max(initial=0)
+    deepest = np.cumsum(2 * opening.astype(np.int8) - 1, dtype=np.int32).max(initial=0)
     if deepest > MOST_NESTING:
         raise ValueError(f"nested {deepest} levels deep, more than {MOST_NESTING}")
 

@@ -7,13 +7,13 @@ import json
 import math
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from compare import files, schema
+from compare.writing import writing
 from workloads._spec import GATES as GATES
 
 SCHEMA = 1
@@ -27,10 +27,6 @@ CELLS = ("tf@tf", "jax@jax", "tf@jax", "jax@tf")
 
 class RecordError(Exception):
     """A record that cannot be read: one line with what was expected, found, and what to do."""
-
-
-class UnwrittenError(RecordError):
-    """A file that could not be written: one line that names it."""
 
 
 A_RECORD = files.Expected("a results.json", "pass what `jaxport run` wrote", RecordError)
@@ -102,20 +98,6 @@ def to_json(value: Any) -> Any:
     return to_json(item()) if callable(item) else value
 
 
-@contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """What the system says of a full disk names no file: here it does.
-
-    Raises:
-      UnwrittenError: in place of any OSError.
-    """
-    try:
-        yield
-    except OSError as error:
-        reason = error.strerror or f"a disk that took less than it was given ({error})"
-        raise UnwrittenError(f"expected to write {path}, found {reason}: make room, or write elsewhere") from error
-
-
 def write_atomically(path: Path, data: str | bytes) -> None:
     """Write the whole file or nothing: a reader never sees half of it.
 
@@ -150,7 +132,7 @@ def load(path: Path) -> dict[str, Any]:
     Raises:
       RecordError: not there, not JSON, not a record, or written by a newer jaxport.
     """
-    return checked(files.parse(files.read(path, A_RECORD, files.MOST_JSON_BYTES), path, A_RECORD), path)
+    return checked(files.read_json(path, A_RECORD), path)
 
 
 def checked(plain: Any, path: Path) -> dict[str, Any]:

@@ -124,7 +124,7 @@ def _zips(good: Any, generator: random.Random) -> Iterator[tuple[str, Callable[[
     yield (
         "of 100000 files",
         written(
-            lambda folder: zipped(
+            lambda folder: packed(
                 folder, lambda found: found.update({f"f{number:06d}": b"" for number in range(100_000)})
             )
         ),

@@ -25,6 +25,7 @@ from compare.run.run import Request
 from compare.sides import mapped, wire
 from compare.sides.recorded import RecordedSide
 from compare.sides.settings import available_processors
+from compare.writing import UnwrittenError
 
 FULL = Path(__file__).parent / "data" / "record_full.json"
 PAIR = {"name": "add", "view": {}, "pictures": {}, **dict.fromkeys(("compilers", "compiled", "passes", "donation"))}
@@ -167,9 +168,9 @@ def test_a_disk_that_is_really_full(tmp_path: Path, capsys: pytest.CaptureFixtur
     try:
         assert cli.main(["report", str(FULL), "-o", str(small / "out")]) == 2
         assert cli.main(["results", str(FULL), "-o", str(small / "ok.md")]) == 0
-        with pytest.raises(records.UnwrittenError, match=r"small/x, found a disk that took less"):
+        with pytest.raises(UnwrittenError, match=r"small/x, found a disk that took less"):
             mapped.save({"x": np.zeros(1 << 16)}, small / "x")
-        with pytest.raises(records.UnwrittenError, match=r"small/y.*No space left on device"):
+        with pytest.raises(UnwrittenError, match=r"small/y.*No space left on device"):
             wire.save_arrays({"y": np.zeros(1 << 16)}, small / "y")
         left = {path.name for path in small.rglob("*")}
     finally:

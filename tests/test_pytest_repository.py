@@ -122,7 +122,11 @@ def requested(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bool, bool]]:
     def instead(request: Request, _: object, pool: object = None) -> dict[str, Any]:
         found.append((request.parity_only, pool is not None))
         verdict = "fail" if request.workloads[0].name == "add" else "pass"
-        part = {"parity": {"verdict": verdict}, "profile": {} if request.parity_only else {"jax/jit": {}}}
+        part = {
+            "failures": [],
+            "parity": {"verdict": verdict},
+            "profile": {} if request.parity_only else {"jax/jit": {}},
+        }
         return {"environment": {}, "workloads": {each.name: part for each in request.workloads}}
 
     monkeypatch.setattr(run, "run", instead)

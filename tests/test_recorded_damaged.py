@@ -55,6 +55,8 @@ def rewritten(recorded_sides: Path, path: Path, change: Callable[[dict[str, Any]
         ("program", lambda kept: kept.update(arrays={}), "no array 'artifact' in its reply to program"),
         ("program", lambda kept: kept.update(arrays={"artifact": "2/output"}), "float32 of 2 axes for 'artifact'"),
         ("outputs", lambda kept: kept.update(arrays={"output": "gone"}), "no array 'gone' of its reply to 'outputs'"),
+        ("outputs", lambda kept: kept.update(arrays={}), "no arrays in its reply to outputs"),
+        ("execute", lambda kept: kept.update(arrays={}), "no arrays in its reply to execute"),
         ("compile", lambda kept: kept.update(value={"handle": 0}), "missing required field `compile_s`"),
         ("profile", lambda kept: kept.update(value=["a", []]), "names of kernels among calls in its reply to profile"),
         ("environment", lambda kept: kept.update(value=3), "`int` where `object` is due, in its reply to environment"),

@@ -41,7 +41,7 @@ port = Workload(
 )
 """
 
-PATIENCE_S = 60
+PATIENCE_S = 240
 """What hangs fails."""
 
 

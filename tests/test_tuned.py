@@ -14,6 +14,7 @@ from rich.console import Console
 
 from compare.report import print_overview, results_page, tables
 from compare.report.html import render
+from compare.report.markdown import escaped
 from compare.run.candidates import SPACE, Option
 from compare.run.inputs import Prepared, prepare_both
 from compare.run.request import Extras
@@ -172,7 +173,7 @@ def test_page_and_console_show_it_beside_the_untuned_ratio(
 
 def test_the_page_of_results_names_the_options_and_both_ratios(judged: dict[str, Any]) -> None:
     page = results_page.page(judged)
-    assert f"Compiler options of jax/tuned: `{YNN}=`." in page
+    assert f"Compiler options of jax/tuned: {escaped(YNN)}=." in page
     assert "| jax/tuned vs tf/" in page and "| jax/tuned vs jax/jit |" in page
     assert "; with its compiler options jax/tuned vs tf/" in page
 

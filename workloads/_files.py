@@ -39,8 +39,11 @@ def close_folder() -> None:
     """What lies in a user's folder is no longer importable, and what was imported from one is forgotten."""
     for name in _user_modules():
         del sys.modules[name]
-    sys.path[:] = [entry for entry in sys.path if entry not in map(str, _opened)]
-    _opened.clear()
+    while _opened:
+        # The last entry is the one that was opened: another of that name is the user's own wish.
+        folder = str(_opened.pop())
+        if folder in sys.path:
+            del sys.path[len(sys.path) - 1 - sys.path[::-1].index(folder)]
 
 
 _opened: list[Path] = []

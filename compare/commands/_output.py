@@ -17,6 +17,8 @@ from compare.report.alignments import write_alignments
 from compare.report.programs import PROGRAMS
 from compare.run import record
 from compare.run.inputs import RequestError
+from compare.sides.processes import outside_scratch
+from compare.writing import UnwrittenError
 
 HOLDS, FAILS, REFUSED = 0, 1, 2
 
@@ -62,10 +64,10 @@ def or_else(rescue: Callable[[], object]) -> Iterator[None]:
 def keep(name: str, write: Callable[[Path], object]) -> bool:
     """Write what took long to make into a new temporary folder, and say where; whether that came about."""
     try:
-        path = Path(tempfile.mkdtemp(prefix="jaxport-kept-")) / name
+        path = Path(tempfile.mkdtemp(prefix="jaxport-kept-", dir=outside_scratch())) / name
         with or_else(path.parent.rmdir):
             write(path)
-    except (OSError, records.UnwrittenError):
+    except (OSError, UnwrittenError):
         return False
     terminal.complain(f"what was found is kept as {path}")
     return True

@@ -8,7 +8,6 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from compare import records
 from compare.commands import _arguments
 from compare.commands._output import FAILS, HOLDS, writable_folder
 from compare.report import terminal
@@ -16,6 +15,7 @@ from compare.run import bugreport
 from compare.run.inputs import RequestError
 from compare.run.progress import reporter
 from compare.sides._side import SIDES
+from compare.writing import writing
 
 SUMMARY = "bundle programs, optimized modules, dumps, inputs and results of a workload"
 TEXT = """\
@@ -84,7 +84,7 @@ def _check(out: Path) -> None:
 
 
 def _deliver(folder: Path, out: Path) -> None:
-    with records.writing(out):
+    with writing(out):
         if out.suffix == ".zip":
             folder = Path(shutil.make_archive(str(folder), "zip", folder.parent, folder.name))
         os.replace(folder, out)

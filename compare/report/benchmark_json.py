@@ -66,11 +66,10 @@ def load(path: Path) -> dict[str, Any]:
     Raises:
       RecordError: it is neither, or of a newer jaxport.
     """
-    expected = records.A_RECORD
-    plain = files.parse(files.read(path, expected, files.MOST_JSON_BYTES), path, expected)
+    plain = files.read_json(path, records.A_RECORD)
     if part(plain, "machine_info") is None or part(plain, "benchmarks") is None:
         return records.checked(plain, path)
-    files.convert(plain, _Written, path, expected)
+    files.convert(plain, _Written, path, records.A_RECORD)
     return records.checked(record_of(plain), path)
 
 

@@ -14,8 +14,9 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
-from compare.records import to_json, writing
+from compare.records import to_json
 from compare.report.reading import one_line, printable
+from compare.writing import writing
 
 
 class PlainConsole(Console):

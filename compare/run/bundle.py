@@ -180,7 +180,7 @@ def _programs(folder: Path) -> list[Module]:
 
 def _index(folder: Path) -> _Index:
     path = folder / INDEX
-    plain = files.parse(files.read(path, _AN_INDEX, files.MOST_JSON_BYTES), path, _AN_INDEX)
+    plain = files.read_json(path, _AN_INDEX)
     schema = files.convert(plain, _Schema, path, _AN_INDEX).schema
     if schema > SCHEMA:
         raise RequestError(f"expected a bug report of schema {SCHEMA} or older, found {schema}: upgrade jaxport")

@@ -8,7 +8,7 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 
-from compare.records import writing
+from compare.writing import writing
 from workloads._spec import Arrays
 
 _NAMES = "names.json"

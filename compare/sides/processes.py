@@ -103,6 +103,13 @@ def temporary_folder() -> Iterator[None]:
             tempfile.tempdir = before
 
 
+def outside_scratch() -> Path:
+    """Where temporary files lie that are to outlive this program."""
+    folder = Path(tempfile.gettempdir())
+    root = _root_of(folder)
+    return root.parent if root else folder
+
+
 def folders() -> frozenset[Path]:
     """The scratch folders that there are."""
     return frozenset(_started.folders)

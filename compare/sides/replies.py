@@ -100,6 +100,8 @@ def unfit(method: str, value: Any, arrays: Arrays) -> str:
     """What makes a value of its method's type, and arrays, no reply to it; empty where nothing does."""
     if method == "profile" and len({type(each) for each in value}) > 1:
         return "names of kernels among calls"
+    if VALUES[method] is None and not arrays:
+        return "no arrays"
     wanted = _BYTES.get(method)
     if wanted is None or wanted not in arrays:
         return f"no array {wanted!r}" if wanted else ""

@@ -11,10 +11,10 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import save_file
 
-from compare.files import PARTS
-from compare.files import load_arrays as load_arrays
-from compare.records import UnwrittenError
+from compare.arrays import PARTS
+from compare.arrays import load_arrays as load_arrays
 from compare.sides._side import Reply
+from compare.writing import UnwrittenError
 from workloads._framework import Donation, Optimized, Parameter, Program, Result, Twin
 from workloads._spec import Arrays
 
