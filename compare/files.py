@@ -112,7 +112,7 @@ def convert(plain: Any, kind: type[_Declared], path: Path, expected: Expected, w
       FileError: it is not of that type, and where.
     """
     try:
-        return _converted(plain, kind)
+        return converted(plain, kind)
     except UnicodeEncodeError:
         expected.refuse(path, "a name with half a character")
     except msgspec.ValidationError as error:
@@ -123,11 +123,16 @@ def convert(plain: Any, kind: type[_Declared], path: Path, expected: Expected, w
         expected.refuse(path, ", ".join([said, " ".join(where)][: 1 + bool(where)]))
 
 
-def _converted(plain: Any, kind: type[_Declared]) -> _Declared:
+def converted(plain: Any, kind: type[_Declared]) -> _Declared:
+    """Plain data as the declared type; a path is a string in it.
+
+    Raises:
+      msgspec.ValidationError: it is not of that type.
+    """
     # Both sides are read at once, and msgspec works a type out when it first meets it: two threads that do so at the
     # same time end the process.
     with _ONE_AT_A_TIME:
-        return msgspec.convert(plain, kind)
+        return msgspec.convert(plain, kind, dec_hook=lambda declared, value: declared(value))
 
 
 def _spelled(plain: Any, kind: type[Any], place: str) -> str:
@@ -158,7 +163,7 @@ def _culprit(plain: Any, mapping: dict[str, Any], kind: type[Any]) -> str:
 
 def _fits(plain: Any, kind: type[Any]) -> bool:
     try:
-        _converted(plain, kind)
+        converted(plain, kind)
     except msgspec.ValidationError:
         return False
     return True

@@ -42,3 +42,19 @@ def written(text: str) -> bytes:
         bytecode = io.BytesIO()
         ir.Module.parse(text).operation.write_bytecode(bytecode)
         return bytecode.getvalue()
+
+
+ADDITION = """
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = stablehlo.add %x, %x : tensor<4xf32>
+  return %y : tensor<4xf32>
+}"""
+DEADLY = (84, 2)
+"""A byte of that program's bytecode, and a bit: flipped, jaxlib 0.10.2's reader ends its process."""
+
+
+def flipped(byte: int, bit: int) -> bytes:
+    """The bytecode of ADDITION with one flipped bit."""
+    damaged = bytearray(bindings.artifact(ADDITION))
+    damaged[byte] ^= 1 << bit
+    return bytes(damaged)

@@ -152,13 +152,13 @@ def test_a_file_that_never_ends_is_given_up(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(foreign, "_in_use", [])
     with foreign.ports_apart():
         assert foreign.get(write(tmp_path, "first")).name == "first"
-        hurry(foreign._in_use[-1]._side)
+        hurry(foreign._in_use[-1]._worker.started())
         with pytest.raises(_registry.RegistryError, match=r"does not come to an end: no answer within 2 s"):
             foreign.get(write(tmp_path, "endless", before="while True: pass"))
         assert foreign.get(write(tmp_path, "next")).name == "next"
 
 
-def hurry(side: LiveSide | None) -> None:
+def hurry(side: LiveSide) -> None:
     """Once it is started, which may take long on a busy machine, it is given two seconds a request."""
-    assert side is not None
+    side.wait_until_started()
     side._timeout_s = 2

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import signal
+import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import hlo_programs
 import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
@@ -20,7 +21,7 @@ from compare.hlo import bindings, executing
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.executing import ProgramLost
 from compare.run.programs import ProgramWorker
-from compare.sides import xla
+from compare.sides import processes, xla
 
 MATRIX = np.array([[4.0, 1.0], [1.0, 3.0]], np.float32)
 ENDLESS = """
@@ -83,10 +84,28 @@ def test_replay_gives_up_a_module_that_never_ends(tmp_path: Path, capsys: pytest
 def test_what_was_compiled_before_a_crash_is_compiled_again_after_it() -> None:
     with programs_apart_from_others() as worker:
         kept = executing.compile_bytecode(doubling())
-        assert worker._side is not None
-        os.kill(worker._side._process.pid, signal.SIGKILL)
-        with pytest.raises(ProgramLost, match="SIGKILL"):
-            kept([MATRIX])
+        endless = executing.compile_bytecode(bindings.artifact(ENDLESS))
+        hurry(worker)
+        with pytest.raises(ProgramLost):
+            endless([np.float32(1)])
+        assert kept([MATRIX])[0].tolist() == (2 * MATRIX).tolist()
+
+
+def test_a_worker_that_died_idle_loses_nothing() -> None:
+    with programs_apart_from_others() as worker:
+        kept = executing.compile_bytecode(doubling())
+        process = worker.current()._process
+        process.kill()
+        process.wait()
+        assert kept([MATRIX])[0].tolist() == (2 * MATRIX).tolist()
+
+
+def test_workers_shared_by_several_commands_outlive_the_interruption_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "_started", processes._Started())
+    with programs_apart_from_others():
+        kept = executing.compile_bytecode(doubling())
+        processes.end()
+        processes.begin()
         assert kept([MATRIX])[0].tolist() == (2 * MATRIX).tolist()
 
 
@@ -98,6 +117,32 @@ def test_programs_that_nobody_holds_any_more_leave_the_worker() -> None:
         assert len(worker._released) == 3
         held.append(executing.compile_bytecode(doubling()))
         assert worker._released == []
+
+
+FLIPPED = {
+    "no answer within 2 s": (65, 1),
+    "ended by signal SIG(SEGV|ABRT)": hlo_programs.DEADLY,
+    "expected StableHLO": (4, 0),
+}
+"""What one flipped bit of that program's bytecode does to jaxlib 0.10.2's reader: the byte, and the bit."""
+
+
+@pytest.mark.parametrize("end", FLIPPED)
+def test_damaged_bytecode_costs_itself(end: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "good.mlirbc").write_bytes(bindings.artifact(hlo_programs.ADDITION))
+    (tmp_path / "damaged.mlirbc").write_bytes(hlo_programs.flipped(*FLIPPED[end]))
+    with programs_apart_from_others() as worker:
+        hurry(worker)
+        assert cli.main(["replay", str(tmp_path / "damaged.mlirbc")]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert re.search(end, line)
+        assert cli.main(["hlo", f"{tmp_path}/good.mlirbc", f"{tmp_path}/good.mlirbc", "-o", str(tmp_path)]) == 0
+
+
+def test_one_worker_is_asked_from_several_threads() -> None:
+    with programs_apart_from_others(), ThreadPoolExecutor(4) as threads:
+        programs = [doubling() for _ in range(16)]
+        assert list(threads.map(executing.check_bytecode, programs)) == programs
 
 
 def test_an_option_that_xla_does_not_have_is_refused() -> None:
@@ -129,8 +174,9 @@ def programs_apart_from_others() -> Iterator[ProgramWorker]:
 
 def hurry(worker: ProgramWorker) -> None:
     """Once it is started, which may take long on a busy machine, it is given two seconds a request."""
-    assert worker._side is not None
-    worker._side._timeout_s = 2
+    side = worker.current()
+    side.wait_until_started()
+    side._timeout_s = 2
 
 
 def doubling() -> bytes:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import hlo_programs
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
@@ -124,6 +125,17 @@ def test_parity_fails_where_the_recorded_numbers_are_others(folder: Path, tmp_pa
     record = run(tmp_path, "add", "--size", "smoke", "--jax-recorded", str(folder / "jax.side"), exits=1)
     gates = record["workloads"]["add"]["parity"]["gates"]
     assert (gates["semantics"]["verdict"], gates["rounding"]["verdict"]) == ("fail", "fail")
+
+
+def test_a_recorded_program_that_ends_its_reader_costs_the_workload_alone(folder: Path, tmp_path: Path) -> None:
+    arrays, metadata = load_arrays(folder / "tf.side")
+    deadly = np.frombuffer(hlo_programs.flipped(*hlo_programs.DEADLY), np.uint8)
+    changed = {name: deadly if name.endswith("/artifact") else array for name, array in arrays.items()}
+    save_file(changed, tmp_path / "tf.side", metadata)
+    record = run(tmp_path, "add", "--size", "smoke", "--jax-recorded", str(folder / "jax.side"), exits=1)
+    reasons = [failure["reason"] for failure in record["workloads"]["add"]["failures"]]
+    assert reasons and all("in the recorded side tf.side" in reason for reason in reasons)
+    assert "ended by signal" in reasons[0]
 
 
 @pytest.mark.parametrize("name", ["tf", "jax"])

@@ -38,7 +38,16 @@ class Executable(ABC):
 
 
 class Executor(ABC):
-    """Compiles programs, in a process apart from this one."""
+    """Reads and compiles programs, in a process apart from this one."""
+
+    @abstractmethod
+    def check(self, bytecode: bytes) -> None:
+        """Read StableHLO bytecode that comes from a file.
+
+        Raises:
+          UnreadableProgram: the bytes are no StableHLO, or XLA does not take the program.
+          ProgramLost: reading took its process with it, or does not end.
+        """
 
     @abstractmethod
     def compile(self, bytecode: bytes, options: Options) -> Executable:
@@ -75,6 +84,23 @@ def compile_bytecode(bytecode: bytes, options: Options | None = None) -> Executa
     Raises:
       RuntimeError: none is in use. There is no default that runs a stranger's program in this process.
     """
+    return _current().compile(bytecode, options or {})
+
+
+def check_bytecode(bytecode: bytes) -> bytes:
+    """The bytecode, once the executor in use has read it: MLIR's reader is not safe against damaged bytes.
+
+    One flipped bit makes jaxlib 0.10.2's reader run for ever, and a few of them end its process.
+
+    Raises:
+      UnreadableProgram: as `Executor.check` does.
+      RuntimeError: no executor is in use.
+    """
+    _current().check(bytecode)
+    return bytecode
+
+
+def _current() -> Executor:
     if not _in_use:
         raise RuntimeError("expected an executor of programs, found none: enter compare.run.programs.programs_apart()")
-    return _in_use[-1].compile(bytecode, options or {})
+    return _in_use[-1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from compare.hlo import bindings, proto
 from compare.hlo.bindings import BYTECODE, UnreadableProgram
+from compare.hlo.executing import check_bytecode
 from compare.hlo.portable import make_portable
 
 _TEXT = b"HloModule"
@@ -17,7 +18,7 @@ def hlo_of_file(data: bytes) -> bytes:
       UnreadableProgram: none of them, or text that leaves constants out: read back they would be garbage.
     """
     if data.startswith(BYTECODE):
-        return hlo_of_artifact(data)
+        return hlo_of_artifact(check_bytecode(data))
     if not data.lstrip().startswith(_TEXT):
         module = proto.read_module(data).SerializeToString()
         # XLA knows how many operands and computations every operation has.

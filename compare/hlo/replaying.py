@@ -9,6 +9,7 @@ import numpy as np
 
 from compare.hlo import bindings, reading
 from compare.hlo.bindings import BYTECODE, UnreadableProgram, ir
+from compare.hlo.executing import check_bytecode
 from compare.hlo.files import hlo_of_file
 from compare.hlo.graph import Graph, Shape
 from compare.hlo.inline import inlined
@@ -45,7 +46,7 @@ def artifact_of_file(data: bytes) -> bytes:
       UnreadableProgram: none of them, text that leaves constants out, or a module that calls a library.
     """
     if data.startswith(BYTECODE):
-        return portable(data)
+        return portable(check_bytecode(data))
     proto, _ = inlined(hlo_of_file(data))
     module = bindings.parse(bindings.bytecode_of_hlo(proto.SerializeToString()))
     make_portable(module)

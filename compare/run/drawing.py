@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
+from compare import files
 from compare.run import inputs
 from compare.run.inputs import RequestError
 from compare.sides import wire
@@ -125,7 +126,7 @@ class Ports(_InChildren):
 
 
 def _found(parameters: Mapping[str, Any]) -> tuple[Asked, Workload]:
-    asked = msgspec.convert(parameters, Asked, dec_hook=lambda kind, value: kind(value))
+    asked = files.converted(parameters, Asked)
     return asked, _registry.get(asked.reference)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -12,11 +11,13 @@ from typing import Any
 
 import msgspec
 
+from compare import files
 from compare.run import inputs
 from compare.run.drawing import Asked
 from compare.run.inputs import Drawn, Prepared, RequestError
 from compare.sides._side import SideError, Unavailable
-from compare.sides.client import LiveSide
+from compare.sides.client import Stalled
+from compare.sides.replaceable import Replaceable
 from workloads import _registry
 from workloads._declared import AnyWorkload, Declared
 from workloads._spec import Workload
@@ -51,7 +52,7 @@ def get(reference: str) -> AnyWorkload:
         _registry.check_file(Path(reference))
     found = _ask("describe", Asked(reference, Path.cwd()))
     try:
-        return msgspec.convert(found, Declared)
+        return files.converted(found, Declared)
     except msgspec.ValidationError as error:
         raise _registry.RegistryError(
             f"expected a Workload whose fields have the declared types in {reference}, found: {error}"
@@ -147,7 +148,7 @@ def _drawn(workload: Declared, method: str, type_: Any, **asked: Any) -> Any:
         raise RequestError(workload.reason)
     given = Asked(workload.reference, Path.cwd(), **asked)
     try:
-        return msgspec.convert(_ask(method, given), type_, dec_hook=lambda kind, value: kind(value))
+        return files.converted(_ask(method, given), type_)
     except _registry.RegistryError as error:
         raise RequestError(str(error)) from error
     except msgspec.ValidationError as error:
@@ -163,14 +164,10 @@ def _ask(method: str, asked: Asked) -> Any:
 
 
 class _PortHost:
-    """The worker that port files are read by, started when the first one comes and replaced when it is lost."""
+    """The worker that port files are read by."""
 
     def __init__(self, timeout_s: float, stack: ExitStack) -> None:
-        self._timeout_s = timeout_s
-        # Made now: a command that starts the worker later may have temporary files of its own, which go with it.
-        self._scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-ports-")))
-        self._side: LiveSide | None = None
-        stack.callback(self._close)
+        self._worker = Replaceable("ports", timeout_s, stack)
 
     def ask(self, method: str, asked: Asked) -> Any:
         """The answer in plain data.
@@ -178,27 +175,16 @@ class _PortHost:
         Raises:
           RegistryError: the file's own code fails, ends its process or does not end; or the request is refused.
         """
-        side = self._started()
         try:
-            return side.call(method, msgspec.to_builtins(asked, enc_hook=str)).value
+            plain = msgspec.to_builtins(asked, enc_hook=str)
+            return self._worker.call(self._worker.started(), method, plain).value
         except Unavailable as error:
             raise _registry.RegistryError(error.reason) from error
+        except Stalled as error:
+            found = f"that its code does not come to an end: {error.reason}"
+            raise _registry.RegistryError(f"expected a workload in {asked.reference}, found {found}") from error
         except SideError as error:
-            if error.lost:
-                self._close()
-            raise _registry.RegistryError(
-                f"expected a workload in {asked.reference}, found that its code does not come to an end: {error.reason}"
-            ) from error
-
-    def _started(self) -> LiveSide:
-        if self._side is None:
-            self._side = LiveSide("ports", self._scratch, timeout_s=self._timeout_s)
-        return self._side
-
-    def _close(self) -> None:
-        if self._side is not None:
-            self._side.close()
-            self._side = None
+            raise _registry.RegistryError(f"expected a workload in {asked.reference}, found {error.reason}") from error
 
 
 _in_use: list[_PortHost] = []

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import tempfile
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +16,7 @@ from compare.hlo.executing import Executable, Executor, Options, ProgramLost
 from compare.sides import xla
 from compare.sides._side import Reply, SideError
 from compare.sides.client import LiveSide
+from compare.sides.replaceable import Replaceable
 from workloads._spec import Arrays
 
 
@@ -41,54 +40,42 @@ class ProgramWorker(Executor):
     """A worker that is replaced after a program has ended it. What was compiled before is compiled again then."""
 
     def __init__(self, timeout_s: float, stack: ExitStack) -> None:
-        self._timeout_s = timeout_s
-        # Made now: a command that starts the worker later may have temporary files of its own, which go with it.
-        self._scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-xla-")))
-        self._side: LiveSide | None = None
+        self._worker = Replaceable("xla", timeout_s, stack)
         self._handles = itertools.count()
         self._released: list[int] = []
-        stack.callback(self._close)
+
+    def check(self, bytecode: bytes) -> None:
+        self.ask(self.current(), "read", {}, {xla.PROGRAM: np.frombuffer(bytecode, np.uint8)})
 
     def compile(self, bytecode: bytes, options: Options) -> Executable:
         compiled = _Compiled(self, bytecode, options)
         compiled.load()
         return compiled
 
+    def current(self) -> LiveSide:
+        """The worker that programs are given to now."""
+        return self._worker.started()
+
     def load(self, bytecode: bytes, options: Options) -> tuple[LiveSide, int]:
         """Compile in the worker that there is: that worker, and a handle which means something to it alone."""
-        side, handle = self._started(), next(self._handles)
+        side, handle = self.current(), next(self._handles)
         arrays = {xla.PROGRAM: np.frombuffer(bytecode, np.uint8)}
         self.ask(side, "compile", {"handle": handle, "options": dict(options)}, arrays)
         return side, handle
 
     def ask(self, side: LiveSide, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
+        """The reply of a worker, which may be the last thing that it says."""
         released, self._released = self._released, []
         try:
-            return side.call(method, {**parameters, "released": released}, arrays)
+            return self._worker.call(side, method, {**parameters, "released": released}, arrays)
         except SideError as error:
             if not error.lost:
                 raise UnreadableProgram(error.reason) from error
-            self._close()
             raise ProgramLost(f"XLA did not {method} the program: {error.reason}") from error
 
-    def is_current(self, side: LiveSide) -> bool:
-        return side is self._side
-
-    def release(self, side: LiveSide, handle: int) -> None:
+    def release(self, handle: int) -> None:
         """Let go of a program with the next request: its results may be collected while another one is under way."""
-        if self.is_current(side):
-            self._released.append(handle)
-
-    def _started(self) -> LiveSide:
-        if self._side is None:
-            self._side = LiveSide("xla", self._scratch, timeout_s=self._timeout_s)
-            self._released = []
-        return self._side
-
-    def _close(self) -> None:
-        if self._side is not None:
-            self._side.close()
-            self._side = None
+        self._released.append(handle)
 
 
 class _Compiled(Executable):
@@ -98,9 +85,9 @@ class _Compiled(Executable):
 
     def load(self) -> tuple[LiveSide, int]:
         """The worker that has the program, and its handle there."""
-        if self._loaded is None or not self._worker.is_current(self._loaded[0]):
+        if self._loaded is None or self._loaded[0] is not self._worker.current():
             self._loaded = self._worker.load(self._bytecode, self._options)
-            weakref.finalize(self, self._worker.release, *self._loaded)
+            weakref.finalize(self, self._worker.release, self._loaded[1])
         return self._loaded
 
     @property

@@ -42,6 +42,10 @@ class _Gone(SideError):
     """The worker died, or did not answer in time, and said nothing of its own."""
 
 
+class Stalled(_Gone):
+    """The worker did not answer in time, and was ended."""
+
+
 class LiveSide(Side):
     """One worker process. A request that fails costs itself; a worker that dies or hangs is gone.
 
@@ -222,7 +226,7 @@ class LiveSide(Side):
     def _stalled(self, doing: str) -> SideError:
         self._process.kill()
         self._release()
-        return _Gone(self.name, doing, f"no answer within {self._timeout_s:g} s; raise --timeout", lost=True)
+        return Stalled(self.name, doing, f"no answer within {self._timeout_s:g} s; raise --timeout", lost=True)
 
     def _lost(self, doing: str) -> SideError:
         self._process.wait()

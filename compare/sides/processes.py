@@ -76,7 +76,10 @@ def end() -> None:
 
 
 def begin() -> None:
-    """Processes may be started: a program that runs in this process begins."""
+    """Processes may be started: a program that runs in this process begins, and none of the killed ones is left."""
+    if _started.ending:
+        for process in list(_started.processes):
+            process.wait()
     _started.ending = False
 
 

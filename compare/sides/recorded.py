@@ -14,6 +14,8 @@ import numpy as np
 from safetensors.numpy import save
 
 from compare import files
+from compare.hlo import executing
+from compare.hlo.bindings import UnreadableProgram
 from compare.records import write_atomically
 from compare.sides import replies, wire
 from compare.sides._side import Reply, Side, SideError, Unavailable
@@ -136,7 +138,16 @@ class RecordedSide(Side):
             # What the side cannot do is no failure of it, in a replay as little as in the run that was recorded.
             kind = Unavailable if kept.error == Unavailable.__name__ else SideError
             raise kind(self.name, kept.doing, kept.reason)
-        return self._reply(method, kept)
+        reply = self._reply(method, kept)
+        if method == "program":
+            self._check(reply.arrays["artifact"].tobytes())
+        return reply
+
+    def _check(self, artifact: bytes) -> None:
+        try:
+            executing.check_bytecode(artifact)
+        except UnreadableProgram as error:
+            raise SideError(self.name, "program", f"{error}, in the recorded side {self.path.name}") from error
 
     def _reply(self, method: str, kept: _Kept) -> Reply:
         """A kept reply, known to be one that this kind of request can have."""

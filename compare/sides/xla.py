@@ -8,7 +8,7 @@ from typing import Any
 import ml_dtypes as ml_dtypes  # NumPy knows bfloat16 once it is imported
 import numpy as np
 
-from compare.hlo import bindings
+from compare.hlo import bindings, files
 from compare.sides._host import Host
 from compare.sides._side import Reply
 from workloads._framework import Unsupported
@@ -28,6 +28,14 @@ class Programs(Host):
 
     def __init__(self) -> None:
         self._loaded: dict[int, bindings.Loaded] = {}
+
+    def read(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+        """Read a program that may be damaged, by all that reads it elsewhere."""
+        try:
+            files.hlo_of_artifact(arrays[PROGRAM].tobytes())
+        except bindings.UnreadableProgram as error:
+            raise Unsupported(str(error)) from error
+        return Reply()
 
     def compile(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
         """Compile a program under a handle that the caller chose."""
