@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 STAMP := $(VENV)/installed
 
-.PHONY: run test zoo soak install lint graphviz clean
+.PHONY: run test slow zoo soak install lint graphviz clean
 
 run: install
 	$(VENV)/bin/jaxport run
@@ -13,6 +13,10 @@ test: install
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/pyright
 	$(VENV)/bin/python -m pytest
+
+# What takes longer than it is worth before every commit, and what continuous integration runs after `make test`.
+slow: install
+	$(VENV)/bin/python -m pytest -m slow
 
 # Every workload by all five gates: what the tests leave out because it takes half an hour and more.
 zoo: install

@@ -11,7 +11,9 @@ import pytest
 from interpreters import JAX_AS_TF, interpreter
 
 from compare import cli
-from compare.run import foreign
+from compare.parity import Evidence
+from compare.records import Parity
+from compare.run import foreign, run
 from compare.run.inputs import RequestError
 from compare.sides.client import LiveSide
 from workloads import _registry
@@ -97,6 +99,26 @@ def test_a_command_refuses_functions_that_end_their_process(
 def ending_in(where: str, ending: str) -> str:
     """The arguments of a Workload whose function ends the process when it is called."""
     return f", {where}=lambda dimensions: {ending}" + (INPUTS if where != "inputs" else "")
+
+
+def test_a_defect_of_the_judge_costs_one_workload_of_several(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def judge(evidence: Evidence) -> Parity:
+        if evidence.workload == "second":
+            raise ZeroDivisionError("by chance")
+        return real(evidence)
+
+    real = run.judge
+    monkeypatch.setattr(run, "judge", judge)
+    asked = [write(tmp_path, name) for name in ("first", "second", "third")]
+    common = ["--tf-python", interpreter(tmp_path, JAX_AS_TF), "--parity-only", "-o", str(tmp_path / "out")]
+    assert cli.main(["run", *asked, *common]) == 1
+    judged = json.loads((tmp_path / "out/results.json").read_text())["workloads"]
+    assert [judged[name]["parity"] is not None for name in ("first", "second", "third")] == [True, False, True]
+    assert "expected no ZeroDivisionError here, found one: by chance" in judged["second"]["failures"][0]["reason"]
+    assert cli.main(["run", asked[1], *common]) == 2
+    assert "ZeroDivisionError" in capsys.readouterr().err
 
 
 def test_one_bad_port_of_many_costs_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,6 +15,7 @@ import pytest
 from conftest import ROOT
 from interpreters import JAX_AS_TF, interpreter
 
+from compare.commands import _signals
 from compare.sides import processes
 
 FUNCTIONS = """
@@ -87,9 +88,15 @@ class Session:
 
 @pytest.fixture
 def session(tmp_path: Path) -> Iterator[Session]:
+    # Whoever runs the tests may ignore signals, as nohup does, and what they start would ignore them too.
+    ignored = [each for each in _signals.SIGNALS if signal.getsignal(each) == signal.SIG_IGN]
+    for number in ignored:
+        signal.signal(number, signal.SIG_DFL)
     made = Session(tmp_path)
     yield made
     made.close()
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)
 
 
 def gone(process_id: int) -> bool:
@@ -177,6 +184,7 @@ def test_a_third_signal_waits_for_nothing(session: Session) -> None:
 
 FORKS = """
 import os, signal, sys
+from compare.commands import _signals
 from compare.sides import processes
 processes.end_with_parent(0)
 print(os.getpid() if os.fork() else os.getpid(), flush=True)

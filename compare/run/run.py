@@ -126,10 +126,15 @@ def _judge_all(
     return parts, to_time, pool.environments()
 
 
-def _failure(error: RequestError | BadTarget) -> Failure:
-    if isinstance(error, BadTarget):
-        return Failure(error.side, error.doing, error.reason)
-    return Failure("both sides", "judge", str(error))
+def _failure(error: Exception) -> Failure:
+    match error:
+        case BadTarget():
+            return Failure(error.side, error.doing, error.reason)
+        case RequestError():
+            return Failure("both sides", "judge", str(error))
+        case _:
+            found = f"expected no {type(error).__name__} here, found one: {error}"
+            return Failure("both sides", "judge", f"{found}: judge it alone with --debug and report it")
 
 
 def _judged(
@@ -147,6 +152,10 @@ def _judged(
         return _judge_one(pool, small, large, reporter, request)
     except (RequestError, BadTarget) as error:
         refused.append(error)
+        return record.not_judged(workload, request.size, _failure(error)), None
+    except Exception as error:
+        if len(request.workloads) == 1:
+            raise
         return record.not_judged(workload, request.size, _failure(error)), None
 
 
