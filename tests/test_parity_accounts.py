@@ -37,7 +37,7 @@ def promoted(spread: float, shift: float) -> Evidence:
         HONEST,
         doubles={**HONEST.doubles, ("jax", "forward", "seed0"): run},
         oracle={**HONEST.oracle, ("tf", "forward"): OracleSource("promoted", "built from a SavedModel")},
-        allowance={("forward", "output"): spread},
+        allowance={("forward", "seed0", "output"): spread},
     )
 
 
@@ -99,11 +99,11 @@ def test_rounded_constants_excuse_nothing_else(spread: float, shift: float) -> N
     assert not [entry for entry in parity.deviations if entry["gate"] == "semantics"]
 
 
-@pytest.mark.parametrize(("shift", "passes"), [(0.0, set()), (2e-8, {"forward"}), (9e-3, {"forward"}), (0.1, set())])
-def test_what_no_rounded_constant_can_excuse_is_not_explained(shift: float, passes: set[str]) -> None:
+@pytest.mark.parametrize(("shift", "looked_at"), [(0.0, False), (2e-8, True), (9e-3, True), (0.1, False)])
+def test_what_no_rounded_constant_can_excuse_is_not_explained(shift: float, looked_at: bool) -> None:
     parity = judge(promoted(spread=0.0, shift=shift))
     assert (parity.gates["semantics"].verdict == PASS) is (shift == 0)
-    assert explicable(parity) == passes
+    assert explicable(parity) == ({("forward", "seed0")} if looked_at else set())
 
 
 def test_an_unused_allowance_is_not_listed() -> None:

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 
+from compare.parity.bands import Band, bands_of
+from compare.parity.measure import largest
 from compare.records import Failure
 from workloads._framework import GRADIENTS, STEP
 from workloads._spec import Arrays, Deviation
 
 KINKS = "kinks"
 """The case of ties, zeros and clip edges, where only the choice of a subgradient decides."""
+
+TRAJECTORY = "trajectory"
+"""The one case of the pass "step": a training run."""
 
 TF_REFERENCE = "tf/eager"
 TF_XLA = "tf/jit"
@@ -46,8 +51,8 @@ class Evidence:
     """(side, pass, case) -> leaves, in float64."""
     oracle: Mapping[tuple[str, str], OracleSource] = field(default_factory=dict)
     """(side, pass) -> where the float64 leaves came from."""
-    allowance: Mapping[tuple[str, str], float] = field(default_factory=dict)
-    """(pass, leaf) -> relative spread that constants rounded to float32 explain; 0 where absent."""
+    allowance: Mapping[tuple[str, str, str], float] = field(default_factory=dict)
+    """(pass, case, leaf) -> relative spread that constants rounded to float32 explain; 0 where absent."""
     trajectories: Mapping[tuple[str, str], Arrays] = field(default_factory=dict)
     """(mode, dtype) -> "loss" of shape [steps], and "weights@STEP/LEAF" at each checkpoint."""
     deviations: tuple[Deviation, ...] = ()
@@ -69,6 +74,11 @@ class Evidence:
     def original_modes(self, pass_: str) -> tuple[str, ...]:
         """The modes of the original that show its own noise."""
         return tuple(mode for mode in self.modes("tf", pass_) if mode not in FURTHER)
+
+    def bands(self, pass_: str, case: str, leaf: str, expected: Arrays) -> list[Band]:
+        """What errors of a leaf are relative to. `expected` are the run's float64 values."""
+        runs = (self.outputs.get((mode, pass_, case), {}) for mode in self.original_modes(pass_))
+        return bands_of(expected[leaf], [run[leaf] for run in runs if leaf in run], largest(expected.values()))
 
     def float_cases(self, pass_: str) -> tuple[str, ...]:
         """Every case that any mode ran in the twins' own dtypes."""
@@ -119,12 +129,12 @@ def trajectories_as_runs(evidence: Evidence) -> Evidence:
     Among several float64 modes of a side the reference mode stands for it.
     """
     outputs = {
-        (mode, STEP, "trajectory"): run for (mode, dtype), run in evidence.trajectories.items() if dtype == "float32"
+        (mode, STEP, TRAJECTORY): run for (mode, dtype), run in evidence.trajectories.items() if dtype == "float32"
     }
     doubles: dict[tuple[str, str, str], Arrays] = {}
     for side, preferred in (("tf", TF_REFERENCE), ("jax", PORT)):
         modes = sorted(m for m, dtype in evidence.trajectories if dtype == "float64" and m.startswith(f"{side}/"))
         if modes:
             chosen = preferred if preferred in modes else modes[0]
-            doubles[side, STEP, "trajectory"] = evidence.trajectories[chosen, "float64"]
+            doubles[side, STEP, TRAJECTORY] = evidence.trajectories[chosen, "float64"]
     return replace(evidence, outputs=outputs, doubles=doubles, trajectories={})

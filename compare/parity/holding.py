@@ -108,7 +108,7 @@ def refuse(place: Place, problem: str, dtype: str) -> Held:
     return Held(_comparison(place, dtype, Distance(math.inf), 0.0, None, FAIL, message), None)
 
 
-def hold(context: Context, place: Place, far: Distance, dtype: str, bound: Bound, notes: tuple[str, ...] = ()) -> Held:
+def hold(context: Context, place: Place, far: Distance, bound: Bound, dtype: str, notes: tuple[str, ...] = ()) -> Held:
     """Hold an error against a bound.
 
     The message is written where the comparison fails, where its bound was widened, and where there are `notes`.

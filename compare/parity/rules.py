@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from compare.parity import messages
+from compare.parity.bands import Band
 from compare.parity.evidence import TF_REFERENCE
 from compare.parity.holding import Bound, Context, Held, hold, mismatch, missing_runs, refuse
-from compare.parity.measure import UNIT_ROUNDOFF, WIDE, Distance, distance, is_float, largest, scale_of
+from compare.parity.measure import UNIT_ROUNDOFF, WIDE, Distance, distance, is_float, largest
 from compare.parity.messages import Place
 from workloads._framework import GRADIENTS
 from workloads._spec import Arrays
@@ -62,12 +63,16 @@ def _double_leaf(context: Context, run: Place, leaf: str, found: Arrays, expecte
         if is_float(array) and array.dtype.name not in WIDE:
             return refuse(place, messages.not_double(source, array.dtype), str(array.dtype))
     model_scale = largest(expected.values())
-    scale = scale_of(expected[leaf], model_scale)
-    spread = context.evidence.allowance.get((place.pass_, leaf), 0.0)
-    bound = Bound(
-        base(leaf, scale, model_scale), CONSTANTS_FACTOR * spread, context.evidence.declared_bound(place.gate)
-    )
-    return hold(context, place, distance(found[leaf], expected[leaf], scale), str(found[leaf].dtype), bound)
+    spread = CONSTANTS_FACTOR * context.evidence.allowance.get((place.pass_, place.case, leaf), 0.0)
+    declared = context.evidence.declared_bound(place.gate)
+    measured = [
+        (
+            distance(found[leaf], expected[leaf], band.scale, band.others),
+            Bound(base(leaf, band.scale, model_scale), spread, declared),
+        )
+        for band in context.evidence.bands(place.pass_, place.case, leaf, expected)
+    ]
+    return hold(context, place, *_worst(measured), dtype=str(found[leaf].dtype))
 
 
 def compare_rounding(context: Context, gate: str, pass_: str, cases: Iterable[str]) -> list[Held]:
@@ -99,13 +104,22 @@ def _rounded_leaf(
     if not is_float(eager):
         return []
     model_scale = largest(oracle.values())
-    scale = scale_of(oracle[leaf], model_scale)
     ignored = _without_value(oracle[leaf], eager if eager.shape == oracle[leaf].shape else oracle[leaf])
-    far = distance(found[leaf], oracle[leaf], scale, ignored)
     # The reference's dtype, not the port's: a port that drops to bfloat16 must not widen its own bound.
     dtype = max(eager.dtype.name, context.evidence.computes_in, key=lambda name: UNIT_ROUNDOFF.get(name, 0.0))
-    bound = _rounding_bound(context, place, dtype, scale, model_scale, tf_errors)
-    return [hold(context, place, far, str(found[leaf].dtype), bound)]
+    measured = [
+        (
+            distance(found[leaf], oracle[leaf], band.scale, _either(ignored, band)),
+            _rounding_bound(context, place, dtype, band.scale, model_scale, tf_errors),
+        )
+        for band in context.evidence.bands(place.pass_, place.case, leaf, oracle)
+    ]
+    return [hold(context, place, *_worst(measured), dtype=str(found[leaf].dtype))]
+
+
+def _worst(measured: list[tuple[Distance, Bound]]) -> tuple[Distance, Bound]:
+    """The error that is the largest beside its bound."""
+    return max(measured, key=lambda each: each[0].error / each[1].value)
 
 
 def _rounding_bound(
@@ -124,7 +138,7 @@ def _rounding_bound(
     if place.pass_ == GRADIENTS:
         parts["one rounding of the largest gradient"] = unit * model_scale / scale
     basis = max(parts, key=lambda part: parts[part])
-    spread = context.evidence.allowance.get((place.pass_, place.leaf), 0.0)
+    spread = context.evidence.allowance.get((place.pass_, place.case, place.leaf), 0.0)
     return Bound(parts[basis], spread, context.evidence.declared_bound(place.gate), basis)
 
 
@@ -140,15 +154,19 @@ def _tf_errors(context: Context, pass_: str, cases: tuple[str, ...]) -> dict[str
             run = context.evidence.outputs.get((mode, pass_, case), {})
             oracle = context.evidence.doubles.get(("tf", pass_, case), {})
             for leaf in run.keys() & oracle.keys():
-                far = _finite_distance(run[leaf], oracle[leaf], largest(oracle.values()))
-                errors[leaf] = max(errors.get(leaf, 0.0), far.error)
+                if run[leaf].shape == oracle[leaf].shape:
+                    bands = context.evidence.bands(pass_, case, leaf, oracle)
+                    errors[leaf] = max(errors.get(leaf, 0.0), _finite_error(run[leaf], oracle[leaf], bands))
     return errors
 
 
-def _finite_distance(found: np.ndarray, oracle: np.ndarray, model_scale: float) -> Distance:
-    if found.shape != oracle.shape:
-        return Distance(0.0)
-    return distance(found, oracle, scale_of(oracle, model_scale), _without_value(found, oracle))
+def _finite_error(found: np.ndarray, oracle: np.ndarray, bands: Sequence[Band]) -> float:
+    ignored = _without_value(found, oracle)
+    return max(distance(found, oracle, each.scale, _either(ignored, each)).error for each in bands)
+
+
+def _either(ignored: np.ndarray, band: Band) -> np.ndarray:
+    return ignored if band.others is None else ignored | band.others
 
 
 def _without_value(*arrays: np.ndarray) -> np.ndarray:

@@ -50,7 +50,7 @@ def _compare_leaf(context: Context, run: Place, leaf: str, found: Arrays, expect
     far = exact_distance(ours, theirs, scale_of(theirs, largest(expected.values())))
     notes = () if far.error == 0 else (_extent(ours, theirs),)
     bound = Bound(0.0, declared=context.evidence.declared_bound(GATE))
-    return hold(context, place, far, str(ours.dtype), bound, (*notes, *_tf_unlike_itself(theirs, xla.get(leaf))))
+    return hold(context, place, far, bound, str(ours.dtype), (*notes, *_tf_unlike_itself(theirs, xla.get(leaf))))
 
 
 def _extent(found: np.ndarray, expected: np.ndarray) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compare.parity import messages
-from compare.parity.evidence import KINKS, Evidence, has_kinks, step_of, trajectories_as_runs
+from compare.parity.evidence import KINKS, TRAJECTORY, Evidence, has_kinks, step_of, trajectories_as_runs
 from compare.parity.holding import LARGEST_ALLOWANCE, Context, Held, measure_noise, sources
 from compare.parity.measure import largest
 from compare.parity.rules import SEMANTICS_BOUND, compare_doubles, compare_rounding, forward_base, gradient_base
@@ -37,10 +37,10 @@ def judge(evidence: Evidence) -> Parity:
     )
 
 
-def explicable(parity: Parity) -> frozenset[str]:
-    """Passes with a failure that constants rounded to float32 might explain; the others need no second look."""
+def explicable(parity: Parity) -> frozenset[tuple[str, str]]:
+    """(pass, case) of each failure that constants rounded to float32 might explain; the others need no second look."""
     return frozenset(
-        comparison.pass_
+        (comparison.pass_, comparison.case)
         for gate in parity.gates.values()
         for comparison in gate.comparisons
         if comparison.verdict == FAIL and comparison.error <= comparison.bound + LARGEST_ALLOWANCE
@@ -63,7 +63,7 @@ def _gradients(context: Context) -> list[Held]:
 def _training(evidence: Evidence) -> list[Held]:
     runs = trajectories_as_runs(evidence)
     context = Context(runs, measure_noise(runs))
-    curves = runs.doubles.get(("tf", STEP, "trajectory"), {})
+    curves = runs.doubles.get(("tf", STEP, TRAJECTORY), {})
     weights = largest(array for name, array in curves.items() if name != "loss")
 
     def base(name: str, scale: float, _: float) -> float:

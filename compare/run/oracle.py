@@ -11,7 +11,8 @@ import numpy as np
 from compare.hlo import promote
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.portable import portable
-from compare.parity.evidence import OracleSource
+from compare.parity.bands import Band
+from compare.parity.evidence import TRAJECTORY, Evidence, OracleSource, trajectories_as_runs
 from compare.records import Failure
 from compare.run.collect import FLOAT32, FLOAT64, Collected
 from compare.run.inputs import Prepared
@@ -53,23 +54,27 @@ def find_doubles(jax: Side, sides: Sequence[Collected], prepared: Prepared) -> D
     return found
 
 
-def explain(jax: Side, doubles: Doubles, prepared: Prepared, passes: Collection[str]) -> dict[tuple[str, str], float]:
-    """(pass, leaf) -> the relative spread of the float64 results that constants rounded to float32 explain.
+def explain(
+    jax: Side, doubles: Doubles, prepared: Prepared, evidence: Evidence, runs: Collection[tuple[str, str]]
+) -> dict[tuple[str, str, str], float]:
+    """(pass, case, leaf) -> the relative spread of the float64 results that constants rounded to float32 explain.
 
     Every such constant, and every float32 state that a step starts from (a learning rate), is moved
     within its rounding a few times; the spreads of both sides add up.
 
     Args:
-      passes: those to explain; each costs several compilations a side.
+      evidence: tells what an error is relative to.
+      runs: pass and case of those to explain; each pass costs several compilations a side.
 
     Raises:
       SideError: the JAX side cannot run the programs.
     """
-    allowance: dict[tuple[str, str], float] = {}
+    allowance: dict[tuple[str, str, str], float] = {}
     for (_, pass_), program in doubles.programs.items():
-        if pass_ in passes and (pass_ == STEP or promote.rounded_constants(program.artifact)):
-            for leaf, spread in _spread(jax, program, pass_, prepared).items():
-                allowance[pass_, leaf] = allowance.get((pass_, leaf), 0.0) + spread
+        cases = sorted(case for ran, case in runs if ran == pass_)
+        if cases and (pass_ == STEP or promote.rounded_constants(program.artifact)):
+            for (case, leaf), spread in _spread(jax, program, pass_, prepared, evidence, cases).items():
+                allowance[pass_, case, leaf] = allowance.get((pass_, case, leaf), 0.0) + spread
     return allowance
 
 
@@ -106,7 +111,9 @@ def _training(jax: Side, collected: Collected, prepared: Prepared, found: Double
     reason = collected.not_double.get(STEP, "the training step cannot be built in float64")
     found.sources[collected.side, STEP] = OracleSource("promoted", reason)
     program = found.programs[collected.side, STEP]
-    found.trajectories[f"{collected.side}/promoted", FLOAT64] = _run(jax, program, STEP, prepared)
+    found.trajectories[f"{collected.side}/promoted", FLOAT64] = _run_cases(jax, program, STEP, prepared, [TRAJECTORY])[
+        TRAJECTORY
+    ]
 
 
 def _double_program(collected: Collected, pass_: str) -> tuple[Program, OracleSource]:
@@ -135,24 +142,30 @@ def promoted(program: Program) -> Program:
     )
 
 
-def _spread(jax: Side, program: Program, pass_: str, prepared: Prepared) -> dict[str, float]:
-    base = _run(jax, program, pass_, prepared)
-    spread: dict[str, float] = {}
+def _spread(
+    jax: Side, program: Program, pass_: str, prepared: Prepared, evidence: Evidence, cases: Sequence[str]
+) -> dict[tuple[str, str], float]:
+    told = trajectories_as_runs(evidence) if pass_ == STEP else evidence
+    base = _run_cases(jax, program, pass_, prepared, cases)
+    spread: dict[tuple[str, str], float] = {}
     for seed in range(PERTURBATIONS):
         moved = dataclasses.replace(
             program, artifact=promote.perturb(program.artifact, seed), states=_moved(program.states, seed)
         )
-        for leaf, array in _run(jax, moved, pass_, prepared).items():
-            spread[leaf] = max(spread.get(leaf, 0.0), _relative(array, base[leaf]))
+        for case, arrays in _run_cases(jax, moved, pass_, prepared, cases).items():
+            for leaf, array in arrays.items():
+                bands = told.bands(pass_, case, leaf, base[case])
+                found = max(_relative(array, base[case][leaf], band) for band in bands)
+                spread[case, leaf] = max(spread.get((case, leaf), 0.0), found)
     return spread
 
 
-def _run(jax: Side, program: Program, pass_: str, prepared: Prepared) -> Arrays:
+def _run_cases(jax: Side, program: Program, pass_: str, prepared: Prepared, cases: Sequence[str]) -> dict[str, Arrays]:
     handle = requests.compile_program(jax, program).handle
     training = prepared.workload.training
     if pass_ == STEP and training is not None:
-        return requests.unroll(jax, handle, training.compared)
-    return requests.execute(jax, handle, prepared.loading.cases[0])
+        return {case: requests.unroll(jax, handle, training.compared) for case in cases}
+    return {case: requests.execute(jax, handle, case) for case in cases}
 
 
 def _moved(states: Arrays, seed: int) -> dict[str, np.ndarray]:
@@ -165,7 +178,7 @@ def _moved(states: Arrays, seed: int) -> dict[str, np.ndarray]:
     }
 
 
-def _relative(moved: np.ndarray, base: np.ndarray) -> float:
+def _relative(moved: np.ndarray, base: np.ndarray, band: Band) -> float:
     finite = np.isfinite(moved) & np.isfinite(base)
-    scale = np.max(np.abs(base), where=finite, initial=0)
-    return float(np.max(np.abs(moved - base), where=finite, initial=0) / scale) if scale else 0.0
+    within = finite if band.others is None else finite & ~band.others
+    return float(np.max(np.abs(moved - base), where=within, initial=0) / band.scale)

@@ -296,11 +296,11 @@ def parity_of(
     """The gates at their strictest; where rounded constants might explain a failure, once more with what they do."""
     evidence = _evidence(prepared, collected, doubles, failures)
     parity = judge(evidence)
-    passes = explicable(parity)
-    if not passes or "jax" not in collected or collected["jax"].lost:
+    runs = explicable(parity)
+    if not runs or "jax" not in collected or collected["jax"].lost:
         return parity
     try:
-        allowance = explain(pool.get("jax"), doubles, prepared, passes)
+        allowance = explain(pool.get("jax"), doubles, prepared, evidence, runs)
     except (PromotionError, UnreadableProgram) as error:
         failures.append(Failure("jax", "allowance", str(error)))
         return parity

@@ -1,0 +1,86 @@
+"""What the elements of one leaf are measured against: the largest value, unless a fill value would hide the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from compare.parity.measure import UNIT_ROUNDOFF, is_float, scale_of, wide
+
+GAP = 1 / UNIT_ROUNDOFF["float32"]
+"""Between neighbouring magnitudes: a value added to one so much larger leaves no trace in float32. What is computed
+from continuous inputs leaves no such gap, save between values and the rounding noise of larger ones."""
+
+NOISE = 2.0**-4
+"""A band that the original computes this badly, relative to its largest value, is the rounding noise of a larger one:
+there the noise is a multiple of the band itself."""
+
+
+@dataclass(frozen=True)
+class Band:
+    """Elements of one order of magnitude. `scale` is what their errors are relative to, `others` masks the rest."""
+
+    scale: float
+    others: np.ndarray | None = None
+
+
+def bands_of(expected: np.ndarray, originals: Sequence[np.ndarray], model_scale: float) -> list[Band]:
+    """One band, or one for each group of magnitudes where a mask's fill value stands beside values.
+
+    Errors beside -1e9, or the lowest value of a type, would vanish were they divided by it.
+
+    Args:
+      expected: the float64 values of the original.
+      originals: the same leaf by the original's modes in their own dtype, which tell values from noise.
+      model_scale: the largest value of the pass, for a leaf of zeros.
+    """
+    sizes = np.abs(wide(expected))
+    finite = np.isfinite(sizes)
+    largest, smallest = _largest(sizes, finite), float(np.min(sizes, where=finite & (sizes > 0), initial=np.inf))
+    spares_zeros = largest == smallest >= GAP and bool((sizes == 0).any())
+    if not spares_zeros and largest < GAP * smallest:
+        return [Band(scale_of(expected, model_scale))]
+    groups = _groups(expected, sizes, originals)
+    scales = [_largest(sizes, within) for within in groups]
+    zeros = sizes == 0
+    noise = _error(zeros, expected, originals)
+    if noise == 0 and spares_zeros:
+        # Nothing but a fill value and what it spares: zeros are exact, or wrong by something that counts.
+        groups, scales = [*groups, zeros], [*scales, 1.0]
+    else:
+        home = max((at for at, scale in enumerate(scales) if noise <= NOISE * scale), default=0)
+        groups[home] = groups[home] | zeros
+    # What is not finite is held against its like, whatever the scale: any band will do.
+    groups[-1] = groups[-1] | ~finite
+    return [Band(scale, ~within) for scale, within in zip(scales, groups, strict=True)]
+
+
+def _groups(expected: np.ndarray, sizes: np.ndarray, originals: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Masks of the elements between two gaps, the largest first; noise of larger values is among those."""
+    ordered = np.unique(sizes[np.isfinite(sizes) & (sizes > 0)])
+    with np.errstate(over="ignore"):
+        cuts = np.flatnonzero(ordered[1:] / ordered[:-1] >= GAP) + 1
+    found: list[np.ndarray] = []
+    upper = np.inf
+    for lower in (float(ordered[at]) for at in (*reversed(cuts), 0)):
+        within = (sizes >= lower) & (sizes < upper)
+        if found and _error(within, expected, originals) > NOISE * _largest(sizes, within):
+            found[-1] = found[-1] | within
+        else:
+            found.append(within)
+        upper = lower
+    return found
+
+
+def _largest(sizes: np.ndarray, within: np.ndarray) -> float:
+    return float(np.max(sizes, where=within, initial=0.0))
+
+
+def _error(within: np.ndarray, expected: np.ndarray, originals: Sequence[np.ndarray]) -> float:
+    """The largest error of some elements by the mode of the original that has the smallest; infinite without any."""
+    rounded = (wide(each) for each in originals if is_float(each) and each.shape == expected.shape)
+    with np.errstate(invalid="ignore", over="ignore"):
+        errors = (float(np.max(np.abs(each - wide(expected))[within], initial=0.0)) for each in rounded)
+        return min((error for error in errors if not np.isnan(error)), default=np.inf)

@@ -1,0 +1,86 @@
+"""A fill value beside values hides no error, and rounding noise beside values raises no alarm."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compare.parity import Evidence, judge
+from compare.parity.bands import GAP, bands_of
+from compare.records import FAIL, PASS
+
+LOWEST = float(np.finfo(np.float32).min)
+FILLS = [-1e9, LOWEST, 1e30, -np.inf]
+VALUES = np.random.default_rng(0).standard_normal(16).astype(np.float32)
+
+
+def verdicts(original: np.ndarray, port: np.ndarray, exact: np.ndarray, ported: np.ndarray) -> dict[str, str]:
+    """By gate: both sides in float32, and both in float64."""
+    at = ("forward", "seed0")
+    evidence = Evidence(
+        workload="tiny",
+        outputs={("tf/eager", *at): {"y": original}, ("jax/jit", *at): {"y": port}},
+        doubles={("tf", *at): {"y": exact}, ("jax", *at): {"y": ported}},
+    )
+    return {name: gate.verdict for name, gate in judge(evidence).gates.items()}
+
+
+def masked(values: np.ndarray, fill: float, dtype: str = "float64") -> np.ndarray:
+    return np.concatenate([values, np.full(4, fill)]).astype(dtype)
+
+
+@pytest.mark.parametrize("fill", FILLS)
+def test_an_error_beside_a_fill_value_fails(fill: float) -> None:
+    right, wrong = masked(VALUES, fill), masked(VALUES + 7.0 * (np.arange(16) == 3), fill)
+    found = verdicts(right.astype("float32"), wrong.astype("float32"), right, wrong)
+    assert (found["semantics"], found["rounding"]) == (FAIL, FAIL)
+
+
+@pytest.mark.parametrize("fill", FILLS)
+def test_an_error_of_a_rounding_beside_a_fill_value_passes(fill: float) -> None:
+    exact = masked(VALUES.astype("float64") * (1 + 1e-9), fill)
+    port = masked(VALUES * np.float32(1 + 2**-23), fill, "float32")
+    found = verdicts(exact.astype("float32"), port, exact, exact * (1 + 1e-15))
+    assert (found["semantics"], found["rounding"]) == (PASS, PASS)
+
+
+@pytest.mark.parametrize("fill", FILLS[1:3])
+def test_a_mask_of_zeros_and_a_fill_value_is_exact(fill: float) -> None:
+    right, wrong = masked(np.zeros(4), fill), masked(np.array([0, 0, 7.0, 0]), fill)
+    found = verdicts(right.astype("float32"), wrong.astype("float32"), right, wrong)
+    assert (found["semantics"], found["rounding"]) == (FAIL, FAIL)
+    assert verdicts(right.astype("float32"), right.astype("float32"), right, right)["semantics"] == PASS
+
+
+def test_noise_of_larger_values_is_measured_with_them() -> None:
+    """Sums that cancel: nobody's float64 agrees on what is left, and float32 leaves a thousand million times more."""
+    values = VALUES.astype("float64")
+    exact, ported = (np.concatenate([values, noise * np.ones(4)]) for noise in (3e-17, -8e-17))
+    original, port = (np.concatenate([VALUES, noise * np.ones(4, "float32")]) for noise in (6e-8, np.float32(0)))
+    found = verdicts(original, port.astype("float32"), exact, ported)
+    assert (found["semantics"], found["rounding"]) == (PASS, PASS)
+
+
+def test_three_groups_are_told_apart() -> None:
+    exact = np.array([1e-20, 3e-20, 1.0, 2.0, 0.0, -1e30, np.nan])
+    bands = bands_of(exact, [exact.astype("float32")], 0.0)
+    assert [band.scale for band in bands] == [1e30, 2.0, 3e-20]
+    members = [set() if band.others is None else set(np.flatnonzero(~band.others).tolist()) for band in bands]
+    assert members == [{5}, {2, 3}, {0, 1, 4, 6}]
+
+
+@given(st.lists(st.floats(2**-10, 2**10, width=32), min_size=1, max_size=20))
+def test_without_a_gap_there_is_one_band_of_the_largest_value(values: list[float]) -> None:
+    (band,) = bands_of(np.array(values), [], 0.0)
+    assert (band.scale, band.others) == (max(values), None)
+
+
+@given(st.lists(st.sampled_from([0.0, 1.0, -3.0, 1e-9, 1e30, -1e9, np.inf, np.nan]), min_size=1, max_size=20))
+def test_every_element_is_in_one_band(values: list[float]) -> None:
+    exact = np.array(values)
+    bands = bands_of(exact, [exact.astype("float32")], 0.0)
+    within = [np.ones(exact.shape, bool) if band.others is None else ~band.others for band in bands]
+    assert np.array_equal(np.sum(within, axis=0), np.ones(exact.shape, int))
+    assert all(band.scale > 0 for band in bands) and GAP > 1
