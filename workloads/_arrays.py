@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from workloads._framework import WEIGHTS
+from workloads._framework import KINKS, WEIGHTS
 from workloads._spec import Arrays, ArraySpec, Dimensions, Workload
 
 _TRAINING_SEED = 1000
@@ -34,7 +34,7 @@ def draw(spec: ArraySpec, name: str, seed: int) -> np.ndarray:
 
 
 def draw_kinks(spec: ArraySpec, name: str, seed: int) -> np.ndarray:
-    """Values where subgradients are chosen: zeros, ties between arrays, the edges of a given range.
+    """Values where subgradients are chosen, in no order: zeros, ties, the ends of a given range.
 
     Without a range, all are small multiples of a power of two near the scale of the array, so that sums and products
     of them are exact in every float type and a tie in one framework is a tie in the other. Weights of a large layer
@@ -45,10 +45,71 @@ def draw_kinks(spec: ArraySpec, name: str, seed: int) -> np.ndarray:
         return _of_parts(draw_kinks, spec, name, seed)
     if not spec.is_float:
         return draw(spec, name, seed)
-    bounded = spec.low is not None and spec.high is not None
-    choices = np.unique(np.clip(_KINKS, spec.low, spec.high)) if bounded else _KINKS * power_of_two(spec.scale)
     generator = np.random.default_rng([seed, zlib.crc32(name.encode()), 1])
-    return generator.choice(choices, spec.shape).astype(spec.dtype)
+    return generator.choice(np.unique(_within(_KINKS, spec)), spec.shape).astype(spec.dtype)
+
+
+def place_kinks(spec: ArraySpec, name: str, turn: int, first: int = 0) -> np.ndarray:
+    """Kinks that are there whatever the size: the patterns in order, then those of `draw_kinks`, then rows that tie.
+
+    Pattern by pattern all arrays are zero, or tie at another value, or are zeros of unlike signs, or lie at one end
+    of their range or at unlike ones. An integer is the first or the last of its range.
+
+    Args:
+      turn: number of the array among those of a call.
+      first: the pattern of the first element; above 0 it is that of every element.
+    """
+    if np.dtype(spec.dtype).kind == "c":
+        return _of_parts(lambda part, name, seed: place_kinks(part, name, turn, seed), spec, name, first)
+    patterns = _patterns(spec, turn)
+    if first:
+        return np.full(spec.shape, patterns[first], spec.dtype)
+    drawn = draw_kinks(spec, name, 0)
+    flat = drawn.reshape(-1)
+    placed = patterns[: flat.size]
+    flat[: len(placed)] = placed
+    rows = drawn.reshape(-1, drawn.shape[-1]) if drawn.ndim > 1 else drawn.reshape(1, -1)
+    free = len(rows) - math.ceil(len(placed) / rows.shape[1])
+    if spec.is_float and free > _TIED_ROWS:
+        rows[-1] = patterns[0]
+        rows[-2] = rows[-3]
+    return drawn
+
+
+def _patterns(spec: ArraySpec, turn: int) -> np.ndarray:
+    """What an array holds at each kink."""
+    first, last = _ends(spec)
+    if np.dtype(spec.dtype).kind in "biu":
+        return np.array([first, last, first, first, last, (first, last)[turn % 2]], spec.dtype)
+    signed = -0.0 if turn % 2 == 0 and first <= 0 else 0.0
+    zero, half, unlike = _within(np.array([0.0, 0.5, signed]), spec)
+    return np.array([zero, half, unlike, first, last, (first, last)[turn % 2]]).astype(spec.dtype)
+
+
+PATTERNS = 6
+"""Of kinks; small inputs have a case of each."""
+
+SMALL = 64
+"""Elements: inputs of up to so many are too few for every tie within an array and between two."""
+
+_TIED_ROWS = 3
+
+
+def _ends(spec: ArraySpec) -> tuple[float, float]:
+    """The least and the largest value: of a given range, of the kinks, or of what an integer is drawn from."""
+    if spec.is_float:
+        values = _within(np.array([-1.0, 1.0]), spec)
+        return (spec.low, spec.high) if spec.low is not None and spec.high is not None else (values[0], values[1])
+    if np.dtype(spec.dtype) == np.bool_:
+        return False, True
+    return int(spec.low or 0), int(10 if spec.high is None else spec.high) - 1
+
+
+def _within(values: np.ndarray, spec: ArraySpec) -> np.ndarray:
+    """Multiples of a power of two near the array's scale, or what a given range leaves of the values."""
+    if spec.low is not None and spec.high is not None:
+        return np.clip(values, spec.low, spec.high)
+    return values * power_of_two(spec.scale)
 
 
 def _of_parts(
@@ -76,7 +137,7 @@ def draw_weights(workload: Workload, dimensions: Dimensions) -> dict[str, np.nda
 def draw_cases(
     workload: Workload, dimensions: Dimensions, seeds: int, data: Arrays | None, kinks: bool = True
 ) -> dict[str, Arrays]:
-    """The calls that are compared: `seeds` random ones and, where wanted, one at the kinks.
+    """The calls that are compared: `seeds` random ones and, where wanted, those at the kinks.
 
     Where there is data, a random case is a batch of it.
     """
@@ -90,12 +151,19 @@ def draw_cases(
             cases[f"seed{seed}"] = {name: batch[0] for name, batch in batches.items()}
     if not kinks:
         return cases
-    edges = {name: draw_kinks(spec, name, 0) for name, spec in specs.items()}
+    few = all(math.prod(spec.shape) <= SMALL for spec in specs.values())
+    given = {"": 0} | {str(pattern): pattern for pattern in range(1, PATTERNS if few else 1)}
+    return cases | {KINKS + number: _kinks(workload, dimensions, pattern) for number, pattern in given.items()}
+
+
+def _kinks(workload: Workload, dimensions: Dimensions, pattern: int) -> dict[str, np.ndarray]:
+    specs = workload.input_specs(dimensions)
+    edges = {name: place_kinks(spec, name, turn, pattern) for turn, (name, spec) in enumerate(specs.items())}
     for path, spec in workload.weight_specs(dimensions).items():
         # Weights that were given are what they are: another value may mean nothing to the model.
         if isinstance(spec, ArraySpec):
-            edges[WEIGHTS + path] = draw_kinks(spec, path, 0)
-    return cases | {"kinks": edges}
+            edges[WEIGHTS + path] = draw_kinks(spec, path, pattern)
+    return edges
 
 
 def draw_batches(workload: Workload, dimensions: Dimensions, data: Arrays) -> dict[str, np.ndarray]:

@@ -13,6 +13,15 @@ from workloads._spec import Arrays, Dimensions
 
 WEIGHTS = "weights/"
 
+KINKS = "kinks"
+"""The case of ties, zeros and ends, where only the choice of a subgradient decides; small inputs have several."""
+
+
+def is_kinks(case: str) -> bool:
+    """Whether a case is one of kinks."""
+    return case.startswith(KINKS)
+
+
 FORWARD = "forward"
 GRADIENTS = "gradients"
 STEP = "step"

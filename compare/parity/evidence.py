@@ -8,11 +8,8 @@ from dataclasses import dataclass, field, replace
 from compare.parity.bands import Band, bands_of
 from compare.parity.measure import largest
 from compare.records import Failure
-from workloads._framework import GRADIENTS, STEP
+from workloads._framework import GRADIENTS, STEP, is_kinks
 from workloads._spec import Arrays, Deviation
-
-KINKS = "kinks"
-"""The case of ties, zeros and clip edges, where only the choice of a subgradient decides."""
 
 TRAJECTORY = "trajectory"
 """The one case of the pass "step": a training run."""
@@ -108,12 +105,12 @@ class Evidence:
 
 def _ordered(cases: Set[str]) -> tuple[str, ...]:
     # Random cases first: a difference that shows in them is no question of kinks.
-    return tuple(sorted(cases, key=lambda case: (case == KINKS, case)))
+    return tuple(sorted(cases, key=lambda case: (is_kinks(case), case)))
 
 
 def has_kinks(evidence: Evidence) -> bool:
     """Whether the gradients were taken at ties, zeros and edges."""
-    return KINKS in evidence.cases(GRADIENTS)
+    return any(is_kinks(case) for case in evidence.cases(GRADIENTS))
 
 
 def step_of(name: str, arrays: Arrays) -> int:

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compare.parity import messages
-from compare.parity.evidence import KINKS, TRAJECTORY, Evidence, has_kinks, step_of, trajectories_as_runs
+from compare.parity.evidence import TRAJECTORY, Evidence, has_kinks, step_of, trajectories_as_runs
 from compare.parity.holding import LARGEST_ALLOWANCE, Context, Held, measure_noise, sources
 from compare.parity.measure import largest
 from compare.parity.rules import SEMANTICS_BOUND, compare_doubles, compare_rounding, forward_base, gradient_base
 from compare.parity.structure import compare_structure
 from compare.records import FAIL, GATES, NOT_APPLICABLE, PASS, Gate, Parity
-from workloads._framework import FORWARD, GRADIENTS, STEP
+from workloads._framework import FORWARD, GRADIENTS, KINKS, STEP, is_kinks
 
 Entries = tuple[Mapping[str, Any], ...]
 
@@ -49,7 +49,7 @@ def explicable(parity: Parity) -> frozenset[tuple[str, str]]:
 
 def _random(cases: Sequence[str]) -> tuple[str, ...]:
     # At a tie one rounding decides between branches: that is semantics, and judged in float64.
-    return tuple(case for case in cases if case != KINKS)
+    return tuple(case for case in cases if not is_kinks(case))
 
 
 def _gradients(context: Context) -> list[Held]:

@@ -20,7 +20,7 @@ from compare.run.subjects import cases, subjects
 from compare.sides import requests
 from compare.sides._side import SIDES, SideError, Unavailable
 from workloads._declared import AnyWorkload
-from workloads._framework import FORWARD, GRADIENTS, STEP, Program
+from workloads._framework import FORWARD, GRADIENTS, STEP, Program, is_kinks
 
 PASSES = (FORWARD, GRADIENTS, STEP)
 
@@ -28,7 +28,6 @@ AGREES, DEPARTS, NONE, FAILED = "agrees", "departs", "none", "failed"
 """What is said of a pass: none where the workload has no such pass, failed where a program could not be had or run."""
 
 _SMALLEST = "smoke"
-_EDGES = "kinks"
 _MOST_TEXT = 160
 
 
@@ -141,8 +140,8 @@ def _located(
     names = prepared.loading.cases
     drawn = cases(left, right, prepared, most=len(names))
     # One random case tells values apart as well as three do; the edges show what no random case can.
-    chosen = [at for at, name in enumerate(names) if at == 0 or name == _EDGES]
-    given = [Case(*drawn[at], smooth=names[at] != _EDGES) for at in chosen]
+    chosen = [at for at, name in enumerate(names) if at == 0 or is_kinks(name)]
+    given = [Case(*drawn[at], smooth=not is_kinks(names[at])) for at in chosen]
     return _told(locate(*subjects(left, right), given, precision), dtype, reason)
 
 

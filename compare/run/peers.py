@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from compare.parity.evidence import KINKS, PORT, Evidence, trajectories_as_runs
+from compare.parity.evidence import PORT, Evidence, trajectories_as_runs
 from compare.parity.holding import Context, Held, measure_noise
 from compare.parity.rules import compare_rounding
 from compare.parity.structure import compare_structure
@@ -19,7 +19,7 @@ from compare.run.timing import Timed
 from compare.sides import requests
 from compare.sides._side import Side, SideError, Unavailable
 from compare.sides.peers import PEERS
-from workloads._framework import FORWARD, STEP
+from workloads._framework import FORWARD, STEP, is_kinks
 from workloads._precision import narrow_dtype
 from workloads._spec import Arrays
 
@@ -136,7 +136,7 @@ def _ask(side: Side, told: Prepared, tf: Collected) -> _Answers:
 def _judged(peer: str, told: Prepared, tf: Collected, doubles: Doubles, answers: _Answers) -> PeerResult:
     evidence = _evidence(told, tf, doubles, answers)
     context = Context(evidence, measure_noise(evidence))
-    cases = tuple(case for case in told.loading.cases if case != KINKS)
+    cases = tuple(case for case in told.loading.cases if not is_kinks(case))
     why = answers.without_training or "the workload has no training step"
     gates = {
         "structure": _gate(peer, compare_structure(context), ""),
