@@ -233,7 +233,7 @@ def test_identical_evidence_passes(values: list[float], dtype: str) -> None:
     with np.errstate(invalid="ignore", over="ignore"):
         leaf = np.array(values, "float32").astype(dtype)
     run = {"leaf": leaf, "scalar": leaf.max() if leaf.dtype.kind == "f" and leaf.size else np.float32(1)}
-    run = {name: np.asarray(array) for name, array in run.items()}
+    run = {name: np.asarray(array) for name, array in run.items()} | {"varies": np.float32([0, 1])}
     double = {n: a.astype("float64") if a.dtype.kind == "f" else a for n, a in run.items()}
     passes = [(pass_, case) for pass_ in ("forward", "gradients") for case in CASES]
     evidence = Evidence(

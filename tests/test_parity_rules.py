@@ -100,14 +100,15 @@ def test_semantics_is_relative_to_the_largest_value_of_the_leaf(error: float, ex
 
 @pytest.mark.parametrize(("value", "expected"), [(0.9e-6, PASS), (1.1e-6, FAIL)])
 def test_a_leaf_of_zeros_is_held_against_the_largest_value_of_the_pass(value: float, expected: str) -> None:
-    tf = {"zeros": [0.0, 0.0], "big": [1e6]}
-    assert verdict(evidence(tf, tf, double={"zeros": [0.0, value], "big": [1e6]}), "semantics") == expected
+    tf = {"zeros": [0.0, 0.0], "big": [1e6, 1.0]}
+    assert verdict(evidence(tf, tf, double={"zeros": [0.0, value], "big": [1e6, 1.0]}), "semantics") == expected
 
 
 def test_a_pass_of_zeros_is_held_against_one() -> None:
     tf = {"zeros": [0.0]}
-    assert verdict(evidence(tf, tf, double={"zeros": [1e-13]}), "semantics") == PASS
-    assert verdict(evidence(tf, tf, double={"zeros": [1e-11]}), "semantics") == FAIL
+    for found, expected in ((1e-13, PASS), (1e-11, FAIL)):
+        gate = judge(evidence(tf, tf, double={"zeros": [found]})).gates["semantics"]
+        assert [each.verdict for each in gate.comparisons] == [expected]
 
 
 def test_what_overflows_in_both_is_not_held_against_a_finite_oracle() -> None:
@@ -146,9 +147,9 @@ def test_rounded_constants_widen_the_rounding_gate_once(shift: float, expected: 
 @pytest.mark.parametrize(("shift", "expected"), [(4.5e-6, PASS), (5.5e-6, FAIL)])
 def test_a_declaration_raises_the_bound_to_its_own_and_is_not_added(shift: float, expected: str) -> None:
     made = evidence(
-        {"a": [1.0]},
-        {"a": [1.0]},
-        double={"a": [1.0 + shift]},
+        {"a": [1.0, 0.5]},
+        {"a": [1.0, 0.5]},
+        double={"a": [1.0 + shift, 0.5]},
         allowance={("forward", "seed0", "a"): 1e-6},
         deviations=(Deviation("semantics", 5e-6, "known"),),
     )

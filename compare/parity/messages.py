@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -96,6 +97,20 @@ def constants(widening: float, sources: str) -> str:
 def declared(deviation: Deviation) -> str:
     """Why a bound was raised."""
     return f"declared deviation up to {deviation.bound:.3g}: {deviation.reason}"
+
+
+def nothing_told(workload: str, leaves: Mapping[str, str]) -> str:
+    """Outputs that are the same whatever goes in."""
+    same = ", ".join(f"{leaf} is {value}" for leaf, value in list(leaves.items())[:4])
+    return (
+        f"{workload}: semantics gate: {same} in every case, so that nothing is proved: "
+        "draw inputs that reach another result, as with --input 'x=f32[8]:-100..100' or ArraySpec(low=, high=)"
+    )
+
+
+def same_everywhere(leaf: str, value: str) -> str:
+    """An output that no case varies, beside others."""
+    return f"leaf {leaf} is {value} in every case: nothing is proved of it"
 
 
 def stale(workload: str, deviation: Deviation) -> str:

@@ -11,13 +11,11 @@ from compare.parity import messages
 from compare.parity.bands import Band
 from compare.parity.evidence import TF_REFERENCE
 from compare.parity.holding import Bound, Context, Held, hold, mismatch, missing_runs, refuse
-from compare.parity.measure import UNIT_ROUNDOFF, WIDE, Distance, distance, is_float, largest
+from compare.parity.measure import SEMANTICS_BOUND, UNIT_ROUNDOFF, WIDE, Distance, distance, is_float, largest
 from compare.parity.messages import Place
 from workloads._framework import GRADIENTS
 from workloads._spec import Arrays
 
-SEMANTICS_BOUND = 1e-12
-"""Honest twins of a whole network differ by 4.7e-16 in float64, an epsilon off by 1e-5 relative by 3.2e-10."""
 CONSTANTS_FACTOR = 4
 """The spread was measured on a few perturbations, each side has constants of its own."""
 NOISE_FACTOR = 4

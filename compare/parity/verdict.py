@@ -8,9 +8,10 @@ from typing import Any
 from compare.parity import messages
 from compare.parity.evidence import TRAJECTORY, Evidence, has_kinks, step_of, trajectories_as_runs
 from compare.parity.holding import LARGEST_ALLOWANCE, Context, Held, measure_noise, sources
-from compare.parity.measure import largest
-from compare.parity.rules import SEMANTICS_BOUND, compare_doubles, compare_rounding, forward_base, gradient_base
+from compare.parity.measure import SEMANTICS_BOUND, largest
+from compare.parity.rules import compare_doubles, compare_rounding, forward_base, gradient_base
 from compare.parity.structure import compare_structure
+from compare.parity.telling import all_constant, constant_leaves
 from compare.records import FAIL, GATES, NOT_APPLICABLE, PASS, Gate, Parity
 from workloads._framework import FORWARD, GRADIENTS, KINKS, STEP, is_kinks
 
@@ -82,13 +83,23 @@ def _gate(evidence: Evidence, name: str, held: Sequence[Held]) -> Gate:
     if not held:
         return _without_evidence(evidence, name)
     comparisons = tuple(each.comparison for each in held)
-    reasons = _stale(evidence, name, held)
+    reasons = (*_stale(evidence, name, held), *(_untold(evidence) if name == "semantics" else ()))
     failed = bool(reasons) or any(comparison.verdict == FAIL for comparison in comparisons)
     if name == "gradients" and not failed and not _any_gradient(evidence):
         return Gate(NOT_APPLICABLE, comparisons, "every gradient is zero, in the original too: nothing is judged by it")
+    if name == "semantics" and not failed:
+        reasons = (
+            *reasons,
+            *(messages.same_everywhere(leaf, each) for leaf, each in constant_leaves(evidence).items()),
+        )
     if name == "gradients" and not has_kinks(evidence):
         reasons = (*reasons, f"no case {KINKS} was run: the choice of subgradients is not judged")
     return Gate(FAIL if failed else PASS, comparisons, "; ".join(reasons))
+
+
+def _untold(evidence: Evidence) -> tuple[str, ...]:
+    """Why nothing is proved, where no case can tell one port from another."""
+    return (messages.nothing_told(evidence.workload, constant_leaves(evidence)),) if all_constant(evidence) else ()
 
 
 def _any_gradient(evidence: Evidence) -> bool:
