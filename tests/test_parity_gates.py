@@ -266,3 +266,16 @@ def test_bfloat16_leaves_round_in_their_own_unit() -> None:
     evidence = replace(HONEST, outputs=outputs)
     assert verdicts(evidence)["structure"] == verdicts(evidence)["rounding"] == PASS
     assert failed(changed(put("hidden", (3, 2), 9.0), evidence=evidence)) == {"rounding"}
+
+
+@pytest.mark.parametrize(("given", "said"), [(2.0, "with tf/jit, not with tf/eager"), (3.0, "with none of them")])
+def test_where_tensorflow_disagrees_with_itself_it_is_said_whom_the_port_agrees_with(given: float, said: str) -> None:
+    at = ("gradients", "kinks")
+    values = {"tf/eager": 1.0, "tf/jit": 2.0, "jax/jit": given}
+    evidence = Evidence(
+        workload="tiny",
+        outputs={(mode, *at): {"x": np.float32([value, 4.0])} for mode, value in values.items()},
+        doubles={("tf", *at): {"x": np.array([1.0, 4.0])}, ("jax", *at): {"x": np.array([given, 4.0])}},
+    )
+    (failed,) = [each for each in judge(evidence).gates["gradients"].comparisons if each.verdict == FAIL]
+    assert f"TF's own modes disagree here: the port agrees {said}" in failed.message

@@ -81,7 +81,7 @@ def _patterns(spec: ArraySpec, turn: int) -> np.ndarray:
     first, last = _ends(spec)
     if np.dtype(spec.dtype).kind in "biu":
         return np.array([first, last, first, first, last, (first, last)[turn % 2]], spec.dtype)
-    signed = -0.0 if turn % 2 == 0 and first <= 0 else 0.0
+    signed = -0.0 if turn % 2 == 0 and first < 0 else 0.0
     zero, half, unlike = _within(np.array([0.0, 0.5, signed]), spec)
     return np.array([zero, half, unlike, first, last, (first, last)[turn % 2]]).astype(spec.dtype)
 

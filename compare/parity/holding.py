@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from compare.parity import messages
-from compare.parity.evidence import TF_REFERENCE, TF_XLA, Evidence
+from compare.parity.evidence import PORT, TF_REFERENCE, TF_XLA, Evidence
 from compare.parity.measure import Distance, distance, largest, scale_of
 from compare.parity.messages import Place
 from compare.records import FAIL, PASS, Comparison
@@ -21,6 +21,11 @@ Noise = Mapping[tuple[str, str, str], float]
 
 LARGEST_ALLOWANCE = 0.01
 """Constants may explain much where a run amplifies what moves it; a bound beyond 1 % would judge nothing."""
+
+
+DISAGREES = 2.0**-12
+"""Relative: modes of one function that are further apart than this compute something else; rounding of any kind that
+was measured stays below."""
 
 
 @dataclass(frozen=True)
@@ -118,9 +123,28 @@ def hold(context: Context, place: Place, far: Distance, bound: Bound, dtype: str
     notes = (*notes, *_widened(context.evidence, place, bound))
     message = ""
     if verdict == FAIL or notes:
-        noise = () if own_noise is None else (messages.noise(own_noise),)
+        noise = (
+            () if own_noise is None else (messages.noise(own_noise), *_sides_taken(context.evidence, place, own_noise))
+        )
         message = messages.measured(place, far, dtype, str(bound), (*notes, *noise))
     return Held(_comparison(place, dtype, far, bound.value, own_noise, verdict, message), bound)
+
+
+def _of_tensorflow(context: Context, place: Place, noise: float | None) -> tuple[str, ...]:
+    """How far TensorFlow is from itself; where its modes give different values, which of them the port gives."""
+    if noise is None:
+        return ()
+    evidence = context.evidence
+    port = evidence.outputs.get((PORT, place.pass_, place.case), {}).get(place.leaf)
+    if noise < DISAGREES or port is None:
+        return (messages.noise(noise),)
+    close: dict[str, bool] = {}
+    for mode in evidence.original_modes(place.pass_):
+        theirs = evidence.outputs.get((mode, place.pass_, place.case), {}).get(place.leaf)
+        if theirs is not None and theirs.shape == port.shape:
+            close[mode] = distance(port, theirs, scale_of(theirs, 0.0)).error < DISAGREES
+    like, unlike = ([mode for mode in close if close[mode] is wanted] for wanted in (True, False))
+    return messages.noise(noise), messages.modes(like, unlike)
 
 
 def _widened(evidence: Evidence, place: Place, bound: Bound) -> tuple[str, ...]:

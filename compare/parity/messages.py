@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -86,6 +86,13 @@ def tf_disagrees(eager: object, xla: object, index: tuple[int, ...]) -> str:
 def noise(value: float) -> str:
     """How far TensorFlow is from itself."""
     return f"TF eager against TF XLA {value:.3g}"
+
+
+def modes(like: Sequence[str], unlike: Sequence[str]) -> str:
+    """Whom the port agrees with where TensorFlow's modes disagree."""
+    agrees = f"with {', '.join(like)}" if like else "with none of them"
+    others = f", not with {', '.join(unlike)}" if like and unlike else ""
+    return f"TF's own modes disagree here: the port agrees {agrees}{others}"
 
 
 def constants(widening: float, sources: str) -> str:
