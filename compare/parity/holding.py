@@ -123,10 +123,7 @@ def hold(context: Context, place: Place, far: Distance, bound: Bound, dtype: str
     notes = (*notes, *_widened(context.evidence, place, bound))
     message = ""
     if verdict == FAIL or notes:
-        noise = (
-            () if own_noise is None else (messages.noise(own_noise), *_sides_taken(context.evidence, place, own_noise))
-        )
-        message = messages.measured(place, far, dtype, str(bound), (*notes, *noise))
+        message = messages.measured(place, far, dtype, str(bound), (*notes, *_of_tensorflow(context, place, own_noise)))
     return Held(_comparison(place, dtype, far, bound.value, own_noise, verdict, message), bound)
 
 
