@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -44,6 +45,9 @@ STAGES = ("stablehlo", "hlo", "optimized_hlo")
 _OUT_OF_SCOPE = "is out of scope and cannot be used here"
 """What TensorFlow says of a tensor of another graph: a TypeError or a ValueError, by where it is met."""
 
+_NO_KERNEL = re.compile(r"No registered '(\w+)' OpKernel for XLA")
+"""What TensorFlow says where it cannot compile: with another error class by each way to ask."""
+
 Asked = ParamSpec("Asked")
 Found = TypeVar("Found")
 
@@ -64,6 +68,22 @@ def _once_more(
         return request(framework, *positional, **named)
 
     return asked
+
+
+@contextmanager
+def _compilable() -> Iterator[None]:
+    """Inside, an operation that XLA lacks is a refusal: nothing is wrong with a twin that TensorFlow runs op by op.
+
+    Raises:
+      Unsupported: names the operations.
+    """
+    try:
+        yield
+    except (tf.errors.InvalidArgumentError, ValueError) as error:
+        lacking = sorted(set(_NO_KERNEL.findall(str(error))))
+        if not lacking:
+            raise
+        raise Unsupported(f"XLA has no kernel for {', '.join(lacking)}") from error
 
 
 class TensorFlow:
@@ -104,7 +124,7 @@ class TensorFlow:
         """What one pass returns in one mode; a step also returns the weights that it leaves."""
         session = self._session(dtype)
         tensors = self._inputs(session, case)
-        with switched(mode):
+        with switched(mode), _compilable():
             function = self._staged(session, pass_, mode, tensors)
             session.reset(case)
             outputs = {leaf: np.array(value) for leaf, value in function(*tensors).items()}
@@ -118,7 +138,7 @@ class TensorFlow:
         steps = len(next(iter(batches.values())))
         inputs = [session.tensors({name: array[step] for name, array in batches.items()}) for step in range(steps)]
         losses, kept = [], {}
-        with switched(mode):
+        with switched(mode), _compilable():
             function = self._staged(session, STEP, mode, inputs[0])
             session.reset(next(iter(session.twin.cases)))
             for step, tensors in enumerate(inputs, start=1):
@@ -136,7 +156,8 @@ class TensorFlow:
         tensors = self._inputs(session, case)
         function = self._staged(session, pass_, JIT, tensors)
         lower = function.experimental_get_compiler_ir(*tensors)
-        layout = _private.layout(lower(stage="hlo_serialized"))
+        with _compilable():
+            layout = _private.layout(lower(stage="hlo_serialized"))
         parameters, states = _binding.bound_parameters(session, function.get_concrete_function(*tensors), layout)
         leaves = sorted(function.get_concrete_function(*tensors).structured_outputs)
         names = _binding.result_names(leaves, parameters, layout)
