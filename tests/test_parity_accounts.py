@@ -37,7 +37,7 @@ def promoted(spread: float, shift: float) -> Evidence:
         HONEST,
         doubles={**HONEST.doubles, ("jax", "forward", "seed0"): run},
         oracle={**HONEST.oracle, ("tf", "forward"): OracleSource("promoted", "built from a SavedModel")},
-        allowance={("forward", "seed0", "output"): spread},
+        allowance={("forward", "seed0", "output", 0): spread},
     )
 
 

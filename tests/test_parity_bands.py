@@ -63,6 +63,23 @@ def test_noise_of_larger_values_is_measured_with_them() -> None:
     assert (found["semantics"], found["rounding"]) == (PASS, PASS)
 
 
+def test_what_cancels_to_a_few_digits_is_noise_and_excuses_nothing_else() -> None:
+    """A difference of which float32 keeps three digits: float64 keeps twelve, fewer than the bound asks for."""
+    exact = np.concatenate([VALUES.astype("float64"), np.full(4, 1e-9)])
+    original = np.concatenate([VALUES, np.full(4, 1.001e-9, "float32")])
+    assert len(bands_of(exact, [original], 0.0)) == 1
+    port = np.concatenate([VALUES * np.float32(1 + 1e-4), np.full(4, 1e-9, "float32")])
+    assert verdicts(original, port, exact, exact)["rounding"] == FAIL
+
+
+def test_the_errors_of_one_group_excuse_none_in_another() -> None:
+    exact = np.concatenate([VALUES.astype("float64"), np.full(4, 1e-12)])
+    original = np.concatenate([VALUES, np.full(4, 1.0004e-12, "float32")])
+    port = np.concatenate([VALUES * np.float32(1 + 1e-4), np.full(4, 1e-12, "float32")])
+    assert len(bands_of(exact, [original], 0.0)) == 2
+    assert verdicts(original, port, exact, exact)["rounding"] == FAIL
+
+
 def test_three_groups_are_told_apart() -> None:
     exact = np.array([1e-20, 3e-20, 1.0, 2.0, 0.0, -1e30, np.nan])
     bands = bands_of(exact, [exact.astype("float32")], 0.0)

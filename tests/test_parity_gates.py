@@ -279,3 +279,15 @@ def test_where_tensorflow_disagrees_with_itself_it_is_said_whom_the_port_agrees_
     )
     (failed,) = [each for each in judge(evidence).gates["gradients"].comparisons if each.verdict == FAIL]
     assert f"TF's own modes disagree here: the port agrees {said}" in failed.message
+
+
+@pytest.mark.parametrize(("found", "expected", "told"), [("int32", "int64", True), ("int64", "int32", False)])
+def test_integers_of_32_bits_for_64_are_told_both_cures(found: str, expected: str, told: bool) -> None:
+    at = ("forward", "seed0")
+    outputs = {
+        (mode, *at): {"n": np.arange(3, dtype=kind)} for mode, kind in (("tf/eager", expected), ("jax/jit", found))
+    }
+    evidence = Evidence(workload="tiny", outputs=outputs, doubles={})
+    (refused,) = judge(evidence).gates["structure"].comparisons
+    assert f"dtype {found} in jax/jit, {expected} in tf/eager" in refused.message
+    assert ("output_type=tf.int32" in refused.message and "jax_enable_x64" in refused.message) is told

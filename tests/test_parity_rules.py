@@ -139,7 +139,7 @@ def test_large_integers_are_compared_without_rounding() -> None:
 
 @pytest.mark.parametrize(("shift", "expected"), [(0.9e-3, PASS), (1.1e-3, FAIL)])
 def test_rounded_constants_widen_the_rounding_gate_once(shift: float, expected: str) -> None:
-    made = evidence({"a": [1.0]}, {"a": [1.0 + shift]}, allowance={("forward", "seed0", "a"): 1e-3})
+    made = evidence({"a": [1.0]}, {"a": [1.0 + shift]}, allowance={("forward", "seed0", "a", 0): 1e-3})
     assert verdict(made, "rounding") == expected
     assert bool([e for e in judge(made).deviations if e["gate"] == "rounding"]) == (expected == PASS)
 
@@ -150,7 +150,7 @@ def test_a_declaration_raises_the_bound_to_its_own_and_is_not_added(shift: float
         {"a": [1.0, 0.5]},
         {"a": [1.0, 0.5]},
         double={"a": [1.0 + shift, 0.5]},
-        allowance={("forward", "seed0", "a"): 1e-6},
+        allowance={("forward", "seed0", "a", 0): 1e-6},
         deviations=(Deviation("semantics", 5e-6, "known"),),
     )
     parity = judge(made)
@@ -164,7 +164,7 @@ def test_a_derived_deviation_shows_the_largest_error_of_all_cases() -> None:
         for case, shift in (("seed0", 1e-9), ("seed1", 3e-9))
     )
     both = replace(one, doubles={**one.doubles, **other.doubles}, outputs={**one.outputs, **other.outputs})
-    allowed = (("forward", case, "a") for case in ("seed0", "seed1"))
+    allowed = (("forward", case, "a", 0) for case in ("seed0", "seed1"))
     (entry,) = judge(replace(both, allowance=dict.fromkeys(allowed, 1e-9))).deviations
     assert entry["observed"] == pytest.approx(3e-9)
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compare.parity.measure import UNIT_ROUNDOFF, is_float, scale_of, wide
+from compare.parity.measure import SEMANTICS_BOUND, UNIT_ROUNDOFF, is_float, scale_of, wide
 
 GAP = 1 / UNIT_ROUNDOFF["float32"]
 """Between neighbouring magnitudes: a value added to one so much larger leaves no trace in float32. What is computed
 from continuous inputs leaves no such gap, save between values and the rounding noise of larger ones."""
 
-NOISE = 2.0**-4
-"""A band that the original computes this badly, relative to its largest value, is the rounding noise of a larger one:
-there the noise is a multiple of the band itself."""
+NOISE = SEMANTICS_BOUND / UNIT_ROUNDOFF["float64"] * UNIT_ROUNDOFF["float32"]
+"""A group that the original computes no better than this, relative to its largest value, is what rounding left of
+larger values: in float64 too, as many roundings would exceed the bound."""
 
 
 @dataclass(frozen=True)

@@ -48,8 +48,8 @@ class Evidence:
     """(side, pass, case) -> leaves, in float64."""
     oracle: Mapping[tuple[str, str], OracleSource] = field(default_factory=dict)
     """(side, pass) -> where the float64 leaves came from."""
-    allowance: Mapping[tuple[str, str, str], float] = field(default_factory=dict)
-    """(pass, case, leaf) -> relative spread that constants rounded to float32 explain; 0 where absent."""
+    allowance: Mapping[tuple[str, str, str, int], float] = field(default_factory=dict)
+    """(pass, case, leaf, group of magnitudes) -> relative spread that rounded constants explain; 0 where absent."""
     trajectories: Mapping[tuple[str, str], Arrays] = field(default_factory=dict)
     """(mode, dtype) -> "loss" of shape [steps], and "weights@STEP/LEAF" at each checkpoint."""
     deviations: tuple[Deviation, ...] = ()

@@ -62,6 +62,16 @@ def unequal(what: str, found_from: str, found: object, expected_from: str, expec
     return f"{what} {found} in {found_from}, {expected} in {expected_from}"
 
 
+def widths(found: str, expected: str) -> str:
+    """What to do about JAX's 32 bits where TensorFlow has 64."""
+    if (found, expected) == ("int32", "int64"):
+        return (
+            ": JAX has no 64-bit integers unless asked; ask TensorFlow for 32 bits (output_type=tf.int32, tf.cast), "
+            'or JAX for 64 (jax.config.update("jax_enable_x64", True))'
+        )
+    return ""
+
+
 def not_double(source: str, dtype: object) -> str:
     """A float64 run that was none."""
     return f"{source} is {dtype}, the float64 run must be float64"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -23,6 +23,9 @@ NOISE_FACTOR = 4
 FLOOR_ROUNDINGS = 8
 """An exact original leaves no noise to measure by; a few roundings are nobody's mistake."""
 DOUBLE_FLOOR = 64 * UNIT_ROUNDOFF["float64"]
+
+Errors = Mapping[tuple[str, int, int], float]
+"""(leaf, how many groups of magnitudes it has, which of them) -> relative error: what excuses one excuses no other."""
 
 Base = Callable[[str, float, float], float]
 """(leaf, its largest value, the largest value of the pass) -> relative bound."""
@@ -61,14 +64,13 @@ def _double_leaf(context: Context, run: Place, leaf: str, found: Arrays, expecte
         if is_float(array) and array.dtype.name not in WIDE:
             return refuse(place, messages.not_double(source, array.dtype), str(array.dtype))
     model_scale = largest(expected.values())
-    spread = CONSTANTS_FACTOR * context.evidence.allowance.get((place.pass_, place.case, leaf), 0.0)
     declared = context.evidence.declared_bound(place.gate)
     measured = [
         (
             distance(found[leaf], expected[leaf], band.scale, band.others),
-            Bound(base(leaf, band.scale, model_scale), spread, declared),
+            Bound(base(leaf, band.scale, model_scale), CONSTANTS_FACTOR * _spread(context, place, rank), declared),
         )
-        for band in context.evidence.bands(place.pass_, place.case, leaf, expected)
+        for rank, band in enumerate(context.evidence.bands(place.pass_, place.case, leaf, expected))
     ]
     return hold(context, place, *_worst(measured), dtype=str(found[leaf].dtype))
 
@@ -92,7 +94,7 @@ def compare_rounding(context: Context, gate: str, pass_: str, cases: Iterable[st
 
 
 def _rounded_leaf(
-    context: Context, run: Place, leaf: str, found: Arrays, oracle: Arrays, tf_errors: dict[str, float]
+    context: Context, run: Place, leaf: str, found: Arrays, oracle: Arrays, tf_errors: Errors
 ) -> list[Held]:
     place = replace(run, leaf=leaf)
     problem = mismatch(place, found.get(leaf), oracle.get(leaf))
@@ -105,12 +107,17 @@ def _rounded_leaf(
     ignored = _without_value(oracle[leaf], eager if eager.shape == oracle[leaf].shape else oracle[leaf])
     # The reference's dtype, not the port's: a port that drops to bfloat16 must not widen its own bound.
     dtype = max(eager.dtype.name, context.evidence.computes_in, key=lambda name: UNIT_ROUNDOFF.get(name, 0.0))
+    bands = context.evidence.bands(place.pass_, place.case, leaf, oracle)
+    own = [tf_errors.get((leaf, len(bands), rank)) for rank in range(len(bands))]
     measured = [
         (
             distance(found[leaf], oracle[leaf], band.scale, _either(ignored, band)),
-            _rounding_bound(context, place, dtype, band.scale, model_scale, tf_errors),
+            replace(
+                _rounding_bound(context, place, dtype, band.scale, model_scale, own[rank]),
+                allowance=_spread(context, place, rank),
+            ),
         )
-        for band in context.evidence.bands(place.pass_, place.case, leaf, oracle)
+        for rank, band in enumerate(bands)
     ]
     return [hold(context, place, *_worst(measured), dtype=str(found[leaf].dtype))]
 
@@ -121,7 +128,7 @@ def _worst(measured: list[tuple[Distance, Bound]]) -> tuple[Distance, Bound]:
 
 
 def _rounding_bound(
-    context: Context, place: Place, dtype: str, scale: float, model_scale: float, tf_errors: dict[str, float]
+    context: Context, place: Place, dtype: str, scale: float, model_scale: float, tf_error: float | None
 ) -> Bound:
     unit = UNIT_ROUNDOFF[dtype]
     of = f" of {dtype}" if dtype == context.evidence.computes_in else ""
@@ -131,36 +138,40 @@ def _rounding_bound(
         # asks.
         base = gradient_base if place.pass_ == GRADIENTS else forward_base
         parts[f"the bound of {dtype}"] = base(place.leaf, scale, model_scale)
-    if place.leaf in tf_errors:
-        parts[f"{NOISE_FACTOR} times TF's own error"] = NOISE_FACTOR * tf_errors[place.leaf]
+    if tf_error is not None:
+        parts[f"{NOISE_FACTOR} times TF's own error"] = NOISE_FACTOR * tf_error
     if place.pass_ == GRADIENTS:
         parts["one rounding of the largest gradient"] = unit * model_scale / scale
     basis = max(parts, key=lambda part: parts[part])
-    spread = context.evidence.allowance.get((place.pass_, place.case, place.leaf), 0.0)
-    return Bound(parts[basis], spread, context.evidence.declared_bound(place.gate), basis)
+    return Bound(parts[basis], declared=context.evidence.declared_bound(place.gate), basis=basis)
 
 
-def _tf_errors(context: Context, pass_: str, cases: tuple[str, ...]) -> dict[str, float]:
+def _spread(context: Context, place: Place, rank: int) -> float:
+    """What rounded constants explain in one group of magnitudes."""
+    return context.evidence.allowance.get((place.pass_, place.case, place.leaf, rank), 0.0)
+
+
+def _tf_errors(context: Context, pass_: str, cases: tuple[str, ...]) -> Errors:
     """Per leaf, the largest error of any mode of TensorFlow in any case, over what is finite in it and the oracle.
 
     An infinite error here would excuse every port, so that values without a finite counterpart count nothing:
     the structure gate judges them.
     """
-    errors: dict[str, float] = {}
+    errors: dict[tuple[str, int, int], float] = {}
     for mode in context.evidence.original_modes(pass_):
         for case in cases:
             run = context.evidence.outputs.get((mode, pass_, case), {})
             oracle = context.evidence.doubles.get(("tf", pass_, case), {})
             for leaf in run.keys() & oracle.keys():
-                if run[leaf].shape == oracle[leaf].shape:
-                    bands = context.evidence.bands(pass_, case, leaf, oracle)
-                    errors[leaf] = max(errors.get(leaf, 0.0), _finite_error(run[leaf], oracle[leaf], bands))
+                if run[leaf].shape != oracle[leaf].shape:
+                    continue
+                ignored = _without_value(run[leaf], oracle[leaf])
+                bands = context.evidence.bands(pass_, case, leaf, oracle)
+                for rank, band in enumerate(bands):
+                    error = distance(run[leaf], oracle[leaf], band.scale, _either(ignored, band)).error
+                    key = leaf, len(bands), rank
+                    errors[key] = max(errors.get(key, 0.0), error)
     return errors
-
-
-def _finite_error(found: np.ndarray, oracle: np.ndarray, bands: Sequence[Band]) -> float:
-    ignored = _without_value(found, oracle)
-    return max(distance(found, oracle, each.scale, _either(ignored, each)).error for each in bands)
 
 
 def _either(ignored: np.ndarray, band: Band) -> np.ndarray:

@@ -46,7 +46,7 @@ def _compare_leaf(context: Context, run: Place, leaf: str, found: Arrays, expect
     ours, theirs = found[leaf], expected[leaf]
     if ours.dtype != theirs.dtype:
         dtypes = messages.unequal("dtype", place.found_from, ours.dtype, place.expected_from, theirs.dtype)
-        return refuse(place, dtypes, str(ours.dtype))
+        return refuse(place, dtypes + messages.widths(str(ours.dtype), str(theirs.dtype)), str(ours.dtype))
     far = exact_distance(ours, theirs, scale_of(theirs, largest(expected.values())))
     notes = () if far.error == 0 else (_extent(ours, theirs),)
     bound = Bound(0.0, declared=context.evidence.declared_bound(GATE))

@@ -56,9 +56,10 @@ def find_doubles(jax: Side, sides: Sequence[Collected], prepared: Prepared) -> D
 
 def explain(
     jax: Side, doubles: Doubles, prepared: Prepared, evidence: Evidence, runs: Collection[tuple[str, str]]
-) -> dict[tuple[str, str, str], float]:
-    """(pass, case, leaf) -> the relative spread of the float64 results that constants rounded to float32 explain.
+) -> dict[tuple[str, str, str, int], float]:
+    """The relative spread of float64 results that constants rounded to float32 explain.
 
+    Of each pass, case, leaf and group of magnitudes.
     Every such constant, and every float32 state that a step starts from (a learning rate), is moved
     within its rounding a few times; the spreads of both sides add up.
 
@@ -69,12 +70,12 @@ def explain(
     Raises:
       SideError: the JAX side cannot run the programs.
     """
-    allowance: dict[tuple[str, str, str], float] = {}
+    allowance: dict[tuple[str, str, str, int], float] = {}
     for (_, pass_), program in doubles.programs.items():
         cases = sorted(case for ran, case in runs if ran == pass_)
         if cases and (pass_ == STEP or promote.rounded_constants(program.artifact)):
-            for (case, leaf), spread in _spread(jax, program, pass_, prepared, evidence, cases).items():
-                allowance[pass_, case, leaf] = allowance.get((pass_, case, leaf), 0.0) + spread
+            for place, spread in _spread(jax, program, pass_, prepared, evidence, cases).items():
+                allowance[pass_, *place] = allowance.get((pass_, *place), 0.0) + spread
     return allowance
 
 
@@ -156,19 +157,19 @@ def promoted(program: Program) -> Program:
 
 def _spread(
     jax: Side, program: Program, pass_: str, prepared: Prepared, evidence: Evidence, cases: Sequence[str]
-) -> dict[tuple[str, str], float]:
+) -> dict[tuple[str, str, int], float]:
     told = trajectories_as_runs(evidence) if pass_ == STEP else evidence
     base = _run_cases(jax, program, pass_, prepared, cases)
-    spread: dict[tuple[str, str], float] = {}
+    spread: dict[tuple[str, str, int], float] = {}
     for seed in range(PERTURBATIONS):
         moved = dataclasses.replace(
             program, artifact=promote.perturb(program.artifact, seed), states=_moved(program.states, seed)
         )
         for case, arrays in _run_cases(jax, moved, pass_, prepared, cases).items():
             for leaf, array in arrays.items():
-                bands = told.bands(pass_, case, leaf, base[case])
-                found = max(_relative(array, base[case][leaf], band) for band in bands)
-                spread[case, leaf] = max(spread.get((case, leaf), 0.0), found)
+                for rank, band in enumerate(told.bands(pass_, case, leaf, base[case])):
+                    found = _relative(array, base[case][leaf], band)
+                    spread[case, leaf, rank] = max(spread.get((case, leaf, rank), 0.0), found)
     return spread
 
 
