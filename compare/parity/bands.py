@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +24,14 @@ class Band:
 
     scale: float
     others: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Scales:
+    """What the errors of one run are relative to: the bands of each leaf; `model` is the largest value of all."""
+
+    model: float
+    bands: Mapping[str, list[Band]]
 
 
 def bands_of(expected: np.ndarray, originals: Sequence[np.ndarray], model_scale: float) -> list[Band]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 
-from compare.parity.bands import Band, bands_of
+from compare.parity.bands import Scales, bands_of
 from compare.parity.measure import largest
 from compare.records import Failure
 from workloads._framework import GRADIENTS, STEP, is_kinks
@@ -72,10 +72,14 @@ class Evidence:
         """The modes of the original that show its own noise."""
         return tuple(mode for mode in self.modes("tf", pass_) if mode not in FURTHER)
 
-    def bands(self, pass_: str, case: str, leaf: str, expected: Arrays) -> list[Band]:
-        """What errors of a leaf are relative to. `expected` are the run's float64 values."""
-        runs = (self.outputs.get((mode, pass_, case), {}) for mode in self.original_modes(pass_))
-        return bands_of(expected[leaf], [run[leaf] for run in runs if leaf in run], largest(expected.values()))
+    def scales(self, pass_: str, case: str, expected: Arrays) -> Scales:
+        """What errors of a run are relative to. `expected` are its float64 values."""
+        model = largest(expected.values())
+        runs = [self.outputs.get((mode, pass_, case), {}) for mode in self.original_modes(pass_)]
+        bands = {
+            leaf: bands_of(array, [run[leaf] for run in runs if leaf in run], model) for leaf, array in expected.items()
+        }
+        return Scales(model, bands)
 
     def float_cases(self, pass_: str) -> tuple[str, ...]:
         """Every case that any mode ran in the twins' own dtypes."""

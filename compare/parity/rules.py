@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from compare.parity import messages
-from compare.parity.bands import Band
+from compare.parity.bands import Band, Scales
 from compare.parity.evidence import TF_REFERENCE
 from compare.parity.holding import Bound, Context, Held, hold, mismatch, missing_runs, refuse
-from compare.parity.measure import SEMANTICS_BOUND, UNIT_ROUNDOFF, WIDE, Distance, distance, is_float, largest
+from compare.parity.measure import SEMANTICS_BOUND, UNIT_ROUNDOFF, WIDE, Distance, distance, is_float
 from compare.parity.messages import Place
 from workloads._framework import GRADIENTS
 from workloads._spec import Arrays
@@ -51,11 +51,15 @@ def compare_doubles(context: Context, gate: str, pass_: str, cases: Iterable[str
         if found is None or expected is None:
             held += missing_runs(context, run, found, expected, ("float64", "float64"))
             continue
-        held += [_double_leaf(context, run, leaf, found, expected, base) for leaf in sorted({*found, *expected})]
+        scales = evidence.scales(pass_, case, expected)
+        for leaf in sorted({*found, *expected}):
+            held.append(_double_leaf(context, run, leaf, found, expected, scales, base))
     return held
 
 
-def _double_leaf(context: Context, run: Place, leaf: str, found: Arrays, expected: Arrays, base: Base) -> Held:
+def _double_leaf(
+    context: Context, run: Place, leaf: str, found: Arrays, expected: Arrays, scales: Scales, base: Base
+) -> Held:
     place = replace(run, leaf=leaf)
     problem = mismatch(place, found.get(leaf), expected.get(leaf))
     if problem:
@@ -63,14 +67,13 @@ def _double_leaf(context: Context, run: Place, leaf: str, found: Arrays, expecte
     for source, array in ((place.found_from, found[leaf]), (place.expected_from, expected[leaf])):
         if is_float(array) and array.dtype.name not in WIDE:
             return refuse(place, messages.not_double(source, array.dtype), str(array.dtype))
-    model_scale = largest(expected.values())
     declared = context.evidence.declared_bound(place.gate)
     measured = [
         (
             distance(found[leaf], expected[leaf], band.scale, band.others),
-            Bound(base(leaf, band.scale, model_scale), CONSTANTS_FACTOR * _spread(context, place, rank), declared),
+            Bound(base(leaf, band.scale, scales.model), CONSTANTS_FACTOR * _spread(context, place, rank), declared),
         )
-        for rank, band in enumerate(context.evidence.bands(place.pass_, place.case, leaf, expected))
+        for rank, band in enumerate(scales.bands[leaf])
     ]
     return hold(context, place, *_worst(measured), dtype=str(found[leaf].dtype))
 
@@ -79,22 +82,24 @@ def compare_rounding(context: Context, gate: str, pass_: str, cases: Iterable[st
     """Every mode of the port in the twins' dtypes against the oracle, bounded by what TensorFlow's modes reach."""
     evidence = context.evidence
     cases = tuple(cases)
-    tf_errors = _tf_errors(context, pass_, cases)
+    oracles = {case: run for case in cases if (run := evidence.doubles.get(("tf", pass_, case))) is not None}
+    scales = {case: evidence.scales(pass_, case, oracle) for case, oracle in oracles.items()}
+    tf_errors = _tf_errors(context, pass_, scales)
     held: list[Held] = []
     for case in cases:
         for mode in evidence.judged_modes(pass_):
             run = Place(evidence.workload, gate, pass_, case, "", mode, "tf")
-            found, oracle = evidence.outputs.get((mode, pass_, case)), evidence.doubles.get(("tf", pass_, case))
+            found, oracle = evidence.outputs.get((mode, pass_, case)), oracles.get(case)
             if found is None or oracle is None:
                 held += missing_runs(context, run, found, oracle, ("float32", "float64"))
                 continue
             for leaf in sorted({*found, *oracle}):
-                held += _rounded_leaf(context, run, leaf, found, oracle, tf_errors)
+                held += _rounded_leaf(context, run, leaf, found, oracle, scales[case], tf_errors)
     return held
 
 
 def _rounded_leaf(
-    context: Context, run: Place, leaf: str, found: Arrays, oracle: Arrays, tf_errors: Errors
+    context: Context, run: Place, leaf: str, found: Arrays, oracle: Arrays, scales: Scales, tf_errors: Errors
 ) -> list[Held]:
     place = replace(run, leaf=leaf)
     problem = mismatch(place, found.get(leaf), oracle.get(leaf))
@@ -103,17 +108,16 @@ def _rounded_leaf(
     eager = context.evidence.outputs.get((TF_REFERENCE, run.pass_, run.case), {}).get(leaf, found[leaf])
     if not is_float(eager):
         return []
-    model_scale = largest(oracle.values())
     ignored = _without_value(oracle[leaf], eager if eager.shape == oracle[leaf].shape else oracle[leaf])
     # The reference's dtype, not the port's: a port that drops to bfloat16 must not widen its own bound.
     dtype = max(eager.dtype.name, context.evidence.computes_in, key=lambda name: UNIT_ROUNDOFF.get(name, 0.0))
-    bands = context.evidence.bands(place.pass_, place.case, leaf, oracle)
+    bands = scales.bands[leaf]
     own = [tf_errors.get((leaf, len(bands), rank)) for rank in range(len(bands))]
     measured = [
         (
             distance(found[leaf], oracle[leaf], band.scale, _either(ignored, band)),
             replace(
-                _rounding_bound(context, place, dtype, band.scale, model_scale, own[rank]),
+                _rounding_bound(context, place, dtype, band.scale, scales.model, own[rank]),
                 allowance=_spread(context, place, rank),
             ),
         )
@@ -151,7 +155,7 @@ def _spread(context: Context, place: Place, rank: int) -> float:
     return context.evidence.allowance.get((place.pass_, place.case, place.leaf, rank), 0.0)
 
 
-def _tf_errors(context: Context, pass_: str, cases: tuple[str, ...]) -> Errors:
+def _tf_errors(context: Context, pass_: str, scales: Mapping[str, Scales]) -> Errors:
     """Per leaf, the largest error of any mode of TensorFlow in any case, over what is finite in it and the oracle.
 
     An infinite error here would excuse every port, so that values without a finite counterpart count nothing:
@@ -159,14 +163,14 @@ def _tf_errors(context: Context, pass_: str, cases: tuple[str, ...]) -> Errors:
     """
     errors: dict[tuple[str, int, int], float] = {}
     for mode in context.evidence.original_modes(pass_):
-        for case in cases:
+        for case, relative_to in scales.items():
             run = context.evidence.outputs.get((mode, pass_, case), {})
-            oracle = context.evidence.doubles.get(("tf", pass_, case), {})
+            oracle = context.evidence.doubles["tf", pass_, case]
             for leaf in run.keys() & oracle.keys():
                 if run[leaf].shape != oracle[leaf].shape:
                     continue
                 ignored = _without_value(run[leaf], oracle[leaf])
-                bands = context.evidence.bands(pass_, case, leaf, oracle)
+                bands = relative_to.bands[leaf]
                 for rank, band in enumerate(bands):
                     error = distance(run[leaf], oracle[leaf], band.scale, _either(ignored, band)).error
                     key = leaf, len(bands), rank

@@ -11,16 +11,9 @@ from compare.parity.measure import SEMANTICS_BOUND, is_float, wide
 from workloads._framework import FORWARD
 
 
-def constant_leaves(evidence: Evidence) -> dict[str, str]:
-    """Outputs of the original that take one value in all cases, or none that is finite, with what they are."""
-    found = {leaf: _constant(list(_values(evidence, leaf))) for leaf in sorted(_leaves(evidence))}
-    return {leaf: value for leaf, value in found.items() if value}
-
-
-def all_constant(evidence: Evidence) -> bool:
-    """Whether no output of the original tells one port from another."""
-    leaves = _leaves(evidence)
-    return bool(leaves) and leaves == constant_leaves(evidence).keys()
+def constants(evidence: Evidence) -> dict[str, str]:
+    """By output of the original, the one value of all cases, or that none is finite; empty where it varies."""
+    return {leaf: _constant(list(_values(evidence, leaf))) for leaf in sorted(_leaves(evidence))}
 
 
 def _leaves(evidence: Evidence) -> set[str]:

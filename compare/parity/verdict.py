@@ -11,7 +11,7 @@ from compare.parity.holding import LARGEST_ALLOWANCE, Context, Held, measure_noi
 from compare.parity.measure import SEMANTICS_BOUND, largest
 from compare.parity.rules import compare_doubles, compare_rounding, forward_base, gradient_base
 from compare.parity.structure import compare_structure
-from compare.parity.telling import all_constant, constant_leaves
+from compare.parity.telling import constants
 from compare.records import FAIL, GATES, NOT_APPLICABLE, PASS, Gate, Parity
 from workloads._framework import FORWARD, GRADIENTS, KINKS, STEP, is_kinks
 
@@ -83,23 +83,18 @@ def _gate(evidence: Evidence, name: str, held: Sequence[Held]) -> Gate:
     if not held:
         return _without_evidence(evidence, name)
     comparisons = tuple(each.comparison for each in held)
-    reasons = (*_stale(evidence, name, held), *(_untold(evidence) if name == "semantics" else ()))
+    outputs = constants(evidence) if name == "semantics" else {}
+    untold = outputs and all(outputs.values())
+    nothing = (messages.nothing_told(evidence.workload, outputs),) if untold else ()
+    reasons = (*_stale(evidence, name, held), *nothing)
     failed = bool(reasons) or any(comparison.verdict == FAIL for comparison in comparisons)
     if name == "gradients" and not failed and not _any_gradient(evidence):
         return Gate(NOT_APPLICABLE, comparisons, "every gradient is zero, in the original too: nothing is judged by it")
-    if name == "semantics" and not failed:
-        reasons = (
-            *reasons,
-            *(messages.same_everywhere(leaf, each) for leaf, each in constant_leaves(evidence).items()),
-        )
+    if not failed:
+        reasons = tuple(messages.same_everywhere(leaf, value) for leaf, value in outputs.items() if value)
     if name == "gradients" and not has_kinks(evidence):
         reasons = (*reasons, f"no case {KINKS} was run: the choice of subgradients is not judged")
     return Gate(FAIL if failed else PASS, comparisons, "; ".join(reasons))
-
-
-def _untold(evidence: Evidence) -> tuple[str, ...]:
-    """Why nothing is proved, where no case can tell one port from another."""
-    return (messages.nothing_told(evidence.workload, constant_leaves(evidence)),) if all_constant(evidence) else ()
 
 
 def _any_gradient(evidence: Evidence) -> bool:

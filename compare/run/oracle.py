@@ -160,6 +160,7 @@ def _spread(
 ) -> dict[tuple[str, str, int], float]:
     told = trajectories_as_runs(evidence) if pass_ == STEP else evidence
     base = _run_cases(jax, program, pass_, prepared, cases)
+    scales = {case: told.scales(pass_, case, arrays) for case, arrays in base.items()}
     spread: dict[tuple[str, str, int], float] = {}
     for seed in range(PERTURBATIONS):
         moved = dataclasses.replace(
@@ -167,7 +168,7 @@ def _spread(
         )
         for case, arrays in _run_cases(jax, moved, pass_, prepared, cases).items():
             for leaf, array in arrays.items():
-                for rank, band in enumerate(told.bands(pass_, case, leaf, base[case])):
+                for rank, band in enumerate(scales[case].bands[leaf]):
                     found = _relative(array, base[case][leaf], band)
                     spread[case, leaf, rank] = max(spread.get((case, leaf, rank), 0.0), found)
     return spread
