@@ -145,6 +145,21 @@ def test_one_worker_is_asked_from_several_threads() -> None:
         assert list(threads.map(executing.check_bytecode, programs)) == programs
 
 
+def test_a_program_that_ends_the_worker_costs_no_other_thread_its_own() -> None:
+    deadly, good = hlo_programs.flipped(*hlo_programs.DEADLY), doubling()
+
+    def verdict(bytecode: bytes) -> str:
+        try:
+            executing.check_bytecode(bytecode)
+        except ProgramLost:
+            return "lost"
+        return "read"
+
+    with programs_apart_from_others(), ThreadPoolExecutor(2) as threads:
+        programs = [good, deadly] * 5
+        assert list(threads.map(verdict, programs)) == ["read", "lost"] * 5
+
+
 def test_an_option_that_xla_does_not_have_is_refused() -> None:
     with pytest.raises(UnreadableProgram, match="xla_no_such_option"):
         executing.compile_bytecode(doubling(), {"xla_no_such_option": True})

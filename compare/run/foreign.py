@@ -177,7 +177,8 @@ class _PortHost:
         """
         try:
             plain = msgspec.to_builtins(asked, enc_hook=str)
-            return self._worker.call(self._worker.started(), method, plain).value
+            with self._worker.asking:
+                return self._worker.call(self._worker.started(), method, plain).value
         except Unavailable as error:
             raise _registry.RegistryError(error.reason) from error
         except Stalled as error:

@@ -45,7 +45,8 @@ class ProgramWorker(Executor):
         self._released: list[int] = []
 
     def check(self, bytecode: bytes) -> None:
-        self.ask(self.current(), "read", {}, {xla.PROGRAM: np.frombuffer(bytecode, np.uint8)})
+        with self._worker.asking:
+            self.ask(self.current(), "read", {}, {xla.PROGRAM: np.frombuffer(bytecode, np.uint8)})
 
     def compile(self, bytecode: bytes, options: Options) -> Executable:
         compiled = _Compiled(self, bytecode, options)
@@ -58,10 +59,19 @@ class ProgramWorker(Executor):
 
     def load(self, bytecode: bytes, options: Options) -> tuple[LiveSide, int]:
         """Compile in the worker that there is: that worker, and a handle which means something to it alone."""
-        side, handle = self.current(), next(self._handles)
-        arrays = {xla.PROGRAM: np.frombuffer(bytecode, np.uint8)}
-        self.ask(side, "compile", {"handle": handle, "options": dict(options)}, arrays)
-        return side, handle
+        with self._worker.asking:
+            side, handle = self.current(), next(self._handles)
+            arrays = {xla.PROGRAM: np.frombuffer(bytecode, np.uint8)}
+            self.ask(side, "compile", {"handle": handle, "options": dict(options)}, arrays)
+            return side, handle
+
+    def ask_of(
+        self, compiled: _Compiled, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None
+    ) -> Reply:
+        """The reply of a worker to a request about a program that it has compiled, or compiles first."""
+        with self._worker.asking:
+            side, handle = compiled.load()
+            return self.ask(side, method, {"handle": handle, **parameters}, arrays)
 
     def ask(self, side: LiveSide, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
         """The reply of a worker, which may be the last thing that it says."""
@@ -92,11 +102,9 @@ class _Compiled(Executable):
 
     @property
     def optimized(self) -> bytes:
-        side, handle = self.load()
-        return self._worker.ask(side, "optimized", {"handle": handle}).arrays[xla.PROGRAM].tobytes()
+        return self._worker.ask_of(self, "optimized", {}).arrays[xla.PROGRAM].tobytes()
 
     def __call__(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-        side, handle = self.load()
         described, packed = xla.pack(arrays)
-        reply = self._worker.ask(side, "run", {"handle": handle, "arguments": described}, packed)
+        reply = self._worker.ask_of(self, "run", {"arguments": described}, packed)
         return xla.unpack(reply.value, reply.arrays)

@@ -19,6 +19,9 @@ class Replaceable:
 
     Args:
       stack: closes the worker.
+
+    Attributes:
+      asking: held from `started` to `call`, so that the worker is the same one.
     """
 
     def __init__(self, name: str, timeout_s: float, stack: ExitStack) -> None:
@@ -27,13 +30,14 @@ class Replaceable:
         # Made now: a command that starts the worker later may have temporary files of its own, which go with it.
         self._scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=f"jaxport-{name}-")))
         self._side: LiveSide | None = None
-        # Both sides are asked at once, each from a thread, and a worker answers one request after the other.
-        self._asking = threading.RLock()
+        # Both sides are asked at once, each from a thread, and a worker answers one request after the other. Choosing
+        # the worker and asking it is one step: what one thread asks may end the worker that another has just chosen.
+        self.asking = threading.RLock()
         stack.callback(self._close)
 
     def started(self) -> LiveSide:
         """The worker that there is now."""
-        with self._asking:
+        with self.asking:
             if self._side is not None and not self._side.alive:
                 self._close()
             if self._side is None:
@@ -46,7 +50,7 @@ class Replaceable:
         Raises:
           SideError: as `LiveSide.call`; where it was lost, the next request finds another worker.
         """
-        with self._asking:
+        with self.asking:
             try:
                 return side.call(method, parameters, arrays)
             except SideError as error:
