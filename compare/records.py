@@ -64,8 +64,66 @@ class Gate:
 
 
 @dataclass(frozen=True)
+class Call:
+    """One call of a sweep: how far its input lay, and what is said of it ("holds", "port breaks", ...)."""
+
+    magnitude: float
+    said: str
+
+
+@dataclass(frozen=True)
+class Break:
+    """Where the port breaks and the original does not, by its worst element.
+
+    `error` and `bound` are relative to the largest value of the leaf; `exact` is the original in float64.
+    `operation` is the first that breaks in the port's program, at `line`; `original_line` is where TensorFlow
+    computes the leaf. Empty where nothing tells them.
+    """
+
+    pattern: str
+    magnitude: float
+    leaf: str
+    index: tuple[int, ...]
+    found: float
+    original: float
+    exact: float
+    error: float
+    bound: float
+    operation: str = ""
+    line: str = ""
+    original_line: str = ""
+
+
+@dataclass(frozen=True)
+class Span:
+    """Between which magnitudes the port holds where the original does, in one pattern of inputs.
+
+    `low` and `high` are None where it breaks at the magnitude nearest to 1 already.
+    """
+
+    pattern: str
+    low: float | None
+    high: float | None
+    calls: tuple[Call, ...]
+    breaks: tuple[Break, ...] = ()
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What the sweep of one input found in one pass: a map, and the verdict."""
+
+    input: str
+    pass_: str
+    verdict: str
+    spans: tuple[Span, ...]
+    worst: Break | None = None
+    """The break at the most ordinary magnitude, which decides where the gate fails."""
+    message: str = ""
+
+
+@dataclass(frozen=True)
 class Parity:
-    """The five gates; passes when each passes or does not apply."""
+    """The six gates; passes when each passes or does not apply."""
 
     verdict: str
     gates: Mapping[str, Gate]
@@ -73,6 +131,8 @@ class Parity:
     """Per pass: where the float64 reference came from, and why."""
     deviations: tuple[Mapping[str, Any], ...] = ()
     """Declared or derived: gate, bound, observed, reason."""
+    reach: tuple[Reach, ...] = ()
+    """What the stability gate rests on, by input and pass."""
 
 
 @dataclass(frozen=True)

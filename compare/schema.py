@@ -64,11 +64,49 @@ class Gate(Part, frozen=True):
     comparisons: list[Comparison | None] | None = None
 
 
+class Break(Part, frozen=True):
+    pattern: Text = None
+    magnitude: Number = None
+    leaf: Text = None
+    index: list[Count] | None = None
+    found: Number = None
+    original: Number = None
+    exact: Number = None
+    error: Number = None
+    bound: Number = None
+    operation: Text = None
+    line: Text = None
+    original_line: Text = None
+
+
+class Call(Part, frozen=True):
+    magnitude: Number = None
+    said: Text = None
+
+
+class Span(Part, frozen=True):
+    pattern: Text = None
+    low: Number = None
+    high: Number = None
+    calls: list[Call | None] | None = None
+    breaks: list[Break | None] | None = None
+
+
+class Reach(Part, frozen=True, rename={"pass_": "pass"}):
+    input: Text = None
+    pass_: Text = None
+    verdict: Verdict = None
+    spans: list[Span | None] | None = None
+    worst: Break | None = None
+    message: Text = None
+
+
 class Parity(Part, frozen=True):
     verdict: Verdict = None
     gates: Named[Gate] = None
     oracle: Named[str] = None
     deviations: list[dict[str, Any] | None] | None = None
+    reach: list[Reach | None] | None = None
 
     def __post_init__(self) -> None:
         """Refuse a verdict that the gates contradict: the exit code rests on it.

@@ -15,7 +15,8 @@ import numpy as np
 Dimensions = Mapping[str, int]
 Arrays = Mapping[str, np.ndarray]
 
-GATES = ("structure", "semantics", "rounding", "gradients", "training")
+STABILITY = "stability"
+GATES = ("structure", "semantics", "rounding", "gradients", "training", STABILITY)
 """What parity rests on, in the order in which it is judged."""
 
 SIZES = ("smoke", "default", "paper")

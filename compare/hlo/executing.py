@@ -27,7 +27,6 @@ class Executable(ABC):
     def optimized(self) -> bytes:
         """Serialized HloModuleProto of the optimized module."""
 
-    @abstractmethod
     def __call__(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         """One call and all of its results.
 
@@ -35,6 +34,11 @@ class Executable(ABC):
           UnreadableProgram: XLA refuses to run it.
           ProgramLost: it took its process with it.
         """
+        return self.each([arrays])[0]
+
+    @abstractmethod
+    def each(self, calls: Sequence[Sequence[np.ndarray]]) -> list[list[np.ndarray]]:
+        """Several calls in one request; raises as one call does."""
 
 
 class Executor(ABC):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections import Counter
 from dataclasses import dataclass
 
@@ -48,6 +49,31 @@ def describe(artifact: bytes) -> ProgramSummary:
         sha256=hashlib.sha256(_text(module).encode()).hexdigest(),
         text=text,
     )
+
+
+def roundings(artifact: bytes) -> float:
+    """How many roundings in a row a program makes at most: one an operation on floats, more where many terms add up.
+
+    The errors of a sum of n terms grow like the square root of n: Higham and Mary, SIAM Journal on Scientific
+    Computing 41 (5), 2019. Of n the largest operand of the program is taken.
+
+    Raises:
+      UnreadableProgram: the bytes are no StableHLO.
+    """
+    module = bindings.parse(artifact)
+    operations = bindings.operations(module)
+    floats = sum(any(_holds_floats(result.type) for result in operation.results) for operation in operations)
+    sizes = (
+        math.prod(operand.type.shape)
+        for operation in operations
+        for operand in operation.operands
+        if isinstance(operand.type, ir.RankedTensorType) and operand.type.has_static_shape
+    )
+    return floats + math.sqrt(max(sizes, default=1))
+
+
+def _holds_floats(type_: ir.Type) -> bool:
+    return isinstance(type_, ir.RankedTensorType) and isinstance(type_.element_type, ir.FloatType)
 
 
 def _text(module: ir.Module, large_elements_limit: int | None = None) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from compare.parity.measure import Distance
+from compare.records import Break, Span
 from workloads._spec import Deviation
 
 
@@ -114,6 +115,27 @@ def constants(widening: float, sources: str) -> str:
 def declared(deviation: Deviation) -> str:
     """Why a bound was raised."""
     return f"declared deviation up to {deviation.bound:.3g}: {deviation.reason}"
+
+
+def breaks(workload: str, pass_: str, moved: str, spans: Sequence[Span], found: Break) -> str:
+    """Where the port stops holding while the original goes on."""
+    inputs = f"{moved} {found.pattern}{found.magnitude:.3g}"
+    place = f"{workload}: stability gate, {pass_} pass, {inputs}: leaf {found.leaf}{list(found.index)}"
+    port = f"jax/jit {found.found:.6g}{_at(found.operation, found.line)}"
+    original = f"tf/jit {found.original:.6g}{_at('', found.original_line)}, in float64 {found.exact:.6g}"
+    return f"{place}: {port}; {original}; {held(next(span for span in spans if span.pattern == found.pattern))}"
+
+
+def held(span: Span) -> str:
+    """Between which magnitudes a pattern holds."""
+    if span.low is None or span.high is None:
+        return "it does not hold at ordinary magnitudes either"
+    return f"it holds from {span.low:.3g} to {span.high:.3g}"
+
+
+def _at(operation: str, line: str) -> str:
+    told = " at ".join(filter(None, (operation, line)))
+    return f" ({told})" if told else ""
 
 
 def nothing_told(workload: str, leaves: Mapping[str, str]) -> str:

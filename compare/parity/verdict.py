@@ -1,7 +1,8 @@
-"""The five gates in order, and the verdict that they add up to."""
+"""The gates in order, and the verdict that they add up to."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,16 +11,21 @@ from compare.parity.evidence import TRAJECTORY, Evidence, has_kinks, step_of, tr
 from compare.parity.holding import LARGEST_ALLOWANCE, Context, Held, measure_noise, sources
 from compare.parity.measure import SEMANTICS_BOUND, largest
 from compare.parity.rules import compare_doubles, compare_rounding, forward_base, gradient_base
+from compare.parity.stability import Swept, comparison
 from compare.parity.structure import compare_structure
 from compare.parity.telling import constants
-from compare.records import FAIL, GATES, NOT_APPLICABLE, PASS, Gate, Parity
+from compare.records import FAIL, NOT_APPLICABLE, PASS, Comparison, Gate, Parity
 from workloads._framework import FORWARD, GRADIENTS, KINKS, STEP, is_kinks
+from workloads._spec import STABILITY, Deviation
 
 Entries = tuple[Mapping[str, Any], ...]
 
 
 def judge(evidence: Evidence) -> Parity:
-    """Hold the port against the original in all five gates; a gate without evidence fails unless it cannot have any."""
+    """Hold the port against the original in the gates that judge arrays; `with_sweep` adds what a sweep tells.
+
+    A gate without evidence fails unless it cannot have any.
+    """
     context = Context(evidence, measure_noise(evidence))
     held = {
         "structure": compare_structure(context),
@@ -28,14 +34,44 @@ def judge(evidence: Evidence) -> Parity:
         "gradients": _gradients(context),
         "training": _training(evidence),
     }
-    gates = {name: _gate(evidence, name, held[name]) for name in GATES}
-    passed = all(gate.verdict in (PASS, NOT_APPLICABLE) for gate in gates.values())
+    gates = {name: _gate(evidence, name, found) for name, found in held.items()}
     return Parity(
-        verdict=PASS if passed else FAIL,
-        gates=gates,
+        verdict=_verdict(gates),
+        gates=gates | {STABILITY: Gate(NOT_APPLICABLE, reason="nothing was swept")},
         oracle={pass_: sources(evidence, pass_) for pass_ in sorted({pass_ for _, pass_ in evidence.oracle})},
-        deviations=tuple(entry for name in GATES for entry in _deviations(evidence, name, held[name])),
+        deviations=tuple(entry for name, found in held.items() for entry in _deviations(evidence, name, found)),
     )
+
+
+def with_sweep(parity: Parity, workload: str, swept: Swept, declared: Sequence[Deviation]) -> Parity:
+    """The parity with its last gate judged.
+
+    Args:
+      declared: the workload's deviations of this gate.
+    """
+    bound = max((each.bound for each in declared), default=0.0)
+    reach = swept.reach
+    comparisons = tuple(comparison(each, swept.dtype, bound) for each in reach)
+    stale = bool(declared) and all(each.verdict == PASS for each in reach)
+    reasons = [messages.stale(workload, each) for each in declared if stale] + [swept.reason] * bool(swept.reason)
+    verdict = NOT_APPLICABLE if not reach else FAIL if stale or _any_fails(comparisons) else PASS
+    gates = {**parity.gates, STABILITY: Gate(verdict, comparisons, "; ".join(reasons))}
+    observed = max((each.error for each in comparisons), default=None)
+    kept = tuple(
+        {"kind": "declared", "gate": STABILITY, "bound": each.bound, "observed": observed, "reason": each.reason}
+        for each in declared
+    )
+    return dataclasses.replace(
+        parity, verdict=_verdict(gates), gates=gates, reach=reach, deviations=(*parity.deviations, *kept)
+    )
+
+
+def _verdict(gates: Mapping[str, Gate]) -> str:
+    return PASS if all(gate.verdict in (PASS, NOT_APPLICABLE) for gate in gates.values()) else FAIL
+
+
+def _any_fails(comparisons: Sequence[Comparison]) -> bool:
+    return any(each.verdict == FAIL for each in comparisons)
 
 
 def explicable(parity: Parity) -> frozenset[tuple[str, str]]:

@@ -21,6 +21,7 @@ from compare.report import (
     limits,
     numbers,
     programs,
+    reach,
     tables,
     verdicts,
 )
@@ -109,6 +110,9 @@ def _parity(workload: object) -> dict[str, Any]:
             }
             for entry in entries(workload, "parity", "deviations")
         ],
+        "reach": reach.rows(workload),
+        "reach_key": reach.key(workload),
+        "reach_chart": Markup(reach.chart(workload)),
         "losses": Markup(charts.losses(workload)),
         "loss_gaps": [
             (gap.first, gap.second, numbers.error(gap.error), gap.step) for gap in charts.loss_gaps(workload)

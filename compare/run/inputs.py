@@ -17,7 +17,7 @@ from compare.sides.requests import Loading
 from workloads import _arrays
 from workloads._declared import AnyWorkload
 from workloads._precision import narrow_dtype
-from workloads._spec import SIZES, Arrays, Cost, Dimensions, Training, Workload
+from workloads._spec import SIZES, Arrays, ArraySpec, Cost, Dimensions, Training, Workload
 
 SEEDS = 3
 """Random cases for a workload."""
@@ -44,8 +44,7 @@ class Drawn:
     size: str
     dimensions: Dimensions
     loading: Loading
-    inputs: Mapping[str, str]
-    """Name to "f32[8,128]"."""
+    inputs: Mapping[str, ArraySpec]
     cost: Cost | None
 
 
@@ -172,9 +171,8 @@ def prepare(workload: Workload, size: str, examples: Arrays | None, scratch: Pat
         arrays=path,
         sha256=digest(packed),
     )
-    shown = {name: describe(spec.shape, spec.dtype) for name, spec in specs.items()}
     cost = workload.cost(dimensions) if workload.cost else None
-    return Prepared(size, dimensions, loading, shown, cost, workload)
+    return Prepared(size, dimensions, loading, {name: plain(spec) for name, spec in specs.items()}, cost, workload)
 
 
 def check_batch(workload: Workload, size: str, data: Path | None) -> tuple[Training, Arrays]:
@@ -229,6 +227,17 @@ def digest(arrays: Arrays) -> str:
         found.update(f"{name} {array.dtype} {array.shape} ".encode())
         found.update(array.tobytes())
     return found.hexdigest()
+
+
+def plain(spec: ArraySpec) -> ArraySpec:
+    """The same in Python's own numbers: a port file may have computed it with NumPy's, which no message carries."""
+    low, high = (None if end is None else float(end) for end in (spec.low, spec.high))
+    return ArraySpec(tuple(int(size) for size in spec.shape), str(np.dtype(spec.dtype)), low, high, float(spec.scale))
+
+
+def described(spec: ArraySpec) -> str:
+    """ "f32[8,128]"."""
+    return describe(spec.shape, spec.dtype)
 
 
 def describe(shape: tuple[int, ...], dtype: str) -> str:

@@ -104,7 +104,7 @@ class _Compiled(Executable):
     def optimized(self) -> bytes:
         return self._worker.ask_of(self, "optimized", {}).arrays[xla.PROGRAM].tobytes()
 
-    def __call__(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-        described, packed = xla.pack(arrays)
-        reply = self._worker.ask_of(self, "run", {"arguments": described}, packed)
-        return xla.unpack(reply.value, reply.arrays)
+    def each(self, calls: Sequence[Sequence[np.ndarray]]) -> list[list[np.ndarray]]:
+        described, packed = xla.pack_calls(calls)
+        reply = self._worker.ask_of(self, "run", {"calls": described}, packed)
+        return xla.unpack_calls(reply.value, reply.arrays)

@@ -15,7 +15,7 @@ from compare.hlo import program
 from compare.records import CELLS, FAIL, PASS, SCHEMA, Failure, Parity
 from compare.run import hlo
 from compare.run.collect import FLOAT32, Collected, reasons
-from compare.run.inputs import Prepared
+from compare.run.inputs import Prepared, described
 from compare.sides.requests import Loading
 from workloads._declared import AnyWorkload
 
@@ -73,7 +73,7 @@ def workload(
         "parity_size": parity_size,
         "dimensions": dict(prepared.dimensions),
         "dtype": FLOAT32,
-        "inputs": dict(prepared.inputs),
+        "inputs": {name: described(spec) for name, spec in prepared.inputs.items()},
         "sha256": prepared.loading.sha256,
         "cost": vars(prepared.cost) if prepared.cost else None,
         "failures": list(failures),

@@ -13,9 +13,9 @@ from typing import Any
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.levels import ALGEBRA
 from compare.hlo.promote import PromotionError
-from compare.parity import Evidence, explicable, judge
+from compare.parity import Evidence, explicable, judge, with_sweep
 from compare.records import CELLS, PASS, Failure, Parity
-from compare.run import bench, cells, hlo, pairs, peers, record, timing
+from compare.run import bench, cells, hlo, pairs, peers, record, stability, timing
 from compare.run.collect import Collected, attempt, collect_evidence, collect_program, steps_of
 from compare.run.foreign import Unreadable, prepare_both
 from compare.run.inputs import Prepared, RequestError, choose_size
@@ -28,6 +28,7 @@ from compare.sides._side import SIDES, BadTarget, Side, SideError
 from workloads._declared import AnyWorkload
 from workloads._framework import FORWARD, GRADIENTS, Program
 from workloads._precision import narrow_dtype
+from workloads._spec import STABILITY
 from workloads._tree import LONE
 
 
@@ -173,7 +174,7 @@ def _judge_one(
             collect_program(pool.get(name), large, collected[name], reporter, reload=large is not small)
         return collected[name]
 
-    parity = parity_of(pool, small, collected, doubles, failures)
+    parity = _with_sweep(parity_of(pool, small, collected, doubles, failures), small, collected, doubles, reporter)
     if request.parity_only:
         unasked = {cell: {"reason": "parity alone was asked for"} for cell in CELLS}
         return record.workload(large, small.size, collected, parity, unasked, None, failures), None
@@ -310,6 +311,18 @@ def parity_of(
             _lose(pool, collected["jax"])
         return parity
     return judge(dataclasses.replace(evidence, allowance=allowance)) if any(allowance.values()) else parity
+
+
+def _with_sweep(
+    parity: Parity, prepared: Prepared, collected: Mapping[str, Collected], doubles: Doubles, reporter: Reporter
+) -> Parity:
+    """The last gate: what a port does far from ordinary inputs is asked of one that agrees at those."""
+    reporter.step("stability")
+    declared = [each for each in prepared.workload.deviations if each.gate == STABILITY]
+    if parity.verdict == PASS:
+        return with_sweep(parity, prepared.workload.name, stability.sweep(prepared, collected, doubles), declared)
+    unswept = stability.Swept(reason="not judged: the port already differs at ordinary inputs")
+    return with_sweep(parity, prepared.workload.name, unswept, ())
 
 
 def _evidence(

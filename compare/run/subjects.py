@@ -12,7 +12,7 @@ from compare.hlo.levels import Subject
 from compare.run.inputs import Prepared
 from compare.run.slots import paired
 from compare.sides import mapped, wire
-from workloads._framework import Parameter, Program
+from workloads._framework import Parameter, Program, Twin
 
 Arguments = tuple[Sequence[np.ndarray], Sequence[np.ndarray]]
 
@@ -37,9 +37,7 @@ def cases(left: Program, right: Program, prepared: Prepared, most: int = 2) -> l
     States of both are drawn, small and not negative: what an optimizer starts from is zero, and zeros are all
     alike. A state of one side only, such as a learning rate in a variable, keeps its value.
     """
-    loading = prepared.loading
-    described = {"cases": loading.cases, "inputs": loading.inputs, "target": "", "builds": loading.builds}
-    twin = wire.unpack_twin(described | {"dimensions": loading.dimensions}, mapped.load(loading.arrays))
+    loading, twin = prepared.loading, twin_of(prepared)
     slots = paired((left, right))
     shared = set(slots[0].parameters) & set(slots[1].parameters)
 
@@ -55,6 +53,13 @@ def cases(left: Program, right: Program, prepared: Prepared, most: int = 2) -> l
         (arguments(left, slots[0].parameters, case), arguments(right, slots[1].parameters, case))
         for case in loading.cases[:most]
     ]
+
+
+def twin_of(prepared: Prepared) -> Twin:
+    """The arrays of a workload, as either side is given them."""
+    loading = prepared.loading
+    described = {"cases": loading.cases, "inputs": loading.inputs, "target": "", "builds": loading.builds}
+    return wire.unpack_twin(described | {"dimensions": loading.dimensions}, mapped.load(loading.arrays))
 
 
 def _state(parameter: Parameter, slot: str, case: str) -> np.ndarray:

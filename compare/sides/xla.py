@@ -51,8 +51,9 @@ class Programs(Host):
         return Reply(arrays={PROGRAM: np.frombuffer(self._loaded[parameters["handle"]].optimized, np.uint8)})
 
     def run(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
-        """One call of a program."""
-        value, packed = pack(self._loaded[parameters["handle"]](unpack(parameters["arguments"], arrays)))
+        """Calls of a program, one after the other."""
+        program = self._loaded[parameters["handle"]]
+        value, packed = pack_calls([program(arguments) for arguments in unpack_calls(parameters["calls"], arrays)])
         return Reply(value, packed)
 
     def reply(self, method: str, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
@@ -62,17 +63,35 @@ class Programs(Host):
         return super().reply(method, parameters, arrays)
 
 
-def pack(arrays: Sequence[np.ndarray]) -> tuple[list[list[Any]], dict[str, np.ndarray]]:
-    """Arrays of any dtype as dtypes and shapes, and bytes by position: programs have types that safetensors has not."""
-    rows = [np.asarray(array, order="C") for array in arrays]
-    described = [[row.dtype.name, list(row.shape)] for row in rows]
-    # An empty view cannot change its type.
-    return described, {str(at): row.reshape(-1).view(np.uint8) for at, row in enumerate(rows) if row.size}
+Described = Sequence[Sequence[Sequence[Any]]]
 
 
-def unpack(described: Sequence[Sequence[Any]], packed: Arrays) -> list[np.ndarray]:
-    """The arrays that were packed."""
+def pack_calls(calls: Sequence[Sequence[np.ndarray]]) -> tuple[Described, dict[str, np.ndarray]]:
+    """Arrays of any dtype as dtypes and shapes, and bytes by position: programs have types that safetensors has not.
+
+    An array that several calls share travels once.
+    """
+    packed: dict[str, np.ndarray] = {}
+    places: dict[int, str] = {}
+
+    def place(array: np.ndarray) -> list[Any]:
+        row = np.asarray(array, order="C")
+        # By identity, which holds for as long as `calls` keeps them.
+        where = places.setdefault(id(array), str(len(places)))
+        # An empty view cannot change its type.
+        if row.size and where not in packed:
+            packed[where] = row.reshape(-1).view(np.uint8)
+        return [row.dtype.name, list(row.shape), where]
+
+    return [[place(array) for array in arrays] for arrays in calls], packed
+
+
+def unpack_calls(described: Described, packed: Arrays) -> list[list[np.ndarray]]:
+    """The calls that were packed."""
     return [
-        packed[str(at)].view(np.dtype(name)).reshape(shape) if str(at) in packed else np.empty(shape, np.dtype(name))
-        for at, (name, shape) in enumerate(described)
+        [
+            packed[at].view(np.dtype(name)).reshape(shape) if at in packed else np.empty(shape, np.dtype(name))
+            for name, shape, at in call
+        ]
+        for call in described
     ]

@@ -1,0 +1,92 @@
+"""Which operation of a program breaks first: where its values stop being those of the same program in float64."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from compare.hlo import levels, values
+from compare.hlo.graph import Graph, Node
+from compare.hlo.levels import Subject
+
+_HANDS_ON = ("parameter", "constant", "broadcast", "reshape", "transpose", "copy", "bitcast", "get-tuple-element")
+
+
+@dataclass(frozen=True)
+class Broken:
+    """The operation, as HLO calls it, and the user's line; `line` is "" where nothing tells it."""
+
+    opcode: str
+    line: str
+
+
+def first_broken(
+    program: Subject, exact: Subject, result: int, far: Sequence[np.ndarray], near: Sequence[np.ndarray], unit: float
+) -> Broken | None:
+    """The first operation on the way to a result that is not finite, or has lost half of its digits, by itself.
+
+    None where no operation stands out, or the two programs are not of one structure.
+
+    Args:
+      exact: the same program with every type widened.
+      result: position of the result that broke.
+      far: arguments for which it broke; `near`, for which it did not: what is infinite there is meant to be.
+      unit: the unit roundoff of the program's type.
+
+    Raises:
+      UnreadableProgram: XLA cannot run one of them with all of its values as results.
+    """
+    graph, wide = levels.read(program), levels.read(exact)
+    if [node.opcode for node in graph] != [node.opcode for node in wide]:
+        return None
+    twins = dict(zip(graph.nodes, wide.nodes, strict=True))
+    wanted = [key for key in _way(graph, graph.results[result]) if _is_float(graph.nodes[key])]
+    running = values.prepare(graph, wanted)
+    found, usual = running(far), running(near)
+    expected = values.run(wide, [_widened(each) for each in far], [twins[key] for key in wanted])
+    lost = {key: _lost(found[key], usual[key], expected[twins[key]], unit) for key in found}
+    for key in wanted:
+        node = graph.nodes[key]
+        if lost.get(key) and node.opcode not in _HANDS_ON and not any(lost.get(each) for each in node.operands):
+            return Broken(node.opcode, node.source)
+    return None
+
+
+def line_of(program: Subject, result: int) -> str:
+    """The user's line of what computes a result; "" where nothing tells it."""
+    graph = levels.read(program)
+    key = graph.results[result]
+    while graph.nodes[key].opcode in _HANDS_ON and graph.nodes[key].operands:
+        key = graph.nodes[key].operands[0]
+    return graph.nodes[key].source
+
+
+def _way(graph: Graph, end: int) -> list[int]:
+    """Every value that a value depends on, operands first."""
+    needed, waiting = {end}, [end]
+    while waiting:
+        new = [each for each in graph.nodes[waiting.pop()].operands if each not in needed]
+        needed.update(new)
+        waiting += new
+    return [key for key in graph.nodes if key in needed]
+
+
+def _is_float(node: Node) -> bool:
+    return node.shape.is_array and node.shape.dtype in ("f32", "f16", "bf16")
+
+
+def _widened(array: np.ndarray) -> np.ndarray:
+    return array if array.dtype.kind in "biuc" else array.astype(np.float64)
+
+
+def _lost(found: np.ndarray, usual: np.ndarray, expected: np.ndarray, unit: float) -> bool:
+    found, usual, expected = (np.asarray(each, np.float64) for each in (found, usual, expected))
+    if np.count_nonzero(~np.isfinite(found)) > np.count_nonzero(~np.isfinite(usual)):
+        return True
+    both = np.isfinite(found) & np.isfinite(expected)
+    with np.errstate(invalid="ignore", over="ignore"):
+        scale = np.max(np.abs(expected), where=both, initial=0.0)
+        return bool(np.max(np.abs(found - expected), where=both, initial=0.0) > math.sqrt(unit) * scale)

@@ -1,0 +1,85 @@
+"""A float64 program with a disturbance of one rounding in every value: what rounding does to its formula."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compare.hlo import bindings
+from compare.hlo.bindings import ir
+from compare.hlo.portable import make_portable
+
+_REDUCERS = ("reduce", "reduce_window", "scatter", "sort", "select_and_scatter", "all_reduce", "reduce_scatter", "map")
+"""Their regions say how two elements become one: not every compiler takes more there."""
+_HANDS_ON = (
+    *("constant", "broadcast_in_dim", "reshape", "transpose", "slice", "concatenate", "select", "negate", "maximum"),
+    *("minimum", "abs", "iota", "reverse", "pad", "gather", "dynamic_slice", "dynamic_update_slice", "while", "if"),
+    *("case", "optimization_barrier", "tuple", "get_tuple_element", "reduce_precision", "call"),
+)
+"""Operations that round nothing."""
+
+
+def disturbed(artifact: bytes, unit: float) -> bytes:
+    """Multiply the result of every operation on float64 by something within 1 - unit and 1 + unit, by its own bits.
+
+    That is what rounding does, and to values too that happen to be exact. Neither overflow nor underflow
+    is imitated. Monte Carlo arithmetic: Parker, Pierce and Eggert, Computing in Science & Engineering 2 (4), 2000.
+
+    Raises:
+      UnreadableProgram: the bytes are no StableHLO.
+    """
+    module = bindings.parse(artifact)
+    make_portable(module)
+    with module.context, ir.Location.unknown():
+        for operation in list(_outside_reducers(module.operation)):
+            if _short(operation) not in _HANDS_ON:
+                for result in operation.results:
+                    if _is_double(result.type):
+                        _disturb(operation, result, unit)
+    return bindings.serialize(module)
+
+
+def _is_double(type_: ir.Type) -> bool:
+    return isinstance(type_, ir.RankedTensorType) and isinstance(type_.element_type, ir.F64Type)
+
+
+def _outside_reducers(whole: ir.Operation) -> Iterator[ir.Operation]:
+    """Every operation inside, but for those that say how two elements become one."""
+    for region in whole.regions:
+        for block in region.blocks:
+            for each in block.operations:
+                yield each.operation
+                if _short(each.operation) not in _REDUCERS:
+                    yield from _outside_reducers(each.operation)
+
+
+def _short(operation: ir.Operation) -> str:
+    return operation.name.rpartition(".")[2]
+
+
+def _disturb(operation: ir.Operation, value: ir.Value, unit: float) -> None:
+    """Multiply by 1 - unit plus up to 2 * unit, as a product says whose top bits depend on all bits of the value."""
+    bits = ir.RankedTensorType.get(value.type.shape, ir.IntegerType.get_signless(64))
+    made: list[ir.Operation] = []
+
+    def create(name: str, type_: ir.Type, *operands: ir.Value, **attributes: ir.Attribute) -> ir.Value:
+        made.append(ir.Operation.create(f"stablehlo.{name}", [type_], operands, attributes))
+        return made[-1].result
+
+    def constant(number: float, type_: ir.RankedTensorType) -> ir.Value:
+        of = ir.FloatAttr if _is_double(type_) else ir.IntegerAttr
+        value = ir.DenseElementsAttr.get_splat(type_, of.get(type_.element_type, number))
+        return create("constant", type_, value=value)
+
+    with ir.InsertionPoint.after(operation):
+        mixed = create("multiply", bits, create("bitcast_convert", bits, value), constant(_ODD, bits))
+        top = create("convert", value.type, create("shift_right_logical", bits, mixed, constant(_SPARED, bits)))
+        moved = create("multiply", value.type, top, constant(2 * unit / 2 ** (64 - _SPARED), value.type))
+        factor = create("add", value.type, moved, constant(1 - unit, value.type))
+        create("multiply", value.type, value, factor)
+    value.replace_all_uses_except(made[-1].result, made)
+
+
+_ODD = 0x9E3779B97F4A7C15 - 2**64
+"""2^64 over the golden ratio, as a signed number: Knuth, The Art of Computer Programming 3, section 6.4."""
+_SPARED = 11
+"""Low bits of the product, which depend on few of the value; as many as float64 has no room for."""

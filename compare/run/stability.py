@@ -1,0 +1,242 @@
+"""The sweep behind the stability gate: both programs run far from the inputs of a test, beside TensorFlow's float64."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import ml_dtypes
+import numpy as np
+
+from compare.hlo import breaking, disturbing, executing, program
+from compare.hlo.bindings import UnreadableProgram
+from compare.hlo.files import hlo_of_artifact
+from compare.hlo.levels import Subject
+from compare.hlo.portable import portable
+from compare.hlo.promote import PromotionError
+from compare.parity import messages, stability
+from compare.parity.measure import UNIT_ROUNDOFF, largest
+from compare.parity.stability import BREAKS, HOLDS, Outcome, Rounding, Swept, Values
+from compare.records import Break, Call, Reach, Span
+from compare.run.collect import FLOAT32, Collected
+from compare.run.inputs import Prepared
+from compare.run.oracle import Doubles, promoted
+from compare.run.subjects import twin_of
+from workloads import _sweeps
+from workloads._framework import FORWARD, GRADIENTS, Program, Twin
+from workloads._precision import narrow_dtype
+from workloads._spec import Arrays
+from workloads._sweeps import Probe
+
+SAMPLES = 4
+"""How often roundings are sampled."""
+MOST_BYTES = 1 << 26
+"""Arguments and results of one request."""
+MODERATE_ELEMENTS = 1 << 20
+"""Inputs of more elements are swept as those of a model are: every call costs their size."""
+CLOSE = 1.01
+"""The ratio between a magnitude that holds and one that does not, once the limit is known."""
+
+
+def sweep(prepared: Prepared, collected: Mapping[str, Collected], doubles: Doubles) -> Swept:
+    """What each float input may be, by pass."""
+    if not _sweeps.swept(prepared.inputs):
+        return Swept(reason="no input is a float narrower than float64: there is nothing to sweep")
+    dtype = _narrowest(prepared)
+    found: list[Reach] = []
+    for pass_ in (FORWARD, GRADIENTS):
+        original, port = (collected[side].programs.get((pass_, FLOAT32)) for side in ("tf", "jax"))
+        exact = doubles.programs.get(("tf", pass_))
+        if original is None or port is None or exact is None:
+            continue
+        try:
+            found += _Pass(pass_, prepared, original, port, exact, dtype).reach()
+        except UnreadableProgram as error:
+            return Swept(tuple(found), dtype, f"{pass_}: the programs do not run apart from their frameworks: {error}")
+    return Swept(tuple(found), dtype, "" if found else "a side gave no program to sweep")
+
+
+def _narrowest(prepared: Prepared) -> str:
+    """The narrowest type that is computed in."""
+    named = [
+        narrow_dtype(prepared.loading.dimensions),
+        *(prepared.inputs[each].dtype for each in _sweeps.swept(prepared.inputs)),
+    ]
+    return max(named, key=lambda name: UNIT_ROUNDOFF.get(name, 0.0))
+
+
+@dataclass(frozen=True)
+class _Running:
+    """A program that is ready to be run on the inputs of any call."""
+
+    program: Program
+    executable: executing.Executable
+    twin: Twin
+
+    def arguments(self, inputs: Arrays) -> list[np.ndarray]:
+        twin = dataclasses.replace(self.twin, cases={"": inputs})
+        return [twin.argument(each, "", self.program.states) for each in self.program.parameters]
+
+    def __call__(self, calls: Sequence[Arrays]) -> list[Arrays]:
+        states = {f"state/{each.name}" for each in self.program.parameters if each.kind == "state"}
+        names = [each.name for each in self.program.results]
+        return [
+            {name: array for name, array in zip(names, results, strict=True) if name not in states}
+            for results in self.executable.each([self.arguments(inputs) for inputs in calls])
+        ]
+
+
+class _Pass:
+    """One pass of a workload, its programs compiled."""
+
+    def __init__(
+        self,
+        pass_: str,
+        prepared: Prepared,
+        original: Program,
+        port: Program,
+        exact: Program,
+        dtype: str,
+    ) -> None:
+        self._workload, self._pass, self._dtype = prepared.workload.name, pass_, dtype
+        self._specs, self._twin = prepared.inputs, twin_of(prepared)
+        specs, twin = self._specs, self._twin
+        first = twin.cases[next(iter(twin.cases))]
+        self._base = {name: first[name] for name in specs}
+        self._original, self._port = self._running(original), self._running(port)
+        self._exact = self._running(exact)
+        self._moderate = bool(twin.weights) or sum(array.size for array in self._base.values()) > MODERATE_ELEMENTS
+        self._rounding = self._measured(program.roundings(original.artifact))
+
+    def reach(self) -> Iterator[Reach]:
+        """What each input may be."""
+        probes = list(_sweeps.probes(self._specs, self._moderate))
+        outcomes = dict(zip(probes, self._outcomes(probes), strict=True))
+        for moved in dict.fromkeys(probe.moved for probe in probes):
+            yield self._limits(moved, {probe: said for probe, said in outcomes.items() if probe.moved == moved})
+
+    def _running(self, written: Program) -> _Running:
+        return _Running(written, executing.compile_bytecode(portable(written.artifact)), self._twin)
+
+    @cached_property
+    def _disturbed(self) -> _Running:
+        """Compiled where an error asks for it: honest ports of well-conditioned formulas never do."""
+        exact = self._exact.program
+        artifact = disturbing.disturbed(exact.artifact, UNIT_ROUNDOFF[self._dtype])
+        return self._running(dataclasses.replace(exact, artifact=artifact))
+
+    def _measured(self, times: float) -> Rounding:
+        info, unit = ml_dtypes.finfo(np.dtype(self._dtype)), UNIT_ROUNDOFF[self._dtype]
+        # Training adds up gradients: what is lost in the rounding of an ordinary one is lost anyway.
+        ordinary = largest(self._exact([self._base])[0].values()) if self._pass == GRADIENTS else 0.0
+        return Rounding(unit, float(info.smallest_normal), float(info.max), times, times * unit * ordinary)
+
+    def _outcomes(self, probes: Sequence[Probe]) -> list[Outcome]:
+        """What is said of each call. Roundings are sampled only for those that do not hold without."""
+        found: list[Outcome] = []
+        bytes_ = sum(array.nbytes for array in self._base.values()) * 2
+        at_once = max(1, MOST_BYTES // max(bytes_, 1))
+        for start in range(0, len(probes), at_once):
+            found += self._judged(probes[start : start + at_once])
+        return found
+
+    def _judged(self, probes: Sequence[Probe]) -> list[Outcome]:
+        calls = [_sweeps.drawn(probe, self._specs, self._base) for probe in probes]
+        runs = list(zip(self._port(calls), self._original(calls), self._exact(calls), strict=True))
+        found = [stability.outcome(Values(*run), self._rounding) for run in runs]
+        again = [at for at, said in enumerate(found) if said.status != HOLDS]
+        if again:
+            samples = [self._disturbed([self._moved(calls[at], seed) for at in again]) for seed in range(SAMPLES)]
+            for at, moved in zip(again, zip(*samples, strict=True), strict=True):
+                found[at] = stability.outcome(Values(*runs[at], moved), self._rounding)
+        return found
+
+    def _moved(self, inputs: Arrays, seed: int) -> dict[str, np.ndarray]:
+        """Inputs in float64, each moved by a rounding: a port may start with an operation that the original has not."""
+        generator, unit = np.random.default_rng(seed), UNIT_ROUNDOFF[self._dtype]
+        moved = _sweeps.swept(self._specs)
+        return {
+            name: array.astype(np.float64) * (1 + unit * generator.uniform(-1, 1, array.shape))
+            if name in moved
+            else array
+            for name, array in inputs.items()
+        }
+
+    def _limits(self, moved: str, outcomes: Mapping[Probe, Outcome]) -> Reach:
+        spans = tuple(
+            self._span({probe: said for probe, said in outcomes.items() if probe.pattern == pattern})
+            for pattern in dict.fromkeys(probe.pattern for probe in outcomes)
+        )
+        names = _sweeps.swept(self._specs) if moved == _sweeps.ALL else [moved]
+        orders = min(_sweeps.squares_within(self._specs[name]) for name in names)
+        verdict, found = stability.deciding(spans, orders)
+        if found is None:
+            return Reach(moved, self._pass, verdict, spans)
+        broken = [probe for probe, said in outcomes.items() if said.status == BREAKS and probe.pattern == found.pattern]
+        worst = self._blamed(found, min(broken, key=lambda probe: abs(math.log2(probe.magnitude / found.magnitude))))
+        message = messages.breaks(self._workload, self._pass, moved, spans, worst)
+        return Reach(moved, self._pass, verdict, spans, worst, message)
+
+    def _span(self, outcomes: Mapping[Probe, Outcome]) -> Span:
+        """Where one pattern holds, from the magnitude nearest to 1 outwards; each end lies between two calls."""
+        ordered = sorted(outcomes, key=lambda probe: probe.magnitude)
+        calls = tuple(Call(probe.magnitude, outcomes[probe].status) for probe in ordered)
+        pattern = ordered[0].pattern
+        middle = min(range(len(ordered)), key=lambda at: abs(math.log2(ordered[at].magnitude)))
+        broken = [at for at, probe in enumerate(ordered) if outcomes[probe].status == BREAKS]
+        if middle in broken:
+            probe = ordered[middle]
+            return Span(pattern, None, None, calls, (stability.break_of(probe, outcomes[probe]),))
+        below = max((at for at in broken if at < middle), default=None)
+        above = min((at for at in broken if at > middle), default=None)
+        low, high, breaks = ordered[0].magnitude, ordered[-1].magnitude, []
+        if below is not None:
+            held, lost = self._edge(ordered[below + 1], ordered[below], outcomes[ordered[below]])
+            low, breaks = held, [*breaks, lost]
+        if above is not None:
+            held, lost = self._edge(ordered[above - 1], ordered[above], outcomes[ordered[above]])
+            high, breaks = held, [*breaks, lost]
+        return Span(pattern, low, high, calls, tuple(breaks))
+
+    def _edge(self, held: Probe, lost: Probe, said: Outcome) -> tuple[float, Break]:
+        """The last magnitude that holds, and the first that does not."""
+        while max(held.magnitude, lost.magnitude) > CLOSE * min(held.magnitude, lost.magnitude):
+            middle = dataclasses.replace(held, magnitude=math.sqrt(held.magnitude) * math.sqrt(lost.magnitude))
+            (found,) = self._judged([middle])
+            if found.status == BREAKS:
+                lost, said = middle, found
+            else:
+                held = middle
+        return held.magnitude, stability.break_of(lost, said)
+
+    def _blamed(self, found: Break, far: Probe) -> Break:
+        """The break with the operation and the lines behind it, which show best where the port is far gone."""
+        inputs = _sweeps.drawn(far, self._specs, self._base)
+        port, original = self._port.program, self._original.program
+        line = breaking.line_of(_subject("tf", original), _position(original, found.leaf))
+        try:
+            first = breaking.first_broken(
+                _subject("jax", port),
+                _subject("jax", promoted(port)),
+                _position(port, found.leaf),
+                self._port.arguments(inputs),
+                self._port.arguments(self._base),
+                self._rounding.unit,
+            )
+        except (PromotionError, UnreadableProgram):
+            # The verdict stands without: XLA runs the program, only not with all of its values as results.
+            first = None
+        if first is None:
+            return dataclasses.replace(found, original_line=line)
+        return dataclasses.replace(found, operation=first.opcode, line=first.line, original_line=line)
+
+
+def _position(written: Program, leaf: str) -> int:
+    return [each.name for each in written.results].index(leaf)
+
+
+def _subject(label: str, written: Program) -> Subject:
+    return Subject(label, hlo_of_artifact(written.artifact), sources=written.sources)
