@@ -50,7 +50,9 @@ def probes(specs: Mapping[str, ArraySpec], moderate: bool) -> Iterator[Probe]:
         yield from _of(name, specs[name], moderate)
     if len(moved) > 1:
         widest = min((specs[name] for name in moved), key=lambda spec: _exponents(spec, moderate)[-1])
-        yield from (probe for probe in _of(ALL, widest, moderate) if all(_takes(specs[name], probe) for name in moved))
+        yield from (
+            probe for probe in _of(ALL, widest, moderate) if all(_takes(name, specs[name], probe) for name in moved)
+        )
 
 
 def swept(specs: Mapping[str, ArraySpec]) -> list[str]:
@@ -78,11 +80,11 @@ def _of(name: str, spec: ArraySpec, moderate: bool) -> Iterator[Probe]:
     for pattern in _PATTERNS:
         for exponent in exponents:
             probe = Probe(name, pattern, 2.0**exponent)
-            if _takes(spec, probe):
+            if _takes(name, spec, probe):
                 yield probe
 
 
-def _takes(spec: ArraySpec, probe: Probe) -> bool:
+def _takes(name: str, spec: ArraySpec, probe: Probe) -> bool:
     """Whether a call means anything for an input: a spread around an offset that is no larger is no offset."""
     if probe.pattern in (ABOVE, BELOW, OUTLIER) and probe.magnitude < _LEAST_OFFSET:
         return False
@@ -92,7 +94,7 @@ def _takes(spec: ArraySpec, probe: Probe) -> bool:
         return False
     if spec.low is None or spec.high is None:
         return True
-    values = _values(probe, "", spec)
+    values = _values(probe, name, spec)
     return bool((values >= spec.low).all() and (values <= spec.high).all())
 
 

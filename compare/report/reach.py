@@ -27,7 +27,8 @@ class ReachRow:
     input: str
     pass_: str
     verdict: str
-    said: str
+    said: tuple[str, ...]
+    """Sentences: where it breaks, or how far it holds."""
     operation: str
     """The first that breaks in the port, and where."""
     original: str
@@ -87,7 +88,7 @@ def _marks(workload: object) -> Iterator[dict[str, Any]]:
                 magnitude = numbers.finite(part(call, "magnitude"))
                 look = _LOOKS.get(text(call, "said"))
                 if magnitude is not None and magnitude > 0 and look is not None:
-                    name = f"{text(each, 'input')} {text(span, 'pattern').rstrip()} ({text(each, 'pass')})"
+                    name = f"{text(each, 'input')} {text(span, 'pattern')}\u2026 ({text(each, 'pass')})"
                     yield {"row": name, "magnitude": magnitude, "shape": look[0], "color": look[1]}
 
 
@@ -97,14 +98,14 @@ def _calls(workload: object) -> Iterator[object]:
             yield from entries(span, "calls")
 
 
-def _said(reach: object) -> str:
-    broken = [sentence for span in entries(reach, "spans") for sentence in _breaks(span)]
+def _said(reach: object) -> tuple[str, ...]:
+    broken = tuple(sentence for span in entries(reach, "spans") for sentence in _breaks(span))
     if broken:
-        return "; ".join(broken)
+        return broken
     ends = [number for span in entries(reach, "spans") for end in ("low", "high") if (number := _end(span, end))]
     if not ends:
-        return numbers.MISSING
-    return f"holds wherever TensorFlow does, from {min(ends):.3g} to {max(ends):.3g}"
+        return (numbers.MISSING,)
+    return (f"nowhere from {min(ends):.3g} to {max(ends):.3g}",)
 
 
 def _breaks(span: object) -> Iterator[str]:
@@ -115,7 +116,7 @@ def _breaks(span: object) -> Iterator[str]:
             continue
         values = f"{pattern}{magnitude:.3g}: jax {_value(each, 'found')}, tf {_value(each, 'original')}"
         held = high if magnitude > 1 else low
-        yield f"{values} (holds {'up' if magnitude > 1 else 'down'} to {held:.3g})" if held else values
+        yield f"{values} (holds at {held:.3g})" if held else values
 
 
 def _end(holder: object, name: str) -> float | None:

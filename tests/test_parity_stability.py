@@ -1,0 +1,126 @@
+"""The judge of a sweep: it can fail, and it does not where rounding of the original's own formula explains an error."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from compare.parity import stability
+from compare.parity.stability import BETTER, BOTH, BREAKS, HOLDS, Rounding, Swept, Values
+from compare.parity.verdict import with_sweep
+from compare.records import FAIL, NOT_APPLICABLE, PASS, Break, Gate, Parity, Reach, Span
+from workloads._spec import STABILITY, Deviation
+
+FLOAT32 = Rounding(unit=2.0**-24, tiny=2.0**-126, largest=3.4e38, times=10)
+EXACT = np.array([1.0, 2.0, 3.0])
+
+
+def said(found: object, original: object = EXACT, exact: object = EXACT, rounding: Rounding = FLOAT32) -> str:
+    def leaf(values: object, dtype: str) -> dict[str, np.ndarray]:
+        return {"y": np.asarray(values, dtype)}
+
+    values = Values(leaf(found, "float32"), leaf(original, "float32"), leaf(exact, "float64"))
+    return stability.outcome(values, rounding).status
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf, 0.0, 2.01])
+def test_one_element_that_is_wrong_breaks_the_port(wrong: float) -> None:
+    assert said([1.0, wrong, 3.0]) == BREAKS
+
+
+@pytest.mark.parametrize("off", [1e-7, 1e-5])
+def test_a_port_with_half_of_its_digits_right_holds(off: float) -> None:
+    assert said(EXACT * (1 + off)) == HOLDS
+
+
+def test_where_the_original_breaks_the_port_may() -> None:
+    broken = [1.0, np.nan, 3.0]
+    assert said(broken, original=broken) == BOTH
+    assert said(EXACT, original=broken) == BETTER
+    assert said([np.nan, np.nan, 3.0], original=broken) == BREAKS
+
+
+def test_what_no_float32_can_hold_is_not_judged() -> None:
+    assert said([np.inf], original=[np.inf], exact=[1e300]) == HOLDS
+    assert said([np.nan], original=[1.0], exact=[np.nan]) == HOLDS
+
+
+def test_what_is_below_the_smallest_normal_may_be_zero() -> None:
+    assert said([0.0], original=[1e-38], exact=[1e-38]) == HOLDS
+    assert said([0.0], original=[1e-36], exact=[1e-36]) == BREAKS
+
+
+def test_what_rounding_does_to_the_original_formula_is_no_break() -> None:
+    exact = np.array([1e-6])
+    values = Values({"y": np.float32([2e-6])}, {"y": np.float32([1e-6])}, {"y": exact})
+    assert stability.outcome(values, FLOAT32).status == BREAKS
+    moved = dataclasses.replace(values, moved=[{"y": exact + 1e-6}])
+    assert stability.outcome(moved, FLOAT32).status == HOLDS
+
+
+def test_a_rounding_of_an_ordinary_gradient_is_no_break() -> None:
+    lost = {"found": [0.0], "original": [1e-8], "exact": [1e-8]}
+    assert said(**lost) == BREAKS
+    assert said(**lost, rounding=dataclasses.replace(FLOAT32, floor=1e-7)) == HOLDS
+
+
+def test_the_worst_element_is_named() -> None:
+    values = Values({"y": np.float32([1, 5, np.nan])}, {"y": np.float32(EXACT)}, {"y": EXACT})
+    found = stability.outcome(values, FLOAT32)
+    assert (found.leaf, found.index, found.exact) == ("y", (2,), 3.0)
+    assert found.error == np.inf
+
+
+# The gate.
+
+
+def broken(magnitude: float, error: float = np.inf) -> Break:
+    return Break("positive, up to ", magnitude, "y", (0,), np.inf, 1.0, 1.0, error, 1e-6)
+
+
+def reach(magnitude: float, error: float = np.inf) -> Reach:
+    span = Span("positive, up to ", 1.0, magnitude / 2, (), (broken(magnitude, error),))
+    verdict, worst = stability.deciding([span], orders=60)
+    return Reach("x", "forward", verdict, (span,), worst, "x breaks")
+
+
+def judged(*found: Reach, reason: str = "", declared: tuple[Deviation, ...] = ()) -> Parity:
+    parity = Parity(PASS, {"structure": Gate(PASS)})
+    return with_sweep(parity, "port", Swept(found, "float32", reason), declared)
+
+
+def test_a_break_at_a_magnitude_that_can_be_squared_fails() -> None:
+    found = judged(reach(89.0))
+    assert found.verdict == found.gates[STABILITY].verdict == FAIL
+    assert found.gates[STABILITY].comparisons[0].message == "x breaks"
+
+
+def test_a_break_beyond_is_told_and_does_not_fail() -> None:
+    found = judged(reach(2.0**61))
+    assert found.verdict == PASS
+    assert found.reach[0].worst is not None
+
+
+def test_the_break_at_the_most_ordinary_magnitude_decides() -> None:
+    spans = [Span("a", 1, 2, (), (broken(2.0**50),)), Span("b", 1, 2, (), (broken(1e-3), broken(1e6)))]
+    assert stability.deciding(spans, orders=60) == (FAIL, broken(1e-3))
+
+
+def test_nothing_swept_is_said() -> None:
+    found = judged(reason="no input is a float")
+    assert (found.verdict, found.gates[STABILITY].verdict) == (PASS, NOT_APPLICABLE)
+    assert found.gates[STABILITY].reason == "no input is a float"
+
+
+@pytest.mark.parametrize(("bound", "verdict"), [(0.1, FAIL), (0.5, PASS), (np.inf, PASS)])
+def test_a_declared_deviation_raises_the_bound(bound: float, verdict: str) -> None:
+    assert judged(reach(89.0, error=0.3), declared=(Deviation(STABILITY, bound, "why"),)).verdict == verdict
+
+
+def test_a_deviation_that_no_longer_occurs_fails() -> None:
+    holds = Reach("x", "forward", PASS, ())
+    found = judged(holds, declared=(Deviation(STABILITY, 0.5, "why"),))
+    assert found.verdict == FAIL
+    assert "no longer occurs" in found.gates[STABILITY].reason

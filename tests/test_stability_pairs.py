@@ -1,0 +1,81 @@
+"""Ports that nobody tuned the judge for, against real TensorFlow: honest ones pass, unstable ones fail at one gate."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compare.cli import main
+from compare.parity.stability import BETTER
+from workloads._spec import STABILITY
+
+PAIRS: Mapping[str, Mapping[str, Mapping[str, Any]]] = tomllib.loads(Path(__file__).with_name("pairs.toml").read_text())
+TF = "import tensorflow as tf\n"
+JAX = """import jax
+import jax.numpy as jnp
+import optax
+
+def ab(x): return x * jax.lax.stop_gradient(jnp.sign(x))
+
+def l2(x):
+    squares = jnp.sum(x * x, -1, keepdims=True)
+    return x * jax.lax.rsqrt(jnp.where(squares >= 1e-12, squares, 1e-12))
+"""
+PORT = """
+from compare.run.ports import from_functions
+port = from_functions("{folder}/original.py:{name}", "{folder}/port.py:{name}", {inputs})
+"""
+NAMES = {kind: sorted(pairs) for kind, pairs in PAIRS.items()}
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The parity of every pair, in one run."""
+    folder = tmp_path_factory.mktemp("pairs")
+    sources = {"original": TF, "port": JAX}
+    paths: list[str] = []
+    for kind, pairs in PAIRS.items():
+        for short, pair in pairs.items():
+            name = f"{kind}_{short}"
+            arguments = ", ".join(each.partition("=")[0] for each in pair["inputs"])
+            sources["original"] += f"def {name}({arguments}): return {pair['tf']}\n"
+            sources["port"] += f"def {name}({arguments}): return {pair['jax']}\n"
+            path = folder / f"{name}.py"
+            path.write_text(PORT.format(folder=folder, name=name, inputs=pair["inputs"]))
+            paths.append(str(path))
+    for name, text in sources.items():
+        (folder / f"{name}.py").write_text(text)
+    assert main(["run", *paths, "--parity-only", "-o", str(folder / "out")]) == 1
+    workloads = json.loads((folder / "out/results.json").read_text())["workloads"]
+    return {name: part["parity"] for name, part in workloads.items()}
+
+
+def failing(parity: Mapping[str, Any]) -> dict[str, list[str]]:
+    """By gate that fails, its messages."""
+    return {
+        name: [each["message"] for each in gate["comparisons"] if each["verdict"] == "fail"] or [gate["reason"]]
+        for name, gate in parity["gates"].items()
+        if gate["verdict"] == "fail"
+    }
+
+
+@pytest.mark.parametrize("name", NAMES["honest"])
+def test_an_honest_port_passes(judged: dict[str, Any], name: str) -> None:
+    assert failing(judged[f"honest_{name}"]) == {}
+
+
+@pytest.mark.parametrize("name", NAMES["unstable"])
+def test_an_unstable_port_fails_where_nothing_else_shows(judged: dict[str, Any], name: str) -> None:
+    assert list(failing(judged[f"unstable_{name}"])) == [STABILITY]
+
+
+@pytest.mark.parametrize("name", NAMES["better"])
+def test_a_port_that_is_more_stable_than_the_original_passes_and_it_is_said(judged: dict[str, Any], name: str) -> None:
+    parity = judged[f"better_{name}"]
+    assert failing(parity) == {}
+    assert BETTER in {call["said"] for each in parity["reach"] for span in each["spans"] for call in span["calls"]}
