@@ -74,7 +74,7 @@ class Proof:
           jax: the same for its port.
           inputs: name to "f32[8,128]" or "i32[8]:0..10", in the order of the arguments.
           size: by default that of --jaxport-size.
-          parity_only: the five gates alone, no programs and kernels: seconds less.
+          parity_only: the six gates alone, no programs and kernels: seconds less.
 
         Returns:
           The workload's part of results.json, as `json.load` gives it.

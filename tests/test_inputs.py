@@ -65,7 +65,7 @@ def test_dimensions_that_the_data_decides_need_not_be_given(tmp_path: Path) -> N
     )
     prepared, timed = inputs.prepare_both(learned, "smoke", None, tmp_path)
     assert prepared is timed
-    assert prepared.inputs == {"x": "f32[2,7]"}
+    assert prepared.inputs == {"x": ArraySpec((2, 7))}
 
 
 def test_small_inputs_are_drawn_three_times_and_once_at_the_kinks(tmp_path: Path) -> None:
@@ -127,5 +127,5 @@ def test_a_size_that_examples_are_made_for_decides_their_shape(tmp_path: Path) -
         sizes={"smoke": {"batch": 2, "width": 3}, "default": {"batch": 4, "width": 5}},
         training=Training(synthetic=lambda dimensions: {"x": np.ones((9, dimensions["width"]))}, steps=2),
     )
-    assert inputs.prepare_both(made, "default", None, tmp_path)[0].inputs == {"x": "f32[4,5]"}
+    assert inputs.prepare_both(made, "default", None, tmp_path)[0].inputs == {"x": ArraySpec((4, 5))}
     assert mapped.load(tmp_path / "made-default.arrays")["batches/x"].shape == (2, 4, 5)

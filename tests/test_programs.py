@@ -169,8 +169,12 @@ def test_an_option_that_xla_does_not_have_is_refused() -> None:
 def test_arrays_of_any_dtype_travel(dtype: str) -> None:
     kind = np.dtype(getattr(ml_dtypes, dtype, dtype))
     arrays = [np.array([[0, 1], [1, 0]]).astype(kind), np.array(1).astype(kind), np.empty((0, 3), kind)]
-    for found, array in zip(xla.unpack(*xla.pack(arrays)), arrays, strict=True):
-        assert (found.dtype, found.shape, found.tobytes()) == (array.dtype, array.shape, array.tobytes())
+    calls = [arrays, arrays[::-1], []]
+    described, packed = xla.pack_calls(calls)
+    assert len(packed) == 2, "an array of several calls travels once, an empty one not at all"
+    for found, given in zip(xla.unpack_calls(described, packed), calls, strict=True):
+        assert [each.dtype for each in found] == [each.dtype for each in given]
+        assert [(each.shape, each.tobytes()) for each in found] == [(each.shape, each.tobytes()) for each in given]
 
 
 def test_without_an_executor_no_program_runs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,7 +42,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_modes(less)
     _arguments.add_parity_size(less)
     _arguments.add_no_alignment(less)
-    less.add_argument("--parity-only", action="store_true", help="the five gates, and no programs, kernels or times")
+    less.add_argument("--parity-only", action="store_true", help="the six gates, and no programs, kernels or times")
     timing = command.add_argument_group("timing")
     timing.add_argument(
         "--pairs", type=_arguments.count, default=Plan.pairs, metavar="N",

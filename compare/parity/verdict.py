@@ -37,7 +37,7 @@ def judge(evidence: Evidence) -> Parity:
     gates = {name: _gate(evidence, name, found) for name, found in held.items()}
     return Parity(
         verdict=_verdict(gates),
-        gates=gates | {STABILITY: Gate(NOT_APPLICABLE, reason="nothing was swept")},
+        gates=gates,
         oracle={pass_: sources(evidence, pass_) for pass_ in sorted({pass_ for _, pass_ in evidence.oracle})},
         deviations=tuple(entry for name, found in held.items() for entry in _deviations(evidence, name, found)),
     )

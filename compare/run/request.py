@@ -44,7 +44,7 @@ class Request:
         itself always are.
       parity_size: where parity is judged, if not at the size that is compiled and timed.
       alignment: whether the programs are held against each other, value by value.
-      parity_only: whether the five gates are all that is asked for: no profile, no cells, no alignment.
+      parity_only: whether the six gates are all that is asked for: no profile, no cells, no alignment.
     """
 
     workloads: Sequence[AnyWorkload]
