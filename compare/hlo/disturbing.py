@@ -18,7 +18,7 @@ _HANDS_ON = (
 """Operations that round nothing."""
 
 
-def disturbed(artifact: bytes, unit: float) -> bytes:
+def disturbed(artifact: bytes, unit: float, seed: int = 0) -> bytes:
     """Multiply the result of every operation on float64 by something within 1 - unit and 1 + unit, by its own bits.
 
     That is what rounding does, and to values too that happen to be exact. Neither overflow nor underflow
@@ -34,7 +34,7 @@ def disturbed(artifact: bytes, unit: float) -> bytes:
             if _short(operation) not in _HANDS_ON:
                 for result in operation.results:
                     if _is_double(result.type):
-                        _disturb(operation, result, unit)
+                        _disturb(operation, result, unit, _ODD * (2 * seed + 1))
     return bindings.serialize(module)
 
 
@@ -56,7 +56,7 @@ def _short(operation: ir.Operation) -> str:
     return operation.name.rpartition(".")[2]
 
 
-def _disturb(operation: ir.Operation, value: ir.Value, unit: float) -> None:
+def _disturb(operation: ir.Operation, value: ir.Value, unit: float, odd: int) -> None:
     """Multiply by 1 - unit plus up to 2 * unit, as a product says whose top bits depend on all bits of the value."""
     bits = ir.RankedTensorType.get(value.type.shape, ir.IntegerType.get_signless(64))
     made: list[ir.Operation] = []
@@ -71,7 +71,7 @@ def _disturb(operation: ir.Operation, value: ir.Value, unit: float) -> None:
         return create("constant", type_, value=value)
 
     with ir.InsertionPoint.after(operation):
-        mixed = create("multiply", bits, create("bitcast_convert", bits, value), constant(_ODD, bits))
+        mixed = create("multiply", bits, create("bitcast_convert", bits, value), constant(_signed(odd), bits))
         top = create("convert", value.type, create("shift_right_logical", bits, mixed, constant(_SPARED, bits)))
         moved = create("multiply", value.type, top, constant(2 * unit / 2 ** (64 - _SPARED), value.type))
         factor = create("add", value.type, moved, constant(1 - unit, value.type))
@@ -79,7 +79,12 @@ def _disturb(operation: ir.Operation, value: ir.Value, unit: float) -> None:
     value.replace_all_uses_except(made[-1].result, made)
 
 
-_ODD = 0x9E3779B97F4A7C15 - 2**64
-"""2^64 over the golden ratio, as a signed number: Knuth, The Art of Computer Programming 3, section 6.4."""
+def _signed(number: int) -> int:
+    """What 64 bits of a number mean as a signed one."""
+    return (number + 2**63) % 2**64 - 2**63
+
+
+_ODD = 0x9E3779B97F4A7C15
+"""2^64 over the golden ratio: Knuth, The Art of Computer Programming 3, section 6.4."""
 _SPARED = 11
 """Low bits of the product, which depend on few of the value; as many as float64 has no room for."""

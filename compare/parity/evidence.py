@@ -50,6 +50,9 @@ class Evidence:
     """(side, pass) -> where the float64 leaves came from."""
     allowance: Mapping[tuple[str, str, str, int], float] = field(default_factory=dict)
     """(pass, case, leaf, group of magnitudes) -> relative spread that rounded constants explain; 0 where absent."""
+    formula: Mapping[tuple[str, str, str, str, int], float] = field(default_factory=dict)
+    """("float64" or "float32", pass, case, leaf, group of magnitudes) -> relative spread that rounding of that width
+    makes of the original's own formula; 0 where absent."""
     trajectories: Mapping[tuple[str, str], Arrays] = field(default_factory=dict)
     """(mode, dtype) -> "loss" of shape [steps], and "weights@STEP/LEAF" at each checkpoint."""
     deviations: tuple[Deviation, ...] = ()

@@ -38,16 +38,18 @@ class Context:
 
 @dataclass(frozen=True)
 class Bound:
-    """A relative bound by its parts: the rule's own, what rounded constants add, what a declaration raises it to."""
+    """A relative bound by its parts: the rule's own, what rounded constants and the original's own formula add, what a
+    declaration raises it to."""
 
     base: float
     allowance: float = 0.0
+    formula: float = 0.0
     declared: float = 0.0
     basis: str = ""
 
     @property
     def undeclared(self) -> float:
-        return self.base + min(self.allowance, LARGEST_ALLOWANCE)
+        return self.base + min(self.allowance, LARGEST_ALLOWANCE) + self.formula
 
     @property
     def value(self) -> float:
@@ -145,9 +147,15 @@ def _of_tensorflow(context: Context, place: Place, noise: float | None) -> tuple
 
 
 def _widened(evidence: Evidence, place: Place, bound: Bound) -> tuple[str, ...]:
-    derived = (messages.constants(bound.allowance, sources(evidence, place.pass_)),) if bound.allowance else ()
+    derived = explained(evidence, place.pass_, bound)
     raised = bound.declared > bound.undeclared
     return (*derived, *(messages.declared(deviation) for deviation in evidence.declared(place.gate) if raised))
+
+
+def explained(evidence: Evidence, pass_: str, bound: Bound) -> tuple[str, ...]:
+    """What widens a bound without a declaration."""
+    constants = (messages.constants(bound.allowance, sources(evidence, pass_)),) if bound.allowance else ()
+    return (*constants, messages.formula(bound.formula)) if bound.formula else constants
 
 
 def sources(evidence: Evidence, pass_: str) -> str:

@@ -112,6 +112,11 @@ def constants(widening: float, sources: str) -> str:
     return f"widened by {widening:.3g}, which constants rounded to float32 explain{oracle}"
 
 
+def formula(widening: float) -> str:
+    """Why a bound was widened where values cancel."""
+    return f"widened by {widening:.3g}, which roundings of TF's own formula explain"
+
+
 def declared(deviation: Deviation) -> str:
     """Why a bound was raised."""
     return f"declared deviation up to {deviation.bound:.3g}: {deviation.reason}"

@@ -16,6 +16,8 @@ from compare.parity.messages import Place
 from workloads._framework import GRADIENTS
 from workloads._spec import Arrays
 
+FORMULA_FACTOR = 4
+"""The spread was measured on a few disturbances of the original; the port rounds in places of its own."""
 CONSTANTS_FACTOR = 4
 """The spread was measured on a few perturbations, each side has constants of its own."""
 NOISE_FACTOR = 4
@@ -71,7 +73,12 @@ def _double_leaf(
     measured = [
         (
             distance(found[leaf], expected[leaf], band.scale, band.others),
-            Bound(base(leaf, band.scale, scales.model), CONSTANTS_FACTOR * _spread(context, place, rank), declared),
+            Bound(
+                base(leaf, band.scale, scales.model),
+                CONSTANTS_FACTOR * _spread(context, place, rank),
+                _formula(context, "float64", place, rank),
+                declared,
+            ),
         )
         for rank, band in enumerate(scales.bands[leaf])
     ]
@@ -119,6 +126,7 @@ def _rounded_leaf(
             replace(
                 _rounding_bound(context, place, dtype, band.scale, scales.model, own[rank]),
                 allowance=_spread(context, place, rank),
+                formula=_formula(context, "float32", place, rank),
             ),
         )
         for rank, band in enumerate(bands)
@@ -153,6 +161,11 @@ def _rounding_bound(
 def _spread(context: Context, place: Place, rank: int) -> float:
     """What rounded constants explain in one group of magnitudes."""
     return context.evidence.allowance.get((place.pass_, place.case, place.leaf, rank), 0.0)
+
+
+def _formula(context: Context, width: str, place: Place, rank: int) -> float:
+    """What rounding of a width explains in one group of magnitudes."""
+    return FORMULA_FACTOR * context.evidence.formula.get((width, place.pass_, place.case, place.leaf, rank), 0.0)
 
 
 def _tf_errors(context: Context, pass_: str, scales: Mapping[str, Scales]) -> Errors:

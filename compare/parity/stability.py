@@ -108,17 +108,17 @@ def _leaf(leaf: str, values: Values, rounding: Rounding) -> Outcome:
         scale = float(np.max(np.abs(exact), where=judged, initial=0.0))
         once = rounding.unit * scale + spread
         floor = rounding.times * rounding.tiny + rounding.floor
-        off, port_off = np.abs(original - exact), np.abs(found - exact)
+        off, port_off = (np.nan_to_num(np.abs(each - exact), nan=np.inf, posinf=np.inf) for each in (original, found))
         right = judged & (off <= np.maximum(rounding.accurate * np.abs(exact), rounding.times * once) + floor)
         took = float(np.max((off - floor) / np.maximum(once, rounding.tiny), where=right, initial=0.0))
         bound = np.maximum(rounding.accurate * np.abs(exact), max(rounding.times, TIMES_ORIGINAL * took) * once) + floor
         within = port_off <= bound
-        wrong = right & ~within
-        both, better = judged & ~right & ~within, judged & ~right & within
-        for status, where in ((BREAKS, wrong), (BOTH, both), (BETTER, better)):
+        lost, port_lost = (each > rounding.accurate * scale + floor for each in (off, port_off))
+        told = {BREAKS: right & ~within, BOTH: judged & ~right & ~within, BETTER: judged & lost & ~port_lost}
+        for status, where in told.items():
             if where.any():
                 # What is not finite is worst.
-                excess = np.where(where, np.nan_to_num(port_off / np.maximum(bound, rounding.tiny), nan=np.inf), -1.0)
+                excess = np.where(where, port_off / np.maximum(bound, rounding.tiny), -1.0)
                 return _at(status, leaf, int(np.argmax(excess)), (found, original, exact), port_off, bound, scale)
     return Outcome(HOLDS, leaf)
 
@@ -134,7 +134,7 @@ def _at(
 ) -> Outcome:
     index = tuple(int(at) for at in np.unravel_index(position, off.shape))
     found, original, exact = (float(np.real(each[index])) for each in values)
-    error = float(np.nan_to_num(off[index], nan=np.inf))
+    error = float(off[index])
     return Outcome(
         status, leaf, index, found, original, exact, error / (scale or 1.0), float(bound[index]) / (scale or 1.0)
     )

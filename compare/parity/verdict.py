@@ -8,7 +8,7 @@ from typing import Any
 
 from compare.parity import messages
 from compare.parity.evidence import TRAJECTORY, Evidence, has_kinks, step_of, trajectories_as_runs
-from compare.parity.holding import LARGEST_ALLOWANCE, Context, Held, measure_noise, sources
+from compare.parity.holding import LARGEST_ALLOWANCE, Context, Held, explained, measure_noise, sources
 from compare.parity.measure import SEMANTICS_BOUND, largest
 from compare.parity.rules import compare_doubles, compare_rounding, forward_base, gradient_base
 from compare.parity.stability import Swept, comparison
@@ -165,7 +165,7 @@ def _deviations(evidence: Evidence, name: str, held: Sequence[Held]) -> Entries:
 
 
 def _derived(evidence: Evidence, name: str, held: Sequence[Held]) -> Entries:
-    """The leaves that pass only because rounded constants are allowed for, each with its largest error."""
+    """The leaves that pass only because of what is allowed for, each with its largest error."""
     worst: dict[tuple[str, str], Mapping[str, Any]] = {}
     for each in held:
         comparison, bound = each.comparison, each.bound
@@ -180,6 +180,6 @@ def _derived(evidence: Evidence, name: str, held: Sequence[Held]) -> Entries:
                 "leaf": comparison.leaf,
                 "bound": bound.undeclared,
                 "observed": comparison.error,
-                "reason": messages.constants(bound.allowance, sources(evidence, comparison.pass_)),
+                "reason": "; ".join(explained(evidence, comparison.pass_, bound)),
             }
     return tuple(worst.values())

@@ -18,6 +18,7 @@ from compare.records import CELLS, PASS, Failure, Parity
 from compare.run import bench, cells, hlo, pairs, peers, record, stability, timing
 from compare.run.collect import Collected, attempt, collect_evidence, collect_program, steps_of
 from compare.run.foreign import Unreadable, prepare_both
+from compare.run.formulas import explain_by_formula
 from compare.run.inputs import Prepared, RequestError, choose_size
 from compare.run.oracle import Doubles, explain, find_doubles
 from compare.run.progress import Reporter
@@ -294,23 +295,47 @@ def _examined(
 def parity_of(
     pool: Pool, prepared: Prepared, collected: Mapping[str, Collected], doubles: Doubles, failures: list[Failure]
 ) -> Parity:
-    """The gates at their strictest; where rounded constants might explain a failure, once more with what they do."""
+    """The gates at their strictest; where rounding might explain a failure, once more with what it does.
+
+    First that of constants, on both sides, then that of the original's own formula.
+    """
     evidence = _evidence(prepared, collected, doubles, failures)
     parity = judge(evidence)
-    runs = explicable(parity)
-    if not runs or "jax" not in collected or collected["jax"].lost:
+    allowance = _allowance(pool, prepared, collected, doubles, failures, evidence, explicable(parity))
+    if any(allowance.values()):
+        evidence = dataclasses.replace(evidence, allowance=allowance)
+        parity = judge(evidence)
+    if parity.verdict == PASS:
         return parity
     try:
-        allowance = explain(pool.get("jax"), doubles, prepared, evidence, runs)
+        spreads = explain_by_formula(prepared, doubles, evidence, parity)
+    except UnreadableProgram:
+        # What cannot be explained stays a failure.
+        return parity
+    return judge(dataclasses.replace(evidence, formula=spreads)) if any(spreads.values()) else parity
+
+
+def _allowance(
+    pool: Pool,
+    prepared: Prepared,
+    collected: Mapping[str, Collected],
+    doubles: Doubles,
+    failures: list[Failure],
+    evidence: Evidence,
+    runs: Collection[tuple[str, str]],
+) -> Mapping[tuple[str, str, str, int], float]:
+    """What constants rounded to float32 explain; nothing where the JAX side cannot be asked."""
+    if not runs or "jax" not in collected or collected["jax"].lost:
+        return {}
+    try:
+        return explain(pool.get("jax"), doubles, prepared, evidence, runs)
     except (PromotionError, UnreadableProgram) as error:
         failures.append(Failure("jax", "allowance", str(error)))
-        return parity
     except SideError as error:
         failures.append(Failure(error.side, f"allowance: {error.doing}", error.reason))
         if error.lost:
             _lose(pool, collected["jax"])
-        return parity
-    return judge(dataclasses.replace(evidence, allowance=allowance)) if any(allowance.values()) else parity
+    return {}
 
 
 def _with_sweep(

@@ -5,28 +5,27 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import ml_dtypes
 import numpy as np
 
-from compare.hlo import breaking, disturbing, executing, program
+from compare.hlo import breaking, disturbing, program
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.files import hlo_of_artifact
 from compare.hlo.levels import Subject
-from compare.hlo.portable import portable
 from compare.hlo.promote import PromotionError
 from compare.parity import messages, stability
 from compare.parity.measure import UNIT_ROUNDOFF, largest
-from compare.parity.stability import BREAKS, HOLDS, Outcome, Rounding, Swept, Values
+from compare.parity.stability import BOTH, BREAKS, Outcome, Rounding, Swept, Values
 from compare.records import Break, Call, Reach, Span
 from compare.run.collect import FLOAT32, Collected
 from compare.run.inputs import Prepared
 from compare.run.oracle import Doubles, promoted
+from compare.run.running import Running, running
 from compare.run.subjects import twin_of
 from workloads import _sweeps
-from workloads._framework import FORWARD, GRADIENTS, Program, Twin
+from workloads._framework import FORWARD, GRADIENTS, Program
 from workloads._precision import narrow_dtype
 from workloads._spec import Arrays
 from workloads._sweeps import Probe
@@ -68,27 +67,6 @@ def _narrowest(prepared: Prepared) -> str:
     return max(named, key=lambda name: UNIT_ROUNDOFF.get(name, 0.0))
 
 
-@dataclass(frozen=True)
-class _Running:
-    """A program that is ready to be run on the inputs of any call."""
-
-    program: Program
-    executable: executing.Executable
-    twin: Twin
-
-    def arguments(self, inputs: Arrays) -> list[np.ndarray]:
-        twin = dataclasses.replace(self.twin, cases={"": inputs})
-        return [twin.argument(each, "", self.program.states) for each in self.program.parameters]
-
-    def __call__(self, calls: Sequence[Arrays]) -> list[Arrays]:
-        states = {f"state/{each.name}" for each in self.program.parameters if each.kind == "state"}
-        names = [each.name for each in self.program.results]
-        return [
-            {name: array for name, array in zip(names, results, strict=True) if name not in states}
-            for results in self.executable.each([self.arguments(inputs) for inputs in calls])
-        ]
-
-
 class _Pass:
     """One pass of a workload, its programs compiled."""
 
@@ -106,8 +84,8 @@ class _Pass:
         specs, twin = self._specs, self._twin
         first = twin.cases[next(iter(twin.cases))]
         self._base = {name: first[name] for name in specs}
-        self._original, self._port = self._running(original), self._running(port)
-        self._exact = self._running(exact)
+        self._original, self._port = running(original, twin), running(port, twin)
+        self._exact = running(exact, twin)
         self._moderate = bool(twin.weights) or sum(array.size for array in self._base.values()) > MODERATE_ELEMENTS
         self._rounding = self._measured(program.roundings(original.artifact))
 
@@ -118,15 +96,12 @@ class _Pass:
         for moved in dict.fromkeys(probe.moved for probe in probes):
             yield self._limits(moved, {probe: said for probe, said in outcomes.items() if probe.moved == moved})
 
-    def _running(self, written: Program) -> _Running:
-        return _Running(written, executing.compile_bytecode(portable(written.artifact)), self._twin)
-
     @cached_property
-    def _disturbed(self) -> _Running:
+    def _disturbed(self) -> Running:
         """Compiled where an error asks for it: honest ports of well-conditioned formulas never do."""
         exact = self._exact.program
         artifact = disturbing.disturbed(exact.artifact, UNIT_ROUNDOFF[self._dtype])
-        return self._running(dataclasses.replace(exact, artifact=artifact))
+        return running(dataclasses.replace(exact, artifact=artifact), self._twin)
 
     def _measured(self, times: float) -> Rounding:
         info, unit = ml_dtypes.finfo(np.dtype(self._dtype)), UNIT_ROUNDOFF[self._dtype]
@@ -147,7 +122,7 @@ class _Pass:
         calls = [_sweeps.drawn(probe, self._specs, self._base) for probe in probes]
         runs = list(zip(self._port(calls), self._original(calls), self._exact(calls), strict=True))
         found = [stability.outcome(Values(*run), self._rounding) for run in runs]
-        again = [at for at, said in enumerate(found) if said.status != HOLDS]
+        again = [at for at, said in enumerate(found) if said.status in (BREAKS, BOTH)]
         if again:
             samples = [self._disturbed([self._moved(calls[at], seed) for at in again]) for seed in range(SAMPLES)]
             for at, moved in zip(again, zip(*samples, strict=True), strict=True):

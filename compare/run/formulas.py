@@ -1,0 +1,101 @@
+"""What rounding makes of the original's own formula: where values cancel, an honest port by another formula differs."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from compare.hlo import disturbing
+from compare.parity.bands import Scales
+from compare.parity.evidence import Evidence
+from compare.parity.measure import UNIT_ROUNDOFF, largest
+from compare.records import FAIL, Comparison, Parity
+from compare.run.inputs import Prepared
+from compare.run.oracle import Doubles
+from compare.run.running import running
+from compare.run.subjects import twin_of
+from workloads._framework import FORWARD, GRADIENTS, Program, Twin
+from workloads._spec import Arrays
+
+SAMPLES = 2
+"""Disturbed programs that are compiled; an error is held against the largest spread of a whole group of magnitudes."""
+LARGEST: Mapping[str, float] = {"float64": 1e-6, "float32": 0.01}
+"""Relative: an error beyond is no rounding, however much cancels."""
+NOTHING = 1e-9
+"""Of the largest value that a leaf has in any case: a case where all of it is smaller is one where it vanishes."""
+
+Spreads = dict[tuple[str, str, str, str, int], float]
+
+
+def explain_by_formula(prepared: Prepared, doubles: Doubles, evidence: Evidence, parity: Parity) -> Spreads:
+    """By width, pass, case, leaf and group of magnitudes, the relative spread; empty where it can explain nothing.
+
+    Raises:
+      UnreadableProgram: XLA cannot run the original's float64 program apart.
+    """
+    wanted: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for width, comparison in _failures(parity):
+        if comparison.error <= LARGEST[width] or _vanishes(evidence, comparison):
+            wanted[width, comparison.pass_].add(comparison.case)
+    spreads: Spreads = {}
+    for (width, pass_), cases in sorted(wanted.items()):
+        program = doubles.programs.get(("tf", pass_))
+        if program is not None:
+            unit = UNIT_ROUNDOFF[width if width == "float64" else evidence.computes_in or width]
+            spreads |= _spreads(twin_of(prepared), program, (width, pass_), sorted(cases), unit, evidence)
+    return spreads
+
+
+def _failures(parity: Parity) -> Iterator[tuple[str, Comparison]]:
+    for name in ("semantics", "rounding", GRADIENTS):
+        for each in parity.gates[name].comparisons:
+            if each.verdict == FAIL and each.pass_ in (FORWARD, GRADIENTS) and np.isfinite(each.error):
+                # A side named without a mode is its float64 run.
+                yield ("float64" if each.found_from == "jax" else "float32"), each
+
+
+def _vanishes(evidence: Evidence, comparison: Comparison) -> bool:
+    pass_, case, leaf = comparison.pass_, comparison.case, comparison.leaf
+    here = evidence.doubles.get(("tf", pass_, case), {})
+    return leaf in here and largest([here[leaf]]) <= NOTHING * _ordinary(evidence, pass_, leaf)
+
+
+def _ordinary(evidence: Evidence, pass_: str, leaf: str) -> float:
+    """The largest value that a leaf has in any case."""
+    runs = (run for (side, ran, _), run in evidence.doubles.items() if (side, ran) == ("tf", pass_))
+    return largest(run[leaf] for run in runs if leaf in run)
+
+
+def _spreads(
+    twin: Twin, program: Program, of: tuple[str, str], cases: list[str], unit: float, evidence: Evidence
+) -> Spreads:
+    width, pass_ = of
+    base = _results(twin, program, program.artifact, cases)
+    scales = {case: evidence.scales(pass_, case, arrays) for case, arrays in base.items()}
+    spreads: Spreads = {}
+    for seed in range(SAMPLES):
+        moved = _results(twin, program, disturbing.disturbed(program.artifact, unit, seed), cases)
+        for case, arrays in moved.items():
+            for (leaf, rank), spread in _relative(arrays, base[case], scales[case]):
+                scale = scales[case].bands[leaf][rank].scale
+                most = max(LARGEST[width], NOTHING * _ordinary(evidence, pass_, leaf) / scale)
+                key = (width, pass_, case, leaf, rank)
+                spreads[key] = max(spreads.get(key, 0.0), min(spread, most))
+    return spreads
+
+
+def _relative(moved: Arrays, base: Arrays, scales: Scales) -> Iterator[tuple[tuple[str, int], float]]:
+    for leaf, array in base.items():
+        finite = np.isfinite(array) & np.isfinite(moved[leaf])
+        gap = np.abs(np.where(finite, moved[leaf], 0) - np.where(finite, array, 0))
+        for rank, band in enumerate(scales.bands[leaf]):
+            within = gap if band.others is None else np.where(band.others, 0, gap)
+            yield (leaf, rank), float(np.max(within, initial=0)) / band.scale
+
+
+def _results(twin: Twin, program: Program, artifact: bytes, cases: list[str]) -> dict[str, Arrays]:
+    run = running(dataclasses.replace(program, artifact=artifact), twin)
+    return dict(zip(cases, run([twin.cases[case] for case in cases]), strict=True))

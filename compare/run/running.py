@@ -1,0 +1,46 @@
+"""A program of either side, run apart from its framework on arrays of this process."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from compare.hlo import executing
+from compare.hlo.portable import portable
+from workloads._framework import Program, Twin
+from workloads._spec import Arrays
+
+
+@dataclass(frozen=True)
+class Running:
+    """A program that is compiled, and the weights and states that it is run with."""
+
+    program: Program
+    executable: executing.Executable
+    twin: Twin
+
+    def arguments(self, case: Arrays) -> list[np.ndarray]:
+        """What fills the parameters where a case is as given: its inputs, and the weights that it changes."""
+        twin = dataclasses.replace(self.twin, cases={"": case})
+        return [twin.argument(each, "", self.program.states) for each in self.program.parameters]
+
+    def __call__(self, cases: Sequence[Arrays]) -> list[Arrays]:
+        """The results of each case by name, without the variables that the program leaves behind."""
+        states = {f"state/{each.name}" for each in self.program.parameters if each.kind == "state"}
+        names = [each.name for each in self.program.results]
+        return [
+            {name: array for name, array in zip(names, results, strict=True) if name not in states}
+            for results in self.executable.each([self.arguments(case) for case in cases])
+        ]
+
+
+def running(program: Program, twin: Twin) -> Running:
+    """The program, compiled.
+
+    Raises:
+      UnreadableProgram: XLA does not compile it where its framework is not.
+    """
+    return Running(program, executing.compile_bytecode(portable(program.artifact)), twin)
