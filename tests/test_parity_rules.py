@@ -144,6 +144,21 @@ def test_rounded_constants_widen_the_rounding_gate_once(shift: float, expected: 
     assert bool([e for e in judge(made).deviations if e["gate"] == "rounding"]) == (expected == PASS)
 
 
+@pytest.mark.parametrize(("width", "gate"), [("float32", "rounding"), ("float64", "semantics")])
+@pytest.mark.parametrize(("shift", "expected"), [(3.9e-3, PASS), (4.1e-3, FAIL)])
+def test_rounding_of_the_original_formula_widens_the_bound_of_its_width(
+    width: str, gate: str, shift: float, expected: str
+) -> None:
+    moved = {"a": [1.0 + shift, 0.5]}
+    ports = {"jax": moved} if width == "float32" else {"jax": {"a": [1.0, 0.5]}, "double": moved}
+    for of, verdict_ in ((width, expected), ("float64" if width == "float32" else "float32", FAIL)):
+        made = evidence({"a": [1.0, 0.5]}, **ports, formula={(of, "forward", "seed0", "a", 0): 1e-3})
+        assert verdict(made, gate) == verdict_
+        entries = [each for each in judge(made).deviations if each["gate"] == gate]
+        assert [entry["kind"] for entry in entries] == ["derived"] * (verdict_ == PASS)
+        assert all("roundings of TF's own formula" in entry["reason"] for entry in entries)
+
+
 @pytest.mark.parametrize(("shift", "expected"), [(4.5e-6, PASS), (5.5e-6, FAIL)])
 def test_a_declaration_raises_the_bound_to_its_own_and_is_not_added(shift: float, expected: str) -> None:
     made = evidence(

@@ -13,15 +13,15 @@ from compare.parity.bands import Scales
 from compare.parity.evidence import Evidence
 from compare.parity.measure import UNIT_ROUNDOFF, largest
 from compare.records import FAIL, Comparison, Parity
-from compare.run.inputs import Prepared
 from compare.run.oracle import Doubles
 from compare.run.running import running
-from compare.run.subjects import twin_of
 from workloads._framework import FORWARD, GRADIENTS, Program, Twin
 from workloads._spec import Arrays
 
 SAMPLES = 2
 """Disturbed programs that are compiled; an error is held against the largest spread of a whole group of magnitudes."""
+ROUNDINGS = 8
+"""A disturbance is so many roundings, and its effect divided by them: one alone float64 can hardly hold."""
 LARGEST: Mapping[str, float] = {"float64": 1e-6, "float32": 0.01}
 """Relative: an error beyond is no rounding, however much cancels."""
 NOTHING = 1e-9
@@ -30,7 +30,7 @@ NOTHING = 1e-9
 Spreads = dict[tuple[str, str, str, str, int], float]
 
 
-def explain_by_formula(prepared: Prepared, doubles: Doubles, evidence: Evidence, parity: Parity) -> Spreads:
+def explain_by_formula(twin: Twin, doubles: Doubles, evidence: Evidence, parity: Parity) -> Spreads:
     """By width, pass, case, leaf and group of magnitudes, the relative spread; empty where it can explain nothing.
 
     Raises:
@@ -45,7 +45,7 @@ def explain_by_formula(prepared: Prepared, doubles: Doubles, evidence: Evidence,
         program = doubles.programs.get(("tf", pass_))
         if program is not None:
             unit = UNIT_ROUNDOFF[width if width == "float64" else evidence.computes_in or width]
-            spreads |= _spreads(twin_of(prepared), program, (width, pass_), sorted(cases), unit, evidence)
+            spreads |= _spreads(twin, program, (width, pass_), sorted(cases), unit, evidence)
     return spreads
 
 
@@ -77,13 +77,13 @@ def _spreads(
     scales = {case: evidence.scales(pass_, case, arrays) for case, arrays in base.items()}
     spreads: Spreads = {}
     for seed in range(SAMPLES):
-        moved = _results(twin, program, disturbing.disturbed(program.artifact, unit, seed), cases)
+        moved = _results(twin, program, disturbing.disturbed(program.artifact, ROUNDINGS * unit, seed), cases)
         for case, arrays in moved.items():
             for (leaf, rank), spread in _relative(arrays, base[case], scales[case]):
                 scale = scales[case].bands[leaf][rank].scale
                 most = max(LARGEST[width], NOTHING * _ordinary(evidence, pass_, leaf) / scale)
                 key = (width, pass_, case, leaf, rank)
-                spreads[key] = max(spreads.get(key, 0.0), min(spread, most))
+                spreads[key] = max(spreads.get(key, 0.0), min(spread / ROUNDINGS, most))
     return spreads
 
 

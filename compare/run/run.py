@@ -24,6 +24,7 @@ from compare.run.oracle import Doubles, explain, find_doubles
 from compare.run.progress import Reporter
 from compare.run.request import Request
 from compare.run.sides import Pool
+from compare.run.subjects import twin_of
 from compare.sides import requests
 from compare.sides._side import SIDES, BadTarget, Side, SideError
 from workloads._declared import AnyWorkload
@@ -308,7 +309,7 @@ def parity_of(
     if parity.verdict == PASS:
         return parity
     try:
-        spreads = explain_by_formula(prepared, doubles, evidence, parity)
+        spreads = explain_by_formula(twin_of(prepared), doubles, evidence, parity)
     except UnreadableProgram:
         # What cannot be explained stays a failure.
         return parity

@@ -1,0 +1,72 @@
+"""Where values of the original cancel, rounding explains an error; it explains none where they do not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from compare.hlo import bindings
+from compare.parity import Evidence, judge
+from compare.run.formulas import LARGEST, explain_by_formula
+from compare.run.oracle import Doubles
+from workloads._framework import Parameter, Program, Result, Twin
+from workloads._spec import Arrays
+
+SHAPE = (4,)
+ORDINARY = np.array([0.5, 1.0, 2.0, 3.0])
+
+
+def program(body: str) -> Program:
+    text = f"""
+func.func @main(%x: tensor<4xf64>) -> tensor<4xf64> {{
+  %one = stablehlo.constant dense<1.0> : tensor<4xf64>
+{body}
+  return %y : tensor<4xf64>
+}}"""
+    signature = (Parameter("input", "x", SHAPE, "float64"),), (Result("y", SHAPE, "float64"),)
+    return Program(bindings.artifact(text), *signature)
+
+
+CANCELLING = """
+  %e = stablehlo.exponential %x : tensor<4xf64>
+  %y = stablehlo.subtract %e, %one : tensor<4xf64>"""
+PLAIN = "%y = stablehlo.exponential %x : tensor<4xf64>"
+
+
+def spread(body: str, x: np.ndarray, original: np.ndarray, error: float) -> float:
+    """The largest spread that explains a port which is off by so much of the largest value, in float64."""
+    cases = {"seed0": {"x": ORDINARY}, "seed1": {"x": x}}
+    values: dict[str, Arrays] = {"seed0": {"y": np.exp(ORDINARY)}, "seed1": {"y": original}}
+    wrong = original.copy()
+    wrong[0] += error * np.abs(original).max()
+    evidence = Evidence(
+        workload="port",
+        outputs={(mode, "forward", case): {"y": np.float32(run["y"])} for mode in ("tf/eager", "jax/jit")
+                 for case, run in values.items()},
+        doubles={("tf", "forward", case): run for case, run in values.items()}
+        | {("jax", "forward", "seed0"): values["seed0"], ("jax", "forward", "seed1"): {"y": wrong}},
+    )  # fmt: skip
+    twin = Twin("", False, {}, cases, {})
+    doubles = Doubles(programs={("tf", "forward"): program(body)})
+    return max(explain_by_formula(twin, doubles, evidence, judge(evidence)).values(), default=0.0)
+
+
+def test_what_cancels_explains_an_error_of_its_size() -> None:
+    x = np.linspace(1e-5, 2e-5, 4)
+    assert 1e-12 < spread(CANCELLING, x, np.expm1(x), 1e-11) < 1e-10
+
+
+def test_what_does_not_cancel_explains_nothing() -> None:
+    assert spread(PLAIN, ORDINARY, np.exp(ORDINARY), 1e-11) <= 2**-52
+
+
+@pytest.mark.parametrize("error", [1e-5, 0.1, 1.0])
+def test_a_large_error_asks_for_no_explanation(error: float) -> None:
+    x = np.full(4, 1e-5)
+    assert spread(CANCELLING, x, np.expm1(x), error) == 0.0
+    assert error > LARGEST["float64"]
+
+
+def test_a_leaf_that_vanishes_is_explained_whatever_its_error() -> None:
+    x = np.linspace(1e-16, 2e-16, 4)
+    assert spread(CANCELLING, x, np.exp(x) - 1 + 1e-17, 1.0) > 0.1
