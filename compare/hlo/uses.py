@@ -1,0 +1,117 @@
+"""What a program does with an integer that it is given: reckons with it, indexes a table, counts by it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from compare.hlo.graph import Graph, Node
+
+_HANDS_ON = ("broadcast", "reshape", "transpose", "copy", "bitcast", "convert", "slice", "concatenate", "reverse")
+_BRINGS_IN = ("select", "clamp", "minimum", "maximum")
+"""What brings an index into its table: how far the table goes is still told by it."""
+
+
+@dataclass(frozen=True)
+class Use:
+    """What becomes of one integer parameter.
+
+    Attributes:
+      counts: whether a loop depends on it: any value but a small one may never end.
+      indexes: whether it picks elements of an array.
+      table: how many there are to pick from, where the integer alone says which; 0 where that is not known.
+      divides: whether something is divided by it.
+      shifts: whether something is shifted by it.
+    """
+
+    counts: bool = False
+    indexes: bool = False
+    table: int = 0
+    divides: bool = False
+    shifts: bool = False
+
+    def __or__(self, other: Use) -> Use:
+        tables = [each for each in (self.table, other.table) if each]
+        return Use(
+            self.counts or other.counts,
+            self.indexes or other.indexes,
+            min(tables, default=0),
+            self.divides or other.divides,
+            self.shifts or other.shifts,
+        )
+
+
+def use(graph: Graph, parameter: int) -> Use:
+    """What becomes of the parameter at a position."""
+    users = graph.users()
+    start = graph.parameters[parameter]
+    found, seen, waiting = Use(), {(start, True)}, [(start, True)]
+    while waiting:
+        key, direct = waiting.pop()
+        for user in users[key]:
+            node = graph.nodes[user]
+            found |= _told(graph, node, key, direct)
+            for following in _following(graph, node, key, direct):
+                if following not in seen:
+                    seen.add(following)
+                    waiting.append(following)
+    return found
+
+
+def _told(graph: Graph, node: Node, key: int, direct: bool) -> Use:
+    """What one reader tells."""
+    at = node.operands.index(key)
+    match node.opcode:
+        case "while":
+            return Use(counts=True)
+        case "gather" if at == 1:
+            sizes = [graph.nodes[node.operands[0]].shape.dimensions[dim] for dim in _numbers(node, "start_index_map")]
+            return Use(indexes=True, table=min(sizes, default=0) if direct else 0)
+        case "scatter" if at == len(node.operands) // 2:
+            return Use(indexes=True)
+        case "dynamic-slice" if at > 0:
+            return Use(indexes=True)
+        case "dynamic-update-slice" if at > 1:
+            return Use(indexes=True)
+        case "divide" | "remainder" if at == 1:
+            return Use(divides=True)
+        case "shift-left" | "shift-right-logical" | "shift-right-arithmetic" if at == 1:
+            return Use(shifts=True)
+    return Use()
+
+
+def _numbers(node: Node, name: str) -> tuple[int, ...]:
+    found = dict(node.attribute("gather_dimension_numbers", ())).get(name, ())
+    return tuple(int(each) for each in found) if isinstance(found, (tuple, list)) else ()
+
+
+def _following(graph: Graph, node: Node, key: int, direct: bool) -> Iterator[tuple[int, bool]]:
+    """The reader, where its own value depends on the integer as an index or a divisor may."""
+    if node.opcode == "tuple":
+        yield node.id, False
+    elif node.shape.is_array and node.shape.dtype[0] in "su" and node.opcode not in ("gather", "scatter"):
+        # n + size, where n is negative, is how JAX counts from the end.
+        alone = node.opcode in (*_HANDS_ON, "add") or (
+            node.opcode in _BRINGS_IN and all(_is_wrapped(graph, each, key) for each in node.operands)
+        )
+        yield node.id, direct and alone and not (node.opcode == "add" and not _is_choice(graph, node, key))
+
+
+def _is_choice(graph: Graph, added: Node, key: int) -> bool:
+    """Whether a sum is only read by what chooses between it and the integer itself."""
+    readers = [node for node in graph if added.id in node.operands]
+    return all(node.opcode == "select" and key in node.operands for node in readers)
+
+
+def _is_wrapped(graph: Graph, operand: int, key: int) -> bool:
+    """Whether an operand is the integer, a constant, a condition, or the integer counted from the end."""
+    node = graph.nodes[operand]
+    while node.opcode in _HANDS_ON and operand != key:
+        operand = node.operands[0]
+        node = graph.nodes[operand]
+    return (
+        operand == key
+        or node.opcode == "constant"
+        or node.shape.dtype == "pred"
+        or (node.opcode == "add" and key in node.operands)
+    )
