@@ -59,6 +59,8 @@ class Evidence:
     failures: tuple[Failure, ...] = ()
     not_applicable: Mapping[str, str] = field(default_factory=dict)
     """gate -> why there can be no evidence for it; evidence that is missing without such a reason fails."""
+    remarks: tuple[str, ...] = ()
+    """What no case judges, said where the outputs hold."""
     computes_in: str = ""
     """The type that the workload, not the port, says it computes in where that is narrower than its results."""
 

@@ -122,6 +122,14 @@ def declared(deviation: Deviation) -> str:
     return f"declared deviation up to {deviation.bound:.3g}: {deviation.reason}"
 
 
+def beyond(name: str, table: int) -> str:
+    """An index that no case holds against the original."""
+    return (
+        f"beyond 0..{table - 1}, index {name} means something else in the port than in the original "
+        "(one may clamp, another count from the end, fill or drop): no case judges that"
+    )
+
+
 def breaks(workload: str, pass_: str, moved: str, spans: Sequence[Span], found: Break) -> str:
     """Where the port stops holding while the original goes on."""
     inputs = f"{moved} {found.pattern}{found.magnitude:.3g}"

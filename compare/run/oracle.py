@@ -34,6 +34,9 @@ class Doubles:
     sources: dict[tuple[str, str], OracleSource] = field(default_factory=dict)
     programs: dict[tuple[str, str], Program] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
+    cases: dict[str, Arrays] = field(default_factory=dict)
+    """Cases that neither side was given: their arrays come from the programs."""
+    remarks: tuple[str, ...] = ()
 
 
 def find_doubles(jax: Side, sides: Sequence[Collected], prepared: Prepared) -> Doubles:

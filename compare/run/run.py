@@ -19,6 +19,7 @@ from compare.run import bench, cells, hlo, pairs, peers, record, stability, timi
 from compare.run.collect import Collected, attempt, collect_evidence, collect_program, steps_of
 from compare.run.foreign import Unreadable, prepare_both
 from compare.run.formulas import explain_by_formula
+from compare.run.further import further
 from compare.run.inputs import Prepared, RequestError, choose_size
 from compare.run.oracle import Doubles, explain, find_doubles
 from compare.run.progress import Reporter
@@ -28,7 +29,7 @@ from compare.run.subjects import twin_of
 from compare.sides import requests
 from compare.sides._side import SIDES, BadTarget, Side, SideError
 from workloads._declared import AnyWorkload
-from workloads._framework import FORWARD, GRADIENTS, Program
+from workloads._framework import FORWARD, GRADIENTS, Program, Twin
 from workloads._precision import narrow_dtype
 from workloads._spec import STABILITY
 from workloads._tree import LONE
@@ -169,7 +170,7 @@ def _judge_one(
     failures: list[Failure] = []
     collected = both(pool, failures, lambda name: evidence_of(pool, name, small, reporter, request.modes))
     _check_structure(collected, small)
-    doubles = doubles_of(pool, collected, small, failures)
+    doubles = _with_more_cases(doubles_of(pool, collected, small, failures), small)
 
     def collect_main(name: str) -> Collected:
         if not collected[name].lost:
@@ -261,6 +262,18 @@ def doubles_of(pool: Pool, collected: Mapping[str, Collected], prepared: Prepare
     return found
 
 
+def _with_more_cases(doubles: Doubles, prepared: Prepared) -> Doubles:
+    """The float64 evidence with that of cases which the programs suggest."""
+    try:
+        more = further(twin_of(prepared), prepared.inputs, doubles)
+    except UnreadableProgram:
+        # A program that runs in its framework alone is judged by the cases that its framework ran.
+        return doubles
+    return dataclasses.replace(
+        doubles, arrays=doubles.arrays | dict(more.arrays), cases=dict(more.cases), remarks=more.remarks
+    )
+
+
 def _lose(pool: Pool, collected: Collected) -> None:
     """The worker is gone: this workload asks it nothing more, the next one gets a fresh one."""
     collected.lost = True
@@ -302,18 +315,24 @@ def parity_of(
     """
     evidence = _evidence(prepared, collected, doubles, failures)
     parity = judge(evidence)
-    allowance = _allowance(pool, prepared, collected, doubles, failures, evidence, explicable(parity))
+    runs = {(pass_, case) for pass_, case in explicable(parity) if case not in doubles.cases}
+    allowance = _allowance(pool, prepared, collected, doubles, failures, evidence, runs)
     if any(allowance.values()):
         evidence = dataclasses.replace(evidence, allowance=allowance)
         parity = judge(evidence)
     if parity.verdict == PASS:
         return parity
     try:
-        spreads = explain_by_formula(twin_of(prepared), doubles, evidence, parity)
+        spreads = explain_by_formula(_twin(prepared, doubles), doubles, evidence, parity)
     except UnreadableProgram:
         # What cannot be explained stays a failure.
         return parity
     return judge(dataclasses.replace(evidence, formula=spreads)) if any(spreads.values()) else parity
+
+
+def _twin(prepared: Prepared, doubles: Doubles) -> Twin:
+    twin = twin_of(prepared)
+    return dataclasses.replace(twin, cases={**twin.cases, **doubles.cases})
 
 
 def _allowance(
@@ -364,6 +383,7 @@ def _evidence(
         deviations=prepared.workload.deviations,
         failures=(*failures, *(refusal for each in collected.values() for refusal in each.refusals)),
         not_applicable=_not_applicable(prepared, collected),
+        remarks=doubles.remarks,
         computes_in=narrow_dtype(prepared.loading.dimensions),
     )
 

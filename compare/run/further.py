@@ -1,0 +1,120 @@
+"""Cases that only both programs can suggest, run in float64 apart from the frameworks and judged like the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from compare.hlo import levels
+from compare.hlo.files import hlo_of_artifact
+from compare.hlo.levels import Subject
+from compare.hlo.uses import Use, use
+from compare.parity import messages
+from compare.parity.measure import SEMANTICS_BOUND, distance, is_float, scale_of
+from compare.run.oracle import Doubles
+from compare.run.running import Running, running
+from workloads import _integers
+from workloads._framework import FORWARD, GRADIENTS, Program, Twin
+from workloads._integers import Domain
+from workloads._spec import Arrays, ArraySpec
+
+INTEGERS = "integers"
+
+
+@dataclass(frozen=True)
+class Further:
+    """More cases, their float64 arrays by side, pass and case, and what to remark where ports differ by contract."""
+
+    cases: Mapping[str, Arrays] = field(default_factory=dict)
+    arrays: Mapping[tuple[str, str, str], Arrays] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+
+
+def further(twin: Twin, specs: Mapping[str, ArraySpec], doubles: Doubles) -> Further:
+    """More cases of a workload whose float64 programs are known.
+
+    Raises:
+      UnreadableProgram: XLA does not run a program apart from its framework.
+    """
+    programs = [doubles.programs.get((side, FORWARD)) for side in ("tf", "jax")]
+    known = [each for each in programs if each is not None]
+    free = [name for name, spec in specs.items() if np.dtype(spec.dtype).kind in "iu" and spec.low is None]
+    if len(known) < len(programs) or not free:
+        return Further()
+    uses = {name: _use(known, name) for name in free}
+    domains = {name: domain for name in free if (domain := _domain(uses[name], specs[name]))}
+    if not domains:
+        return Further()
+    base = {name: twin.cases[next(iter(twin.cases))][name] for name in specs}
+    cases = {f"{INTEGERS}{number}": _case(base, domains, specs, number) for number in range(_integers.CASES)}
+    return Further(cases, _arrays(twin, doubles, cases), tuple(_remarks(twin, doubles, base, uses)))
+
+
+def _use(programs: list[Program], name: str) -> Use:
+    """What both programs do with an input."""
+    found = Use()
+    for program in programs:
+        graph = levels.read(Subject("", hlo_of_artifact(program.artifact)))
+        positions = [at for at, each in enumerate(program.parameters) if (each.kind, each.name) == ("input", name)]
+        for at in positions:
+            found |= use(graph, at)
+    return found
+
+
+def _domain(told: Use, spec: ArraySpec) -> Domain | None:
+    """What may be drawn; None where what is drawn anyway has to do."""
+    if told.counts or (told.indexes and not told.table):
+        return None
+    if told.indexes:
+        return Domain(0, min(told.table, int(np.iinfo(spec.dtype).max)) - 1)
+    if told.shifts:
+        return Domain(0, np.iinfo(spec.dtype).bits - 1)
+    return _integers.whole(spec.dtype, nonzero=told.divides)
+
+
+def _case(
+    base: Arrays, domains: Mapping[str, Domain], specs: Mapping[str, ArraySpec], number: int
+) -> dict[str, np.ndarray]:
+    drawn = {name: _integers.draw(domain, specs[name], name, number) for name, domain in domains.items()}
+    return {name: drawn.get(name, array) for name, array in base.items()}
+
+
+def _arrays(twin: Twin, doubles: Doubles, cases: Mapping[str, Arrays]) -> dict[tuple[str, str, str], Arrays]:
+    found: dict[tuple[str, str, str], Arrays] = {}
+    for pass_ in (FORWARD, GRADIENTS):
+        for side, run in _both(twin, doubles, pass_).items():
+            for case, arrays in zip(cases, run(list(cases.values())), strict=True):
+                found[side, pass_, case] = arrays
+    return found
+
+
+def _both(twin: Twin, doubles: Doubles, pass_: str) -> dict[str, Running]:
+    """The float64 programs of a pass, where both sides have one."""
+    programs = {side: doubles.programs.get((side, pass_)) for side in ("tf", "jax")}
+    known = {side: program for side, program in programs.items() if program is not None}
+    return {side: running(program, twin) for side, program in known.items()} if len(known) == len(programs) else {}
+
+
+def _remarks(twin: Twin, doubles: Doubles, base: Arrays, uses: Mapping[str, Use]) -> list[str]:
+    """What an index beyond its table means, where that is not the same on both sides."""
+    beyond = {name: told.table for name, told in uses.items() if told.indexes and told.table and not told.counts}
+    if not beyond:
+        return []
+    run = _both(twin, doubles, FORWARD)
+    found: list[str] = []
+    for name, table in beyond.items():
+        outside = np.resize([-1, table], base[name].shape).astype(base[name].dtype)
+        (expected,), (given,) = (run[side]([{**base, name: outside}]) for side in ("tf", "jax"))
+        if any(_differ(given[leaf], expected[leaf]) for leaf in expected.keys() & given.keys()):
+            found.append(messages.beyond(name, table))
+    return found
+
+
+def _differ(found: np.ndarray, expected: np.ndarray) -> bool:
+    if found.shape != expected.shape:
+        return True
+    if not is_float(expected):
+        return bool((found != expected).any())
+    return distance(found, expected, scale_of(expected, 0.0)).error > SEMANTICS_BOUND

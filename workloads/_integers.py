@@ -1,0 +1,53 @@
+"""Integers as a program uses them: the whole type where it reckons with them, a whole table where it indexes one."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+
+from workloads._spec import ArraySpec
+
+CASES = 4
+"""Two of extremes and small numbers, each beside other ones; one of the whole range; one of small numbers."""
+
+_SMALL = 20
+
+
+@dataclass(frozen=True)
+class Domain:
+    """What an integer may be: from `low` up to and with `high`, and not zero where something is divided by it."""
+
+    low: int
+    high: int
+    nonzero: bool = False
+
+
+def whole(dtype: str, nonzero: bool = False) -> Domain:
+    """Every value of a type."""
+    info = np.iinfo(dtype)
+    return Domain(int(info.min), int(info.max), nonzero)
+
+
+def draw(domain: Domain, spec: ArraySpec, name: str, case: int) -> np.ndarray:
+    """An array of one of the cases; the same name and case give the same values."""
+    generator = np.random.default_rng([case, zlib.crc32(name.encode()), 2])
+    if case < 2:
+        found = generator.permutation(np.resize(_extremes(domain), spec.shape).reshape(-1)).reshape(spec.shape)
+    else:
+        low, high = (domain.low, domain.high) if case == 2 else _small(domain)
+        found = generator.integers(low, high, spec.shape, np.dtype(spec.dtype), endpoint=True)
+    found = found.astype(spec.dtype)
+    return np.where(found == 0, np.array(1, spec.dtype), found) if domain.nonzero else found
+
+
+def _extremes(domain: Domain) -> np.ndarray:
+    """Ends and their neighbours, and small numbers of both signs, as far as they are within."""
+    low, high = domain.low, domain.high
+    wanted = (-1, high, low, 7, 0, -7, high - 1, low + 1, 2, -3, 1, high // 2)
+    return np.array([each for each in wanted if low <= each <= high], np.uint64 if high >= 2**63 else np.int64)
+
+
+def _small(domain: Domain) -> tuple[int, int]:
+    return max(domain.low, -_SMALL), min(domain.high, _SMALL)
