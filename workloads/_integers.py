@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +31,12 @@ def whole(dtype: str, nonzero: bool = False) -> Domain:
     return Domain(int(info.min), int(info.max), nonzero)
 
 
+def within(numbers: Iterable[int], domain: Domain) -> list[int]:
+    """Those that may be drawn, each once."""
+    kept = (each for each in numbers if domain.low <= each <= domain.high and (each or not domain.nonzero))
+    return list(dict.fromkeys(kept))
+
+
 def draw(domain: Domain, spec: ArraySpec, name: str, case: int) -> np.ndarray:
     """An array of one of the cases; the same name and case give the same values."""
     generator = np.random.default_rng([case, zlib.crc32(name.encode()), 2])
@@ -45,8 +52,8 @@ def draw(domain: Domain, spec: ArraySpec, name: str, case: int) -> np.ndarray:
 def _extremes(domain: Domain) -> np.ndarray:
     """Ends and their neighbours, and small numbers of both signs, as far as they are within."""
     low, high = domain.low, domain.high
-    wanted = (-1, high, low, 7, 0, -7, high - 1, low + 1, 2, -3, 1, high // 2)
-    return np.array([each for each in wanted if low <= each <= high], np.uint64 if high >= 2**63 else np.int64)
+    wanted = within((-1, high, low, 7, 0, -7, high - 1, low + 1, 2, -3, 1, high // 2), domain)
+    return np.array(wanted, np.uint64 if high >= 2**63 else np.int64)
 
 
 def _small(domain: Domain) -> tuple[int, int]:

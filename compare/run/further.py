@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,17 +11,21 @@ import numpy as np
 from compare.hlo import levels
 from compare.hlo.files import hlo_of_artifact
 from compare.hlo.levels import Subject
+from compare.hlo.thresholds import thresholds
 from compare.hlo.uses import Use, use
 from compare.parity import messages
 from compare.parity.measure import SEMANTICS_BOUND, distance, is_float, scale_of
 from compare.run.oracle import Doubles
 from compare.run.running import Running, running
-from workloads import _integers
+from compare.sides._side import SIDES
+from workloads import _integers, _marks
 from workloads._framework import FORWARD, GRADIENTS, Program, Twin
 from workloads._integers import Domain
 from workloads._spec import Arrays, ArraySpec
 
-INTEGERS = "integers"
+INTEGERS, CONSTANTS = "integers", "constants"
+"""Cases of integers as they are used, and of the numbers that programs decide by."""
+_MOST_CASES = 48
 
 
 @dataclass(frozen=True)
@@ -38,18 +43,52 @@ def further(twin: Twin, specs: Mapping[str, ArraySpec], doubles: Doubles) -> Fur
     Raises:
       UnreadableProgram: XLA does not run a program apart from its framework.
     """
-    programs = [doubles.programs.get((side, FORWARD)) for side in ("tf", "jax")]
-    known = [each for each in programs if each is not None]
-    free = [name for name, spec in specs.items() if np.dtype(spec.dtype).kind in "iu" and spec.low is None]
-    if len(known) < len(programs) or not free:
-        return Further()
-    uses = {name: _use(known, name) for name in free}
-    domains = {name: domain for name in free if (domain := _domain(uses[name], specs[name]))}
-    if not domains:
+    programs = [program for side in SIDES if (program := doubles.programs.get((side, FORWARD))) is not None]
+    if len(programs) < len(SIDES):
         return Further()
     base = {name: twin.cases[next(iter(twin.cases))][name] for name in specs}
+    uses = {name: _use(programs, name) for name, spec in specs.items() if _is_free_integer(spec)}
+    domains = {name: domain for name, told in uses.items() if (domain := _domain(told, specs[name]))}
     cases = {f"{INTEGERS}{number}": _case(base, domains, specs, number) for number in range(_integers.CASES)}
+    cases = (cases if domains else {}) | _decisive(base, _marks_of(programs, twin, specs, domains), specs)
+    if not cases:
+        return Further()
     return Further(cases, _arrays(twin, doubles, cases), tuple(_remarks(twin, doubles, base, uses)))
+
+
+def _is_free_integer(spec: ArraySpec) -> bool:
+    return np.dtype(spec.dtype).kind in "iu" and spec.low is None
+
+
+def _marks_of(
+    programs: list[Program], twin: Twin, specs: Mapping[str, ArraySpec], domains: Mapping[str, Domain]
+) -> dict[str, Sequence[float | int]]:
+    """By input, numbers around what either program decides by. A model decides on other values than its inputs."""
+    if twin.weights:
+        return {}
+    graphs = [levels.read(Subject("", hlo_of_artifact(program.artifact))) for program in programs]
+    numbers = list(dict.fromkeys(number for graph in graphs for number in thresholds(graph)))
+    floats = {name: _marks.around_floats(numbers, spec) for name, spec in specs.items() if _is_real(spec)}
+    integers = {name: _marks.around_integers(numbers, domain) for name, domain in domains.items()}
+    return {name: marks for name, marks in (floats | integers).items() if marks}
+
+
+def _is_real(spec: ArraySpec) -> bool:
+    return spec.is_float and np.dtype(spec.dtype).kind != "c"
+
+
+def _decisive(
+    base: Arrays, marks: Mapping[str, Sequence[float | int]], specs: Mapping[str, ArraySpec]
+) -> dict[str, dict[str, np.ndarray]]:
+    """Cases enough to place every number once in every input, as far as they go."""
+    needed = max((math.ceil(len(found) / base[name].size) for name, found in marks.items()), default=0)
+    return {
+        f"{CONSTANTS}{case}": {
+            name: _marks.placed(marks[name], specs[name], turn, case) if name in marks else array
+            for turn, (name, array) in enumerate(base.items())
+        }
+        for case in range(min(needed, _MOST_CASES))
+    }
 
 
 def _use(programs: list[Program], name: str) -> Use:
@@ -92,7 +131,7 @@ def _arrays(twin: Twin, doubles: Doubles, cases: Mapping[str, Arrays]) -> dict[t
 
 def _both(twin: Twin, doubles: Doubles, pass_: str) -> dict[str, Running]:
     """The float64 programs of a pass, where both sides have one."""
-    programs = {side: doubles.programs.get((side, pass_)) for side in ("tf", "jax")}
+    programs = {side: doubles.programs.get((side, pass_)) for side in SIDES}
     known = {side: program for side, program in programs.items() if program is not None}
     return {side: running(program, twin) for side, program in known.items()} if len(known) == len(programs) else {}
 
@@ -106,7 +145,7 @@ def _remarks(twin: Twin, doubles: Doubles, base: Arrays, uses: Mapping[str, Use]
     found: list[str] = []
     for name, table in beyond.items():
         outside = np.resize([-1, table], base[name].shape).astype(base[name].dtype)
-        (expected,), (given,) = (run[side]([{**base, name: outside}]) for side in ("tf", "jax"))
+        (expected,), (given,) = (run[side]([{**base, name: outside}]) for side in SIDES)
         if any(_differ(given[leaf], expected[leaf]) for leaf in expected.keys() & given.keys()):
             found.append(messages.beyond(name, table))
     return found

@@ -12,13 +12,15 @@ from compare.hlo import promote
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.portable import portable
 from compare.parity.bands import Band
-from compare.parity.evidence import TRAJECTORY, Evidence, OracleSource, trajectories_as_runs
+from compare.parity.evidence import Evidence, OracleSource, trajectories_as_runs
 from compare.records import Failure
 from compare.run.collect import FLOAT32, FLOAT64, Collected
 from compare.run.inputs import Prepared
+from compare.run.running import running
+from compare.run.subjects import twin_of
 from compare.sides import requests
 from compare.sides._side import Side, SideError
-from workloads._framework import STEP, Program
+from workloads._framework import STEP, Program, Twin
 from workloads._spec import Arrays
 
 PERTURBATIONS = 3
@@ -74,12 +76,20 @@ def explain(
       SideError: the JAX side cannot run the programs.
     """
     allowance: dict[tuple[str, str, str, int], float] = {}
+    twin, training = twin_with(prepared, doubles), prepared.workload.training
+    checkpoints = training.compared if training else ()
     for (_, pass_), program in doubles.programs.items():
         cases = sorted(case for ran, case in runs if ran == pass_)
         if cases and (pass_ == STEP or promote.rounded_constants(program.artifact)):
-            for place, spread in _spread(jax, program, pass_, prepared, evidence, cases).items():
+            for place, spread in _spread(jax, program, pass_, twin, evidence, cases, checkpoints).items():
                 allowance[pass_, *place] = allowance.get((pass_, *place), 0.0) + spread
     return allowance
+
+
+def twin_with(prepared: Prepared, doubles: Doubles) -> Twin:
+    """The workload's arrays, the cases among them that neither side was given."""
+    twin = twin_of(prepared)
+    return dataclasses.replace(twin, cases={**twin.cases, **doubles.cases})
 
 
 def _one_pass(jax: Side, collected: Collected, pass_: str, prepared: Prepared, found: Doubles) -> None:
@@ -120,9 +130,10 @@ def _training(jax: Side, collected: Collected, prepared: Prepared, found: Double
     reason = collected.not_double.get(STEP, "the training step cannot be built in float64")
     found.sources[collected.side, STEP] = OracleSource("promoted", reason)
     program = found.programs[collected.side, STEP]
-    found.trajectories[f"{collected.side}/promoted", FLOAT64] = _run_cases(jax, program, STEP, prepared, [TRAJECTORY])[
-        TRAJECTORY
-    ]
+    training = prepared.workload.training
+    handle = requests.compile_program(jax, program).handle
+    checkpoints = training.compared if training else ()
+    found.trajectories[f"{collected.side}/promoted", FLOAT64] = requests.unroll(jax, handle, checkpoints)
 
 
 def _without_program(collected: Collected, pass_: str, cases: Sequence[str]) -> str:
@@ -159,17 +170,23 @@ def promoted(program: Program) -> Program:
 
 
 def _spread(
-    jax: Side, program: Program, pass_: str, prepared: Prepared, evidence: Evidence, cases: Sequence[str]
+    jax: Side,
+    program: Program,
+    pass_: str,
+    twin: Twin,
+    evidence: Evidence,
+    cases: Sequence[str],
+    checkpoints: Sequence[int],
 ) -> dict[tuple[str, str, int], float]:
     told = trajectories_as_runs(evidence) if pass_ == STEP else evidence
-    base = _run_cases(jax, program, pass_, prepared, cases)
+    base = _run_cases(jax, program, pass_, twin, cases, checkpoints)
     scales = {case: told.scales(pass_, case, arrays) for case, arrays in base.items()}
     spread: dict[tuple[str, str, int], float] = {}
     for seed in range(PERTURBATIONS):
         moved = dataclasses.replace(
             program, artifact=promote.perturb(program.artifact, seed), states=_moved(program.states, seed)
         )
-        for case, arrays in _run_cases(jax, moved, pass_, prepared, cases).items():
+        for case, arrays in _run_cases(jax, moved, pass_, twin, cases, checkpoints).items():
             for leaf, array in arrays.items():
                 for rank, band in enumerate(scales[case].bands[leaf]):
                     found = _relative(array, base[case][leaf], band)
@@ -177,12 +194,14 @@ def _spread(
     return spread
 
 
-def _run_cases(jax: Side, program: Program, pass_: str, prepared: Prepared, cases: Sequence[str]) -> dict[str, Arrays]:
-    handle = requests.compile_program(jax, program).handle
-    training = prepared.workload.training
-    if pass_ == STEP and training is not None:
-        return {case: requests.unroll(jax, handle, training.compared) for case in cases}
-    return {case: requests.execute(jax, handle, case) for case in cases}
+def _run_cases(
+    jax: Side, program: Program, pass_: str, twin: Twin, cases: Sequence[str], checkpoints: Sequence[int]
+) -> dict[str, Arrays]:
+    """By case what a program returns; a training run is the JAX side's, which has its batches."""
+    if pass_ == STEP:
+        handle = requests.compile_program(jax, program).handle
+        return {case: requests.unroll(jax, handle, checkpoints) for case in cases}
+    return dict(zip(cases, running(program, twin)([twin.cases[case] for case in cases]), strict=True))
 
 
 def _moved(states: Arrays, seed: int) -> dict[str, np.ndarray]:

@@ -21,7 +21,7 @@ from compare.run.foreign import Unreadable, prepare_both
 from compare.run.formulas import explain_by_formula
 from compare.run.further import further
 from compare.run.inputs import Prepared, RequestError, choose_size
-from compare.run.oracle import Doubles, explain, find_doubles
+from compare.run.oracle import Doubles, explain, find_doubles, twin_with
 from compare.run.progress import Reporter
 from compare.run.request import Request
 from compare.run.sides import Pool
@@ -29,7 +29,7 @@ from compare.run.subjects import twin_of
 from compare.sides import requests
 from compare.sides._side import SIDES, BadTarget, Side, SideError
 from workloads._declared import AnyWorkload
-from workloads._framework import FORWARD, GRADIENTS, Program, Twin
+from workloads._framework import FORWARD, GRADIENTS, Program
 from workloads._precision import narrow_dtype
 from workloads._spec import STABILITY
 from workloads._tree import LONE
@@ -315,24 +315,18 @@ def parity_of(
     """
     evidence = _evidence(prepared, collected, doubles, failures)
     parity = judge(evidence)
-    runs = {(pass_, case) for pass_, case in explicable(parity) if case not in doubles.cases}
-    allowance = _allowance(pool, prepared, collected, doubles, failures, evidence, runs)
+    allowance = _allowance(pool, prepared, collected, doubles, failures, evidence, explicable(parity))
     if any(allowance.values()):
         evidence = dataclasses.replace(evidence, allowance=allowance)
         parity = judge(evidence)
     if parity.verdict == PASS:
         return parity
     try:
-        spreads = explain_by_formula(_twin(prepared, doubles), doubles, evidence, parity)
+        spreads = explain_by_formula(twin_with(prepared, doubles), doubles, evidence, parity)
     except UnreadableProgram:
         # What cannot be explained stays a failure.
         return parity
     return judge(dataclasses.replace(evidence, formula=spreads)) if any(spreads.values()) else parity
-
-
-def _twin(prepared: Prepared, doubles: Doubles) -> Twin:
-    twin = twin_of(prepared)
-    return dataclasses.replace(twin, cases={**twin.cases, **doubles.cases})
 
 
 def _allowance(

@@ -1,4 +1,4 @@
-"""Ports that nobody tuned the judge for, against real TensorFlow: honest ones pass, unstable ones fail at one gate."""
+"""The pairs of pairs.toml against real TensorFlow: honest ports pass, unstable and wrong ones fail."""
 
 from __future__ import annotations
 
@@ -79,3 +79,8 @@ def test_a_port_that_is_more_stable_than_the_original_passes_and_it_is_said(judg
     parity = judged[f"better_{name}"]
     assert failing(parity) == {}
     assert BETTER in {call["said"] for each in parity["reach"] for span in each["spans"] for call in span["calls"]}
+
+
+@pytest.mark.parametrize("name", NAMES["wrong"])
+def test_a_port_that_is_wrong_where_inputs_are_rarely_drawn_fails(judged: dict[str, Any], name: str) -> None:
+    assert failing(judged[f"wrong_{name}"]).keys() & {"semantics", "gradients"}

@@ -1,0 +1,37 @@
+"""Constants that a program decides by: what it compares with, clamps to, and takes the larger or smaller of."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from compare.hlo.graph import Graph
+
+_DECIDES = ("compare", "clamp", "maximum", "minimum")
+_CARRIES = ("broadcast", "reshape", "convert", "copy")
+_MOST_ELEMENTS = 16
+"""A larger constant is a table or weights."""
+
+
+def thresholds(graph: Graph) -> tuple[float | int, ...]:
+    """The finite numbers that values are held against, integers as int, in program order and each once."""
+    found: dict[float | int, None] = {}
+    for node in graph:
+        if node.opcode in _DECIDES:
+            for key in node.operands:
+                found |= dict.fromkeys(_numbers(_literal(graph, key)))
+        for region in node.regions:
+            found |= dict.fromkeys(thresholds(region))
+    return tuple(found)
+
+
+def _literal(graph: Graph, key: int) -> np.ndarray | None:
+    node = graph.nodes[key]
+    while node.opcode in _CARRIES and len(node.operands) == 1:
+        node = graph.nodes[node.operands[0]]
+    return node.literal if node.opcode == "constant" else None
+
+
+def _numbers(literal: np.ndarray | None) -> list[float | int]:
+    if literal is None or literal.size > _MOST_ELEMENTS or literal.dtype.kind not in "fiu":
+        return []
+    return [number for number in np.ravel(literal).tolist() if np.isfinite(number)]
