@@ -57,4 +57,5 @@ def _extremes(domain: Domain) -> np.ndarray:
 
 
 def _small(domain: Domain) -> tuple[int, int]:
-    return max(domain.low, -_SMALL), min(domain.high, _SMALL)
+    low = min(max(domain.low, -_SMALL), domain.high)
+    return low, max(low, min(domain.high, _SMALL))

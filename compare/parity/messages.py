@@ -130,6 +130,16 @@ def beyond(name: str, table: int) -> str:
     )
 
 
+def unseen(side: str, condition: str, line: str, held: bool) -> str:
+    """A decision that every case took one way."""
+    place = f" at {line}" if line else ""
+    seen = "every value was" if held else "no value was"
+    return (
+        f"{side} decides{place} whether a value is {condition}: in all cases, {seen}; "
+        "what the port does otherwise is not judged: widen the range of an input, as with --input 'x=f32[8]:-1e6..1e6'"
+    )
+
+
 def breaks(workload: str, pass_: str, moved: str, spans: Sequence[Span], found: Break) -> str:
     """Where the port stops holding while the original goes on."""
     inputs = f"{moved} {found.pattern}{found.magnitude:.3g}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from compare.hlo.thresholds import thresholds
 from compare.hlo.uses import Use, use
 from compare.parity import messages
 from compare.parity.measure import SEMANTICS_BOUND, distance, is_float, scale_of
+from compare.run.coverage import covering
 from compare.run.oracle import Doubles
 from compare.run.running import Running, running
 from compare.sides._side import SIDES
@@ -51,9 +53,14 @@ def further(twin: Twin, specs: Mapping[str, ArraySpec], doubles: Doubles) -> Fur
     domains = {name: domain for name, told in uses.items() if (domain := _domain(told, specs[name]))}
     cases = {f"{INTEGERS}{number}": _case(base, domains, specs, number) for number in range(_integers.CASES)}
     cases = (cases if domains else {}) | _decisive(base, _marks_of(programs, twin, specs, domains), specs)
-    if not cases:
-        return Further()
-    return Further(cases, _arrays(twin, doubles, cases), tuple(_remarks(twin, doubles, base, uses)))
+    told = dataclasses.replace(twin, cases={**twin.cases, **cases})
+    run = _both(twin, doubles, FORWARD)
+    covered, unseen = covering(
+        told, specs, doubles, lambda case: all(_is_finite(each([case])[0]) for each in run.values())
+    )
+    cases |= covered
+    remarks = (*_remarks(twin, doubles, base, uses), *unseen)
+    return Further(cases, _arrays(twin, doubles, cases) if cases else {}, remarks)
 
 
 def _is_free_integer(spec: ArraySpec) -> bool:
@@ -134,6 +141,10 @@ def _both(twin: Twin, doubles: Doubles, pass_: str) -> dict[str, Running]:
     programs = {side: doubles.programs.get((side, pass_)) for side in SIDES}
     known = {side: program for side, program in programs.items() if program is not None}
     return {side: running(program, twin) for side, program in known.items()} if len(known) == len(programs) else {}
+
+
+def _is_finite(arrays: Arrays) -> bool:
+    return all(bool(np.isfinite(array).all()) for array in arrays.values() if is_float(array))
 
 
 def _remarks(twin: Twin, doubles: Doubles, base: Arrays, uses: Mapping[str, Use]) -> list[str]:
