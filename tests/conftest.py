@@ -80,7 +80,7 @@ def record_of(*references: str, **asked: Any) -> dict[str, Any]:
 WHOLE = (*_registry.TOUR, "lstm_cell")
 """Judged in every mode, with programs, cells and profiles: small enough that it takes seconds."""
 LEAN = ("conv_mnist",)
-"""Judged by the five gates alone, in fewer modes."""
+"""Judged by the gates alone, in fewer modes."""
 LEAN_MODES = ("tf/jit", "tf/keras", "jax/donated", "jax/tuned")
 LARGE = tuple(name for name in _registry.names() if name not in WHOLE + LEAN)
 """Held to one another in float64 alone: test_large_models.py. With JAXPORT_ZOO set they are judged as the lean are."""
