@@ -88,7 +88,7 @@ def compile_bytecode(bytecode: bytes, options: Options | None = None) -> Executa
     Raises:
       RuntimeError: none is in use. There is no default that runs a stranger's program in this process.
     """
-    return _current().compile(bytecode, options or {})
+    return current().compile(bytecode, options or {})
 
 
 def check_bytecode(bytecode: bytes) -> bytes:
@@ -100,11 +100,16 @@ def check_bytecode(bytecode: bytes) -> bytes:
       UnreadableProgram: as `Executor.check` does.
       RuntimeError: no executor is in use.
     """
-    _current().check(bytecode)
+    current().check(bytecode)
     return bytecode
 
 
-def _current() -> Executor:
+def current() -> Executor:
+    """The executor in use.
+
+    Raises:
+      RuntimeError: none is.
+    """
     if not _in_use:
         raise RuntimeError("expected an executor of programs, found none: enter compare.run.programs.programs_apart()")
     return _in_use[-1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -43,4 +44,10 @@ def running(program: Program, twin: Twin) -> Running:
     Raises:
       UnreadableProgram: XLA does not compile it where its framework is not.
     """
-    return Running(program, executing.compile_bytecode(portable(program.artifact)), twin)
+    return Running(program, _compiled(executing.current(), portable(program.artifact)), twin)
+
+
+@functools.lru_cache(maxsize=12)
+def _compiled(executor: executing.Executor, bytecode: bytes) -> executing.Executable:
+    """Remembered: one workload's programs are run for several judges, and compiling them takes most of the time."""
+    return executor.compile(bytecode, {})
