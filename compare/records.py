@@ -118,6 +118,8 @@ class Reach:
     spans: tuple[Span, ...]
     worst: Break | None = None
     """The break at the most ordinary magnitude, which decides where the gate fails."""
+    error: float = 0.0
+    """The largest of any break that counts."""
     message: str = ""
 
 

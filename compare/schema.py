@@ -98,6 +98,7 @@ class Reach(Part, frozen=True, rename={"pass_": "pass"}):
     verdict: Verdict = None
     spans: list[Span | None] | None = None
     worst: Break | None = None
+    error: Number = None
     message: Text = None
 
 

@@ -53,11 +53,11 @@ def spread(body: str, x: np.ndarray, original: np.ndarray, error: float) -> floa
 
 def test_what_cancels_explains_an_error_of_its_size() -> None:
     x = np.linspace(1e-5, 2e-5, 4)
-    assert 1e-12 < spread(CANCELLING, x, np.expm1(x), 1e-11) < 1e-10
+    assert 4e-12 < spread(CANCELLING, x, np.expm1(x), 1e-11) < 4e-10
 
 
 def test_what_does_not_cancel_explains_nothing() -> None:
-    assert spread(PLAIN, ORDINARY, np.exp(ORDINARY), 1e-11) <= 2**-52
+    assert spread(PLAIN, ORDINARY, np.exp(ORDINARY), 1e-11) <= 2**-50
 
 
 @pytest.mark.parametrize("error", [1e-5, 0.1, 1.0])

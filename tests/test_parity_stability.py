@@ -63,7 +63,7 @@ def test_what_rounding_does_to_the_original_formula_is_no_break() -> None:
 def test_a_rounding_of_an_ordinary_gradient_is_no_break() -> None:
     lost = {"found": [0.0], "original": [1e-8], "exact": [1e-8]}
     assert said(**lost) == BREAKS
-    assert said(**lost, rounding=dataclasses.replace(FLOAT32, floor=1e-7)) == HOLDS
+    assert said(**lost, rounding=dataclasses.replace(FLOAT32, floors={"y": 1e-7})) == HOLDS
 
 
 def test_the_worst_element_is_named() -> None:
@@ -71,6 +71,31 @@ def test_the_worst_element_is_named() -> None:
     found = stability.outcome(values, FLOAT32)
     assert (found.leaf, found.index, found.exact) == ("y", (2,), 3.0)
     assert found.error == np.inf
+
+
+def test_an_infinity_elsewhere_in_the_leaf_hides_nothing() -> None:
+    exact = np.array([1.0, 2.0, 3.0, -np.inf])
+    values = Values({"y": np.float32([np.nan, 2, 99, -np.inf])}, {"y": np.float32(exact)}, {"y": exact}, [{"y": exact}])
+    assert stability.outcome(values, FLOAT32).status == BREAKS
+    lost = dataclasses.replace(values, found={"y": np.float32([1, 2, 3, np.nan])})
+    assert stability.outcome(lost, FLOAT32).status == BREAKS
+
+
+@pytest.mark.parametrize("fill", [-1e9, -3e38])
+def test_a_fill_value_in_the_leaf_hides_nothing(fill: float) -> None:
+    assert said([0.0, 0.0, 0.0, fill], [1.0, 2.0, 3.0, fill], [1.0, 2.0, 3.0, fill]) == BREAKS
+
+
+def test_many_operations_of_a_narrow_type_excuse_no_zeros() -> None:
+    narrow = Rounding(unit=2.0**-8, tiny=2.0**-126, largest=3e38, times=3000)
+    assert said([0.0, 0.0, 0.0], rounding=narrow) == BREAKS
+
+
+def test_integers_and_booleans_are_judged_where_rounding_does_not_decide_them() -> None:
+    found, right, flips = np.array([1, 2]), np.array([1, 3]), np.array([1, 2])
+    values = Values({"n": found}, {"n": right}, {"n": right}, [{"n": right}])
+    assert stability.outcome(values, FLOAT32).status == BREAKS
+    assert stability.outcome(dataclasses.replace(values, moved=[{"n": flips}]), FLOAT32).status == HOLDS
 
 
 # The gate.
@@ -83,7 +108,7 @@ def broken(magnitude: float, error: float = np.inf) -> Break:
 def reach(magnitude: float, error: float = np.inf) -> Reach:
     span = Span("positive, up to ", 1.0, magnitude / 2, (), (broken(magnitude, error),))
     verdict, worst = stability.deciding([span], orders=60)
-    return Reach("x", "forward", verdict, (span,), worst, "x breaks")
+    return Reach("x", "forward", verdict, (span,), worst, error, "x breaks")
 
 
 def judged(*found: Reach, reason: str = "", declared: tuple[Deviation, ...] = ()) -> Parity:
@@ -117,6 +142,16 @@ def test_nothing_swept_is_said() -> None:
 @pytest.mark.parametrize(("bound", "verdict"), [(0.1, FAIL), (0.5, PASS), (np.inf, PASS)])
 def test_a_declared_deviation_raises_the_bound(bound: float, verdict: str) -> None:
     assert judged(reach(89.0, error=0.3), declared=(Deviation(STABILITY, bound, "why"),)).verdict == verdict
+
+
+def test_a_deviation_excuses_no_break_that_is_larger_elsewhere() -> None:
+    edge = dataclasses.replace(reach(89.0, error=0.3), error=np.inf)
+    assert judged(edge, declared=(Deviation(STABILITY, 0.5, "why"),)).verdict == FAIL
+
+
+def test_a_deviation_is_not_missed_where_nothing_was_swept() -> None:
+    found = judged(reason="no input is a float", declared=(Deviation(STABILITY, 0.5, "why"),))
+    assert found.gates[STABILITY].verdict == NOT_APPLICABLE
 
 
 def test_a_deviation_that_no_longer_occurs_fails() -> None:

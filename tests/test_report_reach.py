@@ -14,7 +14,9 @@ BROKEN = Break(
     "positive, up to ", 88.7, "y", (3,), float("inf"), 88.7, 88.7, float("inf"), 1e-6, "log", "port.py:4", "o.py:2"
 )
 CALLS = (Call(1.0, "holds"), Call(128.0, "port breaks"), Call(1e30, "both break"))
-FAILS = Reach("x", "forward", "fail", (Span("positive, up to ", 1e-37, 88.3, CALLS, (BROKEN,)),), BROKEN, "x breaks")
+FAILS = Reach(
+    "x", "forward", "fail", (Span("positive, up to ", 1e-37, 88.3, CALLS, (BROKEN,)),), BROKEN, float("inf"), "x breaks"
+)
 HOLDS = Reach("y", "gradients", "pass", (Span("around ", 4.0, 1e16, (Call(4.0, "port is better"),)),))
 
 

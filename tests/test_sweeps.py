@@ -27,6 +27,26 @@ def test_a_sweep_comes_close_to_both_ends_of_the_type(dtype: str) -> None:
     assert max(found) >= float(info.max) / 8 / 2**6
 
 
+def test_a_narrow_type_of_many_elements_is_swept_beyond_one_and_counts() -> None:
+    spec = ArraySpec((32, 32), "float16")
+    assert _sweeps.squares_within(spec) >= 4
+    assert max(magnitudes(spec, _sweeps.MIXED)) >= 16
+    assert max(magnitudes(ArraySpec((4096, 1024), "float16"), _sweeps.MIXED)) >= 16
+
+
+@pytest.mark.parametrize(("low", "high"), [(1, 2), (5, 10), (100, 200), (-3, -2)])
+def test_a_range_that_is_far_from_zero_is_swept_from_both_ends(low: float, high: float) -> None:
+    specs = {"x": ArraySpec((16,), low=low, high=high)}
+    drawn = [_sweeps.drawn(each, specs, {"x": np.zeros(16, np.float32)})["x"] for each in _sweeps.probes(specs, False)]
+    assert min(each.min() for each in drawn) < low + 1e-3 * (high - low)
+    assert max(each.max() for each in drawn) > high - 1e-3 * (high - low)
+
+
+def test_a_model_is_swept_around_its_own_scale() -> None:
+    found = magnitudes(ArraySpec((4, 8), scale=1000), _sweeps.MIXED, moderate=True)
+    assert (min(found), max(found)) == (2**4, 2**16)
+
+
 @given(st.floats(-100, 100), st.floats(0.001, 1000))
 def test_a_sweep_stays_within_the_declared_range(low: float, width: float) -> None:
     spec = ArraySpec((16,), low=low, high=low + width)

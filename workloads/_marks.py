@@ -41,7 +41,8 @@ def placed(numbers: Sequence[float | int], spec: ArraySpec, turn: int, case: int
     """An array of a case: the numbers from where the case before stopped, in another order for each input."""
     size = math.prod(spec.shape)
     order = np.random.default_rng(turn).permutation(len(numbers)) if turn else np.arange(len(numbers))
-    flat = np.array([numbers[order[at % len(numbers)]] for at in range(case * size, (case + 1) * size)])
+    ordered = np.asarray(numbers)[order]
+    flat = np.resize(np.roll(ordered, -(case * size) % len(numbers)), size)
     return flat.reshape(spec.shape).astype(spec.dtype)
 
 

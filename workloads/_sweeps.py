@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import ml_dtypes
 import numpy as np
 
+from workloads._arrays import power_of_two
 from workloads._spec import Arrays, ArraySpec
 
 ALL = "all inputs"
@@ -23,6 +24,8 @@ _MODERATE = 6
 """A model's inputs are swept up to 2^6 times their scale: its weights were never meant for more."""
 _LEAST_OFFSET = 4
 """An offset from here on is far larger than the spread of 1 around it."""
+_DEEP = 24
+"""Binary orders that a value may come closer to an end of its range."""
 _FACTOR = 4
 """Binary orders that a formula of equal quality may lose to a constant: x * 2 * 0.5 overflows where x does not."""
 
@@ -72,7 +75,9 @@ def drawn(probe: Probe, specs: Mapping[str, ArraySpec], base: Arrays) -> dict[st
 
 def squares_within(spec: ArraySpec) -> float:
     """How many binary orders above and below 1 an array may lie for the sum of its squares to stay in range."""
-    return ml_dtypes.finfo(np.dtype(spec.dtype)).maxexp / 2 - _FACTOR - math.log2(math.prod(spec.shape)) / 2
+    orders = float(ml_dtypes.finfo(np.dtype(spec.dtype)).maxexp)
+    # A narrow type has no room for large sums of squares: what breaks a little above 1 counts all the same.
+    return max(orders / 2 - _FACTOR - math.log2(math.prod(spec.shape)) / 2, orders / 4)
 
 
 def _of(name: str, spec: ArraySpec, moderate: bool) -> Iterator[Probe]:
@@ -82,6 +87,11 @@ def _of(name: str, spec: ArraySpec, moderate: bool) -> Iterator[Probe]:
             probe = Probe(name, pattern, 2.0**exponent)
             if _takes(name, spec, probe):
                 yield probe
+    if spec.low is not None and spec.high is not None:
+        width = math.floor(math.log2(spec.high - spec.low))
+        for pattern in (NEAR_LOW, NEAR_HIGH):
+            for exponent in range(width, width - (_MODERATE if moderate else _DEEP), -_FINE_STEP):
+                yield Probe(name, pattern, 2.0**exponent)
 
 
 def _takes(name: str, spec: ArraySpec, probe: Probe) -> bool:
@@ -101,11 +111,13 @@ def _takes(name: str, spec: ArraySpec, probe: Probe) -> bool:
 def _exponents(spec: ArraySpec, moderate: bool) -> list[int]:
     """Of two, least first: the type's, less what a sum over the whole array and a constant factor need."""
     if moderate:
-        return list(range(-_MODERATE, _MODERATE + 1, _FINE_STEP))
+        middle = round(math.log2(power_of_two(spec.scale))) if spec.scale else 0
+        return list(range(middle - _MODERATE, middle + _MODERATE + 1, _FINE_STEP))
     info = ml_dtypes.finfo(np.dtype(spec.dtype))
     least = int(info.minexp) + _FACTOR
     most = int(info.maxexp) - 1 - math.ceil(math.log2(math.prod(spec.shape))) - _FACTOR
     inner = int(squares_within(spec))
+    most = max(most, inner)
     ranges = (range(-_FINE, _FINE + 1, _FINE_STEP), range(-inner, inner + 1, _STEP), range(0, most, _COARSE_STEP),
               range(0, least, -_COARSE_STEP), (least, most))  # fmt: skip
     return sorted({each for numbers in ranges for each in numbers if least <= each <= most})
@@ -113,7 +125,11 @@ def _exponents(spec: ArraySpec, moderate: bool) -> list[int]:
 
 def _values(probe: Probe, name: str, spec: ArraySpec) -> np.ndarray:
     generator = np.random.default_rng([zlib.crc32(name.encode()), zlib.crc32(probe.pattern.encode())])
-    return _PATTERNS[probe.pattern](generator, probe.magnitude, spec.shape).astype(spec.dtype)
+    if probe.pattern in _PATTERNS:
+        return _PATTERNS[probe.pattern](generator, probe.magnitude, spec.shape).astype(spec.dtype)
+    aside = probe.magnitude * _sizes(generator, spec.shape)
+    low, high = spec.low or 0.0, spec.high or 0.0
+    return np.clip(low + aside if probe.pattern == NEAR_LOW else high - aside, low, high).astype(spec.dtype)
 
 
 def _sizes(generator: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
@@ -155,6 +171,7 @@ def _outlier(generator: np.random.Generator, magnitude: float, shape: tuple[int,
 
 MIXED, POSITIVE, NEGATIVE = "of both signs, up to ", "positive, up to ", "negative, down to -"
 ABOVE, BELOW, NEARLY_EQUAL, OUTLIER = "around ", "around -", "nearly equal to ", "with one element of "
+NEAR_LOW, NEAR_HIGH = "above the lower end of its range by up to ", "below the upper end of its range by up to "
 """Patterns, as they are said in front of a magnitude."""
 
 _PATTERNS: Mapping[str, Callable[[np.random.Generator, float, tuple[int, ...]], np.ndarray]] = {

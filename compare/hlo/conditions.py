@@ -43,7 +43,10 @@ _HOLDS = {
 
 
 def conditions(graph: Graph) -> list[Condition]:
-    """Every decision over floats that depends on what the program is given; guards against infinities are none."""
+    """Decisions over floats that depend on what the program is given, those of loops and branches left out.
+
+    Guards against infinities are none.
+    """
     given = _given(graph)
     found = [each for node in graph for each in _of(graph, node) if {each.left, each.right} & given]
     return [each for each in found if each.left != each.right and _is_finite(graph, each)]
@@ -64,8 +67,14 @@ class Watched:
     def seen(self, arguments: Sequence[np.ndarray]) -> list[tuple[bool, bool]]:
         """By condition, whether it held for some element of these arguments, and whether it did not for some."""
         found = self._running(arguments)
-        held = (_HOLDS[each.direction](found[each.left], found[each.right]) for each in self.conditions)
-        return [(bool(each.any()), bool((~each).any())) for each in held]
+        seen: list[tuple[bool, bool]] = []
+        for each in self.conditions:
+            left, right = found[each.left], found[each.right]
+            held = _HOLDS[each.direction](left, right)
+            # What is NaN decides nothing that a port is held to.
+            failed = ~held & ~np.isnan(left) & ~np.isnan(right)
+            seen.append((bool(held.any()), bool(failed.any())))
+        return seen
 
 
 def _of(graph: Graph, node: Node) -> list[Condition]:

@@ -13,6 +13,7 @@ _REDUCERS = ("reduce", "reduce_window", "scatter", "sort", "select_and_scatter",
 _HANDS_ON = (
     *("constant", "broadcast_in_dim", "reshape", "transpose", "slice", "concatenate", "select", "negate", "maximum"),
     *("minimum", "abs", "iota", "reverse", "pad", "gather", "dynamic_slice", "dynamic_update_slice", "while", "if"),
+    *("clamp", "floor", "ceil", "round_nearest_afz", "round_nearest_even", "sign", "real", "imag", "sort"),
     *("case", "optimization_barrier", "tuple", "get_tuple_element", "reduce_precision", "call"),
 )
 """Operations that round nothing."""

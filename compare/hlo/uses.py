@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from compare.hlo.graph import Graph, Node
@@ -51,7 +51,7 @@ def use(graph: Graph, parameter: int) -> Use:
         for user in users[key]:
             node = graph.nodes[user]
             found |= _told(graph, node, key, direct)
-            for following in _following(graph, node, key, direct):
+            for following in _following(graph, node, key, direct, users):
                 if following not in seen:
                     seen.add(following)
                     waiting.append(following)
@@ -62,7 +62,8 @@ def _told(graph: Graph, node: Node, key: int, direct: bool) -> Use:
     """What one reader tells."""
     at = node.operands.index(key)
     match node.opcode:
-        case "while":
+        case "while" | "conditional":
+            # What stands in a branch is not looked at: it may be a loop.
             return Use(counts=True)
         case "gather" if at == 1:
             sizes = [graph.nodes[node.operands[0]].shape.dimensions[dim] for dim in _numbers(node, "start_index_map")]
@@ -85,7 +86,9 @@ def _numbers(node: Node, name: str) -> tuple[int, ...]:
     return tuple(int(each) for each in found) if isinstance(found, (tuple, list)) else ()
 
 
-def _following(graph: Graph, node: Node, key: int, direct: bool) -> Iterator[tuple[int, bool]]:
+def _following(
+    graph: Graph, node: Node, key: int, direct: bool, users: Mapping[int, Sequence[int]]
+) -> Iterator[tuple[int, bool]]:
     """The reader, where its own value depends on the integer as an index or a divisor may."""
     if node.opcode == "tuple":
         yield node.id, False
@@ -94,13 +97,13 @@ def _following(graph: Graph, node: Node, key: int, direct: bool) -> Iterator[tup
         alone = node.opcode in (*_HANDS_ON, "add") or (
             node.opcode in _BRINGS_IN and all(_is_wrapped(graph, each, key) for each in node.operands)
         )
-        yield node.id, direct and alone and not (node.opcode == "add" and not _is_choice(graph, node, key))
+        yield node.id, direct and alone and not (node.opcode == "add" and not _is_choice(graph, users[node.id], key))
 
 
-def _is_choice(graph: Graph, added: Node, key: int) -> bool:
-    """Whether a sum is only read by what chooses between it and the integer itself."""
-    readers = [node for node in graph if added.id in node.operands]
-    return all(node.opcode == "select" and key in node.operands for node in readers)
+def _is_choice(graph: Graph, readers: Sequence[int], key: int) -> bool:
+    """Whether all readers of a sum choose between it and the integer itself."""
+    nodes = [graph.nodes[each] for each in readers]
+    return all(node.opcode == "select" and key in node.operands for node in nodes)
 
 
 def _is_wrapped(graph: Graph, operand: int, key: int) -> bool:

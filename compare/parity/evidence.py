@@ -81,8 +81,10 @@ class Evidence:
         """What errors of a run are relative to. `expected` are its float64 values."""
         model = largest(expected.values())
         runs = [self.outputs.get((mode, pass_, case), {}) for mode in self.original_modes(pass_)]
+        # Without a run of its own types, as in a case that the programs suggest, nothing is known to be noise.
         bands = {
-            leaf: bands_of(array, [run[leaf] for run in runs if leaf in run], model) for leaf, array in expected.items()
+            leaf: bands_of(array, [run[leaf] for run in runs if leaf in run] or [array], model)
+            for leaf, array in expected.items()
         }
         return Scales(model, bands)
 

@@ -16,8 +16,6 @@ from compare.parity.messages import Place
 from workloads._framework import GRADIENTS
 from workloads._spec import Arrays
 
-FORMULA_FACTOR = 4
-"""The spread was measured on a few disturbances of the original; the port rounds in places of its own."""
 CONSTANTS_FACTOR = 4
 """The spread was measured on a few perturbations, each side has constants of its own."""
 NOISE_FACTOR = 4
@@ -165,7 +163,7 @@ def _spread(context: Context, place: Place, rank: int) -> float:
 
 def _formula(context: Context, width: str, place: Place, rank: int) -> float:
     """What rounding of a width explains in one group of magnitudes."""
-    return FORMULA_FACTOR * context.evidence.formula.get((width, place.pass_, place.case, place.leaf, rank), 0.0)
+    return context.evidence.formula.get((width, place.pass_, place.case, place.leaf, rank), 0.0)
 
 
 def _tf_errors(context: Context, pass_: str, scales: Mapping[str, Scales]) -> Errors:

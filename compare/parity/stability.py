@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from compare.parity.bands import bands_of
 from compare.parity.evidence import PORT
-from compare.parity.measure import is_float, wide
+from compare.parity.measure import is_float, pattern, wide
 from compare.records import FAIL, PASS, Break, Comparison, Reach, Span
 from workloads._spec import STABILITY, Arrays
 from workloads._sweeps import Probe
@@ -30,14 +31,14 @@ class Rounding:
       tiny: its smallest normal number, below which XLA's CPU code has 0.
       largest: its largest number.
       times: how many roundings in a row the original's program makes, at most (see `compare.hlo.program.roundings`).
-      floor: an error that counts nothing, such as a rounding of an ordinary gradient.
+      floors: by leaf, an error that counts nothing: that of rounding an ordinary gradient.
     """
 
     unit: float
     tiny: float
     largest: float
     times: float
-    floor: float = 0.0
+    floors: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def accurate(self) -> float:
@@ -85,42 +86,72 @@ class Swept:
 def outcome(values: Values, rounding: Rounding) -> Outcome:
     """The worst that any leaf says."""
     said = [
-        _leaf(leaf, values, rounding)
+        (_leaf if is_float(exact) else _exact_leaf)(leaf, values, rounding)
         for leaf, exact in values.exact.items()
-        if is_float(exact) and exact.size and leaf in values.found and leaf in values.original
-    ]
+        if leaf in values.found and leaf in values.original
+        and exact.size and values.found[leaf].shape == values.original[leaf].shape == exact.shape
+    ]  # fmt: skip
     return max(said, key=lambda each: (_SEVERITY[each.status], each.error), default=Outcome(HOLDS))
 
 
 _SEVERITY: Mapping[str, int] = {HOLDS: 0, BETTER: 1, BOTH: 2, BREAKS: 3}
 
 
+def _exact_leaf(leaf: str, values: Values, rounding: Rounding) -> Outcome:
+    """Integers and booleans, where rounding of the original's formula does not decide them."""
+    exact, original, found = (each[leaf] for each in (values.exact, values.original, values.found))
+    decided = np.logical_and.reduce([original == exact, *(moved[leaf] == exact for moved in values.moved)])
+    wrong = decided & (found != exact)
+    if not wrong.any():
+        return Outcome(HOLDS, leaf)
+    return _at(BREAKS, leaf, int(np.argmax(wrong)), (found, original, exact), np.where(wrong, np.inf, 0.0), 0.0 * wrong)
+
+
 def _leaf(leaf: str, values: Values, rounding: Rounding) -> Outcome:
     exact, original, found = (wide(each[leaf]) for each in (values.exact, values.original, values.found))
-    if not exact.shape == original.shape == found.shape:
-        return Outcome(HOLDS)  # the structure gate's to say
     with np.errstate(all="ignore"):
         spread = np.max([np.zeros(exact.shape), *(np.abs(wide(moved[leaf]) - exact) for moved in values.moved)], axis=0)
+        known = np.isfinite(exact) & np.isfinite(spread)
         # A sample may be small by chance where those of its neighbours are not.
-        spread = np.maximum(spread, np.median(spread))
+        spread = np.maximum(spread, np.median(spread[known]) if known.any() else 0.0)
         # Close to the largest number an honest formula may overflow a little earlier than another one.
-        judged = np.isfinite(exact) & np.isfinite(spread) & (np.abs(exact) + spread < rounding.largest / 2**4)
-        scale = float(np.max(np.abs(exact), where=judged, initial=0.0))
+        judged = known & (np.abs(exact) + spread < rounding.largest / 2**4)
+        scale = _scales(exact, values.original[leaf])
         once = rounding.unit * scale + spread
-        floor = rounding.times * rounding.tiny + rounding.floor
-        off, port_off = (np.nan_to_num(np.abs(each - exact), nan=np.inf, posinf=np.inf) for each in (original, found))
-        right = judged & (off <= np.maximum(rounding.accurate * np.abs(exact), rounding.times * once) + floor)
+        # A program of thousands of operations still leaves half of the digits, or there is nothing to judge by.
+        times = min(rounding.times, 1 / rounding.accurate)
+        floor = times * rounding.tiny + rounding.floors.get(leaf, 0.0)
+        off, port_off = (_infinite_where_nan(np.abs(each - exact)) for each in (original, found))
+        right = judged & (off <= np.maximum(rounding.accurate * np.abs(exact), times * once) + floor)
         took = float(np.max((off - floor) / np.maximum(once, rounding.tiny), where=right, initial=0.0))
-        bound = np.maximum(rounding.accurate * np.abs(exact), max(rounding.times, TIMES_ORIGINAL * took) * once) + floor
+        bound = np.maximum(rounding.accurate * np.abs(exact), max(times, TIMES_ORIGINAL * took) * once) + floor
         within = port_off <= bound
         lost, port_lost = (each > rounding.accurate * scale + floor for each in (off, port_off))
-        told = {BREAKS: right & ~within, BOTH: judged & ~right & ~within, BETTER: judged & lost & ~port_lost}
+        alike = ~np.isfinite(exact) & (pattern(original) == pattern(exact)) & (pattern(found) != pattern(exact))
+        told = {
+            BREAKS: right & ~within | alike,
+            BOTH: judged & ~right & ~within,
+            BETTER: judged & lost & ~port_lost,
+        }
+        port_off = np.where(alike, np.inf, port_off)
         for status, where in told.items():
             if where.any():
-                # What is not finite is worst.
                 excess = np.where(where, port_off / np.maximum(bound, rounding.tiny), -1.0)
-                return _at(status, leaf, int(np.argmax(excess)), (found, original, exact), port_off, bound, scale)
+                at = int(np.nanargmax(excess))
+                return _at(status, leaf, at, (found, original, exact), port_off / scale, bound / scale)
     return Outcome(HOLDS, leaf)
+
+
+def _scales(exact: np.ndarray, original: np.ndarray) -> np.ndarray:
+    """What the error of each element is relative to: the largest value of its group of magnitudes."""
+    scales = np.ones(exact.shape)
+    for band in bands_of(exact, [original], 0.0):
+        scales = np.where(True if band.others is None else ~band.others, band.scale, scales)
+    return scales
+
+
+def _infinite_where_nan(values: np.ndarray) -> np.ndarray:
+    return np.where(np.isnan(values), np.inf, values)
 
 
 def _at(
@@ -128,16 +159,12 @@ def _at(
     leaf: str,
     position: int,
     values: tuple[np.ndarray, np.ndarray, np.ndarray],
-    off: np.ndarray,
-    bound: np.ndarray,
-    scale: float,
+    errors: np.ndarray,
+    bounds: np.ndarray,
 ) -> Outcome:
-    index = tuple(int(at) for at in np.unravel_index(position, off.shape))
+    index = tuple(int(at) for at in np.unravel_index(position, errors.shape))
     found, original, exact = (float(np.real(each[index])) for each in values)
-    error = float(off[index])
-    return Outcome(
-        status, leaf, index, found, original, exact, error / (scale or 1.0), float(bound[index]) / (scale or 1.0)
-    )
+    return Outcome(status, leaf, index, found, original, exact, float(errors[index]), float(bounds[index]))
 
 
 def break_of(probe: Probe, said: Outcome) -> Break:
@@ -197,9 +224,9 @@ def comparison(found: Reach, dtype: str, declared: float) -> Comparison:
         row,
         case=f"{found.input} {lost.pattern}{lost.magnitude:.3g}",
         leaf=lost.leaf,
-        error=lost.error,
+        error=found.error,
         bound=max(lost.bound, declared),
-        verdict=FAIL if found.verdict == FAIL and not lost.error <= declared else PASS,
+        verdict=FAIL if found.verdict == FAIL and not found.error <= declared else PASS,
         worst_index=lost.index,
         expected=lost.exact,
         found=lost.found,

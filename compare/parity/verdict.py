@@ -52,7 +52,7 @@ def with_sweep(parity: Parity, workload: str, swept: Swept, declared: Sequence[D
     bound = max((each.bound for each in declared), default=0.0)
     reach = swept.reach
     comparisons = tuple(comparison(each, swept.dtype, bound) for each in reach)
-    stale = bool(declared) and all(each.verdict == PASS for each in reach)
+    stale = bool(declared) and bool(reach) and all(each.verdict == PASS for each in reach)
     reasons = [messages.stale(workload, each) for each in declared if stale] + [swept.reason] * bool(swept.reason)
     verdict = NOT_APPLICABLE if not reach else FAIL if stale or _any_fails(comparisons) else PASS
     gates = {**parity.gates, STABILITY: Gate(verdict, comparisons, "; ".join(reasons))}

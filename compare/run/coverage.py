@@ -21,6 +21,8 @@ from workloads._spec import Arrays, ArraySpec
 CASE = "conditions"
 MOST_NODES = 500
 """A larger program is a model's: it decides by its weights, and each look at it costs seconds."""
+MOST_ELEMENTS = 1 << 18
+"""Of all inputs: hundreds of calls are looked among."""
 MOST_ORDERS = 40
 """Binary orders of the inputs that are looked among."""
 
@@ -63,7 +65,7 @@ def covering(
     Raises:
       UnreadableProgram: XLA does not run a program apart from its framework.
     """
-    if twin.weights:
+    if twin.weights or sum(math.prod(spec.shape) for spec in specs.values()) > MOST_ELEMENTS:
         return {}, []
     watches = [watch for side in SIDES if (watch := _watch(side, doubles.programs.get((side, FORWARD)))) is not None]
     for watch in watches:

@@ -232,6 +232,9 @@ def digest(arrays: Arrays) -> str:
 def plain(spec: ArraySpec) -> ArraySpec:
     """The same in Python's own numbers: a port file may have computed it with NumPy's, which no message carries."""
     low, high = (None if end is None else float(end) for end in (spec.low, spec.high))
+    if low is not None and high is not None and high <= low:
+        # Integers beyond 2^53, closer to one another than floats are.
+        high = math.nextafter(low, math.inf)
     return ArraySpec(tuple(int(size) for size in spec.shape), str(np.dtype(spec.dtype)), low, high, float(spec.scale))
 
 

@@ -13,6 +13,7 @@ from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.portable import portable
 from compare.parity.bands import Band
 from compare.parity.evidence import Evidence, OracleSource, trajectories_as_runs
+from compare.parity.measure import wide
 from compare.records import Failure
 from compare.run.collect import FLOAT32, FLOAT64, Collected
 from compare.run.inputs import Prepared
@@ -189,7 +190,7 @@ def _spread(
         for case, arrays in _run_cases(jax, moved, pass_, twin, cases, checkpoints).items():
             for leaf, array in arrays.items():
                 for rank, band in enumerate(scales[case].bands[leaf]):
-                    found = _relative(array, base[case][leaf], band)
+                    found = relative_spread(array, base[case][leaf], band)
                     spread[case, leaf, rank] = max(spread.get((case, leaf, rank), 0.0), found)
     return spread
 
@@ -214,7 +215,10 @@ def _moved(states: Arrays, seed: int) -> dict[str, np.ndarray]:
     }
 
 
-def _relative(moved: np.ndarray, base: np.ndarray, band: Band) -> float:
-    finite = np.isfinite(moved) & np.isfinite(base)
-    within = finite if band.others is None else finite & ~band.others
-    return float(np.max(np.abs(moved - base), where=within, initial=0) / band.scale)
+def relative_spread(moved: np.ndarray, base: np.ndarray, band: Band) -> float:
+    """How far the elements of one group of magnitudes were moved, relative to its largest."""
+    counted = np.isfinite(moved) & np.isfinite(base)
+    if band.others is not None:
+        counted &= ~band.others
+    gap = np.abs(np.where(counted, wide(moved), 0) - np.where(counted, wide(base), 0))
+    return float(np.max(gap, initial=0)) / band.scale

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from compare.hlo.bindings import UnreadableProgram
+from compare.hlo.executing import ProgramLost
 from compare.hlo.levels import ALGEBRA
 from compare.hlo.promote import PromotionError
 from compare.parity import Evidence, explicable, judge, with_sweep
@@ -170,14 +171,16 @@ def _judge_one(
     failures: list[Failure] = []
     collected = both(pool, failures, lambda name: evidence_of(pool, name, small, reporter, request.modes))
     _check_structure(collected, small)
-    doubles = _with_more_cases(doubles_of(pool, collected, small, failures), small)
+    doubles = _with_more_cases(doubles_of(pool, collected, small, failures), small, failures)
 
     def collect_main(name: str) -> Collected:
         if not collected[name].lost:
             collect_program(pool.get(name), large, collected[name], reporter, reload=large is not small)
         return collected[name]
 
-    parity = _with_sweep(parity_of(pool, small, collected, doubles, failures), small, collected, doubles, reporter)
+    parity = _with_sweep(
+        parity_of(pool, small, collected, doubles, failures), small, collected, doubles, failures, reporter
+    )
     if request.parity_only:
         unasked = {cell: {"reason": "parity alone was asked for"} for cell in CELLS}
         return record.workload(large, small.size, collected, parity, unasked, None, failures), None
@@ -262,13 +265,16 @@ def doubles_of(pool: Pool, collected: Mapping[str, Collected], prepared: Prepare
     return found
 
 
-def _with_more_cases(doubles: Doubles, prepared: Prepared) -> Doubles:
+def _with_more_cases(doubles: Doubles, prepared: Prepared, failures: list[Failure]) -> Doubles:
     """The float64 evidence with that of cases which the programs suggest."""
     try:
         more = further(twin_of(prepared), prepared.inputs, doubles)
-    except UnreadableProgram:
-        # A program that runs in its framework alone is judged by the cases that its framework ran.
+    except ProgramLost as error:
+        failures.append(Failure("both sides", "further cases", str(error)))
         return doubles
+    except UnreadableProgram as error:
+        # A program that runs in its framework alone is judged by the cases that its framework ran.
+        return dataclasses.replace(doubles, remarks=(f"no cases were drawn from the programs: {error}",))
     return dataclasses.replace(
         doubles, arrays=doubles.arrays | dict(more.arrays), cases=dict(more.cases), remarks=more.remarks
     )
@@ -353,15 +359,25 @@ def _allowance(
 
 
 def _with_sweep(
-    parity: Parity, prepared: Prepared, collected: Mapping[str, Collected], doubles: Doubles, reporter: Reporter
+    parity: Parity,
+    prepared: Prepared,
+    collected: Mapping[str, Collected],
+    doubles: Doubles,
+    failures: list[Failure],
+    reporter: Reporter,
 ) -> Parity:
     """The last gate: what a port does far from ordinary inputs is asked of one that agrees at those."""
     reporter.step("stability")
     declared = [each for each in prepared.workload.deviations if each.gate == STABILITY]
-    if parity.verdict == PASS:
-        return with_sweep(parity, prepared.workload.name, stability.sweep(prepared, collected, doubles), declared)
-    unswept = stability.Swept(reason="not judged: the port already differs at ordinary inputs")
-    return with_sweep(parity, prepared.workload.name, unswept, ())
+    if parity.verdict != PASS:
+        unswept = stability.Swept(reason="not judged: the port already differs at ordinary inputs")
+        return with_sweep(parity, prepared.workload.name, unswept, ())
+    try:
+        swept = stability.sweep(prepared, collected, doubles)
+    except ProgramLost as error:
+        failures.append(Failure("both sides", "sweep", str(error)))
+        swept = stability.Swept(reason=f"not judged: {error}")
+    return with_sweep(parity, prepared.workload.name, swept, declared)
 
 
 def _evidence(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,10 @@ from compare.hlo import executing
 from compare.hlo.portable import portable
 from workloads._framework import Program, Twin
 from workloads._spec import Arrays
+
+MOST_BYTES = 1 << 26
+"""Arguments and results of one request."""
+_ELEMENT_BYTES = 8
 
 
 @dataclass(frozen=True)
@@ -34,8 +39,16 @@ class Running:
         names = [each.name for each in self.program.results]
         return [
             {name: array for name, array in zip(names, results, strict=True) if name not in states}
-            for results in self.executable.each([self.arguments(case) for case in cases])
+            for start in range(0, len(cases), self.at_once)
+            for results in self.executable.each([self.arguments(case) for case in cases[start : start + self.at_once]])
         ]
+
+    @property
+    def at_once(self) -> int:
+        """How many calls one request may hold."""
+        arrays = (*self.program.parameters, *self.program.results)
+        of_one = sum(math.prod(each.shape) * _ELEMENT_BYTES for each in arrays)
+        return max(1, MOST_BYTES // max(of_one, 1))
 
 
 def running(program: Program, twin: Twin) -> Running:

@@ -12,11 +12,12 @@ import numpy as np
 
 from compare.hlo import breaking, disturbing, program
 from compare.hlo.bindings import UnreadableProgram
+from compare.hlo.executing import ProgramLost
 from compare.hlo.files import hlo_of_artifact
 from compare.hlo.levels import Subject
 from compare.hlo.promote import PromotionError
 from compare.parity import messages, stability
-from compare.parity.measure import UNIT_ROUNDOFF, largest
+from compare.parity.measure import UNIT_ROUNDOFF, is_float, largest
 from compare.parity.stability import BOTH, BREAKS, Outcome, Rounding, Swept, Values
 from compare.records import Break, Call, Reach, Span
 from compare.run.collect import FLOAT32, Collected
@@ -24,6 +25,7 @@ from compare.run.inputs import Prepared
 from compare.run.oracle import Doubles, promoted
 from compare.run.running import Running, running
 from compare.run.subjects import twin_of
+from compare.sides._side import SIDES
 from workloads import _sweeps
 from workloads._framework import FORWARD, GRADIENTS, Program
 from workloads._precision import narrow_dtype
@@ -32,8 +34,6 @@ from workloads._sweeps import Probe
 
 SAMPLES = 4
 """How often roundings are sampled."""
-MOST_BYTES = 1 << 26
-"""Arguments and results of one request."""
 MODERATE_ELEMENTS = 1 << 20
 """Inputs of more elements are swept as those of a model are: every call costs their size."""
 CLOSE = 1.01
@@ -41,21 +41,30 @@ CLOSE = 1.01
 
 
 def sweep(prepared: Prepared, collected: Mapping[str, Collected], doubles: Doubles) -> Swept:
-    """What each float input may be, by pass."""
+    """What each float input may be, by pass.
+
+    Raises:
+      ProgramLost: a program ended the process that ran it, or did not end.
+    """
     if not _sweeps.swept(prepared.inputs):
         return Swept(reason="no input is a float narrower than float64: there is nothing to sweep")
     dtype = _narrowest(prepared)
     found: list[Reach] = []
+    reasons: list[str] = []
     for pass_ in (FORWARD, GRADIENTS):
-        original, port = (collected[side].programs.get((pass_, FLOAT32)) for side in ("tf", "jax"))
+        programs = [collected[side].programs.get((pass_, FLOAT32)) for side in SIDES if side in collected]
         exact = doubles.programs.get(("tf", pass_))
-        if original is None or port is None or exact is None:
+        known = [each for each in (*programs, exact) if each is not None]
+        if len(known) <= len(SIDES):
+            reasons.append(f"{pass_}: not swept, a side gave no program")
             continue
         try:
-            found += _Pass(pass_, prepared, original, port, exact, dtype).reach()
+            found += _Pass(pass_, prepared, *known, dtype).reach()
+        except ProgramLost:
+            raise
         except UnreadableProgram as error:
-            return Swept(tuple(found), dtype, f"{pass_}: the programs do not run apart from their frameworks: {error}")
-    return Swept(tuple(found), dtype, "" if found else "a side gave no program to sweep")
+            reasons.append(f"{pass_}: not swept, the programs do not run apart from their frameworks: {error}")
+    return Swept(tuple(found), dtype, "; ".join(reasons))
 
 
 def _narrowest(prepared: Prepared) -> str:
@@ -86,7 +95,8 @@ class _Pass:
         self._base = {name: first[name] for name in specs}
         self._original, self._port = running(original, twin), running(port, twin)
         self._exact = running(exact, twin)
-        self._moderate = bool(twin.weights) or sum(array.size for array in self._base.values()) > MODERATE_ELEMENTS
+        self._large = sum(array.size for array in self._base.values()) > MODERATE_ELEMENTS
+        self._moderate = bool(twin.weights) or self._large
         self._rounding = self._measured(program.roundings(original.artifact))
 
     def reach(self) -> Iterator[Reach]:
@@ -106,14 +116,15 @@ class _Pass:
     def _measured(self, times: float) -> Rounding:
         info, unit = ml_dtypes.finfo(np.dtype(self._dtype)), UNIT_ROUNDOFF[self._dtype]
         # Training adds up gradients: what is lost in the rounding of an ordinary one is lost anyway.
-        ordinary = largest(self._exact([self._base])[0].values()) if self._pass == GRADIENTS else 0.0
-        return Rounding(unit, float(info.smallest_normal), float(info.max), times, times * unit * ordinary)
+        ordinary = self._exact([self._base])[0] if self._pass == GRADIENTS else {}
+        rounded = min(times * unit, math.sqrt(unit))
+        floors = {leaf: rounded * largest([array]) for leaf, array in ordinary.items() if is_float(array)}
+        return Rounding(unit, float(info.smallest_normal), float(info.max), times, floors)
 
     def _outcomes(self, probes: Sequence[Probe]) -> list[Outcome]:
         """What is said of each call. Roundings are sampled only for those that do not hold without."""
         found: list[Outcome] = []
-        bytes_ = sum(array.nbytes for array in self._base.values()) * 2
-        at_once = max(1, MOST_BYTES // max(bytes_, 1))
+        at_once = self._exact.at_once
         for start in range(0, len(probes), at_once):
             found += self._judged(probes[start : start + at_once])
         return found
@@ -151,9 +162,14 @@ class _Pass:
         if found is None:
             return Reach(moved, self._pass, verdict, spans)
         broken = [probe for probe, said in outcomes.items() if said.status == BREAKS and probe.pattern == found.pattern]
+        counting = [
+            said.error
+            for probe, said in outcomes.items()
+            if said.status == BREAKS and abs(math.log2(probe.magnitude)) <= orders
+        ]
         worst = self._blamed(found, min(broken, key=lambda probe: abs(math.log2(probe.magnitude / found.magnitude))))
         message = messages.breaks(self._workload, self._pass, moved, spans, worst)
-        return Reach(moved, self._pass, verdict, spans, worst, message)
+        return Reach(moved, self._pass, verdict, spans, worst, max([found.error, *counting]), message)
 
     def _span(self, outcomes: Mapping[Probe, Outcome]) -> Span:
         """Where one pattern holds, from the magnitude nearest to 1 outwards; each end lies between two calls."""
@@ -191,8 +207,12 @@ class _Pass:
         """The break with the operation and the lines behind it, which show best where the port is far gone."""
         inputs = _sweeps.drawn(far, self._specs, self._base)
         port, original = self._port.program, self._original.program
-        line = breaking.line_of(_subject("tf", original), _position(original, found.leaf))
+        line = ""
+        if self._large:
+            # Every intermediate value would be had at once.
+            return found
         try:
+            line = breaking.line_of(_subject("tf", original), _position(original, found.leaf))
             first = breaking.first_broken(
                 _subject("jax", port),
                 _subject("jax", promoted(port)),
