@@ -127,17 +127,17 @@ def _leaf(leaf: str, values: Values, rounding: Rounding) -> Outcome:
         bound = np.maximum(rounding.accurate * np.abs(exact), max(times, TIMES_ORIGINAL * took) * once) + floor
         within = port_off <= bound
         lost, port_lost = (each > rounding.accurate * scale + floor for each in (off, port_off))
-        alike = ~np.isfinite(exact) & (pattern(original) == pattern(exact)) & (pattern(found) != pattern(exact))
+        alike = np.isinf(exact) & (pattern(original) == pattern(exact)) & (pattern(found) != pattern(exact))
         told = {
             BREAKS: right & ~within | alike,
             BOTH: judged & ~right & ~within,
             BETTER: judged & lost & ~port_lost,
         }
-        port_off = np.where(alike, np.inf, port_off)
+        port_off, bound = np.where(alike, np.inf, port_off), np.where(alike, 0.0, bound)
         for status, where in told.items():
             if where.any():
-                excess = np.where(where, port_off / np.maximum(bound, rounding.tiny), -1.0)
-                at = int(np.nanargmax(excess))
+                excess = np.where(where, _infinite_where_nan(port_off / np.maximum(bound, rounding.tiny)), -1.0)
+                at = int(np.argmax(excess))
                 return _at(status, leaf, at, (found, original, exact), port_off / scale, bound / scale)
     return Outcome(HOLDS, leaf)
 
