@@ -27,7 +27,14 @@ ROOT = Path(__file__).parents[1]
 SLOW = (
     *("test_large_models.py", "test_mutants.py", "test_peers_live.py", "test_pytest_repository.py", "test_signals.py"),
     *("test_damaged.py", "test_recorded_damaged.py", "test_bugreport.py", "test_closures.py", "test_planted.py"),
-    *("test_ports.py", "test_tune.py", "test_wrong_where_few_look.py", "test_pairs.py"),
+    *(
+        "test_ports.py",
+        "test_tune.py",
+        "test_hlo_command.py",
+        "test_wrong_where_few_look.py",
+        "test_pairs.py",
+        "test_tuned.py",
+    ),
 )
 """What `make slow` runs, and `make test` leaves out: half of all the time for a tenth of the specifications."""
 LONGEST = (
