@@ -70,8 +70,9 @@ def test_an_honest_port_passes(judged: dict[str, Any], name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES["unstable"])
-def test_an_unstable_port_fails_where_nothing_else_shows(judged: dict[str, Any], name: str) -> None:
-    assert list(failing(judged[f"unstable_{name}"])) == [STABILITY]
+def test_an_unstable_port_fails(judged: dict[str, Any], name: str) -> None:
+    # Or in a case that makes it decide the other way, in float64 already.
+    assert failing(judged[f"unstable_{name}"]).keys() & {STABILITY, "semantics"}
 
 
 @pytest.mark.parametrize("name", NAMES["better"])
