@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,9 +64,11 @@ class Watched:
         keys = sorted({key for each in watched for key in (each.left, each.right)})
         self._running = values.prepare(graph, keys)
 
-    def seen(self, arguments: Sequence[np.ndarray]) -> list[tuple[bool, bool]]:
-        """By condition, whether it held for some element of these arguments, and whether it did not for some."""
-        found = self._running(arguments)
+    def seen(self, calls: Sequence[Sequence[np.ndarray]]) -> list[list[tuple[bool, bool]]]:
+        """By call and condition, whether it held for some element, and whether it did not for some."""
+        return [self._decided(found) for found in self._running.each(calls)]
+
+    def _decided(self, found: Mapping[int, np.ndarray]) -> list[tuple[bool, bool]]:
         seen: list[tuple[bool, bool]] = []
         for each in self.conditions:
             left, right = found[each.left], found[each.right]

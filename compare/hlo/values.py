@@ -43,4 +43,8 @@ class Prepared:
 
     def __call__(self, arguments: Sequence[np.ndarray]) -> dict[int, np.ndarray]:
         """The wanted values, by node."""
-        return dict(zip(self._wanted, self._executable(arguments), strict=True))
+        return self.each([arguments])[0]
+
+    def each(self, calls: Sequence[Sequence[np.ndarray]]) -> list[dict[int, np.ndarray]]:
+        """The same of several calls in one request."""
+        return [dict(zip(self._wanted, found, strict=True)) for found in self._executable.each(calls)]

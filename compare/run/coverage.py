@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from compare.hlo import levels
@@ -21,7 +21,7 @@ from workloads._spec import Arrays, ArraySpec
 CASE = "conditions"
 MOST_NODES = 500
 """A larger program is a model's: it decides by its weights, and each look at it costs seconds."""
-MOST_ELEMENTS = 1 << 18
+MOST_ELEMENTS = 1 << 14
 """Of all inputs: hundreds of calls are looked among."""
 MOST_ORDERS = 40
 """Binary orders of the inputs that are looked among."""
@@ -36,16 +36,17 @@ class _Watch:
     watched: Watched
     seen: list[tuple[bool, bool]]
 
-    def look(self, twin: Twin, case: Arrays) -> bool:
-        """Run a case; whether it decided anything in a way that none had before."""
-        one = dataclasses.replace(twin, cases={"": case})
-        found = self.watched.seen([one.argument(each, "", self.program.states) for each in self.program.parameters])
-        before = self.seen
-        self.seen = [
-            (held or now_held, failed or now_failed)
-            for (held, failed), (now_held, now_failed) in zip(before, found, strict=True)
-        ]
-        return self.seen != before
+    def decides(self, twin: Twin, cases: Sequence[Arrays]) -> list[list[tuple[bool, bool]]]:
+        """By case and condition, which ways it goes."""
+        twins = (dataclasses.replace(twin, cases={"": case}) for case in cases)
+        states = self.program.states
+        return self.watched.seen(
+            [[one.argument(each, "", states) for each in self.program.parameters] for one in twins]
+        )
+
+    def with_(self, found: Sequence[tuple[bool, bool]]) -> list[tuple[bool, bool]]:
+        """What is seen once a case is added that goes these ways."""
+        return [(was[0] or now[0], was[1] or now[1]) for was, now in zip(self.seen, found, strict=True)]
 
     def unseen(self) -> Iterator[tuple[Condition, bool]]:
         """Decisions that came out one way alone, and whether that way was to hold."""
@@ -69,26 +70,33 @@ def covering(
         return {}, []
     watches = [watch for side in SIDES if (watch := _watch(side, doubles.programs.get((side, FORWARD)))) is not None]
     for watch in watches:
-        for case in twin.cases.values():
-            watch.look(twin, case)
-    found: dict[str, Arrays] = {}
-    base = {name: twin.cases[next(iter(twin.cases))][name] for name in specs}
-    for probe in _sweeps.probes(specs, moderate=False):
-        if not any(any(watch.unseen()) for watch in watches):
-            break
-        if abs(math.log2(probe.magnitude)) <= MOST_ORDERS:
-            drawn = _sweeps.drawn(probe, specs, base)
-            if not fits(drawn):
-                continue
-            # Both are looked at: one case may serve both.
-            if any([watch.look(twin, drawn) for watch in watches]):
-                found[f"{CASE}{len(found)}"] = drawn
+        for ways in watch.decides(twin, list(twin.cases.values())):
+            watch.seen = watch.with_(ways)
+    found = _searched(twin, specs, watches, fits) if any(any(watch.unseen()) for watch in watches) else {}
     remarks = [
         messages.unseen(watch.side, str(condition), condition.line, held)
         for watch in watches
         for condition, held in watch.unseen()
     ]
     return found, list(dict.fromkeys(remarks))
+
+
+def _searched(
+    twin: Twin, specs: Mapping[str, ArraySpec], watches: Sequence[_Watch], fits: Callable[[Arrays], bool]
+) -> dict[str, Arrays]:
+    """Calls of the sweeps, the most ordinary first, that decide in a way that none before did."""
+    base = {name: twin.cases[next(iter(twin.cases))][name] for name in specs}
+    probes = [each for each in _sweeps.probes(specs, moderate=False) if abs(math.log2(each.magnitude)) <= MOST_ORDERS]
+    probes.sort(key=lambda each: abs(math.log2(each.magnitude)))
+    drawn = [_sweeps.drawn(probe, specs, base) for probe in probes]
+    found: dict[str, Arrays] = {}
+    for case, *ways in zip(drawn, *(watch.decides(twin, drawn) for watch in watches), strict=True):
+        now = [watch.with_(each) for watch, each in zip(watches, ways, strict=True)]
+        if any(watch.seen != each for watch, each in zip(watches, now, strict=True)) and fits(case):
+            found[f"{CASE}{len(found)}"] = case
+            for watch, each in zip(watches, now, strict=True):
+                watch.seen = each
+    return found
 
 
 def _watch(side: str, program: Program | None) -> _Watch | None:
