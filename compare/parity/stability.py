@@ -127,7 +127,9 @@ def _leaf(leaf: str, values: Values, rounding: Rounding) -> Outcome:
         bound = np.maximum(rounding.accurate * np.abs(exact), max(times, TIMES_ORIGINAL * took) * once) + floor
         within = port_off <= bound
         lost, port_lost = (each > rounding.accurate * scale + floor for each in (off, port_off))
+        # A port that is finite where the original overflows, in float64 too, is the better one.
         alike = np.isinf(exact) & (pattern(original) == pattern(exact)) & (pattern(found) != pattern(exact))
+        alike &= ~np.isfinite(found)
         told = {
             BREAKS: right & ~within | alike,
             BOTH: judged & ~right & ~within,
