@@ -34,8 +34,8 @@ from workloads._sweeps import Probe
 
 SAMPLES = 4
 """How often roundings are sampled."""
-MODERATE_ELEMENTS = 1 << 20
-"""Inputs of more elements are swept as those of a model are: every call costs their size."""
+MOST_ELEMENTS = 1 << 20
+"""Inputs of more elements are not swept: every call costs their size."""
 CLOSE = 1.01
 """The ratio between a magnitude that holds and one that does not, once the limit is known."""
 
@@ -48,6 +48,9 @@ def sweep(prepared: Prepared, collected: Mapping[str, Collected], doubles: Doubl
     """
     if not _sweeps.swept(prepared.inputs):
         return Swept(reason="no input is a float narrower than float64: there is nothing to sweep")
+    elements = sum(math.prod(spec.shape) for spec in prepared.inputs.values())
+    if elements > MOST_ELEMENTS:
+        return Swept(reason=f"not swept: hundreds of calls on {elements:,} elements take minutes; judge a smaller size")
     dtype = _narrowest(prepared)
     found: list[Reach] = []
     reasons: list[str] = []
@@ -95,8 +98,7 @@ class _Pass:
         self._base = {name: first[name] for name in specs}
         self._original, self._port = running(original, twin), running(port, twin)
         self._exact = running(exact, twin)
-        self._large = sum(array.size for array in self._base.values()) > MODERATE_ELEMENTS
-        self._moderate = bool(twin.weights) or self._large
+        self._moderate = bool(twin.weights)
         self._rounding = self._measured(program.roundings(original.artifact))
 
     def reach(self) -> Iterator[Reach]:
@@ -208,9 +210,6 @@ class _Pass:
         inputs = _sweeps.drawn(far, self._specs, self._base)
         port, original = self._port.program, self._original.program
         line = ""
-        if self._large:
-            # Every intermediate value would be had at once.
-            return found
         try:
             line = breaking.line_of(_subject("tf", original), _position(original, found.leaf))
             first = breaking.first_broken(
