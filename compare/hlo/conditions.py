@@ -10,8 +10,6 @@ import numpy as np
 from compare.hlo import values
 from compare.hlo.graph import Graph, Node
 
-_CARRIES = ("broadcast", "reshape", "convert", "copy", "transpose")
-
 
 @dataclass(frozen=True)
 class Condition:
@@ -113,12 +111,8 @@ def _given(graph: Graph) -> set[int]:
 
 
 def _number(graph: Graph, key: int) -> float | None:
-    node = graph.nodes[key]
-    while node.opcode in _CARRIES and len(node.operands) == 1:
-        node = graph.nodes[node.operands[0]]
-    if node.opcode != "constant" or node.literal is None or node.literal.size != 1:
-        return None
-    return float(node.literal.reshape(()))
+    literal = graph.constant(key)
+    return None if literal is None or literal.size != 1 else float(literal.reshape(()))
 
 
 def _is_finite(graph: Graph, condition: Condition) -> bool:

@@ -74,6 +74,10 @@ class Node:
         return f"{self.opcode} -> {self.shape}"
 
 
+CARRIERS = frozenset({"broadcast", "reshape", "transpose", "copy", "convert", "bitcast"})
+"""Operations that hand a value on and compute none."""
+
+
 @dataclass(frozen=True, eq=False)
 class Graph:
     """One computation. `nodes` is in an order in which operands stand before their users.
@@ -99,6 +103,17 @@ class Graph:
             for operand in node.operands:
                 found[operand].append(node.id)
         return found
+
+    def carried(self, key: int) -> int:
+        """The value that a value is nothing but a copy of, whatever its shape or type."""
+        while self.nodes[key].opcode in CARRIERS and len(self.nodes[key].operands) == 1:
+            (key,) = self.nodes[key].operands
+        return key
+
+    def constant(self, key: int) -> np.ndarray | None:
+        """What a value is a copy of, where that is a constant."""
+        node = self.nodes[self.carried(key)]
+        return node.literal if node.opcode == "constant" else None
 
     def walk(self) -> Iterator[Node]:
         """Every node, those of regions after the node that they belong to; a shared region as often as it is used."""

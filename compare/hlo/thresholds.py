@@ -7,7 +7,6 @@ import numpy as np
 from compare.hlo.graph import Graph
 
 _DECIDES = ("compare", "clamp", "maximum", "minimum")
-_CARRIES = ("broadcast", "reshape", "convert", "copy")
 _MOST_ELEMENTS = 16
 """A larger constant is a table or weights."""
 
@@ -18,17 +17,10 @@ def thresholds(graph: Graph) -> tuple[float | int, ...]:
     for node in graph:
         if node.opcode in _DECIDES:
             for key in node.operands:
-                found |= dict.fromkeys(_numbers(_literal(graph, key)))
+                found |= dict.fromkeys(_numbers(graph.constant(key)))
         for region in node.regions:
             found |= dict.fromkeys(thresholds(region))
     return tuple(found)
-
-
-def _literal(graph: Graph, key: int) -> np.ndarray | None:
-    node = graph.nodes[key]
-    while node.opcode in _CARRIES and len(node.operands) == 1:
-        node = graph.nodes[node.operands[0]]
-    return node.literal if node.opcode == "constant" else None
 
 
 def _numbers(literal: np.ndarray | None) -> list[float | int]:

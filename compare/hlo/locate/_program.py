@@ -9,12 +9,13 @@ from functools import cached_property
 
 import numpy as np
 
+from compare.hlo import graph as graphs
 from compare.hlo.graph import Graph, Node
 
 RESULT = "result"
 """Opcode of the node that stands for what a program returns under one name; no instruction has it."""
 
-CARRIERS = frozenset({RESULT, "broadcast", "reshape", "transpose", "copy", "convert", "bitcast"})
+CARRIERS = graphs.CARRIERS | {RESULT}
 """Operations that hand a value on and compute none."""
 
 
@@ -62,9 +63,8 @@ class Computation:
 
     def carried(self, key: int) -> int:
         """The value that a value is nothing but a copy of, whatever its shape or type."""
-        while self.node(key).opcode in CARRIERS and len(self.node(key).operands) == 1:
-            (key,) = self.node(key).operands
-        return key
+        (key,) = self.node(key).operands if self.node(key).opcode == RESULT else (key,)
+        return self.graph.carried(key)
 
     def readers(self, key: int) -> list[int]:
         """What reads a value or copies of it, and computes something."""
