@@ -10,11 +10,11 @@ from typing import Any
 from compare.hlo import compiled, kernel_times
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.differences import Cell
-from compare.hlo.files import hlo_of_artifact
 from compare.hlo.levels import Subject
 from compare.parity import measure
 from compare.records import CELLS, Failure
 from compare.run.collect import Collected
+from compare.run.subjects import subject
 from compare.sides import requests
 from compare.sides._side import Side, SideError
 from workloads._framework import Compiled, Optimized, Program
@@ -99,7 +99,7 @@ def _described(side: Side, built: Compiled, made: Optimized, cell: Cell) -> dict
 
 def _module(cell: str, made: Optimized, program: Program) -> Subject:
     try:
-        written = Subject(cell, hlo_of_artifact(program.artifact), sources=program.sources)
+        written = subject(cell, program)
     except UnreadableProgram:
         # The other side's XLA may take a program that this process's does not: only its lines are missing then.
         return Subject(cell, made.module, sources=program.sources)

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 
 from compare.hlo import levels
 from compare.hlo.conditions import Condition, Watched, conditions
-from compare.hlo.files import hlo_of_artifact
-from compare.hlo.levels import Subject
 from compare.parity import messages
 from compare.run.oracle import Doubles
+from compare.run.subjects import first_inputs, subject
 from compare.sides._side import SIDES
 from workloads import _sweeps
 from workloads._framework import FORWARD, Program, Twin
@@ -85,7 +84,7 @@ def _searched(
     twin: Twin, specs: Mapping[str, ArraySpec], watches: Sequence[_Watch], fits: Callable[[Arrays], bool]
 ) -> dict[str, Arrays]:
     """Calls of the sweeps, the most ordinary first, that decide in a way that none before did."""
-    base = {name: twin.cases[next(iter(twin.cases))][name] for name in specs}
+    base = first_inputs(twin, specs)
     probes = [each for each in _sweeps.probes(specs, moderate=False) if abs(math.log2(each.magnitude)) <= MOST_ORDERS]
     probes.sort(key=lambda each: abs(math.log2(each.magnitude)))
     drawn = [_sweeps.drawn(probe, specs, base) for probe in probes]
@@ -103,7 +102,7 @@ def _watch(side: str, program: Program | None) -> _Watch | None:
     """The program, ready to be watched; None where it decides nothing."""
     if program is None:
         return None
-    graph = levels.read(Subject(side, hlo_of_artifact(program.artifact), sources=program.sources))
+    graph = levels.read(subject(side, program))
     watched = conditions(graph) if len(graph) <= MOST_NODES else []
     if not watched:
         return None

@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from compare.hlo import levels
-from compare.hlo.files import hlo_of_artifact
-from compare.hlo.levels import Subject
 from compare.hlo.thresholds import thresholds
 from compare.hlo.uses import Use, use
 from compare.parity import messages
@@ -19,6 +17,7 @@ from compare.parity.measure import SEMANTICS_BOUND, distance, is_float, scale_of
 from compare.run.coverage import covering
 from compare.run.oracle import Doubles
 from compare.run.running import Running, running
+from compare.run.subjects import first_inputs, subject
 from compare.sides._side import SIDES
 from workloads import _integers, _marks
 from workloads._framework import FORWARD, GRADIENTS, Program, Twin
@@ -48,7 +47,7 @@ def further(twin: Twin, specs: Mapping[str, ArraySpec], doubles: Doubles) -> Fur
     programs = [program for side in SIDES if (program := doubles.programs.get((side, FORWARD))) is not None]
     if len(programs) < len(SIDES):
         return Further()
-    base = {name: twin.cases[next(iter(twin.cases))][name] for name in specs}
+    base = first_inputs(twin, specs)
     uses = {name: _use(programs, name) for name, spec in specs.items() if _is_free_integer(spec)}
     domains = {name: domain for name, told in uses.items() if (domain := _domain(told, specs[name]))}
     cases = {f"{INTEGERS}{number}": _case(base, domains, specs, number) for number in range(_integers.CASES)}
@@ -73,7 +72,7 @@ def _marks_of(
     """By input, numbers around what either program decides by. A model decides on other values than its inputs."""
     if twin.weights:
         return {}
-    graphs = [levels.read(Subject("", hlo_of_artifact(program.artifact))) for program in programs]
+    graphs = [levels.read(subject("", program)) for program in programs]
     numbers = list(dict.fromkeys(number for graph in graphs for number in thresholds(graph)))
     floats = {name: _marks.around_floats(numbers, spec) for name, spec in specs.items() if _is_real(spec)}
     integers = {name: _marks.around_integers(numbers, domain) for name, domain in domains.items()}
@@ -102,7 +101,7 @@ def _use(programs: list[Program], name: str) -> Use:
     """What both programs do with an input."""
     found = Use()
     for program in programs:
-        graph = levels.read(Subject("", hlo_of_artifact(program.artifact)))
+        graph = levels.read(subject("", program))
         positions = [at for at, each in enumerate(program.parameters) if (each.kind, each.name) == ("input", name)]
         for at in positions:
             found |= use(graph, at)

@@ -13,8 +13,6 @@ import numpy as np
 from compare.hlo import breaking, disturbing, program
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.executing import ProgramLost
-from compare.hlo.files import hlo_of_artifact
-from compare.hlo.levels import Subject
 from compare.hlo.promote import PromotionError
 from compare.parity import messages, stability
 from compare.parity.measure import UNIT_ROUNDOFF, is_float, largest
@@ -24,7 +22,7 @@ from compare.run.collect import FLOAT32, Collected
 from compare.run.inputs import Prepared
 from compare.run.oracle import Doubles, promoted
 from compare.run.running import Running, running
-from compare.run.subjects import twin_of
+from compare.run.subjects import first_inputs, subject, twin_of
 from compare.sides._side import SIDES
 from workloads import _sweeps
 from workloads._framework import FORWARD, GRADIENTS, Program
@@ -94,8 +92,7 @@ class _Pass:
         self._workload, self._pass, self._dtype = prepared.workload.name, pass_, dtype
         self._specs, self._twin = prepared.inputs, twin_of(prepared)
         specs, twin = self._specs, self._twin
-        first = twin.cases[next(iter(twin.cases))]
-        self._base = {name: first[name] for name in specs}
+        self._base = first_inputs(twin, specs)
         self._original, self._port = running(original, twin), running(port, twin)
         self._exact = running(exact, twin)
         self._moderate = bool(twin.weights)
@@ -211,10 +208,10 @@ class _Pass:
         port, original = self._port.program, self._original.program
         line = ""
         try:
-            line = breaking.line_of(_subject("tf", original), _position(original, found.leaf))
+            line = breaking.line_of(subject("tf", original), _position(original, found.leaf))
             first = breaking.first_broken(
-                _subject("jax", port),
-                _subject("jax", promoted(port)),
+                subject("jax", port),
+                subject("jax", promoted(port)),
                 _position(port, found.leaf),
                 self._port.arguments(inputs),
                 self._port.arguments(self._base),
@@ -230,7 +227,3 @@ class _Pass:
 
 def _position(written: Program, leaf: str) -> int:
     return [each.name for each in written.results].index(leaf)
-
-
-def _subject(label: str, written: Program) -> Subject:
-    return Subject(label, hlo_of_artifact(written.artifact), sources=written.sources)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -13,8 +14,18 @@ from compare.run.inputs import Prepared
 from compare.run.slots import paired
 from compare.sides import mapped, wire
 from workloads._framework import Parameter, Program, Twin
+from workloads._spec import ArraySpec
 
 Arguments = tuple[Sequence[np.ndarray], Sequence[np.ndarray]]
+
+
+def subject(label: str, program: Program) -> Subject:
+    """One program, its parameters and results by position.
+
+    Raises:
+      UnreadableProgram: XLA does not take it.
+    """
+    return Subject(label, hlo_of_artifact(program.artifact), sources=program.sources)
 
 
 def subjects(left: Program, right: Program, labels: tuple[str, str] = ("tf", "jax")) -> tuple[Subject, Subject]:
@@ -25,7 +36,7 @@ def subjects(left: Program, right: Program, labels: tuple[str, str] = ("tf", "ja
     """
     slots = paired((left, right))
     found = [
-        Subject(label, hlo_of_artifact(program.artifact), names.parameters, names.results, program.sources)
+        dataclasses.replace(subject(label, program), parameters=names.parameters, results=names.results)
         for label, program, names in zip(labels, (left, right), slots, strict=True)
     ]
     return found[0], found[1]
@@ -60,6 +71,12 @@ def twin_of(prepared: Prepared) -> Twin:
     loading = prepared.loading
     described = {"cases": loading.cases, "inputs": loading.inputs, "target": "", "builds": loading.builds}
     return wire.unpack_twin(described | {"dimensions": loading.dimensions}, mapped.load(loading.arrays))
+
+
+def first_inputs(twin: Twin, specs: Mapping[str, ArraySpec]) -> dict[str, np.ndarray]:
+    """The inputs of the first case, without the weights that a case may change."""
+    first = next(iter(twin.cases.values()))
+    return {name: first[name] for name in specs}
 
 
 def _state(parameter: Parameter, slot: str, case: str) -> np.ndarray:
