@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from compare.hlo import levels
 from compare.hlo.conditions import Condition, Watched, conditions
 from compare.parity import messages
 from compare.run.oracle import Doubles
+from compare.run.running import arguments
 from compare.run.subjects import first_inputs, subject
 from compare.sides._side import SIDES
 from workloads import _sweeps
@@ -37,11 +37,7 @@ class _Watch:
 
     def decides(self, twin: Twin, cases: Sequence[Arrays]) -> list[list[tuple[bool, bool]]]:
         """By case and condition, which ways it goes."""
-        twins = (dataclasses.replace(twin, cases={"": case}) for case in cases)
-        states = self.program.states
-        return self.watched.seen(
-            [[one.argument(each, "", states) for each in self.program.parameters] for one in twins]
-        )
+        return self.watched.seen([arguments(self.program, twin, case) for case in cases])
 
     def with_(self, found: Sequence[tuple[bool, bool]]) -> list[tuple[bool, bool]]:
         """What is seen once a case is added that goes these ways."""

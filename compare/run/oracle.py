@@ -17,7 +17,7 @@ from compare.parity.measure import wide
 from compare.records import Failure
 from compare.run.collect import FLOAT32, FLOAT64, Collected
 from compare.run.inputs import Prepared
-from compare.run.running import running
+from compare.run.running import running, without_states
 from compare.run.subjects import twin_of
 from compare.sides import requests
 from compare.sides._side import Side, SideError
@@ -107,15 +107,9 @@ def _one_pass(jax: Side, collected: Collected, pass_: str, prepared: Prepared, f
         runs = {case: collected.doubles[pass_, case] for case in cases}
     else:
         handle = requests.compile_program(jax, program).handle
-        runs = {case: _returned(program, requests.execute(jax, handle, case)) for case in cases}
+        runs = {case: without_states(program, requests.execute(jax, handle, case)) for case in cases}
     for case, arrays in runs.items():
         found.arrays[collected.side, pass_, case] = arrays
-
-
-def _returned(program: Program, results: Arrays) -> Arrays:
-    """Results without the variables that a program leaves behind: no run of a mode returns those."""
-    kept = {f"state/{each.name}" for each in program.parameters if each.kind == "state"}
-    return {leaf: array for leaf, array in results.items() if leaf not in kept}
 
 
 def _training(jax: Side, collected: Collected, prepared: Prepared, found: Doubles) -> None:

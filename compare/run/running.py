@@ -29,16 +29,14 @@ class Running:
     twin: Twin
 
     def arguments(self, case: Arrays) -> list[np.ndarray]:
-        """What fills the parameters where a case is as given: its inputs, and the weights that it changes."""
-        twin = dataclasses.replace(self.twin, cases={"": case})
-        return [twin.argument(each, "", self.program.states) for each in self.program.parameters]
+        """What fills its parameters in a case."""
+        return arguments(self.program, self.twin, case)
 
     def __call__(self, cases: Sequence[Arrays]) -> list[Arrays]:
         """The results of each case by name, without the variables that the program leaves behind."""
-        states = {f"state/{each.name}" for each in self.program.parameters if each.kind == "state"}
         names = [each.name for each in self.program.results]
         return [
-            {name: array for name, array in zip(names, results, strict=True) if name not in states}
+            without_states(self.program, dict(zip(names, results, strict=True)))
             for start in range(0, len(cases), self.at_once)
             for results in self.executable.each([self.arguments(case) for case in cases[start : start + self.at_once]])
         ]
@@ -49,6 +47,18 @@ class Running:
         arrays = (*self.program.parameters, *self.program.results)
         of_one = sum(math.prod(each.shape) * _ELEMENT_BYTES for each in arrays)
         return max(1, MOST_BYTES // max(of_one, 1))
+
+
+def arguments(program: Program, twin: Twin, case: Arrays) -> list[np.ndarray]:
+    """What fills the parameters where a case is as given: its inputs, and the weights that it changes."""
+    alone = dataclasses.replace(twin, cases={"": case})
+    return [alone.argument(each, "", program.states) for each in program.parameters]
+
+
+def without_states(program: Program, results: Arrays) -> Arrays:
+    """Results without the variables that a program leaves behind: no run of a mode returns those."""
+    states = {f"state/{each.name}" for each in program.parameters if each.kind == "state"}
+    return {leaf: array for leaf, array in results.items() if leaf not in states}
 
 
 def running(program: Program, twin: Twin) -> Running:
