@@ -6,15 +6,12 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from compare.hlo import levels
 from compare.hlo.conditions import Condition, Watched, conditions
 from compare.parity import messages
-from compare.run.oracle import Doubles
 from compare.run.running import arguments
-from compare.run.subjects import first_inputs, subject
-from compare.sides._side import SIDES
+from compare.run.subjects import Readable, first_inputs
 from workloads import _sweeps
-from workloads._framework import FORWARD, Program, Twin
+from workloads._framework import Twin
 from workloads._spec import Arrays, ArraySpec
 
 CASE = "conditions"
@@ -30,14 +27,13 @@ MOST_ORDERS = 40
 class _Watch:
     """One side's program, and which way it was seen to decide."""
 
-    side: str
-    program: Program
+    of: Readable
     watched: Watched
     seen: list[tuple[bool, bool]]
 
     def decides(self, twin: Twin, cases: Sequence[Arrays]) -> list[list[tuple[bool, bool]]]:
         """By case and condition, which ways it goes."""
-        return self.watched.seen([arguments(self.program, twin, case) for case in cases])
+        return self.watched.seen([arguments(self.of.program, twin, case) for case in cases])
 
     def with_(self, found: Sequence[tuple[bool, bool]]) -> list[tuple[bool, bool]]:
         """What is seen once a case is added that goes these ways."""
@@ -51,7 +47,7 @@ class _Watch:
 
 
 def covering(
-    twin: Twin, specs: Mapping[str, ArraySpec], doubles: Doubles, fits: Callable[[Arrays], bool]
+    twin: Twin, specs: Mapping[str, ArraySpec], programs: Sequence[Readable], fits: Callable[[Arrays], bool]
 ) -> tuple[dict[str, Arrays], list[str]]:
     """Cases that decide what the twin's decide one way alone, and remarks on what no such case was found for.
 
@@ -63,13 +59,13 @@ def covering(
     """
     if twin.weights or sum(math.prod(spec.shape) for spec in specs.values()) > MOST_ELEMENTS:
         return {}, []
-    watches = [watch for side in SIDES if (watch := _watch(side, doubles.programs.get((side, FORWARD)))) is not None]
+    watches = [watch for each in programs if (watch := _watch(each)) is not None]
     for watch in watches:
         for ways in watch.decides(twin, list(twin.cases.values())):
             watch.seen = watch.with_(ways)
     found = _searched(twin, specs, watches, fits) if any(any(watch.unseen()) for watch in watches) else {}
     remarks = [
-        messages.unseen(watch.side, str(condition), condition.line, held)
+        messages.unseen(watch.of.side, str(condition), condition.line, held)
         for watch in watches
         for condition, held in watch.unseen()
     ]
@@ -94,12 +90,9 @@ def _searched(
     return found
 
 
-def _watch(side: str, program: Program | None) -> _Watch | None:
+def _watch(of: Readable) -> _Watch | None:
     """The program, ready to be watched; None where it decides nothing."""
-    if program is None:
-        return None
-    graph = levels.read(subject(side, program))
-    watched = conditions(graph) if len(graph) <= MOST_NODES else []
+    watched = conditions(of.graph) if len(of.graph) <= MOST_NODES else []
     if not watched:
         return None
-    return _Watch(side, program, Watched(graph, watched), [(False, False)] * len(watched))
+    return _Watch(of, Watched(of.graph, watched), [(False, False)] * len(watched))

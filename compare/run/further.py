@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from compare.hlo import levels
 from compare.hlo.thresholds import thresholds
 from compare.hlo.uses import Use, use
 from compare.parity import messages
@@ -17,10 +16,10 @@ from compare.parity.measure import SEMANTICS_BOUND, distance, is_float, scale_of
 from compare.run.coverage import covering
 from compare.run.oracle import Doubles
 from compare.run.running import Running, running
-from compare.run.subjects import first_inputs, subject
+from compare.run.subjects import Readable, first_inputs
 from compare.sides._side import SIDES
 from workloads import _integers, _marks
-from workloads._framework import FORWARD, GRADIENTS, Program, Twin
+from workloads._framework import FORWARD, GRADIENTS, Twin
 from workloads._integers import Domain
 from workloads._spec import Arrays, ArraySpec
 
@@ -44,7 +43,8 @@ def further(twin: Twin, specs: Mapping[str, ArraySpec], doubles: Doubles) -> Fur
     Raises:
       UnreadableProgram: XLA does not run a program apart from its framework.
     """
-    programs = [program for side in SIDES if (program := doubles.programs.get((side, FORWARD))) is not None]
+    known = {side: doubles.programs.get((side, FORWARD)) for side in SIDES}
+    programs = [Readable(side, program) for side, program in known.items() if program is not None]
     if len(programs) < len(SIDES):
         return Further()
     base = first_inputs(twin, specs)
@@ -55,10 +55,10 @@ def further(twin: Twin, specs: Mapping[str, ArraySpec], doubles: Doubles) -> Fur
     told = dataclasses.replace(twin, cases={**twin.cases, **cases})
     run = _both(twin, doubles, FORWARD)
     covered, unseen = covering(
-        told, specs, doubles, lambda case: all(_is_finite(each([case])[0]) for each in run.values())
+        told, specs, programs, lambda case: all(_is_finite(each([case])[0]) for each in run.values())
     )
     cases |= covered
-    remarks = (*_remarks(twin, doubles, base, uses), *unseen)
+    remarks = (*_remarks(run, base, uses), *unseen)
     return Further(cases, _arrays(twin, doubles, cases) if cases else {}, remarks)
 
 
@@ -67,13 +67,12 @@ def _is_free_integer(spec: ArraySpec) -> bool:
 
 
 def _marks_of(
-    programs: list[Program], twin: Twin, specs: Mapping[str, ArraySpec], domains: Mapping[str, Domain]
+    programs: Sequence[Readable], twin: Twin, specs: Mapping[str, ArraySpec], domains: Mapping[str, Domain]
 ) -> dict[str, Sequence[float | int]]:
     """By input, numbers around what either program decides by. A model decides on other values than its inputs."""
     if twin.weights:
         return {}
-    graphs = [levels.read(subject("", program)) for program in programs]
-    numbers = list(dict.fromkeys(number for graph in graphs for number in thresholds(graph)))
+    numbers = list(dict.fromkeys(number for each in programs for number in thresholds(each.graph)))
     floats = {name: _marks.around_floats(numbers, spec) for name, spec in specs.items() if _is_real(spec)}
     integers = {name: _marks.around_integers(numbers, domain) for name, domain in domains.items()}
     return {name: marks for name, marks in (floats | integers).items() if marks}
@@ -97,14 +96,13 @@ def _decisive(
     }
 
 
-def _use(programs: list[Program], name: str) -> Use:
+def _use(programs: Sequence[Readable], name: str) -> Use:
     """What both programs do with an input."""
     found = Use()
-    for program in programs:
-        graph = levels.read(subject("", program))
-        positions = [at for at, each in enumerate(program.parameters) if (each.kind, each.name) == ("input", name)]
-        for at in positions:
-            found |= use(graph, at)
+    for of in programs:
+        for at, each in enumerate(of.program.parameters):
+            if (each.kind, each.name) == ("input", name):
+                found |= use(of.graph, at)
     return found
 
 
@@ -146,12 +144,9 @@ def _is_finite(arrays: Arrays) -> bool:
     return all(bool(np.isfinite(array).all()) for array in arrays.values() if is_float(array))
 
 
-def _remarks(twin: Twin, doubles: Doubles, base: Arrays, uses: Mapping[str, Use]) -> list[str]:
+def _remarks(run: Mapping[str, Running], base: Arrays, uses: Mapping[str, Use]) -> list[str]:
     """What an index beyond its table means, where that is not the same on both sides."""
     beyond = {name: told.table for name, told in uses.items() if told.indexes and told.table and not told.counts}
-    if not beyond:
-        return []
-    run = _both(twin, doubles, FORWARD)
     found: list[str] = []
     for name, table in beyond.items():
         outside = np.resize([-1, table], base[name].shape).astype(base[name].dtype)

@@ -5,10 +5,14 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from compare.hlo import levels
 from compare.hlo.files import hlo_of_artifact
+from compare.hlo.graph import Graph
 from compare.hlo.levels import Subject
 from compare.run.inputs import Prepared
 from compare.run.slots import paired
@@ -17,6 +21,23 @@ from workloads._framework import Parameter, Program, Twin
 from workloads._spec import ArraySpec
 
 Arguments = tuple[Sequence[np.ndarray], Sequence[np.ndarray]]
+
+
+@dataclass(frozen=True)
+class Readable:
+    """One side's program. Its graph is read once, when it is first asked for: a model's takes seconds."""
+
+    side: str
+    program: Program
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The program's values by position.
+
+        Raises:
+          UnreadableProgram: XLA does not take it.
+        """
+        return levels.read(subject(self.side, self.program))
 
 
 def subject(label: str, program: Program) -> Subject:
