@@ -9,11 +9,10 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from compare.hlo import disturbing
-from compare.parity.bands import Scales
 from compare.parity.evidence import TF_REFERENCE, Evidence
 from compare.parity.measure import UNIT_ROUNDOFF, WIDE, largest
 from compare.records import FAIL, Comparison, Parity
-from compare.run.oracle import Doubles, relative_spread
+from compare.run.oracle import Doubles, largest_spreads
 from compare.run.running import running
 from workloads._framework import FORWARD, GRADIENTS, Program, Twin
 from workloads._spec import Arrays
@@ -86,24 +85,15 @@ def _spreads(
     (width, pass_), cases = of, sorted({case for case, _ in places})
     base = _results(twin, program, program.artifact, cases)
     scales = {case: evidence.scales(pass_, case, arrays) for case, arrays in base.items()}
+    disturbed = (disturbing.disturbed(program.artifact, ROUNDINGS * unit, seed) for seed in range(SAMPLES))
+    runs = (_results(twin, program, artifact, cases) for artifact in disturbed)
     spreads: Spreads = {}
-    for seed in range(SAMPLES):
-        moved = _results(twin, program, disturbing.disturbed(program.artifact, ROUNDINGS * unit, seed), cases)
-        for case, arrays in moved.items():
-            for (leaf, rank), spread in _relative(arrays, base[case], scales[case]):
-                if (case, leaf) not in places:
-                    continue
-                scale = scales[case].bands[leaf][rank].scale
-                most = max(LARGEST[width], NOTHING * _ordinary(evidence, pass_, leaf) / scale)
-                key = (width, pass_, case, leaf, rank)
-                spreads[key] = max(spreads.get(key, 0.0), min(FACTOR * spread / ROUNDINGS, most))
+    for (case, leaf, rank), spread in largest_spreads(base, runs, scales).items():
+        if (case, leaf) in places:
+            scale = scales[case].bands[leaf][rank].scale
+            most = max(LARGEST[width], NOTHING * _ordinary(evidence, pass_, leaf) / scale)
+            spreads[width, pass_, case, leaf, rank] = min(FACTOR * spread / ROUNDINGS, most)
     return spreads
-
-
-def _relative(moved: Arrays, base: Arrays, scales: Scales) -> Iterator[tuple[tuple[str, int], float]]:
-    for leaf, array in base.items():
-        for rank, band in enumerate(scales.bands[leaf]):
-            yield (leaf, rank), relative_spread(moved[leaf], array, band)
 
 
 def _results(twin: Twin, program: Program, artifact: bytes, cases: list[str]) -> dict[str, Arrays]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from compare.hlo import promote
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.portable import portable
-from compare.parity.bands import Band
+from compare.parity.bands import Band, Scales
 from compare.parity.evidence import Evidence, OracleSource, trajectories_as_runs
 from compare.parity.measure import wide
 from compare.records import Failure
@@ -176,17 +176,14 @@ def _spread(
     told = trajectories_as_runs(evidence) if pass_ == STEP else evidence
     base = _run_cases(jax, program, pass_, twin, cases, checkpoints)
     scales = {case: told.scales(pass_, case, arrays) for case, arrays in base.items()}
-    spread: dict[tuple[str, str, int], float] = {}
-    for seed in range(PERTURBATIONS):
-        moved = dataclasses.replace(
+    perturbed = (
+        dataclasses.replace(
             program, artifact=promote.perturb(program.artifact, seed), states=_moved(program.states, seed)
         )
-        for case, arrays in _run_cases(jax, moved, pass_, twin, cases, checkpoints).items():
-            for leaf, array in arrays.items():
-                for rank, band in enumerate(scales[case].bands[leaf]):
-                    found = relative_spread(array, base[case][leaf], band)
-                    spread[case, leaf, rank] = max(spread.get((case, leaf, rank), 0.0), found)
-    return spread
+        for seed in range(PERTURBATIONS)
+    )
+    runs = (_run_cases(jax, each, pass_, twin, cases, checkpoints) for each in perturbed)
+    return largest_spreads(base, runs, scales)
 
 
 def _run_cases(
@@ -209,7 +206,21 @@ def _moved(states: Arrays, seed: int) -> dict[str, np.ndarray]:
     }
 
 
-def relative_spread(moved: np.ndarray, base: np.ndarray, band: Band) -> float:
+def largest_spreads(
+    base: Mapping[str, Arrays], runs: Iterable[Mapping[str, Arrays]], scales: Mapping[str, Scales]
+) -> dict[tuple[str, str, int], float]:
+    """By case, leaf and group of magnitudes, how far any of the runs of moved programs is from the base."""
+    spreads: dict[tuple[str, str, int], float] = {}
+    for run in runs:
+        for case, arrays in run.items():
+            for leaf, array in arrays.items():
+                for rank, band in enumerate(scales[case].bands[leaf]):
+                    found = _relative_spread(array, base[case][leaf], band)
+                    spreads[case, leaf, rank] = max(spreads.get((case, leaf, rank), 0.0), found)
+    return spreads
+
+
+def _relative_spread(moved: np.ndarray, base: np.ndarray, band: Band) -> float:
     """How far the elements of one group of magnitudes were moved, relative to its largest."""
     counted = np.isfinite(moved) & np.isfinite(base)
     if band.others is not None:
