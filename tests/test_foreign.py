@@ -13,7 +13,7 @@ from interpreters import JAX_AS_TF, interpreter
 from compare import cli
 from compare.parity import Evidence
 from compare.records import Parity
-from compare.run import foreign, run
+from compare.run import foreign, judging
 from compare.run.inputs import RequestError
 from compare.sides.client import LiveSide
 from workloads import _registry
@@ -109,8 +109,8 @@ def test_a_defect_of_the_judge_costs_one_workload_of_several(
             raise ZeroDivisionError("by chance")
         return real(evidence)
 
-    real = run.judge
-    monkeypatch.setattr(run, "judge", judge)
+    real = judging.judge
+    monkeypatch.setattr(judging, "judge", judge)
     asked = [write(tmp_path, name) for name in ("first", "second", "third")]
     common = ["--tf-python", interpreter(tmp_path, JAX_AS_TF), "--parity-only", "-o", str(tmp_path / "out")]
     assert cli.main(["run", *asked, *common]) == 1

@@ -2,38 +2,26 @@
 
 from __future__ import annotations
 
-import dataclasses
 import tempfile
-from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from compare.hlo.bindings import UnreadableProgram
-from compare.hlo.executing import ProgramLost
 from compare.hlo.levels import ALGEBRA
-from compare.hlo.promote import PromotionError
-from compare.parity import Evidence, explicable, judge, with_sweep
-from compare.records import CELLS, PASS, Failure, Parity
-from compare.run import bench, cells, hlo, pairs, peers, record, stability, timing
+from compare.records import CELLS, PASS, Failure
+from compare.run import bench, cells, hlo, judging, pairs, peers, record, timing
 from compare.run.collect import Collected, attempt, collect_evidence, collect_program, steps_of
 from compare.run.foreign import Unreadable, prepare_both
-from compare.run.formulas import explain_by_formula
-from compare.run.further import further
 from compare.run.inputs import Prepared, RequestError, choose_size
-from compare.run.oracle import Doubles, explain, find_doubles, twin_with
 from compare.run.progress import Reporter
 from compare.run.request import Request
 from compare.run.sides import Pool
-from compare.run.subjects import twin_of
 from compare.sides import requests
-from compare.sides._side import SIDES, BadTarget, Side, SideError
+from compare.sides._side import BadTarget, Side
 from workloads._declared import AnyWorkload
-from workloads._framework import FORWARD, GRADIENTS, Program
-from workloads._precision import narrow_dtype
-from workloads._spec import STABILITY
-from workloads._tree import LONE
+from workloads._framework import Program
 
 
 def run(request: Request, reporter: Reporter, pool: Pool | None = None) -> dict[str, Any]:
@@ -169,22 +157,25 @@ def _judge_one(
 ) -> tuple[dict[str, Any], timing.Timed | None]:
     """The workload's part of the record, and what may be timed: nothing where parity fails."""
     failures: list[Failure] = []
-    collected = both(pool, failures, lambda name: evidence_of(pool, name, small, reporter, request.modes))
-    _check_structure(collected, small)
-    doubles = _with_more_cases(doubles_of(pool, collected, small, failures), small, failures)
+
+    def collect(name: str) -> Collected:
+        return judging.evidence_of(pool, name, small, reporter, request.modes)
+
+    collected = judging.both(pool, failures, collect)
+    judging.check_structure(collected, small)
+    doubles = judging.with_more_cases(judging.doubles_of(pool, collected, small, failures), small, failures)
 
     def collect_main(name: str) -> Collected:
         if not collected[name].lost:
             collect_program(pool.get(name), large, collected[name], reporter, reload=large is not small)
         return collected[name]
 
-    parity = _with_sweep(
-        parity_of(pool, small, collected, doubles, failures), small, collected, doubles, failures, reporter
-    )
+    parity = judging.parity_of(pool, small, collected, doubles, failures)
+    parity = judging.with_stability(parity, small, collected, doubles, failures, reporter)
     if request.parity_only:
         unasked = {cell: {"reason": "parity alone was asked for"} for cell in CELLS}
         return record.workload(large, small.size, collected, parity, unasked, None, failures), None
-    collected = both(pool, failures, collect_main, names=list(collected))
+    collected = judging.both(pool, failures, collect_main, names=list(collected))
     table = _cells(pool, collected, large, failures)
     examined = _examined(pool, large, collected, table, failures, reporter) if request.alignment else None
     part = record.workload(large, small.size, collected, parity, table.described, examined, failures)
@@ -198,92 +189,6 @@ def _judge_one(
         part["peers"] = peers.judge(pool, small, collected, doubles)
         timed = peers.join(timed, part["peers"], collected["tf"].main_pass)
     return part, timed
-
-
-def both(
-    pool: Pool, failures: list[Failure], ask: Callable[[str], Collected], names: Sequence[str] = SIDES
-) -> dict[str, Collected]:
-    """Ask both sides at once; a side that was lost is forgotten, one that gave nothing is left out."""
-    with ThreadPoolExecutor(len(SIDES)) as threads:
-        running = {name: threads.submit(ask, name) for name in names}
-    collected: dict[str, Collected] = {}
-    for name, future in running.items():
-        found = future.result()
-        failures += found.failures
-        if found.modes:
-            collected[name] = found
-        if found.lost:
-            pool.drop(name)
-    return collected
-
-
-def evidence_of(
-    pool: Pool, name: str, prepared: Prepared, reporter: Reporter, modes: Collection[str] = ()
-) -> Collected:
-    """What one side gives of a workload; a side that cannot be had gives a failure."""
-    try:
-        pool.renew(name)
-        return collect_evidence(pool.get(name), prepared, reporter, modes)
-    except BadTarget:
-        raise
-    except SideError as error:
-        return Collected(name, failures=[Failure(name, error.doing, error.reason)])
-
-
-def _check_structure(collected: Mapping[str, Collected], prepared: Prepared) -> None:
-    leaves = {
-        side: set(arrays)
-        for side, each in collected.items()
-        for (mode, pass_, _), arrays in each.outputs.items()
-        if pass_ == FORWARD and mode in ("tf/eager", "jax/jit")
-    }
-    if len(leaves) == len(SIDES) and leaves["tf"] != leaves["jax"]:
-        raise RequestError(
-            f"expected both sides of {prepared.workload.name} to return the same structure, found "
-            f"{_nest(leaves['tf'])} from TensorFlow and {_nest(leaves['jax'])} from JAX: return the same nest"
-        )
-
-
-def _nest(leaves: set[str], most: int = 12) -> str:
-    """Leaves by name, as a message has room for them."""
-    if leaves <= {LONE}:
-        return "one array" if leaves else "no array at all"
-    more = [f"and {len(leaves) - most} more"] if len(leaves) > most else []
-    return f"{{{', '.join([*sorted(leaves)[:most], *more])}}}"
-
-
-def doubles_of(pool: Pool, collected: Mapping[str, Collected], prepared: Prepared, failures: list[Failure]) -> Doubles:
-    if "jax" not in collected or collected["jax"].lost:
-        return Doubles()
-    try:
-        found = find_doubles(pool.get("jax"), list(collected.values()), prepared)
-    except SideError as error:
-        _lose(pool, collected["jax"])
-        failures.append(Failure(error.side, error.doing, error.reason))
-        return Doubles()
-    failures += found.failures
-    return found
-
-
-def _with_more_cases(doubles: Doubles, prepared: Prepared, failures: list[Failure]) -> Doubles:
-    """The float64 evidence with that of cases which the programs suggest."""
-    try:
-        more = further(twin_of(prepared), prepared.inputs, doubles)
-    except ProgramLost as error:
-        failures.append(Failure("both sides", "further cases", str(error)))
-        return doubles
-    except UnreadableProgram as error:
-        # A program that runs in its framework alone is judged by the cases that its framework ran.
-        return dataclasses.replace(doubles, remarks=(f"no cases were drawn from the programs: {error}",))
-    return dataclasses.replace(
-        doubles, arrays=doubles.arrays | dict(more.arrays), cases=dict(more.cases), remarks=more.remarks
-    )
-
-
-def _lose(pool: Pool, collected: Collected) -> None:
-    """The worker is gone: this workload asks it nothing more, the next one gets a fresh one."""
-    collected.lost = True
-    pool.drop(collected.side)
 
 
 def _cells(pool: Pool, collected: Mapping[str, Collected], prepared: Prepared, failures: list[Failure]) -> cells.Cells:
@@ -310,99 +215,3 @@ def _examined(
     except UnreadableProgram as error:
         failures.append(Failure("jax", "align the programs", str(error)))
         return None
-
-
-def parity_of(
-    pool: Pool, prepared: Prepared, collected: Mapping[str, Collected], doubles: Doubles, failures: list[Failure]
-) -> Parity:
-    """The gates at their strictest; where rounding might explain a failure, once more with what it does.
-
-    First that of constants, on both sides, then that of the original's own formula.
-    """
-    evidence = _evidence(prepared, collected, doubles, failures)
-    parity = judge(evidence)
-    allowance = _allowance(pool, prepared, collected, doubles, failures, evidence, explicable(parity))
-    if any(allowance.values()):
-        evidence = dataclasses.replace(evidence, allowance=allowance)
-        parity = judge(evidence)
-    if parity.verdict == PASS:
-        return parity
-    try:
-        spreads = explain_by_formula(twin_with(prepared, doubles), doubles, evidence, parity)
-    except UnreadableProgram:
-        # What cannot be explained stays a failure.
-        return parity
-    return judge(dataclasses.replace(evidence, formula=spreads)) if any(spreads.values()) else parity
-
-
-def _allowance(
-    pool: Pool,
-    prepared: Prepared,
-    collected: Mapping[str, Collected],
-    doubles: Doubles,
-    failures: list[Failure],
-    evidence: Evidence,
-    runs: Collection[tuple[str, str]],
-) -> Mapping[tuple[str, str, str, int], float]:
-    """What constants rounded to float32 explain; nothing where the JAX side cannot be asked."""
-    if not runs or "jax" not in collected or collected["jax"].lost:
-        return {}
-    try:
-        return explain(pool.get("jax"), doubles, prepared, evidence, runs)
-    except (PromotionError, UnreadableProgram) as error:
-        failures.append(Failure("jax", "allowance", str(error)))
-    except SideError as error:
-        failures.append(Failure(error.side, f"allowance: {error.doing}", error.reason))
-        if error.lost:
-            _lose(pool, collected["jax"])
-    return {}
-
-
-def _with_sweep(
-    parity: Parity,
-    prepared: Prepared,
-    collected: Mapping[str, Collected],
-    doubles: Doubles,
-    failures: list[Failure],
-    reporter: Reporter,
-) -> Parity:
-    """The last gate: what a port does far from ordinary inputs is asked of one that agrees at those."""
-    reporter.step("stability")
-    declared = [each for each in prepared.workload.deviations if each.gate == STABILITY]
-    if parity.verdict != PASS:
-        unswept = stability.Swept(reason="not judged: the port already differs at ordinary inputs")
-        return with_sweep(parity, prepared.workload.name, unswept, ())
-    try:
-        swept = stability.sweep(prepared, collected, doubles)
-    except ProgramLost as error:
-        failures.append(Failure("both sides", "sweep", str(error)))
-        swept = stability.Swept(reason=f"not judged: {error}")
-    return with_sweep(parity, prepared.workload.name, swept, declared)
-
-
-def _evidence(
-    prepared: Prepared, collected: Mapping[str, Collected], doubles: Doubles, failures: Sequence[Failure]
-) -> Evidence:
-    return Evidence(
-        workload=prepared.workload.name,
-        outputs={key: arrays for each in collected.values() for key, arrays in each.outputs.items()},
-        doubles=doubles.arrays,
-        oracle=doubles.sources,
-        trajectories=doubles.trajectories
-        | {key: arrays for each in collected.values() for key, arrays in each.trajectories.items()},
-        deviations=prepared.workload.deviations,
-        failures=(*failures, *(refusal for each in collected.values() for refusal in each.refusals)),
-        not_applicable=_not_applicable(prepared, collected),
-        remarks=doubles.remarks,
-        computes_in=narrow_dtype(prepared.loading.dimensions),
-    )
-
-
-def _not_applicable(prepared: Prepared, collected: Mapping[str, Collected]) -> dict[str, str]:
-    reasons: dict[str, str] = {}
-    if prepared.workload.training is None:
-        reasons["training"] = "the workload has no training step"
-    refused = [each.refused(GRADIENTS) for each in collected.values()]
-    if collected and all(refused):
-        reasons["gradients"] = next(filter(None, refused))
-    return reasons

@@ -14,7 +14,7 @@ from compare.bench import pairs
 from compare.bench.pairs import Measured
 from compare.bench.tuning import DEFAULT, Confirmed, Rules
 from compare.records import FAIL, PASS, Failure, Parity
-from compare.run import run
+from compare.run import judging
 from compare.run.candidates import SPACE, Option, Options, snippet
 from compare.run.collect import Collected, collect_mode
 from compare.run.foreign import prepare_both
@@ -265,17 +265,17 @@ class _Judge:
         small, failures = self._small, self._failures
 
         def collect(name: str) -> Collected:
-            return run.evidence_of(self._pool, name, small, self._reporter)
+            return judging.evidence_of(self._pool, name, small, self._reporter)
 
-        collected = run.both(self._pool, failures, collect)
-        self._doubles = run.doubles_of(self._pool, collected, small, failures)
+        collected = judging.both(self._pool, failures, collect)
+        self._doubles = judging.doubles_of(self._pool, collected, small, failures)
         self._collected = collected
         parity = self._parity(collected)
         if parity.verdict != PASS:
             raise PortFails(_failing(parity))
 
     def _parity(self, collected: Mapping[str, Collected]) -> Parity:
-        return run.parity_of(self._pool, self._small, collected, self._doubles, list(self._failures))
+        return judging.parity_of(self._pool, self._small, collected, self._doubles, list(self._failures))
 
 
 def _failing(parity: Parity) -> str:
