@@ -91,11 +91,9 @@ class _Pass:
     ) -> None:
         self._workload, self._pass, self._dtype = prepared.workload.name, pass_, dtype
         self._specs, self._twin = prepared.inputs, twin_of(prepared)
-        specs, twin = self._specs, self._twin
-        self._base = first_inputs(twin, specs)
-        self._original, self._port = running(original, twin), running(port, twin)
-        self._exact = running(exact, twin)
-        self._moderate = bool(twin.weights)
+        self._base = first_inputs(self._twin, self._specs)
+        self._original, self._port, self._exact = (running(each, self._twin) for each in (original, port, exact))
+        self._moderate = bool(self._twin.weights)
         self._rounding = self._measured(program.roundings(original.artifact))
 
     def reach(self) -> Iterator[Reach]:
@@ -103,7 +101,7 @@ class _Pass:
         probes = list(_sweeps.probes(self._specs, self._moderate))
         outcomes = dict(zip(probes, self._outcomes(probes), strict=True))
         for moved in dict.fromkeys(probe.moved for probe in probes):
-            yield self._limits(moved, {probe: said for probe, said in outcomes.items() if probe.moved == moved})
+            yield self._reach_of(moved, {probe: said for probe, said in outcomes.items() if probe.moved == moved})
 
     @cached_property
     def _disturbed(self) -> Running:
@@ -150,7 +148,7 @@ class _Pass:
             for name, array in inputs.items()
         }
 
-    def _limits(self, moved: str, outcomes: Mapping[Probe, Outcome]) -> Reach:
+    def _reach_of(self, moved: str, outcomes: Mapping[Probe, Outcome]) -> Reach:
         spans = tuple(
             self._span({probe: said for probe, said in outcomes.items() if probe.pattern == pattern})
             for pattern in dict.fromkeys(probe.pattern for probe in outcomes)
