@@ -63,6 +63,7 @@ class Proof:
         tf: str | None = None,
         jax: str | None = None,
         inputs: Mapping[str, str] | None = None,
+        dimensions: Mapping[str, str] | None = None,
         size: str | None = None,
         parity_only: bool = False,
     ) -> dict[str, Any]:
@@ -72,14 +73,15 @@ class Proof:
           reference: a workload's name, or a port file, as for `jaxport run`.
           tf: "FILE.py:FUNCTION", instead of a reference, with `jax` and `inputs`.
           jax: the same for its port.
-          inputs: name to "f32[8,128]" or "i32[8]:0..10", in the order of the arguments.
+          inputs: name to "f32[8,128]", "i32[8]:0..10" or "f32[B,128]", in the order of the arguments.
+          dimensions: of those that inputs name, "1..64" to judge between, or "32" to compile.
           size: by default that of --jaxport-size.
           parity_only: the six gates alone, no programs and kernels: seconds less.
 
         Returns:
           The workload's part of results.json, as `json.load` gives it.
         """
-        named = _port(self._folder, reference, tf, jax, inputs)
+        named = _port(self._folder, reference, tf, jax, inputs, dimensions)
         found = _or_fail(lambda: _proved(self._prover, named, size or self._size, 0, parity_only).part)
         # What one test does to it, another must not see.
         return copy.deepcopy(found)
@@ -112,6 +114,7 @@ class Benchmark:
         tf: str | None = None,
         jax: str | None = None,
         inputs: Mapping[str, str] | None = None,
+        dimensions: Mapping[str, str] | None = None,
         size: str | None = None,
         mode: str = PORTED,
     ) -> dict[str, Any]:
@@ -123,7 +126,7 @@ class Benchmark:
         Returns:
           The workload's part of results.json, timing included.
         """
-        named = _port(self._folder, reference, tf, jax, inputs)
+        named = _port(self._folder, reference, tf, jax, inputs, dimensions)
         part: dict[str, Any] = {}
         try:
             with _refusing():
@@ -221,11 +224,16 @@ _PROVER: pytest.StashKey[Prover] = pytest.StashKey()
 
 
 def _port(
-    folder: Path, reference: str | None, tf: str | None, jax: str | None, inputs: Mapping[str, str] | None
+    folder: Path,
+    reference: str | None,
+    tf: str | None,
+    jax: str | None,
+    inputs: Mapping[str, str] | None,
+    dimensions: Mapping[str, str] | None,
 ) -> Port:
     from compare.run.prover import Port
 
-    return Port(folder, reference, tf, jax, tuple((inputs or {}).items()))
+    return Port(folder, reference, tf, jax, tuple((inputs or {}).items()), tuple((dimensions or {}).items()))
 
 
 def _proved(prover: Prover, port: Port, size: str | None, pairs: int, parity_only: bool = False) -> Judged:

@@ -124,6 +124,15 @@ class Reach:
 
 
 @dataclass(frozen=True)
+class AtSize:
+    """The port at other sizes of its named dimensions; `reason` says why it fails, or why it is not judged there."""
+
+    dimensions: Mapping[str, int]
+    verdict: str
+    reason: str = ""
+
+
+@dataclass(frozen=True)
 class Parity:
     """The six gates; passes when each passes or does not apply."""
 
@@ -135,6 +144,8 @@ class Parity:
     """Declared or derived: gate, bound, observed, reason."""
     reach: tuple[Reach, ...] = ()
     """What the stability gate rests on, by input and pass."""
+    sizes: tuple[AtSize, ...] = ()
+    """Where dimensions are named: every other size of them that was judged."""
 
 
 @dataclass(frozen=True)

@@ -102,12 +102,19 @@ class Reach(Part, frozen=True, rename={"pass_": "pass"}):
     message: Text = None
 
 
+class AtSize(Part, frozen=True):
+    dimensions: Named[int] = None
+    verdict: Verdict = None
+    reason: Text = None
+
+
 class Parity(Part, frozen=True):
     verdict: Verdict = None
     gates: Named[Gate] = None
     oracle: Named[str] = None
     deviations: list[dict[str, Any] | None] | None = None
     reach: list[Reach | None] | None = None
+    sizes: list[AtSize | None] | None = None
 
     def __post_init__(self) -> None:
         """Refuse a verdict that the gates contradict: the exit code rests on it.

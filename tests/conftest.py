@@ -34,12 +34,13 @@ SLOW = (
         "test_wrong_where_few_look.py",
         "test_pairs.py",
         "test_tuned.py",
+        "test_sizes.py",
     ),
 )
 """What `make slow` runs, and `make test` leaves out: half of all the time for a tenth of the specifications."""
 LONGEST = (
     *("test_large_models.py", "test_mutants.py", "test_contract.py", "test_run.py", "test_planted.py"),
-    *("test_training.py", "test_recorded.py", "test_ports.py", "test_pairs.py"),
+    *("test_training.py", "test_recorded.py", "test_ports.py", "test_pairs.py", "test_sizes.py"),
 )
 """Half a minute and more each: started last, one of them would run alone while the other core is idle."""
 

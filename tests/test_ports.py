@@ -31,6 +31,7 @@ from workloads._arrays import draw, draw_kinks
         ("b=bf16[7]", "b", ArraySpec((7,), "bfloat16")),
         ("c=c64[7]:0..1", "c", ArraySpec((7,), "complex64", 0, 1)),
         ("c=complex64[7]", "c", ArraySpec((7,), "complex64")),
+        ("x=f32[B, 16]:0..1", "x", ArraySpec(("B", 16), "float32", 0, 1)),
     ],
 )
 def test_an_input_is_name_dtype_shape_and_range(text: str, name: str, spec: ArraySpec) -> None:
@@ -44,7 +45,7 @@ def test_an_input_is_name_dtype_shape_and_range(text: str, name: str, spec: Arra
         ("x=f32[8;2]", "expected an input like"),
         ("f32[8]", "expected an input like"),
         ("x=f33[8]", "expected a dtype of f32"),
-        ("x=f32[1 2]", "expected sizes separated by commas"),
+        ("x=f32[1 2]", "expected sizes or names of dimensions, separated by commas"),
         ("n=i32[4]:10..0", "expected low below high"),
         ("n=i32[4]:1..1", "expected low below high"),
         ("n=i32[4]:0..0.5", "expected whole numbers for int32"),

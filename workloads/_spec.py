@@ -7,12 +7,15 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Generic, Protocol
 
 import ml_dtypes  # NumPy knows bfloat16 once it is imported
 import numpy as np
+from typing_extensions import TypeVar
 
-Dimensions = Mapping[str, int]
+from workloads._dimensions import Dimensions as Dimensions
+from workloads._dimensions import Range, check_name, check_range, usual
+
 Arrays = Mapping[str, np.ndarray]
 
 STABILITY = "stability"
@@ -27,23 +30,30 @@ _LONGEST_NAME = 100
 """Bytes: with a size and an ending it still is the name of a file."""
 
 
+Size = TypeVar("Size", bound=int | str, covariant=True, default=int)
+
+
 @dataclass(frozen=True)
-class ArraySpec:
+class ArraySpec(Generic[Size]):
     """One array: its shape, its dtype and the distribution that random values are drawn from.
 
+    A name in the shape is a dimension that varies: the port is judged at several sizes of it, and equal names are
+    equal sizes.
     Floats are standard normal times `scale`, or uniform in [low, high) where both are given; complex numbers have
     two such parts.
     Integers are uniform in [low, high), by default [0, 10).
     """
 
-    shape: tuple[int, ...]
+    shape: tuple[Size, ...]
     dtype: str = "float32"
     low: float | None = None
     high: float | None = None
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        if not all(size > 0 for size in self.shape):
+        for name in self.names:
+            check_name(name)
+        if not all(size > 0 for size in self.shape if not isinstance(size, str)):
             raise ValueError(f"expected sizes above 0, found {list(self.shape)}: empty arrays prove nothing")
         if (self.low is None) != (self.high is None):
             raise ValueError(f"expected low and high together, found {self.low} and {self.high}: give both")
@@ -69,6 +79,23 @@ class ArraySpec:
                 f"expected a range within {-_largest(self.dtype):g}..{_largest(self.dtype):g} of {self.dtype}, "
                 f"found {low:g}..{high:g}"
             )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The dimensions that vary."""
+        return tuple(size for size in self.shape if isinstance(size, str))
+
+    def at(self, dimensions: Dimensions) -> ArraySpec:
+        """The array where every dimension has a size.
+
+        Raises:
+          ValueError: one has none.
+        """
+        missing = [name for name in self.names if name not in dimensions]
+        if missing:
+            raise ValueError(f"expected a size for dimension {missing[0]}, found none: name it in `sizes`")
+        shape = tuple(dimensions[size] if isinstance(size, str) else int(size) for size in self.shape)
+        return ArraySpec(shape, self.dtype, self.low, self.high, self.scale)
 
     @property
     def is_float(self) -> bool:
@@ -178,21 +205,25 @@ class Workload:
     `tf` and `jax` name the twins as "module:attribute" or "file.py:attribute" and are resolved only
     in the worker of that side. `builds` says whether the attribute is a builder
     `build(dimensions, dtype)` or the function itself.
+
+    Dimensions that `inputs` names in a shape, and those of `ranges`, are judged at several sizes, both sides built
+    anew for each: `ranges` says between which, both ends included.
     """
 
     name: str
     tf: str
     jax: str
-    inputs: Callable[[Dimensions], Mapping[str, ArraySpec]] | Mapping[str, ArraySpec]
-    weights: Callable[[Dimensions], Mapping[str, ArraySpec | np.ndarray]] | Mapping[str, ArraySpec | np.ndarray] = (
-        field(default_factory=dict)
-    )
+    inputs: Callable[[Dimensions], Mapping[str, ArraySpec]] | Mapping[str, ArraySpec[int | str]]
+    weights: (
+        Callable[[Dimensions], Mapping[str, ArraySpec | np.ndarray]] | Mapping[str, ArraySpec[int | str] | np.ndarray]
+    ) = field(default_factory=dict)
     summary: str = ""
     source: str = ""
     sizes: Mapping[str, Dimensions] = field(default_factory=lambda: {"default": {}})
     cost: Callable[[Dimensions], Cost] | None = None
     training: Training | None = None
     deviations: tuple[Deviation, ...] = ()
+    ranges: Mapping[str, Range] = field(default_factory=dict)
     builds: bool = True
     folder: Path | None = None
     """Where relative twin paths start; None for built-in workloads."""
@@ -205,10 +236,25 @@ class Workload:
             if len(name.encode()) > _LONGEST_NAME:
                 raise ValueError(f"expected a {what} of at most {_LONGEST_NAME} bytes, found {name!r}: shorten it")
 
+        for name, ends in self.ranges.items():
+            check_range(name, ends)
+
+    @property
+    def varying(self) -> tuple[str, ...]:
+        """The dimensions that are judged at several sizes."""
+        named = () if callable(self.inputs) else (name for spec in self.inputs.values() for name in spec.names)
+        return tuple(dict.fromkeys((*named, *self.ranges)))
+
+    def dimensions(self, size: str) -> Dimensions:
+        """The dimensions at a size, those that vary among them even where the size does not say them."""
+        return {**usual(self.varying, self.ranges), **self.sizes[size]}
+
     def input_specs(self, dimensions: Dimensions) -> dict[str, ArraySpec]:
         """The inputs of one call, in the order in which both twins take them."""
-        return dict(self.inputs(dimensions) if callable(self.inputs) else self.inputs)
+        specs = self.inputs(dimensions) if callable(self.inputs) else self.inputs
+        return {name: spec.at(dimensions) for name, spec in specs.items()}
 
     def weight_specs(self, dimensions: Dimensions) -> dict[str, ArraySpec | np.ndarray]:
         """The canonical flat weights: specs to draw from, or the arrays themselves."""
-        return dict(self.weights(dimensions) if callable(self.weights) else self.weights)
+        specs = self.weights(dimensions) if callable(self.weights) else self.weights
+        return {path: spec.at(dimensions) if isinstance(spec, ArraySpec) else spec for path, spec in specs.items()}

@@ -66,7 +66,12 @@ def add_functions(command: argparse.ArgumentParser) -> None:
     port.add_argument("--jax", metavar="FILE.py:F", help="the JAX function")
     port.add_argument(
         "--input", action="append", default=[], metavar="NAME=TYPE[SHAPE]",
-        help="an input, in the order of the arguments; `:LOW..HIGH` bounds its values (repeat for more)",
+        help="an input, in the order of the arguments; `:LOW..HIGH` bounds its values; a name in the shape, as in "
+        "x=f32[B,128], is a dimension that is judged at several sizes (repeat for more)",
+    )  # fmt: skip
+    port.add_argument(
+        "--dimension", action="append", default=[], metavar="NAME=LOW..HIGH",
+        help="which sizes a named dimension has (default: 1..64); `B=32` is the size that is timed (repeat for more)",
     )  # fmt: skip
 
 
@@ -196,9 +201,10 @@ def own_functions(options: argparse.Namespace, beside: Sequence[str]) -> Workloa
     own = [option for option in (options.tf, options.jax) if option]
     if own and (len(own) < 2 or beside):
         raise RequestError("expected --tf and --jax together and no workload beside them: name both functions")
-    if options.input and not own:
-        raise RequestError("expected --tf and --jax with --input, found neither: name both functions")
-    return ports.from_functions(options.tf, options.jax, options.input) if own else None
+    for option in ("input", "dimension"):
+        if getattr(options, option) and not own:
+            raise RequestError(f"expected --tf and --jax with --{option}, found neither: name both functions")
+    return ports.from_functions(options.tf, options.jax, options.input, options.dimension) if own else None
 
 
 def sources(options: argparse.Namespace) -> dict[str, Source]:

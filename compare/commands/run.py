@@ -26,6 +26,7 @@ examples:
   jaxport run running_example mnist_mlp --size smoke
   jaxport run mnist_mlp --data ~/mnist.npz           on the real MNIST
   jaxport run --tf my_tf.py:f --jax my_jax.py:g --input x=f32[8,128] --input n=i32[4]:0..10
+  jaxport run --tf my_tf.py:f --jax my_jax.py:g --input x=f32[B,128] --dimension B=1..64
   jaxport run my_port.py                             a port file: declares a Workload, weights included
   jaxport run my_port.py --tf-recorded tf.side       TensorFlow's half recorded on another machine
 

@@ -175,6 +175,27 @@ def same_everywhere(leaf: str, value: str) -> str:
     return f"leaf {leaf} is {value} in every case: nothing is proved of it"
 
 
+def one_size() -> str:
+    """What no size besides that of the workload was asked for."""
+    return (
+        "judged at one size only: a dimension that is named, as in --input 'x=f32[B,128]' or ArraySpec((\"B\", 128)), "
+        "is judged at several"
+    )
+
+
+def not_at_sizes(sizes: Sequence[str], reason: str) -> str:
+    """Sizes that the original does not take, or that the workload refuses, and why it refuses the first."""
+    return (
+        f"nothing is judged at {'; '.join(sizes)}: {reason}: "
+        "say which sizes it takes, as with --dimension B=2..64 or ranges="
+    )
+
+
+def fails_at_size(title: str, reason: str) -> str:
+    """A size that the original takes and the port does not."""
+    return f"{title}: structure gate: TensorFlow computes it, the port does not: {reason}"
+
+
 def stale(workload: str, deviation: Deviation) -> str:
     """A declared deviation that is none."""
     return (

@@ -14,7 +14,8 @@ from compare.parity.rules import compare_doubles, compare_rounding, forward_base
 from compare.parity.stability import Swept, comparison
 from compare.parity.structure import compare_structure
 from compare.parity.telling import constants
-from compare.records import FAIL, NOT_APPLICABLE, PASS, Comparison, Gate, Parity
+from compare.records import FAIL, NOT_APPLICABLE, PASS, AtSize, Comparison, Gate, Parity
+from workloads._dimensions import described
 from workloads._framework import FORWARD, GRADIENTS, KINKS, STEP, is_kinks
 from workloads._spec import STABILITY, Deviation
 
@@ -64,6 +65,55 @@ def with_sweep(parity: Parity, workload: str, swept: Swept, declared: Sequence[D
     return dataclasses.replace(
         parity, verdict=_verdict(gates), gates=gates, reach=reach, deviations=(*parity.deviations, *kept)
     )
+
+
+def with_sizes(parity: Parity, judged: Sequence[tuple[AtSize, Parity | None]], varies: bool) -> Parity:
+    """The parity with what its gates said at other sizes of the named dimensions; what fails there fails.
+
+    Args:
+      judged: each size with its own parity, None where a side gave nothing that could be judged.
+      varies: whether any dimension is named.
+    """
+    gates = dict(parity.gates)
+    for size, found in judged:
+        for name, gate in found.gates.items() if found and size.verdict == FAIL else ():
+            gates[name] = _joined(gates[name], gate, described(size.dimensions))
+    structure = gates["structure"]
+    failed = [size.reason for size, found in judged if found is None and size.verdict == FAIL]
+    reasons = [structure.reason, *failed, *_unjudged([size for size, _ in judged], varies)]
+    verdict = FAIL if failed else structure.verdict
+    gates["structure"] = dataclasses.replace(structure, verdict=verdict, reason="; ".join(filter(None, reasons)))
+    return dataclasses.replace(parity, verdict=_verdict(gates), gates=gates, sizes=tuple(size for size, _ in judged))
+
+
+def _unjudged(sizes: Sequence[AtSize], varies: bool) -> list[str]:
+    """What to remark of sizes that nothing is known of."""
+    refused = [size for size in sizes if size.verdict == NOT_APPLICABLE]
+    if refused:
+        return [messages.not_at_sizes([described(each.dimensions) for each in refused], refused[0].reason)]
+    return [] if varies else [messages.one_size()]
+
+
+def fails_at_size(parity: Parity) -> str:
+    """The first message of what fails where another size is judged; empty where nothing does.
+
+    That the cases tell ports apart is asked of the workload's own size: a batch of one makes many a result constant.
+    """
+    failing = [each for gate in parity.gates.values() for each in gate.comparisons if each.verdict == FAIL]
+    without = [gate.reason for gate in parity.gates.values() if gate.verdict == FAIL and not gate.comparisons]
+    return next((each.message for each in failing), next(iter(without), ""))
+
+
+def _joined(gate: Gate, other: Gate, at: str) -> Gate:
+    """The gate with what fails in the same gate at another size."""
+    failing = tuple(
+        dataclasses.replace(each, case=f"{each.case} at {at}") for each in other.comparisons if each.verdict == FAIL
+    )
+    if failing:
+        return dataclasses.replace(gate, verdict=FAIL, comparisons=(*gate.comparisons, *failing))
+    if other.verdict == FAIL and not other.comparisons:
+        return dataclasses.replace(gate, verdict=FAIL, reason="; ".join(filter(None, (gate.reason, other.reason))))
+    return gate
 
 
 def _verdict(gates: Mapping[str, Gate]) -> str:

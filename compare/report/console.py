@@ -94,9 +94,26 @@ def _lines(record: Mapping[str, Any]) -> Iterator[Text]:
                 yield Text.assemble(_word(FAIL), " ", _single(gate.message))
         for failure in verdicts.failures(workload):
             yield Text.assemble(("not had", "yellow"), " ", _single(f"{name}: {failure.line}"))
+    for note, names in _notes(record).items():
+        yield Text.assemble(("note", "yellow"), " ", f"{_some(names)}: {_single(note)}")
     headline = verdicts.headline(record)
     notes = f" ({'; '.join(headline.notes)})" if headline.notes else ""
     yield Text.assemble(_word(headline.verdict), f" {headline.sentence}{notes}")
+
+
+def _notes(record: Mapping[str, Any]) -> dict[str, list[str]]:
+    """What qualifies a verdict that holds, and the workloads that it is said of."""
+    found: dict[str, list[str]] = {}
+    for name, workload in mapping(record, "workloads").items():
+        for gate in verdicts.gates(workload):
+            if gate.verdict == PASS and gate.reason:
+                found.setdefault(gate.reason, []).append(name)
+    return found
+
+
+def _some(names: Sequence[str], most: int = 3) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def _word(verdict: str) -> Text:

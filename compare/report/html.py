@@ -26,6 +26,7 @@ from compare.report import (
     verdicts,
 )
 from compare.report.reading import entries, mapping, part, printable, text
+from workloads._dimensions import described
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -109,6 +110,14 @@ def _parity(workload: object) -> dict[str, Any]:
                 "reason": text(entry, "reason"),
             }
             for entry in entries(workload, "parity", "deviations")
+        ],
+        "sizes": [
+            {
+                "dimensions": described(mapping(entry, "dimensions")),
+                "verdict": text(entry, "verdict"),
+                "reason": text(entry, "reason"),
+            }
+            for entry in entries(workload, "parity", "sizes")
         ],
         "reach": reach.rows(workload),
         "reach_key": reach.key(workload),

@@ -6,7 +6,7 @@ import json
 import os
 import traceback
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -92,6 +92,8 @@ class Asked:
     scratch: Path = Path()
     judge_at: str | None = None
     batch: int = 0
+    dimensions: Mapping[str, int] = field(default_factory=dict)
+    others: tuple[Mapping[str, int], ...] = ()
 
 
 class Ports(_InChildren):
@@ -112,6 +114,12 @@ class Ports(_InChildren):
         """One random case at a size, drawn into a folder."""
         asked, workload = _found(parameters)
         return _plain(inputs.prepare_one(workload, asked.size, asked.data, asked.scratch).drawn)
+
+    def prepare_others(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+        """The workload at other sizes of its named dimensions, drawn into a folder."""
+        asked, workload = _found(parameters)
+        found = inputs.prepare_others(workload, asked.size, asked.dimensions, asked.others, asked.scratch)
+        return _plain([each if isinstance(each, str) else each.drawn for each in found])
 
     def check_batch(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
         """Whether there is a batch to enlarge."""

@@ -119,6 +119,22 @@ def prepare_one(workload: AnyWorkload, size: str, data: Path | None, scratch: Pa
     return _prepared(workload, _drawn(workload, "prepare_one", Drawn, size=size, data=data, scratch=scratch))
 
 
+def prepare_others(prepared: Prepared, scratch: Path) -> list[Prepared | str]:
+    """As `inputs.prepare_others`, wherever the workload's functions may be called.
+
+    Raises:
+      RequestError: its code fails.
+    """
+    workload = prepared.workload
+    asked = {"size": prepared.size, "dimensions": prepared.dimensions, "others": prepared.others}
+    if not prepared.others:
+        return []
+    if isinstance(workload, Workload):
+        return inputs.prepare_others(workload, **asked, scratch=scratch)
+    found = _drawn(workload, "prepare_others", list[Drawn | str], **asked, scratch=scratch)
+    return [each if isinstance(each, str) else _prepared(workload, each) for each in found]
+
+
 def check_batch(workload: AnyWorkload, size: str, data: Path | None) -> None:
     """Raise RequestError where the workload has no batch that can be enlarged."""
     if isinstance(workload, Workload):

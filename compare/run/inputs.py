@@ -16,6 +16,8 @@ from compare.sides import mapped, wire
 from compare.sides.requests import Loading
 from workloads import _arrays
 from workloads._declared import AnyWorkload
+from workloads._dimensions import described as dimensions_told
+from workloads._dimensions import others
 from workloads._precision import narrow_dtype
 from workloads._spec import SIZES, Arrays, ArraySpec, Cost, Dimensions, Training, Workload
 
@@ -33,6 +35,10 @@ Parity keeps the outputs of every mode, pass and case at once: a gradient of 2 G
 """
 
 
+MOST_VARIED_ELEMENTS = 1 << 20
+"""Of all inputs at a size that nobody asked for by a range: more takes minutes."""
+
+
 class RequestError(Exception):
     """A request that cannot be carried out: one line with what was expected, found, and what to do."""
 
@@ -44,20 +50,29 @@ class Drawn:
     size: str
     dimensions: Dimensions
     loading: Loading
-    inputs: Mapping[str, ArraySpec]
+    inputs: Mapping[str, ArraySpec[int]]
     cost: Cost | None
+    others: tuple[Dimensions, ...] = ()
+    """The sizes of its named dimensions that parity is judged at as well."""
+    at: str = ""
+    """The named dimensions, where this is one of those: "B=3, T=7"."""
 
 
 @dataclass(frozen=True)
 class Prepared(Drawn):
     """A workload at a size."""
 
-    workload: AnyWorkload
+    workload: AnyWorkload = dataclasses.field(kw_only=True)
 
     @property
     def drawn(self) -> Drawn:
         """The same without the workload: plain data."""
         return Drawn(**{field.name: getattr(self, field.name) for field in dataclasses.fields(Drawn)})
+
+    @property
+    def title(self) -> str:
+        """The workload as messages call it."""
+        return f"{self.workload.name} at {self.at}" if self.at else self.workload.name
 
 
 def named_apart(workloads: Sequence[AnyWorkload]) -> None:
@@ -172,7 +187,35 @@ def prepare(workload: Workload, size: str, examples: Arrays | None, scratch: Pat
         sha256=digest(packed),
     )
     cost = workload.cost(dimensions) if workload.cost else None
-    return Prepared(size, dimensions, loading, {name: plain(spec) for name, spec in specs.items()}, cost, workload)
+    described = {name: plain(spec) for name, spec in specs.items()}
+    varied = () if one_case else _others(workload, dimensions)
+    return Prepared(size, dimensions, loading, described, cost, varied, workload=workload)
+
+
+def _others(workload: Workload, dimensions: Dimensions) -> tuple[Dimensions, ...]:
+    def fits(each: Dimensions) -> bool:
+        try:
+            return sum(math.prod(spec.shape) for spec in workload.input_specs(each).values()) <= MOST_VARIED_ELEMENTS
+        except ValueError:
+            return True  # refused for another reason, which is told where it is judged
+
+    return others(dimensions, workload.varying, workload.ranges, fits)
+
+
+def prepare_others(
+    workload: Workload, size: str, dimensions: Dimensions, others: Sequence[Dimensions], scratch: Path
+) -> list[Prepared | str]:
+    """The workload at other sizes of its named dimensions, without training; a string says why one is refused."""
+    return [_at(workload, size, dimensions, each, scratch) for each in others]
+
+
+def _at(workload: Workload, size: str, dimensions: Dimensions, varied: Dimensions, scratch: Path) -> Prepared | str:
+    named = "-".join([size, *(f"{name}{number}" for name, number in varied.items())])
+    try:
+        once = dataclasses.replace(workload, training=None, sizes={named: {**dimensions, **varied}})
+        return dataclasses.replace(prepare(once, named, None, scratch), others=(), at=dimensions_told(varied))
+    except (RequestError, ValueError) as error:
+        return str(error)
 
 
 def check_batch(workload: Workload, size: str, data: Path | None) -> tuple[Training, Arrays]:
@@ -216,7 +259,7 @@ def _refusals(workload: Workload, size: str) -> Iterator[None]:
 
 def _dimensions(workload: Workload, size: str, examples: Arrays | None) -> Dimensions:
     decided = workload.training.decided(examples) if workload.training and examples else {}
-    return {**workload.sizes[size], **decided}
+    return {**workload.dimensions(size), **decided}
 
 
 def digest(arrays: Arrays) -> str:

@@ -189,7 +189,7 @@ def _evidence(
     prepared: Prepared, collected: Mapping[str, Collected], doubles: Doubles, failures: Sequence[Failure]
 ) -> Evidence:
     return Evidence(
-        workload=prepared.workload.name,
+        workload=prepared.title,
         outputs={key: arrays for each in collected.values() for key, arrays in each.outputs.items()},
         doubles=doubles.arrays,
         oracle=doubles.sources,

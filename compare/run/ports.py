@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from compare.run.inputs import RequestError
+from workloads._dimensions import check_range
 from workloads._spec import ArraySpec, Workload
 
 _DTYPES = {
@@ -18,13 +19,14 @@ _DTYPES = {
     "bool": "bool", "pred": "bool",
 }  # fmt: skip
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-_INPUT = re.compile(rf"^(\w+)=(\w+)\[([\d,\s]*)\](?::({_NUMBER})\.\.({_NUMBER}))?$")
+_INPUT = re.compile(rf"^(\w+)=(\w+)\[([\w,\s]*)\](?::({_NUMBER})\.\.({_NUMBER}))?$")
+_DIMENSION = re.compile(r"^(\w+)=(\d+)(?:\.\.(\d+))?$")
 
-EXAMPLES = "x=f32[8,128] or n=i32[4]:0..10"
+EXAMPLES = "x=f32[8,128], n=i32[4]:0..10 or x=f32[B,128]"
 
 
-def parse_input(text: str) -> tuple[str, ArraySpec]:
-    """`NAME=DTYPE[SHAPE]` with an optional range `:LOW..HIGH` (HIGH excluded for integers).
+def parse_input(text: str) -> tuple[str, ArraySpec[int | str]]:
+    """`NAME=DTYPE[SHAPE]` with an optional range `:LOW..HIGH` (HIGH excluded for integers); a size may be a name.
 
     Raises:
       RequestError: it does not parse, the dtype is unknown, or the range is empty.
@@ -35,10 +37,7 @@ def parse_input(text: str) -> tuple[str, ArraySpec]:
     name, short, sizes, low, high = match.groups()
     if short not in _DTYPES:
         raise RequestError(f"expected a dtype of {', '.join(_DTYPES)} in {text!r}, found {short!r}")
-    try:
-        shape = tuple(int(size) for size in sizes.split(",") if sizes.strip())
-    except ValueError:
-        raise RequestError(f"expected sizes separated by commas in {text!r}, found [{sizes}]") from None
+    shape = tuple(_size(size.strip(), text) for size in sizes.split(",") if sizes.strip())
     ends = (None, None) if low is None else (float(low), float(high))
     try:
         return name, ArraySpec(shape, _DTYPES[short], *ends)
@@ -46,8 +45,36 @@ def parse_input(text: str) -> tuple[str, ArraySpec]:
         raise RequestError(f"{error}, in {text!r}") from error
 
 
-def from_functions(tf: str, jax: str, inputs: Sequence[str]) -> Workload:
+def _size(text: str, of: str) -> int | str:
+    if text.isdecimal():
+        return int(text)
+    if not text.isidentifier():
+        raise RequestError(f"expected sizes or names of dimensions, separated by commas, in {of!r}, found {text!r}")
+    return text
+
+
+def parse_dimension(text: str) -> tuple[str, int, int | None]:
+    """`NAME=SIZE`, or `NAME=LOW..HIGH` with both ends included.
+
+    Raises:
+      RequestError: it does not parse.
+    """
+    match = _DIMENSION.match(text.strip())
+    if match is None:
+        raise RequestError(f"expected a dimension like B=1..64 or B=32, found {text!r}: write NAME=LOW..HIGH")
+    name, low, high = match[1], int(match[2]), None if match[3] is None else int(match[3])
+    try:
+        check_range(name, (low, low if high is None else high))
+    except ValueError as error:
+        raise RequestError(str(error)) from error
+    return name, low, high
+
+
+def from_functions(tf: str, jax: str, inputs: Sequence[str], dimensions: Sequence[str] = ()) -> Workload:
     """The workload that two functions and their inputs make; both are called with the inputs in that order.
+
+    Args:
+      dimensions: of those that inputs name, the sizes that parity is judged between, or the one that is timed.
 
     Raises:
       RequestError: a reference names no file or no function, an input does not parse or occurs twice.
@@ -60,7 +87,7 @@ def from_functions(tf: str, jax: str, inputs: Sequence[str]) -> Workload:
             )
         if where.endswith(".py") and not Path(where).is_file():
             raise RequestError(f"expected a Python file at {where} for --{side}, found nothing: check the path")
-    specs: dict[str, ArraySpec] = {}
+    specs: dict[str, ArraySpec[int | str]] = {}
     for text in inputs:
         name, spec = parse_input(text)
         if name in specs:
@@ -68,6 +95,14 @@ def from_functions(tf: str, jax: str, inputs: Sequence[str]) -> Workload:
         specs[name] = spec
     if not specs:
         raise RequestError(f"expected at least one --input, found none: describe them, like {EXAMPLES}")
+    told = [(text, *parse_dimension(text)) for text in dimensions]
+    named = sorted({name for spec in specs.values() for name in spec.names})
+    for text, name, *_ in told:
+        if name not in named:
+            raise RequestError(
+                f"expected a dimension that an --input names ({', '.join(named) or 'none does'}), found {text!r}: "
+                f"write {name} in a shape, as in x=f32[{name},128]"
+            )
     try:
         return Workload(
             name=jax.rpartition(":")[2],
@@ -76,6 +111,8 @@ def from_functions(tf: str, jax: str, inputs: Sequence[str]) -> Workload:
             tf=tf,
             jax=jax,
             inputs=specs,
+            sizes={"default": {name: size for _, name, size, high in told if high is None}},
+            ranges={name: (low, high) for _, name, low, high in told if high is not None},
             builds=False,
             folder=Path.cwd(),
         )

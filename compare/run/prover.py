@@ -39,6 +39,7 @@ class Port:
     tf: str | None = None
     jax: str | None = None
     inputs: tuple[tuple[str, str], ...] = ()
+    dimensions: tuple[tuple[str, str], ...] = ()
 
     def workload(self) -> AnyWorkload:
         """The workload that is named.
@@ -46,7 +47,7 @@ class Port:
         Raises:
           RequestError, RegistryError: there is none.
         """
-        if self.reference is not None and (self.tf, self.jax, self.inputs) == (None, None, ()):
+        if self.reference is not None and (self.tf, self.jax, self.inputs, self.dimensions) == (None, None, (), ()):
             return foreign.get(self._at_folder(self.reference))
         if self.reference is not None or self.tf is None or self.jax is None:
             raise RequestError(
@@ -54,11 +55,12 @@ class Port:
                 f"found {', '.join(self._given()) or 'nothing'}: name the port in one of the two ways"
             )
         inputs = [f"{name}={text}" for name, text in self.inputs]
-        found = ports.from_functions(self._at_folder(self.tf), self._at_folder(self.jax), inputs)
+        dimensions = [f"{name}={text}" for name, text in self.dimensions]
+        found = ports.from_functions(self._at_folder(self.tf), self._at_folder(self.jax), inputs, dimensions)
         return dataclasses.replace(found, summary=f"{self.tf} against {self.jax}", source="given by a test")
 
     def _given(self) -> list[str]:
-        return [name for name in ("reference", "tf", "jax", "inputs") if getattr(self, name)]
+        return [name for name in ("reference", "tf", "jax", "inputs", "dimensions") if getattr(self, name)]
 
     def _at_folder(self, reference: str) -> str:
         file = reference.endswith(".py") or reference.rpartition(":")[0].endswith(".py")

@@ -99,7 +99,7 @@ def workload(
 def not_judged(spec: AnyWorkload, size: str | None, failure: Failure) -> dict[str, Any]:
     """The part of a workload that cannot be judged, and why."""
     nothing = Loading(spec.name, {}, False, {}, (), (), Path(), "")
-    prepared = Prepared(size or "", {}, nothing, {}, None, spec)
+    prepared = Prepared(size or "", {}, nothing, {}, None, workload=spec)
     empty = {cell: {"reason": failure.reason} for cell in CELLS}
     return workload(prepared, prepared.size, {}, None, empty, None, [failure])
 

@@ -11,9 +11,9 @@ from typing import Any
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.levels import ALGEBRA
 from compare.records import CELLS, PASS, Failure
-from compare.run import bench, cells, hlo, judging, pairs, peers, record, timing
+from compare.run import bench, cells, hlo, judging, pairs, peers, record, sizes, timing
 from compare.run.collect import Collected, attempt, collect_evidence, collect_program, steps_of
-from compare.run.foreign import Unreadable, prepare_both
+from compare.run.foreign import Unreadable, prepare_both, prepare_others
 from compare.run.inputs import Prepared, RequestError, choose_size
 from compare.run.progress import Reporter
 from compare.run.request import Request
@@ -80,7 +80,18 @@ def record_side(
     if program is not None and not found.lost:
         # A refusal is kept in the record too: a run finds that cell empty, with the reason.
         attempt(found, lambda: _run_compiled(side, program, case))
-    return found.failures
+    others = [each for each in prepare_others(small, scratch) if isinstance(each, Prepared)]
+    return found.failures + ([] if found.lost else _record_others(side, others, reporter))
+
+
+def _record_others(side: Side, others: Sequence[Prepared], reporter: Reporter) -> list[Failure]:
+    """Ask for what a run will ask at the other sizes. A size that the side refuses is no failure."""
+    for each in others:
+        reporter.step(f"{side.name} at {each.at}")
+        found = collect_evidence(side, each, reporter, sizes.MODES)
+        if found.lost:
+            return found.failures
+    return []
 
 
 def _run_compiled(side: Side, program: Program, case: str) -> None:
@@ -142,7 +153,8 @@ def _judged(
     try:
         small, large = prepare_both(workload, request.size, request.data, scratch, request.parity_size)
         reporter.stage(f"{workload.name}: parity and programs", 2 * steps_of(small))
-        return _judge_one(pool, small, large, reporter, request)
+        others = prepare_others(small, scratch)
+        return _judge_one(pool, small, large, others, reporter, request)
     except (RequestError, BadTarget) as error:
         refused.append(error)
         return record.not_judged(workload, request.size, _failure(error)), None
@@ -153,7 +165,12 @@ def _judged(
 
 
 def _judge_one(
-    pool: Pool, small: Prepared, large: Prepared, reporter: Reporter, request: Request
+    pool: Pool,
+    small: Prepared,
+    large: Prepared,
+    others: Sequence[Prepared | str],
+    reporter: Reporter,
+    request: Request,
 ) -> tuple[dict[str, Any], timing.Timed | None]:
     """The workload's part of the record, and what may be timed: nothing where parity fails."""
     failures: list[Failure] = []
@@ -167,11 +184,13 @@ def _judge_one(
 
     def collect_main(name: str) -> Collected:
         if not collected[name].lost:
-            collect_program(pool.get(name), large, collected[name], reporter, reload=large is not small)
+            reload = large is not small or bool(others)
+            collect_program(pool.get(name), large, collected[name], reporter, reload)
         return collected[name]
 
     parity = judging.parity_of(pool, small, collected, doubles, failures)
     parity = judging.with_stability(parity, small, collected, doubles, failures, reporter)
+    parity = sizes.with_others(pool, parity, small, others, reporter)
     if request.parity_only:
         unasked = {cell: {"reason": "parity alone was asked for"} for cell in CELLS}
         return record.workload(large, small.size, collected, parity, unasked, None, failures), None

@@ -1,0 +1,65 @@
+"""The port at other sizes than its own: what holds for a batch of 8 alone is no port."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from compare.parity import fails_at_size, messages, with_sizes
+from compare.records import FAIL, NOT_APPLICABLE, PASS, AtSize, Failure, Parity
+from compare.run import judging
+from compare.run.collect import Collected
+from compare.run.inputs import Prepared, RequestError
+from compare.run.progress import Reporter
+from compare.run.sides import Pool
+from workloads._dimensions import Dimensions
+
+MODES = ("tf/eager", "tf/jit", "jax/jit")
+"""Enough to tell: what else a mode may do, it does at the workload's own size."""
+
+Judged = tuple[AtSize, Parity | None]
+"""A size and its own parity; None where nothing could be compared."""
+
+
+def with_others(
+    pool: Pool, parity: Parity, prepared: Prepared, others: Sequence[Prepared | str], reporter: Reporter
+) -> Parity:
+    """The parity with that of each other size, both sides built anew; asked of a port that agrees at its own size."""
+    if parity.verdict != PASS:
+        return parity
+    judged = [
+        _refused(each, at) if isinstance(each, str) else _judged(pool, each, at, reporter)
+        for each, at in zip(others, prepared.others, strict=True)
+    ]
+    return with_sizes(parity, judged, bool(others))
+
+
+def _refused(reason: str, dimensions: Dimensions) -> Judged:
+    return AtSize(dimensions, NOT_APPLICABLE, reason), None
+
+
+def _judged(pool: Pool, prepared: Prepared, dimensions: Dimensions, reporter: Reporter) -> Judged:
+    reporter.step(f"at {prepared.at}")
+    failures: list[Failure] = []
+    ask = partial(judging.evidence_of, pool, prepared=prepared, reporter=reporter, modes=MODES)
+    collected = judging.both(pool, failures, ask)
+    if reason := _said(failures, "tf"):
+        return _refused(reason, dimensions)
+    if reason := _said(failures, "jax") or _structure(collected, prepared):
+        return AtSize(dimensions, FAIL, messages.fails_at_size(prepared.title, reason)), None
+    doubles = judging.doubles_of(pool, collected, prepared, failures)
+    parity = judging.parity_of(pool, prepared, collected, doubles, failures)
+    reason = fails_at_size(parity)
+    return AtSize(dimensions, FAIL if reason else PASS, reason), parity
+
+
+def _said(failures: Sequence[Failure], side: str) -> str:
+    return next((f"{each.doing}: {each.reason}" for each in failures if each.side == side), "")
+
+
+def _structure(collected: Mapping[str, Collected], prepared: Prepared) -> str:
+    try:
+        judging.check_structure(collected, prepared)
+    except RequestError as error:
+        return str(error)
+    return ""
