@@ -12,6 +12,7 @@ from test_parity_model import HONEST, Leaves, Side, gathered, verdicts
 
 from compare.parity import Evidence, judge
 from compare.records import FAIL, PASS
+from workloads._spec import Deviation
 
 Change = Callable[[Leaves], Leaves]
 FORWARD = {"structure", "semantics", "rounding"}
@@ -181,7 +182,14 @@ def test_semantics_resolves_what_float32_cannot(shift: float) -> None:
 
 def test_a_float64_run_that_is_none_fails() -> None:
     evidence = changed_double(cast("output", "float32"), ("tf", "forward", "seed0"))
-    assert any("tf is float32, the float64 run must be float64" in m for m in messages(evidence, "semantics"))
+    assert any("tf returns float32 where it is given float64" in m for m in messages(evidence, "semantics"))
+
+
+@pytest.mark.parametrize(("bound", "verdict"), [(1e-6, "pass"), (1e-9, "fail")])
+def test_a_float64_run_that_is_none_is_judged_by_the_bound_that_is_declared(bound: float, verdict: str) -> None:
+    evidence = changed_double(cast("output", "float32"), ("tf", "forward", "seed0"))
+    declared = replace(evidence, deviations=(Deviation("semantics", bound, "computes in float32"),))
+    assert judge(declared).gates["semantics"].verdict == verdict
 
 
 @pytest.mark.parametrize("side", ["tf", "jax"])

@@ -73,9 +73,12 @@ def widths(found: str, expected: str) -> str:
     return ""
 
 
-def not_double(source: str, dtype: object) -> str:
+def not_double(source: str, dtype: object, gate: str, apart: float) -> str:
     """A float64 run that was none."""
-    return f"{source} is {dtype}, the float64 run must be float64"
+    return (
+        f"{source} returns {dtype} where it is given float64, so that rounding cannot be told from error (they are "
+        f"{apart:.3g} apart): compute in the type of the inputs, or declare Deviation({gate!r}, bound, reason)"
+    )
 
 
 def described(array: np.ndarray) -> str:
