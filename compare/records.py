@@ -98,7 +98,7 @@ class Break:
 class Span:
     """Between which magnitudes the port holds where the original does, in one pattern of inputs.
 
-    `low` and `high` are None where it breaks at the magnitude nearest to 1 already.
+    `low` and `high` are None where it breaks at the magnitude nearest to 1 already, or there is nothing to judge.
     """
 
     pattern: str

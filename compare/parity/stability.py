@@ -16,7 +16,9 @@ from workloads._spec import STABILITY, Arrays
 from workloads._sweeps import Probe
 
 HOLDS, BREAKS, BETTER, BOTH = "holds", "port breaks", "port is better", "both break"
-"""What is said of one call: the port breaks where TensorFlow is right, or holds where it is not, or both break."""
+UNJUDGED = "nothing to judge"
+"""What is said of one call: the port breaks where TensorFlow is right, or holds where it is not, or both break. Nothing
+is judged where the exact values are beyond the type, or rounding decides them."""
 
 TIMES_ORIGINAL = 4
 """Honest ports were measured at up to 2.1 times TensorFlow's own error."""
@@ -91,10 +93,10 @@ def outcome(values: Values, rounding: Rounding) -> Outcome:
         if leaf in values.found and leaf in values.original
         and exact.size and values.found[leaf].shape == values.original[leaf].shape == exact.shape
     ]  # fmt: skip
-    return max(said, key=lambda each: (_SEVERITY[each.status], each.error), default=Outcome(HOLDS))
+    return max(said, key=lambda each: (_SEVERITY[each.status], each.error), default=Outcome(UNJUDGED))
 
 
-_SEVERITY: Mapping[str, int] = {HOLDS: 0, BETTER: 1, BOTH: 2, BREAKS: 3}
+_SEVERITY: Mapping[str, int] = {UNJUDGED: -1, HOLDS: 0, BETTER: 1, BOTH: 2, BREAKS: 3}
 
 
 def _exact_leaf(leaf: str, values: Values, rounding: Rounding) -> Outcome:
@@ -103,7 +105,7 @@ def _exact_leaf(leaf: str, values: Values, rounding: Rounding) -> Outcome:
     decided = np.logical_and.reduce([original == exact, *(moved[leaf] == exact for moved in values.moved)])
     wrong = decided & (found != exact)
     if not wrong.any():
-        return Outcome(HOLDS, leaf)
+        return Outcome(HOLDS if decided.any() else UNJUDGED, leaf)
     return _at(BREAKS, leaf, int(np.argmax(wrong)), (found, original, exact), np.where(wrong, np.inf, 0.0), 0.0 * wrong)
 
 
@@ -141,7 +143,7 @@ def _leaf(leaf: str, values: Values, rounding: Rounding) -> Outcome:
                 excess = np.where(where, _infinite_where_nan(port_off / np.maximum(bound, rounding.tiny)), -1.0)
                 at = int(np.argmax(excess))
                 return _at(status, leaf, at, (found, original, exact), port_off / scale, bound / scale)
-    return Outcome(HOLDS, leaf)
+    return Outcome(HOLDS if judged.any() else UNJUDGED, leaf)
 
 
 def _scales(exact: np.ndarray, original: np.ndarray) -> np.ndarray:

@@ -16,6 +16,7 @@ _LOOKS: Mapping[str, tuple[str, str, str]] = {
     "port breaks": ("cross", drawing.TF_COLOR, "the port breaks, TensorFlow holds"),
     "port is better": ("triangle-up", drawing.JAX_COLOR, "the port holds, TensorFlow breaks"),
     "both break": ("diamond", drawing.NULL_COLOR, "both break"),
+    "nothing to judge": ("square", drawing.GRID, "nothing to judge: beyond the type, or decided by rounding"),
 }
 """By what is said of a call: its mark, its colour, and the sentence of the key."""
 
@@ -53,7 +54,7 @@ def rows(workload: object) -> list[ReachRow]:
 def key(workload: object) -> list[tuple[str, str]]:
     """The marks that the map has, and what each means."""
     said = {text(call, "said") for call in _calls(workload)}
-    names = {"circle": "●", "cross": "✚", "triangle-up": "▲", "diamond": "◆"}
+    names = {"circle": "●", "cross": "✚", "triangle-up": "▲", "diamond": "◆", "square": "■"}
     return [(names[mark], sentence) for status, (mark, _, sentence) in _LOOKS.items() if status in said]
 
 

@@ -16,7 +16,7 @@ from compare.hlo.executing import ProgramLost
 from compare.hlo.promote import PromotionError
 from compare.parity import messages, stability
 from compare.parity.measure import UNIT_ROUNDOFF, is_float, largest
-from compare.parity.stability import BOTH, BREAKS, Outcome, Rounding, Swept, Values
+from compare.parity.stability import BOTH, BREAKS, UNJUDGED, Outcome, Rounding, Swept, Values
 from compare.records import Break, Call, Reach, Span
 from compare.run.collect import FLOAT32, Collected
 from compare.run.inputs import Prepared
@@ -180,7 +180,10 @@ class _Pass:
             return Span(pattern, None, None, calls, (stability.break_of(probe, outcomes[probe]),))
         below = max((at for at in broken if at < middle), default=None)
         above = min((at for at in broken if at > middle), default=None)
-        low, high, breaks = ordered[0].magnitude, ordered[-1].magnitude, []
+        judged = [probe.magnitude for probe in ordered if outcomes[probe].status != UNJUDGED]
+        if not judged:
+            return Span(pattern, None, None, calls)
+        low, high, breaks = judged[0], judged[-1], []
         if below is not None:
             held, lost = self._edge(ordered[below + 1], ordered[below], outcomes[ordered[below]])
             low, breaks = held, [*breaks, lost]
