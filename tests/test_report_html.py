@@ -221,6 +221,17 @@ def test_the_console_of_a_run_that_holds_has_no_line_that_fails() -> None:
     assert shown.splitlines()[-1] == "pass Parity holds in 1 of 1 workload"
 
 
+def test_the_console_notes_once_what_qualifies_verdicts_that_hold() -> None:
+    def holding(reason: str, verdict: str = "pass") -> dict[str, Any]:
+        gate = {"verdict": verdict, "reason": reason, "comparisons": []}
+        return {"parity": {"verdict": verdict, "gates": {"structure": gate}}}
+
+    names = {name: holding("one size only") for name in "abcde"}
+    others = {"f": holding("no training step", "not_applicable"), "g": holding("it differs", "fail")}
+    lines = printed({"workloads": {**names, **others}}).splitlines()
+    assert [line for line in lines if line.startswith("note")] == ["note a, b, c and 2 more: one size only"]
+
+
 def test_a_name_is_never_markup_and_never_steers_the_terminal() -> None:
     shown = printed({"workloads": {"[red]x[/red]\x1b[2J": {}}}, terminal=True, width=200)
     assert "[red]x[/red]" in shown

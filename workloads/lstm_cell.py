@@ -35,6 +35,7 @@ WORKLOAD = Workload(
     inputs=inputs,
     weights=weights,
     cost=cost,
+    ranges={"batch": (1, 64)},
     sizes={
         "smoke": {"batch": 2, "features": 3, "units": 4},
         "default": {"batch": 8, "features": 16, "units": 16},

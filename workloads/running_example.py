@@ -23,5 +23,6 @@ WORKLOAD = Workload(
     jax="jaxport.running_example:build",
     inputs=inputs,
     cost=cost,
+    ranges={"side": (1, 64)},
     sizes={"smoke": {"side": 64}, "default": {"side": 2048}, "paper": {"side": 16384}},
 )

@@ -181,8 +181,7 @@ def same_everywhere(leaf: str, value: str) -> str:
 def one_size() -> str:
     """What no size besides that of the workload was asked for."""
     return (
-        "judged at one size only: a dimension that is named, as in --input 'x=f32[B,128]' or ArraySpec((\"B\", 128)), "
-        "is judged at several"
+        "judged at one size only: name the dimensions that vary, as in --input 'x=f32[B,128]' or in a workload's ranges"
     )
 
 
