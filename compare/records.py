@@ -121,6 +121,8 @@ class Reach:
     error: float = 0.0
     """The largest of any break that counts."""
     message: str = ""
+    mode: str = "jax/jit"
+    """Of the port: `jax/tuned` where it was compiled with the options that it declares."""
 
 
 @dataclass(frozen=True)

@@ -100,6 +100,7 @@ class Reach(Part, frozen=True, rename={"pass_": "pass"}):
     worst: Break | None = None
     error: Number = None
     message: Text = None
+    mode: Text = None
 
 
 class AtSize(Part, frozen=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +160,10 @@ def f(x):
 
 def wrong(x):
     return jnp.mean(x**2 * 3 + 2)
+
+def guarded(x):
+    ratio = x**4 / (1 + x**4)
+    return jnp.where(jnp.isnan(ratio), 1.0, ratio)
 """
 
 
@@ -205,6 +210,18 @@ def test_a_real_candidate_is_judged_and_a_real_port_that_is_wrong_is_refused(her
                 assert judge.first_failure({"xla_cpu_prefer_vector_width": 128}) == ""
         finally:
             pool.close()
+
+
+def test_options_that_break_far_from_ordinary_inputs_alone_are_refused(here: Path) -> None:
+    workload = ports.from_functions("f.py:guarded", "f.py:guarded", ["x=f32[8]"])
+    small, _ = prepare_both(workload, None, None, here)
+    without_nans = {"xla_cpu_enable_fast_math": True, "xla_cpu_fast_math_honor_nans": False}
+    without_nans["xla_cpu_fast_math_honor_infs"] = False
+    with closing(Pool({"tf": Source(python="./python0"), "jax": Source()}, here, 300)) as pool:
+        judge = tune._Judge(small, pool, Silent())
+        assert judge.first_failure({"xla_cpu_prefer_vector_width": 128}) == ""
+        failure = judge.first_failure(without_nans)
+    assert "stability gate" in failure and "jax/tuned nan" in failure
 
 
 def test_an_option_that_nobody_knows_is_one_line(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

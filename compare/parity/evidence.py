@@ -17,6 +17,7 @@ TRAJECTORY = "trajectory"
 TF_REFERENCE = "tf/eager"
 TF_XLA = "tf/jit"
 PORT = "jax/jit"
+TUNED = "jax/tuned"
 
 FURTHER = ("tf/keras",)
 """TensorFlow's modes that run something else than the twin's own functions: judged like the port, and no measure of

@@ -143,11 +143,11 @@ def unseen(side: str, condition: str, line: str, held: bool) -> str:
     )
 
 
-def breaks(workload: str, pass_: str, moved: str, spans: Sequence[Span], found: Break) -> str:
+def breaks(workload: str, pass_: str, moved: str, mode: str, spans: Sequence[Span], found: Break) -> str:
     """Where the port stops holding while the original goes on."""
     inputs = f"{moved} {found.pattern}{found.magnitude:.3g}"
     place = f"{workload}: stability gate, {pass_} pass, {inputs}: leaf {found.leaf}{list(found.index)}"
-    port = f"jax/jit {found.found:.6g}{_at(found.operation, found.line)}"
+    port = f"{mode} {found.found:.6g}{_at(found.operation, found.line)}"
     original = f"tf/jit {found.original:.6g}{_at('', found.original_line)}, in float64 {found.exact:.6g}"
     return f"{place}: {port}; {original}; {held(next(span for span in spans if span.pattern == found.pattern))}"
 

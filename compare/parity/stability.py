@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from compare.parity.bands import bands_of
-from compare.parity.evidence import PORT
 from compare.parity.measure import is_float, pattern, wide
 from compare.records import FAIL, PASS, Break, Comparison, Reach, Span
 from workloads._spec import STABILITY, Arrays
@@ -214,7 +213,7 @@ def comparison(found: Reach, dtype: str, declared: float) -> Comparison:
         case=found.input,
         leaf="",
         dtype=dtype,
-        found_from=PORT,
+        found_from=found.mode,
         expected_from="tf",
         error=0.0,
         bound=declared,

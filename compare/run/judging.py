@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from compare.hlo.bindings import UnreadableProgram
-from compare.hlo.executing import ProgramLost
+from compare.hlo.executing import Options, ProgramLost
 from compare.hlo.promote import PromotionError
 from compare.parity import Evidence, explicable, judge, with_sweep
 from compare.records import PASS, Failure, Parity
@@ -171,17 +171,38 @@ def with_stability(
     failures: list[Failure],
     reporter: Reporter,
 ) -> Parity:
-    """The last gate: what a port does far from ordinary inputs is asked of one that agrees at those."""
+    """The last gate: what a port does far from ordinary inputs is asked of one that agrees at those.
+
+    In mode `jax/jit`, and in `jax/tuned` where that runs: the compiler's options may break what the program does not.
+    """
     reporter.step("stability")
-    declared = [each for each in prepared.workload.deviations if each.gate == STABILITY]
     if parity.verdict != PASS:
         unswept = stability.Swept(reason="not judged: the port already differs at ordinary inputs")
         return with_sweep(parity, prepared.workload.name, unswept, ())
-    try:
-        swept = stability.sweep(prepared, collected, doubles)
-    except ProgramLost as error:
-        failures.append(Failure("both sides", "sweep", str(error)))
-        swept = stability.Swept(reason=f"not judged: {error}")
+    port = collected["jax"]
+    sweeps = [{}, port.compiler_options] if "tuned" in port.modes.get(FORWARD, ()) else [{}]
+    return swept_with(sweeps, parity, prepared, collected, doubles, failures)
+
+
+def swept_with(
+    sweeps: Sequence[Options],
+    parity: Parity,
+    prepared: Prepared,
+    collected: Mapping[str, Collected],
+    doubles: Doubles,
+    failures: list[Failure],
+) -> Parity:
+    """The parity with what sweeps of the port tell, compiled with each of these options."""
+    found: list[stability.Swept] = []
+    for options in sweeps:
+        try:
+            found.append(stability.sweep(prepared, collected, doubles, options))
+        except ProgramLost as error:
+            failures.append(Failure("both sides", "sweep", str(error)))
+            found.append(stability.Swept(reason=f"not judged: {error}"))
+    reasons = dict.fromkeys(each.reason for each in found if each.reason)
+    swept = stability.Swept(tuple(reach for each in found for reach in each.reach), found[0].dtype, "; ".join(reasons))
+    declared = [each for each in prepared.workload.deviations if each.gate == STABILITY]
     return with_sweep(parity, prepared.workload.name, swept, declared)
 
 

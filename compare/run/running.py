@@ -7,6 +7,7 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -61,16 +62,19 @@ def without_states(program: Program, results: Arrays) -> Arrays:
     return {leaf: array for leaf, array in results.items() if leaf not in states}
 
 
-def running(program: Program, twin: Twin) -> Running:
-    """The program, compiled.
+def running(program: Program, twin: Twin, options: executing.Options | None = None) -> Running:
+    """The program, compiled; with these options of XLA, where there are any.
 
     Raises:
       UnreadableProgram: XLA does not compile it where its framework is not.
     """
-    return Running(program, _compiled(executing.current(), portable(program.artifact)), twin)
+    given = tuple(sorted((options or {}).items()))
+    return Running(program, _compiled(executing.current(), portable(program.artifact), given), twin)
 
 
 @functools.lru_cache(maxsize=12)
-def _compiled(executor: executing.Executor, bytecode: bytes) -> executing.Executable:
+def _compiled(
+    executor: executing.Executor, bytecode: bytes, options: tuple[tuple[str, Any], ...]
+) -> executing.Executable:
     """Remembered: one workload's programs are run for several judges, and compiling them takes most of the time."""
-    return executor.compile(bytecode, {})
+    return executor.compile(bytecode, dict(options))

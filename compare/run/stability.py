@@ -12,9 +12,10 @@ import numpy as np
 
 from compare.hlo import breaking, disturbing, program
 from compare.hlo.bindings import UnreadableProgram
-from compare.hlo.executing import ProgramLost
+from compare.hlo.executing import Options, ProgramLost
 from compare.hlo.promote import PromotionError
 from compare.parity import messages, stability
+from compare.parity.evidence import PORT, TUNED
 from compare.parity.measure import UNIT_ROUNDOFF, is_float, largest
 from compare.parity.stability import BOTH, BREAKS, UNJUDGED, Outcome, Rounding, Swept, Values
 from compare.records import Break, Call, Reach, Span
@@ -38,8 +39,13 @@ CLOSE = 1.01
 """The ratio between a magnitude that holds and one that does not, once the limit is known."""
 
 
-def sweep(prepared: Prepared, collected: Mapping[str, Collected], doubles: Doubles) -> Swept:
+def sweep(
+    prepared: Prepared, collected: Mapping[str, Collected], doubles: Doubles, options: Options | None = None
+) -> Swept:
     """What each float input may be, by pass.
+
+    Args:
+      options: of XLA, that the port is compiled with in mode `jax/tuned`.
 
     Raises:
       ProgramLost: a program ended the process that ran it, or did not end.
@@ -60,7 +66,7 @@ def sweep(prepared: Prepared, collected: Mapping[str, Collected], doubles: Doubl
             reasons.append(f"{pass_}: not swept, a side gave no program")
             continue
         try:
-            found += _Pass(pass_, prepared, *known, dtype).reach()
+            found += _Pass(pass_, prepared, *known, dtype, options or {}).reach()
         except ProgramLost:
             raise
         except UnreadableProgram as error:
@@ -88,11 +94,14 @@ class _Pass:
         port: Program,
         exact: Program,
         dtype: str,
+        options: Options,
     ) -> None:
         self._workload, self._pass, self._dtype = prepared.workload.name, pass_, dtype
+        self._mode = TUNED if options else PORT
         self._specs, self._twin = prepared.inputs, twin_of(prepared)
         self._base = first_inputs(self._twin, self._specs)
-        self._original, self._port, self._exact = (running(each, self._twin) for each in (original, port, exact))
+        self._original, self._exact = (running(each, self._twin) for each in (original, exact))
+        self._port = running(port, self._twin, options)
         self._moderate = bool(self._twin.weights)
         self._rounding = self._measured(program.roundings(original.artifact))
 
@@ -157,7 +166,7 @@ class _Pass:
         orders = min(_sweeps.squares_within(self._specs[name]) for name in names)
         verdict, found = stability.deciding(spans, orders)
         if found is None:
-            return Reach(moved, self._pass, verdict, spans)
+            return Reach(moved, self._pass, verdict, spans, mode=self._mode)
         broken = [probe for probe, said in outcomes.items() if said.status == BREAKS and probe.pattern == found.pattern]
         counting = [
             said.error
@@ -165,8 +174,8 @@ class _Pass:
             if said.status == BREAKS and abs(math.log2(probe.magnitude)) <= orders
         ]
         worst = self._blamed(found, min(broken, key=lambda probe: abs(math.log2(probe.magnitude / found.magnitude))))
-        message = messages.breaks(self._workload, self._pass, moved, spans, worst)
-        return Reach(moved, self._pass, verdict, spans, worst, max([found.error, *counting]), message)
+        message = messages.breaks(self._workload, self._pass, moved, self._mode, spans, worst)
+        return Reach(moved, self._pass, verdict, spans, worst, max([found.error, *counting]), message, self._mode)
 
     def _span(self, outcomes: Mapping[Probe, Outcome]) -> Span:
         """Where one pattern holds, from the magnitude nearest to 1 outwards; each end lies between two calls."""

@@ -259,7 +259,9 @@ class _Judge:
         collect_mode(side, _CANDIDATE, self._small, found, self._reporter)
         if found.failures:
             return f"{found.failures[0].doing}: {found.failures[0].reason}"
-        return _failing(self._parity({**self._collected, SIDE: found}))
+        collected = {**self._collected, SIDE: found}
+        parity = self._swept(self._parity(collected), collected, options, found.failures)
+        return _failing(parity) or next((f"{each.doing}: {each.reason}" for each in found.failures), "")
 
     def _ask(self) -> None:
         small, failures = self._small, self._failures
@@ -270,12 +272,20 @@ class _Judge:
         collected = judging.both(self._pool, failures, collect)
         self._doubles = judging.doubles_of(self._pool, collected, small, failures)
         self._collected = collected
-        parity = self._parity(collected)
+        parity = self._swept(self._parity(collected), collected, {}, failures)
         if parity.verdict != PASS:
             raise PortFails(_failing(parity))
 
     def _parity(self, collected: Mapping[str, Collected]) -> Parity:
         return judging.parity_of(self._pool, self._small, collected, self._doubles, list(self._failures))
+
+    def _swept(
+        self, parity: Parity, collected: Mapping[str, Collected], options: Options, failures: list[Failure]
+    ) -> Parity:
+        """Far from ordinary inputs too, where it agrees at those."""
+        if parity.verdict != PASS:
+            return parity
+        return judging.swept_with([options], parity, self._small, collected, self._doubles, failures)
 
 
 def _failing(parity: Parity) -> str:
