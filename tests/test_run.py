@@ -41,12 +41,16 @@ class Told(Reporter):
 
     def __init__(self) -> None:
         self.stages: dict[str, tuple[int, list[str]]] = {}
+        self.results: list[str] = []
 
     def stage(self, text: str, steps: int) -> None:
         self.stages[text] = (steps, [])
 
     def step(self, text: str) -> None:
         self.stages[list(self.stages)[-1]][1].append(text)
+
+    def result(self, text: str) -> None:
+        self.results.append(text)
 
 
 # One function on both real sides.
@@ -183,6 +187,7 @@ def test_the_reporter_is_told_of_every_stage_and_its_steps(whole: dict[str, Any]
         *timed,
         "limits on 1 thread",
     ]
+    assert told.results == ["scale_and_add: parity holds"]
     steps = told.stages["scale_and_add: parity and programs"][1]
     assert {"jax/jit forward", "tf/eager forward", "jax float64 gradients", "tf/graph profile"} <= set(steps)
     assert all(told.stages[stage][1] == ["starting", "scale_and_add"] for stage in (*timed, "compiling on 1 thread"))

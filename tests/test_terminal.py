@@ -99,6 +99,7 @@ def progressing(console: Console) -> None:
     with Bars(console) if console.is_terminal else Lines(console) as reporter:
         reporter.stage(EVIL, 2)
         reporter.step(EVIL)
+        reporter.result(EVIL)
 
 
 PRINTERS = (overview, changes, alignments, modules, located, replayed, tuned, progressing)

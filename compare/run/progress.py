@@ -22,6 +22,10 @@ class Reporter(ABC):
     def step(self, text: str) -> None:
         """One step of the stage begins."""
 
+    @abstractmethod
+    def result(self, text: str) -> None:
+        """Something is known that a reader waits for."""
+
     def __enter__(self) -> Reporter:
         return self
 
@@ -40,6 +44,9 @@ class Silent(Reporter):
     def step(self, text: str) -> None:
         """Nothing."""
 
+    def result(self, text: str) -> None:
+        """Nothing."""
+
 
 class Lines(Reporter):
     """One line a stage, with the seconds since the start: for logs."""
@@ -54,6 +61,10 @@ class Lines(Reporter):
 
     def step(self, text: str) -> None:
         """Nothing: steps would flood a log."""
+
+    def result(self, text: str) -> None:
+        """Print it as a stage is."""
+        self.stage(text, 0)
 
 
 class Bars(Reporter):
@@ -89,6 +100,10 @@ class Bars(Reporter):
         """Advance the bar."""
         if self._task is not None:
             self._progress.update(self._task, advance=1, doing=text)
+
+    def result(self, text: str) -> None:
+        """Print it above the bar."""
+        self._progress.console.print(Text(text), soft_wrap=True)
 
     def _finish(self) -> None:
         if self._task is not None:
