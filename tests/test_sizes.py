@@ -95,7 +95,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
 
 def test_a_port_that_holds_at_every_size_passes_and_the_sizes_are_recorded(judged: Judged) -> None:
     assert judged.verdict("mean") == "pass"
-    assert judged.sizes("mean") == dict.fromkeys((1, 2, 3, 7, 64), "pass")
+    assert judged.sizes("mean") == dict.fromkeys((1, 2, 3, 7, 200), "pass")
 
 
 def test_a_port_that_was_judged_at_one_size_says_so(judged: Judged) -> None:
@@ -112,7 +112,7 @@ def test_what_is_right_at_one_size_only_fails_at_each_other_one(judged: Judged) 
 
 def test_one_size_that_fails_is_enough(judged: Judged) -> None:
     # JAX clamps an index: the eighth of fewer rows is their last.
-    assert judged.sizes("eighth") == {1: "pass", 2: "pass", 3: "pass", 7: "pass", 64: "fail"}
+    assert judged.sizes("eighth") == {1: "pass", 2: "pass", 3: "pass", 7: "pass", 200: "fail"}
     assert judged.verdict("eighth") == "fail"
 
 
@@ -126,7 +126,7 @@ def test_a_shape_that_differs_at_one_size_fails_there_alone(judged: Judged) -> N
 
 
 def test_a_port_that_raises_at_a_size_that_the_original_takes_fails(judged: Judged) -> None:
-    assert judged.sizes("even") == {1: "fail", 2: "pass", 3: "fail", 7: "fail", 64: "pass"}
+    assert judged.sizes("even") == {1: "fail", 2: "pass", 3: "fail", 7: "fail", 200: "pass"}
     line = judged.line("fail even at B=1: structure gate: TensorFlow computes it, the port does not")
     assert "only even batches" in line
 
@@ -142,7 +142,7 @@ def test_two_dimensions_that_are_confused_fail(judged: Judged) -> None:
 
 
 def test_a_port_that_ends_its_process_at_a_size_fails_there_and_the_others_are_judged(judged: Judged) -> None:
-    assert judged.sizes("dead") == {1: "pass", 2: "pass", 3: "fail", 7: "pass", 64: "pass"}
+    assert judged.sizes("dead") == {1: "pass", 2: "pass", 3: "fail", 7: "pass", 200: "pass"}
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ Dimensions = Mapping[str, int]
 Range = tuple[int, int]
 """The least and the largest size, both included."""
 
-LARGE = 64
-"""The largest size where no range is given."""
+LARGE = 200
+"""The largest size where no range is given: blocks of 128 do not hold it."""
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _ODD, _EVEN = 7, 8

@@ -71,7 +71,7 @@ def add_functions(command: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     port.add_argument(
         "--dimension", action="append", default=[], metavar="NAME=LOW..HIGH",
-        help="which sizes a named dimension has (default: 1..64); `B=32` is the size that is timed (repeat for more)",
+        help="which sizes a named dimension has (default: 1..200); `B=32` is the size that is timed (repeat for more)",
     )  # fmt: skip
 
 
