@@ -33,10 +33,15 @@ CANCELLING = """
 PLAIN = "%y = stablehlo.exponential %x : tensor<4xf64>"
 
 
-def spread(body: str, x: np.ndarray, original: np.ndarray, error: float) -> float:
-    """The largest spread that explains a port which is off by so much of the largest value, in float64."""
-    cases = {"seed0": {"x": ORDINARY}, "seed1": {"x": x}}
-    values: dict[str, Arrays] = {"seed0": {"y": np.exp(ORDINARY)}, "seed1": {"y": original}}
+def spread(body: str, x: np.ndarray, original: np.ndarray, error: float, ordinary: float | None = None) -> float:
+    """The largest spread that explains a port which is off by so much of the largest value, in float64.
+
+    Args:
+      ordinary: the largest value at the workload's own size; None where this is it, and another case has larger ones.
+    """
+    first = original if ordinary is not None else np.exp(ORDINARY)
+    cases = {"seed0": {"x": ORDINARY if ordinary is None else x}, "seed1": {"x": x}}
+    values: dict[str, Arrays] = {"seed0": {"y": first}, "seed1": {"y": original}}
     wrong = original.copy()
     wrong[0] += error * np.abs(original).max()
     evidence = Evidence(
@@ -45,6 +50,7 @@ def spread(body: str, x: np.ndarray, original: np.ndarray, error: float) -> floa
                  for case, run in values.items()},
         doubles={("tf", "forward", case): run for case, run in values.items()}
         | {("jax", "forward", "seed0"): values["seed0"], ("jax", "forward", "seed1"): {"y": wrong}},
+        ordinary={} if ordinary is None else {("forward", "y"): ordinary},
     )  # fmt: skip
     twin = Twin("", False, {}, cases, {})
     doubles = Doubles(programs={("tf", "forward"): program(body)})
@@ -70,3 +76,19 @@ def test_a_large_error_asks_for_no_explanation(error: float) -> None:
 def test_a_leaf_that_vanishes_is_explained_whatever_its_error() -> None:
     x = np.linspace(1e-16, 2e-16, 4)
     assert spread(CANCELLING, x, np.exp(x) - 1 + 1e-17, 1.0) > 0.1
+
+
+VANISHING = """
+  %e = stablehlo.exponential %x : tensor<4xf64>
+  %f = stablehlo.multiply %e, %one : tensor<4xf64>
+  %y = stablehlo.subtract %e, %f : tensor<4xf64>"""
+
+
+def test_where_all_cancels_what_is_explained_is_relative_to_what_the_framework_found() -> None:
+    # XLA gives exactly 0 here, and a rounding of the formula is little beside 1.
+    assert spread(VANISHING, ORDINARY, np.full(4, 2e-16), 0.5) > 0.5
+
+
+@pytest.mark.parametrize(("ordinary", "explains"), [(1.0, True), (1e-15, False)])
+def test_what_vanishes_at_one_size_is_told_by_what_is_ordinary_at_another(ordinary: float, explains: bool) -> None:
+    assert (spread(VANISHING, ORDINARY, np.full(4, 2e-16), 0.5, ordinary) > 0.5) is explains

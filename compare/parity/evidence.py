@@ -62,6 +62,8 @@ class Evidence:
     """gate -> why there can be no evidence for it; evidence that is missing without such a reason fails."""
     remarks: tuple[str, ...] = ()
     """What no case judges, said where the outputs hold."""
+    ordinary: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    """(pass, leaf) -> the largest value at the workload's own size, where another one is judged."""
     computes_in: str = ""
     """The type that the workload, not the port, says it computes in where that is narrower than its results."""
 

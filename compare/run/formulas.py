@@ -76,7 +76,7 @@ def _vanishes(evidence: Evidence, comparison: Comparison) -> bool:
 def _ordinary(evidence: Evidence, pass_: str, leaf: str) -> float:
     """The largest value that a leaf has in any case that its framework ran: others may be far out."""
     runs = (evidence.doubles.get(("tf", pass_, case), {}) for case in evidence.float_cases(pass_))
-    return largest(run[leaf] for run in runs if leaf in run)
+    return max(largest(run[leaf] for run in runs if leaf in run), evidence.ordinary.get((pass_, leaf), 0.0))
 
 
 def _spreads(
@@ -84,7 +84,9 @@ def _spreads(
 ) -> Spreads:
     (width, pass_), cases = of, sorted({case for case, _ in places})
     base = _results(twin, program, program.artifact, cases)
-    scales = {case: evidence.scales(pass_, case, arrays) for case, arrays in base.items()}
+    # Those of the judge: where all cancels, what XLA makes of the program may be 0 and what its framework made not.
+    judged = {case: evidence.doubles.get(("tf", pass_, case), arrays) for case, arrays in base.items()}
+    scales = {case: evidence.scales(pass_, case, arrays) for case, arrays in judged.items()}
     disturbed = (disturbing.disturbed(program.artifact, ROUNDINGS * unit, seed) for seed in range(SAMPLES))
     runs = (_results(twin, program, artifact, cases) for artifact in disturbed)
     spreads: Spreads = {}

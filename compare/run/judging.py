@@ -118,13 +118,21 @@ def with_more_cases(doubles: Doubles, prepared: Prepared, failures: list[Failure
 
 
 def parity_of(
-    pool: Pool, prepared: Prepared, collected: Mapping[str, Collected], doubles: Doubles, failures: list[Failure]
+    pool: Pool,
+    prepared: Prepared,
+    collected: Mapping[str, Collected],
+    doubles: Doubles,
+    failures: list[Failure],
+    ordinary: Mapping[tuple[str, str], float] | None = None,
 ) -> Parity:
     """The gates at their strictest; where rounding might explain a failure, once more with what it does.
 
     First that of constants, on both sides, then that of the original's own formula.
+
+    Args:
+      ordinary: see `Evidence`; at another size than the workload's own.
     """
-    evidence = _evidence(prepared, collected, doubles, failures)
+    evidence = dataclasses.replace(_evidence(prepared, collected, doubles, failures), ordinary=ordinary or {})
     parity = judge(evidence)
     allowance = _allowance(pool, prepared, collected, doubles, failures, evidence, explicable(parity))
     if any(allowance.values()):

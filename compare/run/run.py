@@ -190,7 +190,7 @@ def _judge_one(
 
     parity = judging.parity_of(pool, small, collected, doubles, failures)
     parity = judging.with_stability(parity, small, collected, doubles, failures, reporter)
-    parity = sizes.with_others(pool, parity, small, others, reporter)
+    parity = sizes.with_others(pool, parity, small, others, doubles, reporter)
     reporter.result(f"{small.workload.name}: parity {'holds' if parity.verdict == PASS else 'fails'}")
     if request.parity_only:
         unasked = {cell: {"reason": "parity alone was asked for"} for cell in CELLS}

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
 
 from compare.parity import fails_at_size, messages, with_sizes
+from compare.parity.measure import largest
 from compare.records import FAIL, NOT_APPLICABLE, PASS, AtSize, Failure, Parity
 from compare.run import judging
 from compare.run.collect import Collected
 from compare.run.inputs import Prepared, RequestError
+from compare.run.oracle import Doubles
 from compare.run.progress import Reporter
 from compare.run.sides import Pool
 from workloads._dimensions import Dimensions
@@ -17,18 +20,31 @@ from workloads._dimensions import Dimensions
 MODES = ("tf/eager", "tf/jit", "jax/jit")
 """Enough to tell: what else a mode may do, it does at the workload's own size."""
 
+Ordinary = dict[tuple[str, str], float]
+"""(pass, leaf) -> the largest value at the workload's own size."""
+
 Judged = tuple[AtSize, Parity | None]
 """A size and its own parity; None where nothing could be compared."""
 
 
 def with_others(
-    pool: Pool, parity: Parity, prepared: Prepared, others: Sequence[Prepared | str], reporter: Reporter
+    pool: Pool,
+    parity: Parity,
+    prepared: Prepared,
+    others: Sequence[Prepared | str],
+    doubles: Doubles,
+    reporter: Reporter,
 ) -> Parity:
-    """The parity with that of each other size, both sides built anew; asked of a port that agrees at its own size."""
+    """The parity with that of each other size, both sides built anew; asked of a port that agrees at its own size.
+
+    Args:
+      doubles: those of its own size: a gradient that vanishes at another one is rounding beside what it is here.
+    """
     if parity.verdict != PASS:
         return parity
+    ordinary = _ordinary(doubles, prepared)
     judged = [
-        _refused(each, at) if isinstance(each, str) else _judged(pool, each, at, reporter)
+        _refused(each, at) if isinstance(each, str) else _judged(pool, each, at, ordinary, reporter)
         for each, at in zip(others, prepared.others, strict=True)
     ]
     return with_sizes(parity, judged, bool(others))
@@ -38,7 +54,16 @@ def _refused(reason: str, dimensions: Dimensions) -> Judged:
     return AtSize(dimensions, NOT_APPLICABLE, reason), None
 
 
-def _judged(pool: Pool, prepared: Prepared, dimensions: Dimensions, reporter: Reporter) -> Judged:
+def _ordinary(doubles: Doubles, prepared: Prepared) -> Ordinary:
+    found: Ordinary = defaultdict(float)
+    for (side, pass_, case), arrays in doubles.arrays.items():
+        if side == "tf" and case in prepared.loading.cases:
+            for leaf, array in arrays.items():
+                found[pass_, leaf] = max(found[pass_, leaf], largest([array]))
+    return found
+
+
+def _judged(pool: Pool, prepared: Prepared, dimensions: Dimensions, ordinary: Ordinary, reporter: Reporter) -> Judged:
     reporter.step(f"at {prepared.at}")
     failures: list[Failure] = []
     ask = partial(judging.evidence_of, pool, prepared=prepared, reporter=reporter, modes=MODES)
@@ -48,7 +73,7 @@ def _judged(pool: Pool, prepared: Prepared, dimensions: Dimensions, reporter: Re
     if reason := _said(failures, "jax") or _structure(collected, prepared):
         return AtSize(dimensions, FAIL, messages.fails_at_size(prepared.title, reason)), None
     doubles = judging.doubles_of(pool, collected, prepared, failures)
-    parity = judging.parity_of(pool, prepared, collected, doubles, failures)
+    parity = judging.parity_of(pool, prepared, collected, doubles, failures, ordinary)
     reason = fails_at_size(parity)
     return AtSize(dimensions, FAIL if reason else PASS, reason), parity
 
