@@ -154,7 +154,7 @@ class TestOneDeparture:
         left = z + "m = pred[8] compare(x, z), direction=GT\nr = f64[8] select(m, y, z)"
         right = z + "m = pred[8] compare(x, z), direction=GE\nr = f64[8] select(m, y, z)"
         departure = only(found(left, right))
-        assert (departure.op, departure.cause) == ("compare", "subgradient at an edge")
+        assert (departure.op, departure.cause) == ("compare", "value at an edge")
 
     def test_a_result_that_is_a_constant_is_unconfirmed_and_named_by_what_it_lacks(self) -> None:
         departure = only(found("r = f64[8] multiply(x, y)", constant(0) + "r = f64[8] copy(c)"))

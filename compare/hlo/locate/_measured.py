@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import ml_dtypes
@@ -40,10 +40,14 @@ SINGLE = Precision(2.0**-23, 4e-6)
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Per value and case, the array, and the largest difference that rounding explains."""
+    """Per value and case, the array, and the largest difference that rounding explains.
+
+    `again` gives all values for other arguments.
+    """
 
     arrays: dict[int, list[np.ndarray]]
     bounds: dict[int, list[float]]
+    again: Callable[[Sequence[np.ndarray]], dict[int, np.ndarray]]
 
 
 def measure(program: Computation, cases: Sequence[Sequence[np.ndarray]], smooth: Sequence[bool],
@@ -59,7 +63,9 @@ def measure(program: Computation, cases: Sequence[Sequence[np.ndarray]], smooth:
     lifted, constants = _lifted(runnable(program.graph))
     wanted = wanted_of(program)
     prepared = values.prepare(lifted, wanted)
-    found = Measured({key: [] for key in wanted}, {key: [] for key in wanted})
+    found = Measured(
+        {key: [] for key in wanted}, {key: [] for key in wanted}, lambda given: prepared([*given, *constants])
+    )
     for arguments, is_smooth in zip(cases, smooth, strict=True):
         base = prepared([*arguments, *constants])
         spreads = dict.fromkeys(wanted, 0.0)
@@ -108,6 +114,11 @@ def size(array: np.ndarray) -> float:
 def is_float(array: np.ndarray) -> bool:
     """Whether an array is of floats, real or complex, of any width."""
     return array.dtype.kind in "fc" or array.dtype == ml_dtypes.bfloat16
+
+
+def is_real(array: np.ndarray) -> bool:
+    """Whether an array is of floats that are not complex."""
+    return is_float(array) and array.dtype.kind != "c"
 
 
 def _bound(base: dict[int, np.ndarray], node: Node, spread: float, floor: float) -> float:

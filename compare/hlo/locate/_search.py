@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -194,7 +194,8 @@ def _bypassed(parting: Parting, key: int) -> Iterator[Attempt]:
     if key not in side.measured.arrays or program.node(key).opcode == RESULT:
         return
     starts = [each for each in sorted(behind(side, key, parting.departed[1])) if each in parting.first[1]]
-    for operand in dict.fromkeys(operand for each in starts for operand in program.node(each).operands):
+    read = dict.fromkeys(operand for each in (*starts, key) for operand in program.node(each).operands)
+    for operand in (each for each in read if each not in parting.departed[1]):
         arrays = side.measured.arrays.get(operand)
         if arrays and operand not in program.constants and kind_of(arrays[0]) == kind_of(side.array(key)):
             yield Attempt(EXTRA, key, None, Switch(VALUE, key), arrays)
@@ -242,8 +243,13 @@ def mends(parting: Parting, switches: Switchboard, given: Given) -> bool:
 
 def _mended(parting: Parting, switches: Switchboard, given: Given, names: Sequence[str]) -> int:
     """How many of these results agree, in every case, when these values are given."""
+    return mended(parting, lambda at: switches.results(given, at), names)
+
+
+def mended(parting: Parting, results: Callable[[int], dict[int, np.ndarray]], names: Sequence[str]) -> int:
+    """How many of these results of the right program agree in every case, as it would give them."""
     for at in range(len(next(iter(parting.left.measured.arrays.values())))):
-        values = switches.results(given, at) if names else {}
+        values = results(at) if names else {}
         names = [name for name in names if _agrees(parting, values, name, at)]
     return len(names)
 
