@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 
 from compare.hlo import values
-from compare.hlo.graph import Graph, Node
+from compare.hlo.graph import Graph
 from compare.hlo.locate._program import RESULT, Computation, runnable
 
 _DRAWS = 2
@@ -76,7 +76,7 @@ def measure(program: Computation, cases: Sequence[Sequence[np.ndarray]], smooth:
             spreads = {key: max(spreads[key], distance(base[key], again[key])) for key in wanted}
         for key in wanted:
             found.arrays[key].append(base[key])
-            found.bounds[key].append(_bound(base, program.node(key), spreads[key], precision.floor))
+            found.bounds[key].append(_bound(base, key, program, spreads[key], precision.floor))
     return found
 
 
@@ -121,14 +121,16 @@ def is_real(array: np.ndarray) -> bool:
     return is_float(array) and array.dtype.kind != "c"
 
 
-def _bound(base: dict[int, np.ndarray], node: Node, spread: float, floor: float) -> float:
-    if not is_float(base[node.id]):
+def _bound(base: dict[int, np.ndarray], key: int, program: Computation, spread: float, floor: float) -> float:
+    if not is_float(base[key]):
         return 0.0
     # Where large terms cancel, what is left is as uncertain as they were.
-    terms = max((size(base[key]) for key in node.operands if key in base and node.opcode in _SUMS), default=0.0)
-    # At an edge a moved constant may jump: a spread as large as the value explains nothing.
-    explained = _MARGIN * spread if np.isfinite(spread) and spread < 1e-2 * (size(base[node.id]) or 1.0) else 0.0
-    return max(explained, floor * size(base[node.id]), 1e-4 * floor * terms)
+    made = program.node(program.carried(key))
+    terms = max((size(base[each]) for each in made.operands if each in base and made.opcode in _SUMS), default=0.0)
+    # At an edge a moved constant may jump: a spread as large as the value explains nothing, unless it is all that
+    # is left of much larger terms.
+    steady = np.isfinite(spread) and (spread < 1e-2 * (size(base[key]) or 1.0) or spread < floor * terms)
+    return max(_MARGIN * spread if steady else 0.0, floor * size(base[key]), 1e-4 * floor * terms)
 
 
 def _moved(array: np.ndarray, by: float, generator: np.random.Generator) -> np.ndarray:
