@@ -32,6 +32,7 @@ SLOW = (
         "test_tune.py",
         "test_hlo_command.py",
         "test_wrong_where_few_look.py",
+        "test_locate_installed.py",
         "test_pairs.py",
         "test_tuned.py",
     ),

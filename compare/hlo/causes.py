@@ -67,11 +67,16 @@ class Clue:
 
 @dataclass(frozen=True)
 class Cause:
-    """One known way: a short name, what to look for and do, and what it may look like: a proof is asked for besides."""
+    """One known way: a short name, what to look for and do, and what it may look like: a proof is asked for besides.
+
+    `alone` is whether it says so little that it has to be all that is wrong: of several departures, each may be one of
+    another formula.
+    """
 
     name: str
     remedy: str
     recognises: Callable[[Clue], bool]
+    alone: bool = False
 
 
 _TINY = 1e-2
@@ -214,7 +219,7 @@ CAUSES = (
           "axis", _transposes),
     Cause("layout", "TensorFlow's convolutions take NHWC and HWIO: pass dimension_numbers, or transpose", _lays_out),
     Cause("order of elements", "the elements are the same, in another order: look for a reshape where an axis has to "
-          "be moved, or for a reversal", _any),
+          "be moved, or for a reversal", _any, alone=True),
     Cause("operands swapped", "the same two values are read the other way round: swap them", lambda clue: clue.swapped),
     Cause("weights swapped", "it reads another weight than TensorFlow: look at this line, and at from_weights and "
           "to_weights", _reads_other),
@@ -240,15 +245,15 @@ CAUSES = (
           lambda clue: clue.kind != "changed" and clue.op == "add"),
     Cause("weight left out", "a weight is used on one side only: multiply by it", lambda clue: clue.kind != "changed"),
     Cause("residual connection", "a sum with an earlier value is on one side only",
-          lambda clue: clue.kind != "changed" and clue.op == "add" and clue.one is None),
+          lambda clue: clue.kind != "changed" and clue.op == "add" and clue.one is None, alone=True),
     Cause("weights in the code", "the functions close over arrays that differ: load the same ones into both",
           lambda clue: any(clue.arrays)),
     Cause("another constant", "the constants differ", lambda clue: not any(clue.arrays)),
-    Cause("sign", "the value has the other sign", _any),
-    Cause("another function", "another function of the same value is taken", _any),
-    Cause("another factor", "the value is a multiple of TensorFlow's", _any),
+    Cause("sign", "the value has the other sign", _any, alone=True),
+    Cause("another function", "another function of the same value is taken", _any, alone=True),
+    Cause("another factor", "the value is a multiple of TensorFlow's", _any, alone=True),
     Cause("another operand", "it reads another value than TensorFlow: look at names and at the order of operations",
-          lambda clue: clue.kind == "changed" and clue.ops[0] == clue.ops[1]),
+          lambda clue: clue.kind == "changed" and clue.ops[0] == clue.ops[1], alone=True),
 )  # fmt: skip
 """In the order in which they are tried: the first that fits and is proved names a departure."""
 

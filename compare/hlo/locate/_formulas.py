@@ -109,7 +109,8 @@ def _everywhere(function: Unary, x: Arrays, y: Arrays, bounds: Sequence[float]) 
 
 def _slope(x: Arrays, y: Arrays) -> float | None:
     a, b = exact(x[0]).ravel(), exact(y[0]).ravel()
-    if not (a < 0).any():
+    # Of numbers of one sign alone it is no more than a factor.
+    if not (a < 0).any() or not (a > 0).any():
         return None
     at = int(np.argmin(a))
     return float(b[at] / a[at])

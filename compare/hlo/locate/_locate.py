@@ -41,6 +41,16 @@ class Ran:
     precision: Precision
 
 
+@dataclass(frozen=True, eq=False)
+class Searched:
+    """Both programs, whether all results agree with what was found, and whether that is one departure alone."""
+
+    left: Ran
+    right: Ran
+    confirmed: bool
+    alone: bool
+
+
 def ran(subject: Subject, arguments: Sequence[Sequence[np.ndarray]], smooth: Sequence[bool],
         precision: Precision = DOUBLE) -> Ran:  # fmt: skip
     """A program in its canonical form, and all of its values on every case.
@@ -87,7 +97,8 @@ def between(left: Ran, right: Ran) -> Findings:
     if whole is not None:
         return Findings((_of_parts(parting, whole),), tuple(parting.results))
     found, confirmed = _found(parting, right.arguments)
-    departures = merged(each for at, attempt in found for each in _departures(left, right, at, attempt, confirmed))
+    searched = Searched(left, right, confirmed, alone=len(found) == 1)
+    departures = merged(each for at, attempt in found for each in _departures(searched, at, attempt))
     counts = [max(len(each) - len(departures), 0) for each in parting.departed]
     return Findings(tuple(departures), tuple(parting.results), (counts[0], counts[1]))
 
@@ -148,10 +159,11 @@ def _repaired(parting: Parting, switches: Switchboard, given: Given, cases: int)
     return part(parting.left, right, agreement(parting.left, right))
 
 
-def _departures(mine: Ran, theirs: Ran, parting: Parting, attempt: Attempt | None, confirmed: bool) -> list[Departure]:
+def _departures(searched: Searched, parting: Parting, attempt: Attempt | None) -> list[Departure]:
     """The departure that an attempt shows, or those that it consists of inside of a loop or branch."""
     found = blamed(parting, attempt)
-    return _inside(mine, theirs, found[1], found[2]) or [_told(mine, theirs, parting, attempt, found, confirmed)]
+    inside = _inside(searched.left, searched.right, found[1], found[2])
+    return inside or [_told(searched, parting, attempt, found)]
 
 
 def _inside(mine: Ran, theirs: Ran, left: int | None, right: int | None) -> list[Departure]:
@@ -169,36 +181,36 @@ def _inside(mine: Ran, theirs: Ran, left: int | None, right: int | None) -> list
     return regions.enter(mine.side, left, theirs.side, right, inputs, judge)
 
 
-def _told(mine: Ran, theirs: Ran, parting: Parting, attempt: Attempt | None, found: Blamed,
-          confirmed: bool) -> Departure:  # fmt: skip
+def _told(searched: Searched, parting: Parting, attempt: Attempt | None, found: Blamed) -> Departure:
     kind, left, right = found
     stands = (
         where_missing(parting, left, right) if kind == MISSING and left is not None and right is not None else right
     )
     places = place(parting.left, left), place(parting.right, stands)
     to_blame = places[0] if kind == MISSING and places[0] is not None else places[1]
-    cause, more = _cause(mine, theirs, parting, attempt, found, confirmed)
-    told = _naming.difference(parting, kind, left, right)
+    cause, more = _cause(searched, parting, attempt, found)
     return Departure(
         kind=kind,
         op=to_blame.op if to_blame else "",
         left=places[0],
         right=places[1],
-        difference=told,
+        difference=_naming.difference(parting, kind, left, right),
         cause=cause.name,
         remedy="; ".join(filter(None, (more, cause.remedy))),
         value=_sample(parting, attempt, left, right),
-        confirmed=confirmed,
+        confirmed=searched.confirmed,
     )
 
 
-def _cause(mine: Ran, theirs: Ran, parting: Parting, attempt: Attempt | None, found: Blamed,
-           confirmed: bool) -> tuple[Cause, str]:  # fmt: skip
+def _cause(searched: Searched, parting: Parting, attempt: Attempt | None, found: Blamed) -> tuple[Cause, str]:
     """The cause that is proved, and what its proof says."""
-    known = clue(parting, attempt, *found)
-    if attempt is not None and not confirmed:
+    if attempt is not None and not searched.confirmed:
         return UNKNOWN, ""
-    return cause_of(spots(parting, attempt, found, known, lambda: only_at_edges(mine, theirs)))
+
+    def at_edges() -> bool:
+        return only_at_edges(searched.left, searched.right)
+
+    return cause_of(spots(parting, attempt, found, clue(parting, attempt, *found), at_edges), searched.alone)
 
 
 def _sample(parting: Parting, attempt: Attempt | None, left: int | None, right: int | None) -> Sample | None:

@@ -36,10 +36,15 @@ def _wherever(proof: Proof) -> Proof:
     return lambda spot: next((said for said in map(proof, (spot, *spot.wider)) if said is not None), None)
 
 
-def cause_of(spots: list[Spot]) -> tuple[Cause, str]:
-    """The first known cause that fits and is proved, and what its proof says."""
+def cause_of(spots: list[Spot], alone: bool) -> tuple[Cause, str]:
+    """The first known cause that fits and is proved, and what its proof says.
+
+    Args:
+      alone: whether nothing else departs.
+    """
     for cause in CAUSES:
-        said = proved(spots, cause) if spots and cause.recognises(spots[0].clue) else None
+        fits = bool(spots) and (alone or not cause.alone) and cause.recognises(spots[0].clue)
+        said = proved(spots, cause) if fits else None
         if said is not None:
             return cause, said
     return UNKNOWN, ""
