@@ -6,21 +6,19 @@ A proof returns what more there is to say ("" of nothing), or None where it is n
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 
 import numpy as np
 
 from compare.hlo.causes import CAUSES, UNKNOWN, Cause, is_close, is_count
-from compare.hlo.locate import _edits, _formulas, _naming
+from compare.hlo.locate import _edits, _fitting, _formulas
 from compare.hlo.locate._apart import CONSTANT, OPERAND, REDUCER, SWAPPED, TRANSPOSED, Difference
 from compare.hlo.locate._counting import counts, depths, squares, transformed
-from compare.hlo.locate._excerpt import Arrays
-from compare.hlo.locate._measured import exact, is_float, is_real
+from compare.hlo.locate._fitting import Proof
+from compare.hlo.locate._measured import exact, is_float
 from compare.hlo.locate._program import Computation
 from compare.hlo.locate._search import EXTRA, MISSING
 from compare.hlo.locate._spot import Spot
-
-Proof = Callable[[Spot], str | None]
 
 _LOGARITHMS = (math.log(2), math.log(10))
 
@@ -29,11 +27,6 @@ def proved(spots: list[Spot], cause: Cause) -> str | None:
     """What the proof of a cause says, which has to hold of every spot; None where it is not made."""
     found = [PROOFS[cause.name](spot) if cause.name in PROOFS else None for spot in spots]
     return None if None in found or not found else next(filter(None, found), "")
-
-
-def _wherever(proof: Proof) -> Proof:
-    """The same of what is computed from the value, a few operations on: a function may end there."""
-    return lambda spot: next((said for said in map(proof, (spot, *spot.wider)) if said is not None), None)
 
 
 def cause_of(spots: list[Spot], alone: bool) -> tuple[Cause, str]:
@@ -138,114 +131,11 @@ def _residual(spot: Spot) -> str | None:
     return "" if program.comes_from(one, other) or program.comes_from(other, one) else None
 
 
-Named = Callable[[Arrays, Arrays, Sequence[float]], str]
-"""Which function gives a value of another, "" of none that is known."""
-
-
-def _functions(spot: Spot, named: Named) -> tuple[str, str] | None:
-    """The functions of the same value that the left and the right program compute."""
-    for x in spot.read:
-        if _formulas.is_told_apart(x) and x[0].size == spot.actual[0].size and is_real(x[0]):
-            names = [named(x, y, spot.bounds) for y in (spot.expected, spot.actual)]
-            if all(names) and names[0] != names[1]:
-                return names[0], names[1]
-    return None
-
-
-def _function(wanted: Callable[[str, str], bool], named: Named = _formulas.activation) -> Proof:
-    def proof(spot: Spot) -> str | None:
-        names = _functions(spot, named)
-        if names is None or not wanted(*names):
-            return None
-        return f"{spot.parting.right.program.label} computes {names[1]}, {spot.parting.left.program.label} {names[0]}"
-
-    return _wherever(proof)
-
-
-def _is_slope(*names: str) -> bool:
-    leaky = [name.startswith(_formulas.LEAKY) for name in names]
-    return any(leaky) and all(one or name == "relu" for one, name in zip(leaky, names, strict=True))
-
-
 def _slope(spot: Spot) -> str | None:
     """That what one of two branches is multiplied by is another number."""
     clue = spot.clue
     branch = clue.pair is not None and clue.op == "multiply" and "select" in clue.near
     return _numbers(spot) if branch and all(0 < each < 1 for each in clue.pair or ()) else None
-
-
-def _power(spot: Spot) -> str | None:
-    for x in spot.read:
-        if _formulas.is_told_apart(x) and x[0].size == spot.actual[0].size and is_real(x[0]):
-            exponents = [_formulas.power(x, y, spot.bounds) for y in (spot.expected, spot.actual)]
-            if None not in exponents and exponents[0] != exponents[1]:
-                return f"the exponent is {exponents[1]:g} where {spot.parting.left.program.label} has {exponents[0]:g}"
-    return None
-
-
-def _division(spot: Spot) -> str | None:
-    parts = [part for part in (spot.mine, spot.theirs) if part is not None]
-    within = {part.side.program.node(key).opcode for part in parts for key in (*part.nodes, *part.leaves)}
-    if not within & {"divide", "remainder"}:
-        return None
-    alike = [x for x in [*spot.read, *_constants_read(spot)] if x[0].size in (1, spot.actual[0].size)]
-    for a in alike:
-        for b in (each for each in alike if each is not a and a[0].size == spot.actual[0].size):
-            spread = [np.broadcast_to(each.ravel(), a[0].size) if each.size == 1 else each for each in b]
-            names = [_formulas.division(a, spread, y, spot.bounds) for y in (spot.expected, spot.actual)]
-            if all(names) and names[0] != names[1]:
-                labels = spot.parting.right.program.label, spot.parting.left.program.label
-                return f"{labels[0]} computes {names[1]}, {labels[1]} {names[0]}"
-    return None
-
-
-def _constants_read(spot: Spot) -> list[list[np.ndarray]]:
-    """Single numbers that either computation reads."""
-    found: dict[float, list[np.ndarray]] = {}
-    for part in (spot.theirs, spot.mine) if spot.mine else (spot.theirs,):
-        for key in part.computing:
-            for value in _naming.constants_of(part.side, key):
-                found[value] = [np.array([value])] * len(spot.actual)
-    return list(found.values())
-
-
-def _running(spot: Spot) -> str | None:
-    for x in spot.read:
-        if x[0].size == spot.actual[0].size and _formulas.is_told_apart(x):
-            found = [_formulas.cumulative(x, y, spot.bounds) for y in (spot.expected, spot.actual)]
-            if found[0] and found[1] and found[0] != found[1]:
-                return f"{_sum(found[1])} where {spot.parting.left.program.label} has {_sum(found[0])}"
-    return None
-
-
-def _sum(found: tuple[int, bool, bool]) -> str:
-    axis, exclusive, reverse = found
-    return f"{'exclusive ' * exclusive}{'reverse ' * reverse}sums along axis {axis}"
-
-
-def _reductions(spot: Spot) -> tuple[tuple[str, tuple[int, ...]], tuple[str, tuple[int, ...]]] | None:
-    for x in spot.read:
-        if _formulas.is_told_apart(x) and x[0].size > 1:
-            found = [_formulas.reduction(x, y, spot.bounds) for y in (spot.expected, spot.actual)]
-            if found[0] and found[1] and found[0] != found[1]:
-                return found[0], found[1]
-    return None
-
-
-def _reduction(holds: Callable[[tuple[str, tuple[int, ...]], tuple[str, tuple[int, ...]]], bool]) -> Proof:
-    def proof(spot: Spot) -> str | None:
-        found = _reductions(spot)
-        return "" if found and holds(*found) else None
-
-    return proof
-
-
-def _moved(spot: Spot) -> str | None:
-    """That one side has the elements of the other in another order."""
-    if spot.expected[0].size != spot.actual[0].size or not _formulas.is_told_apart(spot.actual):
-        return None
-    said = _formulas.moved(spot.expected, spot.actual)
-    return f"it is what {spot.parting.left.program.label} has, {said}" if said else None
 
 
 def _factor(*wanted: float, few: bool = False) -> Proof:
@@ -346,14 +236,6 @@ def _at_edges(spot: Spot) -> str | None:
     return "" if spot.at_edges() else None
 
 
-def _is_mean(one: tuple[str, tuple[int, ...]], other: tuple[str, tuple[int, ...]]) -> bool:
-    return one[1] == other[1] and {one[0], other[0]} == {"mean", "sum"}
-
-
-def _same_axes(one: tuple[str, tuple[int, ...]], other: tuple[str, tuple[int, ...]]) -> bool:
-    return one[1] == other[1]
-
-
 _REARRANGES = ("dimensions", TRANSPOSED)
 _CONTRACTS = ("dot_dimension_numbers", *_REARRANGES)
 _LAYS_OUT = ("convolution_dimension_numbers", *_REARRANGES)
@@ -366,43 +248,41 @@ PROOFS: Mapping[str, Proof] = {
     "stop_gradient": _stopped,
     "epsilon": _numbers,
     "place of epsilon": _changed_to(_edits.epsilon_elsewhere),
-    "gelu": _function(lambda *names: set(names) <= set(_formulas.GELUS)),
+    "gelu": _fitting.function(lambda *names: set(names) <= set(_formulas.GELUS)),
     "biased or unbiased variance": _one_less,
     "number of iterations": _either(_numbers, _only("comparison_direction")),
     "base of the logarithm": _logarithm,
-    "cumulative sum": _wherever(_running),
-    "axis of the softmax": _either(
-        _only("dimensions", among=_AXES), _reduction(lambda one, other: one[0] == other[0] and "softmax" in one[0])
-    ),
-    "axis": _either(_only("dimensions", among=_AXES), _reduction(lambda one, other: one[0] == other[0])),
+    "cumulative sum": _fitting.wherever(_fitting.running),
+    "axis of the softmax": _either(_only("dimensions", among=_AXES), _fitting.reduction(_fitting.is_softmax)),
+    "axis": _either(_only("dimensions", among=_AXES), _fitting.reduction(_fitting.same_reducer)),
     "padding": _only("window", "padding_config"),
     "window": _only("window"),
     "axes of a product": _only(*_CONTRACTS, among=("dot", "transpose", "broadcast")),
     "transposed kernel": _only(*_CONTRACTS, among=("dot", "transpose")),
     "layout": _only(*_LAYS_OUT, among=("convolution", "transpose")),
-    "order of elements": _wherever(_moved),
+    "order of elements": _fitting.wherever(_fitting.moved),
     "operands swapped": _either(_only(SWAPPED), _changed_to(_edits.swapped_operands)),
     "weights swapped": _changed_to(_edits.another_weight),
-    "slope of leaky relu": _either(_function(_is_slope), _slope),
+    "slope of leaky relu": _either(_fitting.function(_fitting.is_slope), _slope),
     "optimizer's averages": _numbers,
     "weight decay": _decayed,
     "bias correction": _each_case,
-    "power": _wherever(_power),
+    "power": _fitting.wherever(_fitting.power),
     "learning rate": _either(_numbers, _factor(few=True)),
     "scale by the root of the depth": _depth,
     "norm of the Fourier transform": _transform,
-    "mean or sum": _either(_counted, _reduction(_is_mean)),
-    "another reduction": _either(_only(REDUCER), _reduction(_same_axes)),
+    "mean or sum": _either(_counted, _fitting.reduction(_fitting.is_mean)),
+    "another reduction": _either(_only(REDUCER), _fitting.reduction(_fitting.same_axes)),
     "index": _index,
-    "integer division": _wherever(_division),
+    "integer division": _fitting.wherever(_fitting.division),
     "momentum of batch normalization": _numbers,
     "bias left out": _alone("add", reads="weight "),
     "weight left out": _alone("multiply", "divide", reads="weight "),
     "residual connection": _residual,
-    "another activation": _function(lambda *names: True),
-    "another function": _function(lambda *names: True, _formulas.function),
+    "another activation": _fitting.function(lambda *names: True),
+    "another function": _fitting.function(lambda *names: True, _formulas.function),
     "weights in the code": _numbers,
-    "another constant": _wherever(_numbers),
+    "another constant": _fitting.wherever(_numbers),
     "sign": _factor(-1.0, few=True),
     "another factor": _factor(),
     "another operand": _either(_only(OPERAND), _changed_to(_edits.another_operand)),
