@@ -33,6 +33,7 @@ SLOW = (
         "test_hlo_command.py",
         "test_wrong_where_few_look.py",
         "test_locate_installed.py",
+        "test_locate_attention.py",
         "test_pairs.py",
         "test_tuned.py",
     ),
