@@ -32,6 +32,8 @@ SLOW = (
         "test_tune.py",
         "test_hlo_command.py",
         "test_wrong_where_few_look.py",
+        "test_locate_installed.py",
+        "test_locate_attention.py",
         "test_pairs.py",
         "test_tuned.py",
         "test_sizes.py",

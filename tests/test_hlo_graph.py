@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -13,6 +14,8 @@ import numpy as np
 import pytest
 from hlo_programs import exported
 
+import compare
+import jaxport
 from compare.hlo import inline, levels, numbering, proto, reading, rewriting, values, writing
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.files import hlo_of_artifact, hlo_of_file
@@ -88,6 +91,15 @@ class TestReading:
         assert reading.users_line(frames) == "/home/me/model.py:7"
         assert reading.users_line(frames[:1]) == frames[0]
         assert reading.users_line(()) == ""
+
+    def test_a_models_own_library_is_named_and_jaxport_never_is(self) -> None:
+        packages = "/venv/lib/python3.11/site-packages"
+        session = str(Path(jaxport.__file__).with_name("_session.py")) + ":90"
+        frames = (f"{packages}/jax/_src/nn.py:3", f"{packages}/haiku/_src/basic.py:170", "/home/me/model.py:7", session)
+
+        assert reading.users_line(frames) == f"{packages}/haiku/_src/basic.py:170"
+        assert reading.users_line(("/usr/lib/python3.11/functools.py:4", *frames[2:])) == "/home/me/model.py:7"
+        assert reading.users_line((session, compare.__file__ + ":1")) == ""
 
     def test_lines_that_the_module_does_not_tell_come_by_the_frontends_name(self) -> None:
         data = hlo(lambda x: x * 2.0, X)

@@ -123,6 +123,63 @@ class TestOneDeparture:
         departure = only(found("r = f64[8] multiply(x, y)", "r = f64[8] multiply(x, x)"))
         assert departure.difference == "it reads input x where tf reads input y"
 
+    def test_values_of_one_description_are_told_apart_by_what_they_are_computed_from(self) -> None:
+        both = (
+            constant(8)
+            + """a = f64[8] exponential(x)
+            b = f64[8] exponential(y)
+            d = f64[8] divide(a, c)
+            e = f64[8] divide(b, c)
+            p = f64[8] multiply(d, e)
+            t = f64[8] tanh(READ)
+            r = f64[8] add(t, p)"""
+        )
+        departure = only(found(both.replace("READ", "d"), both.replace("READ", "e")))
+        of_x, of_y = (f"the divide by 8.0 of the exponential of input {name}" for name in "xy")
+        assert departure.difference == f"it reads {of_y} where tf reads {of_x}"
+
+    def test_values_that_look_alike_far_back_are_told_apart_by_their_lines(self) -> None:
+        def side(read: str) -> str:
+            chains = [
+                "\n".join(
+                    f"{name}{at + 1} = f64[8] tanh({name}{at or ''}), "
+                    f'metadata={{source_file="/home/me/model.py" source_line={line}}}'
+                    for at in range(6)
+                ).replace(f"({name})", f"({value})")
+                for name, value, line in (("a", "x", 3), ("b", "y", 4))
+            ]
+            return "\n".join(
+                [*chains, "p = f64[8] multiply(a6, b6)", f"t = f64[8] sine({read})", "r = f64[8] add(t, p)"]
+            )
+
+        departure = only(found(side("a6"), side("b6")))
+        assert departure.difference == "it reads the tanh (model.py:4) where tf reads the tanh (model.py:3)"
+
+    def test_constants_of_many_numbers_are_weights_that_differ_at_an_index(self) -> None:
+        numbers = [0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5]
+
+        def side(third: float) -> str:
+            listed = ", ".join(str(third if at == 2 else each) for at, each in enumerate(numbers))
+            return f"w = f64[8] constant({{{listed}}})\nr = f64[8] multiply(x, w)"
+
+        departure = only(found(side(2.5), side(9.5)))
+        assert departure.difference == "this constant float64[8] differs from tf's in 1 of 8 elements: " \
+            "at [2] it is 9.5 against 2.5"  # fmt: skip
+        assert departure.cause == "weights in the code"
+
+    def test_an_operation_without_a_line_stands_where_what_it_reads_does(self) -> None:
+        place = 'metadata={op_name="jit(f)/encoder/layer_1/tanh" source_file="/home/me/model.py" source_line=7}'
+        left = f"a = f64[8] tanh(x), {place}\nr = f64[8] add(a, y)"
+        departure = only(found(left, left.replace("add(a", "subtract(a")))
+        assert departure.right is not None
+        assert departure.right.source == "/home/me/model.py:7"
+
+    def test_the_layers_that_an_operation_stands_in_are_told(self) -> None:
+        place = 'metadata={op_name="jit(f)/transpose(jvp(encoder))/layer_1/mul"}'
+        departure = only(found(f"r = f64[8] add(x, y), {place}", f"r = f64[8] multiply(x, y), {place}"))
+        assert departure.right is not None
+        assert departure.right.scope == "encoder/layer_1"
+
     def test_a_changed_attribute_is_named_with_both_values(self) -> None:
         square = "m = f64[2,4] reshape(x)\nz = f64[] constant(0)\n"
         largest = "\nr = f64[] reduce(s, z), dimensions={0}, to_apply=max_"
@@ -154,7 +211,7 @@ class TestOneDeparture:
         left = z + "m = pred[8] compare(x, z), direction=GT\nr = f64[8] select(m, y, z)"
         right = z + "m = pred[8] compare(x, z), direction=GE\nr = f64[8] select(m, y, z)"
         departure = only(found(left, right))
-        assert (departure.op, departure.cause) == ("compare", "subgradient at an edge")
+        assert (departure.op, departure.cause) == ("compare", "value at an edge")
 
     def test_a_result_that_is_a_constant_is_unconfirmed_and_named_by_what_it_lacks(self) -> None:
         departure = only(found("r = f64[8] multiply(x, y)", constant(0) + "r = f64[8] copy(c)"))

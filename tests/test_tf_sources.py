@@ -196,6 +196,7 @@ class Frame:
 
 
 INSTALLED = Frame("/usr/lib/python3/dist-packages/keras/layers.py", 7)
+LIBRARY = Frame("/venv/lib/python3.11/site-packages/recommenders/model.py", 9)
 USERS, CALLED = Frame("/home/user/train.py", 3), Frame("/home/user/model.py", 5)
 MACHINERY = Frame(str(Path(_sources.__file__).with_name("_session.py")), 9)
 TWIN = Frame(str(Path(_sources.__file__).with_name("add.py")), 11)
@@ -209,9 +210,18 @@ TWIN = Frame(str(Path(_sources.__file__).with_name("add.py")), 11)
         ([USERS, MACHINERY, INSTALLED], ""),
         ([USERS, MACHINERY, CALLED, MACHINERY, INSTALLED], "/home/user/model.py:5"),
         ([MACHINERY, TWIN, INSTALLED], f"{TWIN.filename}:11"),
+        ([USERS, LIBRARY, INSTALLED], "/venv/lib/python3.11/site-packages/recommenders/model.py:9"),
         ([], ""),
     ],
-    ids=["innermost", "not the standard library", "not what called jaxport", "below jaxport", "a twin", "none"],
+    ids=[
+        "innermost",
+        "not the standard library",
+        "not what called jaxport",
+        "below jaxport",
+        "a twin",
+        "a library",
+        "none",
+    ],
 )
 def test_the_users_line_is_the_innermost_in_neither_packages_nor_jaxport(frames: list[Frame], expected: str) -> None:
     assert _sources.users_line(frames) == expected

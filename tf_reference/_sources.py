@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-import sysconfig
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from workloads import _frames
+
 _HERE = Path(__file__).parent
-_MACHINERY = (str(_HERE.with_name("compare")) + os.sep, str(_HERE.with_name("workloads")) + os.sep)
-_INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}", "__autograph_generated_file")
-_STANDARD = sysconfig.get_path("stdlib") + os.sep
 _BRANCHES = frozenset({"While", "StatelessWhile", "If", "StatelessIf", "Case", "StatelessCase"})
 _TAPE = "gradient_tape/"
 _GRADIENT = re.compile(r"_(\w+?)Grad(?:V\d+)?$")
@@ -97,15 +95,13 @@ def users_line(traceback: Iterable[Any]) -> str:
 
 @cache
 def _is_users(file: str) -> bool:
-    installed = any(part in file for part in _INSTALLED) or file.startswith((_STANDARD, "<"))
-    # The twins stand beside this file, wherever the package is installed.
-    return not _is_machinery(file) and (not installed or os.path.dirname(file) == str(_HERE))
+    return not _is_machinery(file) and not _frames.is_framework(file)
 
 
 @cache
 def _is_machinery(file: str) -> bool:
     beside = os.path.dirname(file) == str(_HERE)
-    return file.startswith(_MACHINERY) or (beside and os.path.basename(file).startswith("_"))
+    return _frames.is_machinery(file) or (beside and os.path.basename(file).startswith("_"))
 
 
 def _forward(operations: Sequence[Any], own: Mapping[str, str]) -> dict[str, set[tuple[str, str]]]:

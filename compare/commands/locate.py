@@ -128,7 +128,8 @@ def _place(place: Place, texts: Mapping[str, str]) -> Text:
     file, _, line = place.source.rpartition(":")
     shown = os.path.relpath(file) if file.startswith(os.getcwd() + os.sep) else file
     where = f"{shown}:{line}" if place.source else f"{place.name}, no line known"
-    return Text.assemble((where, "bold"), f"  {texts.get(place.source, '')}".rstrip())
+    inside = f"  in {place.scope}" if place.scope else ""
+    return Text.assemble((where, "bold"), f"  {texts.get(place.source, '')}".rstrip(), (inside, "dim"))
 
 
 def _proof(departure: Departure) -> str:

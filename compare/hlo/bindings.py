@@ -245,13 +245,22 @@ class Loaded:
 
     def __call__(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         """One call and all of its results."""
+        return self.each([arrays])[0]
+
+    def each(self, calls: Sequence[Sequence[np.ndarray]]) -> list[list[np.ndarray]]:
+        """Several calls; an array that they share is handed to XLA once."""
         jax = importlib.import_module("jax")
         device = self.loaded.local_devices()[0]
+        # By identity, which holds for as long as `calls` keeps them.
+        arrays = {id(array): array for call in calls for array in call}
         # Without x64 JAX would narrow what the program declares as 64 bits wide.
         with jax.enable_x64(True):
-            arguments = [jax.device_put(array, device) for array in arrays]
-            results = self.loaded.execute_sharded(arguments).disassemble_into_single_device_arrays()
-            return [np.asarray(shards[0]) for shards in results]
+            placed = dict(zip(arrays, jax.device_put(list(arrays.values()), device), strict=True))
+            return [self._called([placed[id(array)] for array in call]) for call in calls]
+
+    def _called(self, arguments: Sequence[Any]) -> list[np.ndarray]:
+        results = self.loaded.execute_sharded(arguments).disassemble_into_single_device_arrays()
+        return [np.asarray(shards[0]) for shards in results]
 
 
 def load_bytecode(bytecode: bytes, options: Mapping[str, Any]) -> Loaded:

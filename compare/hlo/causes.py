@@ -1,4 +1,7 @@
-"""Known ways in which a port goes wrong, each recognised by what two operations and their surroundings look like."""
+"""Known ways in which a port goes wrong, each recognised by what two operations and their surroundings look like.
+
+What looks like a cause is one only if it is proved to be: `locate/_proofs.py`.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +28,7 @@ class Clue:
       at_edges: whether the values agree wherever inputs do not tie or lie on an edge.
       cut: whether the port's results lack what the left computes, without another value in its place.
       windows: of a convolution or pooling, (size, stride, low padding, high padding) of every dimension.
+      arrays: whether either reads a constant that is more than one number.
     """
 
     kind: str
@@ -40,6 +44,7 @@ class Clue:
     at_edges: bool = False
     cut: bool = False
     windows: tuple[tuple[tuple[int, ...], ...], tuple[tuple[int, ...], ...]] = ((), ())
+    arrays: tuple[bool, bool] = (False, False)
 
     @property
     def op(self) -> str:
@@ -62,29 +67,34 @@ class Clue:
 
 @dataclass(frozen=True)
 class Cause:
-    """One known way: a short name, what to look for and do, and how it is told."""
+    """One known way: a short name, what to look for and do, and what it may look like: a proof is asked for besides.
+
+    `alone` is whether it says so little that it has to be all that is wrong: of several departures, each may be one of
+    another formula.
+    """
 
     name: str
     remedy: str
     recognises: Callable[[Clue], bool]
+    alone: bool = False
 
 
 _TINY = 1e-2
-_LOGARITHMS = (math.log(2), math.log(10), 1 / math.log(2), 1 / math.log(10))
-_ACTIVATIONS = frozenset({"maximum", "tanh", "logistic", "negate", "exponential", "abs", "erf", "sine", "clamp"})
 _INTEGERS = ("s8", "s16", "s32", "s64", "u8", "u16", "u32", "u64")
 _WINDOWED = ("convolution", "reduce-window", "select-and-scatter", "pad")
 
 
-def _is_tiny(value: float | None) -> bool:
+def is_tiny(value: float | None) -> bool:
+    """Whether a constant is as small as an epsilon is."""
     return value is not None and 0 < value <= _TINY
 
 
-def _near(value: float | None, *targets: float) -> bool:
+def is_close(value: float | None, *targets: float) -> bool:
+    """Whether a number is one of these, up to how frontends round constants."""
     return value is not None and any(math.isclose(value, target, rel_tol=1e-5) for target in targets)
 
 
-def _is_count(value: float | None) -> bool:
+def is_count(value: float | None) -> bool:
     """Whether a constant is a number of elements, or one over it."""
     if value is None or value <= 0:
         return False
@@ -92,19 +102,8 @@ def _is_count(value: float | None) -> bool:
     return whole > 1.5 and math.isclose(whole, round(whole), rel_tol=1e-6)
 
 
-def _is_root(value: float | None) -> bool:
-    return value is not None and value > 0 and (_is_count(value * value) or _near(value, 1.0))
-
-
 def _both_tiny(clue: Clue) -> bool:
-    return clue.pair is not None and all(map(_is_tiny, clue.pair)) and clue.op in ("add", "maximum")
-
-
-def _epsilon_moved(clue: Clue) -> bool:
-    tiny = any(map(_is_tiny, (*clue.constants[0], *clue.constants[1])))
-    roots = {"sqrt", "rsqrt"}
-    moved = bool(roots & set(clue.ops)) and "add" in clue.ops
-    return tiny and (moved or (clue.kind != "changed" and clue.op == "add" and bool(roots & clue.near)))
+    return clue.pair is not None and all(map(is_tiny, clue.pair)) and clue.op in ("add", "maximum")
 
 
 def _mentions(*words: str) -> Callable[[Clue], bool]:
@@ -119,36 +118,19 @@ def _updates(clue: Clue) -> bool:
     return any(name.startswith("weight ") for name in clue.results)
 
 
-def _one_less(clue: Clue) -> bool:
-    return clue.op == "divide" and clue.pair is not None and abs(clue.pair[0] - clue.pair[1]) == 1
-
-
 def _padding(clue: Clue) -> bool:
     left, right = clue.windows
     same = [each[:2] for each in left] == [each[:2] for each in right]
-    return clue.op in _WINDOWED and bool(left) and same and left != right
-
-
-def _slope(clue: Clue) -> bool:
-    slopes = any(0 < each < 1 for each in clue.constants[1])
-    return clue.kind == "changed" and clue.op == "multiply" and "select" in clue.near and slopes
-
-
-def _scaled(clue: Clue) -> bool:
-    """Of what a softmax is taken of."""
-    scores = clue.op in ("divide", "multiply") and {"dot", "exponential"} <= clue.near
-    return scores and (all(map(_is_root, clue.pair)) if clue.pair else _is_root(clue.one))
-
-
-def _counted(clue: Clue) -> bool:
-    averages = clue.op == "divide" or (clue.op == "multiply" and clue.one is not None and clue.one < 1)
-    return averages and clue.kind != "changed" and _is_count(clue.one)
+    # A running sum's window is as long as its axis, and its padding is what makes it run.
+    runs = any(size > 1 and size - 1 in padding for size, _, *padding in (*left, *right) if size > 2)
+    running = clue.op == "reduce-window" and runs
+    return clue.op in _WINDOWED and bool(left) and same and left != right and not running
 
 
 def _betas(clue: Clue) -> bool:
     parts = {*clue.constants[0], *clue.constants[1]}
     return _updates(clue) and clue.kind == "changed" and any(
-        _near(each, 0.9, 0.99, 0.999, 0.1, 0.01, 0.001) for each in parts
+        is_close(each, 0.9, 0.99, 0.999, 0.1, 0.01, 0.001) for each in parts
     ) and clue.pair is not None  # fmt: skip
 
 
@@ -180,22 +162,22 @@ def _lays_out(clue: Clue) -> bool:
     return "convolution_dimension_numbers" in clue.changed or clue.op == "transpose"
 
 
-def _divides_whole(clue: Clue) -> bool:
-    dividing = {"divide", "remainder", "floor", "round-nearest-even", "sign"}
-    whole = clue.dtypes[1] in _INTEGERS or "floor" in clue.ops or "remainder" in clue.ops
-    return whole and bool(dividing & set(clue.ops))
-
-
-def _activates(clue: Clue) -> bool:
-    return clue.ops[0] != clue.ops[1] and bool(_ACTIVATIONS & set(clue.ops))
-
-
 def _reads_other(clue: Clue) -> bool:
     return bool(_weights(clue, 1) - _weights(clue, 0)) and bool(_weights(clue, 0) - _weights(clue, 1))
 
 
-def _gates(clue: Clue) -> bool:
-    return clue.op == "slice" and "slice_dimensions" in clue.changed and bool({"logistic", "tanh"} & clue.near)
+def _gradient(clue: Clue) -> bool:
+    return any(word in clue.words for word in ("transpose(", "jvp", "vjp", "gradient"))
+
+
+def _scaled_by_root(clue: Clue) -> bool:
+    """Of what a softmax is taken of."""
+    return clue.op in ("divide", "multiply", "dot") and {"exponential"} <= clue.near
+
+
+def _any(clue: Clue) -> bool:
+    """What only a proof can tell."""
+    return True
 
 
 CAUSES = (
@@ -203,79 +185,80 @@ CAUSES = (
           "TensorFlow's dtype", _casts),
     Cause("subgradient at an edge", "the gradient at a tie or an edge is a choice: take TensorFlow's side of it with "
           "jnp.where, for jnp.maximum and jnp.clip give half of it to either side; jax.nn.relu gives none at 0",
-          lambda clue: clue.at_edges),
+          lambda clue: clue.at_edges and _gradient(clue)),
+    Cause("value at an edge", "both agree but where inputs tie, vanish or lie on a bound: compare < with <=, and what "
+          "is made of 0", lambda clue: clue.at_edges),
     Cause("stop_gradient", "nothing flows back here in JAX: look for jax.lax.stop_gradient, a cast to integers or an "
-          "argmax on the way, or a custom_vjp", lambda clue: clue.cut),
+          "argmax on the way, or a custom_vjp", lambda clue: clue.cut and _gradient(clue)),
     Cause("epsilon", "Keras adds 1e-3 in normalization and 1e-7 in optimizers, Flax 1e-6 or 1e-5 and optax 1e-8: "
           "pass TensorFlow's", _both_tiny),
     Cause("place of epsilon", "epsilon is added inside of the root on one side and outside of it on the other, or "
-          "before and after a bias correction: move it", _epsilon_moved),
+          "before and after a bias correction: move it", _any),
     Cause("gelu", "tf.nn.gelu is exact by default, jax.nn.gelu the tanh approximation: say approximate on both sides",
-          lambda clue: "gelu" in clue.words or ("tanh" in clue.words and "erf" in clue.words)),
+          _any),
+    Cause("slope of leaky relu", "tf.nn.leaky_relu has 0.2, Keras 0.3 and jax.nn.leaky_relu 0.01: pass "
+          "negative_slope", _any),
+    Cause("another activation", "the function between the layers differs", _any),
     Cause("biased or unbiased variance", "tf.nn.moments divides by n, as jnp.var does with ddof=0; "
-          "tf.compat.v1.nn.fused_batch_norm by n - 1", _one_less),
+          "tf.compat.v1.nn.fused_batch_norm by n - 1", _any),
     Cause("number of iterations", "the loops do not end at the same turn: compare their bounds",
-          lambda clue: clue.op == "compare" and clue.pair is not None and "goes on" in clue.results),
+          lambda clue: clue.op == "compare" and "goes on" in clue.results),
     Cause("base of the logarithm", "tf.math.log and jnp.log are natural: look for log2, log10 or a division by log(2)",
-          lambda clue: _near(clue.one, *_LOGARITHMS)),
-    Cause("axis of the softmax", "both normalize the last axis by default: compare axis=",
-          lambda clue: clue.op == "reduce" and "dimensions" in clue.changed and "softmax" in clue.words),
-    Cause("axis", "another axis is reduced, joined or sorted: compare axis=",
-          lambda clue: "dimensions" in clue.changed and clue.op in ("reduce", "concatenate", "sort", "reverse")),
+          _any),
+    Cause("cumulative sum", "the sums run along another axis, from the other end, or leave out the element itself: "
+          "compare axis=, exclusive= and reverse=", _any),
+    Cause("axis of the softmax", "both normalize the last axis by default: compare axis=", _mentions("softmax")),
+    Cause("axis", "another axis is reduced, joined or sorted: compare axis=", _any),
     Cause("padding", "TensorFlow's SAME pads more at the end where a stride leaves an odd number: pass 'SAME', "
           "not (1, 1)", _padding),
     Cause("window", "kernel size, stride or dilation differ: Flax pools with stride 1 and Keras with stride = size",
-          lambda clue: clue.op in _WINDOWED and "window" in clue.changed),
-    Cause("gates of a recurrent cell", "Keras orders an LSTM's gates i, f, g, o and a GRU's z, r, h: permute the "
-          "kernels, or read them in that order", _gates),
+          lambda clue: clue.op in _WINDOWED and "window" in clue.changed and not _padding(clue)),
     Cause("axes of a product", "another axis is summed or kept: compare the subscripts of einsum letter by letter",
           lambda clue: "batch" in clue.changed),
     Cause("transposed kernel", "Keras keeps dense kernels as (in, out): drop the transposition, or contract the other "
           "axis", _transposes),
     Cause("layout", "TensorFlow's convolutions take NHWC and HWIO: pass dimension_numbers, or transpose", _lays_out),
+    Cause("order of elements", "the elements are the same, in another order: look for a reshape where an axis has to "
+          "be moved, or for a reversal", _any, alone=True),
     Cause("operands swapped", "the same two values are read the other way round: swap them", lambda clue: clue.swapped),
     Cause("weights swapped", "it reads another weight than TensorFlow: look at this line, and at from_weights and "
           "to_weights", _reads_other),
-    Cause("slope of leaky relu", "tf.nn.leaky_relu has 0.2, Keras 0.3 and jax.nn.leaky_relu 0.01: pass "
-          "negative_slope", _slope),
     Cause("optimizer's averages", "momentum and betas differ, or an average starts elsewhere: compare the optimizer's "
           "arguments", _betas),
     Cause("weight decay", "decay is applied on one side only: AdamW decays by 0.004 in Keras, 1e-4 in optax", _decays),
     Cause("bias correction", "one side corrects its moments for their start at zero and the other does not",
           lambda clue: _updates(clue) and clue.pair is None and "power" in clue.near | set(clue.ops)),
-    Cause("power", "another power is taken: compare exponents", _mentions("pow")),
-    Cause("learning rate", "the step has another size: compare the rate, its schedule and what it multiplies", _rate),
-    Cause("scale by the root of the depth", "attention divides by sqrt(depth of one head): add it, or take the right "
-          "axis of the query", _scaled),
-    Cause("mean or sum", "one side averages and the other adds up: Keras losses and tf.reduce_mean divide by the "
-          "number of elements", _counted),
-    Cause("another reduction", "the reducer differs: compare max, sum, mean and min",
-          lambda clue: clue.kind == "changed" and "reducer" in clue.changed),
-    Cause("index", "indices are counted, wrapped or clamped otherwise: TensorFlow counts from 0, takes no negative "
-          "index, and XLA's gather clamps", _indices),
-    Cause("integer division", "tf.math.floormod and // round down, lax.div and lax.rem towards zero",
-          _divides_whole),
-    Cause("depth of one-hot", "the classes are counted otherwise: compare depth and num_classes",
-          _mentions("one_hot", "onehot")),
-    Cause("pixel centres of resize", "tf.image.resize puts centres at half pixels and does not smooth: pass "
-          "antialias=False", _mentions("resize")),
     Cause("momentum of batch normalization", "Keras keeps 0.99 of the moving average, other libraries 0.9: pass "
           "momentum", lambda clue: any("moving" in slot for each in clue.slots for slot in each)),
+    Cause("learning rate", "the step has another size: compare the rate, its schedule and what it multiplies", _rate),
+    Cause("scale by the root of the depth", "attention divides by sqrt(depth of one head): add it, or take the right "
+          "axis of the query", _scaled_by_root),
+    Cause("norm of the Fourier transform", "one side divides by the length or its root: compare norm=", _any),
+    Cause("mean or sum", "one side averages and the other adds up: Keras losses and tf.reduce_mean divide by the "
+          "number of elements", _any),
+    Cause("another reduction", "the reducer differs: compare max, sum, mean and min", _any),
+    Cause("power", "another power is taken: compare exponents", _any),
+    Cause("index", "indices are counted, wrapped or clamped otherwise: TensorFlow counts from 0, takes no negative "
+          "index, and XLA's gather clamps", _indices),
+    Cause("integer division", "tf.math.floormod and // round down, lax.div and lax.rem towards zero", _any),
     Cause("bias left out", "a weight is added on one side only: add it, or set use_bias",
-          lambda clue: clue.kind != "changed" and clue.op == "add" and bool(_weights(clue, 0) | _weights(clue, 1))),
-    Cause("weight left out", "a weight is used on one side only: multiply by it",
-          lambda clue: clue.kind != "changed" and bool(_weights(clue, 0) | _weights(clue, 1))),
+          lambda clue: clue.kind != "changed" and clue.op == "add"),
+    Cause("weight left out", "a weight is used on one side only: multiply by it", lambda clue: clue.kind != "changed"),
     Cause("residual connection", "a sum with an earlier value is on one side only",
-          lambda clue: clue.kind != "changed" and clue.op == "add" and clue.one is None),
-    Cause("another activation", "the function between the layers differs", _activates),
-    Cause("another constant", "the constants differ", lambda clue: clue.pair is not None or clue.one is not None),
+          lambda clue: clue.kind != "changed" and clue.op == "add" and clue.one is None, alone=True),
+    Cause("weights in the code", "the functions close over arrays that differ: load the same ones into both",
+          lambda clue: any(clue.arrays)),
+    Cause("another constant", "the constants differ", lambda clue: not any(clue.arrays)),
+    Cause("sign", "the value has the other sign", _any, alone=True),
+    Cause("another function", "another function of the same value is taken", _any, alone=True),
+    Cause("another factor", "the value is a multiple of TensorFlow's", _any, alone=True),
     Cause("another operand", "it reads another value than TensorFlow: look at names and at the order of operations",
-          lambda clue: clue.kind == "changed" and clue.ops[0] == clue.ops[1]),
-    Cause("another operation", "the arithmetic differs", lambda clue: True),
+          lambda clue: clue.kind == "changed" and clue.ops[0] == clue.ops[1], alone=True),
 )  # fmt: skip
-"""In the order in which they are tried: the first that recognises a departure names it."""
+"""In the order in which they are tried: the first that fits and is proved names a departure."""
 
-
-def cause_of(clue: Clue) -> Cause:
-    """The likeliest cause."""
-    return next(cause for cause in CAUSES if cause.recognises(clue))
+GATES = Cause("gates of a recurrent cell", "Keras orders an LSTM's gates i, f, g, o and a GRU's z, r, h: permute the "
+              "kernels, or read them in that order", _any)  # fmt: skip
+PARTS = Cause("order of parts", "a value is split as in TensorFlow and its parts are read in another order", _any)
+UNKNOWN = Cause("no specific cause", "no known one could be proved: look at what differs on these two lines", _any)
+"""What is said where no cause is proved."""

@@ -13,6 +13,7 @@ import numpy as np
 from compare.hlo import proto
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.graph import Attributes, Graph, Node, Shape
+from workloads import _frames
 
 # Fields of an instruction on which its value depends.
 _ATTRIBUTES = (
@@ -49,7 +50,6 @@ _LITERALS = {
 
 NOBODYS = ("tensorflow/python/framework/ops.py", "dummy_file_name")
 """The source files that TensorFlow gives to every operation, and to every one of a cluster: never the user's."""
-_INSTALLED = ("/site-packages/", "/dist-packages/")
 
 
 def read(data: bytes, sources: Mapping[str, str] | None = None) -> Graph:
@@ -156,9 +156,10 @@ def _results(nodes: dict[int, Node], root: Node) -> tuple[int, ...]:
 
 
 def users_line(frames: tuple[str, ...]) -> str:
-    """The innermost line outside of installed packages, or the innermost of all; "" of none."""
-    own = [line for line in frames if not any(part in line for part in _INSTALLED)]
-    return next(iter(own or frames), "")
+    """The innermost line of a model: outside of frameworks and jaxport. Without one, a framework's; "" of none."""
+    others = [line for line in frames if not _frames.is_machinery(line.rpartition(":")[0])]
+    own = [line for line in others if not _frames.is_framework(line.rpartition(":")[0])]
+    return next(iter(own or others), "")
 
 
 def told(sources: Mapping[str, str], op_name: str) -> str:

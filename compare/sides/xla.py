@@ -53,7 +53,7 @@ class Programs(Host):
     def run(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
         """Calls of a program, one after the other."""
         program = self._loaded[parameters["handle"]]
-        value, packed = pack_calls([program(arguments) for arguments in unpack_calls(parameters["calls"], arrays)])
+        value, packed = pack_calls(program.each(unpack_calls(parameters["calls"], arrays)))
         return Reply(value, packed)
 
     def reply(self, method: str, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
@@ -87,11 +87,14 @@ def pack_calls(calls: Sequence[Sequence[np.ndarray]]) -> tuple[Described, dict[s
 
 
 def unpack_calls(described: Described, packed: Arrays) -> list[list[np.ndarray]]:
-    """The calls that were packed."""
-    return [
-        [
-            packed[at].view(np.dtype(name)).reshape(shape) if at in packed else np.empty(shape, np.dtype(name))
-            for name, shape, at in call
-        ]
-        for call in described
-    ]
+    """The calls that were packed; what they share is one array."""
+    known: dict[tuple[str, tuple[int, ...], str], np.ndarray] = {}
+
+    def array(name: str, shape: Sequence[int], at: str) -> np.ndarray:
+        key = name, tuple(shape), at
+        if key not in known:
+            dtype = np.dtype(name)
+            known[key] = packed[at].view(dtype).reshape(shape) if at in packed else np.empty(shape, dtype)
+        return known[key]
+
+    return [[array(*row) for row in call] for call in described]

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Sequence
+
 from compare.hlo.locate._departing import Side
 from compare.hlo.locate._findings import Place
-from compare.hlo.locate._program import RESULT
+from compare.hlo.locate._program import RESULT, Computation
 from compare.hlo.locate._search import CHANGED, EXTRA, MISSING, Attempt, Parting, behind
+
+_WRAPPED = re.compile(r"^(?:(?:transpose|jvp|vmap|remat|checkpoint|rematted_computation)\(+)+")
+_NO_LAYER = re.compile(
+    r"p?jit\(.*|p?jit|(?:Stateful)?PartitionedCall(?:_\d+)?|gradient_tape|while|body|cond|branch_\d+_fun|"
+    r"(?:closed|core)_call|custom_[jv][vj]p_call(?:_jaxpr)?|transpose|jvp|vmap|shard_map"
+)
+"""Parts of such a name that are frameworks' own."""
 
 Blamed = tuple[str, int | None, int | None]
 """The kind of departure, the left operation and the right one."""
@@ -102,8 +112,36 @@ def place(side: Side, key: int | None) -> Place | None:
     node = side.program.node(key)
     key = node.operands[0] if node.opcode == RESULT else key
     node = side.program.node(key)
-    source = node.source or side.program.node(side.program.carried(key)).source
-    return Place(side.program.label, node.opcode, node.name, str(node.shape), source)
+    return Place(
+        side.program.label, node.opcode, node.name, str(node.shape), _line(side.program, key), scope(node.op_name)
+    )
+
+
+def _line(program: Computation, key: int) -> str:
+    """Its own line, or that of the nearest operation that has one, first of what it is computed from."""
+    near = (program.node(key).source, program.node(program.carried(key)).source)
+    own = next(filter(None, near), "")
+    return own or _nearest(program, key, lambda one: program.node(one).operands) or _nearest(
+        program, key, lambda one: program.users[one]
+    )  # fmt: skip
+
+
+def _nearest(program: Computation, key: int, step: Callable[[int], Sequence[int]]) -> str:
+    reached, seen = [key], {key}
+    while reached:
+        reached = [each for one in reached for each in step(one) if each not in seen]
+        seen.update(reached)
+        found = next(filter(None, (program.node(each).source for each in reached)), "")
+        if found:
+            return found
+    return ""
+
+
+def scope(op_name: str) -> str:
+    """The layers that an operation stands in, "encoder/layer_1", by the name that its frontend gave it."""
+    *layers, _ = op_name.partition(";")[0].split("/")
+    inner = [_WRAPPED.sub("", each).strip("()") for each in layers]
+    return "/".join(each for each in inner if each and not _NO_LAYER.fullmatch(each))
 
 
 def where_missing(parting: Parting, left: int, reader: int) -> int:

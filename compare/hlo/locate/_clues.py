@@ -37,6 +37,7 @@ def clue(parting: Parting, attempt: Attempt | None, kind: str, left: int | None,
         at_edges=_only_at_edges(parting),
         cut=kind == MISSING and (attempt is None or _ends_a_branch(parting, left)),
         windows=(_windows(nodes[0]), _windows(nodes[1])),
+        arrays=(_reads_array(*sides[0]), _reads_array(*sides[1])),
     )
 
 
@@ -48,6 +49,13 @@ def _ends_a_branch(parting: Parting, left: int | None) -> bool:
 
 def _constants(side: Side, key: int | None) -> tuple[float, ...]:
     return () if key is None else _naming.constants_of(side, key)
+
+
+def _reads_array(side: Side, key: int | None) -> bool:
+    """Whether it reads a constant whose elements are not one number."""
+    operands = () if key is None else side.program.node(key).operands
+    read = [side.program.graph.constant(each) for each in operands]
+    return any(each is not None and each.size > 1 for each in read)
 
 
 def _changed(left: Node, right: Node) -> list[str]:

@@ -7,13 +7,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Place:
-    """One operation of one side: `source` is the user's "file:line", "" where nothing tells it."""
+    """One operation of one side.
+
+    `source` is the user's "file:line", "" where nothing tells it, `scope` the layers that it stands in
+    ("encoder/layer_1"), "" of none that are named.
+    """
 
     side: str
     op: str
     name: str
     shape: str
     source: str
+    scope: str = ""
 
 
 @dataclass(frozen=True)

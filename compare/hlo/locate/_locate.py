@@ -8,16 +8,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compare.hlo import causes
+from compare.hlo.causes import GATES, PARTS, UNKNOWN, Cause
 from compare.hlo.levels import STRUCTURE, Subject, at_level
 from compare.hlo.locate import _naming, regions
 from compare.hlo.locate._blame import Blamed, blamed, place, where_missing
 from compare.hlo.locate._clues import clue
 from compare.hlo.locate._departing import Side, agreement
-from compare.hlo.locate._findings import Departure, Findings, Sample
+from compare.hlo.locate._edges import only_at_edges
+from compare.hlo.locate._findings import Departure, Findings, Place, Sample
 from compare.hlo.locate._measured import DOUBLE, Measured, Precision, distance, exact, measure, size
+from compare.hlo.locate._parts import Reordered, reordered
 from compare.hlo.locate._program import Case, Computation, program
-from compare.hlo.locate._search import MISSING, Attempt, Parting, board, mends, part, search
+from compare.hlo.locate._proofs import cause_of
+from compare.hlo.locate._search import CHANGED, MISSING, Attempt, Parting, board, mends, part, search
+from compare.hlo.locate._spot import spots
 from compare.hlo.locate._switches import Given, Switchboard
 
 _MOST = 8
@@ -35,6 +39,16 @@ class Ran:
     arguments: Sequence[Sequence[np.ndarray]]
     smooth: Sequence[bool]
     precision: Precision
+
+
+@dataclass(frozen=True, eq=False)
+class Searched:
+    """Both programs, whether all results agree with what was found, and whether that is one departure alone."""
+
+    left: Ran
+    right: Ran
+    confirmed: bool
+    alone: bool
 
 
 def ran(subject: Subject, arguments: Sequence[Sequence[np.ndarray]], smooth: Sequence[bool],
@@ -79,10 +93,24 @@ def between(left: Ran, right: Ran) -> Findings:
     parting = part(left.side, right.side, agreement(left.side, right.side))
     if not parting.results:
         return Findings((), ())
+    whole = reordered(parting, right.arguments)
+    if whole is not None:
+        return Findings((_of_parts(parting, whole),), tuple(parting.results))
     found, confirmed = _found(parting, right.arguments)
-    departures = merged(each for at, attempt in found for each in _departures(left, right, at, attempt, confirmed))
+    searched = Searched(left, right, confirmed, alone=len(found) == 1)
+    departures = merged(each for at, attempt in found for each in _departures(searched, at, attempt))
     counts = [max(len(each) - len(departures), 0) for each in parting.departed]
     return Findings(tuple(departures), tuple(parting.results), (counts[0], counts[1]))
+
+
+def _of_parts(parting: Parting, found: Reordered) -> Departure:
+    """Parts that are read in another order: no operation is another one, and the line is that which cuts them out."""
+    cause, label = (GATES if found.gates else PARTS), parting.right.program.label
+    where = Place(label, found.part.opcode, found.part.name, str(found.part.shape), found.part.source)
+    told = found.told(parting.left.program.label)
+    return Departure(
+        CHANGED, found.part.opcode, None, where, told, cause.name, cause.remedy, value=None, confirmed=True
+    )
 
 
 def _found(parting: Parting, arguments: Sequence[Sequence[np.ndarray]]) -> tuple[list[Found], bool]:
@@ -127,14 +155,15 @@ def _repaired(parting: Parting, switches: Switchboard, given: Given, cases: int)
     side = parting.right
     arrays = {key: [run.get(key, array) for run, array in zip(runs, each, strict=True)]
               for key, each in side.measured.arrays.items()}  # fmt: skip
-    right = Side(side.program, Measured(arrays, side.measured.bounds), side.smooth)
+    right = Side(side.program, Measured(arrays, side.measured.bounds, side.measured.again), side.smooth)
     return part(parting.left, right, agreement(parting.left, right))
 
 
-def _departures(mine: Ran, theirs: Ran, parting: Parting, attempt: Attempt | None, confirmed: bool) -> list[Departure]:
+def _departures(searched: Searched, parting: Parting, attempt: Attempt | None) -> list[Departure]:
     """The departure that an attempt shows, or those that it consists of inside of a loop or branch."""
     found = blamed(parting, attempt)
-    return _inside(mine, theirs, found[1], found[2]) or [_told(parting, attempt, found, confirmed)]
+    inside = _inside(searched.left, searched.right, found[1], found[2])
+    return inside or [_told(searched, parting, attempt, found)]
 
 
 def _inside(mine: Ran, theirs: Ran, left: int | None, right: int | None) -> list[Departure]:
@@ -152,25 +181,36 @@ def _inside(mine: Ran, theirs: Ran, left: int | None, right: int | None) -> list
     return regions.enter(mine.side, left, theirs.side, right, inputs, judge)
 
 
-def _told(parting: Parting, attempt: Attempt | None, found: Blamed, confirmed: bool) -> Departure:
+def _told(searched: Searched, parting: Parting, attempt: Attempt | None, found: Blamed) -> Departure:
     kind, left, right = found
     stands = (
         where_missing(parting, left, right) if kind == MISSING and left is not None and right is not None else right
     )
-    mine, theirs = place(parting.left, left), place(parting.right, stands)
-    to_blame = mine if kind == MISSING and mine is not None else theirs
-    cause = causes.cause_of(clue(parting, attempt, kind, left, right))
+    places = place(parting.left, left), place(parting.right, stands)
+    to_blame = places[0] if kind == MISSING and places[0] is not None else places[1]
+    cause, more = _cause(searched, parting, attempt, found)
     return Departure(
         kind=kind,
         op=to_blame.op if to_blame else "",
-        left=mine,
-        right=theirs,
+        left=places[0],
+        right=places[1],
         difference=_naming.difference(parting, kind, left, right),
         cause=cause.name,
-        remedy=cause.remedy,
+        remedy="; ".join(filter(None, (more, cause.remedy))),
         value=_sample(parting, attempt, left, right),
-        confirmed=confirmed,
+        confirmed=searched.confirmed,
     )
+
+
+def _cause(searched: Searched, parting: Parting, attempt: Attempt | None, found: Blamed) -> tuple[Cause, str]:
+    """The cause that is proved, and what its proof says."""
+    if attempt is not None and not searched.confirmed:
+        return UNKNOWN, ""
+
+    def at_edges() -> bool:
+        return only_at_edges(searched.left, searched.right)
+
+    return cause_of(spots(parting, attempt, found, clue(parting, attempt, *found), at_edges), searched.alone)
 
 
 def _sample(parting: Parting, attempt: Attempt | None, left: int | None, right: int | None) -> Sample | None:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import ml_dtypes
 import numpy as np
 
 from compare.hlo import values
-from compare.hlo.graph import Graph, Node
-from compare.hlo.locate._program import RESULT, Computation, runnable
+from compare.hlo.graph import Graph
+from compare.hlo.locate._program import CARRIERS, RESULT, Computation, runnable
 
 _DRAWS = 2
 """How often arguments and constants are moved."""
 _CONSTANTS = 2.0**-24
 _SIMPLE_BITS = 12
 _SUMS = frozenset({"add", "subtract", "reduce", "dot", "convolution"})
+_ADDING = frozenset({"add", "subtract", "reduce"}) | CARRIERS
 _MARGIN = 12.0
 
 
@@ -28,22 +29,28 @@ class Precision:
     Attributes:
       moved: by what part of itself each argument is moved to see what such an error does.
       floor: the part of a value's largest element that it may be off by in any case.
+      cancelled: the part of the terms of a sum that it may be off by in any case.
     """
 
     moved: float
     floor: float
+    cancelled: float
 
 
-DOUBLE = Precision(2.0**-42, 1e-10)
-SINGLE = Precision(2.0**-23, 4e-6)
+DOUBLE = Precision(2.0**-42, 1e-10, 1e-14)
+SINGLE = Precision(2.0**-23, 4e-6, 1e-6)
 
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Per value and case, the array, and the largest difference that rounding explains."""
+    """Per value and case, the array, and the largest difference that rounding explains.
+
+    `again` gives all values for other arguments.
+    """
 
     arrays: dict[int, list[np.ndarray]]
     bounds: dict[int, list[float]]
+    again: Callable[[Sequence[np.ndarray]], dict[int, np.ndarray]]
 
 
 def measure(program: Computation, cases: Sequence[Sequence[np.ndarray]], smooth: Sequence[bool],
@@ -59,7 +66,9 @@ def measure(program: Computation, cases: Sequence[Sequence[np.ndarray]], smooth:
     lifted, constants = _lifted(runnable(program.graph))
     wanted = wanted_of(program)
     prepared = values.prepare(lifted, wanted)
-    found = Measured({key: [] for key in wanted}, {key: [] for key in wanted})
+    found = Measured(
+        {key: [] for key in wanted}, {key: [] for key in wanted}, lambda given: prepared([*given, *constants])
+    )
     for arguments, is_smooth in zip(cases, smooth, strict=True):
         base = prepared([*arguments, *constants])
         spreads = dict.fromkeys(wanted, 0.0)
@@ -68,9 +77,10 @@ def measure(program: Computation, cases: Sequence[Sequence[np.ndarray]], smooth:
             moved = [_moved(each, precision.moved * is_smooth, generator) for each in arguments]
             again = prepared([*moved, *(_moved(each, _CONSTANTS, generator) for each in constants)])
             spreads = {key: max(spreads[key], distance(base[key], again[key])) for key in wanted}
+        terms = _terms(program, base)
         for key in wanted:
             found.arrays[key].append(base[key])
-            found.bounds[key].append(_bound(base, program.node(key), spreads[key], precision.floor))
+            found.bounds[key].append(_bound(base[key], terms.get(key, 0.0), spreads[key], precision))
     return found
 
 
@@ -110,14 +120,28 @@ def is_float(array: np.ndarray) -> bool:
     return array.dtype.kind in "fc" or array.dtype == ml_dtypes.bfloat16
 
 
-def _bound(base: dict[int, np.ndarray], node: Node, spread: float, floor: float) -> float:
-    if not is_float(base[node.id]):
+def is_real(array: np.ndarray) -> bool:
+    """Whether an array is of floats that are not complex."""
+    return is_float(array) and array.dtype.kind != "c"
+
+
+def _terms(program: Computation, base: dict[int, np.ndarray]) -> dict[int, float]:
+    """By sum, or copy of one, the largest term that it is made of: of sums of sums, that of any of them."""
+    found: dict[int, float] = {}
+    for key, node in program.graph.nodes.items():
+        own = [size(base[each]) for each in node.operands if each in base and node.opcode in _SUMS]
+        passed = [found.get(each, 0.0) for each in node.operands if node.opcode in _ADDING]
+        found[key] = max([*own, *passed], default=0.0)
+    return found
+
+
+def _bound(value: np.ndarray, terms: float, spread: float, precision: Precision) -> float:
+    if not is_float(value):
         return 0.0
-    # Where large terms cancel, what is left is as uncertain as they were.
-    terms = max((size(base[key]) for key in node.operands if key in base and node.opcode in _SUMS), default=0.0)
-    # At an edge a moved constant may jump: a spread as large as the value explains nothing.
-    explained = _MARGIN * spread if np.isfinite(spread) and spread < 1e-2 * (size(base[node.id]) or 1.0) else 0.0
-    return max(explained, floor * size(base[node.id]), 1e-4 * floor * terms)
+    # At an edge a moved constant may jump: a spread as large as the value explains nothing, unless it is all that
+    # is left of much larger terms. Where those cancel, what is left is as uncertain as they were.
+    steady = np.isfinite(spread) and (spread < 1e-2 * (size(value) or 1.0) or spread < precision.floor * terms)
+    return max(_MARGIN * spread if steady else 0.0, precision.floor * size(value), precision.cancelled * terms)
 
 
 def _moved(array: np.ndarray, by: float, generator: np.random.Generator) -> np.ndarray:

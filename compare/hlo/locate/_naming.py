@@ -12,6 +12,7 @@ from compare.hlo.locate._departing import Side
 from compare.hlo.locate._search import EXTRA, MISSING, Parting
 from compare.hlo.numbering import COMMUTATIVE
 
+_DEEPEST, _MOST_READ = 4, 3
 _QUIET = frozenset({"parameter_number", "tuple_index"})
 
 
@@ -27,7 +28,10 @@ def difference(parting: Parting, kind: str, left: int | None, right: int | None)
         extra = f", {labels[0]} nothing" if kind == EXTRA else ""
         return f"{label} computes {told(side, key)} here{extra}"
     found = list(_differences(parting, left, right))
-    return "; ".join(found) or f"{told(parting.right, right)} where {labels[0]} has {told(parting.left, left)}"
+    if found:
+        return "; ".join(found)
+    theirs, mine = _told_apart(parting, right, left)
+    return f"it computes {theirs} where {labels[0]} computes {mine}"
 
 
 def _differences(parting: Parting, left: int, right: int) -> Iterator[str]:
@@ -42,6 +46,7 @@ def _differences(parting: Parting, left: int, right: int) -> Iterator[str]:
     constants = constants_of(parting.left, left), constants_of(parting.right, right)
     if constants[0] != constants[1] and all(constants):
         yield f"the constant is {_listed(constants[1])}, {label} has {_listed(constants[0])}"
+    yield from _tables(parting, mine, theirs)
     for name in changed_attributes(mine, theirs):
         for field, ours, other in fields(name, mine.attribute(name), theirs.attribute(name)):
             yield f"{field} {other} where {label} has {ours}"
@@ -67,7 +72,59 @@ def _operands(parting: Parting, mine: Node, theirs: Node) -> Iterator[str]:
     expected = [key for key in expected if key not in parting.left.program.constants]
     for key, wanted in zip(others, expected, strict=False):
         label = parting.left.program.label
-        yield f"it reads {named(parting.right, key)} where {label} reads {named(parting.left, wanted)}"
+        own, other = _told_apart(parting, key, wanted)
+        yield f"it reads {own} where {label} reads {other}"
+
+
+def _told_apart(parting: Parting, right: int, left: int) -> tuple[str, str]:
+    """Two values in words that differ: what they are computed from is told until it does, and else their lines."""
+    for depth in range(_DEEPEST):
+        own, other = described(parting.right, right, depth), described(parting.left, left, depth)
+        if own != other:
+            return own, other
+    own, other = (_with_line(side, key) for side, key in ((parting.right, right), (parting.left, left)))
+    return own, other
+
+
+def _with_line(side: Side, key: int) -> str:
+    carried = side.program.node(side.program.carried(key))
+    line = side.program.node(key).source or carried.source
+    return f"{described(side, key, 0)} ({line.rpartition('/')[2] or carried.name})"
+
+
+def described(side: Side, key: int, depth: int) -> str:
+    """A value in words: what fills it, or the operation that makes it, and so many operations before it."""
+    program = side.program
+    key = program.carried(key)
+    operands = [each for each in program.node(key).operands if each not in program.constants]
+    if program.slot(key) or not depth or not operands:
+        return named(side, key)
+    return f"{named(side, key)} of {' and '.join(described(side, each, depth - 1) for each in operands[:_MOST_READ])}"
+
+
+def _tables(parting: Parting, mine: Node, theirs: Node) -> Iterator[str]:
+    """Constants of more than one number that differ: weights that the functions close over."""
+    for ours, other in zip(mine.operands, theirs.operands, strict=False):
+        left, right = parting.left.program.graph.constant(ours), parting.right.program.graph.constant(other)
+        if left is None or right is None or min(left.size, right.size) < 2:
+            continue
+        label = parting.left.program.label
+        if left.shape != right.shape:
+            yield f"it reads a constant {_shaped(right)} where {label} reads one of {_shaped(left)}"
+        elif not np.array_equal(left, right, equal_nan=left.dtype.kind == "f"):
+            yield f"this constant {_shaped(right)} differs from {label}'s {_first_apart(left, right)}"
+
+
+def _shaped(array: np.ndarray) -> str:
+    return f"{array.dtype}[{','.join(map(str, array.shape))}]"
+
+
+def _first_apart(left: np.ndarray, right: np.ndarray) -> str:
+    differs = ~((left == right) | ((left != left) & (right != right)))
+    at = tuple(int(each) for each in np.argwhere(differs)[0])
+    where = f"[{', '.join(map(str, at))}]"
+    count = int(np.sum(differs))
+    return f"in {count} of {left.size} elements: at {where} it is {right[at]:.7g} against {left[at]:.7g}"
 
 
 def are_swapped(parting: Parting, left: int, right: int) -> bool:

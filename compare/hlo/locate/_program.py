@@ -66,6 +66,16 @@ class Computation:
         (key,) = self.node(key).operands if self.node(key).opcode == RESULT else (key,)
         return self.graph.carried(key)
 
+    def comes_from(self, key: int, other: int) -> bool:
+        """Whether a value is computed from another."""
+        waiting, found = [key], set[int]()
+        while waiting:
+            each = waiting.pop()
+            if each not in found:
+                found.add(each)
+                waiting += self.node(each).operands
+        return other in found and key != other
+
     def readers(self, key: int) -> list[int]:
         """What reads a value or copies of it, and computes something."""
         waiting, found = list(self.users[key]), list[int]()

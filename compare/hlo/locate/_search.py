@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,14 +12,15 @@ import numpy as np
 from compare.hlo.locate._departing import Agreement, Side, departing, first, kind_of
 from compare.hlo.locate._measured import distance
 from compare.hlo.locate._program import CARRIERS, RESULT
-from compare.hlo.locate._switches import READING, VALUE, Given, Switch, Switchboard
+from compare.hlo.locate._switches import READING, SPREAD, VALUE, Given, Switch, Switchboard
 
 _MOST = 200
 """Attempts, where no single value is enough."""
 
 CHANGED, EXTRA, MISSING = "changed", "extra", "missing"
 
-_SPREAD = frozenset({"broadcast", "reshape"})
+_AT_ONCE = 8
+"""Attempts in one request: what they share travels once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,11 +43,29 @@ class Parting:
         ]
         return found[0], found[1]
 
-    @property
+    @cached_property
     def results(self) -> list[str]:
         """Names of the results that differ."""
-        ends = self.right.program.results
-        return [name for name, key in ends.items() if name in self.left.program.results and key in self.departed[1]]
+        ends, departed = self.right.program.results, set(self.departed[1])
+        return [name for name, key in ends.items() if name in self.left.program.results and key in departed]
+
+    def reached(self, key: int) -> frozenset[str]:
+        """Names of the results that differ and that a value of the right program has a part in."""
+        if key in self._reached:
+            return self._reached[key]
+        users = self.right.program.users[key]
+        return frozenset[str]().union(*(self._reached.get(each, frozenset()) for each in users))
+
+    @cached_property
+    def _reached(self) -> dict[int, frozenset[str]]:
+        names: dict[int, list[str]] = {}
+        for name in self.results:
+            names.setdefault(self.right.program.results[name], []).append(name)
+        found: dict[int, frozenset[str]] = {}
+        for key in reversed(self.departed[1]):
+            further = (found.get(each, frozenset()) for each in self.right.program.users[key])
+            found[key] = frozenset(names.get(key, ())).union(*further)
+        return found
 
 
 def part(left: Side, right: Side, agreed: Agreement) -> Parting:
@@ -91,18 +110,45 @@ def search(parting: Parting, switches: Switchboard, given: Given) -> Attempt | N
     Args:
       given: attempts that stay made.
     """
-    narrow = [key for key in parting.departed[1] if key in parting.first[1] or key in parting.narrow[1]]
-    wide = [key for key in parting.departed[1] if key not in narrow]
+    started = set(parting.first[1]) | parting.narrow[1]
+    # The more results a value has a part in, the more it may mend: what can mend fewer is not tried then.
+    ordered = sorted(parting.departed[1], key=lambda key: -len(parting.reached(key)))
+    narrow = [key for key in ordered if key in started]
+    wide = [key for key in ordered if key not in started]
     for keys in (narrow, wide):
-        best: tuple[int, Attempt | None] = (0, None)
-        for attempt in itertools.islice(_possible(parting, switches, keys), _MOST):
-            mended = _mended(parting, switches, {**given, attempt.switch: attempt.arrays}, parting.results)
-            best = max(best, (mended, attempt), key=lambda each: each[0])
-            if mended == len(parting.results):
-                return _nearer(parting, switches, given, attempt)
-        if best[1] is not None:
-            return best[1]
+        most, best = _best(parting, switches, given, _possible(parting, switches, keys))
+        if best is not None:
+            return _nearer(parting, switches, given, best) if most == len(parting.results) else best
     return _helping(parting, switches, given, _possible(parting, switches, parting.departed[1]))
+
+
+def _best(
+    parting: Parting, switches: Switchboard, given: Given, possible: Iterator[Attempt]
+) -> tuple[int, Attempt | None]:
+    """The first attempt after which the most results agree, and how many do."""
+    most: int = 0
+    best: Attempt | None = None
+    size, tried = 1, 0
+    # No attempt mends a result that its value has no part in.
+    promising = (each for each in possible if len(parting.reached(each.switch.key)) > most)
+    while tried < _MOST and most < len(parting.results):
+        attempts_ = list(itertools.islice(promising, size))
+        if not attempts_:
+            break
+        for attempt, mended_ in zip(attempts_, _each_mended(parting, switches, given, attempts_), strict=True):
+            if mended_ > most:
+                most, best = mended_, attempt
+        # The likeliest come first: one alone, and the more at once the longer it takes.
+        tried, size = tried + size, min(2 * size, _AT_ONCE)
+    return most, best
+
+
+def _each_mended(parting: Parting, switches: Switchboard, given: Given, attempts_: Sequence[Attempt]) -> Iterator[int]:
+    """How many results agree in every case after each of some attempts."""
+    every = [{**given, attempt.switch: attempt.arrays} for attempt in attempts_]
+    for each, values in zip(every, switches.each(every, 0), strict=True):
+        names = [name for name in parting.results if _agrees(parting, values, name, 0)]
+        yield _mended(parting, switches, each, names)
 
 
 def _possible(parting: Parting, switches: Switchboard, keys: Sequence[int]) -> Iterator[Attempt]:
@@ -110,9 +156,8 @@ def _possible(parting: Parting, switches: Switchboard, keys: Sequence[int]) -> I
 
 
 def _is_narrow(side: Side, key: int, departed: Sequence[int], started: Sequence[int], results: Sequence[str]) -> bool:
-    within = [each for each in departed if each != key]
-    reached = {each for name in results for each in behind(side, side.program.results[name], within)}
-    return not reached & set(started)
+    ends = [side.program.results[name] for name in results]
+    return not _behind_all(side, ends, {each for each in departed if each != key}) & set(started)
 
 
 def _nearer(parting: Parting, switches: Switchboard, given: Given, attempt: Attempt) -> Attempt:
@@ -152,7 +197,7 @@ def attempts(parting: Parting, key: int) -> Iterator[Attempt]:
     left, right = parting.left, parting.right
     node = right.program.node(key)
     alike: list[int] = []
-    if node.opcode != RESULT and node.shape.is_array and (key in parting.first[1] or node.opcode not in _SPREAD):
+    if node.opcode != RESULT and node.shape.is_array and (key in parting.first[1] or node.opcode not in SPREAD):
         kind = kind_of(right.array(key))
         alike = [each for each in parting.departed[0] if _can_stand_for(left, each, kind)]
     starting = [each for each in alike if each in parting.first[0]]
@@ -161,9 +206,9 @@ def attempts(parting: Parting, key: int) -> Iterator[Attempt]:
     if key in parting.first[1]:
         yield from _bypassed(parting, key)
     yield from (_changed(parting, key, each) for each in starting if each not in same)
-    if node.opcode not in _SPREAD:
+    if node.opcode not in SPREAD:
         yield from _skipped(parting, key)
-    if node.opcode not in _SPREAD and key not in parting.first[1]:
+    if node.opcode not in SPREAD and key not in parting.first[1]:
         yield from _bypassed(parting, key)
     # What stands for a value that every departure passes through is such a value itself.
     later = [
@@ -194,7 +239,8 @@ def _bypassed(parting: Parting, key: int) -> Iterator[Attempt]:
     if key not in side.measured.arrays or program.node(key).opcode == RESULT:
         return
     starts = [each for each in sorted(behind(side, key, parting.departed[1])) if each in parting.first[1]]
-    for operand in dict.fromkeys(operand for each in starts for operand in program.node(each).operands):
+    read = dict.fromkeys(operand for each in (*starts, key) for operand in program.node(each).operands)
+    for operand in (each for each in read if each not in parting.departed[1]):
         arrays = side.measured.arrays.get(operand)
         if arrays and operand not in program.constants and kind_of(arrays[0]) == kind_of(side.array(key)):
             yield Attempt(EXTRA, key, None, Switch(VALUE, key), arrays)
@@ -242,8 +288,13 @@ def mends(parting: Parting, switches: Switchboard, given: Given) -> bool:
 
 def _mended(parting: Parting, switches: Switchboard, given: Given, names: Sequence[str]) -> int:
     """How many of these results agree, in every case, when these values are given."""
+    return mended(parting, lambda at: switches.results(given, at), names)
+
+
+def mended(parting: Parting, results: Callable[[int], dict[int, np.ndarray]], names: Sequence[str]) -> int:
+    """How many of these results of the right program agree in every case, as it would give them."""
     for at in range(len(next(iter(parting.left.measured.arrays.values())))):
-        values = switches.results(given, at) if names else {}
+        values = results(at) if names else {}
         names = [name for name in names if _agrees(parting, values, name, at)]
     return len(names)
 
@@ -276,10 +327,14 @@ def _gained(parting: Parting, values: dict[int, np.ndarray], key: int) -> int:
 
 def behind(side: Side, key: int, within: Sequence[int]) -> set[int]:
     """Departing values that a departing value is computed from, itself included."""
-    waiting, found, chosen = [key], set[int](), set(within)
+    return _behind_all(side, [key], set(within))
+
+
+def _behind_all(side: Side, keys: Sequence[int], within: set[int]) -> set[int]:
+    waiting, found, nodes = list(keys), set[int](), side.program.graph.nodes
     while waiting:
         each = waiting.pop()
         if each not in found:
             found.add(each)
-            waiting += [operand for operand in side.program.node(each).operands if operand in chosen]
+            waiting += [operand for operand in nodes[each].operands if operand in within]
     return found

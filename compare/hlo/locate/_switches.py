@@ -14,6 +14,9 @@ from compare.hlo.graph import Graph, Node, Shape
 from compare.hlo.locate._program import RESULT, Computation, runnable
 
 VALUE, READING = "value", "reading"
+SPREAD = frozenset({"broadcast", "reshape", "copy"})
+"""Another shape of the same elements. None of them is the first to depart: what it reads departs as well."""
+_OFF, _ON = np.array(False), np.array(True)
 
 
 @dataclass(frozen=True)
@@ -59,8 +62,12 @@ class Switchboard:
 
     def results(self, given: Given, at: int) -> dict[int, np.ndarray]:
         """The results that depart, in one case."""
-        found = self._few(self._arguments(given, at))
-        return {key: found[placed] for key, placed in self._results.items()}
+        return self.each([given], at)[0]
+
+    def each(self, given: Sequence[Given], at: int) -> list[dict[int, np.ndarray]]:
+        """The same of several sets of values that are given."""
+        found = self._few.each([self._arguments(each, at) for each in given])
+        return [{key: each[placed] for key, placed in self._results.items()} for each in found]
 
     def run(self, given: Given, at: int) -> dict[int, np.ndarray]:
         """All departing values in one case."""
@@ -70,10 +77,17 @@ class Switchboard:
     def _arguments(self, given: Given, at: int) -> list[np.ndarray]:
         arguments = list(self._cases[at])
         for switch, shape in self._shapes.items():
-            filled = given[switch][at] if switch in given else np.zeros(shape.dimensions)
-            array = np.asarray(filled).reshape(shape.dimensions).astype(values_dtype(shape))
-            arguments += [np.array(switch in given), array]
+            if switch not in given:
+                arguments += [_OFF, self._nothing[shape]]
+                continue
+            array = np.asarray(given[switch][at]).reshape(shape.dimensions).astype(values_dtype(shape))
+            arguments += [_ON, array]
         return arguments
+
+    @cached_property
+    def _nothing(self) -> dict[Shape, np.ndarray]:
+        # One array of every shape: it travels once, however many switches are not used.
+        return {shape: np.zeros(shape.dimensions, values_dtype(shape)) for shape in self._shapes.values()}
 
 
 def values_dtype(shape: Shape) -> np.dtype:
@@ -98,7 +112,7 @@ class _Builder:
             self.placed[node.id] = node.id
             if not node.shape.is_array or program.node(node.id).opcode == RESULT:
                 continue
-            if node.id in departed:
+            if node.id in departed and node.opcode not in SPREAD:
                 self.placed[node.id] = self._switched(node, Switch(VALUE, node.id))
             elif node.id in read:
                 readings[node.id] = self._switched(node, Switch(READING, node.id))

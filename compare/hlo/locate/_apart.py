@@ -1,0 +1,126 @@
+"""Holds two values' operations against each other: where they are the same but for a few things, what those are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from compare.hlo.graph import Node
+from compare.hlo.locate import _naming
+from compare.hlo.locate._measured import exact
+from compare.hlo.locate._search import Parting
+from compare.hlo.numbering import COMMUTATIVE
+
+_DEEPEST = 200
+_MOST = 4000
+
+CONSTANT, OPERAND, REDUCER, SWAPPED, TRANSPOSED = "constant", "operand", "reducer", "swapped", "transposed"
+_SAME_ELEMENTS = frozenset({"reshape", "copy", "bitcast"})
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Two operations that stand at the same place, and what they differ in: one of the names above, or an attribute."""
+
+    what: str
+    left: int
+    right: int
+
+
+Found = tuple[Difference, ...] | None
+
+
+def apart(parting: Parting, left: int, right: int) -> Found:
+    """All that two values' operations differ in; None where one has an operation that the other has not."""
+    return _Walk(parting).pair(left, right, 0)
+
+
+class _Walk:
+    """One walk through two programs at once; a pair that is met twice is looked at once."""
+
+    def __init__(self, parting: Parting) -> None:
+        self._parting = parting
+        self._programs = parting.left.program, parting.right.program
+        self._known: dict[tuple[int, int], Found] = {}
+
+    def pair(self, left: int, right: int, depth: int) -> Found:
+        """What makes two values differ."""
+        if left in self._parting.agreement.right.get(right, ()):
+            return ()
+        if (left, right) not in self._known:
+            if depth > _DEEPEST or len(self._known) > _MOST:
+                return None
+            self._known[left, right] = self._compared(left, right, depth + 1)
+        return self._known[left, right]
+
+    def _compared(self, left: int, right: int, depth: int) -> Found:
+        mine, theirs = self._programs[0].node(left), self._programs[1].node(right)
+        constant = left in self._programs[0].constants, right in self._programs[1].constants
+        if all(constant):
+            return self._constants(left, right)
+        agreed = left not in self._parting.departed[0], right not in self._parting.departed[1]
+        if all(agreed) and mine.shape.elements == theirs.shape.elements:
+            return (Difference(OPERAND, left, right),)
+        if mine.opcode != theirs.opcode:
+            return self._through(mine, theirs, depth)
+        own = tuple(self._own(mine, theirs))
+        operands = self._operands(mine, theirs, depth)
+        return None if operands is None else (*own, *operands)
+
+    def _constants(self, left: int, right: int) -> Found:
+        arrays = [program.graph.constant(key) for program, key in zip(self._programs, (left, right), strict=True)]
+        if arrays[0] is None or arrays[1] is None:
+            return None
+        same = arrays[0].size == arrays[1].size and np.array_equal(exact(arrays[0]).ravel(), exact(arrays[1]).ravel())
+        return () if same else (Difference(CONSTANT, left, right),)
+
+    def _through(self, mine: Node, theirs: Node, depth: int) -> Found:
+        """The same of what one of them is a copy of."""
+        if mine.opcode in _SAME_ELEMENTS:
+            return self.pair(mine.operands[0], theirs.id, depth)
+        if theirs.opcode in _SAME_ELEMENTS:
+            return self.pair(mine.id, theirs.operands[0], depth)
+        for node, pair in (mine, lambda key: (key, theirs.id)), (theirs, lambda key: (mine.id, key)):
+            if node.opcode == "transpose":
+                inner = self.pair(*pair(node.operands[0]), depth)
+                return None if inner is None else (Difference(TRANSPOSED, mine.id, theirs.id), *inner)
+        return None
+
+    def _own(self, mine: Node, theirs: Node) -> Iterator[Difference]:
+        for name in _naming.changed_attributes(mine, theirs):
+            # A reshape has none, and what a broadcast spreads is looked at with its shape.
+            yield Difference(name, mine.id, theirs.id)
+        if reducers(mine) != reducers(theirs):
+            yield Difference(REDUCER, mine.id, theirs.id)
+
+    def _operands(self, mine: Node, theirs: Node, depth: int) -> Found:
+        if len(mine.operands) != len(theirs.operands) or mine.opcode in ("while", "conditional", "parameter"):
+            return None
+        straight = self._each(mine.operands, theirs.operands, depth)
+        if mine.opcode in ("reduce", "reduce-window") and reducers(mine) != reducers(theirs):
+            # What a reduction starts from goes with its reducer.
+            half = len(mine.operands) // 2
+            return self._each(mine.operands[:half], theirs.operands[:half], depth)
+        if len(mine.operands) != 2 or straight == ():
+            return straight
+        crossed = self._each(mine.operands, theirs.operands[::-1], depth)
+        # Which factor of a product stands first is a matter of its axes, which are held against each other.
+        if mine.opcode in COMMUTATIVE or mine.opcode == "dot":
+            return min((each for each in (straight, crossed) if each is not None), key=len, default=None)
+        return (Difference(SWAPPED, mine.id, theirs.id),) if crossed == () else straight
+
+    def _each(self, mine: tuple[int, ...], theirs: tuple[int, ...], depth: int) -> Found:
+        found: list[Difference] = []
+        for left, right in zip(mine, theirs, strict=True):
+            inner = self.pair(left, right, depth)
+            if inner is None:
+                return None
+            found += [each for each in inner if each not in found]
+        return tuple(found)
+
+
+def reducers(node: Node) -> tuple[tuple[str, ...], ...]:
+    """What the regions of an operation compute."""
+    return tuple(tuple(_naming.opcodes(region)) for region in node.regions)

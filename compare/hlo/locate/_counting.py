@@ -1,0 +1,57 @@
+"""How many elements an operation takes together, or spreads one over: what a mean divides by."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+from compare.hlo.locate._program import Computation
+
+
+def counts(program: Computation, key: int) -> set[float]:
+    """Numbers of elements that it adds up, over some of its axes or all."""
+    node = program.node(key)
+    sizes: list[int] = []
+    if node.opcode == "reduce":
+        sizes = [program.node(node.operands[0]).shape.dimensions[at] for at in node.attribute("dimensions", ())]
+    elif node.opcode == "reduce-window":
+        sizes = [int(dict(each).get("size", 1)) for each in dict(node.attribute("window", ())).get("dimensions", ())]
+    elif node.opcode == "dot":
+        sizes = _contracted(program, key)
+    elif node.opcode == "broadcast" and key not in program.constants:
+        # The gradient of a sum hands one number to all elements.
+        before = max(program.node(node.operands[0]).shape.elements, 1)
+        sizes = [node.shape.elements // before]
+    return {
+        float(math.prod(some)) for many in range(1, len(sizes) + 1) for some in itertools.combinations(sizes, many)
+    }  # fmt: skip
+
+
+def depths(program: Computation, key: int) -> set[float]:
+    """Roots of how many numbers a product adds up for every element."""
+    return {math.sqrt(math.prod(_contracted(program, key)))} if program.node(key).opcode == "dot" else set()
+
+
+def _contracted(program: Computation, key: int) -> list[int]:
+    node = program.node(key)
+    axes = dict(node.attribute("dot_dimension_numbers", ())).get("lhs_contracting_dimensions", ())
+    return [program.node(node.operands[0]).shape.dimensions[at] for at in axes]
+
+
+def transformed(program: Computation, key: int) -> set[float]:
+    """The lengths of a Fourier transform, multiplied, and their root."""
+    node = program.node(key)
+    if node.opcode != "fft":
+        return set()
+    length = float(math.prod(node.attribute("fft_length", ())))
+    return {length, math.sqrt(length)}
+
+
+def squares(program: Computation, key: int) -> set[float]:
+    """Numbers of elements whose squares it adds up."""
+    node = program.node(key)
+    if node.opcode != "reduce":
+        return set()
+    added = program.node(program.carried(node.operands[0]))
+    squared = added.opcode == "multiply" and len({program.carried(each) for each in added.operands}) == 1
+    return counts(program, key) if squared else set()

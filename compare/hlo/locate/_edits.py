@@ -1,0 +1,178 @@
+"""Changes to what the right program computes, each of which gives the left's value where its cause is the right one."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+
+from compare.hlo.causes import is_tiny
+from compare.hlo.graph import Graph, Node, Shape
+from compare.hlo.locate import _naming
+from compare.hlo.locate._excerpt import Arrays, Draft
+from compare.hlo.locate._spot import Spot
+from compare.hlo.locate._switches import values_dtype
+
+_BITS = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64}
+_MOST_PLACES = 16
+_MOST_NUMBERS = 6
+
+
+def constant_of_the_left(spot: Spot) -> float | None:
+    """The number that the left program reads, where the blamed operation with it gives the left's value."""
+    right, mine = spot.blamed[2], (spot.origin or spot).mine
+    if right is None or mine is None or right not in spot.theirs.nodes:
+        return None
+    read = [key for key in spot.theirs.side.program.node(right).operands if key in spot.theirs.side.program.constants]
+    numbers = [each for key in mine.computing for each in _naming.constants_of(mine.side, key)]
+    if len(read) != 1 or not spot.theirs.side.program.node(read[0]).shape.dtype.startswith(("f", "s", "u")):
+        return None
+    for number in list(dict.fromkeys(numbers))[:_MOST_NUMBERS]:
+        draft = spot.theirs.draft()
+        constant = draft.full(number, draft.nodes[read[0]].shape)
+        operands = draft.nodes[right].operands
+        draft.change(right, operands=tuple(constant if key == read[0] else key for key in operands))
+        if spot.mended(draft.run()):
+            return number
+    return None
+
+
+def swapped_operands(spot: Spot) -> bool:
+    """The blamed operation with its operands the other way round."""
+    right = spot.blamed[2]
+    if right is None or right not in spot.theirs.nodes or len(spot.theirs.side.program.node(right).operands) != 2:
+        return False
+    draft = spot.theirs.draft()
+    node = draft.nodes[right]
+    shapes = [draft.nodes[key].shape for key in node.operands]
+    draft.change(right, operands=node.operands[::-1])
+    return shapes[0] == shapes[1] and spot.mended(draft.run())
+
+
+def another_operand(spot: Spot) -> bool:
+    """The blamed operation with what the left one reads in place of what that does not read."""
+    _, left, right = spot.blamed
+    if left is None or right is None or right not in spot.theirs.nodes:
+        return False
+    partners = spot.parting.agreement
+    wanted = list(spot.parting.left.program.node(left).operands)
+    own = list(spot.parting.right.program.node(right).operands)
+    for key in list(own):
+        found = next((each for each in wanted if each in partners.right.get(key, ())), None)
+        if found is not None:
+            own.remove(key)
+            wanted.remove(found)
+    return any(_rewired(spot, right, key, each) for key in own for each in wanted)
+
+
+def _rewired(spot: Spot, right: int, operand: int, wanted: int) -> bool:
+    program, nodes = spot.parting.right.program, spot.parting.right.program.graph.nodes
+    carried = spot.parting.left.program.carried(wanted)
+    found = [*spot.parting.agreement.left.get(wanted, ()), *spot.parting.agreement.left.get(carried, ())]
+    alike = [key for key in found if nodes[key].shape.elements == nodes[operand].shape.elements]
+    if not alike or operand in program.constants:
+        return False
+    shape = nodes[operand].shape
+    given = [np.asarray(each).reshape(shape.dimensions) for each in spot.parting.right.measured.arrays[alike[0]]]
+    if given[0].dtype != values_dtype(shape):
+        return False
+    draft = spot.theirs.draft()
+    another = draft.leaf(shape, given)
+    draft.change(right, operands=tuple(another if key == operand else key for key in draft.nodes[right].operands))
+    return spot.mended(draft.run())
+
+
+def another_weight(spot: Spot) -> bool:
+    """What is computed of weights, with others of their shape in their place."""
+    program = spot.theirs.side.program
+    weights = [key for key in program.graph.parameters if program.slot(key).startswith("weight ")]
+    read = [key for key in spot.theirs.leaves if program.slot(key).startswith("weight ")]
+    arrays = spot.parting.right.measured.arrays
+    pairs = [
+        (key, other)
+        for key in read
+        for other in weights
+        if program.carried(key) != other and arrays[key][0].size == arrays[other][0].size
+    ]
+    given = [_exchanged(spot, key, other, both) for key, other in pairs for both in (False, True)]
+    return any(map(spot.mended, spot.theirs.draft().runs(given))) if given else False
+
+
+def _exchanged(spot: Spot, key: int, other: int, both: bool) -> dict[int, Arrays]:
+    """One weight in place of another; `both`: each in place of the other."""
+    program, arrays = spot.theirs.side.program, spot.parting.right.measured.arrays
+    found: dict[int, Arrays] = {}
+    for leaf in spot.theirs.leaves:
+        given = {program.carried(key): other, other: program.carried(key) if both else other}.get(program.carried(leaf))
+        if given is not None:
+            found[leaf] = [new.reshape(old.shape) for new, old in zip(arrays[given], arrays[leaf], strict=True)]
+    return found
+
+
+def epsilon_elsewhere(spot: Spot) -> bool:
+    """The small number added before or after another operation."""
+    return any(spot.mended(draft.run()) for draft in itertools.islice(_moved_epsilons(spot), _MOST_PLACES))
+
+
+def _moved_epsilons(spot: Spot) -> Iterator[Draft]:
+    program = spot.theirs.side.program
+    added = [key for key in spot.theirs.nodes if program.node(key).opcode == "add" and tiny_constant(spot, key)]
+    for key in added[:2]:
+        epsilon = tiny_constant(spot, key)
+        (operand,) = [each for each in program.node(key).operands if each not in program.constants]
+        for place in (*spot.theirs.leaves, *spot.theirs.computing):
+            shape = program.node(place).shape
+            if place in (key, operand) or not shape.dtype.startswith("f"):
+                continue
+            draft = spot.theirs.draft()
+            draft.redirect(key, operand)
+            sum_ = draft.add("add", shape, (place, draft.full(epsilon, shape)))
+            draft.redirect(place, sum_)
+            yield draft
+
+
+def tiny_constant(spot: Spot, key: int) -> float:
+    """The one small number that an operation reads, else 0."""
+    numbers = _naming.constants_of(spot.theirs.side, key)
+    return numbers[0] if len(numbers) == 1 and is_tiny(numbers[0]) else 0.0
+
+
+def widened(spot: Spot) -> bool:
+    """Without rounding to fewer bits than the left value has."""
+    wide = spot.expected[0].dtype
+    name = {"float64": "f64", "float32": "f32"}.get(str(wide))
+    if name is None:
+        return False
+    draft = spot.theirs.draft()
+    narrow = {key: node for key, node in draft.nodes.items() if _bits(node.shape) < _BITS[name]}
+    for key, node in draft.nodes.items():
+        draft.nodes[key] = _wide(node, name) if node.opcode != "parameter" else node
+    for key, node in list(draft.nodes.items()):
+        if node.opcode == "reduce-precision":
+            draft.redirect(key, node.operands[0])
+        if node.opcode == "parameter" and key in narrow:
+            draft.redirect(key, draft.add("convert", Shape(name, node.shape.dimensions), (key,)))
+    return bool(narrow or _rounds(spot)) and spot.mended(draft.run())
+
+
+def _rounds(spot: Spot) -> bool:
+    return any(spot.theirs.side.program.node(key).opcode == "reduce-precision" for key in spot.theirs.nodes)
+
+
+def _bits(shape: Shape) -> int:
+    return _BITS.get(shape.dtype, 64)
+
+
+def _wide(node: Node, name: str) -> Node:
+    regions = tuple(_wide_region(region, name) for region in node.regions)
+    if _bits(node.shape) >= _BITS[name]:
+        return dataclasses.replace(node, regions=regions)
+    shape = dataclasses.replace(node.shape, dtype=name)
+    literal = node.literal.astype(values_dtype(shape)) if node.literal is not None else None
+    return dataclasses.replace(node, shape=shape, literal=literal, regions=regions)
+
+
+def _wide_region(region: Graph, name: str) -> Graph:
+    return dataclasses.replace(region, nodes={key: _wide(node, name) for key, node in region.nodes.items()})

@@ -1,0 +1,140 @@
+"""Parts of a value that are read in another order, such as the gates of a recurrent cell."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from compare.hlo import values
+from compare.hlo.graph import Graph, Node
+from compare.hlo.locate._program import Computation, runnable
+from compare.hlo.locate._search import Parting, mended
+
+_MOST_PARTS = 4
+_MOST_MOVED = 3
+_MOST_NODES = 8000
+"""Of all programs that are tried, one for every order."""
+_GATES = frozenset({"logistic", "tanh"})
+
+Range = tuple[int, int]
+Split = tuple[tuple[int, ...], int]
+"""The shape of what is cut, and along which axis."""
+
+
+@dataclass(frozen=True)
+class Reordered:
+    """Parts that are read in another order: all results agree once they are read in the right one.
+
+    Attributes:
+      part: the first operation that cuts one of them out.
+      moved: (the part that is read, the part that has to be) along the axis.
+      gates: whether they become gates of a recurrent cell.
+    """
+
+    part: Node
+    moved: tuple[tuple[Range, Range], ...]
+    gates: bool
+
+    def told(self, label: str) -> str:
+        """What is read, and what has to be."""
+        read, wanted = (
+            ", ".join(f"{start}:{limit}" for start, limit in each) for each in zip(*self.moved, strict=True)
+        )
+        return f"it reads the parts {read} where {label} reads {wanted}"
+
+
+def reordered(parting: Parting, cases: Sequence[Sequence[np.ndarray]]) -> Reordered | None:
+    """The parts whose order alone makes the results differ; None where there are none."""
+    program = parting.right.program
+    size = sum(1 for _ in program.graph.walk())
+    for split, parts in _splits(program.graph).items():
+        orders = list(_orders(parts))
+        for order in orders if len(orders) * size <= _MOST_NODES else []:
+            if _agrees(parting, _read_in(program.graph, split, order), cases):
+                return _told(program, split, order)
+    return None
+
+
+def _agrees(parting: Parting, graph: Graph, cases: Sequence[Sequence[np.ndarray]]) -> bool:
+    program = parting.right.program
+    prepared = values.prepare(runnable(graph), list(program.results.values()))
+    names = [name for name in program.results if name in parting.left.program.results]
+    return mended(parting, lambda at: prepared(cases[at]), names) == len(names)
+
+
+def _splits(graph: Graph) -> dict[Split, list[Range]]:
+    """What is cut into equal parts, those of regions included, and the parts."""
+    found: dict[Split, set[Range]] = {}
+    for each in _graphs(graph):
+        for node in each:
+            cut = _cut(each, node)
+            if cut is not None:
+                found.setdefault(cut[0], set()).add(cut[1])
+    alike = {split: [one for one in parts if one[1] - one[0] == _width(parts)] for split, parts in found.items()}
+    return {split: sorted(parts) for split, parts in alike.items() if 1 < len(parts) <= _MOST_PARTS}
+
+
+def _width(parts: set[Range]) -> int:
+    widths = [limit - start for start, limit in parts]
+    return max(widths, key=widths.count)
+
+
+def _graphs(graph: Graph) -> Iterator[Graph]:
+    yield graph
+    for node in graph:
+        for region in node.regions:
+            yield from _graphs(region)
+
+
+def _cut(graph: Graph, node: Node) -> tuple[Split, Range] | None:
+    """Of a slice along one axis, what it is a part of and which."""
+    if node.opcode != "slice":
+        return None
+    whole = graph.nodes[node.operands[0]].shape.dimensions
+    cut = [(at, each) for at, each in enumerate(_ranges(node)) if each != (0, whole[at])]
+    return ((whole, cut[0][0]), cut[0][1]) if len(cut) == 1 else None
+
+
+def _ranges(node: Node) -> list[Range]:
+    rows = [dict(each) for each in node.attribute("slice_dimensions", ())]
+    return [(int(row.get("start", 0)), int(row.get("limit", 0))) for row in rows]
+
+
+def _orders(parts: Sequence[Range]) -> Iterator[dict[Range, Range]]:
+    """Every other order of up to so many parts, those first that move the fewest."""
+    orders = [
+        {one: other for one, other in zip(parts, order, strict=True) if one != other}
+        for order in itertools.permutations(parts)
+    ]
+    yield from sorted((each for each in orders if 0 < len(each) <= _MOST_MOVED), key=len)
+
+
+def _read_in(graph: Graph, split: Split, order: Mapping[Range, Range]) -> Graph:
+    nodes = {key: _moved(graph, node, split, order) for key, node in graph.nodes.items()}
+    return dataclasses.replace(graph, nodes=nodes)
+
+
+def _moved(graph: Graph, node: Node, split: Split, order: Mapping[Range, Range]) -> Node:
+    regions = tuple(_read_in(region, split, order) for region in node.regions)
+    cut = _cut(graph, node)
+    if cut is None or cut[0] != split or cut[1] not in order:
+        return dataclasses.replace(node, regions=regions)
+    start, limit = order[cut[1]]
+    rows = list(node.attribute("slice_dimensions", ()))
+    rows[split[1]] = tuple((dict(rows[split[1]]) | {"start": start, "limit": limit}).items())
+    attributes = tuple(sorted((dict(node.attributes) | {"slice_dimensions": tuple(rows)}).items()))
+    return dataclasses.replace(node, attributes=attributes)
+
+
+def _told(program: Computation, split: Split, order: Mapping[Range, Range]) -> Reordered:
+    for graph in _graphs(program.graph):
+        for node in graph:
+            cut = _cut(graph, node)
+            if cut is not None and cut[0] == split and cut[1] in order:
+                gates = any(each.opcode in _GATES for each in graph)
+                return Reordered(node, tuple(order.items()), gates and len(order) > 1)
+    raise AssertionError("expected a part that is moved, found none: it was one a moment ago")

@@ -1,0 +1,289 @@
+"""By cause, what proves it: the change that the cause claims, made to the right program, gives the left's value.
+
+A proof returns what more there is to say ("" of nothing), or None where it is not made.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping
+
+import numpy as np
+
+from compare.hlo.causes import CAUSES, UNKNOWN, Cause, is_close, is_count
+from compare.hlo.locate import _edits, _fitting, _formulas
+from compare.hlo.locate._apart import CONSTANT, OPERAND, REDUCER, SWAPPED, TRANSPOSED, Difference
+from compare.hlo.locate._counting import counts, depths, squares, transformed
+from compare.hlo.locate._fitting import Proof
+from compare.hlo.locate._measured import exact, is_float
+from compare.hlo.locate._program import Computation
+from compare.hlo.locate._search import EXTRA, MISSING
+from compare.hlo.locate._spot import Spot
+
+_LOGARITHMS = (math.log(2), math.log(10))
+
+
+def proved(spots: list[Spot], cause: Cause) -> str | None:
+    """What the proof of a cause says, which has to hold of every spot; None where it is not made."""
+    found = [PROOFS[cause.name](spot) if cause.name in PROOFS else None for spot in spots]
+    return None if None in found or not found else next(filter(None, found), "")
+
+
+def cause_of(spots: list[Spot], alone: bool) -> tuple[Cause, str]:
+    """The first known cause that fits and is proved, and what its proof says.
+
+    Args:
+      alone: whether nothing else departs.
+    """
+    for cause in CAUSES:
+        fits = bool(spots) and (alone or not cause.alone) and cause.recognises(spots[0].clue)
+        said = proved(spots, cause) if fits else None
+        if said is not None:
+            return cause, said
+    return UNKNOWN, ""
+
+
+def _of(differences: Collection[Difference] | None, *what: str) -> list[Difference]:
+    """The differences, where there are any and all are of these kinds."""
+    found = list(differences or ())
+    return found if all(each.what in what for each in found) else []
+
+
+def _but_for_counts(spot: Spot) -> list[Difference]:
+    """What both differ in; that a mean over another number of elements divides by another comes with that."""
+    found = list(spot.apart or ())
+    kept = [each for each in found if each.what != CONSTANT or not _is_of_counts(spot, each)]
+    return kept or found
+
+
+def _is_of_counts(spot: Spot, difference: Difference) -> bool:
+    keys = difference.left, difference.right
+    sides = (spot.parting.left.program.graph, spot.parting.right.program.graph)
+    arrays = [graph.constant(key) for graph, key in zip(sides, keys, strict=True)]
+    return all(each is not None and each.size == 1 and is_count(float(each.flat[0].real)) for each in arrays)
+
+
+def _opcodes(spot: Spot, found: Collection[Difference]) -> set[str]:
+    return {spot.parting.right.program.node(each.right).opcode for each in found}
+
+
+def _only(*what: str, among: Collection[str] = ()) -> Proof:
+    """That the two computations differ in nothing but this, at operations of these kinds."""
+
+    def proof(spot: Spot) -> str | None:
+        found = _of(_but_for_counts(spot), *what)
+        return "" if found and (not among or _opcodes(spot, found) <= set(among)) else None
+
+    return proof
+
+
+def _changed_to(holds: Callable[[Spot], bool]) -> Proof:
+    """That a change to the right program's computation gives the left's value."""
+    return lambda spot: "" if holds(spot) else None
+
+
+def _either(*proofs: Proof) -> Proof:
+    def proof(spot: Spot) -> str | None:
+        return next((said for said in (each(spot) for each in proofs) if said is not None), None)
+
+    return proof
+
+
+def _numbers(spot: Spot) -> str | None:
+    """That both differ in constants alone."""
+    if _of(spot.apart, CONSTANT):
+        return ""
+    found = _edits.constant_of_the_left(spot)
+    if found is None:
+        return None
+    named = spot.clue.pair is not None or spot.clue.kind != "changed"
+    return "" if named else f"with {found:.9g} for its constant, {spot.parting.right.program.label} agrees"
+
+
+def _one_operation(spot: Spot) -> int | None:
+    """The only operation that computes something and is on one side alone."""
+    kind = spot.blamed[0]
+    part = spot.mine if kind == MISSING else spot.theirs if kind == EXTRA else None
+    return part.computing[0] if part is not None and len(part.computing) == 1 else None
+
+
+def _alone(*opcodes: str, reads: str = "") -> Proof:
+    """That one operation of these is left out, or added, and reads what it is said to ("weight ")."""
+
+    def proof(spot: Spot) -> str | None:
+        key = _one_operation(spot)
+        side = spot.parting.left if spot.blamed[0] == MISSING else spot.parting.right
+        if key is None or side.program.node(key).opcode not in opcodes:
+            return None
+        slots = [side.program.slot(each) for each in side.program.node(key).operands]
+        return "" if not reads or any(slot.startswith(reads) for slot in slots) else None
+
+    return proof
+
+
+def _residual(spot: Spot) -> str | None:
+    """A sum with a value that the other term is computed from."""
+    key = _one_operation(spot)
+    program = (spot.parting.left if spot.blamed[0] == MISSING else spot.parting.right).program
+    if key is None or program.node(key).opcode != "add":
+        return None
+    one, other = (program.carried(each) for each in program.node(key).operands)
+    return "" if program.comes_from(one, other) or program.comes_from(other, one) else None
+
+
+def _slope(spot: Spot) -> str | None:
+    """That what one of two branches is multiplied by is another number."""
+    clue = spot.clue
+    branch = clue.pair is not None and clue.op == "multiply" and "select" in clue.near
+    return _numbers(spot) if branch and all(0 < each < 1 for each in clue.pair or ()) else None
+
+
+def _factor(*wanted: float, few: bool = False) -> Proof:
+    """That the value is the left's but for a factor, one of these where there are any."""
+
+    def proof(spot: Spot) -> str | None:
+        found = spot.factor(few)
+        if found is None or (wanted and not is_close(found, *wanted)):
+            return None
+        return f"it is {1 / found:.6g} times what {spot.parting.left.program.label} has"
+
+    return proof
+
+
+def _nearby(spot: Spot, numbers: Callable[[Computation, int], set[float]]) -> set[float]:
+    return {each for program, key in spot.linear for each in numbers(program, key)}
+
+
+def _counted(spot: Spot) -> str | None:
+    """That the factor is the number of elements of what is added up nearby."""
+    found = spot.factor(few=True)
+    if found is None or not is_count(found):
+        return None
+    return "" if is_close(max(found, 1 / found), *_nearby(spot, counts)) else None
+
+
+def _depth(spot: Spot) -> str | None:
+    """That a product's scale is off by, or differs from, the root of what the product adds up."""
+    pair = spot.clue.pair
+    found = _nearby(spot, depths)
+    if pair is not None:
+        return "" if is_close(max(pair[0], 1 / pair[0]), *found) and _numbers(spot) is not None else None
+    by = spot.factor(few=True)
+    return "" if by is not None and by > 0 and is_close(max(by, 1 / by), *found) else None
+
+
+def _transform(spot: Spot) -> str | None:
+    by = spot.factor(few=True)
+    return "" if by is not None and by > 0 and is_close(max(by, 1 / by), *_nearby(spot, transformed)) else None
+
+
+def _one_less(spot: Spot) -> str | None:
+    """That a sum of squares is divided by one less, or more, than there are."""
+    by = spot.factor(few=True)
+    ratios = [each / (each - 1) for each in _nearby(spot, squares) if each > 1]
+    # By how much it is more than one: of many elements both are nearly one.
+    more = [each - 1 for each in (*ratios, *map(math.sqrt, ratios))]
+    return "" if by is not None and by > 0 and is_close(max(by, 1 / by) - 1, *more) else None
+
+
+def _logarithm(spot: Spot) -> str | None:
+    by = spot.factor(few=True)
+    taken = any(program.node(key).opcode == "log" for program, key in spot.linear)
+    return "" if taken and is_close(by, *_LOGARITHMS, *(1 / each for each in _LOGARITHMS)) else None
+
+
+def _each_case(spot: Spot) -> str | None:
+    """A factor of its own in every case, as of a counter."""
+    cases = zip(spot.actual, spot.expected, spot.bounds, strict=True)
+    found = [_formulas.factor([actual], [expected], [bound], few=actual.size == 1) for actual, expected, bound in cases]
+    return "" if None not in found else None
+
+
+def _decayed(spot: Spot) -> str | None:
+    """That both differ by a multiple of a weight."""
+    program = spot.theirs.side.program
+    slots = {key: program.slot(key) for key in program.graph.parameters}
+    change = [exact(a).ravel() - exact(b).ravel() for a, b in zip(spot.expected, spot.actual, strict=True)]
+    for key, slot in slots.items():
+        weight = spot.theirs.side.measured.arrays[key]
+        if slot.startswith("weight ") and weight[0].size == change[0].size:
+            by = _formulas.factor(weight, change, spot.bounds)
+            if by is not None and any(each.any() for each in change):
+                return ""
+    return None
+
+
+def _index(spot: Spot) -> str | None:
+    """That whole numbers are off by one number throughout, or by it wherever they differ."""
+    if is_float(spot.expected[0]) or spot.expected[0].size != spot.actual[0].size:
+        return None
+    pairs = zip(spot.expected, spot.actual, strict=True)
+    off = {int(each) for a, b in pairs for each in np.unique(b.ravel().astype(int) - a.ravel().astype(int))}
+    return f"off by {max(off, key=abs)}" if off - {0} and len(off | {0}) == 2 else None
+
+
+def _stopped(spot: Spot) -> str | None:
+    """That a gradient, or one of the terms that it is a sum of, is nothing at all."""
+    program = spot.theirs.side.program
+    if spot.blamed[0] != MISSING or spot.mine is None:
+        return None
+    if spot.theirs.nodes and not any(each.any() for each in spot.actual):
+        return "" if set(spot.theirs.nodes) - {spot.theirs.target} <= program.constants else None
+    return "" if spot.parting.left.program.node(spot.mine.target).opcode == "add" else None
+
+
+def _at_edges(spot: Spot) -> str | None:
+    return "" if spot.at_edges() else None
+
+
+_REARRANGES = ("dimensions", TRANSPOSED)
+_CONTRACTS = ("dot_dimension_numbers", *_REARRANGES)
+_LAYS_OUT = ("convolution_dimension_numbers", *_REARRANGES)
+_AXES = ("reduce", "concatenate", "sort", "reverse", "broadcast", "iota")
+
+PROOFS: Mapping[str, Proof] = {
+    "narrow type": _changed_to(_edits.widened),
+    "subgradient at an edge": _at_edges,
+    "value at an edge": _at_edges,
+    "stop_gradient": _stopped,
+    "epsilon": _numbers,
+    "place of epsilon": _changed_to(_edits.epsilon_elsewhere),
+    "gelu": _fitting.function(lambda *names: set(names) <= set(_formulas.GELUS)),
+    "biased or unbiased variance": _one_less,
+    "number of iterations": _either(_numbers, _only("comparison_direction")),
+    "base of the logarithm": _logarithm,
+    "cumulative sum": _fitting.wherever(_fitting.running),
+    "axis of the softmax": _either(_only("dimensions", among=_AXES), _fitting.reduction(_fitting.is_softmax)),
+    "axis": _either(_only("dimensions", among=_AXES), _fitting.reduction(_fitting.same_reducer)),
+    "padding": _only("window", "padding_config"),
+    "window": _only("window"),
+    "axes of a product": _only(*_CONTRACTS, among=("dot", "transpose", "broadcast")),
+    "transposed kernel": _only(*_CONTRACTS, among=("dot", "transpose")),
+    "layout": _only(*_LAYS_OUT, among=("convolution", "transpose")),
+    "order of elements": _fitting.wherever(_fitting.moved),
+    "operands swapped": _either(_only(SWAPPED), _changed_to(_edits.swapped_operands)),
+    "weights swapped": _changed_to(_edits.another_weight),
+    "slope of leaky relu": _either(_fitting.function(_fitting.is_slope), _slope),
+    "optimizer's averages": _numbers,
+    "weight decay": _decayed,
+    "bias correction": _each_case,
+    "power": _fitting.wherever(_fitting.power),
+    "learning rate": _either(_numbers, _factor(few=True)),
+    "scale by the root of the depth": _depth,
+    "norm of the Fourier transform": _transform,
+    "mean or sum": _either(_counted, _fitting.reduction(_fitting.is_mean)),
+    "another reduction": _either(_only(REDUCER), _fitting.reduction(_fitting.same_axes)),
+    "index": _index,
+    "integer division": _fitting.wherever(_fitting.division),
+    "momentum of batch normalization": _numbers,
+    "bias left out": _alone("add", reads="weight "),
+    "weight left out": _alone("multiply", "divide", reads="weight "),
+    "residual connection": _residual,
+    "another activation": _fitting.function(lambda *names: True),
+    "another function": _fitting.function(lambda *names: True, _formulas.function),
+    "weights in the code": _numbers,
+    "another constant": _fitting.wherever(_numbers),
+    "sign": _factor(-1.0, few=True),
+    "another factor": _factor(),
+    "another operand": _either(_only(OPERAND), _changed_to(_edits.another_operand)),
+}  # fmt: skip

@@ -1,0 +1,175 @@
+"""Where a departure is looked at to prove its cause: what stands there, what should, and what either is computed by."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from compare.hlo.causes import Clue
+from compare.hlo.locate import _formulas
+from compare.hlo.locate._apart import Found, apart
+from compare.hlo.locate._blame import Blamed
+from compare.hlo.locate._departing import Side
+from compare.hlo.locate._excerpt import Arrays, Excerpt, excerpt
+from compare.hlo.locate._measured import distance
+from compare.hlo.locate._program import CARRIERS, Computation
+from compare.hlo.locate._search import Attempt, Parting
+from compare.hlo.locate._switches import values_dtype
+
+_LINEAR = CARRIERS | {"reduce", "negate", "real", "imag", "get-tuple-element", "select", "sqrt"}
+_NEAR = 8
+_MOST_LEAVES = 12
+_FURTHER, _MOST_FURTHER = 3, 4
+
+
+@dataclass(frozen=True, eq=False)
+class Spot:
+    """A value of the right program and what it has to be for the results to agree.
+
+    Attributes:
+      blamed: the operations that are named.
+      mine: what the value is computed by in the left program; None of an operation too many.
+      theirs: what it is computed by in the right one.
+      expected, actual: what it has to be, and is, by case.
+      bounds: by case, the largest difference that rounding explains.
+      at_edges: whether the results agree in all cases once these are moved off ties and bounds.
+      origin: of a value further on, the one that it is computed from.
+    """
+
+    parting: Parting
+    clue: Clue
+    blamed: Blamed
+    mine: Excerpt | None
+    theirs: Excerpt
+    expected: Arrays
+    actual: Arrays
+    bounds: Sequence[float]
+    at_edges: Callable[[], bool]
+    origin: Spot | None = None
+
+    @cached_property
+    def apart(self) -> Found:
+        """What the two computations differ in; None where one has operations that the other has not."""
+        return apart(self.parting, self.mine.target, self.theirs.target) if self.mine else None
+
+    def mended(self, found: Arrays | None) -> bool:
+        """Whether these arrays are what the value has to be."""
+        if found is None:
+            return False
+        cases = zip(self.expected, found, self.bounds, strict=True)
+        return all(a.size == b.size and distance(a.ravel(), b.ravel()) <= bound for a, b, bound in cases)
+
+    @cached_property
+    def read(self) -> list[Arrays]:
+        """The agreeing values that either is computed from, each once, the nearest first."""
+        found: list[Arrays] = []
+        parts = [(self.theirs.side, self.theirs)] + ([(self.mine.side, self.mine)] if self.mine else [])
+        for side, part in parts:
+            for key in _nearest(side.program, part):
+                arrays = side.measured.arrays.get(key)
+                if arrays and not any(_equal(arrays, known) for known in found):
+                    found.append(arrays)
+        return found[:_MOST_LEAVES]
+
+    def factor(self, few: bool = False) -> float | None:
+        """What the value has to be multiplied by; see `_formulas.factor`."""
+        return _formulas.factor(self.actual, self.expected, self.bounds, few)
+
+    @cached_property
+    def wider(self) -> list[Spot]:
+        """The same of the values that are computed from this one, given what it has to be, the nearest first."""
+        program, departed = self.theirs.side.program, set(self.parting.departed[1])
+        further: dict[int, None] = {}
+        reached = [self.theirs.target]
+        for _ in range(_FURTHER):
+            reached = [each for key in reached for each in program.users[key] if each in departed]
+            further |= dict.fromkeys(reached)
+        return [spot for spot in map(self._at, list(further)[:_MOST_FURTHER]) if spot is not None]
+
+    def _at(self, key: int) -> Spot | None:
+        side, departed = self.theirs.side, set(self.parting.departed[1])
+        if key not in side.measured.arrays:
+            return None
+        draft = excerpt(side, key, departed, cut=[self.theirs.target]).draft()
+        shape = side.program.node(self.theirs.target).shape
+        given = [np.asarray(each).reshape(shape.dimensions).astype(values_dtype(shape)) for each in self.expected]
+        runs = draft.runs([{self.theirs.target: given}])
+        if not runs:
+            return None
+        whole = excerpt(side, key, departed)
+        actual = side.measured.arrays[key]
+        return dataclasses.replace(
+            self, mine=None, theirs=whole, expected=runs[0], actual=actual, bounds=_bounds(side, key), origin=self
+        )
+
+    @cached_property
+    def linear(self) -> list[tuple[Computation, int]]:
+        """Operations that the value depends on, or is read by, through nothing but multiplications."""
+        sides = [(self.theirs.side.program, self.theirs.target)]
+        sides += [(self.mine.side.program, self.mine.target)] if self.mine else []
+        return [(program, key) for program, target in sides for key in _linear(program, target)]
+
+
+def spots(parting: Parting, attempt: Attempt | None, blamed: Blamed, clue: Clue,
+          at_edges: Callable[[], bool]) -> list[Spot]:  # fmt: skip
+    """The value that an attempt gives, or without one every result that differs."""
+    right = parting.right.measured.arrays
+    if attempt is not None:
+        # An operand that is replaced agrees: it is a leaf of its own excerpt.
+        theirs = excerpt(parting.right, attempt.switch.key, set(parting.departed[1]))
+        mine = None if attempt.left is None else excerpt(parting.left, attempt.left, set(parting.departed[0]))
+        given = (parting.right, theirs.target) if attempt.left is None else (parting.left, attempt.left)
+        actual = right[theirs.target]
+        return [Spot(parting, clue, blamed, mine, theirs, attempt.arrays, actual, _bounds(*given), at_edges)]
+    found: list[Spot] = []
+    for name in parting.results:
+        keys = parting.left.program.results[name], parting.right.program.results[name]
+        mine, theirs = (
+            excerpt(side, key, set(departed))
+            for side, key, departed in zip((parting.left, parting.right), keys, parting.departed, strict=True)
+        )
+        expected = parting.left.measured.arrays[keys[0]]
+        found.append(
+            Spot(
+                parting, clue, blamed, mine, theirs, expected, right[keys[1]], _bounds(parting.left, keys[0]), at_edges
+            )
+        )
+    return found
+
+
+def _bounds(side: Side, key: int) -> list[float]:
+    return [2 * each for each in side.measured.bounds[key]]
+
+
+def _equal(one: Arrays, other: Arrays) -> bool:
+    return all(a.size == b.size and np.array_equal(a.ravel(), b.ravel()) for a, b in zip(one, other, strict=True))
+
+
+def _nearest(program: Computation, part: Excerpt) -> list[int]:
+    """The leaves that are read the fewest operations before the target first."""
+    depth = {part.target: 0}
+    for key in reversed(part.nodes):
+        for operand in program.node(key).operands:
+            depth[operand] = min(depth.get(operand, depth.get(key, 0) + 1), depth.get(key, 0) + 1)
+    return sorted(part.leaves, key=lambda key: (depth.get(key, 0), key))
+
+
+def _linear(program: Computation, target: int) -> list[int]:
+    found: dict[int, None] = {target: None}
+    for step in (lambda key: program.node(key).operands, lambda key: program.users[key]):
+        reached = [target]
+        for _ in range(_NEAR):
+            reached = [each for key in reached if key == target or _is_linear(program, key) for each in step(key)]
+            found |= dict.fromkeys(reached)
+    return list(found)
+
+
+def _is_linear(program: Computation, key: int) -> bool:
+    """Whether a factor of what it reads is one of what it makes."""
+    node = program.node(key)
+    scales = node.opcode in ("multiply", "divide") and any(each in program.constants for each in node.operands)
+    return scales or node.opcode in _LINEAR
