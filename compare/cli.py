@@ -3,72 +3,53 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from types import ModuleType
 
-from compare import records
-from compare.commands import (
-    bench,
-    bugreport,
-    calibrate,
-    compare,
-    dump,
-    history,
-    hlo,
-    listing,
-    locate,
-    record,
-    replay,
-    report,
-    results,
-    run,
-    tune,
-)
-from compare.commands._arguments import DEFAULT_TIMEOUT_S, Parser, add_debug
-from compare.commands._output import REFUSED
+from compare.commands._exit_codes import REFUSED
+from compare.commands._parser import DEFAULT_TIMEOUT_S, Parser, add_debug
 from compare.commands._signals import INTERRUPTED, interruptible
-from compare.hlo.bindings import BindingsMoved, UnreadableProgram
+from compare.errors import Foreseen
 from compare.report import terminal
-from compare.run.apart import foreign_code_apart
-from compare.run.inputs import RequestError
 from compare.sides import processes
-from compare.sides._side import SideError
-from compare.sides.recorded import RecordedSideError
-from compare.writing import UnwrittenError
-from workloads import _registry
-from workloads._digits import DataError
+
+
+@dataclass(frozen=True)
+class Command:
+    """What is known of a command before it is imported.
+
+    `foreign_code` says whether it may run port files or programs: these have workers then.
+    """
+
+    summary: str
+    foreign_code: bool = True
+
 
 COMMANDS = {
-    "run": run,
-    "bench": bench,
-    "tune": tune,
-    "calibrate": calibrate,
-    "hlo": hlo,
-    "locate": locate,
-    "dump": dump,
-    "bugreport": bugreport,
-    "replay": replay,
-    "compare": compare,
-    "history": history,
-    "record": record,
-    "report": report,
-    "results": results,
-    "list": listing,
+    "run": Command("prove ports and write the report"),
+    "bench": Command("time ports thoroughly"),
+    "tune": Command("search compiler options for a port"),
+    "calibrate": Command("time identical code many times over"),
+    "hlo": Command("align two programs, and show where they part"),
+    "locate": Command("find the operation at which a port parts from its original"),
+    "dump": Command("read a dump directory of XLA"),
+    "bugreport": Command("bundle programs, optimized modules, dumps, inputs and results of a workload"),
+    "replay": Command("run one module, or a bug report, again and compare compilers"),
+    "compare": Command("hold later runs against an earlier one"),
+    "history": Command("draw the saved runs, and judge the last two"),
+    "record": Command("write one side to a file"),
+    "report": Command("render a report again"),
+    "results": Command("write records as a Markdown page"),
+    "list": Command("list the workloads", foreign_code=False),
 }
+"""By name, in the order of the help. Each is a module of compare.commands, imported once it is asked for."""
 
-FORESEEN = (
-    RequestError,
-    _registry.RegistryError,
-    DataError,
-    records.RecordError,
-    RecordedSideError,
-    SideError,
-    BindingsMoved,
-    UnreadableProgram,
-    UnwrittenError,
-    OSError,
-)
+FORESEEN = (Foreseen, OSError)
 
 _TEXT = """\
 Prove a port of a TensorFlow model to JAX: same numbers, same program, how fast.
@@ -89,9 +70,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(given: Sequence[str]) -> int:
     try:
-        options = parser().parse_args(given)
-        with processes.temporary_folder(), foreign_code_apart(getattr(options, "timeout", DEFAULT_TIMEOUT_S)):
-            return COMMANDS[options.command].main(options)
+        options = parser(given).parse_args(given)
+        with processes.temporary_folder(), _foreign_code_apart(options):
+            return _module(options.command).main(options)
     except KeyboardInterrupt:
         print("jaxport: interrupted; nothing was written", file=sys.stderr)
         return INTERRUPTED
@@ -102,20 +83,33 @@ def _run(given: Sequence[str]) -> int:
         return _refuse(error, "--debug" in given, what)
 
 
-def parser() -> argparse.ArgumentParser:
-    """The whole command line."""
+def parser(given: Sequence[str]) -> argparse.ArgumentParser:
+    """The command line, with the options of the commands that are named there: to import all of them takes seconds."""
     root = Parser(prog="jaxport", description=_TEXT, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = root.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
-    for name, module in COMMANDS.items():
+    for name, known in COMMANDS.items():
+        if name not in given:
+            commands.add_parser(name, help=known.summary)
+            continue
+        module = _module(name)
         command = commands.add_parser(
-            name,
-            help=module.SUMMARY,
-            description=module.TEXT,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            name, help=known.summary, description=module.TEXT, formatter_class=argparse.RawDescriptionHelpFormatter
         )
         module.add_arguments(command)
         add_debug(command)
     return root
+
+
+def _foreign_code_apart(options: argparse.Namespace) -> AbstractContextManager[None]:
+    if not COMMANDS[options.command].foreign_code:
+        return nullcontext()
+    from compare.run.apart import foreign_code_apart
+
+    return foreign_code_apart(getattr(options, "timeout", DEFAULT_TIMEOUT_S))
+
+
+def _module(command: str) -> ModuleType:
+    return importlib.import_module(f"compare.commands.{command}")
 
 
 def _refuse(error: Exception, debug: bool, what: str | None = None) -> int:

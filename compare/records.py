@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from compare import files, schema
+from compare.errors import Foreseen
 from compare.writing import writing
 from workloads._spec import GATES as GATES
 
@@ -25,7 +26,7 @@ NOT_APPLICABLE = "not_applicable"
 CELLS = ("tf@tf", "jax@jax", "tf@jax", "jax@tf")
 
 
-class RecordError(Exception):
+class RecordError(Foreseen):
     """A record that cannot be read: one line with what was expected, found, and what to do."""
 
 

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from compare.errors import Foreseen
 
-class UnwrittenError(Exception):
+
+class UnwrittenError(Foreseen):
     """A file that could not be written: one line that names it."""
 
 

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from compare import records
 from compare.bench.batches import Largest, Row, bytes_per_example, largest_under, summarise
+from compare.errors import RequestError
 from compare.run import batches
-from compare.run.inputs import RequestError, prepare_batch
+from compare.run.inputs import prepare_batch
 from compare.run.phases import Workers
 from compare.run.progress import Silent
 from compare.run.sides import Source

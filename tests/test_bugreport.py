@@ -14,10 +14,10 @@ from markdown_it import MarkdownIt
 from compare.commands import bugreport as command
 from compare.commands import replay as replay_command
 from compare.commands._arguments import Parser
+from compare.errors import RequestError
 from compare.hlo import proto
 from compare.records import CELLS
 from compare.run import bugreport, bundle, bundle_readme
-from compare.run.inputs import RequestError
 from compare.sides import wire
 from compare.sides.settings import Settings
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from test_search import FUSION, MATH, WIDTH
 
+from compare.errors import RequestError
 from compare.run import candidates
 from compare.run.candidates import Option, Options
-from compare.run.inputs import RequestError
 
 
 @pytest.mark.parametrize(

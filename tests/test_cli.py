@@ -276,6 +276,12 @@ def test_the_list_names_every_workload(capsys: pytest.CaptureFixture[str]) -> No
     assert [name for name in first[1:] if name] == _registry.names()
 
 
+def test_the_list_imports_nothing_that_takes_a_second() -> None:
+    looked = "import sys; from compare import cli; cli.main(['list']); print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-P", "-c", looked], capture_output=True, text=True, check=True)
+    assert not {"altair", "scipy", "jaxlib", "jax", "tensorflow", "jinja2", "sklearn"} & set(done.stderr.split())
+
+
 @pytest.fixture(scope="module")
 def honest(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a run of two equal functions, with what it printed in `printed`."""

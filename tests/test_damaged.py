@@ -21,11 +21,11 @@ import pytest
 from damaged import Case
 
 from compare import files, records
+from compare.errors import RequestError
 from compare.hlo import proto, reading, whole
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.files import hlo_of_file
 from compare.run import bundle
-from compare.run.inputs import RequestError
 from workloads import _foreign
 from workloads._foreign import Unusable
 

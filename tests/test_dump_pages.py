@@ -17,9 +17,9 @@ from rich.console import Console
 
 from compare import records
 from compare.commands import dump
+from compare.errors import RequestError
 from compare.hlo.dumps.summary import summarize
 from compare.report import dump_pages
-from compare.run.inputs import RequestError
 
 DATA = Path(__file__).parent / "data" / "dumps"
 PTX = {"file": "f.ptx", "bytes": 9, "target": "sm_90a", "kernels": [

@@ -11,10 +11,10 @@ import pytest
 from interpreters import JAX_AS_TF, interpreter
 
 from compare import cli
+from compare.errors import RequestError
 from compare.parity import Evidence
 from compare.records import Parity
 from compare.run import foreign, judging
-from compare.run.inputs import RequestError
 from compare.sides.client import LiveSide
 from workloads import _registry
 

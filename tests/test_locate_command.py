@@ -36,7 +36,6 @@ class TestCommand:
     def test_an_unknown_workload_is_one_line(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        monkeypatch.setitem(cli.COMMANDS, "locate", command)
         assert cli.main(["locate", "no_such_workload"]) == 2
         assert capsys.readouterr().err.startswith("jaxport: expected the name of a workload")
 
@@ -65,5 +64,4 @@ class TestCommand:
 
         monkeypatch.setattr(run_locate, "locate_workload", instead)
         monkeypatch.setattr(command, "Pool", NoSides)
-        monkeypatch.setitem(cli.COMMANDS, "locate", command)
         return cli.main(["locate", *arguments])

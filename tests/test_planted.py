@@ -18,9 +18,10 @@ from rich.console import Console
 
 from compare import records
 from compare.commands import locate as command
+from compare.errors import RequestError
 from compare.hlo.locate import DOUBLE, SINGLE, Departure, Findings, Ran, between, ran
 from compare.run import locate, subjects
-from compare.run.inputs import Prepared, RequestError, examples_of, prepare
+from compare.run.inputs import Prepared, examples_of, prepare
 from compare.run.oracle import promoted
 from compare.run.progress import Silent
 from compare.run.sides import Pool

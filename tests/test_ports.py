@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from compare.errors import RequestError
 from compare.records import to_json
 from compare.run import run
-from compare.run.inputs import RequestError, describe
+from compare.run.inputs import describe
 from compare.run.ports import from_functions, parse_input
 from compare.run.progress import Silent
 from compare.run.sides import Pool

@@ -11,8 +11,9 @@ import pytest
 from interpreters import JAX_AS_TF, interpreter
 from plugin_sessions import PASSED, WRITTEN, Session, session
 
+from compare.errors import RequestError
 from compare.run import run
-from compare.run.inputs import RequestError, prepare
+from compare.run.inputs import prepare
 from compare.run.prover import Port, Prover
 from compare.run.run import Request
 from compare.run.sides import Source

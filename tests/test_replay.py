@@ -12,9 +12,9 @@ from safetensors.numpy import save_file
 
 from compare.commands import replay as command
 from compare.commands._arguments import Parser
+from compare.errors import RequestError
 from compare.hlo import bindings
 from compare.run import bundle
-from compare.run.inputs import RequestError
 
 SCALED = """
 func.func @main(%x: tensor<4xf32>, %n: tensor<4xi32>) -> (tensor<4xf32>, tensor<4xi32>) {

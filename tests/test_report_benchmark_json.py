@@ -13,7 +13,8 @@ from rich.console import Console
 
 from compare import records
 from compare.records import SCHEMA, RecordError
-from compare.report import benchmark_json, print_overview
+from compare.report import benchmark_json
+from compare.report.console import print_overview
 from compare.report.html import render
 
 FULL = records.load(Path(__file__).parent / "data" / "record_full.json")

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Dialog, Page, sync_playwright
 
 from compare.bench.history.trend import trend
 from compare.records import load
-from compare.report import write_report
+from compare.report.html import write_report
 from compare.report.trend import write_trend
 
 DATA = Path(__file__).parent / "data"

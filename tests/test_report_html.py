@@ -14,8 +14,9 @@ from pages import Page, holes, shortened
 from rich.console import Console
 
 from compare.records import load
-from compare.report import drawing, print_overview, tables, verdicts, write_report
-from compare.report.html import TEMPLATES, render
+from compare.report import drawing, tables, verdicts
+from compare.report.console import print_overview
+from compare.report.html import TEMPLATES, render, write_report
 
 DATA = Path(__file__).parent / "data" / "record_small.json"
 RECORD = load(DATA)

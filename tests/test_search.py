@@ -9,9 +9,9 @@ from test_bench_tuning import Machine
 
 from compare.bench.pairs import Measured
 from compare.bench.tuning import AGAIN, DEFAULT, Confirmed, Rules
+from compare.errors import RequestError
 from compare.run import candidates, search
 from compare.run.candidates import Option, Options, named
-from compare.run.inputs import RequestError
 from compare.run.progress import Silent
 from compare.run.search import PortFails, Refused, Search
 

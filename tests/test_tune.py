@@ -14,8 +14,9 @@ from test_search import FUSION, KNOWN, Owned, searched
 
 from compare import cli
 from compare.bench.tuning import AGAIN, DEFAULT
+from compare.errors import RequestError
 from compare.run import candidates, ports, search, tune
-from compare.run.inputs import RequestError, prepare_both
+from compare.run.inputs import prepare_both
 from compare.run.phases import Workers
 from compare.run.progress import Silent
 from compare.run.search import PortFails, Refused

@@ -12,7 +12,8 @@ from conftest import record_of
 from interpreters import JAX_AS_TF, interpreter
 from rich.console import Console
 
-from compare.report import print_overview, results_page, tables
+from compare.report import results_page, tables
+from compare.report.console import print_overview
 from compare.report.html import render
 from compare.report.markdown import escaped
 from compare.run.candidates import SPACE, Option

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from workloads import _foreign
+from workloads._errors import Foreseen
 from workloads._spec import Arrays, Dimensions
 
 CLASSES = 10
@@ -16,7 +17,7 @@ MOST_PIXELS = 1 << 16
 """Of one image: a model has weights for each."""
 
 
-class DataError(Exception):
+class DataError(Foreseen):
     """A data file that cannot be used: one line with what was expected, found, and what to do."""
 
 

@@ -10,6 +10,7 @@ import pkgutil
 from pathlib import Path
 from types import ModuleType
 
+from workloads._errors import Foreseen
 from workloads._files import load_file
 from workloads._spec import Workload
 
@@ -19,7 +20,7 @@ TOUR = ("add", "mnist_mlp", "running_example", "scale_and_add", "sum_of_products
 """Small enough that all of them are judged and timed within minutes: what a newcomer is shown."""
 
 
-class RegistryError(Exception):
+class RegistryError(Foreseen):
     """A workload that cannot be had: one line with what was expected, found, and what to do."""
 
 

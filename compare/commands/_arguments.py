@@ -7,11 +7,12 @@ import math
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
 
+from compare.commands._parser import DEFAULT_TIMEOUT_S
+from compare.errors import RequestError
 from compare.report import tables
 from compare.run import foreign, ports
-from compare.run.inputs import RequestError, named_apart
+from compare.run.inputs import named_apart
 from compare.run.sides import Source
 from compare.run.timing import Plan
 from compare.sides._side import SIDES
@@ -21,25 +22,12 @@ from workloads._declared import AnyWorkload
 from workloads._spec import SIZES, Workload
 
 DEFAULT_OUT = Path("jaxport-report")
-DEFAULT_TIMEOUT_S = 300
 DEFAULT_HISTORY = Path(".jaxport/history")
 
 ALL = "all"
 """Threads: as many as there are processors."""
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-
-
-class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line."""
-
-    def error(self, message: str) -> NoReturn:
-        """Raise instead of printing the usage.
-
-        Raises:
-          RequestError: always.
-        """
-        raise RequestError(f"{message}: see `{self.prog} --help`")
 
 
 def add_workloads(command: argparse.ArgumentParser) -> None:
@@ -167,11 +155,6 @@ def add_history(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--history", type=Path, default=DEFAULT_HISTORY, metavar="DIR", help="saved runs (default: %(default)s)"
     )
-
-
-def add_debug(command: argparse.ArgumentParser) -> None:
-    """Tracebacks."""
-    command.add_argument("--debug", action="store_true", help="show tracebacks")
 
 
 def workloads(options: argparse.Namespace) -> list[AnyWorkload]:

@@ -11,16 +11,17 @@ from typing import Any
 
 from compare import records
 from compare.bench.history import store
+from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._signals import uninterrupted
-from compare.report import print_overview, render, terminal
+from compare.errors import RequestError
+from compare.report import terminal
 from compare.report.alignments import write_alignments
+from compare.report.console import print_overview
+from compare.report.html import render
 from compare.report.programs import PROGRAMS
 from compare.run import record
-from compare.run.inputs import RequestError
 from compare.sides.processes import outside_scratch
 from compare.writing import UnwrittenError
-
-HOLDS, FAILS, REFUSED = 0, 1, 2
 
 _LONGEST_NAME = 255
 """Bytes that a file's name may have on the common file systems."""

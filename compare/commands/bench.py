@@ -8,15 +8,15 @@ from collections.abc import Sequence
 
 from compare.commands import _arguments
 from compare.commands._output import deliver, writable_folder
+from compare.errors import RequestError
 from compare.report import terminal
 from compare.run import foreign, run
-from compare.run.inputs import RequestError, choose_size
+from compare.run.inputs import choose_size
 from compare.run.progress import reporter
 from compare.run.request import Extras
 from compare.run.timing import Plan
 from workloads._declared import AnyWorkload
 
-SUMMARY = "time ports thoroughly"
 TEXT = """\
 Prove ports, then time them: more processes than `jaxport run`, on one thread and on all; phases (import, trace,
 lower, compile, first call, memory, code size), each in fresh processes, without and with a compilation cache; other

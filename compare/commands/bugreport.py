@@ -9,15 +9,15 @@ import tempfile
 from pathlib import Path
 
 from compare.commands import _arguments
-from compare.commands._output import FAILS, HOLDS, writable_folder
+from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._output import writable_folder
+from compare.errors import RequestError
 from compare.report import terminal
 from compare.run import bugreport
-from compare.run.inputs import RequestError
 from compare.run.progress import reporter
 from compare.sides._side import SIDES
 from compare.writing import writing
 
-SUMMARY = "bundle programs, optimized modules, dumps, inputs and results of a workload"
 TEXT = """\
 Write one bundle of a workload: both programs, what either side's XLA makes of each, XLA's dumps, TensorFlow's
 clustering graphs, inputs, results, versions and flags, and a README that says what differs and how to run it again.

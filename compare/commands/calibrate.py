@@ -11,13 +11,13 @@ from rich.table import Table
 from compare import records
 from compare.bench.calibration import ModeCalibration, calibrate
 from compare.commands import _arguments
-from compare.commands._output import FAILS, HOLDS, writable_file
+from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._output import writable_file
 from compare.report import terminal
 from compare.run import foreign
 from compare.run.calibrate import null_runs
 from compare.run.progress import reporter
 
-SUMMARY = "time identical code many times over"
 TEXT = """\
 Time a workload's compiled modes against themselves, again and again: how often the interval contains 1, how wide
 it is, and how often a planted slowdown of 5 % and 10 % is called. One run takes a minute; let the machine be quiet.

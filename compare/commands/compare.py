@@ -9,12 +9,11 @@ from compare import records
 from compare.bench.history import changes, store
 from compare.bench.history.changes import Recurrence
 from compare.commands._arguments import add_history
-from compare.commands._output import FAILS, HOLDS
+from compare.commands._exit_codes import FAILS, HOLDS
+from compare.errors import RequestError
 from compare.report import terminal
 from compare.report.changes import print_changes
-from compare.run.inputs import RequestError
 
-SUMMARY = "hold later runs against an earlier one"
 TEXT = """\
 What became of every ratio between runs. The first run is the baseline. A regression is confirmed when every later
 run, at least two, regressed: one alone may be chance. Unlike machines, versions, threads or inputs are refused, and

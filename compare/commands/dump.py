@@ -6,16 +6,16 @@ import argparse
 from pathlib import Path
 
 from compare import records
-from compare.commands._output import HOLDS, writable_folder
+from compare.commands._exit_codes import HOLDS
+from compare.commands._output import writable_folder
+from compare.errors import RequestError
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.dumps import summary
 from compare.report import terminal
 from compare.report.dump_pages import print_modules, write_pages
-from compare.run.inputs import RequestError
 
 DEFAULT_OUT = Path("jaxport-dump")
 
-SUMMARY = "read a dump directory of XLA"
 TEXT = """\
 Read what XLA wrote about every module that it compiled, for TensorFlow or JAX: the program before and after
 optimization, which pass changed what, the kernels, the buffers. A page a module, an index, and dump.json.

@@ -15,7 +15,6 @@ from compare.commands.compare import tell
 from compare.report import terminal
 from compare.report.trend import write_trend
 
-SUMMARY = "draw the saved runs, and judge the last two"
 TEXT = """\
 Draw every ratio of the saved runs with its interval, and hold the last two runs against those before: a regression
 is confirmed when both regressed. Where machine or versions changed, the line breaks and says what differs.

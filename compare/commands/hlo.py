@@ -11,19 +11,19 @@ from typing import Any
 
 from compare import records
 from compare.commands import _arguments
-from compare.commands._output import FAILS, HOLDS, writable_folder
+from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._output import writable_folder
+from compare.errors import RequestError
 from compare.hlo.levels import ALGEBRA
 from compare.records import SCHEMA
 from compare.report import terminal
 from compare.report.alignments import print_alignments, write_alignments
 from compare.run import pairs
 from compare.run.hlo import OPTIMIZED, SHOWN, examine
-from compare.run.inputs import RequestError
 from compare.run.progress import reporter
 from compare.run.sides import Pool
 from workloads._spec import SIZES
 
-SUMMARY = "align two programs, and show where they part"
 TEXT = """\
 Align two programs for XLA value by value, at four canonical levels: raw, structural, algebraic, and unfused (both
 compiled by one XLA without fusion); of a workload also optimized, each as its own side compiled it. The first places

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from compare.commands import _arguments
-from compare.commands._output import FAILS, HOLDS
+from compare.commands._exit_codes import FAILS, HOLDS
 from compare.hlo.locate import Departure, Place
 from compare.records import SCHEMA
 from compare.report import terminal
@@ -23,7 +23,6 @@ from compare.run import locate
 from compare.run.progress import reporter
 from compare.run.sides import Pool
 
-SUMMARY = "find the operation at which a port parts from its original"
 TEXT = """\
 Find the first operation of the JAX program whose value departs from TensorFlow's while all that it reads agrees, in
 the forward pass, the gradients and the training step: both source lines, both values, and the likely cause.

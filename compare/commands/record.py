@@ -8,7 +8,8 @@ import tempfile
 from pathlib import Path
 
 from compare.commands import _arguments
-from compare.commands._output import FAILS, HOLDS, keep, or_else, writable_file
+from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._output import keep, or_else, writable_file
 from compare.report import terminal
 from compare.run import run
 from compare.run.progress import reporter
@@ -16,7 +17,6 @@ from compare.sides._side import SIDES
 from compare.sides.client import LiveSide
 from compare.sides.recorded import RecordingSide
 
-SUMMARY = "write one side to a file"
 TEXT = """\
 Write one side's outputs, programs and profiles to one file, to be replayed where its framework is not installed.
 

@@ -14,15 +14,15 @@ from rich.text import Text
 
 from compare import records
 from compare.commands import _arguments
-from compare.commands._output import FAILS, HOLDS
+from compare.commands._exit_codes import FAILS, HOLDS
+from compare.errors import RequestError
 from compare.report import terminal
 from compare.run import bundle, replay
-from compare.run.inputs import RequestError, describe
+from compare.run.inputs import describe
 from compare.run.progress import reporter
 from compare.run.replay import Replayed
 from compare.sides._side import SIDES
 
-SUMMARY = "run one module, or a bug report, again and compare compilers"
 TEXT = """\
 Run one module alone and say how far its results are from the recorded ones, and compilers from each other.
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from compare.bench.history import store
 from compare.commands._arguments import DEFAULT_OUT
 from compare.commands._output import exit_code, told, writable_folder
-from compare.report import benchmark_json, terminal, write_report
+from compare.report import benchmark_json, terminal
+from compare.report.html import write_report
 
-SUMMARY = "render a report again"
 TEXT = """\
 Render report.html and the console overview again from a results.json, or from what
 `pytest --benchmark-json` wrote; nothing is measured.

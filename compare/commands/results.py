@@ -8,11 +8,11 @@ from pathlib import Path
 from compare import records
 from compare.bench.history import store
 from compare.commands._arguments import DEFAULT_OUT, add_history
-from compare.commands._output import HOLDS, writable_file
+from compare.commands._exit_codes import HOLDS
+from compare.commands._output import writable_file
 from compare.report import terminal
 from compare.report.results_page import page
 
-SUMMARY = "write records as a Markdown page"
 TEXT = """\
 Write what records say of speed as Markdown: the machine and its versions, what is ahead and what is not, and every
 table. Several records make one page. Nothing is measured, and nothing is claimed that no verdict holds.

@@ -12,7 +12,6 @@ from compare.run.progress import reporter
 from compare.run.timing import Plan
 from compare.sides.settings import available_processors
 
-SUMMARY = "prove ports and write the report"
 TEXT = """\
 Prove ports: parity against a float64 oracle, both programs, and paired timing; write results.json and report.html.
 

@@ -16,16 +16,16 @@ from compare import records
 from compare.bench.timing import RatioTiming
 from compare.bench.tuning import Rules
 from compare.commands import _arguments
-from compare.commands._output import FAILS, HOLDS, writable_file
+from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._output import writable_file
+from compare.errors import RequestError
 from compare.records import SCHEMA
 from compare.report import terminal
 from compare.run import candidates, tune
-from compare.run.inputs import RequestError
 from compare.run.progress import reporter
 from compare.run.search import Row
 from compare.run.tune import Tuned
 
-SUMMARY = "search compiler options for a port"
 TEXT = """\
 Search XLA options with which the program that a port is timed on (its training step, or else its forward pass) is
 faster: each compiled, those that make the same code left out, the others raced in fresh processes, hopeless ones

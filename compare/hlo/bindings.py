@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from compare.errors import Foreseen
+
 # jaxlib logs its CPU client, and stack frames that TensorFlow left out, unless this stands before its first import.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
@@ -31,7 +33,7 @@ BYTECODE = b"ML\xefR"
 """What MLIR bytecode, and with it every StableHLO artifact, begins with."""
 
 
-class BindingsMoved(ImportError):
+class BindingsMoved(Foreseen, ImportError):
     """jaxlib no longer has a private name that jaxport reads programs with."""
 
 
@@ -39,7 +41,7 @@ class BindingsUntried(UserWarning):
     """jaxlib is not of a release that the bindings were tried with."""
 
 
-class UnreadableProgram(Exception):
+class UnreadableProgram(Foreseen):
     """The bytes are not what they were said to be."""
 
 

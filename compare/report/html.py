@@ -12,6 +12,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from compare.records import write_atomically
 from compare.report import (
     charts,
     compilers,
@@ -55,6 +56,15 @@ def render(record: Mapping[str, Any]) -> str:
             script_hash=script_hash(script),
         )
     )
+
+
+def write_report(record: Mapping[str, Any], folder: Path) -> Path:
+    """Write report.html into the folder, making the folder where there is none; returns its path."""
+    page = render(record)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "report.html"
+    write_atomically(path, page)
+    return path
 
 
 @functools.cache

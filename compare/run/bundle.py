@@ -15,9 +15,9 @@ import msgspec
 import numpy as np
 
 from compare import files, records
+from compare.errors import RequestError
 from compare.hlo import replaying
 from compare.hlo.bindings import UnreadableProgram
-from compare.run.inputs import RequestError
 from compare.sides import wire
 from workloads._foreign import MEBIBYTE, Unusable, is_zip, said, unpack, zip_opened
 

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from compare.run.inputs import RequestError
+from compare.errors import RequestError
 
 Value = bool | int | str
 Options = Mapping[str, Value]

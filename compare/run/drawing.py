@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 import msgspec
 
 from compare import files
+from compare.errors import RequestError
 from compare.run import inputs
-from compare.run.inputs import RequestError
 from compare.sides import wire
 from compare.sides._host import Host
 from compare.sides._side import Reply

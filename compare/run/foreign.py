@@ -12,9 +12,10 @@ from typing import Any
 import msgspec
 
 from compare import files
+from compare.errors import RequestError
 from compare.run import inputs
 from compare.run.drawing import Asked
-from compare.run.inputs import Drawn, Prepared, RequestError
+from compare.run.inputs import Drawn, Prepared
 from compare.sides._side import SideError, Unavailable
 from compare.sides.client import Stalled
 from compare.sides.replaceable import Replaceable

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from compare.errors import RequestError
 from compare.sides import mapped, wire
 from compare.sides.requests import Loading
 from workloads import _arrays
@@ -37,10 +38,6 @@ Parity keeps the outputs of every mode, pass and case at once: a gradient of 2 G
 
 MOST_VARIED_ELEMENTS = 1 << 20
 """Of all inputs at a size that nobody asked for by a range: more takes minutes."""
-
-
-class RequestError(Exception):
-    """A request that cannot be carried out: one line with what was expected, found, and what to do."""
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+from compare.errors import RequestError
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.executing import Options, ProgramLost
 from compare.hlo.promote import PromotionError
@@ -15,7 +16,7 @@ from compare.run import stability
 from compare.run.collect import Collected, collect_evidence
 from compare.run.formulas import explain_by_formula
 from compare.run.further import further
-from compare.run.inputs import Prepared, RequestError
+from compare.run.inputs import Prepared
 from compare.run.oracle import Doubles, explain, find_doubles, twin_with
 from compare.run.progress import Reporter
 from compare.run.sides import Pool

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from compare.errors import RequestError
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.locate import DOUBLE, SINGLE, Case, Departure, Findings, Precision, locate
 from compare.hlo.promote import PromotionError
 from compare.run.foreign import prepare_both
-from compare.run.inputs import Prepared, RequestError
+from compare.run.inputs import Prepared
 from compare.run.oracle import promoted
 from compare.run.progress import Reporter
 from compare.run.sides import Pool

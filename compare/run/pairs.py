@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from compare.errors import RequestError
 from compare.hlo.differences import Cell
 from compare.hlo.levels import Subject
 from compare.hlo.portable import portable
@@ -15,7 +16,7 @@ from compare.run import foreign
 from compare.run.cells import Cells, compile_cells, split
 from compare.run.collect import Collected, attempt
 from compare.run.foreign import prepare_both
-from compare.run.inputs import Prepared, RequestError, named_apart
+from compare.run.inputs import Prepared, named_apart
 from compare.run.progress import Reporter
 from compare.run.references import read_reference
 from compare.run.sides import Pool

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from compare.run.inputs import RequestError
+from compare.errors import RequestError
 from workloads._dimensions import check_range
 from workloads._spec import ArraySpec, Workload
 

@@ -14,11 +14,11 @@ from types import TracebackType
 from typing import Any
 
 from compare.bench.pairs import CALLS, DROPPED
+from compare.errors import RequestError
 from compare.records import PASS, to_json
 from compare.run import foreign, ports, record, run
 from compare.run.apart import foreign_code_apart
 from compare.run.foreign import prepare_both
-from compare.run.inputs import RequestError
 from compare.run.progress import Silent
 from compare.run.request import Extras
 from compare.run.sides import Pool, Source

@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 
 from compare import files
+from compare.errors import RequestError
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.dumps import DumpedModule, modules, stage_bytes
 from compare.hlo.files import hlo_of_file
 from compare.hlo.levels import Subject
-from compare.run.inputs import RequestError
 
 _A_PROGRAM = files.Expected("a program or a dump directory", "check the path", RequestError)
 _STAGE = "before_optimizations"

@@ -11,13 +11,14 @@ from pathlib import Path
 import ml_dtypes as ml_dtypes  # NumPy knows bfloat16 once it is imported
 import numpy as np
 
+from compare.errors import RequestError
 from compare.hlo import bindings, executing, replaying
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.replaying import Signature
 from compare.run import interpreting
 from compare.run.bundle import Module
 from compare.run.distance import Difference, difference
-from compare.run.inputs import RequestError, prepare
+from compare.run.inputs import prepare
 from compare.run.progress import Reporter
 from compare.sides import requests
 from compare.sides._side import SIDES, Missing, Side, SideError

@@ -8,13 +8,14 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+from compare.errors import RequestError
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.levels import ALGEBRA
 from compare.records import CELLS, PASS, Failure
 from compare.run import bench, cells, hlo, judging, pairs, peers, record, sizes, timing
 from compare.run.collect import Collected, attempt, collect_evidence, collect_program, steps_of
 from compare.run.foreign import Unreadable, prepare_both, prepare_others
-from compare.run.inputs import Prepared, RequestError, choose_size
+from compare.run.inputs import Prepared, choose_size
 from compare.run.progress import Reporter
 from compare.run.request import Request
 from compare.run.sides import Pool

@@ -8,8 +8,8 @@ from typing import Protocol
 
 from compare.bench.pairs import Measured
 from compare.bench.tuning import DEFAULT, Confirmed, Rules, Screening, Standing, confirm
+from compare.errors import RequestError
 from compare.run.candidates import Option, Options, loose, named, singles, together
-from compare.run.inputs import RequestError
 from compare.run.progress import Reporter
 
 PROMISING = 0.98

@@ -6,12 +6,13 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
 
+from compare.errors import RequestError
 from compare.parity import fails_at_size, messages, with_sizes
 from compare.parity.measure import largest
 from compare.records import FAIL, NOT_APPLICABLE, PASS, AtSize, Failure, Parity
 from compare.run import judging
 from compare.run.collect import Collected
-from compare.run.inputs import Prepared, RequestError
+from compare.run.inputs import Prepared
 from compare.run.oracle import Doubles
 from compare.run.progress import Reporter
 from compare.run.sides import Pool

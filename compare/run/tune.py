@@ -13,12 +13,13 @@ from typing import Any
 from compare.bench import pairs
 from compare.bench.pairs import Measured
 from compare.bench.tuning import DEFAULT, Confirmed, Rules
+from compare.errors import RequestError
 from compare.records import FAIL, PASS, Failure, Parity
 from compare.run import judging
 from compare.run.candidates import SPACE, Option, Options, snippet
 from compare.run.collect import Collected, collect_mode
 from compare.run.foreign import prepare_both
-from compare.run.inputs import Prepared, RequestError
+from compare.run.inputs import Prepared
 from compare.run.oracle import Doubles
 from compare.run.phases import Workers
 from compare.run.progress import Reporter

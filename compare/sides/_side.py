@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from compare.errors import Foreseen
 from workloads._spec import Arrays
 
 SIDES = ("tf", "jax")
 
 
-class SideError(Exception):
+class SideError(Foreseen):
     """A side did not deliver. `reason` is one line; `details` is what the worker said, for --debug."""
 
     def __init__(self, side: str, doing: str, reason: str, details: str = "", lost: bool = False) -> None:

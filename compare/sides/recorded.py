@@ -14,6 +14,7 @@ import numpy as np
 from safetensors.numpy import save
 
 from compare import files
+from compare.errors import Foreseen
 from compare.hlo import executing
 from compare.hlo.bindings import UnreadableProgram
 from compare.records import write_atomically
@@ -49,7 +50,7 @@ class _Whole(_Head, frozen=True):
     replies: dict[str, _Kept]
 
 
-class RecordedSideError(Exception):
+class RecordedSideError(Foreseen):
     """A recorded side that cannot be used: one line with what was expected, found, and what to do."""
 
 
