@@ -217,6 +217,7 @@ class Compiled(Part, frozen=True):
     times: Times = None
     lines: Times = None
     small_runs: Times = None
+    same_as: Text = None
     reason: Text = None
 
 

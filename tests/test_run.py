@@ -34,6 +34,7 @@ port = Workload(
 """
 
 MODES = {"tf/eager", "tf/graph", "tf/autocluster", "tf/jit", "jax/eager", "jax/jit"}
+TIMED = MODES - {"tf/autocluster"}
 
 
 class Told(Reporter):
@@ -106,7 +107,9 @@ def test_a_workload_s_part_has_every_field_of_the_contract(judged: dict[str, Any
 
 
 def test_every_mode_and_cell_is_timed(judged: dict[str, Any]) -> None:
-    assert set(judged["timing"]["modes"]) == MODES
+    # The two operations of this function are no cluster: what they are compiled to is not timed twice.
+    assert judged["profile"]["tf/autocluster"]["same_as"] == "tf/graph"
+    assert set(judged["timing"]["modes"]) == TIMED
     assert set(judged["timing"]["cells"]) == set(CELLS)
     for mode in judged["timing"]["modes"].values():
         assert {"median_s", "first_call_s", "compile_s", "peak_rss_bytes"} <= set(mode)
@@ -117,7 +120,7 @@ def test_every_mode_and_cell_is_timed(judged: dict[str, Any]) -> None:
 
 def test_the_port_stands_against_every_mode_of_the_original(judged: dict[str, Any]) -> None:
     ratios = judged["timing"]["ratios"]
-    assert {f"jax/jit vs {mode}" for mode in MODES if mode.startswith("tf/")} <= set(ratios)
+    assert {f"jax/jit vs {mode}" for mode in TIMED if mode.startswith("tf/")} <= set(ratios)
     assert {"jax/jit vs jax/eager", "tf/jit vs tf/eager"} <= set(ratios)
     for ratio in ratios.values():
         assert ratio["verdict"] in ("faster", "slower", "equivalent", "inconclusive")

@@ -99,6 +99,8 @@ class KernelRow:
     count: str
     names: tuple[tuple[str, int], ...]
     reason: str
+    same_as: str
+    """The mode that this one is: nothing of its own was compiled."""
 
 
 @dataclass(frozen=True)
@@ -202,6 +204,7 @@ def kernels(workload: object) -> tuple[KernelRow, ...]:
             count=numbers.count(part(profile, mode, "kernels")),
             names=tuple(Counter(str(name) for name in entries(profile, mode, "names")).items()),
             reason=text(profile, mode, "reason"),
+            same_as=text(profile, mode, "same_as"),
         )
         for mode in ordered(profile)
     )

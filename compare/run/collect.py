@@ -27,6 +27,8 @@ NATIVE_TRAINING_MODE = {"tf": "graph", "jax": "jit"}
 UNTRAINED = ("jax", "eager")
 """Nobody trains so, and 50 steps of a model take minutes: the gradients gate judges what a step would repeat."""
 
+GRAPH, AUTOCLUSTER = "tf/graph", "tf/autocluster"
+
 Result = TypeVar("Result")
 
 
@@ -62,6 +64,12 @@ class Collected:
     def main_pass(self) -> str:
         """The pass that is compiled, profiled and timed."""
         return STEP if STEP in self.modes else FORWARD
+
+    @property
+    def distinct_modes(self) -> list[str]:
+        """The modes of the main pass that run something of their own."""
+        alike = {mode for mode, profile in self.profile.items() if "same_as" in profile}
+        return [mode for mode in self.modes.get(self.main_pass, ()) if f"{self.side}/{mode}" not in alike]
 
     def refused(self, pass_: str) -> str:
         """Why the side has nothing of a pass; empty where it has it, or failed at it."""
@@ -247,6 +255,14 @@ def _collect_profiles(side: Side, found: Collected, reporter: Reporter) -> None:
             if error.lost:
                 raise
             found.profile[f"{side.name}/{mode}"] = {"reason": error.reason}
+    _note_idle(found.profile)
+
+
+def _note_idle(profile: dict[str, Any]) -> None:
+    """Autoclustering that compiled nothing is graph mode: the same kernels of TensorFlow's, under the same names."""
+    cluster, graph = profile.get(AUTOCLUSTER, {}), profile.get(GRAPH, {})
+    if cluster.get("names") and cluster["names"] == graph.get("names"):
+        profile[AUTOCLUSTER] = {**cluster, "same_as": GRAPH}
 
 
 def _profiled(side: Side, mode: str, program: Program | None) -> dict[str, Any]:

@@ -95,9 +95,9 @@ class _Target:
 
 
 def timed(prepared: Prepared, collected: Mapping[str, Collected]) -> Timed:
-    """What a workload brings to the timing."""
+    """What a workload brings to the timing: its modes, but for those that are another one of them."""
     programs = {side: program for side, each in collected.items() if (program := each.portable) is not None}
-    modes = {side: each.modes.get(each.main_pass, ()) for side, each in collected.items()}
+    modes = {side: each.distinct_modes for side, each in collected.items()}
     return Timed(prepared, modes, programs)
 
 
