@@ -73,3 +73,30 @@ def test_a_declared_range_keeps_what_lies_beyond_unseen_and_says_so() -> None:
     found = suggested(lambda x: x > 50.0, lambda x: x > 50.0, {"x": ArraySpec((8,), low=0, high=1)})
     assert all(case["x"].max() <= 1 for case in found.cases.values())
     assert len(found.remarks) == 2
+
+
+def reset(limit: float) -> Function:
+    """A running sum that starts again once a thousandth of it is above a limit."""
+
+    def turn(total: jax.Array, each: jax.Array) -> tuple[jax.Array, None]:
+        more = total + each
+        return jnp.where(more / 1000 > limit, 0.0, more), None
+
+    return lambda x: jax.lax.scan(turn, 0.0, x)[0]
+
+
+def lost(limit: float) -> Function:
+    """In one branch alone, values whose thousandth is above a limit are lost."""
+    return lambda x: jax.lax.cond(x[0] > 0, lambda v: jnp.where(v / 1000 > limit, 0.0, v), lambda v: 2 * v, x)
+
+
+@pytest.mark.parametrize("function", [reset, lost], ids=["loop", "branch"])
+def test_decisions_inside_of_loops_and_branches_are_turned_as_well(function: Callable[[float], Function]) -> None:
+    assert differing(suggested(function(50.0), function(np.inf), X))
+    assert not differing(suggested(function(50.0), function(50.0), X))
+    assert suggested(function(50.0), function(50.0), X).remarks == ()
+
+
+def test_what_no_turn_of_a_loop_decides_is_named() -> None:
+    remarks = suggested(reset(1e30), reset(1e30), X).remarks
+    assert len(remarks) == 2 and all("above 1e+30" in each for each in remarks)

@@ -9,6 +9,14 @@ import numpy as np
 
 from compare.hlo import values
 from compare.hlo.graph import Graph, Node
+from compare.hlo.regions import flattened, given
+
+MOST_NODES = 500
+"""A larger program is a model's: it decides by its weights, and each look at it costs seconds."""
+MOST_TURNS = 8
+"""Of a loop that are looked at: one decides in later turns as it does in these, or as its condition says."""
+
+State = Sequence[np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -41,7 +49,7 @@ _HOLDS = {
 
 
 def conditions(graph: Graph) -> list[Condition]:
-    """Decisions over floats that depend on what the program is given, those of loops and branches left out.
+    """Decisions over floats that depend on what the program is given, not those inside of its loops and branches.
 
     Guards against infinities are none.
     """
@@ -50,31 +58,128 @@ def conditions(graph: Graph) -> list[Condition]:
     return [each for each in found if each.left != each.right and _is_finite(graph, each)]
 
 
+Ways = tuple[bool, bool]
+"""Whether a condition held for some element, and whether it did not for some."""
+
+
 class Watched:
-    """A program that is ready to tell which way it decides.
+    """A program that is ready to tell which way it decides, in its loops and branches too.
 
     Raises:
       UnreadableProgram: XLA cannot run it with those values as results.
     """
 
-    def __init__(self, graph: Graph, watched: Sequence[Condition]) -> None:
-        self.conditions = tuple(watched)
-        keys = sorted({key for each in watched for key in (each.left, each.right)})
-        self._running = values.prepare(graph, keys)
+    def __init__(self, graph: Graph) -> None:
+        self._own = tuple(conditions(graph)) if len(graph) <= MOST_NODES else ()
+        self._inside = [each for node in graph if (each := _inside(graph, node)) is not None]
+        self.conditions = (*self._own, *(found for each in self._inside for found in each.conditions))
+        keys = {key for each in self._own for key in (each.left, each.right)}
+        keys.update(key for each in self._inside for key in each.given)
+        self._running = values.prepare(graph, sorted(keys)) if keys else None
 
-    def seen(self, calls: Sequence[Sequence[np.ndarray]]) -> list[list[tuple[bool, bool]]]:
-        """By call and condition, whether it held for some element, and whether it did not for some."""
-        return [self._decided(found) for found in self._running.each(calls)]
+    def seen(self, calls: Sequence[Sequence[np.ndarray]]) -> list[list[Ways]]:
+        """By call and condition, which ways it went."""
+        if self._running is None:
+            return [[] for _ in calls]
+        found = self._running.each(calls)
+        told = [self._decided(each) for each in found]
+        for region in self._inside:
+            states = [[each[key] for key in region.given] for each in found]
+            told = [[*own, *more] for own, more in zip(told, region.seen(states), strict=True)]
+        return told
 
-    def _decided(self, found: Mapping[int, np.ndarray]) -> list[tuple[bool, bool]]:
-        seen: list[tuple[bool, bool]] = []
-        for each in self.conditions:
+    def _decided(self, found: Mapping[int, np.ndarray]) -> list[Ways]:
+        seen: list[Ways] = []
+        for each in self._own:
             left, right = found[each.left], found[each.right]
             held = _HOLDS[each.direction](left, right)
             # What is NaN decides nothing that a port is held to.
             failed = ~held & ~np.isnan(left) & ~np.isnan(right)
             seen.append((bool(held.any()), bool(failed.any())))
         return seen
+
+
+@dataclass(frozen=True)
+class _Loop:
+    """A loop: `goes_on` and `step` run its condition and its body, `body` watches what the body decides."""
+
+    given: Sequence[int]
+    body: Watched
+    goes_on: values.Prepared
+    step: values.Prepared
+    results: Sequence[int]
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        return self.body.conditions
+
+    def seen(self, states: Sequence[State]) -> list[list[Ways]]:
+        """By call, which ways the body went in its first turns."""
+        told = [[(False, False)] * len(self.conditions) for _ in states]
+        running = dict(enumerate(states))
+        for _ in range(MOST_TURNS):
+            held = self.goes_on.each(list(running.values()))
+            on = [all(bool(value.all()) for value in each.values()) for each in held]
+            running = {call: state for (call, state), stays in zip(running.items(), on, strict=True) if stays}
+            if not running:
+                break
+            for call, ways in zip(running, self.body.seen(list(running.values())), strict=True):
+                told[call] = _either(told[call], ways)
+            after = self.step.each(list(running.values()))
+            running = {call: [found[key] for key in self.results] for call, found in zip(running, after, strict=True)}
+        return told
+
+
+@dataclass(frozen=True)
+class _Branches:
+    """A conditional: each branch watched where it is taken. The first given value chooses."""
+
+    given: Sequence[int]
+    branches: Sequence[tuple[Watched, slice]]
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        return tuple(found for branch, _ in self.branches for found in branch.conditions)
+
+    def seen(self, states: Sequence[State]) -> list[list[Ways]]:
+        """By call, which ways the branch went that it took."""
+        told: list[list[Ways]] = [[] for _ in states]
+        for number, (branch, taken) in enumerate(self.branches):
+            calls = [call for call, state in enumerate(states) if int(np.ravel(state[0])[0]) == number]
+            ways = dict(zip(calls, branch.seen([states[call][taken] for call in calls]), strict=True)) if calls else {}
+            for call, of_call in enumerate(told):
+                of_call += ways.get(call, [(False, False)] * len(branch.conditions))
+        return told
+
+
+def _inside(graph: Graph, node: Node) -> _Loop | _Branches | None:
+    """What a loop or conditional decides inside; None of another operation, or where it cannot be entered."""
+    if node.opcode not in ("while", "conditional"):
+        return None
+    regions = [flattened(region) for region in node.regions]
+    known = [region for region in regions if region is not None]
+    if len(known) < len(regions):
+        return None
+    if node.opcode == "while":
+        body, condition = known
+        watched = Watched(body)
+        if not watched.conditions:
+            return None
+        steps = values.prepare(condition, condition.results), values.prepare(body, body.results)
+        return _Loop(given(graph, node.operands), watched, *steps, body.results)
+    chosen, *operands = node.operands
+    keys, branches = [chosen], []
+    for region, operand in zip(known, operands, strict=True):
+        taken = given(graph, [operand])
+        branches.append((Watched(region), slice(len(keys), len(keys) + len(taken))))
+        keys += taken
+    if graph.nodes[chosen].shape.dtype == "pred":
+        branches.reverse()
+    return _Branches(keys, branches)
+
+
+def _either(some: Sequence[Ways], others: Sequence[Ways]) -> list[Ways]:
+    return [(one[0] or other[0], one[1] or other[1]) for one, other in zip(some, others, strict=True)]
 
 
 def _of(graph: Graph, node: Node) -> list[Condition]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from compare.hlo.conditions import Condition, Watched, conditions
+from compare.hlo.conditions import MOST_NODES, Condition, Watched
 from compare.parity import messages
 from compare.run.running import arguments
 from compare.run.subjects import Readable, first_inputs
@@ -15,8 +15,6 @@ from workloads._framework import Twin
 from workloads._spec import Arrays, ArraySpec
 
 CASE = "conditions"
-MOST_NODES = 500
-"""A larger program is a model's: it decides by its weights, and each look at it costs seconds."""
 MOST_ELEMENTS = 1 << 14
 """Of all inputs: hundreds of calls are looked among."""
 MOST_ORDERS = 40
@@ -92,7 +90,7 @@ def _searched(
 
 def _watch(of: Readable) -> _Watch | None:
     """The program, ready to be watched; None where it decides nothing."""
-    watched = conditions(of.graph) if len(of.graph) <= MOST_NODES else []
-    if not watched:
+    watched = Watched(of.graph) if len(of.graph) <= MOST_NODES else None
+    if watched is None or not watched.conditions:
         return None
-    return _Watch(of, Watched(of.graph, watched), [(False, False)] * len(watched))
+    return _Watch(of, watched, [(False, False)] * len(watched.conditions))

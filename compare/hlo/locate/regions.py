@@ -14,6 +14,7 @@ from compare.hlo.locate._departing import Side
 from compare.hlo.locate._findings import Departure
 from compare.hlo.locate._measured import distance, size
 from compare.hlo.locate._program import Computation, program, runnable
+from compare.hlo.regions import flattened, given
 
 _TURNS = 3
 """Turns of a loop whose states its body is run on."""
@@ -74,7 +75,7 @@ class _Loop:
 
     def __init__(self, computation: Computation, node: Node, arguments: list[State]) -> None:
         self.label = computation.label
-        self.body, self.condition = (_flattened(region) for region in node.regions)
+        self.body, self.condition = (flattened(region) for region in node.regions)
         self.runs = [self._run(start) for start in _parts(computation, node.operands, arguments)]
 
     def _run(self, start: State) -> list[State]:
@@ -148,10 +149,7 @@ def _alike(mine: list[State], at: int, theirs: list[State], other: int) -> bool:
 
 def _parts(computation: Computation, operands: Sequence[int], arguments: list[State]) -> list[State]:
     """By case, the arrays that a region is given, tuples taken apart."""
-    keys: list[int] = []
-    for key in operands:
-        node = computation.node(key)
-        keys += node.operands if node.opcode == "tuple" else [key]
+    keys = given(computation.graph, operands)
     prepared = values.prepare(runnable(computation.graph), keys)
     found = [prepared(each) for each in arguments]
     return [[each[key] for key in keys] for each in found]
@@ -159,45 +157,15 @@ def _parts(computation: Computation, operands: Sequence[int], arguments: list[St
 
 def _branches(computation: Computation, node: Node, arguments: list[State]) -> list[Region | None]:
     """The branch for 0 or false first, each on the cases that take it."""
-    chosen, *given = node.operands
-    regions = list(zip(node.regions, given, strict=True))
+    chosen, *operands = node.operands
+    regions = list(zip(node.regions, operands, strict=True))
     numbers = [np.ravel(state[0])[0] for state in _parts(computation, [chosen], arguments)]
     if computation.node(chosen).shape.dtype == "pred":
         regions.reverse()
     found: list[Region | None] = []
     for at, (region, operand) in enumerate(regions):
-        body = _flattened(region)
+        body = flattened(region)
         states = _parts(computation, [operand], arguments)
         taken = [state for state, number in zip(states, numbers, strict=True) if int(number) == at]
         found.append(Region(computation.label, body, taken) if body else None)
     return found
-
-
-def _flattened(region: Graph) -> Graph | None:
-    """The region with an array parameter for each part of the tuple that it takes; None of a tuple in a tuple."""
-    if not any(region.nodes[key].shape.dtype == "tuple" for key in region.parameters):
-        return region
-    (taken,) = region.parameters
-    parts = region.nodes[taken].shape.parts
-    users = [region.nodes[key] for key in region.users()[taken]]
-    if not all(part.is_array for part in parts) or any(user.opcode != "get-tuple-element" for user in users):
-        return None
-    nodes = {key: node for key, node in region.nodes.items() if key != taken}
-    parameters = _placed(parts, users, max(region.nodes))
-    return dataclasses.replace(
-        region, nodes={node.id: node for node in parameters} | {
-            key: node for key, node in nodes.items() if key not in {each.id for each in parameters}
-        }, parameters=tuple(node.id for node in parameters),
-    )  # fmt: skip
-
-
-def _placed(parts: Sequence, users: Sequence[Node], last: int) -> list[Node]:
-    """A parameter for every part: the node that took it out of the tuple, or a new one where none did."""
-    took = {user.attribute("tuple_index"): user for user in users}
-    return [
-        dataclasses.replace(
-            took.get(at, Node(last + 1 + at, f"part.{at}", "parameter", part)),
-            opcode="parameter", operands=(), attributes=(("parameter_number", at),),
-        )
-        for at, part in enumerate(parts)
-    ]  # fmt: skip
