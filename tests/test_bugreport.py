@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 
 from compare.commands import bugreport as command
 from compare.commands import replay as replay_command
-from compare.commands._arguments import Parser
+from compare.commands._parser import Parser
 from compare.errors import RequestError
 from compare.hlo import proto
 from compare.records import CELLS

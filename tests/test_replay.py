@@ -11,7 +11,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from compare.commands import replay as command
-from compare.commands._arguments import Parser
+from compare.commands._parser import Parser
 from compare.errors import RequestError
 from compare.hlo import bindings
 from compare.run import bundle
