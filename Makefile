@@ -18,7 +18,7 @@ test: install
 slow: install
 	$(VENV)/bin/python -m pytest -m slow
 
-# Every workload by all five gates: what the tests leave out because it takes half an hour and more.
+# Every workload by all gates: what the tests leave out because it takes half an hour and more.
 zoo: install
 	JAXPORT_ZOO=1 $(VENV)/bin/python -m pytest tests/test_contract.py tests/test_mixed_precision.py tests/test_mutants_*.py
 
