@@ -124,7 +124,7 @@ class _Loop:
             if not running:
                 break
             for call, ways in zip(running, self.body.seen(list(running.values())), strict=True):
-                told[call] = _either(told[call], ways)
+                told[call] = either(told[call], ways)
             after = self.step.each(list(running.values()))
             running = {call: [found[key] for key in self.results] for call, found in zip(running, after, strict=True)}
         return told
@@ -178,7 +178,8 @@ def _inside(graph: Graph, node: Node) -> _Loop | _Branches | None:
     return _Branches(keys, branches)
 
 
-def _either(some: Sequence[Ways], others: Sequence[Ways]) -> list[Ways]:
+def either(some: Sequence[Ways], others: Sequence[Ways]) -> list[Ways]:
+    """Which ways conditions went in one of two runs."""
     return [(one[0] or other[0], one[1] or other[1]) for one, other in zip(some, others, strict=True)]
 
 

@@ -94,7 +94,7 @@ def _unjudged(sizes: Sequence[AtSize], varies: bool) -> list[str]:
     return [] if varies else [messages.one_size()]
 
 
-def fails_at_size(parity: Parity) -> str:
+def failure_at_size(parity: Parity) -> str:
     """The first message of what fails where another size is judged; empty where nothing does.
 
     That the cases tell ports apart is asked of the workload's own size: a batch of one makes many a result constant.

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from compare.hlo.conditions import MOST_NODES, Condition, Watched
+from compare.hlo.conditions import MOST_NODES, Condition, Watched, Ways, either
 from compare.parity import messages
 from compare.run.running import arguments
 from compare.run.subjects import Readable, first_inputs
@@ -27,15 +27,11 @@ class _Watch:
 
     of: Readable
     watched: Watched
-    seen: list[tuple[bool, bool]]
+    seen: list[Ways]
 
-    def decides(self, twin: Twin, cases: Sequence[Arrays]) -> list[list[tuple[bool, bool]]]:
+    def decides(self, twin: Twin, cases: Sequence[Arrays]) -> list[list[Ways]]:
         """By case and condition, which ways it goes."""
         return self.watched.seen([arguments(self.of.program, twin, case) for case in cases])
-
-    def with_(self, found: Sequence[tuple[bool, bool]]) -> list[tuple[bool, bool]]:
-        """What is seen once a case is added that goes these ways."""
-        return [(was[0] or now[0], was[1] or now[1]) for was, now in zip(self.seen, found, strict=True)]
 
     def unseen(self) -> Iterator[tuple[Condition, bool]]:
         """Decisions that came out one way alone, and whether that way was to hold."""
@@ -60,7 +56,7 @@ def covering(
     watches = [watch for each in programs if (watch := _watch(each)) is not None]
     for watch in watches:
         for ways in watch.decides(twin, list(twin.cases.values())):
-            watch.seen = watch.with_(ways)
+            watch.seen = either(watch.seen, ways)
     found = _searched(twin, specs, watches, fits) if any(any(watch.unseen()) for watch in watches) else {}
     remarks = [
         messages.unseen(watch.of.side, str(condition), condition.line, held)
@@ -80,7 +76,7 @@ def _searched(
     drawn = [_sweeps.drawn(probe, specs, base) for probe in probes]
     found: dict[str, Arrays] = {}
     for case, *ways in zip(drawn, *(watch.decides(twin, drawn) for watch in watches), strict=True):
-        now = [watch.with_(each) for watch, each in zip(watches, ways, strict=True)]
+        now = [either(watch.seen, each) for watch, each in zip(watches, ways, strict=True)]
         if any(watch.seen != each for watch, each in zip(watches, now, strict=True)) and fits(case):
             found[f"{CASE}{len(found)}"] = case
             for watch, each in zip(watches, now, strict=True):

@@ -154,8 +154,7 @@ def _judged(
     try:
         small, large = prepare_both(workload, request.size, request.data, scratch, request.parity_size)
         reporter.stage(f"{workload.name}: parity and programs", 2 * steps_of(small))
-        others = prepare_others(small, scratch)
-        return _judge_one(pool, small, large, others, reporter, request)
+        return _judge_one(pool, small, large, scratch, reporter, request)
     except (RequestError, BadTarget) as error:
         refused.append(error)
         return record.not_judged(workload, request.size, _failure(error)), None
@@ -169,7 +168,7 @@ def _judge_one(
     pool: Pool,
     small: Prepared,
     large: Prepared,
-    others: Sequence[Prepared | str],
+    scratch: Path,
     reporter: Reporter,
     request: Request,
 ) -> tuple[dict[str, Any], timing.Timed | None]:
@@ -185,13 +184,13 @@ def _judge_one(
 
     def collect_main(name: str) -> Collected:
         if not collected[name].lost:
-            reload = large is not small or bool(others)
+            reload = large is not small or bool(parity.sizes)
             collect_program(pool.get(name), large, collected[name], reporter, reload)
         return collected[name]
 
     parity = judging.parity_of(pool, small, collected, doubles, failures)
     parity = judging.with_stability(parity, small, collected, doubles, failures, reporter)
-    parity = sizes.with_others(pool, parity, small, others, doubles, reporter)
+    parity = sizes.with_others(pool, parity, small, doubles, scratch, reporter)
     reporter.result(f"{small.workload.name}: parity {'holds' if parity.verdict == PASS else 'fails'}")
     if request.parity_only:
         unasked = {cell: {"reason": "parity alone was asked for"} for cell in CELLS}

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 
 from compare.errors import RequestError
-from compare.parity import fails_at_size, messages, with_sizes
+from compare.parity import failure_at_size, messages, with_sizes
 from compare.parity.measure import largest
 from compare.records import FAIL, NOT_APPLICABLE, PASS, AtSize, Failure, Parity
 from compare.run import judging
 from compare.run.collect import Collected
+from compare.run.foreign import prepare_others
 from compare.run.inputs import Prepared
 from compare.run.oracle import Doubles
 from compare.run.progress import Reporter
@@ -32,23 +34,27 @@ def with_others(
     pool: Pool,
     parity: Parity,
     prepared: Prepared,
-    others: Sequence[Prepared | str],
     doubles: Doubles,
+    scratch: Path,
     reporter: Reporter,
 ) -> Parity:
     """The parity with that of each other size, both sides built anew; asked of a port that agrees at its own size.
 
     Args:
       doubles: those of its own size: a gradient that vanishes at another one is rounding beside what it is here.
+      scratch: where arrays are drawn into.
+
+    Raises:
+      RequestError: the workload's code fails.
     """
     if parity.verdict != PASS:
         return parity
     ordinary = _ordinary(doubles, prepared)
     judged = [
         _refused(each, at) if isinstance(each, str) else _judged(pool, each, at, ordinary, reporter)
-        for each, at in zip(others, prepared.others, strict=True)
+        for each, at in zip(prepare_others(prepared, scratch), prepared.others, strict=True)
     ]
-    return with_sizes(parity, judged, bool(others))
+    return with_sizes(parity, judged, bool(prepared.others))
 
 
 def _refused(reason: str, dimensions: Dimensions) -> Judged:
@@ -75,7 +81,7 @@ def _judged(pool: Pool, prepared: Prepared, dimensions: Dimensions, ordinary: Or
         return AtSize(dimensions, FAIL, messages.fails_at_size(prepared.title, reason)), None
     doubles = judging.doubles_of(pool, collected, prepared, failures)
     parity = judging.parity_of(pool, prepared, collected, doubles, failures, ordinary)
-    reason = fails_at_size(parity)
+    reason = failure_at_size(parity)
     return AtSize(dimensions, FAIL if reason else PASS, reason), parity
 
 
