@@ -103,7 +103,7 @@ def parser(given: Sequence[str]) -> argparse.ArgumentParser:
 def _foreign_code_apart(options: argparse.Namespace) -> AbstractContextManager[None]:
     if not COMMANDS[options.command].foreign_code:
         return nullcontext()
-    from compare.run.apart import foreign_code_apart
+    from compare.inputs.foreign_code import foreign_code_apart
 
     return foreign_code_apart(getattr(options, "timeout", DEFAULT_TIMEOUT_S))
 

@@ -253,7 +253,7 @@ def _wrong(name: str, part: Mapping[str, Any]) -> list[str]:
     """The report's sentence for each gate that fails and each thing that could not be had."""
     from compare.records import FAIL
     from compare.report import verdicts
-    from compare.report.reading import printable
+    from compare.report.showable import printable
 
     shown = printable(part)
     said = [gate.message for gate in verdicts.gates(shown) if gate.verdict == FAIL]
@@ -275,7 +275,7 @@ def _or_fail(ask: Callable[[], Result]) -> Result:
 def _refusing() -> Iterator[None]:
     """What the command line says in one line is one line here."""
     from compare.cli import FORESEEN
-    from compare.report.reading import printable
+    from compare.report.showable import printable
 
     try:
         yield

@@ -10,9 +10,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from compare.run import ports, run
-from compare.run.progress import Silent
-from compare.run.request import Request
+from compare.inputs import functions
+from compare.inputs.request import Request
+from compare.progress import Silent
+from compare.run import whole_run
 from compare.sides._side import SIDES
 from workloads._spec import Workload
 
@@ -38,7 +39,7 @@ def small_ports(count: int, folder: Path) -> list[Workload]:
         (folder / f"tf{n}.py").write_text(TF.format(n=n))
         (folder / f"jax{n}.py").write_text(JAX.format(n=n))
         references = (f"{folder}/{side}{n}.py:port{n}" for side in SIDES)
-        found.append(ports.from_functions(*references, [f"x=f32[4,{n + 2}]"]))
+        found.append(functions.from_functions(*references, [f"x=f32[4,{n + 2}]"]))
     return found
 
 
@@ -89,7 +90,7 @@ def main() -> None:
         print(f"| ports | coordinator | {' | '.join(f'{side} (process)' for side in SIDES)} |   MiB")
         print("|---|---|---|---|")
         asked = Request(small_ports(count, Path(folder)), plans=(), parity_only=True, modes=("tf/jit", "jax/jit"))
-        found = run.run(asked, memory)
+        found = whole_run.run(asked, memory)
     failed = [name for name, each in found["workloads"].items() if each["parity"].verdict != "pass"]
     print(f"{count - len(failed)} of {count} ports pass {' '.join(failed)}")
     sys.exit(bool(failed))

@@ -12,9 +12,10 @@ from hypothesis import settings
 
 from compare import records
 from compare.cli import main
-from compare.run import roofline, run
-from compare.run.apart import foreign_code_apart
-from compare.run.progress import Silent
+from compare.inputs.foreign_code import foreign_code_apart
+from compare.measure import machine_limits
+from compare.progress import Silent
+from compare.run import whole_run
 from workloads import _registry
 
 # The same examples every time: a suite that fails one day in ten proves nothing on the other nine.
@@ -66,7 +67,7 @@ def workers_for_foreign_code() -> Iterator[None]:
 def small_working_sets() -> Iterator[None]:
     """What the machine does is measured in little memory here: working sets of a gigabyte take most of a minute."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(roofline, "MOST_BYTES", 1 << 25)
+        patch.setattr(machine_limits, "MOST_BYTES", 1 << 25)
         yield
 
 
@@ -84,7 +85,7 @@ def recorded_sides(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def record_of(*references: str, **asked: Any) -> dict[str, Any]:
     """The record of a run, as it would be read back from results.json."""
     workloads = [_registry.get(reference) for reference in references]
-    return records.to_json(run.run(run.Request(workloads, **asked), Silent()))
+    return records.to_json(whole_run.run(whole_run.Request(workloads, **asked), Silent()))
 
 
 WHOLE = (*_registry.TOUR, "lstm_cell")

@@ -21,7 +21,7 @@ from damaged import DATA, Case, as_bytes, damaged_bytes, damaged_json, replaced_
 
 def bug_report(folder: Path) -> dict[str, Any]:
     """A bug report of SCALED; its index."""
-    from compare.run import bundle
+    from compare.bundles import bundle
 
     for name in ("programs", "inputs", "outputs"):
         (folder / name).mkdir(parents=True)

@@ -18,9 +18,9 @@ from typing import Any
 
 from compare import records
 from compare.commands._signals import interruptible
-from compare.run import run
-from compare.run.progress import Silent
-from compare.run.timing import Plan
+from compare.inputs.request import Plan
+from compare.progress import Silent
+from compare.run import whole_run
 from compare.sides.client import STARTS, LiveSide
 from workloads import _registry
 from workloads._spec import Workload
@@ -186,9 +186,9 @@ def tried(kills: Sequence[Kill], plans: tuple[Plan, ...]) -> bool:
     """Print a row for each kill; whether each cost its workload and nothing else."""
     asked = workloads(kills)
     killer = Killer(kills, [each.name for each in asked])
-    request = run.Request(asked, "smoke", plans=plans, modes=("tf/graph",), alignment=False)
+    request = whole_run.Request(asked, "smoke", plans=plans, modes=("tf/graph",), alignment=False)
     with watched(killer):
-        found = records.to_json(run.run(request, killer))["workloads"]
+        found = records.to_json(whole_run.run(request, killer))["workloads"]
     holds = True
     for each in kills:
         part, after = found[each.name], found[f"after_{each.moment}"]

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from compare import records
 from compare.bench.batches import Largest, Row, bytes_per_example, largest_under, summarise
 from compare.errors import RequestError
-from compare.run import batches
-from compare.run.inputs import prepare_batch
-from compare.run.phases import Workers
-from compare.run.progress import Silent
-from compare.run.sides import Source
+from compare.inputs.at_size import prepare_batch
+from compare.measure import batch_sizes
+from compare.measure.phase_processes import Workers
+from compare.progress import Silent
 from compare.sides import mapped
 from compare.sides._side import Reply, Side, SideError
+from compare.sides.pool import Source
 from compare.sides.settings import Settings
 from workloads import _registry
 from workloads._spec import Arrays, Workload
@@ -146,7 +146,7 @@ def measured(scratch: Path, killed_above: int) -> tuple[Any, list[records.Failur
 
     workers = Workers({"tf": Source(), "jax": Source()}, scratch, 1.0, launch=launch)
     sizes = (64, 16, 32)
-    return *batches.measure(MLP, "smoke", None, 32_000, workers, Silent(), sizes, MODES), tried
+    return *batch_sizes.measure(MLP, "smoke", None, 32_000, workers, Silent(), sizes, MODES), tried
 
 
 def test_every_mode_is_measured_at_every_batch_smallest_first(tmp_path: Path) -> None:
@@ -194,12 +194,12 @@ def test_only_the_batch_changes_and_one_batch_of_training_is_enough(tmp_path: Pa
 )
 def test_a_workload_without_a_batch_to_choose_is_refused(tmp_path: Path, workload: Workload, found: str) -> None:
     with pytest.raises(RequestError, match=found):
-        batches.measure(workload, "smoke", None, 1, Workers({}, tmp_path, 1.0), Silent())
+        batch_sizes.measure(workload, "smoke", None, 1, Workers({}, tmp_path, 1.0), Silent())
 
 
 def test_a_real_process_says_what_a_batch_costs(tmp_path: Path) -> None:
     workers = Workers({"jax": Source()}, tmp_path, 120, threads=1)
-    found, failures = batches.measure(MLP, "smoke", None, 1 << 40, workers, Silent(), (32,), {"jax": ("jit",)})
+    found, failures = batch_sizes.measure(MLP, "smoke", None, 1 << 40, workers, Silent(), (32,), {"jax": ("jit",)})
     (only,) = found.rows
     assert not failures
     assert only.peak_bytes and only.peak_bytes > 32 * 64 * 4, "at least the images"

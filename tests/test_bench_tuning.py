@@ -10,7 +10,7 @@ import pytest
 
 from compare.bench.pairs import Arm, Measured, measure
 from compare.bench.stats import EQUIVALENT, FASTER, INCONCLUSIVE, SLOWER
-from compare.bench.tuning import AGAIN, DEFAULT, Confirmed, Rules, Screening, confirm
+from compare.tuning.screening import AGAIN, DEFAULT, Confirmed, Rules, Screening, confirm
 
 RULES = Rules(screening=3, confirming=8)
 

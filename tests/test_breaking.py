@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from compare.hlo import bindings
+from compare.hlo.artifacts import hlo_of_artifact
 from compare.hlo.breaking import first_broken
-from compare.hlo.files import hlo_of_artifact
 from compare.hlo.levels import Subject
 from compare.hlo.promote import promote
 

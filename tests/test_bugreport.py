@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from markdown_it import MarkdownIt
 
+from compare.bundles import bundle, gathering, readme
 from compare.commands import bugreport as command
 from compare.commands import replay as replay_command
 from compare.commands._parser import Parser
 from compare.errors import RequestError
 from compare.hlo import proto
 from compare.records import CELLS
-from compare.run import bugreport, bundle, bundle_readme
 from compare.sides import wire
 from compare.sides.settings import Settings
 
@@ -148,7 +148,7 @@ def test_what_cannot_be_written_is_refused_before_a_side_is_started(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "taken").mkdir()
-    monkeypatch.setattr(bugreport, "collect", lambda *_: pytest.fail("a side was started"))
+    monkeypatch.setattr(gathering, "collect", lambda *_: pytest.fail("a side was started"))
     with pytest.raises(RequestError, match=message):
         run(command, *arguments)
     assert [each.name for each in tmp_path.iterdir()] == ["taken"]
@@ -168,7 +168,7 @@ def test_paths_lose_their_folders_and_names_do_not(text: str, expected: str) -> 
 
 
 def test_only_flags_of_the_frameworks_are_told() -> None:
-    assert bugreport.flags({"XLA_FLAGS": "--a", "HOME": "/root", "TF_CONFIG": "x", "AWS_SECRET": "y"}) == {
+    assert gathering.flags({"XLA_FLAGS": "--a", "HOME": "/root", "TF_CONFIG": "x", "AWS_SECRET": "y"}) == {
         "XLA_FLAGS": "--a"
     }
 
@@ -184,7 +184,7 @@ def test_clustering_dumps_add_to_the_flags_that_were_there(tmp_path: Path) -> No
 
 def test_a_difference_beyond_the_tolerance_is_marked_in_the_readme(index: dict[str, Any]) -> None:
     wrong = index["differences"][0] | {"agrees": False, "relative": "inf", "alike": False}
-    text = bundle_readme.text(index | {"differences": [wrong]})
+    text = readme.text(index | {"differences": [wrong]})
     assert "| inf | " in text and "| unlike | differs |" in text
 
 
@@ -204,7 +204,7 @@ def test_no_string_of_a_bug_report_becomes_markup() -> None:
         "failures": [{"side": evil, "doing": evil, "reason": evil}], "modules": [],
         "environment": {evil: evil, "sides": {evil: {evil: evil}}, "flags": {evil: evil}},
     }  # fmt: skip
-    text = bundle_readme.text(index)
+    text = readme.text(index)
     tokens = MarkdownIt("commonmark").enable("table").parse(text)
     kinds = {child.type for token in tokens for child in (token, *(token.children or ()))}
     assert not kinds & {"html_block", "html_inline", "link_open", "em_open"}

@@ -8,8 +8,8 @@ import pytest
 from test_search import FUSION, MATH, WIDTH
 
 from compare.errors import RequestError
-from compare.run import candidates
-from compare.run.candidates import Option, Options
+from compare.tuning import candidate_options
+from compare.tuning.candidate_options import Option, Options
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from compare.run.candidates import Option, Options
     ],
 )
 def test_options_are_read_as_they_are_written(text: str, option: Option) -> None:
-    assert candidates.parse([text]) == (option,)
+    assert candidate_options.parse([text]) == (option,)
 
 
 @pytest.mark.parametrize(
@@ -35,31 +35,31 @@ def test_options_are_read_as_they_are_written(text: str, option: Option) -> None
 )
 def test_options_that_cannot_be_read_are_one_line(texts: list[str], says: str) -> None:
     with pytest.raises(RequestError) as caught:
-        candidates.parse(texts)
+        candidate_options.parse(texts)
     assert says in str(caught.value)
 
 
 def test_the_fastest_is_joined_with_what_sets_something_else() -> None:
     best: list[Options] = [{"a": 1}, {"a": 2}, {"b": 1}, {"c": 1}]
-    assert list(candidates.together(best)) == ["a=1 b=1", "a=1 c=1", "a=1 b=1 c=1"]
+    assert list(candidate_options.together(best)) == ["a=1 b=1", "a=1 c=1", "a=1 b=1 c=1"]
     many: list[Options] = [{name: 1} for name in "abcdefg"]
-    assert list(candidates.together(many)) == [
+    assert list(candidate_options.together(many)) == [
         "a=1 b=1",
         "a=1 c=1",
         "a=1 d=1",
         " ".join(f"{name}=1" for name in "abcdefg"),
     ]
-    assert candidates.together(best[:1]) == candidates.together([]) == {}
+    assert candidate_options.together(best[:1]) == candidate_options.together([]) == {}
 
 
 def test_the_built_in_options_are_told_apart_by_name() -> None:
-    for options in candidates.SPACE.values():
-        names = candidates.singles(options)
+    for options in candidate_options.SPACE.values():
+        names = candidate_options.singles(options)
         assert len(names) == sum(len(option.values) for option in options)
 
 
 def test_the_snippet_can_be_pasted() -> None:
-    text = candidates.snippet({FUSION: "", WIDTH: 512, MATH: True}, "cpu", "0.5x")
+    text = candidate_options.snippet({FUSION: "", WIDTH: 512, MATH: True}, "cpu", "0.5x")
     assert text.splitlines()[0] == "# 0.5x"
     pasted: dict[str, Any] = eval(f"dict({text.partition(chr(10))[2]})")
     assert pasted == {"compiler_options": {"cpu": {FUSION: "", WIDTH: 512, MATH: True}}}

@@ -17,7 +17,7 @@ from conftest import ROOT
 from interpreters import JAX_AS_TF, interpreter
 
 from compare import cli, records
-from compare.run import run
+from compare.run import whole_run
 from workloads import _registry
 
 FUNCTIONS = """
@@ -225,7 +225,7 @@ def raising(error: BaseException) -> Any:
 def test_what_nobody_foresaw_is_one_line_that_asks_for_debug(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run, "run", raising(ZeroDivisionError("one\ntwo")))
+    monkeypatch.setattr(whole_run, "run", raising(ZeroDivisionError("one\ntwo")))
     assert cli.main(["run", "add"]) == 2
     expected = "jaxport: expected no ZeroDivisionError here, found one: one two: run with --debug and report it\n"
     assert capsys.readouterr().err == expected
@@ -235,7 +235,7 @@ def test_what_nobody_foresaw_is_one_line_that_asks_for_debug(
 def test_debug_shows_the_traceback_and_ends_the_same_way(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    monkeypatch.setattr(run, "run", raising(error))
+    monkeypatch.setattr(whole_run, "run", raising(error))
     assert cli.main(["run", "add", "--debug"]) == 2
     err = capsys.readouterr().err
     assert "Traceback (most recent call last):" in err
@@ -253,7 +253,7 @@ def test_a_run_that_is_interrupted_or_terminated_writes_nothing(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, ended: Callable[..., None]
 ) -> None:
     before = seen(here)
-    monkeypatch.setattr(run, "run", ended)
+    monkeypatch.setattr(whole_run, "run", ended)
     assert cli.main(["run", "add", "-o", "new/out"]) == 130
     assert capsys.readouterr().err == "jaxport: interrupted; nothing was written\n"
     assert seen(here) == before

@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 from compare import records
-from compare.run import locate, run
-from compare.run.locate import AGREES, DEPARTS, Choice
-from compare.run.ports import from_functions
-from compare.run.progress import Silent
-from compare.run.sides import Pool, Source
+from compare.inputs.functions import from_functions
+from compare.progress import Silent
+from compare.prove import locating
+from compare.prove.locating import AGREES, DEPARTS, Choice
+from compare.run import whole_run
 from compare.sides._side import SIDES
+from compare.sides.pool import Pool, Source
 from jaxport._framework import Jax
 from workloads import Workload
 from workloads._framework import FORWARD, GRADIENTS, Twin
@@ -129,15 +130,15 @@ def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pool]:
 def test_every_pass_of_a_closed_over_model_is_located(
     pool: Pool, folder: Path, tmp_path: Path, tf: str, jax: str, verdict: str
 ) -> None:
-    found = locate.locate_workload(pool, port(folder, tf, jax), Choice(), tmp_path, Silent())
+    found = locating.locate_workload(pool, port(folder, tf, jax), Choice(), tmp_path, Silent())
     assert {pass_: each.verdict for pass_, each in found.items()} == dict.fromkeys((FORWARD, GRADIENTS), verdict)
 
 
 @pytest.fixture(scope="module")
 def judged(folder: Path) -> dict[str, Any]:
     workloads = [port(folder, "trains", "trains"), port(folder, "carries", "carries")]
-    asked = run.Request(workloads, plans=(), parity_only=True, modes=("tf/jit", "jax/jit"))
-    return records.to_json(run.run(asked, Silent()))["workloads"]
+    asked = whole_run.Request(workloads, plans=(), parity_only=True, modes=("tf/jit", "jax/jit"))
+    return records.to_json(whole_run.run(asked, Silent()))["workloads"]
 
 
 @pytest.mark.parametrize("name", ["trains", "carries"])

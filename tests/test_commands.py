@@ -18,10 +18,10 @@ from history_records import measured, record
 from interpreters import ABSENT, JAX_AS_TF, interpreter
 
 from compare import cli, records
-from compare.bench.history import store
+from compare.history import store
 from compare.report import tables
-from compare.run import run
-from compare.run.run import Request
+from compare.run import whole_run
+from compare.run.whole_run import Request
 from compare.sides import mapped, wire
 from compare.sides.recorded import RecordedSide
 from compare.sides.settings import available_processors
@@ -47,7 +47,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Request]:
         found.append(request)
         return record(measured(1))
 
-    monkeypatch.setattr(run, "run", instead)
+    monkeypatch.setattr(whole_run, "run", instead)
     monkeypatch.chdir(tmp_path)
     return found
 
@@ -117,7 +117,7 @@ def test_a_full_disk_is_named_and_what_was_judged_is_not_lost(
 ) -> None:
     """Told apart by what is written there: the file itself, or another after the record."""
     whole = record(measured(1)) | {"workloads": {"add": record(measured(1))["workloads"]["add"] | {"hlo": PAIR}}}
-    monkeypatch.setattr(run, "run", lambda *_: whole)
+    monkeypatch.setattr(whole_run, "run", lambda *_: whole)
     full(monkeypatch, lambda path: file in str(path) and tmp_path in (tmp_path / path).parents)
     assert cli.main(["bench", "add", "--save"]) == 2
     out, err = capsys.readouterr()
@@ -146,7 +146,7 @@ def test_a_recorded_side_is_kept_where_its_place_is_full(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(run, "record_side", lambda *_: [])
+    monkeypatch.setattr(whole_run, "record_side", lambda *_: [])
     full(monkeypatch, lambda path: path.name == "x.side" and tmp_path in (tmp_path / path).parents)
     asked = ["record", "add", "--side", "tf", "-o", "x.side", "--python", interpreter(tmp_path, JAX_AS_TF)]
     assert cli.main(asked) == 2

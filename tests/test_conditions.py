@@ -12,8 +12,8 @@ import pytest
 from test_further import differing, doubles, suggested
 
 from compare.hlo import levels
+from compare.hlo.artifacts import hlo_of_artifact
 from compare.hlo.conditions import conditions
-from compare.hlo.files import hlo_of_artifact
 from compare.hlo.levels import Subject
 from workloads._spec import ArraySpec
 

@@ -21,11 +21,11 @@ import pytest
 from damaged import Case
 
 from compare import files, records
+from compare.bundles import bundle
 from compare.errors import RequestError
-from compare.hlo import proto, reading, whole
+from compare.hlo import proto, read_module, whole
+from compare.hlo.artifacts import hlo_of_file
 from compare.hlo.bindings import UnreadableProgram
-from compare.hlo.files import hlo_of_file
-from compare.run import bundle
 from workloads import _foreign
 from workloads._foreign import Unusable
 
@@ -238,7 +238,7 @@ def test_a_place_that_is_not_in_the_index_is_no_place() -> None:
         for frame in module.stack_frame_index.stack_frames:
             frame.file_location_id = 99
 
-    assert all(not node.source for node in reading.read(changed_proto(elsewhere)).walk())
+    assert all(not node.source for node in read_module.read(changed_proto(elsewhere)).walk())
 
 
 def test_a_constant_of_another_size_than_its_shape_is_refused() -> None:
@@ -249,7 +249,7 @@ def test_a_constant_of_another_size_than_its_shape_is_refused() -> None:
         constant.literal.shape.dimensions.append(7)
 
     with pytest.raises(UnreadableProgram, match=r"expected a constant .* as large as its shape"):
-        reading.read(changed_proto(longer))
+        read_module.read(changed_proto(longer))
 
 
 @pytest.mark.parametrize(

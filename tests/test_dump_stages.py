@@ -12,7 +12,7 @@ import pytest
 from compare.hlo import bindings, proto
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.dumps import AFTER, BEFORE, DumpedModule, modules, stage_bytes, stages
-from compare.hlo.dumps.programs import Program
+from compare.hlo.dumps.dumped_programs import Program
 
 DATA = Path(__file__).parent / "data" / "dumps"
 

@@ -12,9 +12,10 @@ from interpreters import JAX_AS_TF, interpreter
 
 from compare import cli
 from compare.errors import RequestError
+from compare.inputs import port_files
 from compare.parity import Evidence
+from compare.prove import judging
 from compare.records import Parity
-from compare.run import foreign, judging
 from compare.sides.client import LiveSide
 from workloads import _registry
 
@@ -77,9 +78,9 @@ def test_code_that_ends_its_process_is_refused_in_one_line(
 @pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("where", ["inputs", "weights", "cost"])
 def test_functions_that_end_their_process_are_refused_in_one_line(ending: str, where: str, tmp_path: Path) -> None:
-    workload = foreign.get(write(tmp_path, "port", more=ending_in(where, ending)))
+    workload = port_files.get(write(tmp_path, "port", more=ending_in(where, ending)))
     with pytest.raises(RequestError, match=rf"^expected a workload in .*port\.py, found.*{ENDINGS[ending]}"):
-        foreign.prepare_both(workload, None, None, tmp_path)
+        port_files.prepare_both(workload, None, None, tmp_path)
 
 
 @pytest.mark.parametrize("command", ["run", "locate"])
@@ -164,20 +165,20 @@ def test_what_a_port_file_prints_or_changes_stays_in_its_process(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     before = "import numpy as np, warnings\nprint('chatter')\nnp.seterr(all='raise')\nnp.float64 = np.float32\n"
-    assert foreign.get(write(tmp_path, "loud", before=before)).name == "loud"
+    assert port_files.get(write(tmp_path, "loud", before=before)).name == "loud"
     assert capfd.readouterr().out == ""
     assert np.float64 is not np.float32
     assert np.geterr()["under"] == "ignore"
 
 
 def test_a_file_that_never_ends_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(foreign, "_in_use", [])
-    with foreign.ports_apart():
-        assert foreign.get(write(tmp_path, "first")).name == "first"
-        hurry(foreign._in_use[-1]._worker.started())
+    monkeypatch.setattr(port_files, "_in_use", [])
+    with port_files.ports_apart():
+        assert port_files.get(write(tmp_path, "first")).name == "first"
+        hurry(port_files._in_use[-1]._worker.started())
         with pytest.raises(_registry.RegistryError, match=r"does not come to an end: no answer within 2 s"):
-            foreign.get(write(tmp_path, "endless", before="while True: pass"))
-        assert foreign.get(write(tmp_path, "next")).name == "next"
+            port_files.get(write(tmp_path, "endless", before="while True: pass"))
+        assert port_files.get(write(tmp_path, "next")).name == "next"
 
 
 def hurry(side: LiveSide) -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from compare.hlo import bindings
 from compare.parity import Evidence, judge
-from compare.run.formulas import LARGEST, explain_by_formula
-from compare.run.oracle import Doubles
+from compare.prove.oracle import Doubles
+from compare.prove.own_formula import LARGEST, explain_by_formula
 from workloads._framework import Parameter, Program, Result, Twin
 from workloads._spec import Arrays
 

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from jax import export
 
 from compare.hlo import levels
-from compare.hlo.files import hlo_of_artifact
+from compare.hlo.artifacts import hlo_of_artifact
 from compare.hlo.levels import Subject
 from compare.hlo.thresholds import thresholds
-from compare.run.further import Further, further
-from compare.run.oracle import Doubles
+from compare.prove.further import Further, further
+from compare.prove.oracle import Doubles
 from workloads import _integers, _marks
 from workloads._framework import FORWARD, Parameter, Program, Result, Twin
 from workloads._integers import Domain

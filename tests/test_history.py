@@ -14,7 +14,7 @@ import pytest
 from history_records import changed, record, stated
 
 from compare import records
-from compare.bench.history import changes, likeness, store
+from compare.history import likeness, moves, store
 from compare.records import RecordError
 
 # The folder
@@ -41,7 +41,7 @@ def test_threads_that_save_at_once_overwrite_nothing(tmp_path: Path) -> None:
 
 def test_processes_that_save_at_once_overwrite_nothing(tmp_path: Path) -> None:
     code = (
-        "import sys, json, pathlib; from compare.bench.history import store\n"
+        "import sys, json, pathlib; from compare.history import store\n"
         "for _ in range(10): store.save(json.loads(sys.argv[2]), pathlib.Path(sys.argv[1]))"
     )
     command = [sys.executable, "-c", code, str(tmp_path), json.dumps(record({}))]
@@ -128,7 +128,7 @@ def test_whatever_a_ratio_depends_on_refuses_the_comparison_and_is_named(path: s
     for key in path.split("/"):
         old = old[key]
     with pytest.raises(RecordError) as refused:
-        changes.compare(before, changed(path, "unlike"))
+        moves.compare(before, changed(path, "unlike"))
     shown = "not recorded" if old is None else str(old)
     assert path.rpartition("/")[2] in str(refused.value)
     assert f"{shown}, then unlike" in str(refused.value)
@@ -142,7 +142,7 @@ def test_a_refusal_names_every_key_with_both_values_in_one_line() -> None:
     after = changed("workloads/add/sha256", "cd", of=after)
     after = changed("workloads/add/timing/threads/asked", 1, of=after)
     with pytest.raises(RecordError) as refused:
-        changes.compare(record(stated(0.6)), after)
+        moves.compare(record(stated(0.6)), after)
     assert str(refused.value) == (
         "expected runs of one machine with the same versions, threads and sizes, found cpu: AMD EPYC, then Intel Xeon; "
         "tf.keras: 3.15.1, then not recorded; jax.jaxlib: 0.10.2, then 0.10.3; "
@@ -170,11 +170,11 @@ def test_workloads_that_differ_alike_are_named_together() -> None:
     ],
 )
 def test_what_a_history_is_kept_to_see_is_no_reason_to_refuse(path: str, value: Any) -> None:
-    assert changes.compare(record(stated(0.6)), changed(path, value)).changes[0].verdict == changes.UNCHANGED
+    assert moves.compare(record(stated(0.6)), changed(path, value)).changes[0].verdict == moves.UNCHANGED
 
 
 def test_runs_without_a_workload_in_common_are_refused() -> None:
     after = record(stated(0.6))
     after["workloads"] = {"lstm": after["workloads"]["add"]}
     with pytest.raises(RecordError, match="expected runs with a workload in common, found add and then lstm"):
-        changes.compare(record(stated(0.6)), after)
+        moves.compare(record(stated(0.6)), after)

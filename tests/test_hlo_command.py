@@ -15,7 +15,7 @@ import pytest
 from hlo_programs import exported
 
 from compare import cli
-from compare.hlo.files import hlo_of_artifact
+from compare.hlo.artifacts import hlo_of_artifact
 
 PORT = """
 from workloads import ArraySpec, Workload

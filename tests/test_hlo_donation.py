@@ -13,7 +13,7 @@ import pytest
 from compare.hlo import bindings, donation
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.levels import Subject
-from compare.run.inputs import prepare
+from compare.inputs.at_size import prepare
 from compare.sides import requests, wire
 from compare.sides._side import Unavailable
 from compare.sides.client import LiveSide

@@ -13,7 +13,7 @@ import pytest
 from hlo_programs import exported, written
 
 from compare.hlo.align import Alignment, align
-from compare.hlo.files import hlo_of_artifact
+from compare.hlo.artifacts import hlo_of_artifact
 from compare.hlo.levels import ALGEBRA, Subject
 
 X = np.linspace(-2.0, 2.0, 6, dtype=np.float32)

@@ -16,9 +16,9 @@ from hlo_programs import exported
 
 import compare
 import jaxport
-from compare.hlo import inline, levels, numbering, proto, reading, rewriting, values, writing
+from compare.hlo import inline, levels, numbering, proto, read_module, rewriting, values, write_module
+from compare.hlo.artifacts import hlo_of_artifact, hlo_of_file
 from compare.hlo.bindings import UnreadableProgram
-from compare.hlo.files import hlo_of_artifact, hlo_of_file
 from compare.hlo.graph import Graph, Node, Shape
 
 X = np.linspace(-2.0, 2.0, 12, dtype=np.float32).reshape(3, 4)
@@ -30,7 +30,7 @@ def hlo(function: Any, *arguments: np.ndarray) -> bytes:
 
 def graph_of(function: Any, *arguments: np.ndarray) -> Graph:
     module, places = inline.inlined(hlo(function, *arguments))
-    return reading.read_message(module, None, places)
+    return read_module.read_message(module, None, places)
 
 
 def loop(x: jax.Array) -> jax.Array:
@@ -88,40 +88,40 @@ class TestReading:
     def test_a_line_of_an_installed_package_gives_way_to_the_users(self) -> None:
         frames = ("/venv/lib/python3.11/site-packages/flax/nnx/linear.py:3", "/home/me/model.py:7", "/home/me/run.py:1")
 
-        assert reading.users_line(frames) == "/home/me/model.py:7"
-        assert reading.users_line(frames[:1]) == frames[0]
-        assert reading.users_line(()) == ""
+        assert read_module.users_line(frames) == "/home/me/model.py:7"
+        assert read_module.users_line(frames[:1]) == frames[0]
+        assert read_module.users_line(()) == ""
 
     def test_a_models_own_library_is_named_and_jaxport_never_is(self) -> None:
         packages = "/venv/lib/python3.11/site-packages"
         session = str(Path(jaxport.__file__).with_name("_session.py")) + ":90"
         frames = (f"{packages}/jax/_src/nn.py:3", f"{packages}/haiku/_src/basic.py:170", "/home/me/model.py:7", session)
 
-        assert reading.users_line(frames) == f"{packages}/haiku/_src/basic.py:170"
-        assert reading.users_line(("/usr/lib/python3.11/functools.py:4", *frames[2:])) == "/home/me/model.py:7"
-        assert reading.users_line((session, compare.__file__ + ":1")) == ""
+        assert read_module.users_line(frames) == f"{packages}/haiku/_src/basic.py:170"
+        assert read_module.users_line(("/usr/lib/python3.11/functools.py:4", *frames[2:])) == "/home/me/model.py:7"
+        assert read_module.users_line((session, compare.__file__ + ":1")) == ""
 
     def test_lines_that_the_module_does_not_tell_come_by_the_frontends_name(self) -> None:
         data = hlo(lambda x: x * 2.0, X)
         module = proto.read_module(data)
         (product,) = [each for each in module.computations[-1].instructions if each.opcode == "multiply"]
 
-        graph = reading.read(data, {product.metadata.op_name: "model.py:12"})
+        graph = read_module.read(data, {product.metadata.op_name: "model.py:12"})
 
         assert [node.source for node in graph if node.opcode == "multiply"] == ["model.py:12"]
 
     @pytest.mark.parametrize("data", [b"", b"HloModule", b"\x00\x01\x02", b"ML\xefR"])
     def test_other_bytes_are_refused(self, data: bytes) -> None:
         with pytest.raises(UnreadableProgram, match="expected a serialized HloModuleProto"):
-            reading.read(data)
+            read_module.read(data)
 
     def test_a_truncated_module_is_refused(self) -> None:
         with pytest.raises(UnreadableProgram):
-            reading.read(hlo(loop, X)[:-20])
+            read_module.read(hlo(loop, X)[:-20])
 
     def test_reading_needs_no_framework(self) -> None:
         code = (
-            "import sys; import compare.hlo.reading, compare.hlo.inline, compare.hlo.rewriting;"
+            "import sys; import compare.hlo.read_module, compare.hlo.inline, compare.hlo.rewriting;"
             "assert not {'tensorflow', 'jax'} & set(sys.modules), sorted(sys.modules)"
         )
         subprocess.run([sys.executable, "-c", code], check=True)
@@ -244,7 +244,7 @@ class TestWriting:
     def test_what_is_written_is_read_as_the_same_program(self) -> None:
         graph = graph_of(several, X)
 
-        again = reading.read(writing.written(graph))
+        again = read_module.read(write_module.written(graph))
 
         assert numbering.region_digest(again, numbering.digests(again)) == numbering.region_digest(
             graph, numbering.digests(graph)
@@ -275,7 +275,7 @@ class TestFiles:
 
     def test_a_constant_that_nobody_knows_is_equal_to_no_other(self) -> None:
         data = hlo(lambda x: x * np.arange(4, dtype=np.float32), X)
-        (name,) = [node.name for node in reading.read(data) if node.opcode == "constant"]
+        (name,) = [node.name for node in read_module.read(data) if node.opcode == "constant"]
 
         first, second = (levels.Subject(label, data, unknown=frozenset({name})) for label in ("first", "second"))
         forms = [levels.at_level(each, levels.STRUCTURE) for each in (first, second)]
@@ -296,7 +296,7 @@ class TestFiles:
     ],
 )
 def test_a_line_is_found_behind_callers_and_merged_names(op_name: str, line: str) -> None:
-    assert reading.told({"dense/MatMul": "model.py:3", "while/Less": "model.py:7"}, op_name) == line
+    assert read_module.told({"dense/MatMul": "model.py:3", "while/Less": "model.py:7"}, op_name) == line
 
 
 def test_two_draws_are_two_values_and_the_same_two_in_every_copy() -> None:
@@ -305,7 +305,7 @@ def test_two_draws_are_two_values_and_the_same_two_in_every_copy() -> None:
         "  a = f32[4] rng(low, high), distribution=rng_uniform\n  b = f32[4] rng(low, high), distribution=rng_uniform\n"
         "  ROOT s = f32[4] add(a, b)\n}\n"
     )
-    graph = reading.read(hlo_of_file(text.encode()))
+    graph = read_module.read(hlo_of_file(text.encode()))
 
     found = rewriting.rewrite(graph, ())
 
@@ -323,7 +323,7 @@ def test_a_root_of_several_parts_hands_out_each() -> None:
         "  c = s32[] parameter(2)\n  d = s32[] parameter(3)\n"
         "  ROOT l = pred[] compare(a, b), direction=LT\n}\n\n"
     )
-    graph = reading.read(hlo_of_file(text.replace("ENTRY", less + "ENTRY").encode()))
+    graph = read_module.read(hlo_of_file(text.replace("ENTRY", less + "ENTRY").encode()))
 
     values_, places = (
         values.run(graph, [np.array([3, 1, 2, 0], np.float32)], graph.results)[key] for key in graph.results

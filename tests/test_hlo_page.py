@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pages import Page
 
 from compare.report.hlo_page import joined, page, payload, write_hlo_page
-from compare.report.reading import printable
+from compare.report.showable import printable
 
 
 def keys(rows: Any) -> list[tuple[str | None, str | None]]:

@@ -9,9 +9,9 @@ import pytest
 from hlo_programs import Function, distance, executed, exported, written
 from scipy import special
 
-from compare.hlo import bindings, program
+from compare.hlo import bindings, stablehlo_text
 from compare.hlo.align import align
-from compare.hlo.files import hlo_of_artifact
+from compare.hlo.artifacts import hlo_of_artifact
 from compare.hlo.levels import Subject
 from compare.hlo.portable import portable
 from compare.hlo.promote import promote, rounded_constants
@@ -38,7 +38,10 @@ def opcodes(artifact: bytes) -> list[str]:
 
 def test_erf_beside_an_update_can_be_handed_on_and_is_still_erf() -> None:
     assert distance(executed(promote(UPDATING), X), special.erf(X.astype(np.float64))) < 1e-15
-    assert program.describe(portable(UPDATING)).opcodes == program.describe(portable(exported(jax.lax.erf, X))).opcodes
+    assert (
+        stablehlo_text.describe(portable(UPDATING)).opcodes
+        == stablehlo_text.describe(portable(exported(jax.lax.erf, X))).opcodes
+    )
 
 
 @pytest.mark.parametrize("name", COMPOSITES)

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from hlo_programs import exported
 
-from compare.hlo import bindings, program
+from compare.hlo import bindings, stablehlo_text
 from compare.hlo.bindings import BindingsMoved, BindingsUntried, UnreadableProgram
 
 TF_RUNNING_EXAMPLE = (Path(__file__).parent / "data" / "running_example_tf.mlirbc").read_bytes()
@@ -39,22 +39,22 @@ def fresh_bindings() -> Iterator[None]:
 
 class TestProgram:
     def test_counts_operations_by_name_without_functions_and_returns(self) -> None:
-        summary = program.describe(exported(lambda x: jnp.sin(x) + jnp.sin(x) * x, MATRIX))
+        summary = stablehlo_text.describe(exported(lambda x: jnp.sin(x) + jnp.sin(x) * x, MATRIX))
         assert summary.opcodes == {"add": 1, "multiply": 1, "sine": 2}
         assert summary.instructions == 4
 
     def test_counts_inside_loops_and_reducers(self) -> None:
-        summary = program.describe(exported(looped, MATRIX))
+        summary = stablehlo_text.describe(exported(looped, MATRIX))
         assert summary.opcodes["while"] == summary.opcodes["sine"] == summary.opcodes["dot_general"] == 1
 
     def test_reads_tensorflows_plain_bytecode(self) -> None:
-        summary = program.describe(TF_RUNNING_EXAMPLE)
+        summary = stablehlo_text.describe(TF_RUNNING_EXAMPLE)
         assert summary.opcodes["power"] == 1
         assert summary.instructions == sum(summary.opcodes.values()) == 22
 
     def test_reading_back_what_was_written_changes_nothing(self) -> None:
-        summary = program.describe(TF_RUNNING_EXAMPLE)
-        assert program.describe(bindings.serialize(bindings.parse(TF_RUNNING_EXAMPLE))) == summary
+        summary = stablehlo_text.describe(TF_RUNNING_EXAMPLE)
+        assert stablehlo_text.describe(bindings.serialize(bindings.parse(TF_RUNNING_EXAMPLE))) == summary
 
     def test_text_and_hash_do_not_know_where_the_source_lies(self) -> None:
         sources = [
@@ -64,7 +64,7 @@ class TestProgram:
         for source in sources:
             scope: dict[str, Any] = {}
             exec(source, scope)
-            summaries.append(program.describe(exported(scope["f"], MATRIX)))
+            summaries.append(stablehlo_text.describe(exported(scope["f"], MATRIX)))
         assert summaries[0] == summaries[1]
         assert "loc(" not in summaries[0].text
 
@@ -81,7 +81,7 @@ class TestProgram:
         def renamed(x: jax.Array) -> jax.Array:
             return jnp.sin(x)
 
-        one, other = (program.describe(exported(function, MATRIX)) for function in (first, second))
+        one, other = (stablehlo_text.describe(exported(function, MATRIX)) for function in (first, second))
         assert one.sha256 == other.sha256
         assert "inner" in one.text
 
@@ -97,14 +97,14 @@ class TestProgram:
     )
     def test_hash_knows(self, changed: Callable[[jax.Array], jax.Array]) -> None:
         square = np.ones((256, 256), np.float32)
-        original = program.describe(exported(lambda x: x @ TABLE, square))
-        assert program.describe(exported(changed, square)).sha256 != original.sha256
+        original = stablehlo_text.describe(exported(lambda x: x @ TABLE, square))
+        assert stablehlo_text.describe(exported(changed, square)).sha256 != original.sha256
         assert len(original.text) < 2000
 
     @pytest.mark.parametrize("junk", [b"", b"module {}", b"ML\xefR\x0dbroken", TF_RUNNING_EXAMPLE[:200]])
     def test_refuses_what_is_no_program_in_one_line(self, junk: bytes, capfd: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(UnreadableProgram, match=r"^expected StableHLO[^\n]*found[^\n]*$"):
-            program.describe(junk)
+            stablehlo_text.describe(junk)
         assert capfd.readouterr().err == ""
 
 
@@ -143,12 +143,12 @@ assert not {{"jax", "tensorflow"}} & set(sys.modules)
     ) -> None:
         monkeypatch.delattr(importlib.import_module(module), name)
         with pytest.raises(BindingsMoved, match=rf"^expected {module}\.{name} as in jaxlib 0\.10\.\*, found[^\n]*$"):
-            program.describe(TF_RUNNING_EXAMPLE)
+            stablehlo_text.describe(TF_RUNNING_EXAMPLE)
 
     @pytest.mark.usefixtures("fresh_bindings")
     def test_warns_once_of_a_jaxlib_that_was_not_tried(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("jaxlib.version.__version__", "0.11.3")
         with pytest.warns(BindingsUntried, match=r"found jaxlib 0\.11\.3"):
-            program.describe(TF_RUNNING_EXAMPLE)
+            stablehlo_text.describe(TF_RUNNING_EXAMPLE)
         with warnings.catch_warnings(action="error"):
-            program.describe(TF_RUNNING_EXAMPLE)
+            stablehlo_text.describe(TF_RUNNING_EXAMPLE)

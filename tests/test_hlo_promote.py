@@ -12,9 +12,9 @@ import pytest
 from hlo_programs import Function, distance, executed, exported, written
 from scipy import special
 
-from compare.hlo import program
+from compare.hlo import stablehlo_text
 from compare.hlo.align import align
-from compare.hlo.files import hlo_of_artifact
+from compare.hlo.artifacts import hlo_of_artifact
 from compare.hlo.levels import Subject
 from compare.hlo.portable import portable
 from compare.hlo.promote import PromotionError, is_double, perturb, promote, rounded_constants
@@ -144,12 +144,12 @@ class TestPromote:
     def test_drops_the_algorithm_that_was_chosen_for_narrow_operands(self) -> None:
         """XLA's CPU backend ignores it on float64; others refuse."""
         artifact = exported(lambda x: jax.lax.dot(x, W, precision=jax.lax.DotAlgorithmPreset.BF16_BF16_F32), X)
-        assert "algorithm" in program.describe(artifact).text
-        assert "algorithm" not in program.describe(promote(artifact)).text
+        assert "algorithm" in stablehlo_text.describe(artifact).text
+        assert "algorithm" not in stablehlo_text.describe(promote(artifact)).text
 
     def test_of_the_promoted_changes_nothing(self) -> None:
         promoted = promote(exported(lambda x: softmax(x, jnp), X))
-        assert program.describe(promote(promoted)) == program.describe(promoted)
+        assert stablehlo_text.describe(promote(promoted)) == stablehlo_text.describe(promoted)
 
     def test_widens_dead_functions_too(self) -> None:
         assert is_double(promote((DATA / "running_example_tf.mlirbc").read_bytes()))
@@ -200,8 +200,8 @@ class TestCopies:
       return %1 : tensor<2xf32> }""")
 
     def test_are_dropped_and_nothing_else(self) -> None:
-        assert program.describe(self.COPYING).opcodes == {"copy": 1, "sine": 1}
-        assert program.describe(portable(self.COPYING)).opcodes == {"sine": 1}
+        assert stablehlo_text.describe(self.COPYING).opcodes == {"copy": 1, "sine": 1}
+        assert stablehlo_text.describe(portable(self.COPYING)).opcodes == {"sine": 1}
 
     def test_are_no_difference(self) -> None:
         copying, without = (Subject("f", hlo_of_artifact(each)) for each in (self.COPYING, portable(self.COPYING)))

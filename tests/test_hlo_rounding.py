@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hlo_programs import Function, distance, executed, exported
 
-from compare.hlo import program
+from compare.hlo import stablehlo_text
 from compare.hlo.promote import perturb, promote, rounded_constants
 
 X = np.random.default_rng(7).normal(size=(6, 5)).astype(np.float32)
@@ -58,7 +58,7 @@ class TestPerturb:
         np.testing.assert_array_equal(moved == table.astype(np.float64), [False, True, False, False, True])
         assert moved[0] != moved[3]
         plain = promote(exported(lambda x: jax.nn.softmax(x) * 0.5, X))
-        assert program.describe(perturb(plain, 0)) == program.describe(plain)
+        assert stablehlo_text.describe(perturb(plain, 0)) == stablehlo_text.describe(plain)
 
     def test_explains_rounded_constants_and_not_a_wrong_epsilon(self) -> None:
         """The judgement that this serves: an honest port within a few spreads, an epsilon off by 1e-3 far out."""

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from compare.hlo import bindings, levels
 from compare.hlo.graph import Graph, Node, Shape
 from compare.hlo.numbering import COMMUTATIVE
-from compare.hlo.replaying import artifact_of_file, interpret
 from compare.hlo.rewriting import Rewritten, Rule, Writer, rewrite
 from compare.hlo.rules.algebraic import ALGEBRAIC
 from compare.hlo.rules.structural import STRUCTURAL
-from compare.hlo.writing import written
+from compare.hlo.standalone import artifact_of_file, interpret
+from compare.hlo.write_module import written
 
 RULES = {rule.name: rule for rule in (*STRUCTURAL, *ALGEBRAIC)}
 EXAMPLES: dict[str, Example] = {

@@ -15,7 +15,7 @@ from compare.bench import memory
 from compare.hlo.align import Alignment, align, random_cases
 from compare.hlo.graph import Graph, Node, Shape
 from compare.hlo.levels import ALGEBRA, Subject
-from compare.hlo.writing import written
+from compare.hlo.write_module import written
 
 HLO = str(Path(__file__).parents[1] / "compare" / "hlo")
 ROW, SCALAR = Shape("f32", (8,)), Shape("f32")

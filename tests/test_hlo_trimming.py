@@ -11,7 +11,7 @@ import numpy as np
 from hlo_programs import exported
 
 from compare.hlo import levels, values
-from compare.hlo.files import hlo_of_artifact
+from compare.hlo.artifacts import hlo_of_artifact
 from compare.hlo.graph import Graph
 from compare.hlo.rules.trimming import trimmed
 

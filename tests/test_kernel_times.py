@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from compare.hlo import bindings, compiled, executing, kernel_times
 from compare.hlo.kernel_times import KernelTime, Located, Profile
 from compare.hlo.levels import Subject
-from compare.run import cells
-from compare.run.inputs import prepare
+from compare.inputs.at_size import prepare
+from compare.prove import cells
 from compare.sides import requests
 from compare.sides._side import Reply, Side, SideError
 from compare.sides.client import LiveSide

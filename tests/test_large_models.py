@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from conftest import LARGE
 
+from compare.inputs.at_size import examples_of, prepare
 from compare.parity import Evidence, judge
 from compare.records import NOT_APPLICABLE, PASS
-from compare.run.inputs import examples_of, prepare
 from compare.sides import requests
 from compare.sides.client import LiveSide
 from workloads import _registry

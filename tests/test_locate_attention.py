@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from test_planted import BothSides
 
-from compare.run import locate
-from compare.run.progress import Silent
+from compare.progress import Silent
+from compare.prove import locating
 from compare.sides.client import LiveSide
 from workloads import _registry
 
@@ -50,12 +50,12 @@ def tensorflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveSide]:
     side.close()
 
 
-def located(tensorflow: LiveSide, folder: Path, scale: str) -> dict[str, locate.Located]:
+def located(tensorflow: LiveSide, folder: Path, scale: str) -> dict[str, locating.Located]:
     texts = {"original.py": ORIGINAL, "model.py": MODEL.replace("SCALE", scale), "port.py": PORT}
     for name, text in texts.items():
         (folder / name).write_text(text.replace("NAME", folder.name))
     workload = _registry.get(str(folder / "port.py"))
-    return locate.locate_workload(BothSides(tensorflow), workload, locate.Choice(), folder, Silent())
+    return locating.locate_workload(BothSides(tensorflow), workload, locating.Choice(), folder, Silent())
 
 
 # The gradient of the key's bias is zero but for rounding: a softmax does not change with a shift.

@@ -9,8 +9,8 @@ import pytest
 
 from compare import cli
 from compare.commands import locate as command
-from compare.run import locate as run_locate
-from compare.run.locate import AGREES, DEPARTS, FAILED, NONE, Located
+from compare.prove import locating as run_locate
+from compare.prove.locating import AGREES, DEPARTS, FAILED, NONE, Located
 
 
 class TestCommand:

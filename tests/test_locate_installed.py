@@ -11,8 +11,8 @@ from test_planted import BothSides
 
 from compare.hlo.causes import UNKNOWN
 from compare.hlo.locate import Departure
-from compare.run import locate
-from compare.run.progress import Silent
+from compare.progress import Silent
+from compare.prove import locating
 from compare.sides.client import LiveSide
 from workloads import _registry
 
@@ -146,9 +146,9 @@ class Installed:
 
     def departures(self, tensorflow: LiveSide, folder: Path) -> tuple[Departure, ...]:
         """What is found of its forward pass."""
-        choice = locate.Choice(["forward"])
+        choice = locating.Choice(["forward"])
         workload = _registry.get(str(self.port))
-        return locate.locate_workload(BothSides(tensorflow), workload, choice, folder, Silent())["forward"].departures
+        return locating.locate_workload(BothSides(tensorflow), workload, choice, folder, Silent())["forward"].departures
 
 
 @pytest.mark.parametrize("planted", PLANTED, ids=lambda each: f"{each.function}: {each.new}")

@@ -27,7 +27,7 @@ def l2(x):
     return x * jax.lax.rsqrt(jnp.where(squares >= 1e-12, squares, 1e-12))
 """
 PORT = """
-from compare.run.ports import from_functions
+from compare.inputs.functions import from_functions
 port = from_functions("{folder}/original.py:{name}", "{folder}/port.py:{name}", {inputs})
 """
 NAMES = {kind: sorted(pairs) for kind, pairs in PAIRS.items()}

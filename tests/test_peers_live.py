@@ -13,11 +13,11 @@ import pytest
 from conftest import ROOT
 from interpreters import interpreter
 
-from compare.run import peers
-from compare.run.collect import FLOAT32, FLOAT64, Collected
-from compare.run.inputs import Prepared, prepare_both
-from compare.run.oracle import Doubles
-from compare.run.peers import PeerResult
+from compare.inputs.at_size import Prepared, prepare_both
+from compare.measure import peers
+from compare.measure.peers import PeerResult
+from compare.prove.collect import FLOAT32, FLOAT64, Collected
+from compare.prove.oracle import Doubles
 from compare.sides import client, requests
 from compare.sides._side import Side, Unavailable
 from compare.sides.client import LiveSide

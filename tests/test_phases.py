@@ -14,13 +14,13 @@ from test_bench_phases import parts, told
 
 from compare import records
 from compare.bench import phases
-from compare.run import phases as run
-from compare.run.inputs import Prepared, prepare
-from compare.run.phases import Workers
-from compare.run.progress import Silent
-from compare.run.sides import Source
+from compare.inputs.at_size import Prepared, prepare
+from compare.measure import phase_processes as run
+from compare.measure.phase_processes import Workers
+from compare.progress import Silent
 from compare.sides import mapped, requests
 from compare.sides._side import Reply, Side, SideError
+from compare.sides.pool import Source
 from compare.sides.settings import Settings
 from compare.sides.worker import Worker
 from workloads import _registry

@@ -20,14 +20,14 @@ from compare import records
 from compare.commands import locate as command
 from compare.errors import RequestError
 from compare.hlo.locate import DOUBLE, SINGLE, Departure, Findings, Ran, between, ran
-from compare.run import locate, subjects
-from compare.run.inputs import Prepared, examples_of, prepare
-from compare.run.oracle import promoted
-from compare.run.progress import Silent
-from compare.run.sides import Pool
+from compare.inputs.at_size import Prepared, examples_of, prepare
+from compare.progress import Silent
+from compare.prove import locating, subjects
+from compare.prove.oracle import promoted
 from compare.sides import mapped, requests, wire
 from compare.sides._side import Reply, Side, SideError
 from compare.sides.client import LiveSide
+from compare.sides.pool import Pool
 from jaxport._framework import Jax
 from workloads import _registry
 from workloads._framework import Program
@@ -178,7 +178,7 @@ def test_a_planted_error_is_named_by_line_operation_and_cause(outcome: Callable[
     assert culprit.cause == found.planted.cause
     assert culprit.op == found.planted.op
     assert culprit.left is not None or culprit.kind == "extra"
-    line = locate.text(found.source)
+    line = locating.text(found.source)
     assert found.exact or (found.planted.near and found.planted.near in line), found.row
 
 
@@ -240,13 +240,13 @@ class BothSides(Pool):
         return set()
 
 
-def located(bench: Bench, reference: Path, folder: Path, passes: Sequence[str] = locate.PASSES) -> dict[str, Any]:
+def located(bench: Bench, reference: Path, folder: Path, passes: Sequence[str] = locating.PASSES) -> dict[str, Any]:
     workload = _registry.get(str(reference))
-    choice = locate.Choice(passes)
-    return {workload.name: locate.locate_workload(BothSides(bench.side), workload, choice, folder, Silent())}
+    choice = locating.Choice(passes)
+    return {workload.name: locating.locate_workload(BothSides(bench.side), workload, choice, folder, Silent())}
 
 
-def printed(found: Mapping[str, Mapping[str, locate.Located]]) -> str:
+def printed(found: Mapping[str, Mapping[str, locating.Located]]) -> str:
     console = Console(width=400, file=io.StringIO())
     command.show(found, console)
     return console.file.getvalue()  # type: ignore[attr-defined]
@@ -277,7 +277,7 @@ def test_a_pass_that_agrees_says_so_and_one_without_a_program_why(
     monkeypatch.setattr(Jax, "program", without_gradients)
     found = located(bench, Path(bench.honest("mean")), tmp_path)
     verdicts = {pass_: each.verdict for pass_, each in found["mean"].items()}
-    assert verdicts == {"forward": locate.AGREES, "gradients": locate.FAILED}
+    assert verdicts == {"forward": locating.AGREES, "gradients": locating.FAILED}
     assert "mean, forward: agrees" in printed(found)
     assert "mean, gradients: failed: jax: program gradients float32: no gradient of this" in printed(found)
 
@@ -291,7 +291,7 @@ def test_an_error_of_an_earlier_pass_is_not_named_again(bench: Bench, tmp_path: 
     port = planted.write(PLANTED[NAMES.index("sum instead of mean")], tmp_path / "port")
     found = located(bench, port.file, tmp_path)
     assert "mean, gradients: departs where an earlier pass does; x, y differ" in printed(found)
-    record = json.loads(json.dumps(records.to_json(locate.record(found))))
+    record = json.loads(json.dumps(records.to_json(locating.record(found))))
     (departure,) = record["workloads"]["mean"]["forward"]["departures"]
     assert departure["right"]["source"] == port.broken
     assert (departure["kind"], departure["op"], departure["cause"]) == ("missing", "divide", "mean or sum")

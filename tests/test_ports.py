@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from compare.errors import RequestError
+from compare.inputs.at_size import describe
+from compare.inputs.functions import from_functions, parse_input
+from compare.progress import Silent
 from compare.records import to_json
-from compare.run import run
-from compare.run.inputs import describe
-from compare.run.ports import from_functions, parse_input
-from compare.run.progress import Silent
-from compare.run.sides import Pool
+from compare.run import whole_run
+from compare.sides.pool import Pool
 from workloads import ArraySpec, Workload
 from workloads._arrays import draw, draw_kinks
 
@@ -147,10 +147,12 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str, str]
         for tf, jax, text in (case for case, _ in TYPES)
     }
     named = {key: dataclasses.replace(each, name=f"port{number}") for number, (key, each) in enumerate(cases.items())}
-    parity = run.Request([*named.values()], plans=(), parity_only=True)
-    programs = run.Request([named[key] for key in WITH_PROGRAMS], plans=(), alignment=False)
+    parity = whole_run.Request([*named.values()], plans=(), parity_only=True)
+    programs = whole_run.Request([named[key] for key in WITH_PROGRAMS], plans=(), alignment=False)
     with Pool(dict(parity.sources), folder, parity.timeout_s) as pool:
-        found = run.run(parity, Silent(), pool)["workloads"] | run.run(programs, Silent(), pool)["workloads"]
+        found = (
+            whole_run.run(parity, Silent(), pool)["workloads"] | whole_run.run(programs, Silent(), pool)["workloads"]
+        )
     assert all(found[named[key].name]["compiled"]["tf@jax"]["kernels"] for key in WITH_PROGRAMS)
     parities = {key: to_json(found[each.name])["parity"] for key, each in named.items()}
     gates = {key: {name: gate["verdict"] for name, gate in each["gates"].items()} for key, each in parities.items()}

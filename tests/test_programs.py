@@ -20,8 +20,8 @@ from compare import cli
 from compare.hlo import bindings, executing
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.executing import ProgramLost
-from compare.run.programs import ProgramWorker
 from compare.sides import processes, xla
+from compare.sides.program_worker import ProgramWorker
 
 MATRIX = np.array([[4.0, 1.0], [1.0, 3.0]], np.float32)
 ENDLESS = """

@@ -12,13 +12,13 @@ from interpreters import JAX_AS_TF, interpreter
 from plugin_sessions import PASSED, WRITTEN, Session, session
 
 from compare.errors import RequestError
-from compare.run import run
-from compare.run.inputs import prepare
+from compare.inputs.at_size import prepare
+from compare.run import whole_run
 from compare.run.prover import Port, Prover
-from compare.run.run import Request
-from compare.run.sides import Source
+from compare.run.whole_run import Request
 from compare.sides import mapped, requests, wire
 from compare.sides._side import Reply, Side
+from compare.sides.pool import Source
 from workloads import ArraySpec, Workload
 
 # A repository with two functions and their ports, on real workers.
@@ -130,7 +130,7 @@ def requested(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bool, bool]]:
         }
         return {"environment": {}, "workloads": {each.name: part for each in request.workloads}}
 
-    monkeypatch.setattr(run, "run", instead)
+    monkeypatch.setattr(whole_run, "run", instead)
     return found
 
 

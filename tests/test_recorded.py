@@ -16,10 +16,9 @@ import pytest
 from safetensors.numpy import save_file
 
 from compare.cli import main
+from compare.inputs.at_size import Prepared, prepare
 from compare.records import CELLS
-from compare.run import sides
-from compare.run.inputs import Prepared, prepare
-from compare.sides import requests
+from compare.sides import pool, requests
 from compare.sides._side import Reply, Side, SideError, Unavailable
 from compare.sides.client import LiveSide
 from compare.sides.recorded import FORMAT, METADATA_KEY, RecordedSide, RecordedSideError, RecordingSide
@@ -51,7 +50,7 @@ def run(folder: Path, *arguments: str, exits: int = 0) -> dict[str, Any]:
     out = folder / "report"
     asked = ["run", "--tf-recorded", str(folder / "tf.side"), "--json", "-o", str(out), *arguments]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sides, "LiveSide", NoTensorFlow)
+        patch.setattr(pool, "LiveSide", NoTensorFlow)
         assert main(asked) == exits
     record = json.loads((out / "results.json").read_text())
     shutil.rmtree(out)

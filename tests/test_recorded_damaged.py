@@ -15,8 +15,9 @@ import damaged_files
 import pytest
 from safetensors.numpy import save_file
 
-from compare.run import run, sides
-from compare.run.progress import Silent
+from compare.progress import Silent
+from compare.run import whole_run
+from compare.sides import pool
 from compare.sides.recorded import METADATA_KEY, RecordedSide, RecordedSideError
 from compare.sides.wire import load_arrays
 from workloads import _registry
@@ -86,5 +87,5 @@ def test_a_reply_of_another_shape_is_refused(
 
 def run_refused(folder: Path) -> None:
     """A whole run on two recorded sides, one of which is refused."""
-    sources = {name: sides.Source(recorded=folder / f"{name}.side") for name in ("tf", "jax")}
-    run.run(run.Request([_registry.get("add")], "smoke", plans=(), sources=sources), Silent())
+    sources = {name: pool.Source(recorded=folder / f"{name}.side") for name in ("tf", "jax")}
+    whole_run.run(whole_run.Request([_registry.get("add")], "smoke", plans=(), sources=sources), Silent())

@@ -10,10 +10,10 @@ import pytest
 from interpreters import STARTED, interpreter, is_running
 
 from compare.bench import memory
-from compare.run import renewal
-from compare.run.renewal import GROWTH_BYTES, WORKLOADS
-from compare.run.sides import Pool, Source
+from compare.sides import renewal
 from compare.sides.client import LiveSide
+from compare.sides.pool import Pool, Source
+from compare.sides.renewal import GROWTH_BYTES, WORKLOADS
 
 HELD = 100
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
+from compare.bundles import bundle
 from compare.commands import replay as command
 from compare.commands._parser import Parser
 from compare.errors import RequestError
 from compare.hlo import bindings
-from compare.run import bundle
 
 SCALED = """
 func.func @main(%x: tensor<4xf32>, %n: tensor<4xi32>) -> (tensor<4xf32>, tensor<4xi32>) {

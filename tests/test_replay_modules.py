@@ -9,10 +9,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from compare.hlo import bindings, executing, plain, replaying
+from compare.bundles import interpreting
+from compare.bundles.distance import difference, tolerance_of
+from compare.hlo import bindings, executing, plain, standalone
 from compare.hlo.bindings import UnreadableProgram
-from compare.run import interpreting
-from compare.run.distance import difference, tolerance_of
 
 SCALED = """
 func.func @main(%x: tensor<4xf32>, %n: tensor<4xi32>) -> (tensor<4xf32>, tensor<4xi32>) {
@@ -52,14 +52,14 @@ def test_every_kind_of_file_is_the_same_program(tmp_path: Path) -> None:
     proto = bindings.hlo_of(bindings.parse(artifact))
     optimized = executing.compile_bytecode(artifact).optimized
     for data in (artifact, proto, optimized, bindings.hlo_text(proto).encode()):
-        found = executing.compile_bytecode(replaying.artifact_of_file(data))([X, N])
+        found = executing.compile_bytecode(standalone.artifact_of_file(data))([X, N])
         np.testing.assert_array_equal(found[0], X * 2)
         np.testing.assert_array_equal(found[1], N * 2)
 
 
 def test_a_bitcast_between_layouts_moves_the_elements_that_xla_moves() -> None:
     data = np.arange(6, dtype=np.float32).reshape(2, 3)
-    found = executing.compile_bytecode(replaying.artifact_of_file(RELAID.encode()))([data])
+    found = executing.compile_bytecode(standalone.artifact_of_file(RELAID.encode()))([data])
     # In the layout {0,1} the bytes of [2,3] are those of its transpose.
     np.testing.assert_array_equal(found[0], -data.T)
 
@@ -67,7 +67,7 @@ def test_a_bitcast_between_layouts_moves_the_elements_that_xla_moves() -> None:
 def test_a_bitcast_to_another_dtype_is_refused() -> None:
     text = "HloModule m\nENTRY e { x = f32[2] parameter(0) ROOT b = s32[2] bitcast(x) }"
     with pytest.raises(UnreadableProgram, match="expected a bitcast that keeps its dtype"):
-        replaying.artifact_of_file(text.encode())
+        standalone.artifact_of_file(text.encode())
 
 
 def test_a_shorthand_dot_is_spelled_out_for_the_interpreter() -> None:
@@ -75,7 +75,7 @@ def test_a_shorthand_dot_is_spelled_out_for_the_interpreter() -> None:
     plain.without_shorthands(module)
     assert "stablehlo.dot_general" in {each.name for each in bindings.operations(module)}
     a, b = np.arange(6, dtype=np.float32).reshape(2, 3), np.ones(3, np.float32)
-    (found,) = replaying.interpret(bindings.artifact(PRODUCT), [a, b])
+    (found,) = standalone.interpret(bindings.artifact(PRODUCT), [a, b])
     np.testing.assert_array_equal(found, a @ b)
 
 
@@ -87,7 +87,7 @@ def test_the_interpreter_takes_and_gives_arrays_of_every_dtype(dtype: str, shape
     kind = f"tensor<{''.join(f'{each}x' for each in shape)}{name}>"
     array = np.asarray(np.arange(np.prod(shape, dtype=int)).reshape(shape) % 2).astype(dtype)
     artifact = bindings.artifact(f"func.func @main(%x: {kind}) -> {kind} {{ return %x : {kind} }}")
-    (found,) = replaying.interpret(artifact, [array])
+    (found,) = standalone.interpret(artifact, [array])
     np.testing.assert_array_equal(found, array, strict=True)
 
 
@@ -104,7 +104,7 @@ def test_a_program_too_large_for_the_interpreter_is_refused() -> None:
     kind = "tensor<30000000xf32>"
     artifact = bindings.artifact(f"func.func @main(%x: {kind}) -> {kind} {{ return %x : {kind} }}")
     with pytest.raises(UnreadableProgram, match="expected up to 2e\\+07 operations for the interpreter, found 3e\\+07"):
-        replaying.interpret(artifact, [])
+        standalone.interpret(artifact, [])
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, ml_dtypes.bfloat16])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Dialog, Page, sync_playwright
 
-from compare.bench.history.trend import trend
+from compare.history.series import trend
 from compare.records import load
 from compare.report.html import write_report
 from compare.report.trend import write_trend

@@ -13,7 +13,7 @@ import pytest
 from pages import Page, holes, hostile
 
 from compare.records import load
-from compare.report import conditions, cost_charts, costs, drawing, limits
+from compare.report import cost_charts, costs, drawing, limits, timing_notes
 from compare.report.html import TEMPLATES, render
 from compare.report.numbers import MISSING
 
@@ -38,7 +38,7 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_threads_say_what_was_asked_for_and_what_each_side_computed_on(workload: dict[str, Any]) -> None:
-    found = conditions.threads(workload)
+    found = timing_notes.threads(workload)
     assert found is not None and found.equal
     assert found.sentence == (
         "2 threads asked for; TF computed on 1.9 threads of 2 processors; JAX computed on 2 threads of 2 processors"
@@ -54,7 +54,7 @@ def test_unequal_threads_are_told_with_their_reason(undrawn: None) -> None:
 
 
 def test_threads_that_nobody_counted_are_not_guessed() -> None:
-    found = conditions.threads({"timing": {"threads": {"asked": None, "sides": {"tf": {"processors": [3]}}}}})
+    found = timing_notes.threads({"timing": {"threads": {"asked": None, "sides": {"tf": {"processors": [3]}}}}})
     assert found is not None
     assert found.sentence == (
         "as many threads as the frameworks choose; TF computed on threads not counted of 1 processor"
@@ -62,17 +62,17 @@ def test_threads_that_nobody_counted_are_not_guessed() -> None:
 
 
 def test_power_is_what_was_planted_and_the_smallest_that_is_called(workload: dict[str, Any]) -> None:
-    assert [(row.name, row.ratio, row.verdict) for row in conditions.planted(workload)][2:] == [
+    assert [(row.name, row.ratio, row.verdict) for row in timing_notes.planted(workload)][2:] == [
         ("jax/jit +5 %", "1.05x", "inconclusive"),
         ("jax/jit +10 %", "1.10x", "slower"),
     ]
-    assert conditions.smallest(workload) == (("tf/jit", "none below a factor of 100"), ("jax/jit", "7.4 %"))
+    assert timing_notes.smallest(workload) == (("tf/jit", "none below a factor of 100"), ("jax/jit", "7.4 %"))
 
 
 def test_speed_ups_are_over_the_fewest_threads(workload: dict[str, Any]) -> None:
     workload["by_threads"] = {key: workload["by_threads"][key] for key in ("2", "1")}
     workload["by_threads"]["10"] = {"modes": {"tf/jit": {"median_s": 1e-3}}}
-    found = conditions.by_threads(workload)
+    found = timing_notes.by_threads(workload)
     assert found is not None
     assert found.counts == ("1", "2", "10")
     rows = dict(found.rows)
@@ -87,11 +87,11 @@ def test_speed_ups_are_over_the_fewest_threads(workload: dict[str, Any]) -> None
 
 @pytest.mark.parametrize("by_threads", [None, {}, {"2": {"modes": {}}}])
 def test_one_number_of_threads_is_no_table(by_threads: Any) -> None:
-    assert conditions.by_threads({"by_threads": by_threads}) is None
+    assert timing_notes.by_threads({"by_threads": by_threads}) is None
 
 
 def test_a_peer_says_whether_it_computes_the_same_before_how_fast_it_is(workload: dict[str, Any]) -> None:
-    passing, failing, absent = conditions.peers(workload)
+    passing, failing, absent = timing_notes.peers(workload)
     assert (passing.verdict, passing.reason, passing.median) == ("pass", "", "1.32 ms")
     assert passing.ratio is not None and passing.ratio.verdict == "equivalent"
     assert (failing.verdict, failing.reason) == ("fail", "rounding: leaf loss is 3.1e-05 off, bound 1.9e-06")

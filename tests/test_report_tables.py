@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from compare.records import GATES, load
-from compare.report import numbers, programs, tables, verdicts
-from compare.report.reading import printable
+from compare.report import numbers, program_texts, tables, verdicts
+from compare.report.showable import printable
 
 RECORD = load(Path(__file__).parent / "data" / "record_small.json")
 
@@ -208,13 +208,13 @@ def test_anchors_are_unique_and_harmless() -> None:
 
 
 def test_operations_that_differ_come_first_and_their_lines_are_marked(honest: dict[str, Any]) -> None:
-    assert [row.opcode for row in programs.opcodes(honest) if row.difference] == [
+    assert [row.opcode for row in program_texts.opcodes(honest) if row.difference] == [
         "broadcast_in_dim",
         "constant",
         "divide",
         "power",
     ]
-    tf, _ = programs.programs(honest)
+    tf, _ = program_texts.programs(honest)
     assert [line.text.split()[2] for line in tf.lines if line.marked] == [
         *["stablehlo.constant"] * 4,
         "stablehlo.broadcast_in_dim",
@@ -225,38 +225,38 @@ def test_operations_that_differ_come_first_and_their_lines_are_marked(honest: di
 
 def test_equal_counts_mark_nothing(honest: dict[str, Any]) -> None:
     honest["programs"]["tf"]["opcodes"] = honest["programs"]["jax"]["opcodes"]
-    assert not any(line.marked for pane in programs.programs(honest) for line in pane.lines)
+    assert not any(line.marked for pane in program_texts.programs(honest) for line in pane.lines)
 
 
 def test_lines_of_hlo_text_are_marked_too(honest: dict[str, Any]) -> None:
     text = 'ROOT %add.2 = f32[8,8]{1,0} add(%a, %b)\n%p = (f32[], s32[]) power(%a, %b), metadata={op_name="add"}'
     honest["programs"]["tf"]["text"] = text
-    assert [line.marked for line in programs.programs(honest)[0].lines] == [False, True]
+    assert [line.marked for line in program_texts.programs(honest)[0].lines] == [False, True]
 
 
 def test_a_lone_program_differs_from_nothing(record: dict[str, Any]) -> None:
     lost = record["workloads"]["lstm"]
-    (pane,) = programs.programs(lost)
+    (pane,) = program_texts.programs(lost)
     assert not any(line.marked for line in pane.lines)
-    assert [(row.tf, row.jax, row.difference) for row in programs.opcodes(lost)] == [(numbers.MISSING, "1", "")]
+    assert [(row.tf, row.jax, row.difference) for row in program_texts.opcodes(lost)] == [(numbers.MISSING, "1", "")]
 
 
 def test_a_text_too_long_for_a_page_is_cut_and_says_so(honest: dict[str, Any]) -> None:
-    honest["programs"]["tf"]["text"] = "\n".join(["x" * 10_000] + ["y"] * (programs.MAX_LINES + 9))
-    pane = programs.programs(honest)[0]
-    assert (len(pane.lines), pane.omitted) == (programs.MAX_LINES, 10)
+    honest["programs"]["tf"]["text"] = "\n".join(["x" * 10_000] + ["y"] * (program_texts.MAX_LINES + 9))
+    pane = program_texts.programs(honest)[0]
+    assert (len(pane.lines), pane.omitted) == (program_texts.MAX_LINES, 10)
     assert pane.lines[0].text.endswith("(9500 more characters)")
 
 
 def test_a_stage_that_both_sides_offer_comes_once(honest: dict[str, Any]) -> None:
-    stages = {name: [pane.title for pane in panes] for name, panes in programs.stages(honest)}
+    stages = {name: [pane.title for pane in panes] for name, panes in program_texts.stages(honest)}
     assert stages == {"hlo": ["TF"], "optimized_hlo": ["TF", "JAX"], "jaxpr": ["JAX"]}
 
 
 @pytest.mark.parametrize(("tf", "jax", "same"), [("ab", "ab", True), ("ab", "cd", False), ("", "", False)])
 def test_the_same_program_is_one_with_the_same_digest(tf: str, jax: str, same: bool) -> None:
     workload = {"programs": {"tf": {"sha256": tf}, "jax": {"sha256": jax}}}
-    assert programs.same_program(workload) is same
+    assert program_texts.same_program(workload) is same
 
 
 # Strings

@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 from pages import holes
 from rich.console import Console
 
-from compare.bench.history.changes import compare_all
+from compare.history.moves import compare_all
 from compare.records import load, to_json
 from compare.report import markdown
 from compare.report.changes import print_changes

@@ -16,8 +16,8 @@ from compare import records
 from compare.bench import host_limits
 from compare.bench.roofline import Bandwidth, Limits, Throughput, Work, best, bounds, place, rate, share
 from compare.hlo import probes
-from compare.run import roofline
-from compare.run.inputs import prepare
+from compare.inputs.at_size import prepare
+from compare.measure import machine_limits
 from compare.sides import requests
 from compare.sides._side import Reply, Side, SideError
 from compare.sides.client import LiveSide
@@ -139,7 +139,7 @@ PROGRAM = Program(
 
 
 def test_a_program_reads_each_parameter_and_writes_each_result_once() -> None:
-    assert roofline.traffic(PROGRAM) == (8 * 4 * 4 + 4 * 2, 8 * 8 + 3)
+    assert machine_limits.traffic(PROGRAM) == (8 * 4 * 4 + 4 * 2, 8 * 8 + 3)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_a_program_reads_each_parameter_and_writes_each_result_once() -> None:
 def test_work_is_what_is_declared_or_else_what_is_counted(
     cost: Mapping[str, float] | None, cells: Mapping[str, Any], expected: Work | None
 ) -> None:
-    assert roofline.work_of({"cost": cost, "dtype": "float32", "compiled": cells}, PROGRAM) == expected
+    assert machine_limits.work_of({"cost": cost, "dtype": "float32", "compiled": cells}, PROGRAM) == expected
 
 
 @pytest.mark.parametrize(("written", "expected"), [("32768K", 32 * MEBIBYTE), ("1M", MEBIBYTE), ("512", 512)])
@@ -181,13 +181,13 @@ def test_the_triad_in_blocks_is_the_triad() -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
-@pytest.mark.parametrize("kind", roofline.TRAFFIC)
+@pytest.mark.parametrize("kind", machine_limits.TRAFFIC)
 def test_numpy_moves_bytes_in_any_number_of_threads(kind: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host_limits, "ROUND_BYTES", MEBIBYTE)
     assert host_limits.bandwidth(kind, MEBIBYTE, threads) > 1e6
 
 
-@pytest.mark.parametrize("dtype", roofline.HOST_DTYPES.values())
+@pytest.mark.parametrize("dtype", machine_limits.HOST_DTYPES.values())
 def test_numpy_computes_products(dtype: str) -> None:
     assert host_limits.product(dtype, 64, 1) > 1e6
 
@@ -248,23 +248,23 @@ def test_a_probe_computes_what_it_says(name: str, sides: dict[str, Side]) -> Non
     np.testing.assert_array_equal(found.astype(np.float64), expected(probe.states))
 
 
-@pytest.mark.parametrize("kind", roofline.TRAFFIC)
+@pytest.mark.parametrize("kind", machine_limits.TRAFFIC)
 def test_a_probe_moves_the_bytes_that_it_was_asked_for(kind: str) -> None:
-    assert sum(roofline.traffic(roofline.TRAFFIC[kind](MEBIBYTE))) == pytest.approx(MEBIBYTE, rel=0.01)
+    assert sum(machine_limits.traffic(machine_limits.TRAFFIC[kind](MEBIBYTE))) == pytest.approx(MEBIBYTE, rel=0.01)
 
 
 @pytest.mark.parametrize(("kind", "part"), [("read", 0.002), ("copy", 1 / 2), ("triad", 1 / 3)])
 def test_a_probe_writes_the_part_that_names_it(kind: str, part: float) -> None:
-    read, written = roofline.traffic(roofline.TRAFFIC[kind](MEBIBYTE))
+    read, written = machine_limits.traffic(machine_limits.TRAFFIC[kind](MEBIBYTE))
     assert written / (read + written) == pytest.approx(part, abs=0.001)
     assert Work(0, read, written, "f32").kind == kind
 
 
 def test_the_machine_is_measured_by_all_and_named(sides: dict[str, Side], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(roofline, "MOST_BYTES", MEBIBYTE)
-    monkeypatch.setattr(roofline, "PRODUCT_SIDE", 128)
+    monkeypatch.setattr(machine_limits, "MOST_BYTES", MEBIBYTE)
+    monkeypatch.setattr(machine_limits, "PRODUCT_SIDE", 128)
     monkeypatch.setattr(host_limits, "ROUND_BYTES", 16 * MEBIBYTE)
-    found = roofline.measure_machine(sides, 1)
+    found = machine_limits.measure_machine(sides, 1)
     assert found.threads == 1 and set(found.gemm) == {"f32", "f64", "bf16", "f16"}
     named = {each.by for each in (found.read, found.copy, found.triad, *found.gemm.values())}
     assert named <= {"tf xla", "jax xla", "numpy"}
@@ -298,7 +298,7 @@ def slow_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("slow_numpy")
 def test_the_faster_side_sets_the_limit() -> None:
-    found = roofline.measure_working_set(
+    found = machine_limits.measure_working_set(
         {"tf": Scripted("tf", 2e-3), "jax": Scripted("jax", 1e-3)}, "copy", MEBIBYTE, 1
     )
     assert found.by == "jax xla" and found.bytes_per_s == pytest.approx(MEBIBYTE / 1e-3)
@@ -306,7 +306,7 @@ def test_the_faster_side_sets_the_limit() -> None:
 
 @pytest.mark.usefixtures("slow_numpy")
 def test_a_side_that_fails_at_a_probe_is_left_out_of_it() -> None:
-    found = roofline.measure_working_set(
+    found = machine_limits.measure_working_set(
         {"tf": Scripted("tf", None), "jax": Scripted("jax", 1e-3)}, "read", MEBIBYTE, 1
     )
     assert found.by == "jax xla"
@@ -315,16 +315,16 @@ def test_a_side_that_fails_at_a_probe_is_left_out_of_it() -> None:
 @pytest.mark.usefixtures("slow_numpy")
 def test_a_side_that_is_lost_ends_the_measurement() -> None:
     with pytest.raises(SideError):
-        roofline.measure_working_set({"tf": Scripted("tf", None, lost=True)}, "read", MEBIBYTE, 1)
+        machine_limits.measure_working_set({"tf": Scripted("tf", None, lost=True)}, "read", MEBIBYTE, 1)
 
 
 @pytest.mark.usefixtures("slow_numpy")
 @pytest.mark.parametrize(
     ("size_bytes", "asked"),
-    [(32 * MEBIBYTE, [32 * MEBIBYTE]), (100, [roofline.LEAST_BYTES]), (200 * MEBIBYTE, [])],
+    [(32 * MEBIBYTE, [32 * MEBIBYTE]), (100, [machine_limits.LEAST_BYTES]), (200 * MEBIBYTE, [])],
 )
 def test_what_a_cache_may_hold_is_measured_at_its_own_size(size_bytes: int, asked: list[int]) -> None:
     side = Scripted("jax", 1e-3)
-    found = roofline.of_workload({"jax": side}, Work(0, size_bytes, 0, "f32"), {"jax/jit": 1.0}, HAND, None)
+    found = machine_limits.of_workload({"jax": side}, Work(0, size_bytes, 0, "f32"), {"jax/jit": 1.0}, HAND, None)
     assert side.asked == asked
     assert (found.bandwidth_by == "numpy") == (not asked), "without a probe the machine's own limit stands"

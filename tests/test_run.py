@@ -15,13 +15,15 @@ from interpreters import JAX_AS_TF, interpreter
 
 from compare import records
 from compare.bench.pairs import Measured
+from compare.inputs.at_size import Prepared, digest, prepare_both
+from compare.inputs.request import Plan
+from compare.measure import timed_sets
+from compare.progress import Reporter
 from compare.records import CELLS, GATES, SCHEMA
-from compare.run import run, timing
-from compare.run.inputs import Prepared, digest, prepare_both
-from compare.run.progress import Reporter
-from compare.run.sides import Source
+from compare.run import whole_run
 from compare.sides import requests
 from compare.sides.client import LiveSide
+from compare.sides.pool import Source
 from workloads import Workload, _registry
 
 NOT_ASKED: Any = SimpleNamespace(name="jax")
@@ -64,10 +66,10 @@ def told() -> Told:
 
 @pytest.fixture(scope="module")
 def whole(told: Told) -> dict[str, Any]:
-    request = run.Request(
-        [_registry.get("scale_and_add")], size="smoke", plans=[timing.Plan(2, 2, budget_s=0.2, threads=1)]
+    request = whole_run.Request(
+        [_registry.get("scale_and_add")], size="smoke", plans=[Plan(2, 2, budget_s=0.2, threads=1)]
     )
-    return records.to_json(run.run(request, told))
+    return records.to_json(whole_run.run(request, told))
 
 
 @pytest.fixture(scope="module")
@@ -139,8 +141,10 @@ def test_identical_code_in_a_second_process_stands_beside_the_ratios(judged: dic
 
 
 def test_the_second_process_of_a_side_runs_all_that_the_first_runs(judged: dict[str, Any]) -> None:
-    timed = timing.Timed(NOT_ASKED, {"jax": ("eager", "jit")}, {})
-    first, second = (dict(timing._targets(name, NOT_ASKED, timed, timing.Samples())) for name in ("jax", "jax#2"))
+    timed = timed_sets.Timed(NOT_ASKED, {"jax": ("eager", "jit")}, {})
+    first, second = (
+        dict(timed_sets._targets(name, NOT_ASKED, timed, timed_sets.Samples())) for name in ("jax", "jax#2")
+    )
     assert {arm: (asked.target, asked.slowdown) for arm, asked in first.items()} == {
         "jax/eager": ("eager", 0),
         "jax/jit": ("jit", 0),
@@ -227,12 +231,12 @@ def test_a_training_step_is_timed_with_its_state_threaded_and_donated(
     prepared, side = trained
     program = requests.program(side, "step", "float32")
     assert {"state", "weight", "input"} == {parameter.kind for parameter in program.parameters}
-    each = timing.Timed(prepared, {"jax": ("jit", "donated")}, {"jax": program})
-    measured = timing.measure(
-        [each], {"jax": Source()}, timing.Plan(1, 1, budget_s=0.2, threads=1), tmp_path, 300, Told()
+    each = timed_sets.Timed(prepared, {"jax": ("jit", "donated")}, {"jax": program})
+    measured = timed_sets.measure(
+        [each], {"jax": Source()}, Plan(1, 1, budget_s=0.2, threads=1), tmp_path, 300, Told()
     )["mnist_mlp"]
     assert measured.failures == []
-    found = timing.summarise(measured, recorded=["tf"])["timing"]
+    found = timed_sets.summarise(measured, recorded=["tf"])["timing"]
     assert set(found.modes) == {"jax/jit", "jax/donated"}
     assert set(found.cells) == {"jax@jax"}
     assert set(found.null) == {"jax/jit vs itself"}
@@ -253,8 +257,8 @@ def test_what_is_not_the_same_is_not_timed(tmp_path: Path, monkeypatch: pytest.M
     def measure(*_: object) -> None:
         raise AssertionError("timing was started")
 
-    monkeypatch.setattr(timing, "measure", measure)
-    found = of_doubled(tmp_path, "x * 2.0001", plans=[timing.Plan(1, 1)])
+    monkeypatch.setattr(timed_sets, "measure", measure)
+    found = of_doubled(tmp_path, "x * 2.0001", plans=[Plan(1, 1)])
     assert found["failures"] == []
     assert found["parity"]["verdict"] == "fail"
     assert (found["timing"], found["attribution"]) == (None, None)
@@ -272,10 +276,10 @@ def test_who_interrupts_the_timing_keeps_what_was_judged_and_timed(
 ) -> None:
     def interrupted(*_: object) -> None:
         rounds = {"tf/jit": (2e-3,) * 5, "jax/jit": (1e-3,) * 5}
-        raise timing.Interrupted({"doubled": timing.Samples(pairs=[Measured(rounds, {})] * sets)})
+        raise timed_sets.Interrupted({"doubled": timed_sets.Samples(pairs=[Measured(rounds, {})] * sets)})
 
-    monkeypatch.setattr(timing, "measure", interrupted)
-    found = of_doubled(tmp_path, plans=[timing.Plan(1, 1)])
+    monkeypatch.setattr(timed_sets, "measure", interrupted)
+    found = of_doubled(tmp_path, plans=[Plan(1, 1)])
     assert found["parity"]["verdict"] == "pass"
     assert [(each["doing"], each["reason"].partition(":")[0]) for each in found["failures"]] == [
         ("timing", "interrupted")

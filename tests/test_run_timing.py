@@ -18,30 +18,31 @@ from compare.bench.pairs import Measured
 from compare.bench.threads import Observed, Threads, judge
 from compare.bench.timing import Phases
 from compare.hlo import probes
+from compare.inputs.at_size import prepare_both
+from compare.inputs.request import Plan
+from compare.measure import timed_sets
+from compare.progress import Silent
 from compare.records import CELLS
-from compare.run import timing
-from compare.run.inputs import prepare_both
-from compare.run.progress import Silent
-from compare.run.sides import Source
 from compare.sides import requests
 from compare.sides._side import SIDES, Reply, Side
 from compare.sides.client import LiveSide
+from compare.sides.pool import Source
 from compare.sides.settings import Settings
 from workloads import _registry
 from workloads._spec import Arrays
 
 
-def samples(**slowed: float) -> timing.Samples:
+def samples(**slowed: float) -> timed_sets.Samples:
     """Five pairs of six rounds; arms take 1 to 10 ms, times a factor by name."""
     arms = ["tf/jit", "tf/jit#2", "jax/jit", "jax/jit#2", *CELLS]
     base = dict(zip(arms, (3e-3, 3e-3, 2e-3, 2e-3, 1e-3, 4e-3, 5e-3, 7e-3), strict=True))
     jitter = (1.0, 1.01, 0.99, 1.02, 0.98, 1.0)
     taken = {arm: tuple(seconds * slowed.get(arm, 1) * each for each in jitter) for arm, seconds in base.items()}
-    return timing.Samples(pairs=[Measured(taken, {})] * 5)
+    return timed_sets.Samples(pairs=[Measured(taken, {})] * 5)
 
 
 def test_attribution_multiplies_to_the_published_ratio() -> None:
-    found = records.to_json(timing.summarise(samples(), recorded=()))
+    found = records.to_json(timed_sets.summarise(samples(), recorded=()))
     ratios, parts = found["timing"]["ratios"], found["attribution"]
     assert set(parts) == {"frontend", "compiler", "runtime"}
     assert math.prod(parts.values()) == pytest.approx(ratios["jax/jit vs tf/jit"]["ratio"])
@@ -54,7 +55,7 @@ TWINS = ["tf/jit#2", "jax/jit#2"]
 
 @pytest.mark.parametrize("twin", TWINS)
 def test_where_identical_code_differs_no_ratio_is_given(twin: str) -> None:
-    ratios = timing.summarise(samples(**{twin: 1.5}), recorded=())["timing"].ratios
+    ratios = timed_sets.summarise(samples(**{twin: 1.5}), recorded=())["timing"].ratios
     assert set(ratios) == {"jax/jit vs tf/jit"}
     assert all(each.ratio is None and "too unsteady" in each.withheld for each in ratios.values())
 
@@ -62,24 +63,24 @@ def test_where_identical_code_differs_no_ratio_is_given(twin: str) -> None:
 def test_a_side_that_xla_cannot_compile_is_held_against_itself_in_its_next_mode() -> None:
     """Every jit of TensorFlow failed: its graph mode vouches for it, and where that differs nothing is stated."""
     taken = {arm.replace("tf/jit", "tf/graph"): rounds for arm, rounds in samples().pairs[0].medians.items()}
-    found = timing.summarise(timing.Samples(pairs=[Measured(taken, {})] * 5), recorded=())["timing"]
+    found = timed_sets.summarise(timed_sets.Samples(pairs=[Measured(taken, {})] * 5), recorded=())["timing"]
     assert set(found.null) == {"tf/graph vs itself", "jax/jit vs itself"}
     assert found.ratios["jax/jit vs tf/graph"].ratio is not None
     spoilt = taken | {"tf/graph#2": tuple(1.5 * each for each in taken["tf/graph#2"])}
-    unsteady = timing.summarise(timing.Samples(pairs=[Measured(spoilt, {})] * 5), recorded=())["timing"]
+    unsteady = timed_sets.summarise(timed_sets.Samples(pairs=[Measured(spoilt, {})] * 5), recorded=())["timing"]
     assert "too unsteady" in unsteady.ratios["jax/jit vs tf/graph"].withheld
 
 
 @pytest.mark.parametrize("twin", TWINS)
 def test_where_identical_code_differs_nothing_is_attributed(twin: str) -> None:
-    assert timing.summarise(samples(**{twin: 1.5}), recorded=())["attribution"] is None
+    assert timed_sets.summarise(samples(**{twin: 1.5}), recorded=())["attribution"] is None
 
 
 @pytest.mark.parametrize("seen", [None, judge(2, {"tf": Observed((0,), 1.0), "jax": Observed((0, 1), 2.0)})])
 def test_threads_that_are_not_those_asked_for_withhold_every_ratio(seen: Threads | None) -> None:
     reason = seen.reason if seen else "the threads of the two sides could not be verified"
     assert seen is None or reason.endswith("in the code or environment of tf")
-    found = timing.summarise(dataclasses.replace(samples(), threads=seen), recorded=(), asked=2)
+    found = timed_sets.summarise(dataclasses.replace(samples(), threads=seen), recorded=(), asked=2)
     ratios = found["timing"].ratios.values()
     assert {each.withheld for each in ratios} == {reason}
     assert all(each.ratio is None for each in ratios) and found["attribution"] is None
@@ -115,18 +116,18 @@ class Started(Side):
         """Nothing runs."""
 
 
-def measured(folder: Path) -> timing.Samples:
+def measured(folder: Path) -> timed_sets.Samples:
     """Three sets of such processes."""
     _, prepared = prepare_both(_registry.get("add"), "smoke", None, folder)
-    timed = timing.Timed(prepared, {"tf": ["jit"], "jax": ["jit"]}, {})
-    plan = timing.Plan(3, 3, budget_s=0.01, threads=1)
-    return timing.measure([timed], {name: Source() for name in SIDES}, plan, folder, 1, Silent())["add"]
+    timed = timed_sets.Timed(prepared, {"tf": ["jit"], "jax": ["jit"]}, {})
+    plan = Plan(3, 3, budget_s=0.01, threads=1)
+    return timed_sets.measure([timed], {name: Source() for name in SIDES}, plan, folder, 1, Silent())["add"]
 
 
 def test_one_process_a_side_compiles_and_those_that_are_timed_share_what_it_compiled(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(timing, "LiveSide", Started)
+    monkeypatch.setattr(timed_sets, "LiveSide", Started)
     monkeypatch.setattr(Started, "settings", [])
     found = measured(tmp_path)
     assert len(Started.settings) == 2 + 3 * 4
@@ -144,9 +145,9 @@ def test_who_interrupts_a_set_keeps_those_that_were_complete(monkeypatch: pytest
         return honest(*arguments, seed=seed, **options)
 
     honest = pairs.measure
-    monkeypatch.setattr(timing, "LiveSide", Started)
+    monkeypatch.setattr(timed_sets, "LiveSide", Started)
     monkeypatch.setattr(pairs, "measure", interrupted)
-    with pytest.raises(timing.Interrupted) as stopped:
+    with pytest.raises(timed_sets.Interrupted) as stopped:
         measured(tmp_path)
     kept = stopped.value.samples["add"]
     assert (len(kept.pairs), set(kept.phases)) == (2, {"tf/jit", "jax/jit"})

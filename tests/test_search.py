@@ -8,12 +8,12 @@ import pytest
 from test_bench_tuning import Machine
 
 from compare.bench.pairs import Measured
-from compare.bench.tuning import AGAIN, DEFAULT, Confirmed, Rules
 from compare.errors import RequestError
-from compare.run import candidates, search
-from compare.run.candidates import Option, Options, named
-from compare.run.progress import Silent
-from compare.run.search import PortFails, Refused, Search
+from compare.progress import Silent
+from compare.tuning import candidate_options, option_search
+from compare.tuning.candidate_options import Option, Options, named
+from compare.tuning.option_search import PortFails, Refused, Search
+from compare.tuning.screening import AGAIN, DEFAULT, Confirmed, Rules
 
 RULES = Rules(screening=2, confirming=6)
 FUSION, WIDTH, MATH = "xla_fusion", "xla_width", "xla_fast_math"
@@ -74,8 +74,8 @@ def test_the_fastest_that_holds_wins_and_is_confirmed_in_processes_of_its_own() 
     assert bench.judged == ["xla_fusion="]
     assert bench.raced[-RULES.confirming :] == [(DEFAULT, AGAIN, "xla_fusion=")] * RULES.confirming
     assert not any(AGAIN in each for each in bench.raced[: -RULES.confirming])
-    assert outcomes(found)["xla_fusion="] == search.WINNER
-    assert outcomes(found)["xla_width=128"] == search.DROPPED
+    assert outcomes(found)["xla_fusion="] == option_search.WINNER
+    assert outcomes(found)["xla_width=128"] == option_search.DROPPED
 
 
 def test_what_is_good_alone_is_tried_together() -> None:
@@ -98,17 +98,17 @@ def test_what_fails_a_gate_is_passed_over_and_says_where() -> None:
     found, winner = searched(bench)
     assert winner is not None and winner.name == "xla_fusion="
     row = found.rows["xla_fast_math=true"]
-    assert (row.outcome, row.reason, row.changes_numbers) == (search.FAILS, "rounding gate: too far", True)
+    assert (row.outcome, row.reason, row.changes_numbers) == (option_search.FAILS, "rounding gate: too far", True)
     # The next one is confirmed in sets of processes of its own.
     assert len(set(bench.numbers)) == len(bench.numbers)
 
 
 def test_where_nothing_is_faster_nothing_is_judged() -> None:
-    bench = Owned({name: 1.04 for name in candidates.singles(KNOWN)})
+    bench = Owned({name: 1.04 for name in candidate_options.singles(KNOWN)})
     found, winner = searched(bench)
     assert winner is None
     assert bench.judged == []
-    assert set(outcomes(found).values()) == {search.SLOWER}
+    assert set(outcomes(found).values()) == {option_search.SLOWER}
 
 
 def test_luck_is_not_called_faster() -> None:
@@ -116,7 +116,7 @@ def test_luck_is_not_called_faster() -> None:
     bench.machine.noise = 0.05
     found, winner = searched(bench)
     assert winner is None or not winner.faster
-    assert search.WINNER not in outcomes(found).values()
+    assert option_search.WINNER not in outcomes(found).values()
 
 
 def test_what_is_not_confirmed_is_not_judged_and_nothing_behind_it_is_tried() -> None:
@@ -125,7 +125,7 @@ def test_what_is_not_confirmed_is_not_judged_and_nothing_behind_it_is_tried() ->
     assert winner is not None and not winner.faster
     assert bench.judged == []
     assert sum(AGAIN in each for each in bench.raced) == RULES.confirming
-    assert found.rows[winner.name].outcome == search.SLOWER
+    assert found.rows[winner.name].outcome == option_search.SLOWER
 
 
 def test_a_port_that_is_not_the_original_is_not_tuned() -> None:
@@ -145,7 +145,7 @@ def test_a_port_that_is_not_the_original_is_not_tuned() -> None:
 def test_what_compiles_to_the_same_code_is_not_raced() -> None:
     bench = Owned({"xla_fusion=": 0.8}, same={"xla_width=128": "", "xla_fusion=REDUCE": "xla_fusion="})
     found, _ = searched(bench)
-    assert outcomes(found)["xla_width=128"] == outcomes(found)["xla_fusion=REDUCE"] == search.SAME
+    assert outcomes(found)["xla_width=128"] == outcomes(found)["xla_fusion=REDUCE"] == option_search.SAME
     assert found.rows["xla_width=128"].reason == "as the default"
     assert found.rows["xla_fusion=REDUCE"].reason == "as xla_fusion="
     assert not any({"xla_width=128", "xla_fusion=REDUCE"} & set(each) for each in bench.raced)
@@ -155,15 +155,15 @@ def test_where_code_cannot_be_told_apart_everything_is_raced() -> None:
     bench = Owned({})
     bench.digest = lambda options: ""
     found, _ = searched(bench)
-    assert search.SAME not in outcomes(found).values()
-    assert set(bench.raced[0]) == {DEFAULT, *candidates.singles(KNOWN)}
+    assert option_search.SAME not in outcomes(found).values()
+    assert set(bench.raced[0]) == {DEFAULT, *candidate_options.singles(KNOWN)}
 
 
 def test_what_xla_does_not_take_is_left_out_unless_it_was_asked_for() -> None:
     bench = Owned({}, refused=["xla_width=128", "xla_width=512"])
     found, _ = searched(bench)
     row = found.rows["xla_width=128"]
-    assert (row.outcome, row.reason) == (search.REFUSED, "No such compile option: 'xla_width'")
+    assert (row.outcome, row.reason) == (option_search.REFUSED, "No such compile option: 'xla_width'")
     with pytest.raises(RequestError, match="expected --option with what this XLA takes, found No such compile option"):
         searched(bench, asked=True)
 

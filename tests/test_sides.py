@@ -15,11 +15,11 @@ import pytest
 from interpreters import ABSENT, JAX_AS_TF, STARTED, failing_first, interpreter, is_running
 
 from compare.cli import main
-from compare.run.inputs import prepare
-from compare.run.sides import GIVES_UP, Pool, Source
+from compare.inputs.at_size import prepare
 from compare.sides import requests
 from compare.sides._side import BadTarget, Missing, SideError, Unavailable
 from compare.sides.client import STARTS, LiveSide
+from compare.sides.pool import GIVES_UP, Pool, Source
 from workloads import ArraySpec, Workload, _arrays
 
 FUNCTIONS = """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compare.run.slots import paired
+from compare.prove.shared_parameters import paired
 from workloads._framework import Parameter, Program, Result
 
 KERNEL, BIAS = (8, 4), (4,)

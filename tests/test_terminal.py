@@ -18,19 +18,19 @@ from rich.table import Table
 from rich.text import Text
 
 from compare import cli
+from compare.bundles.distance import Difference
+from compare.bundles.replaying import Compared, Replayed
 from compare.commands import locate, replay, tune
 from compare.hlo.locate import Departure, Place
+from compare.progress import Bars, Lines
+from compare.prove import locating as locating
 from compare.report import terminal
 from compare.report.alignments import print_alignments
 from compare.report.changes import print_changes
 from compare.report.console import print_overview
 from compare.report.dump_pages import print_modules
-from compare.run import locate as locating
-from compare.run.distance import Difference
-from compare.run.progress import Bars, Lines
-from compare.run.replay import Compared, Replayed
-from compare.run.search import Row
-from compare.run.tune import Tuned
+from compare.tuning.option_search import Row
+from compare.tuning.tuner import Tuned
 from workloads import _registry
 from workloads._spec import Workload
 

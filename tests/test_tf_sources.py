@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from conftest import LARGE
 
-from compare.hlo import bindings, reading
+from compare.hlo import bindings, read_module
 from compare.hlo.graph import Graph, Node
-from compare.run.inputs import examples_of, prepare
+from compare.inputs.at_size import examples_of, prepare
 from compare.sides import requests, wire
 from compare.sides.client import LiveSide
 from tf_reference import _sources
@@ -87,7 +87,7 @@ def computing(graph: Graph) -> Iterator[Node]:
 
 
 def read(program: Program) -> Graph:
-    return reading.read(bindings.hlo_of(bindings.parse(program.artifact)), program.sources)
+    return read_module.read(bindings.hlo_of(bindings.parse(program.artifact)), program.sources)
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,8 @@ import pytest
 from compare import records
 from compare.bench.threads import Observed, allowed_processors, cpu_seconds, judge, parallelism, spent
 from compare.hlo import probes
-from compare.run import threads
-from compare.run.inputs import prepare
+from compare.inputs.at_size import prepare
+from compare.measure import used_threads
 from compare.sides import requests
 from compare.sides._side import Reply, Side, SideError
 from compare.sides.client import LiveSide
@@ -158,13 +158,13 @@ BOTH, ALONE, DISTURBED = [0.2, 0.19], [0.39], [0.3, 0.09]
 
 def test_calls_that_others_disturbed_do_not_decide() -> None:
     calls = [DISTURBED, BOTH, DISTURBED, ALONE, DISTURBED]
-    found = threads.verify({name: Scripted(name, [0, 1], calls) for name in ("tf", "jax")}, 2)
+    found = used_threads.verify({name: Scripted(name, [0, 1], calls) for name in ("tf", "jax")}, 2)
     assert found.equal, found.reason
 
 
 def test_one_thread_against_two_is_refused() -> None:
     sides = {"tf": Scripted("tf", [0, 1], [ALONE] * 5), "jax": Scripted("jax", [0, 1], [BOTH] * 5)}
-    found = threads.verify(sides, 2)
+    found = used_threads.verify(sides, 2)
     assert not found.equal and found.reason.endswith("of tf")
 
 
@@ -213,7 +213,7 @@ two_processors = pytest.mark.skipif(available_processors() < 2, reason="two thre
 
 @two_processors
 def test_threads_set_in_the_users_file_are_seen(workers: dict[str, LiveSide]) -> None:
-    found = threads.verify({"tf": workers["tf"], "jax": workers["jax"]}, 2)
+    found = used_threads.verify({"tf": workers["tf"], "jax": workers["jax"]}, 2)
     assert found.sides["tf"].parallelism < 1.3 and found.sides["jax"].parallelism > 1.5
     assert [len(side.processors) for side in found.sides.values()] == [2, 2]
     assert not found.equal and found.reason.endswith("of tf")
@@ -221,8 +221,8 @@ def test_threads_set_in_the_users_file_are_seen(workers: dict[str, LiveSide]) ->
 
 @two_processors
 def test_a_worker_on_one_thread_computes_on_one(workers: dict[str, LiveSide]) -> None:
-    probe = probes.product(threads.SIDE, "f32")
-    found = threads.observe(workers["jax on one"], probe)
+    probe = probes.product(used_threads.SIDE, "f32")
+    found = used_threads.observe(workers["jax on one"], probe)
     assert found.parallelism < 1.3 and len(found.processors) == 1
 
 
@@ -232,4 +232,4 @@ def test_a_side_that_cannot_compile_the_probe_says_so() -> None:
             raise SideError(self.name, method, "no such program")
 
     with pytest.raises(SideError, match="no such program"):
-        threads.verify({"tf": Refusing("tf", [], [])}, 1)
+        used_threads.verify({"tf": Refusing("tf", [], [])}, 1)

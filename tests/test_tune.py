@@ -13,29 +13,30 @@ from interpreters import JAX_AS_TF, interpreter
 from test_search import FUSION, KNOWN, Owned, searched
 
 from compare import cli
-from compare.bench.tuning import AGAIN, DEFAULT
 from compare.errors import RequestError
-from compare.run import candidates, ports, search, tune
-from compare.run.inputs import prepare_both
-from compare.run.phases import Workers
-from compare.run.progress import Silent
-from compare.run.search import PortFails, Refused
-from compare.run.sides import Pool, Source
+from compare.inputs import functions
+from compare.inputs.at_size import prepare_both
+from compare.measure.phase_processes import Workers
+from compare.progress import Silent
 from compare.sides._side import Reply, Side, SideError, Unavailable
+from compare.sides.pool import Pool, Source
+from compare.tuning import candidate_options, option_search, tuner
+from compare.tuning.option_search import PortFails, Refused
+from compare.tuning.screening import AGAIN, DEFAULT
 from workloads import _registry
 
 # The command
 
 
-def tuned(bench: Owned) -> tune.Tuned:
+def tuned(bench: Owned) -> tuner.Tuned:
     found, winner = searched(bench)
     options = found.candidates[winner.name] if winner and winner.faster else {}
-    text = candidates.snippet(options, "cpu", "measured") if options else ""
-    return tune.Tuned("default", "step", "cpu", {"batch": 8}, {}, 2, list(found.rows.values()), winner, options, text)
+    text = candidate_options.snippet(options, "cpu", "measured") if options else ""
+    return tuner.Tuned("default", "step", "cpu", {"batch": 8}, {}, 2, list(found.rows.values()), winner, options, text)
 
 
-def asked(monkeypatch: pytest.MonkeyPatch, found: tune.Tuned, *more: str) -> int:
-    monkeypatch.setattr(tune, "tune_workload", lambda *_: found)
+def asked(monkeypatch: pytest.MonkeyPatch, found: tuner.Tuned, *more: str) -> int:
+    monkeypatch.setattr(tuner, "tune_workload", lambda *_: found)
     return cli.main(["tune", "add", *more])
 
 
@@ -53,7 +54,7 @@ def test_the_command_ends_with_what_to_paste(
 def test_the_command_says_in_plain_words_that_nothing_helps(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert asked(monkeypatch, tuned(Owned({name: 1.04 for name in candidates.singles(KNOWN)}))) == 0
+    assert asked(monkeypatch, tuned(Owned({name: 1.04 for name in candidate_options.singles(KNOWN)}))) == 0
     out = capsys.readouterr().out
     assert "Nothing beats the default: no candidate came out faster and still the same." in out
     assert "compiler_options" not in out
@@ -69,7 +70,7 @@ def test_the_command_says_why_nothing_is_stated(
 def test_a_port_that_fails_parity_ends_with_one(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = tune.Tuned("default", "step", "cpu", {}, {}, 2, reason="semantics gate: jax 2, tf 1")
+    found = tuner.Tuned("default", "step", "cpu", {}, {}, 2, reason="semantics gate: jax 2, tf 1")
     assert asked(monkeypatch, found) == 1
     assert "The port itself fails parity, so that there is nothing to tune: semantics gate" in capsys.readouterr().out
 
@@ -84,14 +85,14 @@ def test_the_record_is_printed_and_written(
     part = printed["workloads"]["add"]
     assert part["options"] == {FUSION: ""}
     assert part["confirmed"]["ratio"]["verdict"] == "faster"
-    assert {row["name"] for row in part["rows"]} == set(candidates.singles(KNOWN))
+    assert {row["name"] for row in part["rows"]} == set(candidate_options.singles(KNOWN))
 
 
 def test_a_platform_without_known_options_is_one_line() -> None:
     with pytest.raises(
         RequestError, match=r"expected a platform whose options are known \(cpu\), found tpu: name some"
     ):
-        tune._known(tune.Plan(), "tpu")
+        tuner._known(tuner.Plan(), "tpu")
 
 
 # What befalls a process
@@ -121,17 +122,17 @@ class Crashing(Side):
 
 
 @pytest.fixture
-def crashing(tmp_path: Path) -> tuple[tune.Live, list[str]]:
+def crashing(tmp_path: Path) -> tuple[tuner.Live, list[str]]:
     log: list[str] = []
     sources = {"tf": Source(), "jax": Source()}
     small, large = prepare_both(_registry.get("add"), "smoke", None, tmp_path)
     workers = Workers(sources, tmp_path, 10, 1, launch=lambda *_: Crashing(log))
     pool = Pool(sources, tmp_path, 10)
-    return tune.Live(small, large, workers, pool, tune.Plan(budget_s=0.001), Silent()), log
+    return tuner.Live(small, large, workers, pool, tuner.Plan(budget_s=0.001), Silent()), log
 
 
 def test_options_that_crash_the_compiler_are_not_taken_and_the_next_are_compiled_elsewhere(
-    crashing: tuple[tune.Live, list[str]],
+    crashing: tuple[tuner.Live, list[str]],
 ) -> None:
     live, log = crashing
     with pytest.raises(Refused, match="SIGSEGV"):
@@ -142,7 +143,7 @@ def test_options_that_crash_the_compiler_are_not_taken_and_the_next_are_compiled
         live.digest({"xla_unknown": True})
 
 
-def test_a_candidate_that_takes_its_process_down_takes_nobody_with_it(crashing: tuple[tune.Live, list[str]]) -> None:
+def test_a_candidate_that_takes_its_process_down_takes_nobody_with_it(crashing: tuple[tuner.Live, list[str]]) -> None:
     live, log = crashing
     found = live.race({DEFAULT: {}, "bad": {"xla_crash": True}, "good": {"xla_width": 128}}, 0)
     assert set(found.medians) == {DEFAULT, "good"}
@@ -187,7 +188,7 @@ def test_a_real_search_compiles_races_and_judges(here: Path, capsys: pytest.Capt
     (found,) = json.loads(capsys.readouterr().out)["workloads"].values()
     rows = {row["name"]: row for row in found["rows"]}
     assert rows["xla_cpu_experimental_ynn_fusion_type=LIBRARY_FUSION_TYPE_REDUCE"]["reason"] == "as the default"
-    assert rows["xla_cpu_prefer_vector_width=256"]["outcome"] == search.SAME
+    assert rows["xla_cpu_prefer_vector_width=256"]["outcome"] == option_search.SAME
     # How fast it is, this machine decides.
     raced = rows["xla_cpu_experimental_ynn_fusion_type="]
     assert raced["sets"] == 1 and raced["ratio"] > 0
@@ -196,10 +197,10 @@ def test_a_real_search_compiles_races_and_judges(here: Path, capsys: pytest.Capt
 def test_a_real_candidate_is_judged_and_a_real_port_that_is_wrong_is_refused(here: Path) -> None:
     sources = {"tf": Source(python="./python0"), "jax": Source()}
     for jax, says in (("f", ""), ("wrong", "semantics gate")):
-        workload = ports.from_functions("f.py:f", f"f.py:{jax}", ["x=f32[64,64]"])
+        workload = functions.from_functions("f.py:f", f"f.py:{jax}", ["x=f32[64,64]"])
         small, _ = prepare_both(workload, None, None, here)
         pool = Pool(sources, here, 300)
-        judge = tune._Judge(small, pool, Silent())
+        judge = tuner._Judge(small, pool, Silent())
         try:
             if says:
                 with pytest.raises(PortFails, match=says):
@@ -214,12 +215,12 @@ def test_a_real_candidate_is_judged_and_a_real_port_that_is_wrong_is_refused(her
 
 
 def test_options_that_break_far_from_ordinary_inputs_alone_are_refused(here: Path) -> None:
-    workload = ports.from_functions("f.py:guarded", "f.py:guarded", ["x=f32[8]"])
+    workload = functions.from_functions("f.py:guarded", "f.py:guarded", ["x=f32[8]"])
     small, _ = prepare_both(workload, None, None, here)
     without_nans = {"xla_cpu_enable_fast_math": True, "xla_cpu_fast_math_honor_nans": False}
     without_nans["xla_cpu_fast_math_honor_infs"] = False
     with closing(Pool({"tf": Source(python="./python0"), "jax": Source()}, here, 300)) as pool:
-        judge = tune._Judge(small, pool, Silent())
+        judge = tuner._Judge(small, pool, Silent())
         assert judge.first_failure({"xla_cpu_prefer_vector_width": 128}) == ""
         failure = judge.first_failure(without_nans)
     assert "stability gate" in failure and "jax/tuned nan" in failure

@@ -12,18 +12,17 @@ from conftest import record_of
 from interpreters import JAX_AS_TF, interpreter
 from rich.console import Console
 
+from compare.inputs.at_size import Prepared, prepare_both
+from compare.inputs.request import Extras, Plan
 from compare.report import results_page, tables
 from compare.report.console import print_overview
 from compare.report.html import render
 from compare.report.markdown import escaped
-from compare.run.candidates import SPACE, Option
-from compare.run.inputs import Prepared, prepare_both
-from compare.run.request import Extras
-from compare.run.sides import Source
-from compare.run.timing import Plan
 from compare.sides import requests
 from compare.sides._side import BadTarget, Unavailable
 from compare.sides.client import LiveSide
+from compare.sides.pool import Source
+from compare.tuning.candidate_options import SPACE, Option
 from jaxport import Model
 from jaxport._digest import digest
 from workloads import ArraySpec, Workload

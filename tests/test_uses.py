@@ -11,7 +11,7 @@ import pytest
 from jax import export
 
 from compare.hlo import levels
-from compare.hlo.files import hlo_of_artifact
+from compare.hlo.artifacts import hlo_of_artifact
 from compare.hlo.levels import Subject
 from compare.hlo.uses import Use, use
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from compare.commands._parser import DEFAULT_TIMEOUT_S
 from compare.errors import RequestError
+from compare.inputs import functions, port_files
+from compare.inputs.at_size import named_apart
+from compare.inputs.request import Plan
 from compare.report import tables
-from compare.run import foreign, ports
-from compare.run.inputs import named_apart
-from compare.run.sides import Source
-from compare.run.timing import Plan
 from compare.sides._side import SIDES
+from compare.sides.pool import Source
 from compare.sides.settings import available_processors
 from workloads import _registry
 from workloads._declared import AnyWorkload
@@ -167,7 +167,7 @@ def workloads(options: argparse.Namespace) -> list[AnyWorkload]:
     if own is not None:
         return [own]
     unnamed = _registry.built_in() if options.size else _registry.TOUR
-    chosen = foreign.get_each(list(dict.fromkeys(options.workloads) or unnamed))
+    chosen = port_files.get_each(list(dict.fromkeys(options.workloads) or unnamed))
     named_apart(chosen)
     if options.data and not any(workload.training and workload.training.takes_data for workload in chosen):
         names = ", ".join(workload.name for workload in chosen)
@@ -187,7 +187,7 @@ def own_functions(options: argparse.Namespace, beside: Sequence[str]) -> Workloa
     for option in ("input", "dimension"):
         if getattr(options, option) and not own:
             raise RequestError(f"expected --tf and --jax with --{option}, found neither: name both functions")
-    return ports.from_functions(options.tf, options.jax, options.input, options.dimension) if own else None
+    return functions.from_functions(options.tf, options.jax, options.input, options.dimension) if own else None
 
 
 def sources(options: argparse.Namespace) -> dict[str, Source]:

@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from compare import records
-from compare.bench.history import store
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._signals import uninterrupted
 from compare.errors import RequestError
+from compare.history import store
 from compare.report import terminal
 from compare.report.alignments import write_alignments
 from compare.report.console import print_overview
 from compare.report.html import render
-from compare.report.programs import PROGRAMS
-from compare.run import record
+from compare.report.program_texts import PROGRAMS
+from compare.run import record_parts
 from compare.sides.processes import outside_scratch
 from compare.writing import UnwrittenError
 
@@ -96,7 +96,7 @@ def told(found: Mapping[str, Any]) -> str:
 
 def exit_code(found: Mapping[str, Any]) -> int:
     """0 where every verdict of the record holds, else 1."""
-    return HOLDS if record.verdict(found) == records.PASS else FAILS
+    return HOLDS if record_parts.verdict(found) == records.PASS else FAILS
 
 
 def writable_file(path: Path) -> None:

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from compare.commands import _arguments
 from compare.commands._output import deliver, writable_folder
 from compare.errors import RequestError
+from compare.inputs import port_files
+from compare.inputs.at_size import choose_size
+from compare.inputs.request import Extras, Plan
+from compare.progress import reporter
 from compare.report import terminal
-from compare.run import foreign, run
-from compare.run.inputs import choose_size
-from compare.run.progress import reporter
-from compare.run.request import Extras
-from compare.run.timing import Plan
+from compare.run import whole_run
 from workloads._declared import AnyWorkload
 
 TEXT = """\
@@ -73,7 +73,7 @@ def main(options: argparse.Namespace) -> int:
         _check_batches(workloads, options)
     if options.save:
         writable_folder(options.history)
-    request = run.Request(
+    request = whole_run.Request(
         workloads=workloads,
         size=options.size,
         parity_size=options.parity_size,
@@ -93,7 +93,7 @@ def main(options: argparse.Namespace) -> int:
         ),
     )
     with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
-        found = run.run(request, progress)
+        found = whole_run.run(request, progress)
     return deliver(found, out, options.json, options.history if options.save else None)
 
 
@@ -108,7 +108,7 @@ def _check_batches(workloads: Sequence[AnyWorkload], options: argparse.Namespace
         names = ", ".join(workload.name for workload in workloads)
         raise RequestError(f"expected a workload that trains beside --batches, found {names}: drop --batches")
     for workload in training:
-        foreign.check_batch(workload, choose_size(workload, options.size), options.data)
+        port_files.check_batch(workload, choose_size(workload, options.size), options.data)
 
 
 def _plans(options: argparse.Namespace) -> list[Plan]:

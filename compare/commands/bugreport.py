@@ -8,13 +8,13 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from compare.bundles import gathering
 from compare.commands import _arguments
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._output import writable_folder
 from compare.errors import RequestError
+from compare.progress import reporter
 from compare.report import terminal
-from compare.run import bugreport
-from compare.run.progress import reporter
 from compare.sides._side import SIDES
 from compare.writing import writing
 
@@ -55,7 +55,7 @@ def main(options: argparse.Namespace) -> int:
     _check(out)
     for side in SIDES:
         _arguments.check_interpreter(getattr(options, f"{side}_python"), f"--{side}-python")
-    asked = bugreport.Request(
+    asked = gathering.Request(
         workload=chosen[0],
         size=options.size,
         data=options.data,
@@ -70,7 +70,7 @@ def main(options: argparse.Namespace) -> int:
     ):
         folder = Path(beside) / out.stem
         folder.mkdir()
-        index = bugreport.collect(asked, folder, Path(scratch), progress)
+        index = gathering.collect(asked, folder, Path(scratch), progress)
         _deliver(folder, out)
     terminal.say(out)
     return FAILS if index["failures"] else HOLDS

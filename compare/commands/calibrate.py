@@ -13,10 +13,10 @@ from compare.bench.calibration import ModeCalibration, calibrate
 from compare.commands import _arguments
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._output import writable_file
+from compare.inputs import port_files
+from compare.measure.identical_runs import null_runs
+from compare.progress import reporter
 from compare.report import terminal
-from compare.run import foreign
-from compare.run.calibrate import null_runs
-from compare.run.progress import reporter
 
 TEXT = """\
 Time a workload's compiled modes against themselves, again and again: how often the interval contains 1, how wide
@@ -63,7 +63,7 @@ def main(options: argparse.Namespace) -> int:
         writable_file(options.out)
     plan = _arguments.plan(options, _arguments.thread_counts(options.threads)[0])
     own = _arguments.own_functions(options, [options.workload] if options.workload else [])
-    workload = own or foreign.get(options.workload or DEFAULT)
+    workload = own or port_files.get(options.workload or DEFAULT)
     with reporter(terminal.console(stderr=True), quiet=False) as progress:
         sources = _arguments.sources(options)
         runs, failures = null_runs(workload, options.size, sources, plan, options.runs, options.timeout, progress)

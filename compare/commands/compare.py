@@ -6,11 +6,11 @@ import argparse
 from collections.abc import Sequence
 
 from compare import records
-from compare.bench.history import changes, store
-from compare.bench.history.changes import Recurrence
 from compare.commands._arguments import add_history
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.errors import RequestError
+from compare.history import moves, store
+from compare.history.moves import Recurrence
 from compare.report import terminal
 from compare.report.changes import print_changes
 
@@ -41,7 +41,7 @@ def main(options: argparse.Namespace) -> int:
     """Compare, print."""
     if len(options.runs) < 2:
         raise RequestError("expected two runs or more, found one: name the baseline, then what came later")
-    found = changes.compare_all([records.load(store.find(each, options.history)) for each in options.runs])
+    found = moves.compare_all([records.load(store.find(each, options.history)) for each in options.runs])
     return tell(found, options.json)
 
 
@@ -52,4 +52,4 @@ def tell(found: Sequence[Recurrence], as_json: bool) -> int:
         terminal.print_json(plain)
     else:
         print_changes(plain, terminal.console())
-    return FAILS if changes.confirmed(found) else HOLDS
+    return FAILS if moves.confirmed(found) else HOLDS

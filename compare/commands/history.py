@@ -6,12 +6,12 @@ import argparse
 from pathlib import Path
 
 from compare import records
-from compare.bench.history import store
-from compare.bench.history.changes import recurring_all
-from compare.bench.history.trend import trend
 from compare.commands._arguments import DEFAULT_HISTORY
 from compare.commands._output import writable_file
 from compare.commands.compare import tell
+from compare.history import store
+from compare.history.moves import recurring_all
+from compare.history.series import trend
 from compare.report import terminal
 from compare.report.trend import write_trend
 

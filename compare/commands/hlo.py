@@ -15,13 +15,13 @@ from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._output import writable_folder
 from compare.errors import RequestError
 from compare.hlo.levels import ALGEBRA
+from compare.progress import reporter
+from compare.prove import program_pairs
+from compare.prove.program_alignment import OPTIMIZED, SHOWN, examine
 from compare.records import SCHEMA
 from compare.report import terminal
 from compare.report.alignments import print_alignments, write_alignments
-from compare.run import pairs
-from compare.run.hlo import OPTIMIZED, SHOWN, examine
-from compare.run.progress import reporter
-from compare.run.sides import Pool
+from compare.sides.pool import Pool
 from workloads._spec import SIZES
 
 TEXT = """\
@@ -53,7 +53,9 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     """What can be asked."""
     command.add_argument("programs", nargs="*", metavar="WORKLOAD|PROGRAM", help="workloads, or two programs")
     _arguments.add_functions(command)
-    command.add_argument("--pass", dest="pass_", choices=pairs.PASSES, help="default: the step, or else forward")
+    command.add_argument(
+        "--pass", dest="pass_", choices=program_pairs.PASSES, help="default: the step, or else forward"
+    )
     command.add_argument("--size", metavar="SIZE", help=f"{', '.join(SIZES)} (default: the tour's)")
     command.add_argument("--data", type=Path, metavar="PATH", help="examples to train on, such as an mnist.npz")
     command.add_argument("--passes", action="store_true", help="compile both here, and compare after every pass")
@@ -73,11 +75,11 @@ def main(options: argparse.Namespace) -> int:
     if own is None and not options.programs:
         raise RequestError("expected workloads, two programs, or --tf and --jax, found none: name what to align")
     out = writable_folder(options.out)
-    if OPTIMIZED in (options.level, options.expect_equal) and any(map(pairs.is_program, options.programs)):
+    if OPTIMIZED in (options.level, options.expect_equal) and any(map(program_pairs.is_program, options.programs)):
         raise RequestError(
             f"expected workloads beside {OPTIMIZED}, found programs: name the workload without :tf or :jax"
         )
-    choice = pairs.Choice(options.pass_, options.size, options.data)
+    choice = program_pairs.Choice(options.pass_, options.size, options.data)
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
         progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
@@ -85,7 +87,7 @@ def main(options: argparse.Namespace) -> int:
         stack.callback(pool.close)
         found = [
             examine(pair, options.level, progress, by_pass=options.passes)
-            for pair in pairs.chosen([own] if own else options.programs, pool, choice, scratch, progress)
+            for pair in program_pairs.chosen([own] if own else options.programs, pool, choice, scratch, progress)
         ]
     record = {"schema": SCHEMA, "pairs": found}
     plain = records.to_json(record)

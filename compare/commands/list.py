@@ -41,8 +41,8 @@ def _workloads(names: Sequence[str]) -> dict[str, AnyWorkload]:
     if not any(map(_registry.is_foreign, names)):
         return {name: _registry.get(name) for name in names}
     # Built-in workloads need none of this, which takes half a second to import.
-    from compare.run import foreign
-    from compare.run.apart import foreign_code_apart
+    from compare.inputs import port_files
+    from compare.inputs.foreign_code import foreign_code_apart
 
     with foreign_code_apart():
-        return {name: foreign.get(name) for name in names}
+        return {name: port_files.get(name) for name in names}

@@ -17,11 +17,11 @@ from rich.text import Text
 from compare.commands import _arguments
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.hlo.locate import Departure, Place
+from compare.progress import reporter
+from compare.prove import locating
 from compare.records import SCHEMA
 from compare.report import terminal
-from compare.run import locate
-from compare.run.progress import reporter
-from compare.run.sides import Pool
+from compare.sides.pool import Pool
 
 TEXT = """\
 Find the first operation of the JAX program whose value departs from TensorFlow's while all that it reads agrees, in
@@ -46,7 +46,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     """What can be asked."""
     _arguments.add_workloads(command)
     command.add_argument(
-        "--pass", dest="pass_", choices=locate.PASSES, help="only this one (default: every pass of the workload)"
+        "--pass", dest="pass_", choices=locating.PASSES, help="only this one (default: every pass of the workload)"
     )
     command.add_argument("--json", action="store_true", help="print the record, and nothing else, on standard output")
     _arguments.add_sides(command)
@@ -55,21 +55,21 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """Locate, print."""
     workloads = _arguments.workloads(options)
-    choice = locate.Choice((options.pass_,) if options.pass_ else locate.PASSES, options.size, options.data)
+    choice = locating.Choice((options.pass_,) if options.pass_ else locating.PASSES, options.size, options.data)
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
         progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
         pool = stack.enter_context(Pool(_arguments.sources(options), scratch, options.timeout))
-        found = locate.locate_each(pool, workloads, choice, scratch, progress)
+        found = locating.locate_each(pool, workloads, choice, scratch, progress)
     if options.json:
-        terminal.print_json({"schema": SCHEMA} | locate.record(found))
+        terminal.print_json({"schema": SCHEMA} | locating.record(found))
     else:
         show(found, terminal.console())
     verdicts = {each.verdict for passes in found.values() for each in passes.values()}
-    return FAILS if verdicts & {locate.DEPARTS, locate.FAILED} else HOLDS
+    return FAILS if verdicts & {locating.DEPARTS, locating.FAILED} else HOLDS
 
 
-def show(found: Mapping[str, Mapping[str, locate.Located]], console: Console) -> None:
+def show(found: Mapping[str, Mapping[str, locating.Located]], console: Console) -> None:
     """Every pass in a line, its departures below it."""
     for name, passes in found.items():
         for pass_, each in passes.items():
@@ -80,11 +80,11 @@ def show(found: Mapping[str, Mapping[str, locate.Located]], console: Console) ->
                 console.print(Padding(Text(line, style="dim"), (0, 0, 1, 2), expand=False))
 
 
-def _headline(found: locate.Located) -> str:
-    if found.verdict == locate.AGREES:
+def _headline(found: locating.Located) -> str:
+    if found.verdict == locating.AGREES:
         return "agrees"
-    if found.verdict != locate.DEPARTS:
-        return f"{'not looked at' if found.verdict == locate.NONE else 'failed'}: {found.reason}"
+    if found.verdict != locating.DEPARTS:
+        return f"{'not looked at' if found.verdict == locating.NONE else 'failed'}: {found.reason}"
     kinds = f"{len(found.departures)} new departure" if found.again else f"{len(found.departures)} departure"
     where = f"in {found.dtype}; {_listed(found.results)} differ{'s' if len(found.results) == 1 else ''}"
     if not found.departures:
@@ -97,7 +97,7 @@ def _listed(names: tuple[str, ...], most: int = 3) -> str:
     return ", ".join([*names[:most], *more])
 
 
-def _departure(departure: Departure, found: locate.Located) -> Table:
+def _departure(departure: Departure, found: locating.Located) -> Table:
     table = Table.grid(padding=(0, 2))
     table.add_column(style="cyan", no_wrap=True)
     table.add_column(overflow="fold")
@@ -106,7 +106,7 @@ def _departure(departure: Departure, found: locate.Located) -> Table:
     return table
 
 
-def _rows(departure: Departure, found: locate.Located) -> Iterator[tuple[str, Text]]:
+def _rows(departure: Departure, found: locating.Located) -> Iterator[tuple[str, Text]]:
     title = f"{departure.kind} {departure.op}" + (f", {departure.times} times" if departure.times > 1 else "")
     inside = f", in the {', in the '.join(reversed(departure.inside))}" if departure.inside else ""
     yield "operation", Text(title + inside, style="bold red")
@@ -137,8 +137,8 @@ def _proof(departure: Departure) -> str:
     return "none: no single value makes the results agree; look at the line and at what it feeds"
 
 
-def _afterwards(found: locate.Located) -> Iterator[str]:
+def _afterwards(found: locating.Located) -> Iterator[str]:
     if any(found.cascade) and found.departures:
         yield f"{found.cascade[0]} values of tf and {found.cascade[1]} of jax depart with it, further on"
-    if found.reason and found.verdict in (locate.AGREES, locate.DEPARTS):
+    if found.reason and found.verdict in (locating.AGREES, locating.DEPARTS):
         yield found.reason

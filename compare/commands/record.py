@@ -10,9 +10,9 @@ from pathlib import Path
 from compare.commands import _arguments
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._output import keep, or_else, writable_file
+from compare.progress import reporter
 from compare.report import terminal
-from compare.run import run
-from compare.run.progress import reporter
+from compare.run import whole_run
 from compare.sides._side import SIDES
 from compare.sides.client import LiveSide
 from compare.sides.recorded import RecordingSide
@@ -52,7 +52,7 @@ def main(options: argparse.Namespace) -> int:
             if not live.alive:
                 live = LiveSide(options.side, scratch, options.python, options.timeout)
                 side.follow(live)
-            failures += run.record_side(side, workload, options.size, options.data, scratch, progress)
+            failures += whole_run.record_side(side, workload, options.size, options.data, scratch, progress)
         options.out.parent.mkdir(parents=True, exist_ok=True)
         with or_else(lambda: keep(options.out.name, side.save)):
             side.save(options.out)

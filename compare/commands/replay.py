@@ -13,14 +13,14 @@ from rich.table import Table
 from rich.text import Text
 
 from compare import records
+from compare.bundles import bundle, replaying
+from compare.bundles.replaying import Replayed
 from compare.commands import _arguments
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.errors import RequestError
+from compare.inputs.at_size import describe
+from compare.progress import reporter
 from compare.report import terminal
-from compare.run import bundle, replay
-from compare.run.inputs import describe
-from compare.run.progress import reporter
-from compare.run.replay import Replayed
 from compare.sides._side import SIDES
 
 TEXT = """\
@@ -50,8 +50,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     """What can be asked."""
     command.add_argument("path", type=Path, metavar="PATH", help="a module, or a bug report")
     command.add_argument(
-        "--compilers", type=_compilers, default=replay.Request.compilers, metavar="NAMES",
-        help=f"of {', '.join(replay.COMPILERS)} (default: {','.join(replay.Request.compilers)})",
+        "--compilers", type=_compilers, default=replaying.Request.compilers, metavar="NAMES",
+        help=f"of {', '.join(replaying.COMPILERS)} (default: {','.join(replaying.Request.compilers)})",
     )  # fmt: skip
     command.add_argument(
         "--without-pass", action="append", default=[], metavar="PASS",
@@ -82,7 +82,7 @@ def main(options: argparse.Namespace) -> int:
         scratch = Path(name)
         modules = bundle.modules(options.path, scratch)
         with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
-            found = replay.replay(modules, _request(options, modules), scratch, progress)
+            found = replaying.replay(modules, _request(options, modules), scratch, progress)
     if options.json:
         terminal.print_json([{**records.to_json(each), "agrees": each.agrees} for each in found])
     else:
@@ -90,13 +90,13 @@ def main(options: argparse.Namespace) -> int:
     return HOLDS if all(each.agrees for each in found) else FAILS
 
 
-def _request(options: argparse.Namespace, modules: list[bundle.Module]) -> replay.Request:
+def _request(options: argparse.Namespace, modules: list[bundle.Module]) -> replaying.Request:
     inputs = None
     if options.inputs:
         if len(modules) > 1:
             raise RequestError(f"expected one module beside --inputs, found {len(modules)}: name its file")
         inputs = bundle.load_arrays(options.inputs, modules[0].parameters)
-    return replay.Request(
+    return replaying.Request(
         compilers=options.compilers,
         options=_xla_options(options),
         inputs=inputs,
@@ -132,9 +132,9 @@ def _value(text: str) -> int | bool | float | str:
 
 def _compilers(text: str) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(text.split(",")))
-    unknown = [name for name in names if name not in replay.COMPILERS]
+    unknown = [name for name in names if name not in replaying.COMPILERS]
     if unknown:
-        raise argparse.ArgumentTypeError(f"expected names of {', '.join(replay.COMPILERS)}, found {unknown[0]!r}")
+        raise argparse.ArgumentTypeError(f"expected names of {', '.join(replaying.COMPILERS)}, found {unknown[0]!r}")
     return names
 
 

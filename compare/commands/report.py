@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from compare.bench.history import store
 from compare.commands._arguments import DEFAULT_OUT
 from compare.commands._output import exit_code, told, writable_folder
+from compare.history import store
 from compare.report import benchmark_json, terminal
 from compare.report.html import write_report
 

@@ -6,10 +6,10 @@ import argparse
 from pathlib import Path
 
 from compare import records
-from compare.bench.history import store
 from compare.commands._arguments import DEFAULT_OUT, add_history
 from compare.commands._exit_codes import HOLDS
 from compare.commands._output import writable_file
+from compare.history import store
 from compare.report import terminal
 from compare.report.results_page import page
 

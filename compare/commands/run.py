@@ -6,10 +6,10 @@ import argparse
 
 from compare.commands import _arguments
 from compare.commands._output import deliver, writable_folder
+from compare.inputs.request import Plan
+from compare.progress import reporter
 from compare.report import terminal
-from compare.run import run
-from compare.run.progress import reporter
-from compare.run.timing import Plan
+from compare.run import whole_run
 from compare.sides.settings import available_processors
 
 TEXT = """\
@@ -62,7 +62,7 @@ def main(options: argparse.Namespace) -> int:
     plan = Plan(
         options.pairs, options.pairs, budget_s=options.budget, threads=available_processors(), seed=options.seed
     )
-    request = run.Request(
+    request = whole_run.Request(
         workloads=_arguments.workloads(options),
         size=options.size,
         parity_size=options.parity_size,
@@ -75,5 +75,5 @@ def main(options: argparse.Namespace) -> int:
         parity_only=options.parity_only,
     )
     with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
-        found = run.run(request, progress)
+        found = whole_run.run(request, progress)
     return deliver(found, out, options.json)

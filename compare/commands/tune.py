@@ -14,17 +14,17 @@ from rich.text import Text
 
 from compare import records
 from compare.bench.timing import RatioTiming
-from compare.bench.tuning import Rules
 from compare.commands import _arguments
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._output import writable_file
 from compare.errors import RequestError
+from compare.progress import reporter
 from compare.records import SCHEMA
 from compare.report import terminal
-from compare.run import candidates, tune
-from compare.run.progress import reporter
-from compare.run.search import Row
-from compare.run.tune import Tuned
+from compare.tuning import candidate_options, tuner
+from compare.tuning.option_search import Row
+from compare.tuning.screening import Rules
+from compare.tuning.tuner import Tuned
 
 TEXT = """\
 Search XLA options with which the program that a port is timed on (its training step, or else its forward pass) is
@@ -71,7 +71,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         help="further ones for the winner; below 5 no interval is given (default: %(default)s)",
     )  # fmt: skip
     timing.add_argument(
-        "--budget", type=_arguments.seconds, default=tune.Plan.budget_s, metavar="S",
+        "--budget", type=_arguments.seconds, default=tuner.Plan.budget_s, metavar="S",
         help="seconds of rounds a process (default: %(default)s)",
     )  # fmt: skip
     timing.add_argument("--threads", default=_arguments.ALL, metavar="N", help="default: %(default)s processors")
@@ -92,7 +92,7 @@ def main(options: argparse.Namespace) -> int:
         reporter(terminal.console(stderr=True), quiet=options.json) as progress,
     ):
         for each in workloads:
-            found[each.name] = tune.tune_workload(
+            found[each.name] = tuner.tune_workload(
                 each, options.size, options.data, sources, options.timeout, plan, Path(folder), progress
             )
     record = records.to_json({"schema": SCHEMA, "workloads": found})
@@ -107,9 +107,9 @@ def main(options: argparse.Namespace) -> int:
     return FAILS if any(each.reason for each in found.values()) else HOLDS
 
 
-def _plan(options: argparse.Namespace) -> tune.Plan:
-    return tune.Plan(
-        options=candidates.parse(options.option) or None,
+def _plan(options: argparse.Namespace) -> tuner.Plan:
+    return tuner.Plan(
+        options=candidate_options.parse(options.option) or None,
         keep_numbers=options.keep_numbers,
         rules=Rules(screening=options.sets, confirming=options.pairs),
         budget_s=options.budget,

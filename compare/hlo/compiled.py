@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from compare.hlo import bindings, proto, reading
+from compare.hlo import bindings, proto, read_module
 from compare.hlo.graph import Graph, Node, Shape
 
 NO_CODE = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all"})
@@ -123,7 +123,7 @@ def describe(
       UnreadableProgram: the bytes are no HloModuleProto.
     """
     module = proto.read_module(optimized)
-    entry = reading.read_message(module, sources)
+    entry = read_module.read_message(module, sources)
     placed = [(node, graph) for graph in _computations(entry, set()) for node in graph]
     names = tuple(node.name for node in kernels(entry))
     cost = bindings.hlo_cost(optimized)

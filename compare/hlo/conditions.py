@@ -9,7 +9,7 @@ import numpy as np
 
 from compare.hlo import values
 from compare.hlo.graph import Graph, Node
-from compare.hlo.regions import flattened, given
+from compare.hlo.region_programs import flattened, given
 
 MOST_NODES = 500
 """A larger program is a model's: it decides by its weights, and each look at it costs seconds."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from compare.hlo import proto, reading
+from compare.hlo import proto, read_module
 from compare.hlo.compiled import aliases, bytes_of
 from compare.hlo.graph import Shape
 from compare.hlo.levels import Subject
@@ -98,8 +98,8 @@ def verify(compiled: Subject, donated: Sequence[int]) -> Verified:
 
 def _signature(module: Any) -> tuple[list[Shape], list[Shape]]:
     program = module.host_program_shape
-    result = reading.shape(program.result)
-    parameters = [reading.shape(each) for each in program.parameters]
+    result = read_module.shape(program.result)
+    parameters = [read_module.shape(each) for each in program.parameters]
     return parameters, list(result.parts) if result.dtype == "tuple" else [result]
 
 

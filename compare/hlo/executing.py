@@ -111,5 +111,7 @@ def current() -> Executor:
       RuntimeError: none is.
     """
     if not _in_use:
-        raise RuntimeError("expected an executor of programs, found none: enter compare.run.programs.programs_apart()")
+        raise RuntimeError(
+            "expected an executor of programs, found none: enter compare.sides.program_worker.programs_apart()"
+        )
     return _in_use[-1]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from compare.hlo import reading
+from compare.hlo import read_module
 from compare.hlo.compiled import kernels
 from compare.hlo.graph import Node
 from compare.hlo.levels import Subject
@@ -156,7 +156,7 @@ def compiled_subject(label: str, optimized: bytes, program: Subject) -> Subject:
     one of its own. An op_name that stands at several lines says nothing.
     """
     lines: dict[str, set[str]] = {}
-    for node in reading.read(program.hlo, program.sources).walk():
+    for node in read_module.read(program.hlo, program.sources).walk():
         if node.op_name and node.source:
             lines.setdefault(node.op_name, set()).add(node.source)
     known = dict(program.sources) | {name: found.pop() for name, found in lines.items() if len(found) == 1}
@@ -170,7 +170,7 @@ def located(times: Sequence[KernelTime], compiled: Subject) -> tuple[Located, ..
     Raises:
       UnreadableProgram: the module cannot be read.
     """
-    entry = reading.read(compiled.hlo, compiled.sources)
+    entry = read_module.read(compiled.hlo, compiled.sources)
     known = {node.name: node for node in (*kernels(entry), *entry)}
     return _located(times, {name: (node.opcode, _sources(node)) for name, node in known.items()})
 

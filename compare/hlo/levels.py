@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from compare.hlo import bindings, executing, inline, proto, reading
+from compare.hlo import bindings, executing, inline, proto, read_module
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.graph import Graph
 from compare.hlo.rewriting import Rewritten, Rule, rewrite
@@ -61,9 +61,9 @@ def read(subject: Subject, transparent: bool = True) -> Graph:
     """
     data = _without_unknown(subject)
     if not transparent:
-        return reading.read(data, subject.sources)
+        return read_module.read(data, subject.sources)
     module, places = inline.inlined(data)
-    return reading.read_message(module, subject.sources, places)
+    return read_module.read_message(module, subject.sources, places)
 
 
 def _without_unknown(subject: Subject) -> bytes:
@@ -104,4 +104,4 @@ def _unfused(subject: Subject) -> Graph:
     bytecode = bindings.bytecode_of_hlo(module.SerializeToString())
     optimized = executing.compile_bytecode(bytecode, _WITHOUT_FUSION).optimized
     module, places = inline.inlined(optimized)
-    return reading.read_message(module, subject.sources, places)
+    return read_module.read_message(module, subject.sources, places)

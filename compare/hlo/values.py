@@ -8,7 +8,7 @@ import numpy as np
 
 from compare.hlo import bindings, executing
 from compare.hlo.graph import Graph
-from compare.hlo.writing import written
+from compare.hlo.write_module import written
 
 QUICK = {
     "xla_backend_optimization_level": 0,

@@ -31,7 +31,7 @@ class Rounding:
       unit: the unit roundoff of the type that is computed in.
       tiny: its smallest normal number, below which XLA's CPU code has 0.
       largest: its largest number.
-      times: how many roundings in a row the original's program makes, at most (see `compare.hlo.program.roundings`).
+      times: how many roundings in a row the original's program makes, at most (`compare.hlo.stablehlo_text.roundings`).
       floors: by leaf, an error that counts nothing: that of rounding an ordinary gradient.
     """
 

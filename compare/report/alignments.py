@@ -15,8 +15,8 @@ from compare import records
 from compare.report.hlo_page import write_hlo_page
 from compare.report.model_explorer import write_model_explorer
 from compare.report.pictures import write_picture
-from compare.report.programs import file_stem
-from compare.report.reading import one_line
+from compare.report.program_texts import file_stem
+from compare.report.showable import one_line
 
 _MOST_SHOWN = 20
 _LEGEND = (

@@ -13,7 +13,7 @@ import msgspec
 from compare import files, records
 from compare.records import SCHEMA, RecordError
 from compare.report import numbers
-from compare.report.reading import entries, mapping, part, text
+from compare.report.showable import entries, mapping, part, text
 
 KEY = "jaxport"
 """Where a benchmark keeps its workload's part of the record, and machine_info the record's environment."""

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from compare.report import numbers
-from compare.report.reading import entries, mapping, on_lines, part, text
+from compare.report.showable import entries, mapping, on_lines, part, text
 
 _NATURAL_WIDTH = 10_000
 _STYLES = {"regression confirmed": "bold red", "regressed, not confirmed": "yellow", "improved": "green"}
@@ -24,7 +24,7 @@ def print_changes(found: Sequence[Mapping[str, Any]], console: Console) -> None:
     """A line a ratio with its last change, then why some were not compared, then the verdict.
 
     Args:
-      found: `compare.bench.history.changes.compare_all` as JSON.
+      found: `compare.history.moves.compare_all` as JSON.
     """
     shown = on_lines(list(found))
     table = Table(box=box.SIMPLE_HEAD if console.is_terminal else None, pad_edge=False)

@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 
 from compare.report import drawing, numbers
-from compare.report.reading import entries, mapping, part
+from compare.report.showable import entries, mapping, part
 from compare.report.tables import ordered
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from compare.report import numbers
-from compare.report.reading import entries, mapping, part, text
+from compare.report.showable import entries, mapping, part, text
 
 
 @dataclass(frozen=True)

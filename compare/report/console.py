@@ -13,7 +13,7 @@ from rich.text import Text
 
 from compare.records import FAIL, NOT_APPLICABLE, PASS
 from compare.report import tables, verdicts
-from compare.report.reading import mapping, on_lines
+from compare.report.showable import mapping, on_lines
 from compare.report.tables import OverviewRow, RatioRow
 from compare.report.verdicts import WORDS
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from compare.report import numbers
-from compare.report.reading import entries, mapping, part, text
+from compare.report.showable import entries, mapping, part, text
 from compare.report.tables import ordered
 
 STATES = ("cold", "cached")

@@ -16,7 +16,7 @@ from rich.text import Text
 from compare.records import write_atomically
 from compare.report import numbers
 from compare.report.html import TEMPLATES, templates
-from compare.report.reading import entries, mapping, on_lines, part, printable, text
+from compare.report.showable import entries, mapping, on_lines, part, printable, text
 
 INDEX = "index.html"
 

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from compare.records import write_atomically
 from compare.report import compilers, numbers
 from compare.report.html import TEMPLATES, script_hash, templates
-from compare.report.reading import entries, mapping, part, printable, text
+from compare.report.showable import entries, mapping, part, printable, text
 
 SIDES = ("left", "right")
 SHOWN_KERNELS = 12
@@ -32,7 +32,7 @@ Rank = tuple[int, int, int]
 def write_hlo_page(view: Json, out: Path) -> Path:
     """Write the page of `compare.hlo.showing.view` whole or not at all, making its folder; returns its path.
 
-    `compilers`, `compiled`, `passes` and `donation` of `compare.run.hlo` are shown too, where they stand in it.
+    `compilers`, `compiled`, `passes` and `donation` of `compare.prove.program_alignment` are shown where they stand.
     """
     out.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(out, page(view))

@@ -16,17 +16,17 @@ from compare.records import write_atomically
 from compare.report import (
     charts,
     compilers,
-    conditions,
     cost_charts,
     costs,
     limits,
     numbers,
-    programs,
+    program_texts,
     reach,
     tables,
+    timing_notes,
     verdicts,
 )
-from compare.report.reading import entries, mapping, part, printable, text
+from compare.report.showable import entries, mapping, part, printable, text
 from workloads._dimensions import described
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -94,7 +94,7 @@ def _section(row: tables.OverviewRow, workload: object) -> dict[str, Any]:
         **_conditions(workload),
         **_costs(workload),
         **_texts(workload),
-        "page": programs.page(workload, row.name),
+        "page": program_texts.page(workload, row.name),
         "made": compilers.groups(workload),
     }
 
@@ -155,11 +155,11 @@ def _speed(workload: object) -> dict[str, Any]:
 
 def _conditions(workload: object) -> dict[str, Any]:
     return {
-        "threads": conditions.threads(workload),
-        "planted": conditions.planted(workload),
-        "smallest": conditions.smallest(workload),
-        "by_threads": conditions.by_threads(workload),
-        "peers": conditions.peers(workload),
+        "threads": timing_notes.threads(workload),
+        "planted": timing_notes.planted(workload),
+        "smallest": timing_notes.smallest(workload),
+        "by_threads": timing_notes.by_threads(workload),
+        "peers": timing_notes.peers(workload),
     }
 
 
@@ -178,13 +178,13 @@ def _costs(workload: object) -> dict[str, Any]:
 
 def _texts(workload: object) -> dict[str, Any]:
     return {
-        "opcodes": programs.opcodes(workload),
-        "programs": programs.programs(workload),
-        "same_program": programs.same_program(workload),
-        "stages": programs.stages(workload),
-        "modules": programs.modules(workload),
-        "alignment": programs.alignment(workload),
-        "frontier": programs.frontier(workload),
+        "opcodes": program_texts.opcodes(workload),
+        "programs": program_texts.programs(workload),
+        "same_program": program_texts.same_program(workload),
+        "stages": program_texts.stages(workload),
+        "modules": program_texts.modules(workload),
+        "alignment": program_texts.alignment(workload),
+        "frontier": program_texts.frontier(workload),
     }
 
 

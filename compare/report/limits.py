@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from compare.report import numbers
-from compare.report.reading import mapping, part, text
+from compare.report.showable import mapping, part, text
 from compare.report.tables import ordered
 
 TRAFFIC = ("read", "copy", "triad")

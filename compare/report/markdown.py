@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from compare.report.reading import each_string, printable
+from compare.report.showable import each_string, printable
 
 _MARKUP = re.compile(r"[\\`*\[\]|~#]|(?<![^\W_])_|_(?![^\W_])")
 _LEADING = re.compile(r"^(\d*)([-+=.)])(?=[-=\s]|$)")

@@ -13,7 +13,7 @@ from typing import Any
 
 from compare.records import write_atomically
 from compare.report import numbers
-from compare.report.reading import entries, mapping, part, printable, text
+from compare.report.showable import entries, mapping, part, printable, text
 
 Json = Mapping[str, Any]
 

@@ -12,7 +12,7 @@ from typing import Any
 import graphviz
 
 from compare.records import write_atomically
-from compare.report.reading import entries, part, printable, text
+from compare.report.showable import entries, part, printable, text
 
 Json = Mapping[str, Any]
 

@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 
 from compare.report import drawing, numbers
-from compare.report.reading import entries, part, text
+from compare.report.showable import entries, part, text
 
 _LOOKS: Mapping[str, tuple[str, str, str]] = {
     "holds": ("circle", drawing.GRID, "both hold"),

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from compare.report import conditions, costs, limits, numbers, tables
+from compare.report import costs, limits, numbers, tables, timing_notes
 from compare.report.markdown import code, escaped, table
-from compare.report.reading import entries, mapping, part, text
+from compare.report.showable import entries, mapping, part, text
 from compare.report.tables import DONATED, PORT, TUNED, RatioRow, ordered, ratio_row
 
 FASTER = "faster"
@@ -170,7 +170,7 @@ def _run(record: Mapping[str, Any], command: str) -> list[str]:
 
 
 def _threads(record: Mapping[str, Any]) -> str:
-    said = {conditions.threads(workload) for workload in mapping(record, "workloads").values()}
+    said = {timing_notes.threads(workload) for workload in mapping(record, "workloads").values()}
     return " / ".join(sorted({each.sentence for each in said if each})) or "not recorded"
 
 
@@ -243,12 +243,12 @@ def _stated(row: RatioRow | None) -> str:
 
 def _doubts(workload: object) -> list[str]:
     """How far identical code came out from itself, and what slowdown the run would have called."""
-    rows = [row for row in tables.ratios(workload) if row.null] + list(conditions.planted(workload))
+    rows = [row for row in tables.ratios(workload) if row.null] + list(timing_notes.planted(workload))
     shown = [
         (row.name, f"withheld: {row.withheld}" if row.withheld else row.verdict, row.ratio, row.interval)
         for row in rows
     ]
-    smallest = [f"{mode} {slowdown}" for mode, slowdown in conditions.smallest(workload)]
+    smallest = [f"{mode} {slowdown}" for mode, slowdown in timing_notes.smallest(workload)]
     said = [f"Smallest slowdown that is called 95 times in 100: {', '.join(smallest)}.", ""] if smallest else []
     said += _margin(numbers.finite(part(workload, "timing", "margin")))
     return [*table(("identical code, and planted slowdowns", "verdict", "ratio", "95 %"), shown, left=2), *said]
@@ -263,7 +263,7 @@ def _margin(margin: float | None) -> list[str]:
 
 
 def _by_threads(workload: object) -> list[str]:
-    found = conditions.by_threads(workload)
+    found = timing_notes.by_threads(workload)
     if found is None:
         return []
     titles = ("mode", *(f"{count} thread{'' if count == '1' else 's'}" for count in found.counts))
@@ -283,7 +283,7 @@ def _peers(workload: object) -> list[str]:
             row.median,
             _stated(row.ratio),
         )
-        for row in conditions.peers(workload)
+        for row in timing_notes.peers(workload)
     ]
     return table(("peer", "parity", "median step", "jax/jit over it"), rows, left=2)
 

@@ -10,7 +10,7 @@ from math import prod
 from typing import Any
 
 from compare.report import numbers
-from compare.report.reading import entries, mapping, part, text
+from compare.report.showable import entries, mapping, part, text
 from compare.report.verdicts import gate_verdicts, verdict
 
 MODES = (

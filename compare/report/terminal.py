@@ -15,7 +15,7 @@ from rich.segment import Segment
 from rich.text import Text
 
 from compare.records import to_json
-from compare.report.reading import one_line, printable
+from compare.report.showable import one_line, printable
 from compare.writing import writing
 
 

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from compare.records import to_json, write_atomically
 from compare.report import drawing, numbers, verdicts
 from compare.report.html import TEMPLATES, templates
-from compare.report.reading import entries, part, printable, text
+from compare.report.showable import entries, part, printable, text
 from compare.report.tables import anchors
 
 HEIGHT = 90
@@ -25,7 +25,7 @@ BREAK_LABEL = 40
 
 
 def write_trend(trend: object, path: Path) -> Path:
-    """Write the page of `compare.bench.history.trend.trend`, as an object or as JSON; returns its path."""
+    """Write the page of `compare.history.series.trend`, as an object or as JSON; returns its path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, page(to_json(trend)))
     return path

@@ -9,7 +9,7 @@ from typing import Any
 
 from compare.records import FAIL, GATES, NOT_APPLICABLE, PASS
 from compare.report import numbers
-from compare.report.reading import entries, mapping, part, text
+from compare.report.showable import entries, mapping, part, text
 
 NOT_JUDGED = "not_judged"
 INCOMPLETE = "incomplete"

@@ -15,16 +15,16 @@ from typing import Any
 
 from compare.bench.pairs import CALLS, DROPPED
 from compare.errors import RequestError
+from compare.inputs import functions, port_files
+from compare.inputs.foreign_code import foreign_code_apart
+from compare.inputs.port_files import prepare_both
+from compare.inputs.request import Extras, Plan
+from compare.progress import Silent
 from compare.records import PASS, to_json
-from compare.run import foreign, ports, record, run
-from compare.run.apart import foreign_code_apart
-from compare.run.foreign import prepare_both
-from compare.run.progress import Silent
-from compare.run.request import Extras
-from compare.run.sides import Pool, Source
-from compare.run.timing import Plan
+from compare.run import record_parts, whole_run
 from compare.sides import processes, requests
 from compare.sides._side import Side, SideError
+from compare.sides.pool import Pool, Source
 from compare.sides.requests import Loading
 from compare.sides.settings import available_processors
 from workloads._declared import AnyWorkload
@@ -48,7 +48,7 @@ class Port:
           RequestError, RegistryError: there is none.
         """
         if self.reference is not None and (self.tf, self.jax, self.inputs, self.dimensions) == (None, None, (), ()):
-            return foreign.get(self._at_folder(self.reference))
+            return port_files.get(self._at_folder(self.reference))
         if self.reference is not None or self.tf is None or self.jax is None:
             raise RequestError(
                 "expected a workload or port file, or else tf=, jax= and inputs= together, "
@@ -56,7 +56,7 @@ class Port:
             )
         inputs = [f"{name}={text}" for name, text in self.inputs]
         dimensions = [f"{name}={text}" for name, text in self.dimensions]
-        found = ports.from_functions(self._at_folder(self.tf), self._at_folder(self.jax), inputs, dimensions)
+        found = functions.from_functions(self._at_folder(self.tf), self._at_folder(self.jax), inputs, dimensions)
         return dataclasses.replace(found, summary=f"{self.tf} against {self.jax}", source="given by a test")
 
     def _given(self) -> list[str]:
@@ -141,12 +141,12 @@ class Prover:
         plans = (Plan(pairs, pairs, threads=available_processors()),) if pairs else ()
         # A test tells of ratios: the machine's limits would cost it a minute, and nobody would read them.
         extras = Extras(limits=False)
-        request = run.Request(
+        request = whole_run.Request(
             workloads, size, sources=self._sources, timeout_s=self._timeout_s, plans=plans, extras=extras,
             parity_only=parity_only,
         )  # fmt: skip
-        found = to_json(run.run(request, Silent(), self._judges if parity_only else None))
-        if any(record.was_interrupted(part) for part in found["workloads"].values()):
+        found = to_json(whole_run.run(request, Silent(), self._judges if parity_only else None))
+        if any(record_parts.was_interrupted(part) for part in found["workloads"].values()):
             raise KeyboardInterrupt  # the whole session is meant, not this port
         return found
 

@@ -38,7 +38,7 @@ HOSTED = {
     "tf": "tf_reference._framework",
     "jax": "jaxport._framework",
     "xla": "compare.sides.xla",
-    "ports": "compare.run.drawing",
+    "ports": "compare.inputs.port_host",
 } | {peer: f"compare.sides.peers.{peer}" for peer in PEERS}
 """By the name of a worker, the module whose `create()` gives a framework, or a host that answers by itself."""
 

@@ -8,7 +8,7 @@ from typing import Any
 import ml_dtypes as ml_dtypes  # NumPy knows bfloat16 once it is imported
 import numpy as np
 
-from compare.hlo import bindings, files
+from compare.hlo import artifacts, bindings
 from compare.sides._host import Host
 from compare.sides._side import Reply
 from workloads._framework import Unsupported
@@ -32,7 +32,7 @@ class Programs(Host):
     def read(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
         """Read a program that may be damaged, by all that reads it elsewhere."""
         try:
-            files.hlo_of_artifact(arrays[PROGRAM].tobytes())
+            artifacts.hlo_of_artifact(arrays[PROGRAM].tobytes())
         except bindings.UnreadableProgram as error:
             raise Unsupported(str(error)) from error
         return Reply()

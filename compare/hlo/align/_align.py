@@ -14,7 +14,7 @@ from compare.hlo.align.fingerprints import TOLERANCE
 from compare.hlo.align.frontier import frontier
 from compare.hlo.align.intermediates import BUDGET
 from compare.hlo.align.neighbours import alike
-from compare.hlo.align.regions import Regions
+from compare.hlo.align.paired_regions import Regions
 from compare.hlo.align.slots import matched_parameters, parameter_names, result_pairs
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.levels import RAW, STRUCTURE, Subject, at_level

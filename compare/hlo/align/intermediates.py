@@ -13,7 +13,7 @@ from compare.hlo.align.fingerprints import Fingerprint, fingerprint
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.graph import Graph, Node, Shape
 from compare.hlo.values import QUICK, Prepared
-from compare.hlo.writing import written
+from compare.hlo.write_module import written
 
 BUDGET = 512 * 2**20
 """Bytes of intermediates that are held at a time, of both programs and all cases together."""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from compare.hlo.align._alignment import NEIGHBOURHOOD, Match
-from compare.hlo.align.changes import Partners, change
+from compare.hlo.align.changed_values import Partners, change
 from compare.hlo.graph import Graph, Node
 from compare.hlo.numbering import COMMUTATIVE
 

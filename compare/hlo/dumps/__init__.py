@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compare.hlo.dumps.directory import DumpedFile, DumpedModule, modules
+from compare.hlo.dumps.dumped_programs import stage_bytes
 from compare.hlo.dumps.grammar import AFTER, BEFORE
-from compare.hlo.dumps.programs import stage_bytes
 
 __all__ = ["AFTER", "BEFORE", "DumpedFile", "DumpedModule", "modules", "stage_bytes"]

@@ -10,7 +10,7 @@ from google.protobuf import message
 
 from compare.hlo import proto
 from compare.hlo.bindings import UnreadableProgram
-from compare.hlo.dumps import grammar, programs
+from compare.hlo.dumps import dumped_programs, grammar
 from compare.hlo.dumps.directory import DumpedFile, DumpedModule
 
 PARAMETER, OUTPUT, CONSTANT, THREAD_LOCAL, TEMP = "parameter", "output", "constant", "thread-local", "temp"
@@ -137,7 +137,7 @@ def _from_proto(module: DumpedModule) -> Buffers | None:
     files = [file for file in module.of(grammar.STAGE) if file.details["stage"] == grammar.AFTER]
     if not files:
         return None
-    file: DumpedFile = programs.stage_file(module, grammar.AFTER)
+    file: DumpedFile = dumped_programs.stage_file(module, grammar.AFTER)
     if file.details["format"] == "txt":
         return None
     found = proto.new("HloProto")

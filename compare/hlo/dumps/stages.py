@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from compare.hlo import proto, reading
+from compare.hlo import proto, read_module
 from compare.hlo.bindings import UnreadableProgram
-from compare.hlo.dumps import grammar, programs
+from compare.hlo.dumps import dumped_programs, grammar
 from compare.hlo.dumps.directory import DumpedFile, DumpedModule
 from compare.hlo.graph import Graph, Node
 
@@ -95,7 +95,7 @@ def read_stages(module: DumpedModule) -> Stages:
     """Everything that the HLO files of one module say; what cannot be read is among the problems."""
     problems: list[Problem] = []
     before, after = (_stage(module, stage, problems) for stage in (grammar.BEFORE, grammar.AFTER))
-    steps = tuple(_steps(reading.read_message(after[1]))) if after else ()
+    steps = tuple(_steps(read_module.read_message(after[1]))) if after else ()
     passes = tuple(_passes(module, before and before[0], after and after[0], problems))
     return Stages(before and before[0], after and after[0], passes, steps, tuple(problems))
 
@@ -106,7 +106,7 @@ def difference(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str,
     return {name: found[name] for name in sorted(found, key=lambda each: (-abs(found[each]), each)) if found[name]}
 
 
-def count(file: str, program: programs.Program) -> Stage:
+def count(file: str, program: dumped_programs.Program) -> Stage:
     """Count one program."""
     computations = program.module.computations
     opcodes = Counter(each.opcode for computation in computations for each in computation.instructions)
@@ -124,9 +124,9 @@ def count(file: str, program: programs.Program) -> Stage:
 def _stage(module: DumpedModule, stage: str, problems: list[Problem]) -> tuple[Stage, Any] | None:
     name = stage
     try:
-        file = programs.stage_file(module, stage)
+        file = dumped_programs.stage_file(module, stage)
         name = file.path.name
-        program = programs.read_file(file)
+        program = dumped_programs.read_file(file)
     except UnreadableProgram as error:
         problems.append(Problem(name, str(error)))
         return None
@@ -136,7 +136,7 @@ def _stage(module: DumpedModule, stage: str, problems: list[Problem]) -> tuple[S
 def _passes(
     module: DumpedModule, before: Stage | None, after: Stage | None, problems: list[Problem]
 ) -> Iterator[PassStep]:
-    files = programs.pass_files(module)
+    files = dumped_programs.pass_files(module)
     last = before
     for file in files:
         found = _counted(file, problems)
@@ -148,7 +148,7 @@ def _passes(
 
 def _counted(file: DumpedFile, problems: list[Problem]) -> Stage | None:
     try:
-        return count(file.path.name, programs.read_file(file))
+        return count(file.path.name, dumped_programs.read_file(file))
     except UnreadableProgram as error:
         problems.append(Problem(file.path.name, str(error)))
         return None

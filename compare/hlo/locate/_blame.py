@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from compare.hlo.locate._canonical import RESULT, Computation
 from compare.hlo.locate._departing import Side
 from compare.hlo.locate._findings import Place
-from compare.hlo.locate._program import RESULT, Computation
 from compare.hlo.locate._search import CHANGED, EXTRA, MISSING, Attempt, Parting, behind
 
 _WRAPPED = re.compile(r"^(?:(?:transpose|jvp|vmap|remat|checkpoint|rematted_computation)\(+)+")

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from compare.hlo.causes import Clue
 from compare.hlo.graph import Node
 from compare.hlo.locate import _naming
+from compare.hlo.locate._canonical import RESULT, Computation
 from compare.hlo.locate._departing import Side
 from compare.hlo.locate._measured import distance
-from compare.hlo.locate._program import RESULT, Computation
 from compare.hlo.locate._search import MISSING, Attempt, Parting
 
 _NEAR = 2

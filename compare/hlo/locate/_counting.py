@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 
-from compare.hlo.locate._program import Computation
+from compare.hlo.locate._canonical import Computation
 
 
 def counts(program: Computation, key: int) -> set[float]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from compare.hlo.graph import Node
+from compare.hlo.locate._canonical import RESULT, Computation
 from compare.hlo.locate._measured import Measured, distance, exact, is_float
-from compare.hlo.locate._program import RESULT, Computation
 
 # Another shape of the same elements: what reads it is to blame where that shape is not the right one.
 _SPREAD = frozenset({"broadcast", "reshape", "copy"})

@@ -11,7 +11,7 @@ import numpy as np
 from compare.hlo.locate._measured import distance, size
 
 if TYPE_CHECKING:
-    from compare.hlo.locate._locate import Ran
+    from compare.hlo.locate._departures import Ran
 
 _STEP = 1e-3
 _SLACK = 100.0

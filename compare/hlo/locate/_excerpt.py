@@ -12,8 +12,8 @@ import numpy as np
 from compare.hlo import values
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.graph import Attributes, Graph, Node, Shape
+from compare.hlo.locate._canonical import CARRIERS, runnable
 from compare.hlo.locate._departing import Side
-from compare.hlo.locate._program import CARRIERS, runnable
 from compare.hlo.locate._switches import values_dtype
 
 _SPREAD = frozenset({"broadcast", "reshape", "copy"})

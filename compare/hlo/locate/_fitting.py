@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from compare.hlo.locate import _formulas, _naming
+from compare.hlo.locate import _known_functions, _naming
 from compare.hlo.locate._excerpt import Arrays
 from compare.hlo.locate._measured import is_real
 from compare.hlo.locate._spot import Spot
@@ -31,14 +31,14 @@ Named = Callable[[Arrays, Arrays, Sequence[float]], str]
 def _functions(spot: Spot, named: Named) -> tuple[str, str] | None:
     """The functions of the same value that the left and the right program compute."""
     for x in spot.read:
-        if _formulas.is_told_apart(x) and x[0].size == spot.actual[0].size and is_real(x[0]):
+        if _known_functions.is_told_apart(x) and x[0].size == spot.actual[0].size and is_real(x[0]):
             names = [named(x, y, spot.bounds) for y in (spot.expected, spot.actual)]
             if all(names) and names[0] != names[1]:
                 return names[0], names[1]
     return None
 
 
-def function(wanted: Callable[[str, str], bool], named: Named = _formulas.activation) -> Proof:
+def function(wanted: Callable[[str, str], bool], named: Named = _known_functions.activation) -> Proof:
     """That both are functions of every element of one value, wanted ones."""
 
     def proof(spot: Spot) -> str | None:
@@ -52,15 +52,15 @@ def function(wanted: Callable[[str, str], bool], named: Named = _formulas.activa
 
 def is_slope(*names: str) -> bool:
     """Whether two functions are leaky relus, or one of them and relu."""
-    leaky = [name.startswith(_formulas.LEAKY) for name in names]
+    leaky = [name.startswith(_known_functions.LEAKY) for name in names]
     return any(leaky) and all(one or name == "relu" for one, name in zip(leaky, names, strict=True))
 
 
 def power(spot: Spot) -> str | None:
     """That both are powers of one value."""
     for x in spot.read:
-        if _formulas.is_told_apart(x) and x[0].size == spot.actual[0].size and is_real(x[0]):
-            exponents = [_formulas.power(x, y, spot.bounds) for y in (spot.expected, spot.actual)]
+        if _known_functions.is_told_apart(x) and x[0].size == spot.actual[0].size and is_real(x[0]):
+            exponents = [_known_functions.power(x, y, spot.bounds) for y in (spot.expected, spot.actual)]
             if None not in exponents and exponents[0] != exponents[1]:
                 return f"the exponent is {exponents[1]:g} where {spot.parting.left.program.label} has {exponents[0]:g}"
     return None
@@ -76,7 +76,7 @@ def division(spot: Spot) -> str | None:
     for a in alike:
         for b in (each for each in alike if each is not a and a[0].size == spot.actual[0].size):
             spread = [np.broadcast_to(each.ravel(), a[0].size) if each.size == 1 else each for each in b]
-            names = [_formulas.division(a, spread, y, spot.bounds) for y in (spot.expected, spot.actual)]
+            names = [_known_functions.division(a, spread, y, spot.bounds) for y in (spot.expected, spot.actual)]
             if all(names) and names[0] != names[1]:
                 labels = spot.parting.right.program.label, spot.parting.left.program.label
                 return f"{labels[0]} computes {names[1]}, {labels[1]} {names[0]}"
@@ -96,8 +96,8 @@ def _constants_read(spot: Spot) -> list[list[np.ndarray]]:
 def running(spot: Spot) -> str | None:
     """That both are running sums of one value."""
     for x in spot.read:
-        if x[0].size == spot.actual[0].size and _formulas.is_told_apart(x):
-            found = [_formulas.cumulative(x, y, spot.bounds) for y in (spot.expected, spot.actual)]
+        if x[0].size == spot.actual[0].size and _known_functions.is_told_apart(x):
+            found = [_known_functions.cumulative(x, y, spot.bounds) for y in (spot.expected, spot.actual)]
             if found[0] and found[1] and found[0] != found[1]:
                 return f"{_sum(found[1])} where {spot.parting.left.program.label} has {_sum(found[0])}"
     return None
@@ -110,8 +110,8 @@ def _sum(found: tuple[int, bool, bool]) -> str:
 
 def _reductions(spot: Spot) -> tuple[Reduced, Reduced] | None:
     for x in spot.read:
-        if _formulas.is_told_apart(x) and x[0].size > 1:
-            found = [_formulas.reduction(x, y, spot.bounds) for y in (spot.expected, spot.actual)]
+        if _known_functions.is_told_apart(x) and x[0].size > 1:
+            found = [_known_functions.reduction(x, y, spot.bounds) for y in (spot.expected, spot.actual)]
             if found[0] and found[1] and found[0] != found[1]:
                 return found[0], found[1]
     return None
@@ -129,9 +129,9 @@ def reduction(holds: Callable[[Reduced, Reduced], bool]) -> Proof:
 
 def moved(spot: Spot) -> str | None:
     """That one side has the elements of the other in another order."""
-    if spot.expected[0].size != spot.actual[0].size or not _formulas.is_told_apart(spot.actual):
+    if spot.expected[0].size != spot.actual[0].size or not _known_functions.is_told_apart(spot.actual):
         return None
-    said = _formulas.moved(spot.expected, spot.actual)
+    said = _known_functions.moved(spot.expected, spot.actual)
     return f"it is what {spot.parting.left.program.label} has, {said}" if said else None
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from compare.hlo import values
 from compare.hlo.graph import Graph
-from compare.hlo.locate._program import CARRIERS, RESULT, Computation, runnable
+from compare.hlo.locate._canonical import CARRIERS, RESULT, Computation, runnable
 
 _DRAWS = 2
 """How often arguments and constants are moved."""

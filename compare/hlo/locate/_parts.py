@@ -11,7 +11,7 @@ import numpy as np
 
 from compare.hlo import values
 from compare.hlo.graph import Graph, Node
-from compare.hlo.locate._program import Computation, runnable
+from compare.hlo.locate._canonical import Computation, runnable
 from compare.hlo.locate._search import Parting, mended
 
 _MOST_PARTS = 4

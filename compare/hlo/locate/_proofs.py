@@ -11,12 +11,12 @@ from collections.abc import Callable, Collection, Mapping
 import numpy as np
 
 from compare.hlo.causes import CAUSES, UNKNOWN, Cause, is_close, is_count
-from compare.hlo.locate import _edits, _fitting, _formulas
+from compare.hlo.locate import _edits, _fitting, _known_functions
 from compare.hlo.locate._apart import CONSTANT, OPERAND, REDUCER, SWAPPED, TRANSPOSED, Difference
+from compare.hlo.locate._canonical import Computation
 from compare.hlo.locate._counting import counts, depths, squares, transformed
 from compare.hlo.locate._fitting import Proof
 from compare.hlo.locate._measured import exact, is_float
-from compare.hlo.locate._program import Computation
 from compare.hlo.locate._search import EXTRA, MISSING
 from compare.hlo.locate._spot import Spot
 
@@ -195,7 +195,10 @@ def _logarithm(spot: Spot) -> str | None:
 def _each_case(spot: Spot) -> str | None:
     """A factor of its own in every case, as of a counter."""
     cases = zip(spot.actual, spot.expected, spot.bounds, strict=True)
-    found = [_formulas.factor([actual], [expected], [bound], few=actual.size == 1) for actual, expected, bound in cases]
+    found = [
+        _known_functions.factor([actual], [expected], [bound], few=actual.size == 1)
+        for actual, expected, bound in cases
+    ]
     return "" if None not in found else None
 
 
@@ -207,7 +210,7 @@ def _decayed(spot: Spot) -> str | None:
     for key, slot in slots.items():
         weight = spot.theirs.side.measured.arrays[key]
         if slot.startswith("weight ") and weight[0].size == change[0].size:
-            by = _formulas.factor(weight, change, spot.bounds)
+            by = _known_functions.factor(weight, change, spot.bounds)
             if by is not None and any(each.any() for each in change):
                 return ""
     return None
@@ -248,7 +251,7 @@ PROOFS: Mapping[str, Proof] = {
     "stop_gradient": _stopped,
     "epsilon": _numbers,
     "place of epsilon": _changed_to(_edits.epsilon_elsewhere),
-    "gelu": _fitting.function(lambda *names: set(names) <= set(_formulas.GELUS)),
+    "gelu": _fitting.function(lambda *names: set(names) <= set(_known_functions.GELUS)),
     "biased or unbiased variance": _one_less,
     "number of iterations": _either(_numbers, _only("comparison_direction")),
     "base of the logarithm": _logarithm,
@@ -280,7 +283,7 @@ PROOFS: Mapping[str, Proof] = {
     "weight left out": _alone("multiply", "divide", reads="weight "),
     "residual connection": _residual,
     "another activation": _fitting.function(lambda *names: True),
-    "another function": _fitting.function(lambda *names: True, _formulas.function),
+    "another function": _fitting.function(lambda *names: True, _known_functions.function),
     "weights in the code": _numbers,
     "another constant": _fitting.wherever(_numbers),
     "sign": _factor(-1.0, few=True),

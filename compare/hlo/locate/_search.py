@@ -9,9 +9,9 @@ from functools import cached_property
 
 import numpy as np
 
+from compare.hlo.locate._canonical import CARRIERS, RESULT
 from compare.hlo.locate._departing import Agreement, Side, departing, first, kind_of
 from compare.hlo.locate._measured import distance
-from compare.hlo.locate._program import CARRIERS, RESULT
 from compare.hlo.locate._switches import READING, SPREAD, VALUE, Given, Switch, Switchboard
 
 _MOST = 200

@@ -10,13 +10,13 @@ from functools import cached_property
 import numpy as np
 
 from compare.hlo.causes import Clue
-from compare.hlo.locate import _formulas
+from compare.hlo.locate import _known_functions
 from compare.hlo.locate._apart import Found, apart
 from compare.hlo.locate._blame import Blamed
+from compare.hlo.locate._canonical import CARRIERS, Computation
 from compare.hlo.locate._departing import Side
 from compare.hlo.locate._excerpt import Arrays, Excerpt, excerpt
 from compare.hlo.locate._measured import distance
-from compare.hlo.locate._program import CARRIERS, Computation
 from compare.hlo.locate._search import Attempt, Parting
 from compare.hlo.locate._switches import values_dtype
 
@@ -77,7 +77,7 @@ class Spot:
 
     def factor(self, few: bool = False) -> float | None:
         """What the value has to be multiplied by; see `_formulas.factor`."""
-        return _formulas.factor(self.actual, self.expected, self.bounds, few)
+        return _known_functions.factor(self.actual, self.expected, self.bounds, few)
 
     @cached_property
     def wider(self) -> list[Spot]:

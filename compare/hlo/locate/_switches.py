@@ -11,7 +11,7 @@ import numpy as np
 
 from compare.hlo import values
 from compare.hlo.graph import Graph, Node, Shape
-from compare.hlo.locate._program import RESULT, Computation, runnable
+from compare.hlo.locate._canonical import RESULT, Computation, runnable
 
 VALUE, READING = "value", "reading"
 SPREAD = frozenset({"broadcast", "reshape", "copy"})

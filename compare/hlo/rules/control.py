@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from compare.hlo.graph import Graph, Node, Shape
 from compare.hlo.rewriting import Rule, Writer, rewrite
-from compare.hlo.rules._bodies import put_together, read_by, taken_apart
 from compare.hlo.rules._forms import splat
+from compare.hlo.rules._state_tuples import put_together, read_by, taken_apart
 
 
 @dataclass(frozen=True)

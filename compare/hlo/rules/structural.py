@@ -7,8 +7,8 @@ leaves the terms alone; the kernel that a compiler picks for another shape may s
 from __future__ import annotations
 
 from compare.hlo.rules.choices import CHOICES
-from compare.hlo.rules.constants import CONSTANTS
 from compare.hlo.rules.control import CONTROL
+from compare.hlo.rules.folding import CONSTANTS
 from compare.hlo.rules.forwarding import FORWARDING
 from compare.hlo.rules.indexing import INDEXING
 from compare.hlo.rules.products import PRODUCTS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from compare.hlo.graph import Graph, Node, Shape
-from compare.hlo.rules._bodies import put_together, reached, read_by, taken_apart
+from compare.hlo.rules._state_tuples import put_together, reached, read_by, taken_apart
 
 
 def trimmed(graph: Graph) -> Graph:

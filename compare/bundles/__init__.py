@@ -1,0 +1,1 @@
+"""Bug reports as bundles, and their replay."""

@@ -1,0 +1,230 @@
+"""A bug report on disk: which file holds what, written by `jaxport bugreport`, read by `jaxport replay`."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, Literal
+
+import msgspec
+import numpy as np
+
+from compare import files, records
+from compare.errors import RequestError
+from compare.hlo import standalone
+from compare.hlo.bindings import UnreadableProgram
+from compare.sides import wire
+from workloads._foreign import MEBIBYTE, Unusable, is_zip, said, unpack, zip_opened
+
+SCHEMA = 1
+INDEX = "bundle.json"
+PROGRAM, OPTIMIZED = "program", "optimized"
+
+MOST_UNPACKED_BYTES = 1 << 32
+"""Of all that a zip holds, and of one file of arrays: a billion float32 numbers."""
+MOST_MODULES = 16
+"""Two programs and the four cells are six: the arrays of all are held at once."""
+LEAST_UNPACKED_BYTES = 64 * MEBIBYTE
+"""So much is unpacked however small it was packed."""
+MOST_RATIO = 50
+"""Beyond that: arrays shrink by a tenth and texts to a tenth, zeros to a thousandth."""
+
+_UNPACK = "copy it again, or unpack it and name the folder"
+_A_MODULE = files.Expected("a module or a bug report", "check the path", RequestError)
+_AN_INDEX = files.Expected(f"{INDEX} of a bug report", "name a module, or what `jaxport bugreport` wrote", RequestError)
+_IN_ZIP = files.Expected("a bug report", _UNPACK, RequestError)
+_LISTED = files.Expected("a file that the bug report lists", "copy it whole", RequestError)
+_ARRAYS = files.Expected("a safetensors file", "write it again", RequestError)
+
+_TOP = re.compile(rf"(?:[^/]+/)?{re.escape(INDEX)}")
+_ABSOLUTE = re.compile(r"(?<![\w.])/(?:[^\s/:'\",;]+/)+([^\s/:'\",;]*)")
+
+
+class _Named(msgspec.Struct, frozen=True):
+    name: str
+
+
+class _Entry(msgspec.Struct, frozen=True):
+    """A module as the index lists it; files by their place in the bundle."""
+
+    name: str
+    kind: Literal["program", "optimized"]
+    file: str
+    inputs: str
+    outputs: Annotated[dict[str, str], msgspec.Meta(max_length=len(records.CELLS))]
+    parameters: tuple[_Named, ...]
+    results: tuple[_Named, ...]
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """All that a replay reads."""
+        return self.file, self.inputs, *self.outputs.values()
+
+    def __post_init__(self) -> None:
+        """Refuse what does not lie in the bundle.
+
+        Raises:
+          ValueError: an absolute path, one that climbs, or none.
+        """
+        for name in self.files:
+            path = PurePosixPath(name)
+            if path.is_absolute() or ".." in path.parts or not path.parts or not name.isprintable():
+                raise ValueError(f"the path {name[:80]!r}, which is not one inside the bug report")
+
+
+class _Schema(msgspec.Struct, frozen=True):
+    schema: int
+
+
+class _Index(_Schema, frozen=True):
+    modules: Annotated[tuple[_Entry, ...], msgspec.Meta(max_length=MOST_MODULES)]
+
+
+@dataclass(frozen=True)
+class Module:
+    """One module that can be run on its own.
+
+    `inputs` are its arguments by position, None where nothing was recorded; `recorded` holds its
+    results by position, by the cell that gave them, the program's own compiler first.
+    """
+
+    name: str
+    artifact: bytes
+    parameters: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
+    inputs: Sequence[np.ndarray] | None = None
+    recorded: Mapping[str, Sequence[np.ndarray]] = field(default_factory=dict)
+
+
+def save_arrays(arrays: Sequence[np.ndarray], path: Path) -> None:
+    """Arrays by position: "0", "1" and so on."""
+    wire.save_arrays({str(position): array for position, array in enumerate(arrays)}, path)
+
+
+def save_index(index: Mapping[str, Any], folder: Path) -> None:
+    """Write bundle.json, files without the folders that they lie in on this machine."""
+    records.write_atomically(folder / INDEX, json.dumps(without_folders(records.to_json(index)), indent=1) + "\n")
+
+
+def without_folders(value: Any) -> Any:
+    """JSON data, or text, with each absolute path cut to its last part."""
+    if isinstance(value, Mapping):
+        return {key: without_folders(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [without_folders(item) for item in value]
+    return _ABSOLUTE.sub(r"\1", value) if isinstance(value, str) else value
+
+
+def modules(path: Path, scratch: Path) -> list[Module]:
+    """What a path holds: the programs of a bundle, or the one module of a file.
+
+    A file inside a bundle comes with its recorded inputs and results.
+
+    Args:
+      scratch: a folder to unpack into.
+
+    Raises:
+      RequestError: nothing is there, or it is no module and no bundle.
+    """
+    if is_zip(path):
+        return _programs(_unpacked(path, scratch))
+    # Not Path's own: it raises where a name is too long.
+    if os.path.isdir(path):
+        return _programs(path)
+    data = files.read(path, _A_MODULE, files.MOST_PROGRAM_BYTES)
+    folder = path.resolve().parent.parent
+    entries = _index(folder).modules if (folder / INDEX).is_file() else ()
+    name = path.resolve().relative_to(folder).as_posix()
+    entry = next((each for each in entries if each.file == name), None)
+    return [_module(folder, entry) if entry else Module(path.name, _artifact(data, path))]
+
+
+def _unpacked(path: Path, scratch: Path) -> Path:
+    """The folder of what a zip's index names; nothing else is unpacked."""
+    folder = scratch / "bundle"
+    try:
+        with zip_opened(path) as archive:
+            # Zipping a folder by hand puts the folder itself in the archive.
+            top = min((name for name in archive.namelist() if _TOP.fullmatch(name)), key=len, default=INDEX)
+            _extract(archive, top, folder / INDEX, files.MOST_JSON_BYTES)
+            left = _most_unpacked(path)
+            for name in sorted({name for entry in _index(folder).modules for name in entry.files}):
+                left -= _extract(archive, top.removesuffix(INDEX) + name, folder / name, left)
+    except (Unusable, OSError) as error:
+        _IN_ZIP.refuse(path, said(error))
+    return folder
+
+
+def _extract(archive: zipfile.ZipFile, name: str, target: Path, most: int) -> int:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with target.open("wb") as file:
+        unpack(archive, name, file, most)
+        return file.tell()
+
+
+def _most_unpacked(path: Path) -> int:
+    return max(LEAST_UNPACKED_BYTES, min(MOST_UNPACKED_BYTES, MOST_RATIO * path.stat().st_size))
+
+
+def _programs(folder: Path) -> list[Module]:
+    found = [_module(folder, entry) for entry in _index(folder).modules if entry.kind == PROGRAM]
+    if not found:
+        raise RequestError(f"expected a program in {folder}, found none: its README says what failed")
+    return found
+
+
+def _index(folder: Path) -> _Index:
+    path = folder / INDEX
+    plain = files.read_json(path, _AN_INDEX)
+    schema = files.convert(plain, _Schema, path, _AN_INDEX).schema
+    if schema > SCHEMA:
+        raise RequestError(f"expected a bug report of schema {SCHEMA} or older, found {schema}: upgrade jaxport")
+    return files.convert(plain, _Index, path, _AN_INDEX)
+
+
+def _module(folder: Path, entry: _Entry) -> Module:
+    file = _inside(folder, entry.file)
+    return Module(
+        name=entry.name,
+        artifact=_artifact(files.read(file, _LISTED, files.MOST_PROGRAM_BYTES), file),
+        parameters=tuple(each.name for each in entry.parameters),
+        results=tuple(each.name for each in entry.results),
+        inputs=load_arrays(_inside(folder, entry.inputs)),
+        recorded={cell: load_arrays(_inside(folder, name)) for cell, name in entry.outputs.items()},
+    )
+
+
+def _inside(folder: Path, name: str) -> Path:
+    """A file of a bundle; a link may not lead out of it."""
+    path = folder / name
+    if not path.resolve().is_relative_to(folder.resolve()):
+        _LISTED.refuse(path, "a link out of the bug report")
+    return path
+
+
+def _artifact(data: bytes, path: Path) -> bytes:
+    try:
+        return standalone.artifact_of_file(data)
+    except UnreadableProgram as error:
+        raise RequestError(f"{error}, in {path}") from error
+
+
+def load_arrays(path: Path, names: Sequence[str] = ()) -> list[np.ndarray]:
+    """The arrays of a file by position: named "0", "1" and so on, or by all of `names`.
+
+    Raises:
+      RequestError: it is absent, broken, or names its arrays otherwise.
+    """
+    found, _ = files.read_arrays(path, _ARRAYS, MOST_UNPACKED_BYTES)
+    order = list(names) if names and set(names) == set(found) else [str(position) for position in range(len(found))]
+    if set(order) != set(found):
+        raise RequestError(
+            f"expected arrays named by position, 0 to {len(found) - 1}, in {path}, found "
+            f"{', '.join(sorted(found))[:200]}: rename them"
+        )
+    return [found[name] for name in order]

@@ -1,0 +1,276 @@
+"""Everything about one workload that another person needs to see what we saw: collected from live sides."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import platform
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from compare.bundles import bundle, readme
+from compare.bundles.distance import difference
+from compare.hlo import bindings
+from compare.hlo.bindings import UnreadableProgram
+from compare.hlo.portable import portable
+from compare.inputs.at_size import Prepared, choose_size
+from compare.inputs.port_files import prepare_one
+from compare.progress import Reporter
+from compare.prove.cells import split
+from compare.prove.collect import FLOAT32, reasons
+from compare.records import CELLS, Failure, write_atomically
+from compare.run import record_parts
+from compare.sides import mapped, requests, wire
+from compare.sides._side import SIDES, BadTarget, Missing, Side, SideError
+from compare.sides.client import LiveSide, close_all
+from compare.sides.settings import Settings
+from workloads._declared import AnyWorkload
+from workloads._framework import FORWARD, STEP, Program, Twin
+from workloads._spec import Arrays
+
+FLAGS = (
+    *("XLA_FLAGS", "TF_XLA_FLAGS", "TF_ENABLE_ONEDNN_OPTS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"),
+    *("JAX_ENABLE_X64", "JAX_DEFAULT_MATMUL_PRECISION", "JAX_PLATFORMS", "JAX_DISABLE_JIT", "KERAS_BACKEND"),
+)
+"""What is told of the user's environment, and nothing else."""
+
+LOADS = 2
+"""So often is the workload loaded by a worker that is lost meanwhile."""
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to report on, and which interpreter runs each side."""
+
+    workload: AnyWorkload
+    size: str | None = None
+    data: Path | None = None
+    pythons: Mapping[str, str | None] = field(default_factory=dict)
+    timeout_s: float = 300
+
+
+def collect(request: Request, folder: Path, scratch: Path, reporter: Reporter) -> dict[str, Any]:
+    """Fill an empty folder with the bug report; what bundle.json says. A side that fails costs what it was asked for.
+
+    Raises:
+      BadTarget: the function that was named does not exist.
+      RequestError: the workload has no such size.
+    """
+    workload = request.workload
+    size = choose_size(workload, request.size)
+    prepared = prepare_one(workload, size, request.data, scratch)
+    reporter.stage(f"{workload.name}: bug report", 2 * len(SIDES) + len(CELLS))
+    for name in ("programs", "optimized", "inputs", "outputs", "dumps", "clustering"):
+        (folder / name).mkdir()
+    with _Workers(request, prepared, folder, scratch) as workers:
+        report = _Report(prepared, folder, workers, reporter)
+        for side in SIDES:
+            report.add_program(side)
+        for side in SIDES:
+            report.add_modes(side)
+        for cell in CELLS:
+            report.add_cell(cell)
+        sides = {side: workers.ask(side, requests.environment) or {} for side in SIDES}
+    index = report.index() | {
+        "environment": record_parts.environment(sides) | {"flags": flags(os.environ)},
+        "failures": reasons(workers.failures),
+    }
+    bundle.save_index(index, folder)
+    readme.save(bundle.without_folders(index), folder)
+    return index
+
+
+def flags(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables that change what either framework compiles or runs."""
+    return {name: environment[name] for name in FLAGS if name in environment}
+
+
+def _twin(prepared: Prepared) -> Twin:
+    loading = prepared.loading
+    described = {"target": "", "builds": loading.builds, "dimensions": loading.dimensions}
+    described |= {"cases": loading.cases, "inputs": loading.inputs}
+    return wire.unpack_twin(described, mapped.load(loading.arrays))
+
+
+class _Workers:
+    """One worker a side, dumping what it compiles; started again, and loaded again, after it was lost."""
+
+    def __init__(self, request: Request, prepared: Prepared, folder: Path, scratch: Path) -> None:
+        self._request, self._prepared, self._folder, self._scratch = request, prepared, folder.resolve(), scratch
+        self._sides: dict[str, LiveSide] = {}
+        self._absent: dict[str, SideError] = {}
+        self._lost: dict[str, int] = {}
+        self.modes: dict[str, requests.Modes] = {}
+        self.failures: list[Failure] = []
+
+    def __enter__(self) -> _Workers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        close_all(self._sides.values())
+
+    def ask(self, name: str, ask: Callable[[Side], Answer]) -> Answer | None:
+        """A reply of a side that has the workload loaded; None with the reason noted.
+
+        Raises:
+          BadTarget: the function that was named does not exist.
+        """
+        try:
+            return ask(self._get(name))
+        except BadTarget:
+            raise
+        except SideError as error:
+            self.failures.append(Failure(error.side, error.doing, error.reason))
+            if error.lost and name in self._sides:
+                self._sides.pop(name).close()
+            return None
+
+    def _get(self, name: str) -> Side:
+        if name in self._absent:
+            raise self._absent[name]
+        if name not in self._sides:
+            dump, clustering = self._folder / "dumps" / name, self._folder / "clustering"
+            settings = Settings(dump=dump, clustering=clustering)
+            python = self._request.pythons.get(name)
+            self._sides[name] = LiveSide(name, self._scratch, python, self._request.timeout_s, settings)
+            self._load(name)
+        return self._sides[name]
+
+    def _load(self, name: str) -> None:
+        try:
+            self.modes[name] = requests.load(self._sides[name], self._prepared.loading)
+        except SideError as error:
+            self._lost[name] = self._lost.get(name, 0) + 1
+            # A worker that was lost is started for the next request, unless it is lost again at the same.
+            if not error.lost or isinstance(error, Missing) or self._lost[name] >= LOADS:
+                self._absent[name] = error
+            raise
+
+
+class _Report:
+    """Writes what sides deliver, and lists it."""
+
+    def __init__(self, prepared: Prepared, folder: Path, workers: _Workers, reporter: Reporter) -> None:
+        self._prepared, self._folder, self._workers, self._reporter = prepared, folder, workers, reporter
+        self._case = prepared.loading.cases[0]
+        self._programs: dict[str, Program] = {}
+        self._outputs: dict[str, Arrays] = {}
+        self._cells: dict[str, Any] = {}
+        self._modes: dict[str, str] = {}
+
+    def add_program(self, side: str) -> None:
+        """The main pass as the side hands it to XLA, as text, and the arrays that it is called with."""
+        self._reporter.step(f"{side} program")
+        program = self._workers.ask(side, lambda each: requests.program(each, self._main(side), FLOAT32))
+        if program is None:
+            return
+        try:
+            program = dataclasses.replace(program, artifact=portable(program.artifact))
+        except UnreadableProgram as error:
+            self._workers.failures.append(Failure(side, "read program", str(error)))
+            return
+        self._programs[side] = program
+        write_atomically(self._folder / "programs" / f"{side}.mlirbc", program.artifact)
+        write_atomically(self._folder / "programs" / f"{side}.mlir", f"{bindings.parse(program.artifact)}\n")
+        twin = _twin(self._prepared)
+        arguments = [twin.argument(each, self._case, program.states) for each in program.parameters]
+        bundle.save_arrays(arguments, self._folder / "inputs" / f"{side}.safetensors")
+
+    def add_modes(self, side: str) -> None:
+        """What the side returns in each of its modes; autoclustering dumps its graphs meanwhile."""
+        self._reporter.step(f"{side} modes")
+        for mode in self._workers.modes.get(side, {}).get(self._main(side), ()):
+            found = self._workers.ask(
+                side, lambda each, m=mode: requests.outputs(each, m, self._main(side), self._case, FLOAT32)
+            )
+            if found is not None:
+                self._modes[f"{side}/{mode}"] = f"outputs/{side}-{mode}.safetensors"
+                wire.save_arrays(found, self._folder / self._modes[f"{side}/{mode}"])
+
+    def add_cell(self, cell: str) -> None:
+        """One side's program compiled and run by one side's XLA."""
+        self._reporter.step(cell)
+        frontend, compiler = split(cell)
+        program = self._programs.get(frontend)
+        if program is None:
+            self._cells[cell] = {"reason": f"the {frontend} side gave no program"}
+            return
+        before = len(self._workers.failures)
+        built = self._workers.ask(compiler, lambda side: requests.compile_program(side, program))
+        made = built and self._workers.ask(compiler, lambda side: requests.optimized(side, built.handle))
+        if built and made:
+            write_atomically(self._folder / "optimized" / f"{cell}.hlo.pb", made.module)
+            write_atomically(self._folder / "optimized" / f"{cell}.txt", bindings.hlo_text(made.module))
+            self._cells[cell] = {"temp_bytes": made.temp_bytes, "compile_s": built.compile_s}
+            # Only of a worker that is still there: the next one knows nothing of this program.
+            found = self._workers.ask(compiler, lambda side: requests.execute(side, built.handle, self._case))
+            if found is not None:
+                self._outputs[cell] = found
+                values = [found[result.name] for result in program.results]
+                bundle.save_arrays(values, self._folder / "outputs" / f"{cell}.safetensors")
+        for failure in self._workers.failures[before:]:
+            self._cells[cell] = self._cells.get(cell, {}) | {"reason": failure.reason}
+
+    def index(self) -> dict[str, Any]:
+        """Everything that was written, and what differs."""
+        return {
+            "schema": bundle.SCHEMA,
+            "workload": self._prepared.workload.name,
+            "summary": self._prepared.workload.summary,
+            "size": self._prepared.size,
+            "dimensions": dict(self._prepared.dimensions),
+            "pass": {side: self._main(side) for side in self._programs},
+            "python": platform.python_version(),
+            "modules": [*map(self._program, self._programs), *self._optimized()],
+            "cells": self._cells,
+            "modes": self._modes,
+            "clustering": sorted(path.name for path in (self._folder / "clustering").iterdir()),
+            "differences": self._differences(),
+        }
+
+    def _main(self, side: str) -> str:
+        return STEP if STEP in self._workers.modes.get(side, {}) else FORWARD
+
+    def _program(self, side: str) -> dict[str, Any]:
+        cells = sorted(
+            (cell for cell in self._outputs if split(cell)[0] == side), key=lambda cell: split(cell)[1] != side
+        )
+        entry = self._entry(side, bundle.PROGRAM, f"programs/{side}.mlirbc", f"programs/{side}.mlir", side, cells)
+        return entry | {"sources": dict(self._programs[side].sources)}
+
+    def _optimized(self) -> list[dict[str, Any]]:
+        return [
+            self._entry(
+                cell, bundle.OPTIMIZED, f"optimized/{cell}.hlo.pb", f"optimized/{cell}.txt", split(cell)[0],
+                [cell] if cell in self._outputs else [],
+            )
+            for cell in CELLS
+            if (self._folder / "optimized" / f"{cell}.hlo.pb").is_file()
+        ]  # fmt: skip
+
+    def _entry(self, name: str, kind: str, file: str, text: str, side: str, cells: list[str]) -> dict[str, Any]:
+        program = self._programs[side]
+        return {
+            "name": name,
+            "kind": kind,
+            "file": file,
+            "text": text,
+            "parameters": [vars(each) for each in program.parameters],
+            "results": [vars(each) for each in program.results],
+            "inputs": f"inputs/{side}.safetensors",
+            "outputs": {cell: f"outputs/{cell}.safetensors" for cell in cells},
+        }
+
+    def _differences(self) -> list[dict[str, Any]]:
+        """Each cell against TensorFlow's program in TensorFlow's XLA, over the results that both name alike."""
+        reference = self._outputs.get("tf@tf", {})
+        return [
+            {"cell": cell, "result": name, **dataclasses.asdict(found), "agrees": found.agrees}
+            for cell, outputs in self._outputs.items()
+            for name in sorted(outputs.keys() & reference.keys())
+            if cell != "tf@tf" and (found := difference(outputs[name], reference[name]))
+        ]

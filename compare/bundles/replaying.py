@@ -1,0 +1,278 @@
+"""One module alone: run by several compilers on the same inputs, each held against one reference."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import ml_dtypes as ml_dtypes  # NumPy knows bfloat16 once it is imported
+import numpy as np
+
+from compare.bundles import interpreting
+from compare.bundles.bundle import Module
+from compare.bundles.distance import Difference, difference
+from compare.errors import RequestError
+from compare.hlo import bindings, executing, standalone
+from compare.hlo.bindings import UnreadableProgram
+from compare.hlo.standalone import Signature
+from compare.inputs.at_size import prepare
+from compare.progress import Reporter
+from compare.sides import requests
+from compare.sides._side import SIDES, Missing, Side, SideError
+from compare.sides.client import LiveSide
+from workloads import _registry
+from workloads._framework import Parameter, Program, Result
+
+HERE, CHANGED, INTERPRETER = "here", "here, other options", "interpreter"
+COMPILERS = (HERE, INTERPRETER, *SIDES)
+RECORDED = "recorded "
+
+_TRIVIAL = "func.func @main(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }"
+# A worker runs programs once it has a twin, and any will do: what is replayed brings its own arrays.
+_LOADED = ("add", "smoke")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What runs a module, on what.
+
+    Attributes:
+      compilers: of COMPILERS.
+      options: XLA's debug options for one more compilation in this process; none adds nothing.
+      inputs: arguments by position, in place of recorded or random ones.
+      seed: draws random inputs, in place of recorded ones.
+      tolerance: of floats, relative to the largest value; None is that of the dtype.
+    """
+
+    compilers: Sequence[str] = (HERE, INTERPRETER)
+    options: Mapping[str, int | bool | float | str] = field(default_factory=dict)
+    inputs: Sequence[np.ndarray] | None = None
+    seed: int | None = None
+    tolerance: float | None = None
+    pythons: Mapping[str, str | None] = field(default_factory=dict)
+    timeout_s: float = 300
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One result of a module: by compiler, how far it is from the reference."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    differences: Mapping[str, Difference]
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """A module that was run again. `refused` says by compiler why it did not run it."""
+
+    module: str
+    inputs: str
+    reference: str
+    results: tuple[Compared, ...]
+    refused: Mapping[str, str]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every compiler ran it and came out at the reference; the interpreter may be unable to."""
+        differences = [each for result in self.results for each in result.differences.values()]
+        return all(each.agrees for each in differences) and not self.refused.keys() - {INTERPRETER}
+
+
+def replay(modules: Sequence[Module], request: Request, scratch: Path, reporter: Reporter) -> list[Replayed]:
+    """Run every module by every compiler.
+
+    Raises:
+      RequestError: the inputs do not fit, an option does not exist, or there is nothing to compare with.
+      SideError: a framework that was asked for is not installed.
+    """
+    _check_options(request.options)
+    with ExitStack() as stack:
+        sides = {name: _started(name, request, scratch, stack) for name in SIDES if name in request.compilers}
+        found: list[Replayed] = []
+        for module in modules:
+            # A worker that died with one module, or idle after it, takes no other module with it.
+            sides = {name: _renewed(side, request, scratch, stack) for name, side in sides.items()}
+            found.append(_replayed(module, request, sides, reporter))
+        return found
+
+
+def _replayed(module: Module, request: Request, sides: Mapping[str, Side], reporter: Reporter) -> Replayed:
+    reporter.stage(f"{module.name}: replay", len(request.compilers) + bool(request.options))
+    try:
+        signature = standalone.signature(module.artifact)
+    except UnreadableProgram as error:
+        raise RequestError(f"{error}, in {module.name}") from error
+    arrays, told = _inputs(module, request, signature)
+    recorded = {RECORDED + cell: list(values) for cell, values in module.recorded.items()} if _recorded(request) else {}
+    found: dict[str, list[np.ndarray]] = {}
+    refused: dict[str, str] = {}
+    for compiler in _compilers(request):
+        reporter.step(compiler)
+        try:
+            found[compiler] = _run(compiler, module.artifact, signature, arrays, request, sides)
+        except UnreadableProgram as error:
+            refused[compiler] = str(error)
+        except SideError as error:
+            refused[compiler] = error.reason
+    return _judged(module, signature, told, recorded | found, refused, request.tolerance)
+
+
+def _judged(
+    module: Module,
+    signature: Signature,
+    told: str,
+    values: Mapping[str, Sequence[np.ndarray]],
+    refused: Mapping[str, str],
+    tolerance: float | None,
+) -> Replayed:
+    recorded = [label for label in values if label.startswith(RECORDED)]
+    # What was recorded, else the one opinion that shares no code with XLA, else whoever came first.
+    reference = next(iter([*recorded, *({INTERPRETER} & values.keys()), *values]), "")
+    others = {label: each for label, each in values.items() if label != reference}
+    if not others and not refused.keys() - {INTERPRETER}:
+        reason = "".join(f" ({why})" for why in refused.values())
+        raise RequestError(
+            f"expected two results of {module.name} to compare, found only that of {reference}{reason}: "
+            "add another with --compilers, such as here,jax, or replay a bug report"
+        )
+    names = module.results or tuple(map(str, range(len(signature.results))))
+    _check_counts(module, {label: len(each) for label, each in values.items()}, len(names))
+    results = tuple(
+        Compared(
+            name,
+            shape,
+            dtype,
+            {label: difference(each[at], values[reference][at], tolerance) for label, each in others.items()},
+        )
+        for at, (name, (shape, dtype)) in enumerate(zip(names, signature.results, strict=True))
+    )
+    return Replayed(module.name, told, reference, results, refused)
+
+
+def _check_counts(module: Module, counts: Mapping[str, int], expected: int) -> None:
+    for label, count in counts.items():
+        if count != expected:
+            raise RequestError(
+                f"expected {expected} results of {module.name}, found {count} from {label}: the bug report is mixed up"
+            )
+
+
+def _compilers(request: Request) -> Iterator[str]:
+    """Every compiler in the order that they were asked for, changed options beside the plain ones."""
+    yield from request.compilers
+    if request.options:
+        yield CHANGED
+
+
+def _run(
+    compiler: str,
+    artifact: bytes,
+    signature: Signature,
+    arrays: Sequence[np.ndarray],
+    request: Request,
+    sides: Mapping[str, Side],
+) -> list[np.ndarray]:
+    if compiler == INTERPRETER:
+        return interpreting.interpret(artifact, arrays, request.timeout_s)
+    if compiler in (HERE, CHANGED):
+        return executing.compile_bytecode(artifact, request.options if compiler == CHANGED else None)(arrays)
+    program = _program(artifact, signature, arrays)
+    side = sides[compiler]
+    found = requests.execute(side, requests.compile_program(side, program).handle, "seed0")
+    return [found[result.name] for result in program.results]
+
+
+def _program(artifact: bytes, signature: Signature, arrays: Sequence[np.ndarray]) -> Program:
+    """A program that brings its own arguments."""
+    return Program(
+        artifact=artifact,
+        parameters=tuple(
+            Parameter("state", str(at), shape, dtype) for at, (shape, dtype) in enumerate(signature.parameters)
+        ),
+        results=tuple(Result(str(at), shape, dtype) for at, (shape, dtype) in enumerate(signature.results)),
+        states={str(at): array for at, array in enumerate(arrays)},
+    )
+
+
+def _recorded(request: Request) -> bool:
+    return request.inputs is None and request.seed is None
+
+
+def _inputs(module: Module, request: Request, signature: Signature) -> tuple[Sequence[np.ndarray], str]:
+    """The arguments, and where they come from."""
+    if request.inputs is not None:
+        arrays, told = request.inputs, "as given"
+    elif module.inputs is not None and _recorded(request):
+        arrays, told = module.inputs, "as recorded"
+    else:
+        seed = request.seed or 0
+        arrays, told = random_inputs(signature, seed), f"random, seed {seed}"
+    _check_inputs(module, arrays, signature)
+    return arrays, told
+
+
+def random_inputs(signature: Signature, seed: int) -> list[np.ndarray]:
+    """Standard normal floats, whole numbers from 0 to 7, booleans."""
+    generator = np.random.default_rng(seed)
+
+    def drawn(shape: tuple[int, ...], dtype: str) -> np.ndarray:
+        if np.dtype(dtype).kind in "biu":
+            return generator.integers(0, 2 if dtype == "bool" else 8, shape).astype(dtype)
+        return np.asarray(generator.standard_normal(shape)).astype(dtype)
+
+    return [drawn(shape, dtype) for shape, dtype in signature.parameters]
+
+
+def _check_inputs(module: Module, arrays: Sequence[np.ndarray], signature: Signature) -> None:
+    if len(arrays) != len(signature.parameters):
+        raise RequestError(
+            f"expected {len(signature.parameters)} inputs of {module.name}, found {len(arrays)}: give one a parameter"
+        )
+    for at, (array, (shape, dtype)) in enumerate(zip(arrays, signature.parameters, strict=True)):
+        if array.shape != shape or array.dtype.name != dtype:
+            name = next(iter(module.parameters[at : at + 1]), str(at))
+            raise RequestError(
+                f"expected input {name!r} of {module.name} to be {dtype}{list(shape)}, found "
+                f"{array.dtype.name}{list(array.shape)}: correct the file"
+            )
+
+
+def _check_options(options: Mapping[str, int | bool | float | str]) -> None:
+    """Raise RequestError where XLA has no such option, or wants another type."""
+    for name, value in options.items():
+        try:
+            executing.compile_bytecode(bindings.artifact(_TRIVIAL), {name: value})
+        except UnreadableProgram as error:
+            raise RequestError(
+                f"expected an option of XLA with a value of its type, found {name}={value} ({error}): "
+                "see DebugOptions in xla/xla.proto"
+            ) from error
+
+
+def _renewed(side: LiveSide, request: Request, scratch: Path, stack: ExitStack) -> LiveSide:
+    """The side, or a fresh one where it died; the dead one where none can be had, which says so of each module."""
+    if side.alive:
+        return side
+    try:
+        return _started(side.name, request, scratch, stack)
+    except SideError:
+        return side
+
+
+def _started(name: str, request: Request, scratch: Path, stack: ExitStack, again: bool = False) -> LiveSide:
+    side = LiveSide(name, scratch, request.pythons.get(name), request.timeout_s)
+    stack.callback(side.close)
+    workload, size = _LOADED
+    folder = Path(tempfile.mkdtemp(prefix="loaded-", dir=scratch))
+    try:
+        requests.load(side, prepare(_registry.get(workload), size, None, folder, one_case=True).loading)
+    except SideError as error:
+        if again or not error.lost or isinstance(error, Missing):
+            raise
+        return _started(name, request, scratch, stack, again=True)
+    return side

@@ -1,0 +1,237 @@
+"""How far ratios moved between runs, and whether a regression was seen again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from compare.bench.stats import LEAST_MARGIN, WIDEST_MARGIN, Interval
+from compare.history import estimates
+from compare.history.estimates import Estimate
+from compare.history.likeness import differences, refuse_unlike, shared_workloads
+from compare.records import RecordError
+
+Record = Mapping[str, Any]
+
+IMPROVED = "improved"
+REGRESSED = "regressed"
+UNCHANGED = "unchanged"
+INCONCLUSIVE = "inconclusive"
+NOT_COMPARED = "not compared"
+
+CONFIRMED = "regression confirmed"
+SEEN_ONCE = "regressed, not confirmed"
+
+BASELINE = 5
+"""Runs that a baseline is made of at most: older ones tell of code that is long gone."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What became of one ratio "A vs B": `change` is the ratio after over the ratio before, above 1 A lost ground.
+
+    Attributes:
+      medians: seconds of A and of B before and after. Context only: seconds of two runs are not comparable, for
+        the machine is never in the same state twice; a ratio was measured within one run.
+      margin: the relative difference too small to be told, the larger of both runs'.
+      reason: why it was not compared.
+    """
+
+    workload: str
+    ratio: str
+    verdict: str
+    before: float | None = None
+    after: float | None = None
+    change: float | None = None
+    ci95: Interval | None = None
+    margin: float | None = None
+    reason: str = ""
+    medians: Mapping[str, tuple[float | None, float | None]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two runs held against each other; `before` and `after` are the times at which they were made."""
+
+    before: str
+    after: str
+    changes: tuple[Change, ...]
+    only_before: tuple[str, ...] = ()
+    only_after: tuple[str, ...] = ()
+    """Workloads that one of them lacks."""
+
+
+@dataclass(frozen=True)
+class Recurrence:
+    """One ratio of several later runs against one baseline; `baseline` holds the times of its runs.
+
+    Attributes:
+      verdict: "regression confirmed" where every later run, two or more, regressed; "regressed, not confirmed" where
+        the last one did; else what the last change says.
+      reason: why there is nothing to compare.
+    """
+
+    workload: str
+    ratio: str
+    verdict: str
+    confirmed: bool
+    baseline: tuple[str, ...]
+    changes: tuple[Change, ...]
+    reason: str = ""
+
+
+def compare(before: Record, after: Record) -> Comparison:
+    """Every ratio of every workload that both runs have.
+
+    Ratios are compared and never seconds: a ratio was measured within one run, in the same minutes of the same
+    machine, while seconds move from run to run with all that happens to it.
+
+    Raises:
+      RecordError: the runs are not of one machine with the same versions, threads, sizes and inputs; every key
+        that differs is named with both values.
+    """
+    refuse_unlike(before, after)
+    shared = shared_workloads(before, after)
+    return Comparison(
+        before=_created(before),
+        after=_created(after),
+        changes=tuple(
+            _change([before], after, name, ratio) for name in shared for ratio in ratio_names([before, after], name)
+        ),
+        only_before=tuple(name for name in before["workloads"] if name not in shared),
+        only_after=tuple(name for name in after["workloads"] if name not in shared),
+    )
+
+
+def compare_all(runs: Sequence[Record]) -> tuple[Recurrence, ...]:
+    """The first run against every later one: what `jaxport compare RUN RUN [RUN ...]` shows.
+
+    A regression is confirmed when every later run, at least two of them, regressed. So two runs never confirm one:
+    measure the new state once more.
+
+    Raises:
+      RecordError: fewer than two runs; or as `compare`, of any later run against the first.
+    """
+    first, *later = runs
+    if not later:
+        raise RecordError("expected two runs or more to compare, found one: name a later run too")
+    for run in later:
+        refuse_unlike(first, run)
+    names = [name for name in first["workloads"] if any(name in run["workloads"] for run in later)]
+    return tuple(recurring(runs, name, ratio, len(later)) for name in names for ratio in ratio_names(runs, name))
+
+
+def recurring(history: Sequence[Record], workload: str, ratio: str, later: int = 2) -> Recurrence:
+    """Whether the last `later` runs all regressed against the baseline: the runs before them, five at most.
+
+    One regression in a single run is reported and never confirmed: whatever else the machine did in those minutes
+    reads the same. Runs that are unlike the last one are left out, and of the baseline those without the ratio too;
+    a later run without it confirms nothing. With noise alone (pairs that spread by 4 %, eight of them), about one
+    run in 150 reads as regressed and one history in 1,000 as confirmed, one in 10,000 and less with a baseline of
+    three runs; a true slowdown of 10 % is confirmed 97 times in 100.
+    """
+    alike = [run for run in history if workload in run["workloads"] and not differences(run, history[-1], [workload])]
+    earlier, latest = alike[:-later], alike[-later:]
+    usable = [run for run in earlier if isinstance(estimates.estimate(_row(run, workload, ratio)), Estimate)]
+    baseline = (usable or earlier)[-BASELINE:]
+    changes = tuple(_change(baseline, run, workload, ratio) for run in latest) if baseline else ()
+    confirmed = len(changes) == later >= 2 and all(change.verdict == REGRESSED for change in changes)
+    said = _recurrence_verdict(changes, confirmed)
+    reason = "" if baseline else f"expected {later + 1} like runs that have it, found {len(alike)}"
+    return Recurrence(workload, ratio, said, confirmed, tuple(map(_created, baseline)), changes, reason)
+
+
+def _recurrence_verdict(changes: Sequence[Change], confirmed: bool) -> str:
+    if confirmed:
+        return CONFIRMED
+    last = changes[-1].verdict if changes else NOT_COMPARED
+    return SEEN_ONCE if last == REGRESSED else last
+
+
+def recurring_all(history: Sequence[Record]) -> tuple[Recurrence, ...]:
+    """Every ratio of the last run, as `recurring` judges it."""
+    last = history[-1]
+    return tuple(recurring(history, name, ratio) for name in last["workloads"] for ratio in ratio_names([last], name))
+
+
+def confirmed(found: Sequence[Recurrence]) -> tuple[Recurrence, ...]:
+    """The regressions that were seen again: the only ones that fail a command."""
+    return tuple(each for each in found if each.confirmed)
+
+
+def ratio_names(runs: Sequence[Record], workload: str) -> list[str]:
+    """Ratios that any of the runs has, in the order in which they are met."""
+    return list(dict.fromkeys(name for run in runs for name in _timing(run, workload).get("ratios") or {}))
+
+
+def _change(baseline: Sequence[Record], after: Record, workload: str, ratio: str) -> Change:
+    """One ratio against one baseline, of one run or pooled over several."""
+    medians = _medians(baseline[-1], after, workload, ratio)
+    old = [estimates.estimate(_row(run, workload, ratio)) for run in baseline]
+    new = estimates.estimate(_row(after, workload, ratio))
+    usable = [each for each in old if isinstance(each, Estimate)]
+    if isinstance(new, str) or not usable:
+        reasons = [f"{found} {when}" for found, when in ((old[-1], "before"), (new, "after")) if isinstance(found, str)]
+        return Change(workload, ratio, NOT_COMPARED, reason="; ".join(reasons), medians=medians)
+    base = estimates.pooled(usable)
+    moved = estimates.difference(new, base)
+    margin = max(_margin(run, workload) for run in (*baseline, after))
+    return Change(
+        workload=workload,
+        ratio=ratio,
+        verdict=verdict(moved, margin),
+        before=estimates.factor(base.log),
+        after=estimates.factor(new.log),
+        change=estimates.factor(moved.log),
+        ci95=moved.interval(0.95),
+        margin=margin,
+        medians=medians,
+    )
+
+
+def verdict(moved: Estimate, margin: float) -> str:
+    """What may be said of a change.
+
+    Unchanged: its 90 % interval lies inside (1 / (1 + margin), 1 + margin), two one-sided tests at 5 % (Schuirmann
+    1987, https://doi.org/10.1007/BF01068419), where the margin is at most `WIDEST_MARGIN`. Improved or regressed:
+    its 95 % interval lies on one side of 1, and the change itself is larger than the margin: identical code may
+    come out that far apart. Else inconclusive.
+    """
+    inside = 1 / (1 + margin), 1 + margin
+    low, high = moved.interval(0.90)
+    if inside[0] < low and high < inside[1]:
+        return UNCHANGED if margin <= WIDEST_MARGIN else INCONCLUSIVE
+    low, high = moved.interval(0.95)
+    change = estimates.factor(moved.log)
+    if high < 1 and change < inside[0]:
+        return IMPROVED
+    return REGRESSED if low > 1 and change > inside[1] else INCONCLUSIVE
+
+
+def _row(run: Record, workload: str, ratio: str) -> Mapping[str, Any] | None:
+    return (_timing(run, workload).get("ratios") or {}).get(ratio)
+
+
+def _timing(run: Record, workload: str) -> Mapping[str, Any]:
+    return (run["workloads"].get(workload) or {}).get("timing") or {}
+
+
+def _margin(run: Record, workload: str) -> float:
+    found = _timing(run, workload).get("margin")
+    # A margin of infinity is written as a string: too few pairs to say how far identical code comes out.
+    return max(LEAST_MARGIN, found) if isinstance(found, int | float) else math.inf
+
+
+def _medians(before: Record, after: Record, workload: str, ratio: str) -> dict[str, tuple[float | None, float | None]]:
+    modes = [_timing(run, workload).get("modes") or {} for run in (before, after)]
+
+    def median(found: Mapping[str, Any], mode: str) -> float | None:
+        return (found.get(mode) or {}).get("median_s")
+
+    return {mode: (median(modes[0], mode), median(modes[1], mode)) for mode in ratio.split(" vs ", 1)}
+
+
+def _created(run: Record) -> str:
+    return str(run.get("created") or "at an unknown time")

@@ -1,0 +1,102 @@
+"""Ratios over the runs of a history, with a break wherever a run is unlike the one before it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from compare.bench.stats import Interval
+from compare.history.likeness import differences
+from compare.history.moves import ratio_names, recurring
+
+
+@dataclass(frozen=True)
+class Point:
+    """One ratio of one run. `ratio` is None where it was withheld, with the reason.
+
+    Points of one `segment` are of like runs and may be joined by a line.
+    """
+
+    run: int
+    created: str
+    jaxport: str
+    segment: int
+    ratio: float | None
+    ci95: Interval | None
+    withheld: str = ""
+
+
+@dataclass(frozen=True)
+class Break:
+    """The first run of a new segment, and in what it differs from the one before."""
+
+    run: int
+    differing: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One ratio of one workload through all runs; `verdict` is what the last two runs say against those before."""
+
+    workload: str
+    ratio: str
+    points: tuple[Point, ...]
+    breaks: tuple[Break, ...]
+    verdict: str
+    confirmed: bool
+
+
+@dataclass(frozen=True)
+class Trend:
+    """A history as lines, in the order in which workloads and ratios were first met."""
+
+    runs: tuple[int, ...]
+    lines: tuple[Line, ...]
+
+
+def trend(history: Mapping[int, Mapping[str, Any]]) -> Trend:
+    """Every ratio of every workload, by run number, oldest first."""
+    records = list(history.values())
+    workloads = dict.fromkeys(name for record in records for name in record["workloads"])
+    lines = tuple(_line(history, name, ratio) for name in workloads for ratio in ratio_names(records, name))
+    return Trend(tuple(history), lines)
+
+
+def _line(history: Mapping[int, Mapping[str, Any]], workload: str, ratio: str) -> Line:
+    having = {number: record for number, record in history.items() if workload in record["workloads"]}
+    breaks = _breaks(having, workload)
+    starts = [each.run for each in breaks]
+    points = tuple(
+        _point(number, record, workload, ratio, sum(start <= number for start in starts))
+        for number, record in having.items()
+    )
+    judged = recurring(list(having.values()), workload, ratio)
+    return Line(workload, ratio, tuple(point for point in points if point), breaks, judged.verdict, judged.confirmed)
+
+
+def _breaks(history: Mapping[int, Mapping[str, Any]], workload: str) -> tuple[Break, ...]:
+    found = []
+    for before, after in pairwise(history):
+        unlike = differences(history[before], history[after], [workload])
+        if unlike:
+            found.append(Break(after, tuple(each.line for each in unlike)))
+    return tuple(found)
+
+
+def _point(number: int, record: Mapping[str, Any], workload: str, ratio: str, segment: int) -> Point | None:
+    timing = (record["workloads"][workload] or {}).get("timing") or {}
+    row = (timing.get("ratios") or {}).get(ratio)
+    if row is None:
+        return None
+    low, high = row.get("ci95") or (None, None)
+    return Point(
+        run=number,
+        created=str(record.get("created") or ""),
+        jaxport=str((record.get("environment") or {}).get("jaxport") or ""),
+        segment=segment,
+        ratio=row.get("ratio"),
+        ci95=(low, high) if isinstance(low, int | float) and isinstance(high, int | float) else None,
+        withheld=str(row.get("withheld") or ""),
+    )

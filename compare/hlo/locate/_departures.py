@@ -1,0 +1,238 @@
+"""From two programs to the operations where they part."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from compare.hlo.causes import GATES, PARTS, UNKNOWN, Cause
+from compare.hlo.levels import STRUCTURE, Subject, at_level
+from compare.hlo.locate import _inside_regions, _naming
+from compare.hlo.locate._blame import Blamed, blamed, place, where_missing
+from compare.hlo.locate._canonical import Case, Computation, program
+from compare.hlo.locate._clues import clue
+from compare.hlo.locate._departing import Side, agreement
+from compare.hlo.locate._edges import only_at_edges
+from compare.hlo.locate._findings import Departure, Findings, Place, Sample
+from compare.hlo.locate._measured import DOUBLE, Measured, Precision, distance, exact, measure, size
+from compare.hlo.locate._parts import Reordered, reordered
+from compare.hlo.locate._proofs import cause_of
+from compare.hlo.locate._search import CHANGED, MISSING, Attempt, Parting, board, mends, part, search
+from compare.hlo.locate._spot import spots
+from compare.hlo.locate._switches import Given, Switchboard
+
+_MOST = 8
+"""Departures that are told apart in one program."""
+
+
+Found = tuple[Parting, Attempt | None]
+
+
+@dataclass(frozen=True, eq=False)
+class Ran:
+    """A computation that was run on the cases of one side."""
+
+    side: Side
+    arguments: Sequence[Sequence[np.ndarray]]
+    smooth: Sequence[bool]
+    precision: Precision
+
+
+@dataclass(frozen=True, eq=False)
+class Searched:
+    """Both programs, whether all results agree with what was found, and whether that is one departure alone."""
+
+    left: Ran
+    right: Ran
+    confirmed: bool
+    alone: bool
+
+
+def ran(subject: Subject, arguments: Sequence[Sequence[np.ndarray]], smooth: Sequence[bool],
+        precision: Precision = DOUBLE) -> Ran:  # fmt: skip
+    """A program in its canonical form, and all of its values on every case.
+
+    Raises:
+      UnreadableProgram: it cannot be read, or run by this process's XLA.
+    """
+    form = at_level(subject, STRUCTURE)
+    return run_computation(
+        program(subject.label, form.graph, subject.parameters, subject.results), arguments, smooth, precision
+    )
+
+
+def run_computation(computation: Computation, arguments: Sequence[Sequence[np.ndarray]], smooth: Sequence[bool],
+                    precision: Precision) -> Ran:  # fmt: skip
+    """The same of a computation."""
+    return Ran(
+        Side(computation, measure(computation, arguments, smooth, precision), tuple(smooth)),
+        arguments,
+        smooth,
+        precision,
+    )
+
+
+def locate(left: Subject, right: Subject, cases: Sequence[Case], precision: Precision = DOUBLE) -> Findings:
+    """The operations of the right program whose value departs from the left's while what they read agrees.
+
+    Raises:
+      UnreadableProgram: a program cannot be read or run.
+    """
+    smooth = [case.smooth for case in cases]
+    return between(
+        ran(left, [case.left for case in cases], smooth, precision),
+        ran(right, [case.right for case in cases], smooth, precision),
+    )
+
+
+def between(left: Ran, right: Ran) -> Findings:
+    """The same of two programs that were run."""
+    parting = part(left.side, right.side, agreement(left.side, right.side))
+    if not parting.results:
+        return Findings((), ())
+    whole = reordered(parting, right.arguments)
+    if whole is not None:
+        return Findings((_of_parts(parting, whole),), tuple(parting.results))
+    found, confirmed = _found(parting, right.arguments)
+    searched = Searched(left, right, confirmed, alone=len(found) == 1)
+    departures = merged(each for at, attempt in found for each in _departures(searched, at, attempt))
+    counts = [max(len(each) - len(departures), 0) for each in parting.departed]
+    return Findings(tuple(departures), tuple(parting.results), (counts[0], counts[1]))
+
+
+def _of_parts(parting: Parting, found: Reordered) -> Departure:
+    """Parts that are read in another order: no operation is another one, and the line is that which cuts them out."""
+    cause, label = (GATES if found.gates else PARTS), parting.right.program.label
+    where = Place(label, found.part.opcode, found.part.name, str(found.part.shape), found.part.source)
+    told = found.told(parting.left.program.label)
+    return Departure(
+        CHANGED, found.part.opcode, None, where, told, cause.name, cause.remedy, value=None, confirmed=True
+    )
+
+
+def _found(parting: Parting, arguments: Sequence[Sequence[np.ndarray]]) -> tuple[list[Found], bool]:
+    """Attempts, each where those before have been made, in the order of the program; whether all results agree then."""
+    switches = board(parting, arguments)
+    given: Given = {}
+    found: list[Found] = []
+    while parting.results and len(found) < _MOST:
+        attempt = search(parting, switches, given)
+        found.append((parting, attempt))
+        if attempt is None:
+            break
+        given = {**given, attempt.switch: attempt.arrays}
+        if mends(parting, switches, given):
+            return sorted(found, key=_order), True
+        parting = _repaired(parting, switches, given, len(arguments))
+    return sorted(found, key=_order), False
+
+
+def merged(departures: Iterable[Departure]) -> list[Departure]:
+    """The departures, each once: an optimizer departs alike for every weight."""
+    found: dict[tuple[object, ...], Departure] = {}
+    for each in departures:
+        where = each.kind, each.op, each.difference, each.inside, each.right and each.right.source
+        known = found.get(where)
+        found[where] = dataclasses.replace(known, times=known.times + 1) if known else each
+    return list(found.values())
+
+
+def _order(found: Found) -> int:
+    """The place in the left program, whose order both share."""
+    parting, attempt = found
+    _, left, right = blamed(parting, attempt)
+    read = parting.right.program.node(right).operands if right is not None else ()
+    partners = [key for operand in read for key in parting.agreement.right.get(operand, ())[:1]]
+    return left if left is not None else max(partners, default=0)
+
+
+def _repaired(parting: Parting, switches: Switchboard, given: Given, cases: int) -> Parting:
+    """Where programs part that are given some values of each other."""
+    runs = [switches.run(given, at) for at in range(cases)]
+    side = parting.right
+    arrays = {key: [run.get(key, array) for run, array in zip(runs, each, strict=True)]
+              for key, each in side.measured.arrays.items()}  # fmt: skip
+    right = Side(side.program, Measured(arrays, side.measured.bounds, side.measured.again), side.smooth)
+    return part(parting.left, right, agreement(parting.left, right))
+
+
+def _departures(searched: Searched, parting: Parting, attempt: Attempt | None) -> list[Departure]:
+    """The departure that an attempt shows, or those that it consists of inside of a loop or branch."""
+    found = blamed(parting, attempt)
+    inside = _inside(searched.left, searched.right, found[1], found[2])
+    return inside or [_told(searched, parting, attempt, found)]
+
+
+def _inside(mine: Ran, theirs: Ran, left: int | None, right: int | None) -> list[Departure]:
+    if left is None or right is None:
+        return []
+
+    def judge(own: Computation, states: Sequence[list[np.ndarray]], other: Computation,
+              others: Sequence[list[np.ndarray]]) -> tuple[Departure, ...]:  # fmt: skip
+        # A state may be at an edge: a counter, or what a loop starts from.
+        rough = [False] * len(states)
+        first = run_computation(own, states, rough, mine.precision)
+        return between(first, run_computation(other, others, rough, theirs.precision)).departures
+
+    inputs = [list(each) for each in mine.arguments], [list(each) for each in theirs.arguments]
+    return _inside_regions.enter(mine.side, left, theirs.side, right, inputs, judge)
+
+
+def _told(searched: Searched, parting: Parting, attempt: Attempt | None, found: Blamed) -> Departure:
+    kind, left, right = found
+    stands = (
+        where_missing(parting, left, right) if kind == MISSING and left is not None and right is not None else right
+    )
+    places = place(parting.left, left), place(parting.right, stands)
+    to_blame = places[0] if kind == MISSING and places[0] is not None else places[1]
+    cause, more = _cause(searched, parting, attempt, found)
+    return Departure(
+        kind=kind,
+        op=to_blame.op if to_blame else "",
+        left=places[0],
+        right=places[1],
+        difference=_naming.difference(parting, kind, left, right),
+        cause=cause.name,
+        remedy="; ".join(filter(None, (more, cause.remedy))),
+        value=_sample(parting, attempt, left, right),
+        confirmed=searched.confirmed,
+    )
+
+
+def _cause(searched: Searched, parting: Parting, attempt: Attempt | None, found: Blamed) -> tuple[Cause, str]:
+    """The cause that is proved, and what its proof says."""
+    if attempt is not None and not searched.confirmed:
+        return UNKNOWN, ""
+
+    def at_edges() -> bool:
+        return only_at_edges(searched.left, searched.right)
+
+    return cause_of(spots(parting, attempt, found, clue(parting, attempt, *found), at_edges), searched.alone)
+
+
+def _sample(parting: Parting, attempt: Attempt | None, left: int | None, right: int | None) -> Sample | None:
+    mine, theirs = parting.left.measured.arrays, parting.right.measured.arrays
+    found = None
+    if attempt is None or attempt.left == left:
+        found = sample(mine.get(left if left is not None else -1), theirs.get(right if right is not None else -1))
+    if found is None and attempt is not None:
+        found = sample(attempt.arrays, theirs.get(attempt.switch.key))
+    return found
+
+
+def sample(left: Sequence[np.ndarray] | None, right: Sequence[np.ndarray] | None) -> Sample | None:
+    """Where two values differ first, in the first case that tells them apart."""
+    for mine, theirs in zip(left or (), right or (), strict=False):
+        if mine.size != theirs.size or not mine.size:
+            return None
+        a, b = exact(mine).ravel(), exact(theirs).ravel()
+        apart = distance(mine.ravel(), theirs.ravel())
+        differs = ~np.isclose(a, b, rtol=1e-7, atol=1e-9 * size(mine), equal_nan=True)
+        if apart and differs.any():
+            at = int(np.argmax(differs))
+            index = tuple(int(each) for each in np.unravel_index(at, theirs.shape))
+            return Sample(index, float(a[at].real), float(b[at].real), apart / (size(mine) or 1.0))
+    return None

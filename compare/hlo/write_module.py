@@ -1,0 +1,164 @@
+"""Writes a graph of values as a serialized HLO module, with any of its values as results: so it can be run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from compare.hlo import proto
+from compare.hlo.bindings import UnreadableProgram
+from compare.hlo.graph import Graph, Node, Shape
+
+_NUMBERS = {name: number for number, name in proto.DTYPES.items()}
+_LITERAL_FIELDS = {
+    "pred": "preds", "s32": "s32s", "s64": "s64s", "u32": "u32s", "u64": "u64s", "f32": "f32s", "f64": "f64s",
+    "c64": "c64s", "c128": "c128s",
+}  # fmt: skip
+# The precision config, which is a hint, holds it.
+_SAID_ELSEWHERE = ("algorithm",)
+# The other literals are written as their bytes.
+_BYTES_FIELD = "{}s"
+
+
+def written(graph: Graph, results: Sequence[int] | None = None) -> bytes:
+    """A serialized HloModuleProto whose entry computation is the graph.
+
+    Args:
+      results: the values to return, as a tuple in this order; by default the graph's own.
+    """
+    writer = _Writer()
+    entry = writer.computation(graph, tuple(graph.results if results is None else results), always_tuple=True)
+    module = writer.module
+    module.name, module.entry_computation_id, module.entry_computation_name = "written", entry.id, entry.name
+    module.host_program_shape.CopyFrom(entry.program_shape)
+    return module.SerializeToString()
+
+
+class _Writer:
+    def __init__(self) -> None:
+        self.module = proto.new("HloModuleProto")
+        self._last = 0
+        self._written: dict[int, Any] = {}
+
+    def _number(self) -> int:
+        self._last += 1
+        return self._last
+
+    def computation(self, graph: Graph, results: tuple[int, ...], always_tuple: bool) -> Any:
+        """Append a computation and, before it, those that it calls."""
+        regions = {id(region): self._region(node, region) for node in graph for region in node.regions}
+        target = proto.new("HloComputationProto")
+        target.id = self._number()
+        target.name = f"computation.{target.id}"
+        placed: dict[int, int] = {}
+        for node in graph:
+            placed[node.id] = self._instruction(node, target, placed, [regions[id(each)] for each in node.regions])
+        shapes = [graph.nodes[key].shape for key in results]
+        target.root_id = placed[results[0]] if results else 0
+        if always_tuple or len(results) != 1:
+            target.root_id = self._tuple(target, [placed[key] for key in results], shapes)
+        _fill_shape(target.program_shape.result, _returned(shapes, always_tuple))
+        for key in graph.parameters:
+            _fill_shape(target.program_shape.parameters.add(), graph.nodes[key].shape)
+            target.program_shape.parameter_names.append(f"parameter.{placed[key]}")
+        self.module.computations.append(target)
+        return target
+
+    def _region(self, node: Node, region: Graph) -> int:
+        if id(region) not in self._written:
+            always_tuple = _returns_tuple(node, region)
+            self._written[id(region)] = self.computation(region, region.results, always_tuple)
+        return self._written[id(region)].id
+
+    def _instruction(self, node: Node, target: Any, placed: dict[int, int], regions: list[int]) -> int:
+        made = target.instructions.add()
+        made.id = self._number()
+        made.name, made.opcode = f"{node.opcode}.{made.id}", node.opcode
+        made.operand_ids.extend(placed[key] for key in node.operands)
+        made.called_computation_ids.extend(regions)
+        # What stands outside of the program wants the layouts that it was called with; all else takes any.
+        _fill_shape(made.shape, node.shape, own_layout=node.opcode == "custom-call")
+        for name, value in node.attributes + node.hints:
+            if name == "layouts":
+                _check_layouts(node, value)
+            elif name == "literal":
+                made.literal.ParseFromString(value)
+            elif name not in _SAID_ELSEWHERE:
+                _fill(made, name, value)
+        if node.literal is not None:
+            _fill_literal(made.literal, node)
+        return made.id
+
+    def _tuple(self, target: Any, parts: list[int], shapes: list[Shape]) -> int:
+        made = target.instructions.add()
+        made.id = self._number()
+        made.name, made.opcode = f"tuple.{made.id}", "tuple"
+        made.operand_ids.extend(parts)
+        _fill_shape(made.shape, Shape("tuple", parts=tuple(shapes)))
+        return made.id
+
+
+def _returns_tuple(node: Node, region: Graph) -> bool:
+    """Whether a region returns a tuple even of one part, as loops do, and branches of a choice between tuples."""
+    if node.shape.dtype != "tuple" or (node.opcode == "while" and region is not node.regions[0]):
+        return False
+    return [region.nodes[key].shape for key in region.results] == list(node.shape.parts)
+
+
+def _check_layouts(node: Node, layouts: tuple[tuple[int, ...], ...]) -> None:
+    """What is written has the default layout throughout, and a bitcast moves elements where layouts are others."""
+    if any(layout and layout != tuple(reversed(range(len(layout)))) for layout in layouts):
+        raise UnreadableProgram(
+            f"expected no layouts, found those of {node.name}: spell it out by the structural rules"
+        )
+
+
+def _returned(shapes: Sequence[Shape], always_tuple: bool) -> Shape:
+    return shapes[0] if len(shapes) == 1 and not always_tuple else Shape("tuple", parts=tuple(shapes))
+
+
+def _fill_shape(message: Any, shape: Shape, own_layout: bool = False) -> None:
+    message.element_type = _NUMBERS[shape.dtype]
+    message.dimensions.extend(shape.dimensions)
+    message.is_dynamic_dimension.extend([False] * len(shape.dimensions))
+    for part in shape.parts:
+        _fill_shape(message.tuple_shapes.add(), part, own_layout)
+    if shape.is_array:
+        layout = shape.layout if own_layout and shape.layout else reversed(range(len(shape.dimensions)))
+        message.layout.minor_to_major.extend(layout)
+
+
+def _fill(message: Any, name: str, value: Any) -> None:
+    """Set a field to a value that compare.hlo.read_module has frozen."""
+    if not isinstance(value, tuple):
+        setattr(message, name, value)
+        return
+    field = message.DESCRIPTOR.fields_by_name[name]
+    target = getattr(message, name)
+    if field.message_type is None:
+        target.extend(value)
+    elif field.is_repeated:
+        for each in value:
+            _fill_message(target.add(), each)
+    else:
+        target.SetInParent()
+        _fill_message(target, value)
+
+
+def _fill_message(message: Any, fields: tuple[tuple[str, Any], ...]) -> None:
+    for name, value in fields:
+        _fill(message, name, value)
+
+
+def _fill_literal(message: Any, node: Node) -> None:
+    literal = np.ascontiguousarray(node.literal)
+    _fill_shape(message.shape, node.shape)
+    field = _LITERAL_FIELDS.get(node.shape.dtype)
+    if field is None:
+        setattr(message, _BYTES_FIELD.format(node.shape.dtype), literal.tobytes())
+    elif np.iscomplexobj(literal):
+        getattr(message, field).extend(part for each in literal.ravel().tolist() for part in (each.real, each.imag))
+    else:
+        getattr(message, field).extend(literal.ravel().tolist())

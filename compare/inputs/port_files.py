@@ -1,0 +1,211 @@
+"""Workloads whose functions are somebody else's: a worker calls them, and this process sees what they gave."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from compare import files
+from compare.errors import RequestError
+from compare.inputs import at_size
+from compare.inputs.at_size import Drawn, Prepared
+from compare.inputs.port_host import Asked
+from compare.sides._side import SideError, Unavailable
+from compare.sides.client import Stalled
+from compare.sides.replaceable import Replaceable
+from workloads import _registry
+from workloads._declared import AnyWorkload, Declared
+from workloads._spec import Workload
+
+
+@contextmanager
+def ports_apart(timeout_s: float = 300) -> Iterator[None]:
+    """Have port files run by a worker meanwhile; inside another such block, by that one's.
+
+    Args:
+      timeout_s: how long a file may take to be read, and to give its arrays.
+    """
+    if _in_use:
+        yield
+        return
+    with ExitStack() as stack:
+        host = _PortHost(timeout_s, stack)
+        _in_use.append(host)
+        stack.callback(_in_use.remove, host)
+        yield
+
+
+def get(reference: str) -> AnyWorkload:
+    """The workload of a name, or of a port file ("my_port.py").
+
+    Raises:
+      RegistryError: no such name, no such file, or a file that declares no workload.
+    """
+    if not _registry.is_foreign(reference):
+        return _registry.get(reference)
+    if reference.endswith(".py"):
+        _registry.check_file(Path(reference))
+    found = _ask("describe", Asked(reference, Path.cwd()))
+    try:
+        return files.converted(found, Declared)
+    except msgspec.ValidationError as error:
+        raise _registry.RegistryError(
+            f"expected a Workload whose fields have the declared types in {reference}, found: {error}"
+        ) from error
+
+
+def get_each(references: list[str]) -> list[AnyWorkload]:
+    """The workloads of several references. A file that declares none is a workload that refuses everything.
+
+    Raises:
+      RegistryError: a name or a file that does not exist; of a single reference, whatever is wrong with it.
+    """
+    for reference in references:
+        if reference.endswith(".py"):
+            _registry.check_file(Path(reference))
+    if len(references) == 1:
+        return [get(references[0])]
+    return [_got(reference) for reference in references]
+
+
+@dataclass(frozen=True)
+class Unreadable(Declared):
+    """A port file that declares no workload, and why."""
+
+    reason: str = ""
+
+
+def _got(reference: str) -> AnyWorkload:
+    try:
+        return get(reference)
+    except _registry.RegistryError as error:
+        if not reference.endswith(".py"):
+            raise
+        return Unreadable(reference, name=_NO_NAME.sub("-", reference).strip("-."), reason=str(error))
+
+
+_NO_NAME = re.compile(r"[^\w.]+")
+
+
+def prepare_both(
+    workload: AnyWorkload, size: str | None, data: Path | None, scratch: Path, judge_at: str | None = None
+) -> tuple[Prepared, Prepared]:
+    """As `at_size.prepare_both`, wherever the workload's functions may be called.
+
+    Raises:
+      RequestError: the workload has no such size, refuses its dimensions, or its code fails.
+    """
+    if isinstance(workload, Workload):
+        return at_size.prepare_both(workload, size, data, scratch, judge_at)
+    small, large = _drawn(workload, "prepare_both", tuple[Drawn, Drawn], size=size or "", data=data, scratch=scratch,
+                          judge_at=judge_at)  # fmt: skip
+    prepared = _prepared(workload, small)
+    return prepared, prepared if small == large else _prepared(workload, large)
+
+
+def prepare_one(workload: AnyWorkload, size: str, data: Path | None, scratch: Path) -> Prepared:
+    """As `at_size.prepare_one`, wherever the workload's functions may be called.
+
+    Raises:
+      RequestError: as `prepare_both` does.
+    """
+    if isinstance(workload, Workload):
+        return at_size.prepare_one(workload, size, data, scratch)
+    return _prepared(workload, _drawn(workload, "prepare_one", Drawn, size=size, data=data, scratch=scratch))
+
+
+def prepare_others(prepared: Prepared, scratch: Path) -> list[Prepared | str]:
+    """As `at_size.prepare_others`, wherever the workload's functions may be called.
+
+    Raises:
+      RequestError: its code fails.
+    """
+    workload = prepared.workload
+    asked = {"size": prepared.size, "dimensions": prepared.dimensions, "others": prepared.others}
+    if not prepared.others:
+        return []
+    if isinstance(workload, Workload):
+        return at_size.prepare_others(workload, **asked, scratch=scratch)
+    found = _drawn(workload, "prepare_others", list[Drawn | str], **asked, scratch=scratch)
+    return [each if isinstance(each, str) else _prepared(workload, each) for each in found]
+
+
+def check_batch(workload: AnyWorkload, size: str, data: Path | None) -> None:
+    """Raise RequestError where the workload has no batch that can be enlarged."""
+    if isinstance(workload, Workload):
+        at_size.check_batch(workload, size, data)
+    else:
+        _drawn(workload, "check_batch", type(None), size=size, data=data)
+
+
+def prepare_batch(workload: AnyWorkload, size: str, batch: int, data: Path | None, scratch: Path) -> Prepared:
+    """As `at_size.prepare_batch`, wherever the workload's functions may be called.
+
+    Raises:
+      RequestError: as `prepare_both` does, or there is no batch that can be enlarged.
+    """
+    if isinstance(workload, Workload):
+        return at_size.prepare_batch(workload, size, batch, data, scratch)
+    found = _drawn(workload, "prepare_batch", Drawn, size=size, batch=batch, data=data, scratch=scratch)
+    return _prepared(workload, found)
+
+
+def _prepared(workload: Declared, drawn: Drawn) -> Prepared:
+    return Prepared(**vars(drawn), workload=workload)
+
+
+def _drawn(workload: Declared, method: str, type_: Any, **asked: Any) -> Any:
+    if isinstance(workload, Unreadable):
+        raise RequestError(workload.reason)
+    given = Asked(workload.reference, Path.cwd(), **asked)
+    try:
+        return files.converted(_ask(method, given), type_)
+    except _registry.RegistryError as error:
+        raise RequestError(str(error)) from error
+    except msgspec.ValidationError as error:
+        raise RequestError(
+            f"expected {workload.name} to give values of the declared types, found: {error}: correct {given.reference}"
+        ) from error
+
+
+def _ask(method: str, asked: Asked) -> Any:
+    if not _in_use:
+        raise RuntimeError(
+            "expected a worker for port files, found none: enter compare.inputs.port_files.ports_apart()"
+        )
+    return _in_use[-1].ask(method, asked)
+
+
+class _PortHost:
+    """The worker that port files are read by."""
+
+    def __init__(self, timeout_s: float, stack: ExitStack) -> None:
+        self._worker = Replaceable("ports", timeout_s, stack)
+
+    def ask(self, method: str, asked: Asked) -> Any:
+        """The answer in plain data.
+
+        Raises:
+          RegistryError: the file's own code fails, ends its process or does not end; or the request is refused.
+        """
+        try:
+            plain = msgspec.to_builtins(asked, enc_hook=str)
+            with self._worker.asking:
+                return self._worker.call(self._worker.started(), method, plain).value
+        except Unavailable as error:
+            raise _registry.RegistryError(error.reason) from error
+        except Stalled as error:
+            found = f"that its code does not come to an end: {error.reason}"
+            raise _registry.RegistryError(f"expected a workload in {asked.reference}, found {found}") from error
+        except SideError as error:
+            raise _registry.RegistryError(f"expected a workload in {asked.reference}, found {error.reason}") from error
+
+
+_in_use: list[_PortHost] = []
+"""The last is asked."""

@@ -1,0 +1,91 @@
+"""What is asked of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from compare.sides._side import SIDES
+from compare.sides.peers import PEERS
+from compare.sides.pool import Source
+from workloads._declared import AnyWorkload
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How long and how often to time.
+
+    Attributes:
+      pairs: sets of fresh processes; 0 times nothing.
+      most_pairs: more are added up to this many while a null's half-width is above `precision`. What decides
+        is how far identical code comes out from itself, never the ratio that is being measured.
+      precision: the half-width of a null's 95 % interval that is narrow enough.
+      budget_s: seconds of rounds a workload and set.
+      threads: of every process; None leaves them to the frameworks.
+      seed: of the orders in which processes and arms take turns.
+      peers: whether peers that a workload brings are timed too.
+    """
+
+    pairs: int = 8
+    most_pairs: int = 8
+    precision: float = 0.04
+    budget_s: float = 1.5
+    threads: int | None = None
+    seed: int = 0
+    peers: bool = True
+
+
+@dataclass(frozen=True)
+class Extras:
+    """What to measure beside ratios. The default is what costs seconds.
+
+    Attributes:
+      limits: of the machine, and each workload's share of the one that binds it.
+      dispatch: processes that the cost of a call which does next to nothing is measured in.
+      phases: processes that each median of the phases is taken over; 0 measures none.
+      batches: sizes of the batch, for workloads that train; none measures none.
+      memory_limit: bytes, for the largest batch under it.
+      peers: other ways to run the original in JAX, as further arms.
+    """
+
+    limits: bool = True
+    dispatch: int = 1
+    phases: int = 0
+    batches: Sequence[int] = ()
+    memory_limit: int = 1 << 30
+    peers: bool = False
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for. `size` None takes each workload's size of the tour.
+
+    Attributes:
+      plans: one a number of threads; the first is the main one, and without any nothing is timed.
+      modes: those that are judged and timed, such as "jax/jit"; empty takes all. The reference and the port
+        itself always are.
+      parity_size: where parity is judged, if not at the size that is compiled and timed.
+      alignment: whether the programs are held against each other, value by value.
+      parity_only: whether the six gates are all that is asked for: no profile, no cells, no alignment.
+    """
+
+    workloads: Sequence[AnyWorkload]
+    size: str | None = None
+    data: Path | None = None
+    sources: Mapping[str, Source] = field(default_factory=lambda: {side: Source() for side in SIDES})
+    timeout_s: float = 300
+    plans: Sequence[Plan] = (Plan(),)
+    extras: Extras = field(default_factory=Extras)
+    modes: Collection[str] = ()
+    alignment: bool = True
+    parity_only: bool = False
+    parity_size: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.parity_only and self.plans:
+            raise ValueError("expected no plan beside parity_only: what is not compiled apart is not timed")
+
+    def sources_with_peers(self) -> dict[str, Source]:
+        """Where sides and peers come from: a peer needs both frameworks, and has them in this interpreter."""
+        return dict(self.sources) | dict.fromkeys(PEERS if self.extras.peers else (), Source())

@@ -1,0 +1,1 @@
+"""What drives processes for times."""

@@ -1,0 +1,74 @@
+"""Larger batches: a training step at several batch sizes, each mode in a fresh process of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+
+from compare.bench import batches, phases
+from compare.bench.batches import Batches, Row
+from compare.inputs.at_size import Prepared
+from compare.inputs.port_files import prepare_batch
+from compare.measure.phase_processes import Workers
+from compare.progress import Reporter
+from compare.records import Failure
+from compare.sides import requests
+from compare.sides._side import SideError
+from workloads._declared import AnyWorkload
+
+MODES: Mapping[str, Sequence[str]] = {"tf": ("eager", "graph", "jit"), "jax": ("jit", "donated")}
+"""Operation by operation, as a graph, and compiled; with the state updated in place and without."""
+
+SIZES = (32, 256, 2048, 16384)
+
+
+def measure(
+    workload: AnyWorkload,
+    size: str,
+    data: Path | None,
+    limit_bytes: int,
+    workers: Workers,
+    reporter: Reporter,
+    sizes: Sequence[int] = SIZES,
+    modes: Mapping[str, Sequence[str]] = MODES,
+) -> tuple[Batches, list[Failure]]:
+    """Memory and throughput of a training step against its batch size; all other dimensions are those of `size`.
+
+    A mode that fails at a batch (its process was killed, or took too long) is not tried at a larger one.
+
+    Raises:
+      RequestError: the workload does not train, or its batch is no dimension that can be chosen.
+    """
+    wanted = [f"{side}/{mode}" for side in workers.live for mode in modes.get(side, ())]
+    reporter.stage(f"batches of {workload.name}", len(sizes) * len(wanted))
+    rows: list[Row] = []
+    failures: list[Failure] = []
+    for batch in sorted(sizes):
+        prepared = prepare_batch(workload, size, batch, data, workers.scratch)
+        for arm in list(wanted):
+            reporter.step(f"{arm} batch {batch}")
+            side, _, mode = arm.partition("/")
+            try:
+                rows.append(_row(prepared, side, mode, batch, workers))
+            except SideError as error:
+                wanted.remove(arm)
+                rows.append(Row(arm, batch, reason=error.reason))
+                failures.append(Failure(side, f"batch {batch} of {arm}: {error.doing}", error.reason))
+    return batches.summarise(limit_bytes, rows), failures
+
+
+def _row(prepared: Prepared, side: str, mode: str, batch: int, workers: Workers) -> Row:
+    with closing(workers.start(side)) as worker:
+        requests.load(worker, prepared.loading)
+        told = requests.phases(worker, mode)
+    process, memory = phases.process_of(told), phases.memory_of(told)
+    held, peak = process.baseline_rss_bytes, process.peak_rss_bytes
+    return Row(
+        mode=f"{side}/{mode}",
+        batch=batch,
+        peak_bytes=None if held is None or peak is None else peak - held,
+        temp_bytes=memory.temp_bytes if memory else None,
+        steady_s=process.steady_s,
+        examples_per_s=batch / process.steady_s,
+    )

@@ -1,0 +1,45 @@
+"""Runs of identical code, many times over: what the harness says of itself."""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from compare.bench.timing import Timing
+from compare.inputs.port_files import prepare_both
+from compare.inputs.request import Plan
+from compare.measure import timed_sets
+from compare.progress import Reporter
+from compare.records import Failure
+from compare.sides.pool import Source
+from workloads._declared import AnyWorkload
+
+
+def null_runs(
+    workload: AnyWorkload,
+    size: str | None,
+    sources: Mapping[str, Source],
+    plan: Plan,
+    runs: int,
+    timeout_s: float,
+    reporter: Reporter,
+) -> tuple[list[Timing], list[Failure]]:
+    """`runs` independent timings of the compiled mode of each side, each with its null and planted slowdowns.
+
+    Nothing is compared across sides, so parity is not judged.
+    """
+    modes = {side: timed_sets.NULL_MODES[:1] for side in sources}
+    found: list[Timing] = []
+    failures: list[Failure] = []
+    with tempfile.TemporaryDirectory(prefix="jaxport-") as folder:
+        scratch = Path(folder)
+        _, large = prepare_both(workload, size, None, scratch)
+        each = timed_sets.Timed(large, modes, {})
+        for number in range(runs):
+            shifted = dataclasses.replace(plan, seed=plan.seed + number * plan.most_pairs)
+            samples = timed_sets.measure([each], sources, shifted, scratch, timeout_s, reporter)[workload.name]
+            failures += samples.failures
+            found.append(timed_sets.summarise(samples, recorded=())["timing"])
+    return found, failures

@@ -1,0 +1,166 @@
+"""Phases: every mode in fresh processes of its own, without a compilation cache, with one, and with a dump."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from compare.bench import pairs, phases
+from compare.bench.phases import Cache, Dispatch, ModePhases, Process
+from compare.inputs.at_size import Prepared
+from compare.progress import Reporter
+from compare.records import Failure
+from compare.sides import requests
+from compare.sides._side import Side, SideError
+from compare.sides.client import LiveSide
+from compare.sides.pool import Source
+from compare.sides.settings import Settings
+from workloads._framework import MemoryAnalysis
+
+REPEATS = 3
+OBJECT_FILES = "*.o"
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Starts fresh processes that are alike but for a compilation cache or a dump.
+
+    Attributes:
+      sources: which interpreter stands for a side.
+      scratch: a folder for arrays in transit, caches and dumps.
+      timeout_s: how long a request may take.
+      threads: for computing, in every process; None leaves them to the framework.
+      launch: what a process is started by.
+    """
+
+    sources: Mapping[str, Source]
+    scratch: Path
+    timeout_s: float
+    threads: int | None = None
+    launch: Callable[[str, Path, str | None, float, Settings], Side] = LiveSide
+
+    @property
+    def live(self) -> list[str]:
+        """The sides that can be started: a recorded one has no process to look at."""
+        return [side for side, source in self.sources.items() if source.recorded is None]
+
+    def start(self, side: str, cache: Path | None = None, dump: Path | None = None) -> Side:
+        """A process of its own for one side."""
+        settings = Settings(self.threads, cache, dump)
+        return self.launch(side, self.scratch, self.sources[side].python, self.timeout_s, settings)
+
+    def folder(self, prefix: str) -> Path:
+        """A new, empty folder."""
+        return Path(tempfile.mkdtemp(prefix=prefix, dir=self.scratch))
+
+
+def measure(
+    prepared: Prepared,
+    modes: Mapping[str, Sequence[str]],
+    workers: Workers,
+    reporter: Reporter,
+    repeats: int = REPEATS,
+) -> tuple[dict[str, ModePhases], list[Failure]]:
+    """Phases by mode ("tf/jit"), and what could not be had. A mode whose cold processes fail has none.
+
+    Args:
+      modes: by side, as `timing.Timed` has them.
+      repeats: processes that a median is taken over; a mode takes twice as many, and two more.
+    """
+    found: dict[str, ModePhases] = {}
+    failures: list[Failure] = []
+    wanted = [(side, mode) for side in workers.live for mode in modes.get(side, ())]
+    reporter.stage(f"phases of {prepared.workload.name}", len(wanted))
+    for side, mode in wanted:
+        reporter.step(f"{side}/{mode}")
+        measured = _measure_one(_Mode(prepared, side, mode, workers), repeats, failures)
+        if measured is not None:
+            found[f"{side}/{mode}"] = measured
+    return found, failures
+
+
+def dispatch(workers: Workers, pair_count: int = 3, seed: int = 0) -> tuple[dict[str, Dispatch], list[Failure]]:
+    """By mode, the median over fresh processes of what a call costs that does next to nothing.
+
+    The order in which the sides run is balanced; only one process is alive at a time.
+    """
+    found: dict[str, list[Dispatch]] = defaultdict(list)
+    failures: list[Failure] = []
+    for pair in range(pair_count):
+        for name in pairs.spawn_order(workers.live, pair, seed):
+            try:
+                with closing(workers.start(name)) as side:
+                    for mode, told in requests.dispatch(side).items():
+                        found[f"{name}/{mode}"].append(Dispatch(**told))
+            except SideError as error:
+                failures.append(Failure(name, f"dispatch: {error.doing}", error.reason))
+    return {mode: phases.median_dispatch(each) for mode, each in sorted(found.items())}, failures
+
+
+@dataclass(frozen=True)
+class _Mode:
+    """One mode of one workload in processes of its own."""
+
+    prepared: Prepared
+    side: str
+    mode: str
+    workers: Workers
+
+    def cold(self, repeats: int) -> tuple[Process, MemoryAnalysis | None]:
+        """The median without a cache, and the compiler's account of the memory."""
+        told = [self._told() for _ in range(repeats)]
+        return phases.median([phases.process_of(each) for each in told]), phases.memory_of(told[0])
+
+    def cached(self, repeats: int) -> tuple[Process | None, Cache]:
+        """One process fills an empty cache; the median of those that follow, where it kept anything."""
+        folder = self.workers.folder("cache-")
+        self._told(folder)
+        filled = _sizes(folder, "*")
+        told = [self._told(folder) for _ in range(repeats)] if filled else []
+        processes = [phases.process_of(each) for each in told]
+        return phases.median(processes) if processes else None, phases.cache_of(filled, _sizes(folder, "*"))
+
+    def code(self) -> tuple[int | None, str]:
+        """Bytes of the object files that XLA writes until the mode has run."""
+        folder = self.workers.folder("dump-")
+        with closing(self.workers.start(self.side, dump=folder)) as side:
+            requests.load(side, self.prepared.loading)
+            before = _sizes(folder, OBJECT_FILES)
+            # Not the request for phases: that compiles a second time.
+            requests.prepare(side, self.mode)
+        return phases.code_of(before, _sizes(folder, OBJECT_FILES))
+
+    def _told(self, cache: Path | None = None) -> dict[str, Any]:
+        with closing(self.workers.start(self.side, cache)) as side:
+            requests.load(side, self.prepared.loading)
+            return requests.phases(side, self.mode)
+
+
+def _measure_one(each: _Mode, repeats: int, failures: list[Failure]) -> ModePhases | None:
+    """All that is known of a mode; None where it did not come through without a cache."""
+
+    def attempt(what: str, ask: Callable[[], Result], otherwise: Callable[[str], Result]) -> Result:
+        try:
+            return ask()
+        except SideError as error:
+            failures.append(Failure(each.side, f"phases {each.side}/{each.mode}, {what}: {error.doing}", error.reason))
+            return otherwise(error.reason)
+
+    cold, memory = attempt("cold", lambda: each.cold(repeats), lambda reason: (None, None))
+    if cold is None:
+        return None
+    cached, cache = attempt("cached", lambda: each.cached(repeats), lambda reason: (None, Cache(0, 0, reason)))
+    code_bytes, code_reason = attempt("code", each.code, lambda reason: (None, reason))
+    return ModePhases(cold, cached, cache, memory, code_bytes, code_reason, repeats)
+
+
+def _sizes(folder: Path, pattern: str) -> dict[str, int]:
+    """Bytes by file, in the folder and in those inside it."""
+    return {str(path.relative_to(folder)): path.stat().st_size for path in folder.rglob(pattern) if path.is_file()}

@@ -1,0 +1,1 @@
+"""What proves a port: evidence of both sides, parity by gates, programs aligned, causes located."""

@@ -1,0 +1,138 @@
+"""The 2 x 2 of program and compiler: each frontend's program compiled and run by each side's XLA."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from compare.hlo import compiled, kernel_times
+from compare.hlo.bindings import UnreadableProgram
+from compare.hlo.differences import Cell
+from compare.hlo.levels import Subject
+from compare.parity import measure
+from compare.prove.collect import Collected
+from compare.prove.subjects import subject
+from compare.records import CELLS, Failure
+from compare.sides import requests
+from compare.sides._side import Side, SideError
+from workloads._framework import Compiled, Optimized, Program
+from workloads._spec import Arrays
+
+AGREEMENT = 1e-3
+"""Far beyond what another order of float32 operations explains, far below what another program computes."""
+TIPPED, TIPPED_PART = 0.1, 0.5
+"""How far half of many results may differ instead. Now and then another order of operations tips an activation over the
+edge of a ReLU, which moves the gradients before it: in ResNet's step at size default 55 of 237, by up to 2.5 %."""
+MANY = 10
+NOISE = 8 * measure.UNIT_ROUNDOFF["float32"]
+"""Relative to the largest result. A moment of a gradient that is analytically zero has only noise of its own."""
+
+
+def split(cell: str) -> tuple[str, str]:
+    """(frontend, compiler) of "tf@jax": TensorFlow's program in JAX's XLA."""
+    frontend, _, compiler = cell.partition("@")
+    return frontend, compiler
+
+
+@dataclass(frozen=True)
+class Cells:
+    """All four.
+
+    Attributes:
+      described: by cell, counts and times, or the reason that it is empty.
+      modules: by cell, what XLA made of the program.
+      lost: failures that cost a side its worker.
+    """
+
+    described: Mapping[str, Any] = field(default_factory=dict)
+    modules: Mapping[str, Cell] = field(default_factory=dict)
+    lost: Sequence[SideError] = ()
+
+
+def compile_cells(sides: Mapping[str, Side], collected: Mapping[str, Collected], case: str) -> Cells:
+    """Compile each program on each side, run it, and profile it."""
+    cells: dict[str, dict[str, Any]] = {}
+    modules: dict[str, Cell] = {}
+    outputs: dict[str, Arrays] = {}
+    lost: dict[str, SideError] = {}
+    for cell in CELLS:
+        frontend, compiler = split(cell)
+        program = collected[frontend].portable if frontend in collected else None
+        if compiler not in sides or compiler in lost:
+            cells[cell] = {"reason": lost[compiler].reason if compiler in lost else f"the {compiler} side is missing"}
+        elif program is None:
+            cells[cell] = {"reason": f"the {frontend} side gave no program"}
+        else:
+            try:
+                built = requests.compile_program(sides[compiler], program)
+                outputs[cell] = requests.execute(sides[compiler], built.handle, case)
+                made = requests.optimized(sides[compiler], built.handle)
+                modules[cell] = Cell(_module(cell, made, program), made.temp_bytes)
+                cells[cell] = _described(sides[compiler], built, made, modules[cell])
+            except SideError as error:
+                cells[cell] = {"reason": error.reason}
+                if error.lost:
+                    lost[compiler] = error
+    for cell in outputs:
+        errors = _errors(outputs[cell], outputs.get("tf@tf", {}))
+        cells[cell] |= {"error": max(errors, default=None), "usual_error": _usual(errors)}
+    return Cells(cells, modules, list(lost.values()))
+
+
+def disagreements(cells: Mapping[str, Mapping[str, Any]]) -> list[Failure]:
+    """Cells whose results are not those of TensorFlow's program in TensorFlow's XLA: they computed something else."""
+    return [
+        Failure(split(cell)[1], f"cell {cell}", f"its results differ from tf@tf by {error:.2g} of the largest value")
+        for cell, each in cells.items()
+        if (error := each.get("error")) is not None and not (error <= TIPPED and each["usual_error"] <= AGREEMENT)
+    ]
+
+
+def _described(side: Side, built: Compiled, made: Optimized, cell: Cell) -> dict[str, Any]:
+    summary = compiled.describe(made.module, made.temp_bytes, cell.subject.sources)
+    fields = {field.name: getattr(summary, field.name) for field in dataclasses.fields(summary)}
+    kernel_names = {"kernel_names": list(summary.kernel_names), "compile_s": built.compile_s}
+    return fields | kernel_names | _kernel_times(side, built, cell.subject)
+
+
+def _module(cell: str, made: Optimized, program: Program) -> Subject:
+    try:
+        written = subject(cell, program)
+    except UnreadableProgram:
+        # The other side's XLA may take a program that this process's does not: only its lines are missing then.
+        return Subject(cell, made.module, sources=program.sources)
+    return kernel_times.compiled_subject(cell, made.module, written)
+
+
+def _kernel_times(side: Side, built: Compiled, module: Subject) -> dict[str, Any]:
+    """Where the time of the cell goes, kernel by kernel and line by line; or why that is not known."""
+    try:
+        profile = kernel_times.profile(requests.profile(side, built.handle))
+    except SideError as error:
+        if error.lost:
+            raise
+        return {"times": [], "lines": [], "small_runs": [], "times_reason": error.reason}
+    times = kernel_times.located(profile.times, module)
+    runs = kernel_times.small_runs(profile, times)
+    return {"times": times, "lines": kernel_times.lines(times), "small_runs": runs}
+
+
+def _errors(found: Arrays, expected: Arrays) -> list[float]:
+    """The relative difference of every result that both programs name alike."""
+    noise = NOISE * measure.largest(array for array in expected.values() if measure.is_float(array))
+    errors = []
+    for name in sorted(found.keys() & expected.keys()):
+        if found[name].shape != expected[name].shape:
+            return [float("inf")]
+        scale = measure.scale_of(expected[name], 0.0)
+        error = measure.distance(found[name], expected[name], scale).error
+        errors.append(0.0 if error * scale <= noise and measure.is_float(expected[name]) else error)
+    return errors
+
+
+def _usual(errors: Sequence[float]) -> float | None:
+    """The largest error but for the half that may be moved by what tipped over; of few results, the largest of all."""
+    spared = int(len(errors) * TIPPED_PART) if len(errors) >= MANY else 0
+    return sorted(errors)[-1 - spared] if errors else None

@@ -1,0 +1,288 @@
+"""Everything that one side can say of one workload on its own."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from compare.hlo import kernel_times
+from compare.hlo.bindings import UnreadableProgram
+from compare.hlo.portable import portable
+from compare.inputs.at_size import Prepared
+from compare.parity.evidence import PORT, TF_REFERENCE
+from compare.progress import Reporter
+from compare.records import Failure
+from compare.sides import requests
+from compare.sides._side import BadTarget, Side, SideError, Unavailable
+from workloads._framework import FORWARD, GRADIENTS, STEP, Donation, Program
+from workloads._spec import Arrays
+
+FLOAT32, FLOAT64 = "float32", "float64"
+NATIVE_MODE = {"tf": "eager", "jax": "jit"}
+"""The mode that runs a twin built in float64."""
+NATIVE_TRAINING_MODE = {"tf": "graph", "jax": "jit"}
+"""The mode that trains it: a compiled one, since many steps are taken."""
+UNTRAINED = ("jax", "eager")
+"""Nobody trains so, and 50 steps of a model take minutes: the gradients gate judges what a step would repeat."""
+
+GRAPH, AUTOCLUSTER = "tf/graph", "tf/autocluster"
+
+Result = TypeVar("Result")
+
+
+@dataclass
+class Collected:
+    """What one side delivered, and what it did not. Filled request by request: a lost worker loses only the rest."""
+
+    side: str
+    modes: requests.Modes = field(default_factory=dict)
+    compiler_options: Mapping[str, Any] = field(default_factory=dict)
+    """Those that mode `tuned` runs with; empty where the twin declares none."""
+    outputs: dict[tuple[str, str, str], Arrays] = field(default_factory=dict)
+    doubles: dict[tuple[str, str], Arrays] = field(default_factory=dict)
+    """(pass, case) -> leaves of the twin built in float64."""
+    trajectories: dict[tuple[str, str], Arrays] = field(default_factory=dict)
+    programs: dict[tuple[str, str], Program] = field(default_factory=dict)
+    """(pass, dtype) -> the programs that the float64 reference rests on."""
+    main: Program | None = None
+    """The main pass as it is handed to XLA, at the size that is timed."""
+    portable: Program | None = None
+    """The same, as either side's XLA reads it."""
+    donation: Donation | None = None
+    """The training step compiled as users run it, and what it may overwrite."""
+    profile: dict[str, Any] = field(default_factory=dict)
+    not_double: dict[str, str] = field(default_factory=dict)
+    """pass -> why the twin could not be built in float64."""
+    failures: list[Failure] = field(default_factory=list)
+    refusals: list[Failure] = field(default_factory=list)
+    """What the side says that this workload has not: no failure, but a reason where both sides lack it."""
+    lost: bool = False
+
+    @property
+    def main_pass(self) -> str:
+        """The pass that is compiled, profiled and timed."""
+        return STEP if STEP in self.modes else FORWARD
+
+    @property
+    def distinct_modes(self) -> list[str]:
+        """The modes of the main pass that run something of their own."""
+        alike = {mode for mode, profile in self.profile.items() if "same_as" in profile}
+        return [mode for mode in self.modes.get(self.main_pass, ()) if f"{self.side}/{mode}" not in alike]
+
+    def refused(self, pass_: str) -> str:
+        """Why the side has nothing of a pass; empty where it has it, or failed at it."""
+        if pass_ not in self.modes:
+            return "no input or weight is a float: there is nothing to differentiate"
+        return next((each.reason for each in self.refusals if f" {pass_} " in f"{each.doing} "), "")
+
+
+def collect_evidence(side: Side, prepared: Prepared, reporter: Reporter, wanted: Collection[str] = ()) -> Collected:
+    """Ask a side for all that parity needs. Never raises for what the side fails at.
+
+    Args:
+      wanted: the modes to run, such as "jax/jit"; empty takes all. The reference and the port itself always run.
+
+    Raises:
+      BadTarget: the function that was named does not exist.
+    """
+    found = Collected(side.name)
+
+    def ask() -> None:
+        loaded = requests.loaded(side, prepared.loading)
+        found.modes, found.compiler_options = _chosen(side.name, loaded.modes, wanted), loaded.compiler_options
+        _collect_outputs(side, prepared, found, reporter)
+        _collect_doubles(side, prepared, found, reporter)
+        _collect_trajectories(side, prepared, found, reporter)
+
+    _survive(found, ask)
+    return found
+
+
+def _chosen(side: str, modes: requests.Modes, wanted: Collection[str]) -> requests.Modes:
+    if not wanted:
+        return modes
+    kept = {*wanted, TF_REFERENCE, PORT}
+    return {pass_: [mode for mode in each if f"{side}/{mode}" in kept] for pass_, each in modes.items()}
+
+
+def collect_program(side: Side, prepared: Prepared, found: Collected, reporter: Reporter, reload: bool) -> None:
+    """Ask a side for the program that is compiled and timed, and for a profile of each mode.
+
+    `reload` says that the side has another size loaded: parity was judged on smaller arrays.
+    """
+
+    def ask() -> None:
+        if reload:
+            requests.load(side, prepared.loading)
+        reporter.step(f"{side.name} program")
+        kept = None if reload else found.programs.get((found.main_pass, FLOAT32))
+        found.main = kept or attempt(found, lambda: requests.program(side, found.main_pass, FLOAT32))
+        _make_portable(found)
+        if found.main_pass == STEP:
+            found.donation = attempt(found, lambda: requests.donation(side))
+        _collect_profiles(side, found, reporter)
+
+    _survive(found, ask)
+
+
+def _make_portable(found: Collected) -> None:
+    if found.main is None:
+        return
+    try:
+        found.portable = dataclasses.replace(found.main, artifact=portable(found.main.artifact))
+    except UnreadableProgram as error:
+        found.failures.append(Failure(found.side, "read program", str(error)))
+        found.main = None
+
+
+def _survive(found: Collected, ask: Callable[[], None]) -> None:
+    try:
+        ask()
+    except BadTarget:
+        raise
+    except SideError as error:
+        found.failures.append(Failure(error.side, error.doing, error.reason))
+        found.lost = error.lost
+
+
+def attempt(found: Collected, ask: Callable[[], Result]) -> Result | None:
+    """A reply, or None with the reason noted. A lost worker is not survived here."""
+    try:
+        return ask()
+    except SideError as error:
+        if error.lost:
+            raise
+        kept = found.refusals if isinstance(error, Unavailable) else found.failures
+        kept.append(Failure(error.side, error.doing, error.reason))
+        return None
+
+
+def collect_mode(side: Side, mode: str, prepared: Prepared, found: Collected, reporter: Reporter) -> None:
+    """Ask a side for all that parity needs of one mode more, which it was offered."""
+    for pass_ in (FORWARD, GRADIENTS):
+        if pass_ in found.modes:
+            reporter.step(f"{side.name}/{mode} {pass_}")
+            _collect_cases(side, mode, pass_, prepared, found)
+    if prepared.workload.training is not None and STEP in found.modes:
+        _collect_trajectory(side, mode, prepared.workload.training.compared, found, reporter)
+
+
+def _collect_outputs(side: Side, prepared: Prepared, found: Collected, reporter: Reporter) -> None:
+    for pass_ in (FORWARD, GRADIENTS):
+        for mode in found.modes.get(pass_, ()):
+            reporter.step(f"{side.name}/{mode} {pass_}")
+            _collect_cases(side, mode, pass_, prepared, found)
+
+
+def _collect_cases(side: Side, mode: str, pass_: str, prepared: Prepared, found: Collected) -> None:
+    for case in prepared.loading.cases:
+        arrays = attempt(found, lambda c=case: requests.outputs(side, mode, pass_, c, FLOAT32))
+        if arrays is None:
+            break
+        found.outputs[f"{side.name}/{mode}", pass_, case] = arrays
+
+
+def _collect_doubles(side: Side, prepared: Prepared, found: Collected, reporter: Reporter) -> None:
+    for pass_ in (FORWARD, GRADIENTS):
+        if pass_ not in found.modes:
+            continue
+        reporter.step(f"{side.name} float64 {pass_}")
+        try:
+            for case in prepared.loading.cases:
+                found.doubles[pass_, case] = requests.outputs(side, NATIVE_MODE[side.name], pass_, case, FLOAT64)
+            found.programs[pass_, FLOAT64] = requests.program(side, pass_, FLOAT64)
+        except SideError as error:
+            # Not a failure: a side that cannot be rebuilt in float64 has a promoted program instead.
+            if error.lost:
+                raise
+            found.not_double[pass_] = error.reason
+        _collect_written(side, pass_, found)
+
+
+def _collect_written(side: Side, pass_: str, found: Collected) -> None:
+    """The program of a pass as the twin is written: what is promoted, and for the main pass what is compiled."""
+    program = attempt(found, lambda: requests.program(side, pass_, FLOAT32))
+    if program is not None:
+        found.programs[pass_, FLOAT32] = program
+
+
+def _collect_trajectories(side: Side, prepared: Prepared, found: Collected, reporter: Reporter) -> None:
+    training = prepared.workload.training
+    if training is None or STEP not in found.modes:
+        return
+    for mode in found.modes[STEP]:
+        if (side.name, mode) != UNTRAINED:
+            _collect_trajectory(side, mode, training.compared, found, reporter)
+    reporter.step(f"{side.name} program {STEP}")
+    _collect_written(side, STEP, found)
+    _collect_double_training(side, training.compared, found, reporter)
+
+
+def _collect_trajectory(side: Side, mode: str, compared: Sequence[int], found: Collected, reporter: Reporter) -> None:
+    reporter.step(f"{side.name}/{mode} training")
+    arrays = attempt(found, lambda: requests.trajectory(side, mode, FLOAT32, compared))
+    if arrays is not None:
+        found.trajectories[f"{side.name}/{mode}", FLOAT32] = arrays
+
+
+def _collect_double_training(side: Side, compared: Sequence[int], found: Collected, reporter: Reporter) -> None:
+    mode = NATIVE_TRAINING_MODE[side.name]
+    reporter.step(f"{side.name}/{mode} training float64")
+    try:
+        arrays = requests.trajectory(side, mode, FLOAT64, compared)
+        found.programs[STEP, FLOAT64] = requests.program(side, STEP, FLOAT64)
+    except SideError as error:
+        # As with any pass: what cannot be rebuilt in float64 has a promoted program instead.
+        if error.lost:
+            raise
+        found.not_double[STEP] = error.reason
+        return
+    narrow = [name for name, array in arrays.items() if array.dtype.kind == "f" and array.dtype != FLOAT64]
+    if narrow:
+        found.not_double[STEP] = f"{narrow[0]} stays {arrays[narrow[0]].dtype} when the twin is built in float64"
+    else:
+        found.trajectories[f"{side.name}/{mode}", FLOAT64] = arrays
+
+
+def _collect_profiles(side: Side, found: Collected, reporter: Reporter) -> None:
+    for mode in found.modes.get(found.main_pass, ()):
+        reporter.step(f"{side.name}/{mode} profile")
+        try:
+            found.profile[f"{side.name}/{mode}"] = _profiled(side, mode, found.main)
+        except SideError as error:
+            if error.lost:
+                raise
+            found.profile[f"{side.name}/{mode}"] = {"reason": error.reason}
+    _note_idle(found.profile)
+
+
+def _note_idle(profile: dict[str, Any]) -> None:
+    """Autoclustering that compiled nothing is graph mode: the same kernels of TensorFlow's, under the same names."""
+    cluster, graph = profile.get(AUTOCLUSTER, {}), profile.get(GRAPH, {})
+    if cluster.get("names") and cluster["names"] == graph.get("names"):
+        profile[AUTOCLUSTER] = {**cluster, "same_as": GRAPH}
+
+
+def _profiled(side: Side, mode: str, program: Program | None) -> dict[str, Any]:
+    found = kernel_times.profile(requests.profile(side, mode))
+    times = kernel_times.located_operations(found.times, program.sources if program else {})
+    return {
+        "kernels": found.kernels,
+        "names": list(found.names),
+        "seconds": list(found.seconds),
+        "times": times,
+        "small_runs": kernel_times.small_runs(found, times),
+    }
+
+
+def steps_of(prepared: Prepared) -> int:
+    """How many steps the progress of one side's collection has, roughly."""
+    return 28 if prepared.workload.training else 18
+
+
+def reasons(failures: Sequence[Failure]) -> list[Mapping[str, str]]:
+    """Failures as JSON, each once."""
+    unique = dict.fromkeys((failure.side, failure.doing, failure.reason) for failure in failures)
+    return [{"side": side, "doing": doing, "reason": reason} for side, doing, reason in unique]

@@ -1,0 +1,164 @@
+"""Cases that only both programs can suggest, run in float64 apart from the frameworks and judged like the others."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from compare.hlo.thresholds import thresholds
+from compare.hlo.uses import Use, use
+from compare.parity import messages
+from compare.parity.measure import SEMANTICS_BOUND, distance, is_float, scale_of
+from compare.prove.coverage import covering
+from compare.prove.oracle import Doubles
+from compare.prove.running import Running, running
+from compare.prove.subjects import Readable, first_inputs
+from compare.sides._side import SIDES
+from workloads import _integers, _marks
+from workloads._framework import FORWARD, GRADIENTS, Twin
+from workloads._integers import Domain
+from workloads._spec import Arrays, ArraySpec
+
+INTEGERS, CONSTANTS = "integers", "constants"
+"""Cases of integers as they are used, and of the numbers that programs decide by."""
+_MOST_CASES = 48
+
+
+@dataclass(frozen=True)
+class Further:
+    """More cases, their float64 arrays by side, pass and case, and what to remark where ports differ by contract."""
+
+    cases: Mapping[str, Arrays] = field(default_factory=dict)
+    arrays: Mapping[tuple[str, str, str], Arrays] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+
+
+def further(twin: Twin, specs: Mapping[str, ArraySpec], doubles: Doubles) -> Further:
+    """More cases of a workload whose float64 programs are known.
+
+    Raises:
+      UnreadableProgram: XLA does not run a program apart from its framework.
+    """
+    known = {side: doubles.programs.get((side, FORWARD)) for side in SIDES}
+    programs = [Readable(side, program) for side, program in known.items() if program is not None]
+    if len(programs) < len(SIDES):
+        return Further()
+    base = first_inputs(twin, specs)
+    uses = {name: _use(programs, name) for name, spec in specs.items() if _is_free_integer(spec)}
+    domains = {name: domain for name, told in uses.items() if (domain := _domain(told, specs[name]))}
+    cases = {f"{INTEGERS}{number}": _case(base, domains, specs, number) for number in range(_integers.CASES)}
+    cases = (cases if domains else {}) | _decisive(base, _marks_of(programs, twin, specs, domains), specs)
+    told = dataclasses.replace(twin, cases={**twin.cases, **cases})
+    run = _both(twin, doubles, FORWARD)
+    covered, unseen = covering(
+        told, specs, programs, lambda case: all(_is_finite(each([case])[0]) for each in run.values())
+    )
+    cases |= covered
+    remarks = (*_remarks(run, base, uses), *unseen)
+    return Further(cases, _arrays(twin, doubles, cases) if cases else {}, remarks)
+
+
+def _is_free_integer(spec: ArraySpec) -> bool:
+    return np.dtype(spec.dtype).kind in "iu" and spec.low is None
+
+
+def _marks_of(
+    programs: Sequence[Readable], twin: Twin, specs: Mapping[str, ArraySpec], domains: Mapping[str, Domain]
+) -> dict[str, Sequence[float | int]]:
+    """By input, numbers around what either program decides by. A model decides on other values than its inputs."""
+    if twin.weights:
+        return {}
+    numbers = list(dict.fromkeys(number for each in programs for number in thresholds(each.graph)))
+    floats = {name: _marks.around_floats(numbers, spec) for name, spec in specs.items() if _is_real(spec)}
+    integers = {name: _marks.around_integers(numbers, domain) for name, domain in domains.items()}
+    return {name: marks for name, marks in (floats | integers).items() if marks}
+
+
+def _is_real(spec: ArraySpec) -> bool:
+    return spec.is_float and np.dtype(spec.dtype).kind != "c"
+
+
+def _decisive(
+    base: Arrays, marks: Mapping[str, Sequence[float | int]], specs: Mapping[str, ArraySpec]
+) -> dict[str, dict[str, np.ndarray]]:
+    """Cases enough to place every number once in every input, as far as they go."""
+    needed = max((math.ceil(len(found) / base[name].size) for name, found in marks.items()), default=0)
+    return {
+        f"{CONSTANTS}{case}": {
+            name: _marks.placed(marks[name], specs[name], turn, case) if name in marks else array
+            for turn, (name, array) in enumerate(base.items())
+        }
+        for case in range(min(needed, _MOST_CASES))
+    }
+
+
+def _use(programs: Sequence[Readable], name: str) -> Use:
+    """What both programs do with an input."""
+    found = Use()
+    for of in programs:
+        for at, each in enumerate(of.program.parameters):
+            if (each.kind, each.name) == ("input", name):
+                found |= use(of.graph, at)
+    return found
+
+
+def _domain(told: Use, spec: ArraySpec) -> Domain | None:
+    """What may be drawn; None where what is drawn anyway has to do."""
+    if told.counts or (told.indexes and not told.table):
+        return None
+    if told.indexes:
+        return Domain(0, min(told.table, int(np.iinfo(spec.dtype).max)) - 1)
+    if told.shifts:
+        return Domain(0, np.iinfo(spec.dtype).bits - 1)
+    return _integers.whole(spec.dtype, nonzero=told.divides)
+
+
+def _case(
+    base: Arrays, domains: Mapping[str, Domain], specs: Mapping[str, ArraySpec], number: int
+) -> dict[str, np.ndarray]:
+    drawn = {name: _integers.draw(domain, specs[name], name, number) for name, domain in domains.items()}
+    return {name: drawn.get(name, array) for name, array in base.items()}
+
+
+def _arrays(twin: Twin, doubles: Doubles, cases: Mapping[str, Arrays]) -> dict[tuple[str, str, str], Arrays]:
+    found: dict[tuple[str, str, str], Arrays] = {}
+    for pass_ in (FORWARD, GRADIENTS):
+        for side, run in _both(twin, doubles, pass_).items():
+            for case, arrays in zip(cases, run(list(cases.values())), strict=True):
+                found[side, pass_, case] = arrays
+    return found
+
+
+def _both(twin: Twin, doubles: Doubles, pass_: str) -> dict[str, Running]:
+    """The float64 programs of a pass, where both sides have one."""
+    programs = {side: doubles.programs.get((side, pass_)) for side in SIDES}
+    known = {side: program for side, program in programs.items() if program is not None}
+    return {side: running(program, twin) for side, program in known.items()} if len(known) == len(programs) else {}
+
+
+def _is_finite(arrays: Arrays) -> bool:
+    return all(bool(np.isfinite(array).all()) for array in arrays.values() if is_float(array))
+
+
+def _remarks(run: Mapping[str, Running], base: Arrays, uses: Mapping[str, Use]) -> list[str]:
+    """What an index beyond its table means, where that is not the same on both sides."""
+    beyond = {name: told.table for name, told in uses.items() if told.indexes and told.table and not told.counts}
+    found: list[str] = []
+    for name, table in beyond.items():
+        outside = np.resize([-1, table], base[name].shape).astype(base[name].dtype)
+        (expected,), (given,) = (run[side]([{**base, name: outside}]) for side in SIDES)
+        if any(_differ(given[leaf], expected[leaf]) for leaf in expected.keys() & given.keys()):
+            found.append(messages.beyond(name, table))
+    return found
+
+
+def _differ(found: np.ndarray, expected: np.ndarray) -> bool:
+    if found.shape != expected.shape:
+        return True
+    if not is_float(expected):
+        return bool((found != expected).any())
+    return distance(found, expected, scale_of(expected, 0.0)).error > SEMANTICS_BOUND

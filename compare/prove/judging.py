@@ -1,0 +1,249 @@
+"""Parity of one workload: what both sides are asked for, and what the gates make of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from compare.errors import RequestError
+from compare.hlo.bindings import UnreadableProgram
+from compare.hlo.executing import Options, ProgramLost
+from compare.hlo.promote import PromotionError
+from compare.inputs.at_size import Prepared
+from compare.parity import Evidence, explicable, judge, with_sweep
+from compare.progress import Reporter
+from compare.prove import sweeping
+from compare.prove.collect import Collected, collect_evidence
+from compare.prove.further import further
+from compare.prove.oracle import Doubles, explain, find_doubles, twin_with
+from compare.prove.own_formula import explain_by_formula
+from compare.prove.subjects import twin_of
+from compare.records import PASS, Failure, Parity
+from compare.sides._side import SIDES, BadTarget, SideError
+from compare.sides.pool import Pool
+from workloads._framework import FORWARD, GRADIENTS
+from workloads._precision import narrow_dtype
+from workloads._spec import STABILITY
+from workloads._tree import LONE
+
+
+def both(
+    pool: Pool, failures: list[Failure], ask: Callable[[str], Collected], names: Sequence[str] = SIDES
+) -> dict[str, Collected]:
+    """Ask both sides at once; a side that was lost is forgotten, one that gave nothing is left out."""
+    with ThreadPoolExecutor(len(SIDES)) as threads:
+        running = {name: threads.submit(ask, name) for name in names}
+    collected: dict[str, Collected] = {}
+    for name, future in running.items():
+        found = future.result()
+        failures += found.failures
+        if found.modes:
+            collected[name] = found
+        if found.lost:
+            pool.drop(name)
+    return collected
+
+
+def evidence_of(
+    pool: Pool, name: str, prepared: Prepared, reporter: Reporter, modes: Collection[str] = ()
+) -> Collected:
+    """What one side gives of a workload; a side that cannot be had gives a failure.
+
+    Raises:
+      BadTarget: the function or file that was named for the side does not exist.
+    """
+    try:
+        pool.renew(name)
+        return collect_evidence(pool.get(name), prepared, reporter, modes)
+    except BadTarget:
+        raise
+    except SideError as error:
+        return Collected(name, failures=[Failure(name, error.doing, error.reason)])
+
+
+def check_structure(collected: Mapping[str, Collected], prepared: Prepared) -> None:
+    """Only equal leaves can be compared.
+
+    Raises:
+      RequestError: both sides return something, and not the same nest.
+    """
+    leaves = {
+        side: set(arrays)
+        for side, each in collected.items()
+        for (mode, pass_, _), arrays in each.outputs.items()
+        if pass_ == FORWARD and mode in ("tf/eager", "jax/jit")
+    }
+    if len(leaves) == len(SIDES) and leaves["tf"] != leaves["jax"]:
+        raise RequestError(
+            f"expected both sides of {prepared.workload.name} to return the same structure, found "
+            f"{_nest(leaves['tf'])} from TensorFlow and {_nest(leaves['jax'])} from JAX: return the same nest"
+        )
+
+
+def _nest(leaves: set[str], most: int = 12) -> str:
+    """Leaves by name, as a message has room for them."""
+    if leaves <= {LONE}:
+        return "one array" if leaves else "no array at all"
+    more = [f"and {len(leaves) - most} more"] if len(leaves) > most else []
+    return f"{{{', '.join([*sorted(leaves)[:most], *more])}}}"
+
+
+def doubles_of(pool: Pool, collected: Mapping[str, Collected], prepared: Prepared, failures: list[Failure]) -> Doubles:
+    """The float64 evidence of both sides; none where the JAX side cannot be asked."""
+    if "jax" not in collected or collected["jax"].lost:
+        return Doubles()
+    try:
+        found = find_doubles(pool.get("jax"), list(collected.values()), prepared)
+    except SideError as error:
+        _lose(pool, collected["jax"])
+        failures.append(Failure(error.side, error.doing, error.reason))
+        return Doubles()
+    failures += found.failures
+    return found
+
+
+def with_more_cases(doubles: Doubles, prepared: Prepared, failures: list[Failure]) -> Doubles:
+    """The float64 evidence with that of cases which the programs suggest."""
+    try:
+        more = further(twin_of(prepared), prepared.inputs, doubles)
+    except ProgramLost as error:
+        failures.append(Failure("both sides", "further cases", str(error)))
+        return doubles
+    except UnreadableProgram as error:
+        # A program that runs in its framework alone is judged by the cases that its framework ran.
+        return dataclasses.replace(doubles, remarks=(f"no cases were drawn from the programs: {error}",))
+    return dataclasses.replace(
+        doubles, arrays=doubles.arrays | dict(more.arrays), cases=dict(more.cases), remarks=more.remarks
+    )
+
+
+def parity_of(
+    pool: Pool,
+    prepared: Prepared,
+    collected: Mapping[str, Collected],
+    doubles: Doubles,
+    failures: list[Failure],
+    ordinary: Mapping[tuple[str, str], float] | None = None,
+) -> Parity:
+    """The gates at their strictest; where rounding might explain a failure, once more with what it does.
+
+    First that of constants, on both sides, then that of the original's own formula.
+
+    Args:
+      ordinary: see `Evidence`; at another size than the workload's own.
+    """
+    evidence = dataclasses.replace(_evidence(prepared, collected, doubles, failures), ordinary=ordinary or {})
+    parity = judge(evidence)
+    allowance = _allowance(pool, prepared, collected, doubles, failures, evidence, explicable(parity))
+    if any(allowance.values()):
+        evidence = dataclasses.replace(evidence, allowance=allowance)
+        parity = judge(evidence)
+    if parity.verdict == PASS:
+        return parity
+    try:
+        spreads = explain_by_formula(twin_with(prepared, doubles), doubles, evidence, parity)
+    except UnreadableProgram:
+        # What cannot be explained stays a failure.
+        return parity
+    return judge(dataclasses.replace(evidence, formula=spreads)) if any(spreads.values()) else parity
+
+
+def _allowance(
+    pool: Pool,
+    prepared: Prepared,
+    collected: Mapping[str, Collected],
+    doubles: Doubles,
+    failures: list[Failure],
+    evidence: Evidence,
+    runs: Collection[tuple[str, str]],
+) -> Mapping[tuple[str, str, str, int], float]:
+    """What constants rounded to float32 explain; nothing where the JAX side cannot be asked."""
+    if not runs or "jax" not in collected or collected["jax"].lost:
+        return {}
+    try:
+        return explain(pool.get("jax"), doubles, prepared, evidence, runs)
+    except (PromotionError, UnreadableProgram) as error:
+        failures.append(Failure("jax", "allowance", str(error)))
+    except SideError as error:
+        failures.append(Failure(error.side, f"allowance: {error.doing}", error.reason))
+        if error.lost:
+            _lose(pool, collected["jax"])
+    return {}
+
+
+def with_stability(
+    parity: Parity,
+    prepared: Prepared,
+    collected: Mapping[str, Collected],
+    doubles: Doubles,
+    failures: list[Failure],
+    reporter: Reporter,
+) -> Parity:
+    """The last gate: what a port does far from ordinary inputs is asked of one that agrees at those.
+
+    In mode `jax/jit`, and in `jax/tuned` where that runs: the compiler's options may break what the program does not.
+    """
+    reporter.step("stability")
+    if parity.verdict != PASS:
+        unswept = sweeping.Swept(reason="not judged: the port already differs at ordinary inputs")
+        return with_sweep(parity, prepared.workload.name, unswept, ())
+    port = collected["jax"]
+    sweeps = [{}, port.compiler_options] if "tuned" in port.modes.get(FORWARD, ()) else [{}]
+    return swept_with(sweeps, parity, prepared, collected, doubles, failures)
+
+
+def swept_with(
+    sweeps: Sequence[Options],
+    parity: Parity,
+    prepared: Prepared,
+    collected: Mapping[str, Collected],
+    doubles: Doubles,
+    failures: list[Failure],
+) -> Parity:
+    """The parity with what sweeps of the port tell, compiled with each of these options."""
+    found: list[sweeping.Swept] = []
+    for options in sweeps:
+        try:
+            found.append(sweeping.sweep(prepared, collected, doubles, options))
+        except ProgramLost as error:
+            failures.append(Failure("both sides", "sweep", str(error)))
+            found.append(sweeping.Swept(reason=f"not judged: {error}"))
+    reasons = dict.fromkeys(each.reason for each in found if each.reason)
+    swept = sweeping.Swept(tuple(reach for each in found for reach in each.reach), found[0].dtype, "; ".join(reasons))
+    declared = [each for each in prepared.workload.deviations if each.gate == STABILITY]
+    return with_sweep(parity, prepared.workload.name, swept, declared)
+
+
+def _evidence(
+    prepared: Prepared, collected: Mapping[str, Collected], doubles: Doubles, failures: Sequence[Failure]
+) -> Evidence:
+    return Evidence(
+        workload=prepared.title,
+        outputs={key: arrays for each in collected.values() for key, arrays in each.outputs.items()},
+        doubles=doubles.arrays,
+        oracle=doubles.sources,
+        trajectories=doubles.trajectories
+        | {key: arrays for each in collected.values() for key, arrays in each.trajectories.items()},
+        deviations=prepared.workload.deviations,
+        failures=(*failures, *(refusal for each in collected.values() for refusal in each.refusals)),
+        not_applicable=_not_applicable(prepared, collected),
+        remarks=doubles.remarks,
+        computes_in=narrow_dtype(prepared.loading.dimensions),
+    )
+
+
+def _not_applicable(prepared: Prepared, collected: Mapping[str, Collected]) -> dict[str, str]:
+    reasons: dict[str, str] = {}
+    if prepared.workload.training is None:
+        reasons["training"] = "the workload has no training step"
+    refused = [each.refused(GRADIENTS) for each in collected.values()]
+    if collected and all(refused):
+        reasons["gradients"] = next(filter(None, refused))
+    return reasons
+
+
+def _lose(pool: Pool, collected: Collected) -> None:
+    """The worker is gone: this workload asks it nothing more, the next one gets a fresh one."""
+    collected.lost = True
+    pool.drop(collected.side)

@@ -1,0 +1,186 @@
+"""Where a port parts from its original: both sides' programs of every pass, run on the same arrays and told apart."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from compare.errors import RequestError
+from compare.hlo.bindings import UnreadableProgram
+from compare.hlo.locate import DOUBLE, SINGLE, Case, Departure, Findings, Precision, locate
+from compare.hlo.promote import PromotionError
+from compare.inputs.at_size import Prepared
+from compare.inputs.port_files import prepare_both
+from compare.progress import Reporter
+from compare.prove.oracle import promoted
+from compare.prove.subjects import cases, subjects
+from compare.sides import requests
+from compare.sides._side import SIDES, SideError, Unavailable
+from compare.sides.pool import Pool
+from workloads._declared import AnyWorkload
+from workloads._framework import FORWARD, GRADIENTS, STEP, Program, is_kinks
+
+PASSES = (FORWARD, GRADIENTS, STEP)
+
+AGREES, DEPARTS, NONE, FAILED = "agrees", "departs", "none", "failed"
+"""What is said of a pass: none where the workload has no such pass, failed where a program could not be had or run."""
+
+_SMALLEST = "smoke"
+_MOST_TEXT = 160
+
+
+@dataclass(frozen=True)
+class Located:
+    """One pass: its departures, and in which float type they show ("float64" of promoted programs, or "float32")."""
+
+    verdict: str
+    dtype: str = ""
+    departures: tuple[Departure, ...] = ()
+    again: tuple[Departure, ...] = ()
+    """Departures on a line that an earlier pass has named already."""
+    results: tuple[str, ...] = ()
+    cascade: tuple[int, int] = (0, 0)
+    reason: str = ""
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """By "file:line", what stands there."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What of a workload is looked at: its passes (all by default), at its smallest size unless asked otherwise."""
+
+    passes: Sequence[str] = PASSES
+    size: str | None = None
+    data: Path | None = None
+
+
+def locate_each(
+    pool: Pool, workloads: Sequence[AnyWorkload], choice: Choice, scratch: Path, reporter: Reporter
+) -> dict[str, dict[str, Located]]:
+    """By workload and pass, where JAX's program departs; of several, one that cannot be looked at costs itself.
+
+    Raises:
+      RequestError, SideError: a single workload cannot be looked at.
+    """
+    found: dict[str, dict[str, Located]] = {}
+    for workload in workloads:
+        try:
+            found[workload.name] = locate_workload(pool, workload, choice, scratch, reporter)
+        except (RequestError, SideError) as error:
+            if len(workloads) == 1:
+                raise
+            if isinstance(error, SideError) and error.lost:
+                pool.drop(error.side)
+            found[workload.name] = {choice.passes[0]: Located(FAILED, reason=str(error))}
+    return found
+
+
+def locate_workload(
+    pool: Pool, workload: AnyWorkload, choice: Choice, scratch: Path, reporter: Reporter
+) -> dict[str, Located]:
+    """By pass, where JAX's program departs from TensorFlow's.
+
+    Raises:
+      RequestError: the workload has no such size or pass.
+      SideError: a side cannot be started, or has no such function.
+    """
+    pool.renew()
+    size = choice.size or (_SMALLEST if _SMALLEST in workload.sizes else None)
+    prepared, _ = prepare_both(workload, size, choice.data, scratch)
+    modes = [requests.load(pool.get(side), prepared.loading) for side in SIDES]
+    passes = [each for each in choice.passes if all(each in mode for mode in modes)]
+    if not passes:
+        raise RequestError(
+            f"expected a pass of {workload.name} ({', '.join(modes[1])}), found {', '.join(choice.passes)}: "
+            "choose another --pass"
+        )
+    reporter.stage(f"{workload.name}: locating", len(passes))
+    found: dict[str, Located] = {}
+    for pass_ in passes:
+        reporter.step(pass_)
+        named = {_line(one) for each in found.values() for one in each.departures} - {""}
+        found[pass_] = _once(_pass(pool, prepared, pass_), named)
+    return found
+
+
+def _pass(pool: Pool, prepared: Prepared, pass_: str) -> Located:
+    try:
+        left, right = (requests.program(pool.get(side), pass_, "float32") for side in SIDES)
+    except SideError as error:
+        if error.lost:
+            raise
+        return Located(NONE if isinstance(error, Unavailable) else FAILED, reason=str(error))
+    try:
+        return located(left, right, prepared)
+    except UnreadableProgram as error:
+        return Located(FAILED, reason=str(error))
+
+
+def located(left: Program, right: Program, prepared: Prepared) -> Located:
+    """One pass of a workload from its two programs.
+
+    Promoted to float64 first: what departs there is no rounding. Where nothing does, as they were written.
+
+    Raises:
+      UnreadableProgram: a program cannot be read, or run by this process's XLA.
+    """
+    try:
+        doubled = promoted(left), promoted(right)
+    except PromotionError as error:
+        return _located(left, right, prepared, "float32", SINGLE, f"float64: {error}")
+    found = _located(*doubled, prepared, "float64", DOUBLE)
+    return found if found.departures else _located(left, right, prepared, "float32", SINGLE)
+
+
+def _located(
+    left: Program, right: Program, prepared: Prepared, dtype: str, precision: Precision, reason: str = ""
+) -> Located:
+    names = prepared.loading.cases
+    drawn = cases(left, right, prepared, most=len(names))
+    # One random case tells values apart as well as three do; the edges show what no random case can.
+    chosen = [at for at, name in enumerate(names) if at == 0 or is_kinks(name)]
+    given = [Case(*drawn[at], smooth=not is_kinks(names[at])) for at in chosen]
+    return _told(locate(*subjects(left, right), given, precision), dtype, reason)
+
+
+def _told(found: Findings, dtype: str, reason: str) -> Located:
+    places = [place for each in found.departures for place in (each.left, each.right) if place and place.source]
+    texts = {place.source: text(place.source) for place in places}
+    verdict = DEPARTS if found.departures else AGREES
+    return Located(verdict, dtype, found.departures, (), found.results, found.cascade, reason, texts)
+
+
+def _once(found: Located, named: set[str]) -> Located:
+    """The departures of a pass without those on lines that an earlier pass has named."""
+    again = tuple(each for each in found.departures if _line(each) in named)
+    return dataclasses.replace(
+        found, departures=tuple(each for each in found.departures if each not in again), again=again
+    )
+
+
+def _line(departure: Departure) -> str:
+    """The line of the port, or the original's where the port has none."""
+    place = departure.right or departure.left
+    return place.source if place else ""
+
+
+def text(source: str) -> str:
+    """What stands at "file:line", "" where the file cannot be read."""
+    file, _, line = source.rpartition(":")
+    try:
+        lines = Path(file).read_text(errors="replace").splitlines()
+    except OSError:
+        return ""
+    return lines[int(line) - 1].strip()[:_MOST_TEXT] if 0 < int(line) <= len(lines) else ""
+
+
+def record(found: Mapping[str, Mapping[str, Located]]) -> dict[str, Any]:
+    """Plain data of all workloads, for scripts."""
+    return {
+        "workloads": {
+            name: {pass_: dataclasses.asdict(each) for pass_, each in passes.items()} for name, passes in found.items()
+        }
+    }

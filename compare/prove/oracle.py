@@ -1,0 +1,229 @@
+"""Float64 arrays for both sides: built where the code allows, promoted where it does not, and how far to trust them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from compare.hlo import promote
+from compare.hlo.bindings import UnreadableProgram
+from compare.hlo.portable import portable
+from compare.inputs.at_size import Prepared
+from compare.parity.bands import Band, Scales
+from compare.parity.evidence import Evidence, OracleSource, trajectories_as_runs
+from compare.parity.measure import wide
+from compare.prove.collect import FLOAT32, FLOAT64, Collected
+from compare.prove.running import running, without_states
+from compare.prove.subjects import twin_of
+from compare.records import Failure
+from compare.sides import requests
+from compare.sides._side import Side, SideError
+from workloads._framework import STEP, Program, Twin
+from workloads._spec import Arrays
+
+PERTURBATIONS = 3
+"""How often the rounded constants are moved to see what such rounding does to the outputs."""
+
+
+@dataclass
+class Doubles:
+    """The float64 evidence of both sides, and the programs that it can be had from again."""
+
+    arrays: dict[tuple[str, str, str], Arrays] = field(default_factory=dict)
+    trajectories: dict[tuple[str, str], Arrays] = field(default_factory=dict)
+    sources: dict[tuple[str, str], OracleSource] = field(default_factory=dict)
+    programs: dict[tuple[str, str], Program] = field(default_factory=dict)
+    failures: list[Failure] = field(default_factory=list)
+    cases: dict[str, Arrays] = field(default_factory=dict)
+    """Cases that neither side was given: their arrays come from the programs."""
+    remarks: tuple[str, ...] = ()
+
+
+def find_doubles(jax: Side, sides: Sequence[Collected], prepared: Prepared) -> Doubles:
+    """Float64 evidence for every pass that a side has. The JAX side's client runs promoted programs."""
+    found = Doubles()
+    for collected in sides:
+        passes = {pass_ for _, pass_, _ in collected.outputs}
+        for pass_ in sorted(passes) + [STEP] * (STEP in collected.modes):
+            try:
+                if pass_ == STEP:
+                    _training(jax, collected, prepared, found)
+                else:
+                    _one_pass(jax, collected, pass_, prepared, found)
+            except (SideError, promote.PromotionError, UnreadableProgram) as error:
+                if isinstance(error, SideError) and error.lost:
+                    raise
+                found.failures.append(Failure(collected.side, f"float64 {pass_}", str(error)))
+    return found
+
+
+def explain(
+    jax: Side, doubles: Doubles, prepared: Prepared, evidence: Evidence, runs: Collection[tuple[str, str]]
+) -> dict[tuple[str, str, str, int], float]:
+    """The relative spread of float64 results that constants rounded to float32 explain.
+
+    Of each pass, case, leaf and group of magnitudes.
+    Every such constant, and every float32 state that a step starts from (a learning rate), is moved
+    within its rounding a few times; the spreads of both sides add up.
+
+    Args:
+      evidence: tells what an error is relative to.
+      runs: pass and case of those to explain; each pass costs several compilations a side.
+
+    Raises:
+      SideError: the JAX side cannot run the programs.
+    """
+    allowance: dict[tuple[str, str, str, int], float] = {}
+    twin, training = twin_with(prepared, doubles), prepared.workload.training
+    checkpoints = training.compared if training else ()
+    for (_, pass_), program in doubles.programs.items():
+        cases = sorted(case for ran, case in runs if ran == pass_)
+        if cases and (pass_ == STEP or promote.rounded_constants(program.artifact)):
+            for place, spread in _spread(jax, program, pass_, twin, evidence, cases, checkpoints).items():
+                allowance[pass_, *place] = allowance.get((pass_, *place), 0.0) + spread
+    return allowance
+
+
+def twin_with(prepared: Prepared, doubles: Doubles) -> Twin:
+    """The workload's arrays, the cases among them that neither side was given."""
+    twin = twin_of(prepared)
+    return dataclasses.replace(twin, cases={**twin.cases, **doubles.cases})
+
+
+def _one_pass(jax: Side, collected: Collected, pass_: str, prepared: Prepared, found: Doubles) -> None:
+    cases = prepared.loading.cases
+    unseen = _without_program(collected, pass_, cases)
+    if unseen:
+        found.sources[collected.side, pass_] = OracleSource("native", unseen)
+        found.arrays |= {(collected.side, pass_, case): collected.doubles[pass_, case] for case in cases}
+        return
+    program, source = _double_program(collected, pass_)
+    found.sources[collected.side, pass_] = source
+    found.programs[collected.side, pass_] = program
+    if source.kind == "native":
+        runs = {case: collected.doubles[pass_, case] for case in cases}
+    else:
+        handle = requests.compile_program(jax, program).handle
+        runs = {case: without_states(program, requests.execute(jax, handle, case)) for case in cases}
+    for case, arrays in runs.items():
+        found.arrays[collected.side, pass_, case] = arrays
+
+
+def _training(jax: Side, collected: Collected, prepared: Prepared, found: Doubles) -> None:
+    written = collected.programs.get((STEP, FLOAT64)) or collected.programs.get((STEP, FLOAT32))
+    native = any(dtype == FLOAT64 for _, dtype in collected.trajectories)
+    if written is not None:
+        # Promoted even if native: an optimizer may keep a rate in float32 whatever the model's type is.
+        found.programs[collected.side, STEP] = promoted(written)
+    if native:
+        found.sources[collected.side, STEP] = OracleSource("native", "the twin was built in float64")
+    if native or written is None:
+        return
+    reason = collected.not_double.get(STEP, "the training step cannot be built in float64")
+    found.sources[collected.side, STEP] = OracleSource("promoted", reason)
+    program = found.programs[collected.side, STEP]
+    training = prepared.workload.training
+    handle = requests.compile_program(jax, program).handle
+    checkpoints = training.compared if training else ()
+    found.trajectories[f"{collected.side}/promoted", FLOAT64] = requests.unroll(jax, handle, checkpoints)
+
+
+def _without_program(collected: Collected, pass_: str, cases: Sequence[str]) -> str:
+    """Why float64 runs are taken as they are, where XLA cannot compile the pass; empty where it can, or none ran."""
+    if (pass_, FLOAT32) in collected.programs or any((pass_, case) not in collected.doubles for case in cases):
+        return ""
+    return f"run op by op, its program unseen: {collected.refused(pass_) or collected.not_double[pass_]}"
+
+
+def _double_program(collected: Collected, pass_: str) -> tuple[Program, OracleSource]:
+    native = collected.programs.get((pass_, FLOAT64))
+    if native is not None and promote.is_double(native.artifact):
+        return native, OracleSource("native", "the twin was built in float64")
+    reason = collected.not_double.get(pass_, "its float64 program still computes in a narrower type")
+    written = collected.programs.get((pass_, FLOAT32))
+    if written is None:
+        raise promote.PromotionError(f"there is no float64 run ({reason}) and no program to promote")
+    return promoted(written), OracleSource("promoted", reason)
+
+
+def promoted(program: Program) -> Program:
+    """The program with every float type widened, its signature with it."""
+
+    def widened(dtype: str) -> str:
+        # By name: programs have types, of 4 and 8 bits, that NumPy does not know.
+        return "complex128" if dtype.startswith("complex") else FLOAT64 if "float" in dtype else dtype
+
+    return dataclasses.replace(
+        program,
+        artifact=promote.promote(portable(program.artifact)),
+        parameters=tuple(dataclasses.replace(each, dtype=widened(each.dtype)) for each in program.parameters),
+        results=tuple(dataclasses.replace(each, dtype=widened(each.dtype)) for each in program.results),
+    )
+
+
+def _spread(
+    jax: Side,
+    program: Program,
+    pass_: str,
+    twin: Twin,
+    evidence: Evidence,
+    cases: Sequence[str],
+    checkpoints: Sequence[int],
+) -> dict[tuple[str, str, int], float]:
+    told = trajectories_as_runs(evidence) if pass_ == STEP else evidence
+    base = _run_cases(jax, program, pass_, twin, cases, checkpoints)
+    scales = {case: told.scales(pass_, case, arrays) for case, arrays in base.items()}
+    perturbed = (
+        dataclasses.replace(
+            program, artifact=promote.perturb(program.artifact, seed), states=_moved(program.states, seed)
+        )
+        for seed in range(PERTURBATIONS)
+    )
+    runs = (_run_cases(jax, each, pass_, twin, cases, checkpoints) for each in perturbed)
+    return largest_spreads(base, runs, scales)
+
+
+def _run_cases(
+    jax: Side, program: Program, pass_: str, twin: Twin, cases: Sequence[str], checkpoints: Sequence[int]
+) -> dict[str, Arrays]:
+    """By case what a program returns; a training run is the JAX side's, which has its batches."""
+    if pass_ == STEP:
+        handle = requests.compile_program(jax, program).handle
+        return {case: requests.unroll(jax, handle, checkpoints) for case in cases}
+    return dict(zip(cases, running(program, twin)([twin.cases[case] for case in cases]), strict=True))
+
+
+def _moved(states: Arrays, seed: int) -> dict[str, np.ndarray]:
+    generator = np.random.default_rng(seed)
+    return {
+        name: array * (1 + promote.UNIT_ROUNDOFF * generator.uniform(-1, 1, array.shape))
+        if array.dtype == np.float32
+        else array
+        for name, array in states.items()
+    }
+
+
+def largest_spreads(
+    base: Mapping[str, Arrays], runs: Iterable[Mapping[str, Arrays]], scales: Mapping[str, Scales]
+) -> dict[tuple[str, str, int], float]:
+    """By case, leaf and group of magnitudes, how far any of the runs of moved programs is from the base."""
+    spreads: dict[tuple[str, str, int], float] = {}
+    for run in runs:
+        for case, arrays in run.items():
+            for leaf, array in arrays.items():
+                for rank, band in enumerate(scales[case].bands[leaf]):
+                    found = _relative_spread(array, base[case][leaf], band)
+                    spreads[case, leaf, rank] = max(spreads.get((case, leaf, rank), 0.0), found)
+    return spreads
+
+
+def _relative_spread(moved: np.ndarray, base: np.ndarray, band: Band) -> float:
+    """How far the elements of one group of magnitudes were moved, relative to its largest."""
+    counted = np.isfinite(moved) & np.isfinite(base)
+    if band.others is not None:
+        counted &= ~band.others
+    gap = np.abs(np.where(counted, wide(moved), 0) - np.where(counted, wide(base), 0))
+    return float(np.max(gap, initial=0)) / band.scale

@@ -1,0 +1,97 @@
+"""The port at other sizes than its own: what holds for a batch of 8 alone is no port."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from compare.errors import RequestError
+from compare.inputs.at_size import Prepared
+from compare.inputs.port_files import prepare_others
+from compare.parity import failure_at_size, messages, with_sizes
+from compare.parity.measure import largest
+from compare.progress import Reporter
+from compare.prove import judging
+from compare.prove.collect import Collected
+from compare.prove.oracle import Doubles
+from compare.records import FAIL, NOT_APPLICABLE, PASS, AtSize, Failure, Parity
+from compare.sides.pool import Pool
+from workloads._dimensions import Dimensions
+
+MODES = ("tf/eager", "tf/jit", "jax/jit")
+"""Enough to tell: what else a mode may do, it does at the workload's own size."""
+
+Ordinary = dict[tuple[str, str], float]
+"""(pass, leaf) -> the largest value at the workload's own size."""
+
+Judged = tuple[AtSize, Parity | None]
+"""A size and its own parity; None where nothing could be compared."""
+
+
+def with_others(
+    pool: Pool,
+    parity: Parity,
+    prepared: Prepared,
+    doubles: Doubles,
+    scratch: Path,
+    reporter: Reporter,
+) -> Parity:
+    """The parity with that of each other size, both sides built anew; asked of a port that agrees at its own size.
+
+    Args:
+      doubles: those of its own size: a gradient that vanishes at another one is rounding beside what it is here.
+      scratch: where arrays are drawn into.
+
+    Raises:
+      RequestError: the workload's code fails.
+    """
+    if parity.verdict != PASS:
+        return parity
+    ordinary = _ordinary(doubles, prepared)
+    judged = [
+        _refused(each, at) if isinstance(each, str) else _judged(pool, each, at, ordinary, reporter)
+        for each, at in zip(prepare_others(prepared, scratch), prepared.others, strict=True)
+    ]
+    return with_sizes(parity, judged, bool(prepared.others))
+
+
+def _refused(reason: str, dimensions: Dimensions) -> Judged:
+    return AtSize(dimensions, NOT_APPLICABLE, reason), None
+
+
+def _ordinary(doubles: Doubles, prepared: Prepared) -> Ordinary:
+    found: Ordinary = defaultdict(float)
+    for (side, pass_, case), arrays in doubles.arrays.items():
+        if side == "tf" and case in prepared.loading.cases:
+            for leaf, array in arrays.items():
+                found[pass_, leaf] = max(found[pass_, leaf], largest([array]))
+    return found
+
+
+def _judged(pool: Pool, prepared: Prepared, dimensions: Dimensions, ordinary: Ordinary, reporter: Reporter) -> Judged:
+    reporter.step(f"at {prepared.at}")
+    failures: list[Failure] = []
+    ask = partial(judging.evidence_of, pool, prepared=prepared, reporter=reporter, modes=MODES)
+    collected = judging.both(pool, failures, ask)
+    if reason := _said(failures, "tf"):
+        return _refused(reason, dimensions)
+    if reason := _said(failures, "jax") or _structure(collected, prepared):
+        return AtSize(dimensions, FAIL, messages.fails_at_size(prepared.title, reason)), None
+    doubles = judging.doubles_of(pool, collected, prepared, failures)
+    parity = judging.parity_of(pool, prepared, collected, doubles, failures, ordinary)
+    reason = failure_at_size(parity)
+    return AtSize(dimensions, FAIL if reason else PASS, reason), parity
+
+
+def _said(failures: Sequence[Failure], side: str) -> str:
+    return next((f"{each.doing}: {each.reason}" for each in failures if each.side == side), "")
+
+
+def _structure(collected: Mapping[str, Collected], prepared: Prepared) -> str:
+    try:
+        judging.check_structure(collected, prepared)
+    except RequestError as error:
+        return str(error)
+    return ""

@@ -1,0 +1,103 @@
+"""What rounding makes of the original's own formula: where values cancel, an honest port by another formula differs."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from compare.hlo import disturbing
+from compare.parity.evidence import TF_REFERENCE, Evidence
+from compare.parity.measure import UNIT_ROUNDOFF, WIDE, largest
+from compare.prove.oracle import Doubles, largest_spreads
+from compare.prove.running import running
+from compare.records import FAIL, Comparison, Parity
+from workloads._framework import FORWARD, GRADIENTS, Program, Twin
+from workloads._spec import Arrays
+
+SAMPLES = 2
+"""Disturbed programs that are compiled; an error is held against the largest spread of a whole group of magnitudes."""
+ROUNDINGS = 8
+"""A disturbance is so many roundings, and its effect divided by them: one alone float64 can hardly hold."""
+FACTOR = 4
+"""The spread was measured on a few disturbances of the original; the port rounds in places of its own."""
+LARGEST: Mapping[str, float] = {"float64": 1e-6, "float32": 0.01}
+"""Relative: an error beyond is no rounding, however much cancels."""
+NOTHING = 1e-9
+"""Of the largest value that a leaf has in any case: a case where all of it is smaller is one where it vanishes."""
+
+Spreads = dict[tuple[str, str, str, str, int], float]
+
+
+def explain_by_formula(twin: Twin, doubles: Doubles, evidence: Evidence, parity: Parity) -> Spreads:
+    """By width, pass, case, leaf and group of magnitudes, the relative spread; empty where it can explain nothing.
+
+    Raises:
+      UnreadableProgram: XLA cannot run the original's float64 program apart.
+    """
+    wanted: dict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
+    for width, comparison in _failures(parity):
+        if width == "float32" and _is_wide(evidence, comparison):
+            # As wide as the reference: float32's roundings are what such a port must not make.
+            continue
+        if comparison.error <= LARGEST[width] or _vanishes(evidence, comparison):
+            wanted[width, comparison.pass_].add((comparison.case, comparison.leaf))
+    spreads: Spreads = {}
+    for (width, pass_), places in sorted(wanted.items()):
+        program = doubles.programs.get(("tf", pass_))
+        if program is not None:
+            unit = UNIT_ROUNDOFF[width if width == "float64" else evidence.computes_in or width]
+            spreads |= _spreads(twin, program, (width, pass_), places, unit, evidence)
+    return spreads
+
+
+def _failures(parity: Parity) -> Iterator[tuple[str, Comparison]]:
+    for name in ("semantics", "rounding", GRADIENTS):
+        for each in parity.gates[name].comparisons:
+            if each.verdict == FAIL and each.pass_ in (FORWARD, GRADIENTS) and np.isfinite(each.error):
+                # A side named without a mode is its float64 run.
+                yield ("float64" if each.found_from == "jax" else "float32"), each
+
+
+def _is_wide(evidence: Evidence, comparison: Comparison) -> bool:
+    """Whether the original's own result, as it is written, is float64 already."""
+    written = evidence.outputs.get((TF_REFERENCE, comparison.pass_, comparison.case), {}).get(comparison.leaf)
+    return written is not None and written.dtype.name in WIDE
+
+
+def _vanishes(evidence: Evidence, comparison: Comparison) -> bool:
+    pass_, case, leaf = comparison.pass_, comparison.case, comparison.leaf
+    here = evidence.doubles.get(("tf", pass_, case), {})
+    return leaf in here and largest([here[leaf]]) <= NOTHING * _ordinary(evidence, pass_, leaf)
+
+
+def _ordinary(evidence: Evidence, pass_: str, leaf: str) -> float:
+    """The largest value that a leaf has in any case that its framework ran: others may be far out."""
+    runs = (evidence.doubles.get(("tf", pass_, case), {}) for case in evidence.float_cases(pass_))
+    return max(largest(run[leaf] for run in runs if leaf in run), evidence.ordinary.get((pass_, leaf), 0.0))
+
+
+def _spreads(
+    twin: Twin, program: Program, of: tuple[str, str], places: set[tuple[str, str]], unit: float, evidence: Evidence
+) -> Spreads:
+    (width, pass_), cases = of, sorted({case for case, _ in places})
+    base = _results(twin, program, program.artifact, cases)
+    # Those of the judge: where all cancels, what XLA makes of the program may be 0 and what its framework made not.
+    judged = {case: evidence.doubles.get(("tf", pass_, case), arrays) for case, arrays in base.items()}
+    scales = {case: evidence.scales(pass_, case, arrays) for case, arrays in judged.items()}
+    disturbed = (disturbing.disturbed(program.artifact, ROUNDINGS * unit, seed) for seed in range(SAMPLES))
+    runs = (_results(twin, program, artifact, cases) for artifact in disturbed)
+    spreads: Spreads = {}
+    for (case, leaf, rank), spread in largest_spreads(base, runs, scales).items():
+        if (case, leaf) in places:
+            scale = scales[case].bands[leaf][rank].scale
+            most = max(LARGEST[width], NOTHING * _ordinary(evidence, pass_, leaf) / scale)
+            spreads[width, pass_, case, leaf, rank] = min(FACTOR * spread / ROUNDINGS, most)
+    return spreads
+
+
+def _results(twin: Twin, program: Program, artifact: bytes, cases: list[str]) -> dict[str, Arrays]:
+    run = running(dataclasses.replace(program, artifact=artifact), twin)
+    return dict(zip(cases, run([twin.cases[case] for case in cases]), strict=True))

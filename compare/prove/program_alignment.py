@@ -1,0 +1,186 @@
+"""A pair of programs at every canonical level, and what was made of them: data for the page, the console, scripts."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from compare.hlo import differences, donation, partitions, passes
+from compare.hlo.align import Alignment, align
+from compare.hlo.bindings import UnreadableProgram
+from compare.hlo.levels import ALGEBRA, LEVELS, UNFUSED, Subject, read
+from compare.hlo.rewriting import Rewritten
+from compare.hlo.showing import module_view, view
+from compare.progress import Reporter
+from compare.prove.program_pairs import Pair
+
+OPTIMIZED = "optimized"
+"""Beside the levels: each frontend's program as its own compiler left it."""
+SHOWN = (*LEVELS, OPTIMIZED)
+_OWN = ("tf@tf", "jax@jax")
+
+
+def examine(pair: Pair, shown: str, reporter: Reporter, thorough: bool = True, by_pass: bool = False) -> dict[str, Any]:
+    """Align a pair at every level, and say what its compilers made of it.
+
+    Args:
+      shown: the level that `view` holds, value by value.
+      thorough: whether the programs are run at every level, to match by value; else at `shown` alone, and
+        level `unfused` is left out. Every level is another program to compile.
+      by_pass: whether to compile both programs here and hold them against each other after every pass.
+
+    Raises:
+      UnreadableProgram: the programs cannot be aligned at the level to be shown.
+    """
+    reporter.stage(f"{pair.name}: alignment", len(SHOWN) + 1)
+    alignments, levels = _levels(pair, shown, thorough, reporter)
+    reporter.step("compilers")
+    programs = {level: each for level, each in alignments.items() if level != OPTIMIZED}
+    labels = _OWN if shown == OPTIMIZED else (pair.left.label, pair.right.label)
+    return {
+        "name": pair.name,
+        "labels": list(labels),
+        "level": shown,
+        "levels": levels,
+        "view": view(alignments[shown], programs, labels, _times(pair)),
+        "pictures": _pictures(pair, alignments.get(OPTIMIZED)),
+        "compilers": _compilers(pair if thorough else _numbered(pair), alignments.get(ALGEBRA)),
+        "passes": _passes(pair) if by_pass else None,
+        "compiled": {cell: _kernels(pair.described[cell]) for cell in _OWN if cell in pair.cells},
+        "donation": {side: _donation(side, pair) for side in pair.donations},
+    }
+
+
+def _levels(
+    pair: Pair, shown: str, thorough: bool, reporter: Reporter
+) -> tuple[dict[str, Alignment], dict[str, dict[str, Any]]]:
+    """The alignment at each level that there is, and each level in numbers."""
+    there = [level for level in (SHOWN if pair.described else LEVELS) if thorough or level != UNFUSED]
+    if shown not in there:
+        raise UnreadableProgram(f"expected a level of {', '.join(there)}, found {shown}: choose one of these")
+    alignments: dict[str, Alignment] = {}
+    levels: dict[str, dict[str, Any]] = {}
+    for level in there:
+        reporter.step(level)
+        try:
+            alignments[level] = _aligned(pair if thorough or level == shown else _numbered(pair), level)
+            levels[level] = summary(alignments[level])
+        except UnreadableProgram as error:
+            if level == shown:
+                raise
+            levels[level] = {"reason": str(error)}
+    return alignments, levels
+
+
+def _numbered(pair: Pair) -> Pair:
+    """The pair without arguments: its programs are not run."""
+    return dataclasses.replace(pair, cases=())
+
+
+def recorded(examined: Mapping[str, Any]) -> dict[str, Any]:
+    """The `alignment` of a workload's record: the level that is shown in full, the others in numbers."""
+    levels = examined["levels"]
+    shown = levels[examined["level"]]
+    numbers = ("matched", "left", "right", "equal", "assumes", "results", "results_equal", "reason")
+    return {
+        "level": examined["level"],
+        "matched": shown["matched"],
+        "tf_only": shown["left_only"],
+        "jax_only": shown["right_only"],
+        "matchers": shown["matchers"],
+        "frontier": shown["frontier"],
+        "levels": {level: {name: found[name] for name in numbers if name in found} for level, found in levels.items()},
+        "donation": examined["donation"],
+    }
+
+
+def summary(alignment: Alignment) -> dict[str, Any]:
+    """One level in numbers: values of either program, how many have a partner, who found it, what is left."""
+    return {
+        "matched": alignment.matched,
+        "left": len(alignment.left.graph),
+        "right": len(alignment.right.graph),
+        "left_only": len(alignment.left_only),
+        "right_only": len(alignment.right_only),
+        "equal": alignment.is_equal,
+        "assumes": list(alignment.assumes),
+        "results": len(alignment.results),
+        "results_equal": sum(result.equal for result in alignment.results),
+        "matchers": alignment.matchers,
+        "frontier": [dataclasses.asdict(entry) for entry in alignment.frontier],
+        "notes": list(alignment.notes),
+    }
+
+
+def _aligned(pair: Pair, level: str) -> Alignment:
+    if level != OPTIMIZED:
+        return align(pair.left, pair.right, level, pair.cases)
+    left, right = (_module(pair, cell) for cell in _OWN)
+    return align(left, right, ALGEBRA, pair.cases)
+
+
+def _module(pair: Pair, cell: str) -> Subject:
+    if cell not in pair.cells:
+        raise UnreadableProgram(f"expected a module {cell}, found none: {pair.described[cell]['reason']}")
+    return pair.cells[cell].subject
+
+
+def _times(pair: Pair) -> dict[str, dict[str, float]]:
+    """Seconds of each kernel of the optimized modules, by cell."""
+    return {cell: {each.name: each.seconds for each in pair.described[cell].get("times", ())} for cell in pair.cells}
+
+
+def _pictures(pair: Pair, optimized: Alignment | None) -> dict[str, Any]:
+    """What a picture shows of each side's own module; a value without a partner is marked."""
+    if optimized is None:
+        return {}
+    sides = (_OWN[0], optimized.left, optimized.left_only), (_OWN[1], optimized.right, optimized.right_only)
+    return {cell: _picture(_module(pair, cell), form, set(alone)) for cell, form, alone in sides}
+
+
+def _picture(subject: Subject, form: Rewritten, alone: set[int]) -> dict[str, Any]:
+    # A value that rules made superfluous has no partner and lacks none.
+    graph = read(subject)
+    return module_view(graph, [key for key in graph.nodes if form.stands_for.get(key) not in alone])
+
+
+def _compilers(pair: Pair, programs: Alignment | None) -> dict[str, Any]:
+    """Why the 2 x 2 is what it is: what two frontends wrote, what two compilers made of it, cut into which kernels."""
+    if not pair.cells:
+        return {}
+    same = {"tf": [(left, left) for left, _ in pair.cases], "jax": [(right, right) for _, right in pair.cases]}
+    try:
+        explained = differences.explain_attribution(programs, pair.cells, pair.sides, same)
+        whole = partitions.compare(_module(pair, _OWN[0]), _module(pair, _OWN[1]), pair.cases)
+    except UnreadableProgram as error:
+        return {"reason": str(error)}
+    return {**dataclasses.asdict(explained), "partitions": whole.lines}
+
+
+def _passes(pair: Pair) -> Mapping[str, Any]:
+    try:
+        found = passes.compare(pair.left, pair.right)
+    except UnreadableProgram as error:
+        return {"reason": str(error)}
+    return {"lines": found.lines, "steps": [dataclasses.asdict(step) for step in found.steps]}
+
+
+def _kernels(described: Mapping[str, Any]) -> dict[str, Any]:
+    """Where the time of a cell goes: kernels with their lines, lines with their kernels, runs of small kernels."""
+    return {name: described.get(name, ()) for name in ("times", "lines", "small_runs")}
+
+
+def _donation(side: str, pair: Pair) -> dict[str, Any]:
+    """What became of the arguments that a training step may overwrite."""
+    given = pair.donations[side]
+    names = tuple(f"{each.kind} {each.name}" for each in given.parameters)
+    subject = Subject(side, given.optimized, names, tuple(each.name for each in given.results))
+    found = donation.verify(subject, given.donated)
+    return {
+        "holds": found.holds,
+        "donated": found.donated,
+        "bytes_in_place": found.bytes_in_place,
+        "bytes_missed": found.bytes_missed,
+        "missed": [str(each) for each in found.missed],
+    }

@@ -1,0 +1,205 @@
+"""Two programs to be held against each other: of a workload's sides, or from files and dump directories."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from compare.errors import RequestError
+from compare.hlo.differences import Cell
+from compare.hlo.levels import Subject
+from compare.hlo.portable import portable
+from compare.inputs import port_files
+from compare.inputs.at_size import Prepared, named_apart
+from compare.inputs.port_files import prepare_both
+from compare.progress import Reporter
+from compare.prove.cells import Cells, compile_cells, split
+from compare.prove.collect import Collected, attempt
+from compare.prove.references import read_reference
+from compare.prove.subjects import Arguments, cases, subjects
+from compare.sides import requests
+from compare.sides._side import SIDES
+from compare.sides.pool import Pool
+from workloads._declared import AnyWorkload
+from workloads._framework import FORWARD, GRADIENTS, STEP, Donation, Program
+from workloads._spec import Workload
+
+PASSES = (FORWARD, GRADIENTS, STEP)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two programs and what else is known of them; beyond the programs, of a workload's only.
+
+    Attributes:
+      cases: arguments to run both with; empty where nobody has told what they take.
+      cells: by "program@compiler", the optimized modules that there are.
+      described: by cell, counts and kernel times, or the reason that it is empty.
+      donations: by side, the training step compiled as users run it.
+      sides: by side, versions and settings.
+    """
+
+    name: str
+    left: Subject
+    right: Subject
+    cases: Sequence[Arguments] = ()
+    cells: Mapping[str, Cell] = field(default_factory=dict)
+    described: Mapping[str, Any] = field(default_factory=dict)
+    donations: Mapping[str, Donation] = field(default_factory=dict)
+    sides: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What of a workload is looked at. Without a pass, the training step or else the forward pass."""
+
+    pass_: str | None = None
+    size: str | None = None
+    data: Path | None = None
+
+
+def chosen(
+    references: Sequence[str | Workload], pool: Pool, choice: Choice, scratch: Path, reporter: Reporter
+) -> Iterator[Pair]:
+    """The pairs that references stand for: two programs make one, each workload makes its own.
+
+    A program is WORKLOAD:tf, WORKLOAD:jax, a file, or a dump directory (DIR or DIR:MODULE).
+
+    Raises:
+      RequestError: another number of programs than two, programs beside workloads, or no such thing.
+      SideError: a side cannot deliver its program.
+      UnreadableProgram: XLA does not take a program.
+    """
+    programs = [reference for reference in references if isinstance(reference, str) and is_program(reference)]
+    if not programs:
+        for workload in _different(references):
+            yield _of_workload(pool, workload, choice, scratch, reporter)
+        return
+    if len(programs) != 2 or len(references) != 2:
+        raise RequestError(
+            f"expected two programs, or workloads alone, found {len(programs)} programs of {len(references)} names: "
+            "name two programs"
+        )
+    yield _of_references((programs[0], programs[1]), pool, choice, scratch, reporter)
+
+
+def _different(references: Sequence[str | Workload]) -> list[AnyWorkload]:
+    """The workloads, all of them found before the first is looked at."""
+    named = dict.fromkeys(each for each in references if isinstance(each, str))
+    own: list[AnyWorkload] = [each for each in references if isinstance(each, Workload)]
+    found = own + [port_files.get(name) for name in named]
+    named_apart(found)
+    return found
+
+
+def of_collected(
+    prepared: Prepared, collected: Mapping[str, Collected], cells: Cells, sides: Mapping[str, Any]
+) -> Pair | None:
+    """TensorFlow's program against JAX's, as a run has collected them; None where a side gave none.
+
+    Raises:
+      UnreadableProgram: XLA does not take a program.
+    """
+    programs = [collected[name].portable for name in SIDES if name in collected]
+    tf, jax = (*programs, None, None)[:2]
+    if tf is None or jax is None:
+        return None
+    pair = subjects(tf, jax)
+    named: dict[str, Subject] = dict(zip(SIDES, pair, strict=True))
+    return Pair(
+        name=prepared.workload.name,
+        left=pair[0],
+        right=pair[1],
+        cases=cases(tf, jax, prepared),
+        cells={cell: _named(module, named[split(cell)[0]]) for cell, module in cells.modules.items()},
+        described=cells.described,
+        donations={name: each.donation for name, each in collected.items() if each.donation},
+        sides=sides,
+    )
+
+
+def _named(cell: Cell, program: Subject) -> Cell:
+    """What a module takes and returns is what its program does."""
+    subject = dataclasses.replace(cell.subject, parameters=program.parameters, results=program.results)
+    return dataclasses.replace(cell, subject=subject)
+
+
+def _of_workload(pool: Pool, workload: AnyWorkload, choice: Choice, scratch: Path, reporter: Reporter) -> Pair:
+    pool.renew()
+    _, prepared = prepare_both(workload, choice.size, choice.data, scratch)
+    reporter.stage(f"{workload.name}: programs", 3)
+    collected: dict[str, Collected] = {}
+    for name in SIDES:
+        reporter.step(f"{name} program")
+        collected[name] = _collected(pool, name, prepared, choice.pass_)
+    reporter.step("four cells")
+    cells = compile_cells({name: pool.get(name) for name in SIDES}, collected, prepared.loading.cases[0])
+    pair = of_collected(prepared, collected, cells, pool.environments())
+    assert pair is not None
+    return pair
+
+
+def _collected(pool: Pool, name: str, prepared: Prepared, pass_: str | None) -> Collected:
+    found = Collected(name)
+    program, is_step = _program(pool, name, prepared, pass_)
+    found.main = program
+    found.portable = dataclasses.replace(program, artifact=portable(program.artifact))
+    if is_step:
+        found.donation = attempt(found, lambda: requests.donation(pool.get(name)))
+    return found
+
+
+def _of_references(references: tuple[str, str], pool: Pool, choice: Choice, scratch: Path, reporter: Reporter) -> Pair:
+    reporter.stage(" and ".join(references), 2)
+    found = [_subject(reference, pool, choice, scratch, reporter) for reference in references]
+    labels = _labels([subject.label for subject in found])
+    left, right = (dataclasses.replace(each, label=label) for each, label in zip(found, labels, strict=True))
+    return Pair(f"{references[0]} and {references[1]}", left, right)
+
+
+def is_program(reference: str) -> bool:
+    """Whether a reference names one program, and not a workload with two."""
+    return _side_of(reference) is not None or (not reference.endswith(".py") and _is_path(reference))
+
+
+def _is_path(reference: str) -> bool:
+    return Path(reference).exists() or Path(reference.rpartition(":")[0] or reference).is_dir() or "/" in reference
+
+
+def _side_of(reference: str) -> tuple[str, str] | None:
+    workload, _, side = reference.rpartition(":")
+    return (workload, side) if workload and side in SIDES else None
+
+
+def _subject(reference: str, pool: Pool, choice: Choice, scratch: Path, reporter: Reporter) -> Subject:
+    reporter.step(reference)
+    sided = _side_of(reference)
+    if sided is None:
+        return read_reference(reference)
+    workload = port_files.get(sided[0])
+    # Each reference has arrays of its own: one workload may be named twice.
+    folder = scratch / f"{len(list(scratch.iterdir()))}"
+    folder.mkdir()
+    _, prepared = prepare_both(workload, choice.size, choice.data, folder)
+    program, _ = _program(pool, sided[1], prepared, choice.pass_)
+    left, _ = subjects(program, program)
+    return dataclasses.replace(left, label=reference)
+
+
+def _program(pool: Pool, name: str, prepared: Prepared, pass_: str | None) -> tuple[Program, bool]:
+    """The program of a pass, and whether that is the training step."""
+    side = pool.get(name)
+    modes = requests.load(side, prepared.loading)
+    wanted = pass_ or (STEP if STEP in modes else FORWARD)
+    if wanted not in modes:
+        raise RequestError(
+            f"expected a pass of {prepared.workload.name} ({', '.join(modes)}), found {wanted!r}: choose another --pass"
+        )
+    return requests.program(side, wanted, "float32"), wanted == STEP
+
+
+def _labels(labels: Sequence[str]) -> Sequence[str]:
+    return labels if labels[0] != labels[1] else [f"{label} ({number})" for number, label in enumerate(labels, 1)]

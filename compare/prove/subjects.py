@@ -1,0 +1,109 @@
+"""Programs of two sides as what compare.hlo aligns, with the arrays to run them on."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from compare.hlo import levels
+from compare.hlo.artifacts import hlo_of_artifact
+from compare.hlo.graph import Graph
+from compare.hlo.levels import Subject
+from compare.inputs.at_size import Prepared
+from compare.prove.shared_parameters import paired
+from compare.sides import mapped, wire
+from workloads._framework import Parameter, Program, Twin
+from workloads._spec import ArraySpec
+
+Arguments = tuple[Sequence[np.ndarray], Sequence[np.ndarray]]
+
+
+@dataclass(frozen=True)
+class Readable:
+    """One side's program. Its graph is read once, when it is first asked for: a model's takes seconds."""
+
+    side: str
+    program: Program
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The program's values by position.
+
+        Raises:
+          UnreadableProgram: XLA does not take it.
+        """
+        return levels.read(subject(self.side, self.program))
+
+
+def subject(label: str, program: Program) -> Subject:
+    """One program, its parameters and results by position.
+
+    Raises:
+      UnreadableProgram: XLA does not take it.
+    """
+    return Subject(label, hlo_of_artifact(program.artifact), sources=program.sources)
+
+
+def subjects(left: Program, right: Program, labels: tuple[str, str] = ("tf", "jax")) -> tuple[Subject, Subject]:
+    """Two programs of one workload.
+
+    Raises:
+      UnreadableProgram: XLA does not take one of them.
+    """
+    slots = paired((left, right))
+    found = [
+        dataclasses.replace(subject(label, program), parameters=names.parameters, results=names.results)
+        for label, program, names in zip(labels, (left, right), slots, strict=True)
+    ]
+    return found[0], found[1]
+
+
+def cases(left: Program, right: Program, prepared: Prepared, most: int = 2) -> list[Arguments]:
+    """The first random cases of a workload as arguments of both programs.
+
+    States of both are drawn, small and not negative: what an optimizer starts from is zero, and zeros are all
+    alike. A state of one side only, such as a learning rate in a variable, keeps its value.
+    """
+    loading, twin = prepared.loading, twin_of(prepared)
+    slots = paired((left, right))
+    shared = set(slots[0].parameters) & set(slots[1].parameters)
+
+    def arguments(program: Program, names: Sequence[str], case: str) -> list[np.ndarray]:
+        return [
+            _state(parameter, name, case)
+            if parameter.kind == "state" and name in shared
+            else twin.argument(parameter, case, program.states)
+            for parameter, name in zip(program.parameters, names, strict=True)
+        ]
+
+    return [
+        (arguments(left, slots[0].parameters, case), arguments(right, slots[1].parameters, case))
+        for case in loading.cases[:most]
+    ]
+
+
+def twin_of(prepared: Prepared) -> Twin:
+    """The arrays of a workload, as either side is given them."""
+    loading = prepared.loading
+    described = {"cases": loading.cases, "inputs": loading.inputs, "target": "", "builds": loading.builds}
+    return wire.unpack_twin(described | {"dimensions": loading.dimensions}, mapped.load(loading.arrays))
+
+
+def first_inputs(twin: Twin, specs: Mapping[str, ArraySpec]) -> dict[str, np.ndarray]:
+    """The inputs of the first case, without the weights that a case may change."""
+    first = next(iter(twin.cases.values()))
+    return {name: first[name] for name in specs}
+
+
+def _state(parameter: Parameter, slot: str, case: str) -> np.ndarray:
+    # One slot has one array on both sides, whatever its dtype there.
+    seed = int.from_bytes(hashlib.blake2b(f"{slot} {case}".encode(), digest_size=8).digest(), "big")
+    generator = np.random.default_rng(seed)
+    if np.dtype(parameter.dtype).kind in "iu":
+        return generator.integers(1, 8, parameter.shape).astype(parameter.dtype)
+    return (0.1 * np.abs(generator.standard_normal(parameter.shape))).astype(parameter.dtype)

@@ -1,0 +1,239 @@
+"""The sweep behind the stability gate: both programs run far from the inputs of a test, beside TensorFlow's float64."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+
+import ml_dtypes
+import numpy as np
+
+from compare.hlo import breaking, disturbing, stablehlo_text
+from compare.hlo.bindings import UnreadableProgram
+from compare.hlo.executing import Options, ProgramLost
+from compare.hlo.promote import PromotionError
+from compare.inputs.at_size import Prepared
+from compare.parity import messages, stability
+from compare.parity.evidence import PORT, TUNED
+from compare.parity.measure import UNIT_ROUNDOFF, is_float, largest
+from compare.parity.stability import BOTH, BREAKS, UNJUDGED, Outcome, Rounding, Swept, Values
+from compare.prove.collect import FLOAT32, Collected
+from compare.prove.oracle import Doubles, promoted
+from compare.prove.running import Running, running
+from compare.prove.subjects import first_inputs, subject, twin_of
+from compare.records import Break, Call, Reach, Span
+from compare.sides._side import SIDES
+from workloads import _sweeps
+from workloads._framework import FORWARD, GRADIENTS, Program
+from workloads._precision import narrow_dtype
+from workloads._spec import Arrays
+from workloads._sweeps import Probe
+
+SAMPLES = 4
+"""How often roundings are sampled."""
+MOST_ELEMENTS = 1 << 20
+"""Inputs of more elements are not swept: every call costs their size."""
+CLOSE = 1.01
+"""The ratio between a magnitude that holds and one that does not, once the limit is known."""
+
+
+def sweep(
+    prepared: Prepared, collected: Mapping[str, Collected], doubles: Doubles, options: Options | None = None
+) -> Swept:
+    """What each float input may be, by pass.
+
+    Args:
+      options: of XLA, that the port is compiled with in mode `jax/tuned`.
+
+    Raises:
+      ProgramLost: a program ended the process that ran it, or did not end.
+    """
+    if not _sweeps.swept(prepared.inputs):
+        return Swept(reason="no input is a float narrower than float64: there is nothing to sweep")
+    elements = sum(math.prod(spec.shape) for spec in prepared.inputs.values())
+    if elements > MOST_ELEMENTS:
+        return Swept(reason=f"not swept: hundreds of calls on {elements:,} elements take minutes; judge a smaller size")
+    dtype = _narrowest(prepared)
+    found: list[Reach] = []
+    reasons: list[str] = []
+    for pass_ in (FORWARD, GRADIENTS):
+        programs = [collected[side].programs.get((pass_, FLOAT32)) for side in SIDES if side in collected]
+        exact = doubles.programs.get(("tf", pass_))
+        known = [each for each in (*programs, exact) if each is not None]
+        if len(known) <= len(SIDES):
+            reasons.append(f"{pass_}: not swept, a side gave no program")
+            continue
+        try:
+            found += _Pass(pass_, prepared, *known, dtype, options or {}).reach()
+        except ProgramLost:
+            raise
+        except UnreadableProgram as error:
+            reasons.append(f"{pass_}: not swept, the programs do not run apart from their frameworks: {error}")
+    return Swept(tuple(found), dtype, "; ".join(reasons))
+
+
+def _narrowest(prepared: Prepared) -> str:
+    """The narrowest type that is computed in."""
+    named = [
+        narrow_dtype(prepared.loading.dimensions),
+        *(prepared.inputs[each].dtype for each in _sweeps.swept(prepared.inputs)),
+    ]
+    return max(named, key=lambda name: UNIT_ROUNDOFF.get(name, 0.0))
+
+
+class _Pass:
+    """One pass of a workload, its programs compiled."""
+
+    def __init__(
+        self,
+        pass_: str,
+        prepared: Prepared,
+        original: Program,
+        port: Program,
+        exact: Program,
+        dtype: str,
+        options: Options,
+    ) -> None:
+        self._workload, self._pass, self._dtype = prepared.workload.name, pass_, dtype
+        self._mode = TUNED if options else PORT
+        self._specs, self._twin = prepared.inputs, twin_of(prepared)
+        self._base = first_inputs(self._twin, self._specs)
+        self._original, self._exact = (running(each, self._twin) for each in (original, exact))
+        self._port = running(port, self._twin, options)
+        self._moderate = bool(self._twin.weights)
+        self._rounding = self._measured(stablehlo_text.roundings(original.artifact))
+
+    def reach(self) -> Iterator[Reach]:
+        """What each input may be."""
+        probes = list(_sweeps.probes(self._specs, self._moderate))
+        outcomes = dict(zip(probes, self._outcomes(probes), strict=True))
+        for moved in dict.fromkeys(probe.moved for probe in probes):
+            yield self._reach_of(moved, {probe: said for probe, said in outcomes.items() if probe.moved == moved})
+
+    @cached_property
+    def _disturbed(self) -> Running:
+        """Compiled where an error asks for it: honest ports of well-conditioned formulas never do."""
+        exact = self._exact.program
+        artifact = disturbing.disturbed(exact.artifact, UNIT_ROUNDOFF[self._dtype])
+        return running(dataclasses.replace(exact, artifact=artifact), self._twin)
+
+    def _measured(self, times: float) -> Rounding:
+        info, unit = ml_dtypes.finfo(np.dtype(self._dtype)), UNIT_ROUNDOFF[self._dtype]
+        # Training adds up gradients: what is lost in the rounding of an ordinary one is lost anyway.
+        ordinary = self._exact([self._base])[0] if self._pass == GRADIENTS else {}
+        rounded = min(times * unit, math.sqrt(unit))
+        floors = {leaf: rounded * largest([array]) for leaf, array in ordinary.items() if is_float(array)}
+        return Rounding(unit, float(info.smallest_normal), float(info.max), times, floors)
+
+    def _outcomes(self, probes: Sequence[Probe]) -> list[Outcome]:
+        """What is said of each call. Roundings are sampled only for those that do not hold without."""
+        found: list[Outcome] = []
+        at_once = self._exact.at_once
+        for start in range(0, len(probes), at_once):
+            found += self._judged(probes[start : start + at_once])
+        return found
+
+    def _judged(self, probes: Sequence[Probe]) -> list[Outcome]:
+        calls = [_sweeps.drawn(probe, self._specs, self._base) for probe in probes]
+        runs = list(zip(self._port(calls), self._original(calls), self._exact(calls), strict=True))
+        found = [stability.outcome(Values(*run), self._rounding) for run in runs]
+        again = [at for at, said in enumerate(found) if said.status in (BREAKS, BOTH)]
+        if again:
+            samples = [self._disturbed([self._moved(calls[at], seed) for at in again]) for seed in range(SAMPLES)]
+            for at, moved in zip(again, zip(*samples, strict=True), strict=True):
+                found[at] = stability.outcome(Values(*runs[at], moved), self._rounding)
+        return found
+
+    def _moved(self, inputs: Arrays, seed: int) -> dict[str, np.ndarray]:
+        """Inputs in float64, each moved by a rounding: a port may start with an operation that the original has not."""
+        generator, unit = np.random.default_rng(seed), UNIT_ROUNDOFF[self._dtype]
+        moved = _sweeps.swept(self._specs)
+        return {
+            name: array.astype(np.float64) * (1 + unit * generator.uniform(-1, 1, array.shape))
+            if name in moved
+            else array
+            for name, array in inputs.items()
+        }
+
+    def _reach_of(self, moved: str, outcomes: Mapping[Probe, Outcome]) -> Reach:
+        spans = tuple(
+            self._span({probe: said for probe, said in outcomes.items() if probe.pattern == pattern})
+            for pattern in dict.fromkeys(probe.pattern for probe in outcomes)
+        )
+        names = _sweeps.swept(self._specs) if moved == _sweeps.ALL else [moved]
+        orders = min(_sweeps.squares_within(self._specs[name]) for name in names)
+        verdict, found = stability.deciding(spans, orders)
+        if found is None:
+            return Reach(moved, self._pass, verdict, spans, mode=self._mode)
+        broken = [probe for probe, said in outcomes.items() if said.status == BREAKS and probe.pattern == found.pattern]
+        counting = [
+            said.error
+            for probe, said in outcomes.items()
+            if said.status == BREAKS and abs(math.log2(probe.magnitude)) <= orders
+        ]
+        worst = self._blamed(found, min(broken, key=lambda probe: abs(math.log2(probe.magnitude / found.magnitude))))
+        message = messages.breaks(self._workload, self._pass, moved, self._mode, spans, worst)
+        return Reach(moved, self._pass, verdict, spans, worst, max([found.error, *counting]), message, self._mode)
+
+    def _span(self, outcomes: Mapping[Probe, Outcome]) -> Span:
+        """Where one pattern holds, from the magnitude nearest to 1 outwards; each end lies between two calls."""
+        ordered = sorted(outcomes, key=lambda probe: probe.magnitude)
+        calls = tuple(Call(probe.magnitude, outcomes[probe].status) for probe in ordered)
+        pattern = ordered[0].pattern
+        middle = min(range(len(ordered)), key=lambda at: abs(math.log2(ordered[at].magnitude)))
+        broken = [at for at, probe in enumerate(ordered) if outcomes[probe].status == BREAKS]
+        if middle in broken:
+            probe = ordered[middle]
+            return Span(pattern, None, None, calls, (stability.break_of(probe, outcomes[probe]),))
+        below = max((at for at in broken if at < middle), default=None)
+        above = min((at for at in broken if at > middle), default=None)
+        judged = [probe.magnitude for probe in ordered if outcomes[probe].status != UNJUDGED]
+        if not judged:
+            return Span(pattern, None, None, calls)
+        low, high, breaks = judged[0], judged[-1], []
+        if below is not None:
+            held, lost = self._edge(ordered[below + 1], ordered[below], outcomes[ordered[below]])
+            low, breaks = held, [*breaks, lost]
+        if above is not None:
+            held, lost = self._edge(ordered[above - 1], ordered[above], outcomes[ordered[above]])
+            high, breaks = held, [*breaks, lost]
+        return Span(pattern, low, high, calls, tuple(breaks))
+
+    def _edge(self, held: Probe, lost: Probe, said: Outcome) -> tuple[float, Break]:
+        """The last magnitude that holds, and the first that does not."""
+        while max(held.magnitude, lost.magnitude) > CLOSE * min(held.magnitude, lost.magnitude):
+            middle = dataclasses.replace(held, magnitude=math.sqrt(held.magnitude) * math.sqrt(lost.magnitude))
+            (found,) = self._judged([middle])
+            if found.status == BREAKS:
+                lost, said = middle, found
+            else:
+                held = middle
+        return held.magnitude, stability.break_of(lost, said)
+
+    def _blamed(self, found: Break, far: Probe) -> Break:
+        """The break with the operation and the lines behind it, which show best where the port is far gone."""
+        inputs = _sweeps.drawn(far, self._specs, self._base)
+        port, original = self._port.program, self._original.program
+        line = ""
+        try:
+            line = breaking.line_of(subject("tf", original), _position(original, found.leaf))
+            first = breaking.first_broken(
+                subject("jax", port),
+                subject("jax", promoted(port)),
+                _position(port, found.leaf),
+                self._port.arguments(inputs),
+                self._port.arguments(self._base),
+                self._rounding.unit,
+            )
+        except (PromotionError, UnreadableProgram):
+            # The verdict stands without: XLA runs the program, only not with all of its values as results.
+            first = None
+        if first is None:
+            return dataclasses.replace(found, original_line=line)
+        return dataclasses.replace(found, operation=first.opcode, line=first.line, original_line=line)
+
+
+def _position(written: Program, leaf: str) -> int:
+    return [each.name for each in written.results].index(leaf)

@@ -1,0 +1,241 @@
+"""A run: every workload through every judge, one record at the end."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from compare.errors import RequestError
+from compare.hlo.bindings import UnreadableProgram
+from compare.hlo.levels import ALGEBRA
+from compare.inputs.at_size import Prepared, choose_size
+from compare.inputs.port_files import Unreadable, prepare_both, prepare_others
+from compare.inputs.request import Request
+from compare.measure import measurements, peers, timed_sets
+from compare.progress import Reporter
+from compare.prove import cells, judging, other_sizes, program_alignment, program_pairs
+from compare.prove.collect import Collected, attempt, collect_evidence, collect_program, steps_of
+from compare.records import CELLS, PASS, Failure
+from compare.run import record_parts
+from compare.sides import requests
+from compare.sides._side import BadTarget, Side
+from compare.sides.pool import Pool
+from workloads._declared import AnyWorkload
+from workloads._framework import Program
+
+
+def run(request: Request, reporter: Reporter, pool: Pool | None = None) -> dict[str, Any]:
+    """Judge every workload; the record, not yet written.
+
+    Args:
+      pool: workers that judge it and outlive it; by default it starts its own.
+
+    Raises:
+      RequestError, BadTarget: what was asked for cannot be carried out.
+    """
+    _check_sizes(request)
+    with tempfile.TemporaryDirectory(prefix="jaxport-") as folder:
+        scratch = Path(folder)
+        with nullcontext(pool) if pool else Pool(request.sources_with_peers(), scratch, request.timeout_s) as judging:
+            parts, to_time, sides = _judge_all(request, judging, scratch, reporter)
+        machine = _time_all(request, to_time, parts, scratch, reporter) if to_time and request.plans else {}
+    return record_parts.envelope(record_parts.environment(sides), parts, request.size, machine)
+
+
+def _check_sizes(request: Request) -> None:
+    """Raise RequestError for a size that a workload has not, before any of them is worked on."""
+    for workload in request.workloads:
+        if not isinstance(workload, Unreadable):
+            for size in (request.size, request.parity_size):
+                choose_size(workload, size)
+
+
+def _time_all(
+    request: Request, to_time: Sequence[timed_sets.Timed], parts: dict[str, Any], scratch: Path, reporter: Reporter
+) -> dict[str, Any]:
+    """What time tells of the machine. Interrupted, it leaves what was judged and timed before: hours, it may be."""
+    try:
+        return measurements.time_all(request, to_time, parts, scratch, reporter)
+    except KeyboardInterrupt:
+        stopped = Failure(
+            "both sides", "timing", f"{record_parts.INTERRUPTED}: what was judged and timed before it stands"
+        )
+        for each in to_time:
+            parts[each.prepared.workload.name]["failures"].append(stopped)
+        return {}
+
+
+def record_side(
+    side: Side, workload: AnyWorkload, size: str | None, data: Path | None, scratch: Path, reporter: Reporter
+) -> list[Failure]:
+    """Ask a recording side for all that a run will ask of its record; what it failed at.
+
+    Raises:
+      SideError: the side cannot be started, or was lost.
+    """
+    small, large = prepare_both(workload, size, data, scratch)
+    reporter.stage(f"{workload.name}: recording the {side.name} side", steps_of(small))
+    found = collect_evidence(side, small, reporter)
+    if not found.lost:
+        collect_program(side, large, found, reporter, reload=large is not small)
+    program, case = found.portable, large.loading.cases[0]
+    if program is not None and not found.lost:
+        # A refusal is kept in the record too: a run finds that cell empty, with the reason.
+        attempt(found, lambda: _run_compiled(side, program, case))
+    others = [each for each in prepare_others(small, scratch) if isinstance(each, Prepared)]
+    return found.failures + ([] if found.lost else _record_others(side, others, reporter))
+
+
+def _record_others(side: Side, others: Sequence[Prepared], reporter: Reporter) -> list[Failure]:
+    """Ask for what a run will ask at the other sizes. A size that the side refuses is no failure."""
+    for each in others:
+        reporter.step(f"{side.name} at {each.at}")
+        found = collect_evidence(side, each, reporter, other_sizes.MODES)
+        if found.lost:
+            return found.failures
+    return []
+
+
+def _run_compiled(side: Side, program: Program, case: str) -> None:
+    handle = requests.compile_program(side, program).handle
+    requests.execute(side, handle, case)
+    requests.optimized(side, handle)
+    requests.profile(side, handle)
+
+
+def _judge_all(
+    request: Request, pool: Pool, scratch: Path, reporter: Reporter
+) -> tuple[dict[str, Any], list[timed_sets.Timed], dict[str, Any]]:
+    """Every workload's part, what may be timed, and the sides. A workload that cannot be judged costs itself.
+
+    Raises:
+      RequestError, BadTarget: what the first one lacks, where none of them could be judged.
+    """
+    parts: dict[str, Any] = {}
+    to_time: list[timed_sets.Timed] = []
+    refused: list[RequestError | BadTarget] = []
+    try:
+        for workload in request.workloads:
+            part, timed = _judged(pool, workload, request, scratch, reporter, refused)
+            # Asked while the workers live: interrupted, the record tells of them all the same.
+            pool.environments()
+            parts[workload.name] = part
+            if timed is not None:
+                to_time.append(timed)
+    except KeyboardInterrupt:
+        if len(refused) == len(parts):
+            raise  # nothing was judged
+        record_parts.note_interrupted(parts, [workload.name for workload in request.workloads])
+        return parts, [], pool.environments()
+    if refused and len(refused) == len(request.workloads):
+        raise refused[0]
+    return parts, to_time, pool.environments()
+
+
+def _failure(error: Exception) -> Failure:
+    match error:
+        case BadTarget():
+            return Failure(error.side, error.doing, error.reason)
+        case RequestError():
+            return Failure("both sides", "judge", str(error))
+        case _:
+            found = f"expected no {type(error).__name__} here, found one: {error}"
+            return Failure("both sides", "judge", f"{found}: judge it alone with --debug and report it")
+
+
+def _judged(
+    pool: Pool,
+    workload: AnyWorkload,
+    request: Request,
+    scratch: Path,
+    reporter: Reporter,
+    refused: list[RequestError | BadTarget],
+) -> tuple[dict[str, Any], timed_sets.Timed | None]:
+    """As `_judge_one`; what cannot be judged says why in its part, and is noted."""
+    try:
+        small, large = prepare_both(workload, request.size, request.data, scratch, request.parity_size)
+        reporter.stage(f"{workload.name}: parity and programs", 2 * steps_of(small))
+        return _judge_one(pool, small, large, scratch, reporter, request)
+    except (RequestError, BadTarget) as error:
+        refused.append(error)
+        return record_parts.not_judged(workload, request.size, _failure(error)), None
+    except Exception as error:
+        if len(request.workloads) == 1:
+            raise
+        return record_parts.not_judged(workload, request.size, _failure(error)), None
+
+
+def _judge_one(
+    pool: Pool,
+    small: Prepared,
+    large: Prepared,
+    scratch: Path,
+    reporter: Reporter,
+    request: Request,
+) -> tuple[dict[str, Any], timed_sets.Timed | None]:
+    """The workload's part of the record, and what may be timed: nothing where parity fails."""
+    failures: list[Failure] = []
+
+    def collect(name: str) -> Collected:
+        return judging.evidence_of(pool, name, small, reporter, request.modes)
+
+    collected = judging.both(pool, failures, collect)
+    judging.check_structure(collected, small)
+    doubles = judging.with_more_cases(judging.doubles_of(pool, collected, small, failures), small, failures)
+
+    def collect_main(name: str) -> Collected:
+        if not collected[name].lost:
+            reload = large is not small or bool(parity.sizes)
+            collect_program(pool.get(name), large, collected[name], reporter, reload)
+        return collected[name]
+
+    parity = judging.parity_of(pool, small, collected, doubles, failures)
+    parity = judging.with_stability(parity, small, collected, doubles, failures, reporter)
+    parity = other_sizes.with_others(pool, parity, small, doubles, scratch, reporter)
+    reporter.result(f"{small.workload.name}: parity {'holds' if parity.verdict == PASS else 'fails'}")
+    if request.parity_only:
+        unasked = {cell: {"reason": "parity alone was asked for"} for cell in CELLS}
+        return record_parts.workload(large, small.size, collected, parity, unasked, None, failures), None
+    collected = judging.both(pool, failures, collect_main, names=list(collected))
+    table = _cells(pool, collected, large, failures)
+    examined = _examined(pool, large, collected, table, failures, reporter) if request.alignment else None
+    part = record_parts.workload(large, small.size, collected, parity, table.described, examined, failures)
+    part["hlo"] = examined
+    if parity.verdict != PASS:
+        return part, None
+    part["failures"] += cells.disagreements(table.described)
+    timed = timed_sets.timed(large, collected)
+    if request.extras.peers:
+        reporter.step("peers")
+        part["peers"] = peers.judge(pool, small, collected, doubles)
+        timed = peers.join(timed, part["peers"], collected["tf"].main_pass)
+    return part, timed
+
+
+def _cells(pool: Pool, collected: Mapping[str, Collected], prepared: Prepared, failures: list[Failure]) -> cells.Cells:
+    live = {name: pool.get(name) for name, each in collected.items() if not each.lost}
+    table = cells.compile_cells(live, collected, prepared.loading.cases[0])
+    for error in table.lost:
+        pool.drop(error.side)
+        failures.append(Failure(error.side, error.doing, error.reason))
+    return table
+
+
+def _examined(
+    pool: Pool,
+    prepared: Prepared,
+    collected: Mapping[str, Collected],
+    table: cells.Cells,
+    failures: list[Failure],
+    reporter: Reporter,
+) -> dict[str, Any] | None:
+    """Both programs held against each other; None where a side gave none."""
+    try:
+        pair = program_pairs.of_collected(prepared, collected, table, pool.environments())
+        return program_alignment.examine(pair, ALGEBRA, reporter, thorough=False) if pair else None
+    except UnreadableProgram as error:
+        failures.append(Failure("jax", "align the programs", str(error)))
+        return None

@@ -1,0 +1,140 @@
+"""Which process or file stands for a side, and what becomes of it when it fails."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from compare.sides import requests
+from compare.sides._side import SIDES, Missing, Side, SideError
+from compare.sides.client import LiveSide, close_all
+from compare.sides.recorded import RecordedSide
+from compare.sides.renewal import Renewal
+from compare.sides.settings import Settings
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a side comes from: an interpreter (None: this one), or a recorded file."""
+
+    python: str | None = None
+    recorded: Path | None = None
+
+
+GIVES_UP = 3
+"""So many workloads in a row a side may fail to come up for; it is not started for those that follow."""
+
+
+class Pool:
+    """One side of each name, started when first asked for, started again after it was lost or has grown too large.
+
+    A framework that is not installed is asked for once: later requests get the same answer at once. So do they where
+    it did not come up for several workloads in a row.
+    """
+
+    def __init__(self, sources: dict[str, Source], scratch: Path, timeout_s: float, threads: int | None = None) -> None:
+        self._sources, self._scratch, self._timeout_s = sources, scratch, timeout_s
+        self._settings = Settings(threads)
+        self._sides: dict[str, Side] = {}
+        self._absent: dict[str, Missing] = {}
+        self._failed: dict[str, list[SideError]] = {name: [] for name in sources}
+        self._environments: dict[str, dict[str, Any]] = {}
+        self._renewal = Renewal()
+
+    def __enter__(self) -> Pool:
+        # Recorded sides first: a broken file is refused before a worker is started. Imports run while inputs are drawn.
+        for name in sorted(SIDES, key=lambda each: self._sources[each].recorded is None):
+            self._start(name)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of every worker. Sides are started when they are asked for, where nothing started them before."""
+        close_all(self._sides.values())
+        self._sides = {}
+
+    def get(self, name: str) -> Side:
+        """The side, running.
+
+        Raises:
+          SideError: it cannot be started.
+        """
+        if name in self._absent:
+            raise self._absent[name]
+        if len(self._failed[name]) >= GIVES_UP:
+            raise self._failed[name][-1]
+        side = self._sides.get(name) or self._start(name)
+        if isinstance(side, LiveSide):
+            self._wait(name, side)
+        return side
+
+    def renew(self, *names: str, grown: bool = True) -> set[str]:
+        """Before a workload: replace each worker that died since it answered last, or has grown too large.
+
+        What it had loaded goes with it.
+
+        Args:
+          names: of those that are looked at; without any, all are.
+          grown: whether workers that live are replaced for their size.
+
+        Returns:
+          The names of those that were replaced.
+        """
+        found = {name: side for name, side in list(self._sides.items()) if isinstance(side, LiveSide)}
+        replaced = {
+            name
+            for name in names or found
+            if name in found and (not found[name].alive or (grown and self._renewal.due(found[name])))
+        }
+        for name in replaced:
+            self.drop(name)
+            self._start(name)
+        return replaced
+
+    def _wait(self, name: str, side: LiveSide) -> None:
+        try:
+            side.wait_until_started()
+        except SideError as error:
+            self.drop(name)
+            self._failed[name].append(error)
+            if isinstance(error, Missing):
+                self._absent[name] = error
+            raise
+        self._failed[name].clear()
+        self._renewal.started(side)
+
+    def environments(self) -> dict[str, dict[str, Any]]:
+        """What each side says of itself, or why it is missing; and the file that it is replayed from."""
+        return {name: self._environment(name) for name in SIDES}
+
+    def _environment(self, name: str) -> dict[str, Any]:
+        recorded = self._sources[name].recorded
+        if name not in self._environments:
+            if self._failed[name]:  # and tried again when the next workload asks
+                return {"missing": self._failed[name][-1].reason}
+            try:
+                found = requests.environment(self.get(name))
+            except SideError as error:
+                return {"missing": error.reason}
+            self._environments[name] = found | {"recorded": recorded.name if recorded else None}
+        return self._environments[name]
+
+    def drop(self, name: str) -> None:
+        """Forget a lost worker; the next request starts a fresh one."""
+        side = self._sides.pop(name, None)
+        if side is not None:
+            side.close()
+
+    def _start(self, name: str) -> Side:
+        source = self._sources[name]
+        if source.recorded is not None:
+            self._sides[name] = RecordedSide(name, source.recorded)
+        else:
+            self._sides[name] = LiveSide(name, self._scratch, source.python, self._timeout_s, self._settings)
+        return self._sides[name]

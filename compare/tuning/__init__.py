@@ -1,0 +1,1 @@
+"""The search for compiler options of a port."""

@@ -1,0 +1,167 @@
+"""A search for compiler options: which change the program, which are faster, which of those is still the same port."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from compare.bench.pairs import Measured
+from compare.errors import RequestError
+from compare.progress import Reporter
+from compare.tuning.candidate_options import Option, Options, loose, named, singles, together
+from compare.tuning.screening import DEFAULT, Confirmed, Rules, Screening, Standing, confirm
+
+PROMISING = 0.98
+"""What is not even this much faster alone is not tried together with others."""
+
+SIMPLER = 0.01
+"""So much faster must a candidate be for each option that it sets more, or that allows other results."""
+
+SAME, REFUSED, DROPPED, SLOWER, TIMED, FAILS, WINNER = (
+    *("same code", "not taken", "dropped", "not faster", "faster when screened", "parity fails", "confirmed"),
+)
+"""What becomes of a candidate."""
+
+
+class Refused(Exception):
+    """The compiler does not take an option; the message says which, and why."""
+
+
+class PortFails(Exception):
+    """The port itself is not the original: there is nothing to tune. The message is the first gate's."""
+
+
+class Bench(Protocol):
+    """What a search asks of the machine.
+
+    `digest` raises Refused, and is "" where what was compiled cannot be told apart. `race` times sets of options by
+    name, in the set of fresh processes of that number. `judge` says why results with these options are not the
+    original's, in one line; "" where every gate passes. It raises PortFails.
+    """
+
+    def digest(self, options: Options) -> str: ...
+
+    def race(self, candidates: Mapping[str, Options], number: int) -> Measured: ...
+
+    def judge(self, options: Options) -> str: ...
+
+
+@dataclass(frozen=True)
+class Row:
+    """One candidate: its time over the default's when screened, in how many sets, and what became of it."""
+
+    name: str
+    options: Options
+    outcome: str
+    reason: str = ""
+    ratio: float | None = None
+    sets: int = 0
+    changes_numbers: bool = False
+
+
+@dataclass
+class Search:
+    """The candidates of one program, and what is known of each.
+
+    `known` are the options that are tried. Where they are `asked` for by name, one that is not taken is an error.
+    """
+
+    bench: Bench
+    rules: Rules
+    reporter: Reporter
+    name: str
+    known: Sequence[Option] = ()
+    asked: bool = False
+    candidates: dict[str, Options] = field(default_factory=dict)
+    """By name, those that make another program; filled before they are raced."""
+    rows: dict[str, Row] = field(default_factory=dict)
+    _digests: dict[str, str] = field(default_factory=dict)
+
+    def run(self, declared: Options) -> Confirmed | None:
+        """The fastest candidate that every gate passes, confirmed in processes of its own.
+
+        The first that is not confirmed as faster ends the search and is returned as measured, unjudged. None where no
+        candidate led the screening, or where every one that was confirmed fails a gate.
+
+        Args:
+          declared: options that the port declares already, a candidate like any other.
+        """
+        first = singles(self.known) | ({named(declared): declared} if declared else {})
+        screening = Screening(self.rules)
+        self._screen(screening, self._compiled(first), "one option at a time")
+        best = [self.candidates[each.name] for each in screening.leaders() if (each.ratio or 1) < PROMISING]
+        more = self._compiled(together(best))
+        if more:
+            self._screen(screening, [named(best[0]), *more], "the best together")
+        return self._first_that_holds(screening)
+
+    def _compiled(self, given: Mapping[str, Options]) -> list[str]:
+        """The names of those that make a program of their own; what becomes of the others is noted."""
+        new = {name: options for name, options in given.items() if name not in self.rows}
+        if not new:
+            return []
+        self.reporter.stage(f"{self.name}: compiling with {len(new)} sets of options", len(new) + 1)
+        if DEFAULT not in self._digests:
+            self.reporter.step(DEFAULT)
+            self._digests[DEFAULT] = self.bench.digest({})
+        kept = []
+        for name, options in new.items():
+            self.reporter.step(name)
+            try:
+                digest = self.bench.digest(options)
+            except Refused as refused:
+                if self.asked:
+                    raise RequestError(
+                        f"expected --option with what this XLA takes, found {refused}: correct or leave it out"
+                    ) from refused
+                self._note(name, options, REFUSED, str(refused))
+                continue
+            twin = next((other for other, seen in self._digests.items() if digest and seen == digest), "")
+            if twin:
+                self._note(name, options, SAME, f"as {'the default' if twin == DEFAULT else twin}")
+                continue
+            self._digests[name], self.candidates[name] = digest, options
+            kept.append(name)
+        return kept
+
+    def _screen(self, screening: Screening, names: Sequence[str], what: str) -> None:
+        if not names:
+            return
+        self.reporter.stage(f"{self.name}: screening {what}", self.rules.screening)
+        screening.run(names, self._race, self.reporter.step)
+        for name, each in screening.standings.items():
+            outcome = DROPPED if each.dropped else TIMED if each in screening.leaders() else SLOWER
+            self._note(name, self.candidates[name], outcome, each.dropped, each)
+
+    def _race(self, names: Sequence[str], number: int) -> Measured:
+        return self.bench.race({name: self.candidates.get(name, {}) for name in names}, number)
+
+    def _first_that_holds(self, screening: Screening) -> Confirmed | None:
+        """Confirmed before it is judged: that takes fresh processes for a minute or two, and every gate many."""
+        first = screening.sets
+        for each in sorted(screening.leaders(), key=self._rank):
+            options = self.candidates[each.name]
+            self.reporter.stage(f"{self.name}: confirming {each.name}", self.rules.confirming)
+            found = confirm(each.name, self._race, self.rules, first, self.reporter.step)
+            first += self.rules.confirming
+            if not found.faster:
+                why = found.ratio.withheld or f"confirmed as {found.ratio.verdict}"
+                self._note(each.name, options, SLOWER, why, each)
+                return found
+            self.reporter.stage(f"{self.name}: parity with {each.name}", 4)
+            wrong = self.bench.judge(options)
+            self._note(each.name, options, FAILS if wrong else WINNER, wrong, each)
+            if not wrong:
+                return found
+        return None
+
+    def _rank(self, standing: Standing) -> float:
+        """What a candidate is chosen by: of two that are equally fast the one that asks for less."""
+        options = self.candidates[standing.name]
+        asked = len(options) + loose(options, self.known)
+        return (standing.ratio or 1.0) * (1 + SIMPLER) ** asked
+
+    def _note(self, name: str, options: Options, outcome: str, reason: str, standing: Standing | None = None) -> None:
+        ratio, sets = (standing.ratio, standing.pairs) if standing else (None, 0)
+        self.rows[name] = Row(name, options, outcome, reason, ratio, sets, loose(options, self.known))

@@ -1,0 +1,297 @@
+"""Compiler options of a port, searched here: compiled, timed in fresh processes, judged against TensorFlow."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from compare.bench import pairs
+from compare.bench.pairs import Measured
+from compare.errors import RequestError
+from compare.inputs.at_size import Prepared
+from compare.inputs.port_files import prepare_both
+from compare.measure.phase_processes import Workers
+from compare.progress import Reporter
+from compare.prove import judging
+from compare.prove.collect import Collected, collect_mode
+from compare.prove.oracle import Doubles
+from compare.records import FAIL, PASS, Failure, Parity
+from compare.run.record_parts import cpu_name
+from compare.sides import requests
+from compare.sides._side import Side, SideError
+from compare.sides.client import LiveSide
+from compare.sides.pool import Pool, Source
+from compare.tuning.candidate_options import SPACE, Option, Options, snippet
+from compare.tuning.option_search import PortFails, Refused, Row, Search
+from compare.tuning.screening import DEFAULT, Confirmed, Rules
+from workloads._declared import AnyWorkload
+from workloads._framework import FORWARD, STEP
+
+SIDE = "jax"
+SIZE = "default"
+"""The size that is tuned unless another is asked for: at size smoke a call is mostly dispatch."""
+
+_CANDIDATE = "candidate"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is searched, and how long it is timed.
+
+    Attributes:
+      options: instead of those that are known for the platform; None takes these.
+      keep_numbers: leave out what allows other results than the program asks for.
+      rules: sets of processes for screening and for confirming.
+      budget_s: seconds of rounds a set.
+      threads: of every process.
+      parity_size: where parity is judged, if not at the size that is tuned.
+    """
+
+    options: Sequence[Option] | None = None
+    keep_numbers: bool = False
+    rules: Rules = field(default_factory=Rules)
+    budget_s: float = 2.0
+    threads: int = 1
+    seed: int = 0
+    parity_size: str | None = None
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What came of one workload. `reason` says why there was no search to its end: the port's own parity fails."""
+
+    size: str
+    pass_: str
+    platform: str
+    dimensions: Mapping[str, int]
+    environment: Mapping[str, Any]
+    threads: int
+    rows: Sequence[Row] = ()
+    confirmed: Confirmed | None = None
+    options: Options = field(default_factory=dict)
+    snippet: str = ""
+    reason: str = ""
+
+
+def tune_workload(
+    workload: AnyWorkload,
+    size: str | None,
+    data: Path | None,
+    sources: Mapping[str, Source],
+    timeout_s: float,
+    plan: Plan,
+    scratch: Path,
+    reporter: Reporter,
+) -> Tuned:
+    """Search options for the program that the workload is timed on: its training step, or else its forward pass.
+
+    Raises:
+      RequestError: no such size, no options known for the platform, or one that was asked for is not taken.
+      SideError: a side cannot be started, or the port cannot be compiled.
+    """
+    chosen = size or (SIZE if SIZE in workload.sizes else None)
+    small, large = prepare_both(workload, chosen, data, scratch, plan.parity_size)
+    workers = Workers(sources, scratch, timeout_s, plan.threads)
+    # Not entered: that would start both sides, and the machine is to be quiet.
+    pool = Pool(dict(sources), scratch, timeout_s)
+    live = Live(small, large, workers, pool, plan, reporter)
+    try:
+        return _searched(live, large, plan, reporter)
+    finally:
+        live.rest()
+
+
+def _searched(live: Live, large: Prepared, plan: Plan, reporter: Reporter) -> Tuned:
+    loaded, environment = live.loaded()
+    platform = environment["device"].partition(" ")[0]
+    found = Tuned(
+        size=large.size,
+        pass_=STEP if STEP in loaded.modes else FORWARD,
+        platform=platform,
+        dimensions=dict(large.dimensions),
+        environment=environment,
+        threads=plan.threads,
+    )
+    asked = plan.options is not None
+    search = Search(live, plan.rules, reporter, large.workload.name, _known(plan, platform), asked)
+    try:
+        confirmed = search.run(loaded.compiler_options)
+    except PortFails as error:
+        return dataclasses.replace(found, rows=list(search.rows.values()), reason=str(error))
+    options = search.candidates[confirmed.name] if confirmed and confirmed.faster else {}
+    return dataclasses.replace(
+        found,
+        rows=list(search.rows.values()),
+        confirmed=confirmed,
+        options=options,
+        snippet=snippet(options, platform, measured(found, confirmed)) if confirmed and options else "",
+    )
+
+
+def measured(found: Tuned, confirmed: Confirmed) -> str:
+    """Ratio, interval and circumstances in one line."""
+    ratio = confirmed.ratio
+    low, high = ratio.ci95 or (0.0, 0.0)
+    where = f"{found.pass_} at size {found.size} on {found.threads} thread{'s' * (found.threads > 1)} of {cpu_name()}"
+    by = f"jaxlib {found.environment['jaxlib']}, jaxport tune"
+    return f"{ratio.ratio:.3f}x [{low:.3f}, {high:.3f}] of the time without: {where}; {by}"
+
+
+def _known(plan: Plan, platform: str) -> Sequence[Option]:
+    known = plan.options if plan.options is not None else SPACE.get(platform, ())
+    if not known:
+        raise RequestError(
+            f"expected a platform whose options are known ({', '.join(SPACE)}), found {platform}: name some by --option"
+        )
+    return [option for option in known if not (plan.keep_numbers and option.changes_numbers)]
+
+
+class Live:
+    """What a search asks of the machine. Implements compare.tuning.option_search.Bench.
+
+    Only one process works at a time: what compiles and what judges ends before candidates race. What one process
+    compiled, the next one finds: compiling every candidate in every process took most of the time.
+
+    Args:
+      small, large: the arrays that parity is judged on, and those that are compiled and timed.
+      workers: start the processes that compile and race.
+      pool: the sides that parity asks, started when the first candidate is judged.
+    """
+
+    def __init__(
+        self, small: Prepared, large: Prepared, workers: Workers, pool: Pool, plan: Plan, reporter: Reporter
+    ) -> None:
+        self._large, self._workers, self._pool, self._plan = large, workers, pool, plan
+        self._judge = _Judge(small, pool, reporter)
+        self._compiler: Side | None = None
+        self._cache = workers.folder("compiled-")
+
+    def loaded(self) -> tuple[requests.Loaded, dict[str, Any]]:
+        """What the port says of itself, and where it runs."""
+        self.rest()
+        self._compiler = self._workers.start(SIDE, self._cache)
+        return requests.loaded(self._compiler, self._large.loading), requests.environment(self._compiler)
+
+    def rest(self) -> None:
+        """End what does not race."""
+        if self._compiler is not None:
+            self._compiler.close()
+            self._compiler = None
+        self._pool.close()
+
+    def digest(self, options: Options) -> str:
+        """What the compiler makes of the main pass. A compiler that crashes does not take these options either."""
+        if self._compiler is None:
+            self.loaded()
+        assert self._compiler is not None
+        try:
+            requests.offer(self._compiler, _CANDIDATE, options)
+            return requests.digest(self._compiler, _CANDIDATE)
+        except SideError as error:
+            if not options:
+                raise
+            if error.lost:
+                self.rest()
+            raise Refused(error.reason) from error
+
+    def race(self, candidates: Mapping[str, Options], number: int) -> Measured:
+        """One fresh process that runs all of them in turn; another one without what made it crash."""
+        self.rest()
+        failures: dict[str, str] = {}
+        while True:
+            left = {name: options for name, options in candidates.items() if name not in failures}
+            found, lost = self._once(left, number)
+            failures |= dict([next(iter(found.failures.items()))]) if lost else found.failures
+            if not lost:
+                return dataclasses.replace(found, failures=failures)
+
+    def _once(self, candidates: Mapping[str, Options], number: int) -> tuple[Measured, bool]:
+        """What one process gave, and whether it was lost: then the first failure is the one that took it down."""
+        failures: dict[str, str] = {}
+        with closing(self._workers.start(SIDE, self._cache)) as side:
+            requests.load(side, self._large.loading)
+            ready = []
+            for name, options in candidates.items():
+                try:
+                    requests.offer(side, name, options)
+                    requests.prepare(side, name)
+                    ready.append(pairs.Arm(name, partial(requests.time_round, side, name)))
+                except SideError as error:
+                    if name == DEFAULT:
+                        raise
+                    if error.lost:
+                        return Measured({}, {name: error.reason}), True
+                    failures[name] = error.reason
+            seed = self._plan.seed + number
+            found = pairs.measure(ready, budget_s=self._plan.budget_s, seed=seed, failing=SideError)
+            lost = bool(found.failures) and isinstance(side, LiveSide) and not side.alive
+        if lost and next(iter(found.failures)) == DEFAULT:
+            raise SideError(SIDE, "timing the default", found.failures[DEFAULT], lost=True)
+        return dataclasses.replace(found, failures={**found.failures, **failures}), lost
+
+    def judge(self, options: Options) -> str:
+        """Why the port with these options is not the original; empty where every gate passes."""
+        return self._judge.first_failure(options)
+
+
+class _Judge:
+    """Holds the port with other options against what the port is held against; both sides are asked for that once."""
+
+    def __init__(self, small: Prepared, pool: Pool, reporter: Reporter) -> None:
+        self._small, self._pool, self._reporter = small, pool, reporter
+        self._failures: list[Failure] = []
+        self._collected: dict[str, Collected] = {}
+        self._doubles = Doubles()
+
+    def first_failure(self, options: Options) -> str:
+        if not self._collected:
+            self._ask()
+        port = self._collected[SIDE]
+        outputs, trajectories = dict(port.outputs), dict(port.trajectories)
+        found = dataclasses.replace(port, outputs=outputs, trajectories=trajectories, failures=[])
+        side = self._pool.get(SIDE)
+        requests.load(side, self._small.loading)
+        requests.offer(side, _CANDIDATE, options)
+        collect_mode(side, _CANDIDATE, self._small, found, self._reporter)
+        if found.failures:
+            return f"{found.failures[0].doing}: {found.failures[0].reason}"
+        collected = {**self._collected, SIDE: found}
+        parity = self._swept(self._parity(collected), collected, options, found.failures)
+        return _failing(parity) or next((f"{each.doing}: {each.reason}" for each in found.failures), "")
+
+    def _ask(self) -> None:
+        small, failures = self._small, self._failures
+
+        def collect(name: str) -> Collected:
+            return judging.evidence_of(self._pool, name, small, self._reporter)
+
+        collected = judging.both(self._pool, failures, collect)
+        self._doubles = judging.doubles_of(self._pool, collected, small, failures)
+        self._collected = collected
+        parity = self._swept(self._parity(collected), collected, {}, failures)
+        if parity.verdict != PASS:
+            raise PortFails(_failing(parity))
+
+    def _parity(self, collected: Mapping[str, Collected]) -> Parity:
+        return judging.parity_of(self._pool, self._small, collected, self._doubles, list(self._failures))
+
+    def _swept(
+        self, parity: Parity, collected: Mapping[str, Collected], options: Options, failures: list[Failure]
+    ) -> Parity:
+        """Far from ordinary inputs too, where it agrees at those."""
+        if parity.verdict != PASS:
+            return parity
+        return judging.swept_with([options], parity, self._small, collected, self._doubles, failures)
+
+
+def _failing(parity: Parity) -> str:
+    """The first gate that fails, in its own words."""
+    if parity.verdict == PASS:
+        return ""
+    gate = next(each for each in parity.gates.values() if each.verdict == FAIL)
+    return next((each.message for each in gate.comparisons if each.verdict == FAIL), gate.reason)
