@@ -20,7 +20,7 @@ slow: install
 
 # Every workload by all gates: what the tests leave out because it takes half an hour and more.
 zoo: install
-	JAXPORT_ZOO=1 $(VENV)/bin/python -m pytest tests/test_contract.py tests/test_mixed_precision.py tests/test_mutants_*.py
+	JAXPORT_ZOO=1 $(VENV)/bin/python -m pytest tests/workloads/test_contract.py tests/workloads/test_mixed_precision.py tests/workloads/test_mutants_*.py
 
 # 300 small ports in one run: the memory of the coordinator and of each worker, a row every 20.
 soak: install

@@ -1,6 +1,6 @@
-"""Draws docs/images/hlo-scale.svg from what `pytest --benchmark-only tests/test_hlo_scale.py` measured.
+"""Draws docs/images/hlo-scale.svg from what `pytest --benchmark-only tests/hlo/test_scale.py` measured.
 
-usage: pytest --benchmark-only tests/test_hlo_scale.py --benchmark-json scale.json; python docs/hlo_scale.py scale.json
+usage: pytest --benchmark-only tests/hlo/test_scale.py --benchmark-json scale.json; python docs/hlo_scale.py scale.json
 """
 
 from __future__ import annotations

@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
+from runs import JUDGED, LEAN_MODES, WHOLE, record_of
 
-from compare import records
 from compare.cli import main
 from compare.inputs.foreign_code import foreign_code_apart
 from compare.measure import machine_limits
-from compare.progress import Silent
-from compare.run import whole_run
-from workloads import _registry
 
 # The same examples every time: a suite that fails one day in ten proves nothing on the other nine.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
-
-ROOT = Path(__file__).parents[1]
 
 
 SLOW = (
     *("test_large_models.py", "test_mutants.py", "test_peers_live.py", "test_pytest_repository.py", "test_signals.py"),
     *("test_damaged.py", "test_recorded_damaged.py", "test_bugreport.py", "test_closures.py", "test_planted.py"),
     *(
-        "test_ports.py",
+        "test_functions.py",
         "test_tune.py",
         "test_hlo_command.py",
         "test_wrong_where_few_look.py",
@@ -37,13 +31,13 @@ SLOW = (
         "test_locate_attention.py",
         "test_pairs.py",
         "test_tuned.py",
-        "test_sizes.py",
+        "test_other_sizes.py",
     ),
 )
 """What `make slow` runs, and `make test` leaves out: half of all the time for a tenth of the specifications."""
 LONGEST = (
     *("test_large_models.py", "test_mutants.py", "test_contract.py", "test_run.py", "test_planted.py"),
-    *("test_training.py", "test_recorded.py", "test_ports.py", "test_pairs.py", "test_sizes.py"),
+    *("test_training.py", "test_recorded.py", "test_functions.py", "test_pairs.py", "test_other_sizes.py"),
 )
 """Half a minute and more each: started last, one of them would run alone while the other core is idle."""
 
@@ -80,23 +74,6 @@ def recorded_sides(tmp_path_factory: pytest.TempPathFactory) -> Path:
         asked = ["record", "add", "--side", side, "--size", "smoke", "-o", str(path / "made" / f"{side}.side")]
         assert main(asked) == 0
     return path / "made"
-
-
-def record_of(*references: str, **asked: Any) -> dict[str, Any]:
-    """The record of a run, as it would be read back from results.json."""
-    workloads = [_registry.get(reference) for reference in references]
-    return records.to_json(whole_run.run(whole_run.Request(workloads, **asked), Silent()))
-
-
-WHOLE = (*_registry.TOUR, "lstm_cell")
-"""Judged in every mode, with programs, cells and profiles: small enough that it takes seconds."""
-LEAN = ("conv_mnist",)
-"""Judged by the gates alone, in fewer modes."""
-LEAN_MODES = ("tf/jit", "tf/keras", "jax/donated", "jax/tuned")
-LARGE = tuple(name for name in _registry.names() if name not in WHOLE + LEAN)
-"""Held to one another in float64 alone: test_large_models.py. With JAXPORT_ZOO set they are judged as the lean are."""
-JUDGED = (*WHOLE, *LEAN, *(LARGE if os.environ.get("JAXPORT_ZOO") else ()))
-IN_ZOO = pytest.mark.skipif(not os.environ.get("JAXPORT_ZOO"), reason="takes minutes: make zoo")
 
 
 @pytest.fixture(scope="session")

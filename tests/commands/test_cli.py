@@ -1,0 +1,333 @@
+"""The command line: what it refuses, in one line and leaving nothing behind; what it prints; how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from interpreters import JAX_AS_TF, interpreter
+from places import ROOT
+
+from compare import cli, records
+from compare.run import whole_run
+from workloads import _registry
+
+FUNCTIONS = """
+import os, subprocess
+print("not JSON")
+
+def doubles(x):
+    print("not JSON")
+    os.write(1, b"not JSON")
+    subprocess.run(["echo", "not JSON"])
+    return x * 2
+
+def misfit(dimensions, dtype):
+    from jaxport import Model
+
+    return Model(lambda kernel, x: kernel @ x, lambda weights: weights["kernel"].T, lambda kernel: {"kernel": kernel})
+
+def trebles(x):
+    return x * 3
+
+def masked(x):
+    return {"masked": x}
+"""
+
+MISFIT = """
+from workloads import ArraySpec, Workload
+port = Workload(
+    name="misfit", tf="f.py:misfit", jax="f.py:misfit",
+    inputs={"x": ArraySpec((2,))}, weights={"kernel": ArraySpec((2, 3))},
+)
+"""
+
+INPUT = ("--input", "x=f32[3]")
+
+
+def prepared(folder: Path) -> Path:
+    """A folder with all that the requests below name."""
+    (folder / "f.py").write_text(FUNCTIONS)
+    (folder / "misfit.py").write_text(MISFIT)
+    (folder / "empty.py").touch()
+    (folder / "same_name.py").write_text(MISFIT.replace('name="misfit"', 'name="add"'))
+    (folder / "a_file").write_text("in the way\n")
+    (folder / "broken.json").write_text('{"schema": 1, ')
+    (folder / "newer.json").write_text(json.dumps({"schema": records.SCHEMA + 1, "workloads": {}}))
+    (folder / "foreign.json").write_text('{"version": 3, "results": []}')
+    (folder / "list.json").write_text("[]")
+    np.savez(folder / "other.npz", weights=np.ones(3))
+    np.savez(folder / "shapes.npz", x_train=np.ones((2, 3)), y_train=np.ones(2, np.int64))
+    interpreter(folder, JAX_AS_TF)
+    return folder
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(prepared(tmp_path))
+    return tmp_path
+
+
+def functions(jax: str, *more: str, tf: str = "f.py:doubles") -> list[str]:
+    return ["run", "--tf", tf, "--jax", jax, *(more or INPUT), "--tf-python", "./python0"]
+
+
+def seen(folder: Path) -> dict[Path, bytes]:
+    """Every file and folder, with its content."""
+    return {
+        path: path.read_bytes() if path.is_file() else b""
+        for path in folder.rglob("*")
+        if "__pycache__" not in path.parts
+    }
+
+
+def lines(text: str) -> list[str]:
+    """Without those that tell the progress."""
+    return [line for line in text.splitlines() if not line.startswith("[")]
+
+
+def recording(*more: str) -> list[str]:
+    return ["record", "add", "-o", *more]
+
+
+def mnist(data: str) -> list[str]:
+    return ["run", "mnist_mlp", "--data", data, "--tf-python", "./python0"]
+
+
+def replaying(file: str) -> list[str]:
+    return ["run", "add", "--tf-recorded", file]
+
+
+REFUSED = {
+    "no command": ([], "the following arguments are required: COMMAND: see `jaxport --help`"),
+    "unknown command": (["prove"], "invalid choice: 'prove' (choose from"),
+    "unknown option": (["run", "add", "--fast"], "unrecognized arguments: --fast"),
+    "unknown workload": (["run", "runing_exampel"], "found 'runing_exampel': did you mean running_example"),
+    "unknown size": (["run", "add", "--size", "huge", "--tf-python", "./python0"], "expected a size of add (smoke, "),
+    "option without a value": (["run", "add", "--pairs"], "argument --pairs: expected one argument: see `jaxport run"),
+    "no number": (["run", "add", "--pairs", "few"], "expected a whole number from 1, found 'few'"),
+    "no pairs": (["run", "add", "--pairs", "0"], "expected a whole number from 1, found '0'"),
+    "no time": (["run", "add", "--timeout", "-1"], "expected a number of seconds above 0, found '-1'"),
+    "no side": (recording("x.side"), "the following arguments are required: --side"),
+    "another side": (recording("x.side", "--side", "torch"), "invalid choice: 'torch'"),
+    "tf alone": (["run", "--tf", "f.py:doubles"], "expected --tf and --jax together"),
+    "jax alone": (["run", "--jax", "f.py:doubles"], "expected --tf and --jax together"),
+    "functions and a name": (["run", "add", "--tf", "f.py:a", "--jax", "f.py:a"], "no workload beside them"),
+    "an input alone": (["run", "--input", "x=f32[3]"], "expected --tf and --jax with --input, found neither"),
+    "an input that does not parse": (functions("f.py:doubles", "--input", "x:f32"), "found 'x:f32': write NAME=DTYPE"),
+    "an input of no dtype": (functions("f.py:doubles", "--input", "x=f31[3]"), "expected a dtype of f32"),
+    "no function": (functions("f.py:absent"), "expected a function 'absent' in "),
+    "no file": (functions("absent.py:f"), "expected a Python file at absent.py for --jax, found nothing"),
+    "no function named": (functions("f.py"), "expected --jax FILE.py:FUNCTION, found 'f.py'"),
+    "no port file": (["run", "absent.py"], "expected a port file at absent.py, found nothing"),
+    "a port file without a workload": (["run", "empty.py"], "expected one Workload in empty.py, found 0"),
+    "weights that the twin does not map": (
+        ["run", "misfit.py", "--tf-python", "./python0"],
+        "expected weight 'kernel' as (2, 3), found (3, 2) after a round trip through the JAX twin",
+    ),
+    "another structure": (functions("f.py:masked"), "found one array from TensorFlow and {masked} from JAX"),
+    "a file in the way": (["run", "add", "-o", "a_file"], "expected a folder that can be written at a_file"),
+    "a file in the path": (["run", "add", "-o", "a_file/out"], "expected a folder that can be written at a_file/out"),
+    "a folder in the way": (recording(".", "--side", "jax"), "expected a file to write at ., found a folder"),
+    "no interpreter": (["run", "add", "--tf-python", "./absent"], "expected a Python interpreter at ./absent"),
+    "a folder as interpreter": (["run", "add", "--jax-python", "."], "expected a Python interpreter at ., found"),
+    "no interpreter to record": (recording("x.side", "--side", "tf", "--python", "./absent"), "check --python"),
+    "two sources": (["run", "add", "--tf-python", "./python0", "--tf-recorded", "a_file"], "found both: choose one"),
+    "a broken record beside a live side": (
+        ["run", "add", "--tf-python", "./python0", "--jax-recorded", "other.npz"],
+        "expected a recorded jax side at other.npz",
+    ),
+    "no module": (functions("absent_module:f"), "expected a module 'absent_module', found none"),
+    "one name twice": (["run", "add", "same_name.py"], "expected workloads of different names, found 'add' twice"),
+    "no recorded file": (replaying("absent.side"), "expected a recorded tf side at absent.side"),
+    "something else recorded": (replaying("other.npz"), "expected a recorded tf side at other.npz"),
+    "no data": (mnist("absent.npz"), "expected an mnist.npz with x_train"),
+    "other data": (mnist("other.npz"), "found the arrays ['weights']"),
+    "data of other shapes": (mnist("shapes.npz"), "found x_train (2, 3)"),
+    "data that is no archive": (mnist("a_file"), "found a broken zip"),
+    "no record": (["report"], "expected a results.json at jaxport-report/results.json, found no such file"),
+    "a broken record": (["report", "broken.json"], "expected a results.json at broken.json, found broken JSON"),
+    "a newer record": (["report", "newer.json"], f"expected schema {records.SCHEMA} or older in newer.json"),
+    "a foreign record": (["report", "foreign.json"], "expected a results.json at foreign.json, found object missing"),
+    "a list as record": (["report", "list.json", "-o", "out"], "expected a results.json at list.json, found `array`"),
+    "no threads": (["bench", "add", "--threads", "0"], "expected a whole number from 1, found '0' in --threads"),
+    "threads in words": (["bench", "add", "--threads", "all,two"], "found 'two' in --threads: give numbers or `all`"),
+    "too many threads": (["bench", "add", "--threads", "4096"], "found 4096: lower it"),
+    "fewer pairs at most": (["bench", "--pairs", "9", "--most-pairs", "5"], "expected --most-pairs from --pairs 9 on"),
+    "no precision": (["bench", "--precision", "0"], "expected a part such as 3% or 0.03, found '0'"),
+    "memory in words": (["bench", "--memory-limit", "much"], "expected bytes such as 512M or 2G, found 'much'"),
+    "no batch to enlarge": (["bench", "add", "--batches", "8"], "expected a workload that trains beside --batches"),
+    "a folder to calibrate to": (["calibrate", "add", "-o", "."], "expected a file to write at ., found a folder"),
+    "batches of nothing": (["bench", "--batches", "8,0"], "expected a whole number from 1, found '0'"),
+    "nothing to tune": (["tune"], "expected a workload or port file, found none: name what to tune"),
+    "nothing known to tune": (["tune", "runing_exampel"], "did you mean running_example"),
+    "no value to tune": (["tune", "add", "--option", "xla_a"], "expected --option NAME=VALUE,VALUE, found 'xla_a'"),
+    "nowhere to tune to": (["tune", "add", "-o", "."], "expected a file to write at ., found a folder"),
+    "no size to tune": (["tune", "mnist_mlp", "--size", "huge"], "expected a size of mnist_mlp (smoke, "),
+    "nothing to calibrate": (["calibrate", "runing_exampel"], "did you mean running_example"),
+    "nowhere to calibrate to": (["calibrate", "add", "-o", "a_file/c.json"], "a folder that can be written at a_file"),
+    "one run to compare": (["compare", "1"], "expected two runs or more, found one"),
+    "runs of no history": (["compare", "1", "2"], "expected saved runs in .jaxport/history, found none"),
+    "no history": (["history"], "expected saved runs in .jaxport/history, found none"),
+    "no results": (["results", "-o", "r.md"], "expected a results.json at jaxport-report/results.json"),
+    "results to nowhere": (["results", "-o", "a_file/r.md"], "expected a results.json at jaxport-report/results.json"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("asked", "says"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_carried_out_is_one_line_and_leaves_nothing_behind(
+    here: Path, capsys: pytest.CaptureFixture[str], asked: Sequence[str], says: str
+) -> None:
+    before = seen(here)
+    assert cli.main(asked) == 2
+    out, err = capsys.readouterr()
+    (line,) = lines(err)
+    assert line.startswith("jaxport: ")
+    assert says in line
+    assert out == ""
+    assert seen(here) == before
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
+def test_a_folder_that_may_not_be_written_is_refused(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "closed").mkdir(mode=0o500)
+    assert cli.main(["run", "add", "-o", "closed/out"]) == 2
+    assert "expected a folder that can be written at closed/out" in capsys.readouterr().err
+
+
+def test_the_module_run_as_a_program_ends_with_the_same_code(here: Path) -> None:
+    asked = [sys.executable, "-m", "compare", "prove"]
+    found = subprocess.run(
+        asked, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)}, check=False
+    )
+    assert (found.returncode, found.stdout) == (2, "")
+    assert found.stderr.startswith("jaxport: ")
+
+
+# What goes wrong inside.
+
+
+def raising(error: BaseException) -> Any:
+    def run(*_: object) -> None:
+        raise error
+
+    return run
+
+
+def test_what_nobody_foresaw_is_one_line_that_asks_for_debug(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(whole_run, "run", raising(ZeroDivisionError("one\ntwo")))
+    assert cli.main(["run", "add"]) == 2
+    expected = "jaxport: expected no ZeroDivisionError here, found one: one two: run with --debug and report it\n"
+    assert capsys.readouterr().err == expected
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("unforeseen"), records.RecordError("foreseen")])
+def test_debug_shows_the_traceback_and_ends_the_same_way(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    monkeypatch.setattr(whole_run, "run", raising(error))
+    assert cli.main(["run", "add", "--debug"]) == 2
+    err = capsys.readouterr().err
+    assert "Traceback (most recent call last):" in err
+    assert "in raising" not in err.splitlines()[-1]
+    assert err.splitlines()[-1].startswith("jaxport: ")
+
+
+def test_debug_shows_the_traceback_of_the_worker(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([*functions("f.py:absent"), "--debug"]) == 2
+    assert "workloads/_target.py" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("ended", [raising(KeyboardInterrupt()), lambda *_: signal.raise_signal(signal.SIGTERM)])
+def test_a_run_that_is_interrupted_or_terminated_writes_nothing(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, ended: Callable[..., None]
+) -> None:
+    before = seen(here)
+    monkeypatch.setattr(whole_run, "run", ended)
+    assert cli.main(["run", "add", "-o", "new/out"]) == 130
+    assert capsys.readouterr().err == "jaxport: interrupted; nothing was written\n"
+    assert seen(here) == before
+
+
+# What goes right.
+
+
+@pytest.mark.parametrize("command", [[], *([name] for name in cli.COMMANDS)], ids=str)
+def test_help_shows_examples(capsys: pytest.CaptureFixture[str], command: list[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        cli.main([*command, "--help"])
+    assert caught.value.code == 0
+    assert f"examples:\n  jaxport {' '.join(command)}" in capsys.readouterr().out
+
+
+def test_the_list_names_every_workload(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["list"]) == 0
+    first = [line.split(" ", 1)[0] for line in capsys.readouterr().out.splitlines()]
+    assert [name for name in first[1:] if name] == _registry.names()
+
+
+def test_the_list_imports_nothing_that_takes_a_second() -> None:
+    looked = "import sys; from compare import cli; cli.main(['list']); print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-P", "-c", looked], capture_output=True, text=True, check=True)
+    assert not {"altair", "scipy", "jaxlib", "jax", "tensorflow", "jinja2", "sklearn"} & set(done.stderr.split())
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run of two equal functions, with what it printed in `printed`."""
+    folder = prepared(tmp_path_factory.mktemp("honest"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        asked = [*functions("f.py:doubles"), "--no-timing", "--json", "-o", "new/out"]
+        with (folder / "printed").open("w") as printed, patch.context() as inner:
+            inner.setattr(sys, "stdout", printed)
+            assert cli.main(asked) == 0
+    return folder
+
+
+def test_json_prints_the_record_and_nothing_else(honest: Path) -> None:
+    printed = json.loads((honest / "printed").read_text())
+    assert printed == json.loads((honest / "new/out/results.json").read_text())
+    assert list(printed["workloads"]) == ["doubles"]
+
+
+def test_a_run_leaves_the_record_and_the_report(honest: Path) -> None:
+    assert {path.name for path in (honest / "new/out").iterdir()} == {"results.json", "report.html", "programs"}
+
+
+@pytest.mark.parametrize("named", ["new/out", "new/out/results.json"])
+def test_a_report_is_rendered_again_to_the_byte(
+    honest: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], named: str
+) -> None:
+    assert cli.main(["report", str(honest / named), "-o", str(tmp_path / "again")]) == 0
+    assert (tmp_path / "again/report.html").read_bytes() == (honest / "new/out/report.html").read_bytes()
+    assert "Parity holds in 1 of 1 workload" in capsys.readouterr().out
+
+
+def test_a_report_lands_beside_its_record(honest: Path) -> None:
+    page = honest / "new/out/report.html"
+    first = page.read_bytes()
+    page.unlink()
+    assert cli.main(["report", str(honest / "new/out/results.json")]) == 0
+    assert page.read_bytes() == first
+
+
+def test_a_report_as_json_is_the_record(honest: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["report", str(honest / "new/out"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == json.loads((honest / "new/out/results.json").read_text())
+
+
+def test_a_port_that_is_not_the_same_ends_with_one(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([*functions("f.py:trebles"), "-o", "out"]) == 1
+    assert "Parity fails in 1 of 1 workload" in capsys.readouterr().out
+    assert json.loads((here / "out/results.json").read_text())["workloads"]["trebles"]["timing"] is None

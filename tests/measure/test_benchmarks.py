@@ -1,0 +1,53 @@
+"""Every built-in workload in every mode, skipped but for `pytest --benchmark-only tests/measure/test_benchmarks.py`."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compare.cli import FORESEEN
+from compare.pytest_plugin import Benchmark
+from compare.report.tables import MODES
+from compare.run.prover import Port, Prover
+from workloads import _registry
+
+HERE = Path(__file__).parent
+
+
+DECLARED = ("tf/keras", "jax/tuned")
+"""Modes that a twin has only where it hands over what they need."""
+
+
+def cases() -> list[tuple[str, str]]:
+    """Workload and mode; only what trains has a state to donate."""
+    return [
+        (name, mode)
+        for name in _registry.built_in()
+        for mode in MODES
+        if mode != "jax/donated" or _registry.get(name).training
+    ]
+
+
+@pytest.fixture(scope="module")
+def judged_together(request: pytest.FixtureRequest, jaxport_prover: Prover) -> None:
+    """All workloads that were selected in one run: a set of processes costs seconds and times them all."""
+    selected = [item for item in request.session.items if item.path == request.path]
+    names = dict.fromkeys(item.callspec.params["workload"] for item in selected)
+    options = request.config.option
+    # What cannot be carried out is said by each test.
+    with suppress(*FORESEEN):
+        jaxport_prover.judge([Port(HERE, name) for name in names], options.jaxport_size, options.jaxport_pairs)
+
+
+@pytest.mark.usefixtures("judged_together")
+@pytest.mark.parametrize(("workload", "mode"), cases(), ids=lambda each: each.replace("/", "_"))
+def test_speed(port_benchmark: Benchmark, jaxport_prover: Prover, workload: str, mode: str, pytestconfig: Any) -> None:
+    options = pytestconfig.option
+    if mode in DECLARED:
+        (found,) = jaxport_prover.judge([Port(HERE, workload)], options.jaxport_size, options.jaxport_pairs)
+        if mode not in found.part["profile"]:
+            pytest.skip(f"{workload} declares nothing for {mode}")
+    port_benchmark(workload, mode=mode)

@@ -1,0 +1,71 @@
+"""Training ports that are right and cannot be exact, and one that is wrong: what float64 can and cannot excuse."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+import pytest
+from places import ROOT
+from runs import record_of
+
+from jaxport import _optimizers
+
+TF, JAX, WORKLOAD = (
+    (ROOT / folder / "mnist_mlp.py").read_text() for folder in ("tf_reference", "jaxport", "workloads")
+)
+PLAIN_ADAM = inspect.getsource(_optimizers).replace("tuple(float(np.float32(value)) for value in values)", "values")
+
+PORTS = {
+    # Keras rounds the betas of Adam's bias correction to float32 even in float64; a JAX user does not.
+    "unrounded": (TF, JAX.replace("_optimizers.adam", "plain_adam.adam").replace("import optax", "import plain_adam")),
+    # Both twins fix their types: only the promoted step can be run in float64.
+    "fixed_types": (
+        TF.replace("dtype=dtype", 'dtype="float32"'),
+        JAX.replace('"hidden"], dtype', '"hidden"], "float32"'),
+    ),
+    # optax.adam adds epsilon after the bias correction.
+    "optax_adam": (TF, JAX.replace("_optimizers.adam(1e-3)", "optax.adam(1e-3, eps=1e-7)")),
+}
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    folder: Path = tmp_path_factory.mktemp("training")
+    (folder / "plain_adam.py").write_text(PLAIN_ADAM)
+    for name, (tf, jax) in PORTS.items():
+        assert jax != JAX
+        (folder / f"tf_{name}.py").write_text(tf)
+        (folder / f"jax_{name}.py").write_text(jax.replace("import plain_adam", "import optax\nimport plain_adam"))
+        port = WORKLOAD.replace('name="mnist_mlp"', f'name="{name}"')
+        port = port.replace("tf_reference.mnist_mlp:", f"tf_{name}.py:").replace(
+            "jaxport.mnist_mlp:", f"jax_{name}.py:"
+        )
+        (folder / f"{name}.py").write_text(port)
+    ports = (str(folder / f"{name}.py") for name in PORTS)
+    return record_of(*ports, size="smoke", plans=(), modes=("tf/jit",), parity_only=True)["workloads"]
+
+
+def training(judged: dict[str, Any]) -> dict[str, Any]:
+    return judged["parity"]["gates"]["training"]
+
+
+@pytest.mark.parametrize("name", ["unrounded", "fixed_types"])
+def test_what_rounded_constants_explain_is_derived_said_and_passes(trained: dict[str, Any], name: str) -> None:
+    assert trained[name]["parity"]["verdict"] == "pass"
+    derived = [each for each in trained[name]["parity"]["deviations"] if each["gate"] == "training"]
+    assert derived
+    assert all(each["kind"] == "derived" and "rounded to float32" in each["reason"] for each in derived)
+
+
+def test_a_step_that_cannot_be_built_in_float64_is_promoted(trained: dict[str, Any]) -> None:
+    source = trained["fixed_types"]["parity"]["oracle"]["step"]
+    assert "tf promoted" in source
+    assert "jax promoted" in source
+
+
+def test_another_epsilon_fails_training_and_nothing_else(trained: dict[str, Any]) -> None:
+    gates = trained["optax_adam"]["parity"]["gates"]
+    assert [name for name, gate in gates.items() if gate["verdict"] == "fail"] == ["training"]
+    assert any("weights@1/" in each["message"] for each in training(trained["optax_adam"])["comparisons"])

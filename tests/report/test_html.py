@@ -1,0 +1,240 @@
+"""The page and the console: everything that the record says is there, escaped, whatever is missing."""
+
+from __future__ import annotations
+
+import copy
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pages import Page, holes, shortened
+from places import DATA
+from rich.console import Console
+
+from compare.records import load
+from compare.report import drawing, tables, verdicts
+from compare.report.console import print_overview
+from compare.report.html import TEMPLATES, render, write_report
+
+SMALL = DATA / "record_small.json"
+RECORD = load(SMALL)
+
+
+@pytest.fixture(scope="module")
+def html() -> str:
+    """The page of the whole small record."""
+    return render(RECORD)
+
+
+@pytest.fixture(scope="module")
+def parsed(html: str) -> Page:
+    """The same, parsed."""
+    return Page(html)
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Charts cost most of the time, and the tests of charts draw them."""
+    monkeypatch.setattr(drawing, "svg", lambda chart: "<svg></svg>")
+
+
+@pytest.mark.parametrize("broken", ["<p><b></p>", "<div>", "</div>"])
+def test_the_parser_refuses_what_does_not_nest(broken: str) -> None:
+    with pytest.raises(AssertionError):
+        Page(broken)
+
+
+def test_every_workload_has_its_section_and_every_link_its_target(parsed: Page) -> None:
+    identifiers = parsed.values("id")
+    assert len(identifiers) == len(set(identifiers))
+    assert set(tables.anchors(RECORD["workloads"]).values()) <= set(identifiers)
+    links = parsed.values("href")
+    assert all(link.startswith("#") or link == "data:," for link in links)
+    assert {link[1:] for link in links if link.startswith("#")} <= set(identifiers)
+
+
+def test_every_failing_message_and_every_failure_is_on_the_page(parsed: Page) -> None:
+    shown = " ".join(parsed.text.split())
+    for workload in RECORD["workloads"].values():
+        messages = [leaf.message for gate in verdicts.gates(workload) for leaf in gate.failing]
+        fallback = [gate.message for gate in verdicts.gates(workload) if gate.verdict == "fail"]
+        reasons = [re.sub(r"\x1b\[\d+m", "", failure.reason) for failure in verdicts.failures(workload)]
+        for sentence in [*messages, *fallback, *reasons]:
+            assert " ".join(sentence.split()) in shown
+
+
+def test_no_string_of_the_record_becomes_an_element(html: str, parsed: Page) -> None:
+    assert parsed.tags.count("script") == 1
+    assert not {"img", "b", "i"} & set(parsed.tags)
+    assert "<script>alert(1)</script>" in parsed.text
+    assert "</pre></script><script>window.hacked=1</script>" in parsed.text
+    assert html.count("</script>") == 1
+
+
+def test_the_page_fetches_nothing(parsed: Page) -> None:
+    assert not parsed.values("src")
+    policy = next(value for value in parsed.values("content") if "default-src" in value)
+    assert policy.startswith("default-src 'none'")
+    assert "unsafe-inline'; script-src 'sha256-" in policy
+
+
+def test_status_is_never_told_by_colour_alone(parsed: Page) -> None:
+    for word in ("pass", "fail", "not judged", "faster", "withheld"):
+        assert word in parsed.text
+
+
+def test_headers_of_tables_have_a_scope(html: str) -> None:
+    headers = re.findall(r"<th\b[^>]*>", html)
+    assert headers
+    assert all("scope=" in header for header in headers)
+
+
+def test_many_passing_leaves_are_folded_and_failing_ones_never(undrawn: None) -> None:
+    workload = copy.deepcopy(RECORD["workloads"]["running_example"])
+    rounding = workload["parity"]["gates"]["rounding"]
+    assert "<summary>14 passing leaves</summary>" in render({"workloads": {"one": workload}})
+    rounding["comparisons"][3] |= {"verdict": "fail", "message": "leaf output is off"}
+    failing = render({"workloads": {"one": workload}})
+    assert failing.index("leaf output is off") < failing.index("<summary>13 passing leaves</summary>")
+    rounding["comparisons"] = rounding["comparisons"][:12]
+    assert "passing leaves</summary>" not in render({"workloads": {"one": workload}})
+
+
+def test_a_part_that_is_missing_says_so(undrawn: None) -> None:
+    shown = Page(render({"workloads": {"bare": {}}})).text
+    for sentence in (
+        "Parity was not judged: it is not in the record.",
+        "No program was lowered",
+        "Nothing was compiled",
+        "No mode was profiled",
+        "Nothing was timed",
+    ):
+        assert sentence in shown
+
+
+@pytest.mark.parametrize("part", sorted(RECORD["workloads"]["mnist_mlp"]))
+def test_the_page_comes_out_whatever_part_is_missing_or_null(part: str, undrawn: None) -> None:
+    whole = shortened(RECORD["workloads"]["mnist_mlp"])
+    copies = [whole | {part: changed} for changed in (None, *holes(whole[part]))]
+    record = {"workloads": {f"{part} {number}": workload for number, workload in enumerate(copies)}}
+    assert render(record).count('<section class="workload"') == len(copies)
+    print_overview(record, Console(file=io.StringIO()))
+
+
+@pytest.mark.parametrize("part", ["created", "command", "size", "environment", "workloads"])
+def test_the_page_comes_out_without_what_stands_above_the_workloads(part: str, undrawn: None) -> None:
+    for changed in (None, *(holes(RECORD[part]) if part == "environment" else ())):
+        page = render(RECORD | {"workloads": {"bare": None}} | {part: changed})
+        Page(page)
+        assert ("bare" in page) is (part != "workloads")
+
+
+def test_the_charts_of_a_record_with_holes_are_drawn() -> None:
+    timing = copy.deepcopy(RECORD["workloads"]["running_example"]["timing"])
+    timing["modes"]["tf/graph"] = None
+    timing["modes"]["tf/eager"]["median_s"] = "nan"
+    timing["ratios"]["jax/jit vs tf/jit"]["ci95"] = None
+    timing["ratios"]["jax/jit vs tf/eager"]["ci95"] = [0, "inf"]
+    assert render({"workloads": {"one": {"timing": timing}}}).count("<svg") == 2
+
+
+def test_the_same_record_gives_the_same_page(html: str) -> None:
+    assert render(json.loads(SMALL.read_text())) == html
+
+
+def test_the_report_is_written_whole_beside_the_record(tmp_path: Path, html: str) -> None:
+    path = write_report(RECORD | {"size": "\ud800 odd"}, tmp_path / "run")
+    assert path == tmp_path / "run" / "report.html"
+    assert path.read_text() == html.replace("size default</span>", "size \ufffd odd</span>")
+    assert [entry.name for entry in path.parent.iterdir()] == ["report.html"]
+
+
+# Contrast: WCAG 2.2, success criterion 1.4.3, https://www.w3.org/TR/WCAG22/#contrast-minimum
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of #rrggbb."""
+    channels = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(first: str, second: str) -> float:
+    """Contrast ratio of two colours."""
+    low, high = sorted((luminance(first), luminance(second)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_contrast_of_known_pairs() -> None:
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#777777", "#ffffff") < 4.5
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+@pytest.mark.parametrize("ink", ["ink", "soft", "pass", "fail", "warn", "tf", "jax", "null"])
+def test_text_has_contrast_in_both_schemes(scheme: int, ink: str) -> None:
+    blocks = re.findall(r":root \{(.*?)\}", (TEMPLATES / "report.css").read_text(), flags=re.DOTALL)
+    colours = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", blocks[scheme]))
+    papers = ("paper", "panel", "fail-paper", *(("mark",) if ink == "ink" else ()))
+    assert all(contrast(colours[ink], colours[paper]) >= 4.5 for paper in papers)
+
+
+# The console
+
+
+def printed(record: dict[str, Any], *, terminal: bool = False, width: int = 80) -> str:
+    """What the console shows."""
+    file = io.StringIO()
+    print_overview(record, Console(file=file, force_terminal=terminal, width=width))
+    return file.getvalue()
+
+
+def test_off_a_terminal_the_console_is_plain_and_never_folded() -> None:
+    shown = printed(RECORD)
+    assert "\x1b" not in shown
+    row = next(line for line in shown.splitlines() if line.startswith("running_example"))
+    for cell in ("default", "pass", "11 / 9", "4 → 2 → 1", "0.405x [0.384, 0.428] faster (tf/jit)", "0.983x"):
+        assert cell in row
+
+
+def test_a_narrow_terminal_keeps_the_verdicts_and_leaves_the_rest_to_the_page() -> None:
+    wide, narrow = (printed(RECORD, terminal=True, width=width) for width in (250, 80))
+    assert "instructions" in wide
+    assert "instructions" not in narrow
+    assert all(name in narrow for name in ("running_example", "workload", "parity", "0.405x"))
+
+
+def test_the_console_has_one_line_for_each_failing_gate_and_each_failure() -> None:
+    lines = printed(RECORD).splitlines()
+    for name, workload in RECORD["workloads"].items():
+        for gate in verdicts.gates(workload):
+            assert lines.count(f"fail {gate.message}") == (gate.verdict == "fail")
+        for failure in verdicts.failures(workload):
+            assert any(line.startswith(f"not had {name}: {failure.side}: {failure.doing}") for line in lines)
+    assert lines[-1].startswith("fail Parity fails in 2 of 4 workloads")
+
+
+def test_the_console_of_a_run_that_holds_has_no_line_that_fails() -> None:
+    shown = printed({"workloads": {"one": RECORD["workloads"]["running_example"]}})
+    assert "fail" not in shown
+    assert shown.splitlines()[-1] == "pass Parity holds in 1 of 1 workload"
+
+
+def test_the_console_notes_once_what_qualifies_verdicts_that_hold() -> None:
+    def holding(reason: str, verdict: str = "pass") -> dict[str, Any]:
+        gate = {"verdict": verdict, "reason": reason, "comparisons": []}
+        return {"parity": {"verdict": verdict, "gates": {"structure": gate}}}
+
+    names = {name: holding("one size only") for name in "abcde"}
+    others = {"f": holding("no training step", "not_applicable"), "g": holding("it differs", "fail")}
+    lines = printed({"workloads": {**names, **others}}).splitlines()
+    assert [line for line in lines if line.startswith("note")] == ["note a, b, c and 2 more: one size only"]
+
+
+def test_a_name_is_never_markup_and_never_steers_the_terminal() -> None:
+    shown = printed({"workloads": {"[red]x[/red]\x1b[2J": {}}}, terminal=True, width=200)
+    assert "[red]x[/red]" in shown
+    assert "\x1b[2J" not in shown

@@ -1,0 +1,31 @@
+"""Runs that specifications look at, and the workloads that are judged in which way."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+from compare import records
+from compare.inputs.request import Request
+from compare.progress import Silent
+from compare.run import whole_run
+from workloads import _registry
+
+
+def record_of(*references: str, **asked: Any) -> dict[str, Any]:
+    """The record of a run, as it would be read back from results.json."""
+    workloads = [_registry.get(reference) for reference in references]
+    return records.to_json(whole_run.run(Request(workloads, **asked), Silent()))
+
+
+WHOLE = (*_registry.TOUR, "lstm_cell")
+"""Judged in every mode, with programs, cells and profiles: small enough that it takes seconds."""
+LEAN = ("conv_mnist",)
+"""Judged by the gates alone, in fewer modes."""
+LEAN_MODES = ("tf/jit", "tf/keras", "jax/donated", "jax/tuned")
+LARGE = tuple(name for name in _registry.names() if name not in WHOLE + LEAN)
+"""Held to one another in float64 alone: test_large_models.py. With JAXPORT_ZOO set they are judged as the lean are."""
+JUDGED = (*WHOLE, *LEAN, *(LARGE if os.environ.get("JAXPORT_ZOO") else ()))
+IN_ZOO = pytest.mark.skipif(not os.environ.get("JAXPORT_ZOO"), reason="takes minutes: make zoo")

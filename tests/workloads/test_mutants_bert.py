@@ -1,0 +1,125 @@
+"""BERT's JAX twin with one porting error at a time: the semantics and the training gate tell it from the honest one."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from mutants import TRAJECTORY, Cases, Mutant, plant, remake, verdicts
+from runs import IN_ZOO
+
+from compare.records import FAIL, PASS
+from workloads import _arrays, _registry
+from workloads._spec import Arrays
+
+pytestmark = IN_ZOO
+
+WORKLOAD = _registry.get("bert")
+DIMENSIONS = {**WORKLOAD.sizes["smoke"], "batch": 2, "length": 8, "layers": 1, "width": 8, "hidden": 12}
+FAST = {"xla_backend_optimization_level": "0"}
+"""A program that runs once is not worth optimizing."""
+
+MUTANTS = (
+    Mutant(
+        "query and key swapped",
+        "bert",
+        "(*path, part), bias)",
+        '(*path, {"query": "key", "key": "query"}.get(part, part)), bias)',
+    ),
+    Mutant("scaled by the width", "bert", "block.depth**-0.5", "block.width**-0.5"),
+    Mutant("padding attended to", "bert", "if mask is not None", "if mask is None"),
+    Mutant("softmax over the queries", "bert", "softmax(scores)", "softmax(scores, axis=-2)"),
+    Mutant("gelu by tanh", "bert", '{"gelu": gelu,', '{"gelu": jax.nn.gelu,'),
+    Mutant("epsilon of Flax", "bert", "epsilon=block.epsilon, ", ""),
+    Mutant("norm before the sublayer", "bert", "branch = sublayer(inputs)", "branch = sublayer(self.norm(inputs))"),
+    Mutant("dropout without scaling", "bert", "values * jnp.asarray(_dropout.scale(rate), values.dtype)", "values"),
+    Mutant(
+        "transposed square kernel",
+        "bert",
+        "self.dense(states)",
+        "states @ self.dense.kernel[...].T + self.dense.bias[...]",
+    ),
+    Mutant("pair judged by its last token", "bert", "states[:, 0]", "states[:, -1]"),
+    Mutant("positions left out", "bert", "tokens) + positions +", "tokens) +"),
+    Mutant("biases decay", "bert", 'exclude=("bias", "scale")', "exclude=()", gate="training"),
+    Mutant("decay forgotten", "bert", "bert.WEIGHT_DECAY, exclude", "0.0, exclude", gate="training"),
+    Mutant("warm-up a step early", "bert", "time / steps", "(time + 1) / steps", gate="training"),
+    Mutant(
+        "second moment by the first beta",
+        "bert",
+        "(g * g - v) * (1 - beta_2)",
+        "(g * g - v) * (1 - beta_1)",
+        gate="training",
+    ),
+    Mutant(
+        "ratio of LAMB upside down", "bert", "weight / direction", "direction / weight", gate="training", part="lamb"
+    ),
+    Mutant(
+        "decay not in LAMB's length", "bert", "_length(weight - decay)", "_length(weight)", gate="training", part="lamb"
+    ),
+)
+
+
+def forward(twin: ModuleType) -> Arrays:
+    """The logits in float64, on sentences with padding."""
+    examples = WORKLOAD.training.examples(None, DIMENSIONS) if WORKLOAD.training else None
+    case = _arrays.draw_cases(WORKLOAD, DIMENSIONS, 1, examples, kinks=False)["seed0"]
+    weights = _arrays.draw_weights(WORKLOAD, DIMENSIONS)
+    with jax.enable_x64(True):
+        model = twin.build(DIMENSIONS, "float64")
+        parameters = model.from_weights({path: jnp.asarray(array, jnp.float64) for path, array in weights.items()})
+        inputs = [
+            jnp.asarray(array.astype(np.float64) if array.dtype.kind == "f" else array) for array in case.values()
+        ]
+        found = jax.jit(model.forward, compiler_options=FAST)(parameters, *inputs)
+        return {leaf: np.asarray(array) for leaf, array in found.items()}
+
+
+def trained(twin: ModuleType, lamb: int) -> Arrays:
+    """Weights after ten steps of the twin's own optimizer along gradients that are made up."""
+    generator = np.random.default_rng(0)
+    dimensions = {**DIMENSIONS, "lamb": lamb}
+    with jax.enable_x64(True):
+        optimizer = twin._optimizer(dimensions, "float64")
+        weights = {name: jnp.asarray(generator.standard_normal((3, 4))) for name in ("kernel", "bias")}
+        state, update = optimizer.init(weights), jax.jit(optimizer.update, compiler_options=FAST)
+        for _ in range(10):
+            gradients = {name: jnp.asarray(generator.standard_normal((3, 4))) for name in weights}
+            updates, state = update(gradients, state, weights)
+            weights = {name: weight + updates[name] for name, weight in weights.items()}
+        return {"loss": np.ones(10), **{f"weights@10/{name}": np.asarray(leaf) for name, leaf in weights.items()}}
+
+
+def shown(twin: ModuleType, kind: str) -> Cases:
+    """What a gate looks at: the logits, or the weights after steps of AdamW or LAMB."""
+    return {"seed0": forward(twin)} if kind == "forward" else {TRAJECTORY: trained(twin, lamb=int(kind == "lamb"))}
+
+
+def kind_of(mutant: Mutant) -> str:
+    return "forward" if mutant.gate == "semantics" else mutant.part or "adamw"
+
+
+@pytest.fixture(scope="module")
+def honest() -> dict[str, Cases]:
+    twin = importlib.import_module("jaxport.bert")
+    return {kind: shown(twin, kind) for kind in ("forward", "adamw", "lamb")}
+
+
+@pytest.mark.parametrize(("kind", "gate"), [("forward", "semantics"), ("adamw", "training"), ("lamb", "training")])
+def test_the_same_modules_without_an_error_pass(
+    kind: str, gate: str, honest: dict[str, Cases], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = shown(remake(monkeypatch, "bert"), kind)
+    assert set(verdicts("bert", gate, honest[kind], found).values()) == {PASS}
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name.replace(" ", "_"))
+def test_a_planted_error_fails_at_its_gate(
+    mutant: Mutant, honest: dict[str, Cases], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = shown(plant(monkeypatch, mutant), kind_of(mutant))
+    assert set(verdicts("bert", mutant.gate, honest[kind_of(mutant)], broken).values()) == {FAIL}
