@@ -1,0 +1,101 @@
+"""What every part of a record is made of: frozen structs whose fields may all be missing."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+_Value = TypeVar("_Value")
+
+NON_FINITE = ("inf", "-inf", "nan")
+"""How a record writes the numbers that JSON has not."""
+
+Text = str | None
+Scalar = str | float | bool | None
+Verdict = Literal["pass", "fail", "not_applicable"] | None
+
+if TYPE_CHECKING:
+    Number = float | None
+    Count = int | None
+    Numbers = tuple[float | None, ...]
+    Indices = tuple[int, ...]
+    Texts = tuple[str, ...]
+    Many = tuple[_Value, ...]
+    Named = Mapping[str, _Value]
+else:
+    # In a file any of these may be null, and so may what they hold; `Part` makes one form of it.
+    Number = float | Literal["inf", "-inf", "nan"] | None
+    Count = Annotated[int, msgspec.Meta(ge=0)] | None
+    Numbers = tuple[Number, ...] | None
+    Indices = tuple[int, ...] | None
+    Texts = tuple[str, ...] | None
+    Many = tuple[_Value | None, ...] | None
+    Named = dict[str, _Value | None] | None
+
+Interval = tuple[Number, Number] | None
+
+
+class Part(msgspec.Struct, frozen=True):
+    """Any part of a record: nothing in it must be there.
+
+    What is missing or null is None, or an empty collection. A collection of parts holds no null. Numbers that are not
+    finite are floats here, and strings in a file.
+    """
+
+    def __post_init__(self) -> None:
+        for name, change in _changes(type(self)):
+            value = getattr(self, name)
+            changed = change(value)
+            if changed is not value:
+                msgspec.structs.force_setattr(self, name, changed)
+
+
+@functools.cache
+def _changes(kind: type[Part]) -> tuple[tuple[str, Any], ...]:
+    """By field, what makes one form of its values; fields of one form only are left out."""
+    hints = get_type_hints(kind)
+    found = ((name, _change(hints[name])) for name in kind.__struct_fields__)
+    return tuple((name, change) for name, change in found if change is not None)
+
+
+def _change(hint: Any) -> Any:
+    """What makes one form of the values of a type."""
+    options = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    for option in options:
+        match get_origin(option):
+            case origin if origin is dict:
+                return functools.partial(_mapping, of_parts=_holds_parts(option), change=_change(get_args(option)[1]))
+            case origin if origin is tuple and get_args(option)[-1] is Ellipsis:
+                return functools.partial(_sequence, of_parts=_holds_parts(option), change=_change(get_args(option)[0]))
+            case origin if origin is tuple:
+                return _interval
+            case origin if origin is Literal and get_args(option) == NON_FINITE:
+                return _number
+    return None
+
+
+def _holds_parts(hint: Any) -> bool:
+    held = get_args(hint)[1 if get_origin(hint) is dict else 0]
+    return any(isinstance(option, type) and issubclass(option, Part) for option in get_args(held))
+
+
+def _number(value: Any) -> Any:
+    return float(value) if isinstance(value, str) else value
+
+
+def _interval(value: Any) -> Any:
+    return value and tuple(_number(end) for end in value)
+
+
+def _sequence(value: Any, of_parts: bool, change: Any) -> Any:
+    kept = [item for item in value or () if item is not None or not of_parts]
+    return tuple(map(change, kept) if change else kept)
+
+
+def _mapping(value: Any, of_parts: bool, change: Any) -> Any:
+    kept = {name: item for name, item in (value or {}).items() if item is not None or not of_parts}
+    return {name: change(item) for name, item in kept.items()} if change else kept
