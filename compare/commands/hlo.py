@@ -26,8 +26,9 @@ from workloads._spec import SIZES
 
 TEXT = """\
 Align two programs for XLA value by value, at four canonical levels: raw, structural, algebraic, and unfused (both
-compiled by one XLA without fusion); of a workload also optimized, each as its own side compiled it. The first places
-where they part come first, with the lines of both sources.
+compiled by one XLA without fusion); of a workload also optimized, each as its own side compiled it. What comes first:
+how many results are equal, the reasons for which the programs differ, each with its places and the lines of both
+sources, and last the places for which no reason is known.
 
 A WORKLOAD or port file stands for its TensorFlow program against its JAX program. Any two programs can be named:
 WORKLOAD:tf, WORKLOAD:jax, a file of StableHLO bytecode or of an HLO proto, or what --xla_dump_to wrote (DIR, or

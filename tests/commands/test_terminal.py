@@ -65,9 +65,11 @@ def changes(console: Console) -> None:
 
 
 def alignments(console: Console) -> None:
-    frontier = [{"side": "tf", "op": EVIL, "name": EVIL, "reason": EVIL, "explained": EVIL, "source": EVIL}]
-    level = dict.fromkeys(("matched", "left", "right", "results", "results_equal"), 1)
-    level |= {"equal": False, "assumes": [EVIL], "frontier": frontier}
+    place = dict.fromkeys(("side", "op", "name", "reason", "source"), EVIL)
+    reason = {"kind": "rule", "name": EVIL, "meaning": EVIL, "places": 1, "sides": {EVIL: 1}, "sources": [EVIL]}
+    level: dict[str, Any] = dict.fromkeys(("matched", "left", "right", "results", "results_equal"), 2)
+    level |= {"equal": False, "assumes": [EVIL], "headline": EVIL, "unequal": [EVIL], "reasons": [reason]}
+    level |= {"frontier": [place | {"explanation": None}]}
     levels = {"raw": level, EVIL: {"reason": EVIL}}
     print_alignments({"pairs": [{"name": EVIL, "level": "raw", "levels": levels}]}, console)
 

@@ -12,7 +12,7 @@ from hlo_programs import exported
 
 from compare import records
 from compare.hlo import bindings, differences, executing
-from compare.hlo.align import Alignment, FrontierEntry, align
+from compare.hlo.align import Alignment, FrontierEntry, Reason, ReasonKind, align
 from compare.hlo.differences import Cell, explain_attribution
 from compare.hlo.graph import Graph
 from compare.hlo.levels import Subject
@@ -20,6 +20,7 @@ from compare.hlo.rewriting import Change, Rewritten
 
 MATRIX = np.ones((8, 8), np.float32)
 UNFUSED = {"xla_disable_hlo_passes": "fusion,fusion-wrapper,dot-library-rewriter"}
+SIGNED_ZERO = Reason(ReasonKind.RULE, "signed zero", "x + 0 is x")
 SIDES = {"tf": {"tensorflow": "2.21.0", "threads": 2}, "jax": {"jaxlib": "0.10.2", "threads": 2}}
 
 
@@ -69,7 +70,7 @@ class TestFrontend:
         assert any(each.sources for each in found)
 
     def test_a_known_difference_is_said(self) -> None:
-        entry = FrontierEntry("tf", "reduce", "sum", "model.py:3", "no reduce of these operands in jax", "signed zero")
+        entry = FrontierEntry("tf", "reduce", "sum", "model.py:3", "no reduce of these operands in jax", SIGNED_ZERO)
         form = applied()
         (found,) = explain_attribution(Alignment("algebraic", form, form, (), (entry,)), {}, {}).frontend
         assert found.text.endswith("no reduce of these operands in jax; known difference: signed zero")

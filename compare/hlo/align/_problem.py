@@ -20,6 +20,7 @@ class Problem:
       slots: parameters and parts of state that are one, matched beforehand.
       results: which results are one.
       names: by parameter of either side, what fills it; for people.
+      paired_by_name: whether parameters of one name are one: those of programs are, slots of bodies have a pairing.
       runs: what to run for matches by value; None for none.
     """
 
@@ -29,4 +30,5 @@ class Problem:
     slots: Sequence[Match]
     results: Sequence[ResultPair]
     names: tuple[Mapping[int, str], Mapping[int, str]] = field(default=({}, {}))
+    paired_by_name: bool = True
     runs: Runs | None = None

@@ -33,6 +33,7 @@ def body_problem(
         slots=_matched(bodies, slots),
         results=ends,
         names=(_names(bodies[0]), _names(bodies[1])),
+        paired_by_name=False,
         runs=_runs(outer.runs, bodies, slots) if outer.runs else None,
     )
 
