@@ -19,9 +19,9 @@ def place_view(entry: FrontierEntry) -> Json:
     return to_json(entry) | {"explained": entry.explained}
 
 
-def reasons_view(alignment: Alignment) -> list[Json]:
-    """The reasons for which the programs part, most places first; places without a reason come last."""
-    return [_reason_view(group) for group in alignment.reasons]
+def differences_view(alignment: Alignment) -> Json:
+    """The headline, and the reasons for which the programs differ: most places first, those without a reason last."""
+    return {"headline": headline(alignment), "reasons": [_reason_view(group) for group in alignment.reasons]}
 
 
 def _reason_view(group: ReasonGroup) -> Json:

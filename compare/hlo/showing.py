@@ -16,7 +16,7 @@ from compare.hlo.align import Alignment, Match
 from compare.hlo.align._alignment import NUMBER, REGION
 from compare.hlo.graph import Attributes, Graph, Node
 from compare.hlo.numbering import digests
-from compare.hlo.places import headline, place_view, reasons_view
+from compare.hlo.places import differences_view, place_view
 from compare.hlo.rewriting import Change, Rewritten
 from compare.hlo.rules.algebraic import ALGEBRAIC
 from compare.hlo.rules.structural import STRUCTURAL
@@ -26,8 +26,7 @@ UNCHANGED, REWRITTEN, CHANGED, ONLY_HERE = "unchanged", "rewritten", "changed", 
 """It has a partner as written; it has one since a rule applied; another stands in its place; it has no counterpart."""
 
 _MEANINGS = {rule.name: rule.meaning for rule in (*STRUCTURAL, *ALGEBRAIC)}
-_LONGEST_LITERAL = 8
-_LONGEST_TEXT = 400
+_LONGEST_LITERAL, _LONGEST_TEXT = 8, 400
 _EXAMPLES = 3
 _NEAR = 64  # values that are looked at for the nearest one with a source
 
@@ -58,8 +57,7 @@ def view(
         "alike": pairs.alike,
         "results": [to_json(result) for result in alignment.results],
         "notes": [*alignment.notes, *(f"equal where {each}" for each in alignment.assumes)],
-        "headline": headline(alignment),
-        "reasons": reasons_view(alignment),
+        **differences_view(alignment),
         "frontier": [entry for prefixes, each in _nested(alignment) for entry in _frontier(each, prefixes, labels)],
         "changes": [change for _, form, label in forms for change in _changes(form.changes, label)],
     }

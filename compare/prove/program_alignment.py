@@ -10,7 +10,7 @@ from compare.hlo import differences, donation, partitions, passes
 from compare.hlo.align import Alignment, align
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.levels import ALGEBRA, LEVELS, UNFUSED, Subject, read
-from compare.hlo.places import headline, place_view, reasons_view
+from compare.hlo.places import differences_view, place_view
 from compare.hlo.rewriting import Rewritten
 from compare.hlo.showing import module_view, view
 from compare.progress import Reporter
@@ -110,8 +110,7 @@ def summary(alignment: Alignment) -> dict[str, Any]:
         "results_equal": sum(result.equal for result in alignment.results),
         "unequal": [result.name for result in alignment.results if not result.equal],
         "matchers": alignment.matchers,
-        "headline": headline(alignment),
-        "reasons": reasons_view(alignment),
+        **differences_view(alignment),
         "frontier": [place_view(entry) for entry in alignment.frontier],
         "notes": list(alignment.notes),
     }

@@ -15,7 +15,7 @@ from hlo_programs import exported
 from compare.hlo import bindings
 from compare.hlo.align import Alignment, ReasonKind, align, random_cases
 from compare.hlo.levels import RAW, Subject
-from compare.hlo.places import NO_REASON, headline, reasons_view
+from compare.hlo.places import NO_REASON, differences_view, headline
 
 Results = tuple[Any, Any, Any]
 MATRIX = np.ones((8, 8), np.float32)
@@ -46,7 +46,7 @@ def held(ported: Callable[..., Results], left: Callable[..., Results] = original
 
 def told(found: Alignment) -> dict[tuple[str | None, str], int]:
     """How many places each reason explains, by its kind and name, in the order in which they are shown."""
-    return {(reason["kind"], reason["name"]): reason["places"] for reason in reasons_view(found)}
+    return {(reason["kind"], reason["name"]): reason["places"] for reason in differences_view(found)["reasons"]}
 
 
 def test_two_reasons_and_a_planted_error_are_told_exactly() -> None:
@@ -62,7 +62,7 @@ def test_two_reasons_and_a_planted_error_are_told_exactly() -> None:
         f"1 of 3 results are equal; the programs differ in {places} places for 2 reasons, 2 without a known reason"
     )
     assert {"constant"} == {place.op for place in found.reasons[-1].places}
-    assert all(reason["sides"].keys() == {"tf", "jax"} for reason in reasons_view(found))
+    assert all(reason["sides"].keys() == {"tf", "jax"} for reason in differences_view(found)["reasons"])
 
 
 def test_without_an_error_every_place_has_a_reason() -> None:
@@ -112,7 +112,7 @@ def test_formulas_that_meet_in_different_values_are_different_reasons() -> None:
 def test_parameters_of_one_side_alone_are_a_reason_that_names_them() -> None:
     left = subject("tf", lambda x, rate: x * rate, MATRIX, MATRIX, parameters=("input x", "state rate"))
     right = subject("jax", lambda x: x * 2, MATRIX, parameters=("input x",))
-    (alone, _) = reasons_view(align(left, right))
+    (alone, _) = differences_view(align(left, right))["reasons"]
     assert (alone["kind"], alone["name"]) == ("parameter", "parameters of tf alone")
     assert alone["meaning"] == "jax does not take state rate"
 
