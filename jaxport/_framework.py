@@ -84,7 +84,14 @@ class Jax:
         return {"modes": modes, "compiler_options": options}
 
     def outputs(self, mode: str, pass_: str, case: str, dtype: str) -> dict[str, np.ndarray]:
-        """What one pass returns in one mode; a step also returns the weights that it leaves."""
+        """What one pass returns in one mode; a step also returns the weights that it leaves.
+
+        Args:
+          mode: one of the pass.
+          pass_: "forward", "gradients" or "step".
+          case: whose inputs and weights are used.
+          dtype: "float32" or "float64".
+        """
         session = self._loaded.session(dtype)
         with session.precision():
             arguments = session.arguments(pass_, case)
@@ -95,7 +102,13 @@ class Jax:
             return {leaf: np.array(value) for leaf, value in named.items() if not leaf.startswith(hidden)}
 
     def trajectory(self, mode: str, dtype: str, checkpoints: Sequence[int]) -> dict[str, np.ndarray]:
-        """loss: [steps]; "weights@STEP/PATH" after each checkpoint."""
+        """loss: [steps]; "weights@STEP/PATH" after each checkpoint.
+
+        Args:
+          mode: one of the step.
+          dtype: "float32" or "float64".
+          checkpoints: after how many steps the weights are kept.
+        """
         session = self._loaded.session(dtype)
         with session.precision():
             return self._used(session, STEP, mode, lambda function: _trained(session, function, checkpoints))

@@ -49,7 +49,11 @@ class Session:
         return jax.enable_x64(self._is_wide)
 
     def inputs(self, arrays: Arrays) -> list[jax.Array]:
-        """The inputs of one call, floats in this session's type."""
+        """The inputs of one call, floats in this session's type.
+
+        Args:
+          arrays: by name, each in its spec's shape and dtype.
+        """
         return [self._array(arrays[name]) for name in self.twin.inputs]
 
     def parameters(self, case: str) -> Any:
@@ -149,7 +153,13 @@ def _cotangent(leaf: jax.Array) -> jax.Array:
 
 
 def named_results(session: Session, pass_: str, results: Any) -> dict[str, Any]:
-    """The results of a pass function under the leaf names that both sides use."""
+    """The results of a pass function under the leaf names that both sides use.
+
+    Args:
+      session: the twin in one float type.
+      pass_: "forward", "gradients" or "step".
+      results: as the pass function returns them.
+    """
     if pass_ != STEP:
         return dict(results)
     parameters, state, loss = results

@@ -121,7 +121,14 @@ class TensorFlow:
 
     @_once_more
     def outputs(self, mode: str, pass_: str, case: str, dtype: str) -> dict[str, np.ndarray]:
-        """What one pass returns in one mode; a step also returns the weights that it leaves."""
+        """What one pass returns in one mode; a step also returns the weights that it leaves.
+
+        Args:
+          mode: one of the pass.
+          pass_: "forward", "gradients" or "step".
+          case: whose inputs and weights are used.
+          dtype: "float32" or "float64".
+        """
         session = self._loaded.session(dtype)
         tensors = self._inputs(session, case)
         with switched(mode), _compilable():
@@ -132,7 +139,13 @@ class TensorFlow:
 
     @_once_more
     def trajectory(self, mode: str, dtype: str, checkpoints: Sequence[int]) -> dict[str, np.ndarray]:
-        """loss: [steps]; "weights@STEP/PATH" after each checkpoint."""
+        """loss: [steps]; "weights@STEP/PATH" after each checkpoint.
+
+        Args:
+          mode: one of the step.
+          dtype: "float32" or "float64".
+          checkpoints: after how many steps the weights are kept.
+        """
         session = self._loaded.session(dtype)
         first = session.tensors({name: array[0] for name, array in session.twin.batches.items()})
         with switched(mode), _compilable():
@@ -316,7 +329,13 @@ def switched(mode: str) -> Iterator[None]:
 
 
 def in_mode(function: Callable[..., Any], mode: str, tensors: Sequence[tf.Tensor]) -> Any:
-    """The function as that mode runs it, traced where the mode traces."""
+    """The function as that mode runs it, traced where the mode traces.
+
+    Args:
+      function: takes tensors by position.
+      mode: "eager" returns the function itself; all others stage it.
+      tensors: to trace it with.
+    """
     if mode == EAGER:
         return function
     staged = tf.function(function, jit_compile=True if mode == JIT else None)

@@ -50,7 +50,11 @@ class Session:
             self.state[name].assign(value)
 
     def tensors(self, arrays: Arrays) -> list[tf.Tensor]:
-        """The inputs of one call as tensors, floats in this session's type."""
+        """The inputs of one call as tensors, floats in this session's type.
+
+        Args:
+          arrays: by name, each in its spec's shape and dtype.
+        """
         return [tf.constant(arrays[name].astype(dtype_in(arrays[name].dtype, self.dtype))) for name in self.twin.inputs]
 
     def pass_function(self, pass_: str) -> Pass:

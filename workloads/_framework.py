@@ -81,7 +81,13 @@ class Twin:
         return {path: self.cases[case].get(WEIGHTS + path, array) for path, array in self.weights.items()}
 
     def argument(self, parameter: Parameter, case: str, states: Arrays) -> np.ndarray:
-        """The value of a program's parameter, in the parameter's own dtype."""
+        """The value of a program's parameter, in the parameter's own dtype.
+
+        Args:
+          parameter: what fills it, and its dtype.
+          case: whose inputs and weights are used.
+          states: the program's own, by name.
+        """
         sources = {"input": self.cases[case], "weight": self.weights_of(case), "state": states}
         return np.asarray(sources[parameter.kind][parameter.name]).astype(parameter.dtype, copy=False)
 

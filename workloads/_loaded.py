@@ -83,14 +83,28 @@ class Loaded(Generic[OneSession, Executable]):
         return list(self._sessions.values())
 
     def function(self, dtype: str, pass_: str, mode: str, stage: Callable[[], Any]) -> Any:
-        """The function of a pass as a mode runs it, staged when it is first asked for."""
+        """The function of a pass as a mode runs it, staged when it is first asked for.
+
+        Args:
+          dtype: of the session, "float32" or "float64".
+          pass_: "forward", "gradients" or "step".
+          mode: one of the pass.
+          stage: makes the function.
+        """
         key = (dtype, pass_, mode)
         if key not in self._functions:
             self._functions[key] = stage()
         return self._functions[key]
 
     def replace(self, dtype: str, pass_: str, mode: str, function: Any) -> Any:
-        """Hold this function from now on, and return it."""
+        """Hold this function from now on, and return it.
+
+        Args:
+          dtype: of the session, "float32" or "float64".
+          pass_: "forward", "gradients" or "step".
+          mode: one of the pass.
+          function: staged from a session that was built anew.
+        """
         self._functions[dtype, pass_, mode] = function
         return function
 
@@ -99,7 +113,13 @@ class Loaded(Generic[OneSession, Executable]):
         self._functions = {key: function for key, function in self._functions.items() if key[-1] != mode}
 
     def keep(self, program: Program, executable: Executable, compile_s: float) -> Compiled:
-        """Hold a compiled program under a handle of its own; `compile_s` is in seconds."""
+        """Hold a compiled program under a handle of its own; `compile_s` is in seconds.
+
+        Args:
+          program: what was compiled.
+          executable: what runs it.
+          compile_s: seconds that compiling took.
+        """
         self._programs.append((program, executable))
         return Compiled(len(self._programs) - 1, compile_s)
 

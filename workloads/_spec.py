@@ -189,7 +189,11 @@ class Training:
         return self.dataset(path) if self.dataset else self.synthetic(dimensions) if self.synthetic else {}
 
     def decided(self, examples: Arrays) -> Dimensions:
-        """The dimensions that the examples decide."""
+        """The dimensions that the examples decide.
+
+        Args:
+          examples: by input, along the first axis.
+        """
         return self.dimensions_of(examples) if self.dimensions_of else {}
 
     @property

@@ -36,7 +36,13 @@ class Block:
 
 
 def dense_weights(prefix: str, inputs: int, outputs: int) -> dict[str, ArraySpec]:
-    """kernel [inputs, outputs] of variance 1 / inputs, and a small random bias."""
+    """kernel [inputs, outputs] of variance 1 / inputs, and a small random bias.
+
+    Args:
+      prefix: what the paths begin with.
+      inputs: features that come in.
+      outputs: features that go out.
+    """
     return {
         f"{prefix}/kernel": ArraySpec((inputs, outputs), scale=inputs**-0.5),
         f"{prefix}/bias": ArraySpec((outputs,), scale=0.1),
@@ -103,6 +109,12 @@ def encoder_block_products(length: int, block: Block) -> int:
 
 
 def decoder_block_products(length: int, memory: int, block: Block) -> int:
-    """Those of an encoder block, and of a second attention, over `memory` positions, whose keys are projected once."""
+    """Those of an encoder block, and of a second attention, over `memory` positions, whose keys are projected once.
+
+    Args:
+      length: positions of the sequence.
+      memory: positions of the encoder's output.
+      block: its widths.
+    """
     width = block.width
     return encoder_block_products(length, block) + 2 * (length + memory) * width**2 + 2 * length * memory * width
