@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from rich import box
 from rich.console import Console
@@ -11,9 +10,10 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from compare.record.envelope import Record
 from compare.records import FAIL, NOT_APPLICABLE, PASS
 from compare.report import tables, verdicts
-from compare.report.showable import mapping, on_lines
+from compare.report.showable import on_lines
 from compare.report.tables import OverviewRow, RatioRow
 from compare.report.verdicts import WORDS
 
@@ -31,7 +31,7 @@ _NARROW_COLUMNS = ("workload", "parity", "gates that do not pass", _RATIO)
 """What a terminal of 80 columns has room for; the report has the rest."""
 
 
-def print_overview(record: Mapping[str, Any], console: Console) -> None:
+def print_overview(record: Record, console: Console) -> None:
     """The table of workloads, a line for each failing gate and each thing that could not be had, the verdict."""
     shown = on_lines(record)
     options = console.options.update(max_width=_NATURAL_WIDTH)
@@ -46,7 +46,7 @@ def print_overview(record: Mapping[str, Any], console: Console) -> None:
         console.print(line, soft_wrap=True)
 
 
-def _table(record: Mapping[str, Any], ruled: bool, columns: Sequence[str]) -> Table:
+def _table(record: Record, ruled: bool, columns: Sequence[str]) -> Table:
     table = Table(box=box.SIMPLE_HEAD if ruled else None, pad_edge=False)
     for title in columns:
         table.add_column(title, justify="right" if title in _NUMBERS else "left")
@@ -87,8 +87,8 @@ def _ratio(row: RatioRow | None) -> str:
     return f"withheld ({other})" if row.withheld else f"{row.ratio} {row.interval} {row.verdict} ({other})"
 
 
-def _lines(record: Mapping[str, Any]) -> Iterator[Text]:
-    for name, workload in mapping(record, "workloads").items():
+def _lines(record: Record) -> Iterator[Text]:
+    for name, workload in record.workloads.items():
         for gate in verdicts.gates(workload):
             if gate.verdict == FAIL:
                 yield Text.assemble(_word(FAIL), " ", _single(gate.message))
@@ -101,14 +101,14 @@ def _lines(record: Mapping[str, Any]) -> Iterator[Text]:
     yield Text.assemble(_word(headline.verdict), f" {headline.sentence}{notes}")
 
 
-def _notes(record: Mapping[str, Any]) -> dict[str, list[str]]:
+def _notes(record: Record) -> dict[str, list[str]]:
     """What qualifies a verdict that holds, and the workloads that it is said of."""
-    found: dict[str, list[str]] = {}
-    for name, workload in mapping(record, "workloads").items():
+    by_note: dict[str, list[str]] = {}
+    for name, workload in record.workloads.items():
         for gate in verdicts.gates(workload):
             if gate.verdict == PASS and gate.reason:
-                found.setdefault(gate.reason, []).append(name)
-    return found
+                by_note.setdefault(gate.reason, []).append(name)
+    return by_note
 
 
 def _some(names: Sequence[str], most: int = 3) -> str:

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from compare.record.envelope import Environment, Record
+from compare.record.parity_part import Parity
+from compare.record.timing_part import Timing
+from compare.record.workload_part import Workload
+from compare.records import FAIL
 from compare.report import costs, limits, numbers, tables, timing_notes
 from compare.report.markdown import code, escaped, table
-from compare.report.showable import entries, mapping, part, text
+from compare.report.showable import given
 from compare.report.tables import DONATED, PORT, TUNED, RatioRow, ordered, ratio_row
 
 FASTER = "faster"
@@ -40,7 +44,7 @@ class Standing:
     sentence: str
 
 
-def page(*records: Mapping[str, Any]) -> str:
+def page(*records: Record) -> str:
     """The whole page as Markdown, the same for the same records; nothing on it goes beyond their verdicts."""
     # Escaped before anything is made of it: no sentence and no cell can forget to.
     shown = [escaped(record) for record in records]
@@ -48,8 +52,8 @@ def page(*records: Mapping[str, Any]) -> str:
     standings = [standing(name, workload) for name, workload in workloads]
     lines = ["# Results", "", _METHOD, ""]
     for number, (record, raw) in enumerate(zip(shown, records, strict=True), 1):
-        title = f"Run {number}: {', '.join(mapping(record, 'workloads'))}" if len(shown) > 1 else "The run"
-        lines += [f"## {title}", "", *_run(record, code(" ".join(map(str, entries(raw, "command")))))]
+        title = f"Run {number}: {', '.join(record.workloads)}" if len(shown) > 1 else "The run"
+        lines += [f"## {title}", "", *_run(record, code(" ".join(raw.command)))]
     lines += _speeds(workloads)
     lines += _standings(
         "Ahead", "By verdict, jax/jit is faster than every TF mode, and so than the fastest.", standings, True
@@ -62,15 +66,15 @@ def page(*records: Mapping[str, Any]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _workloads(records: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, object]]:
+def _workloads(records: Sequence[Record]) -> Iterator[tuple[str, Workload]]:
     """Every workload of every record; one that several records have is told apart by its run's number."""
-    runs = Counter(name for record in records for name in mapping(record, "workloads"))
+    runs = Counter(name for record in records for name in record.workloads)
     for number, record in enumerate(records, 1):
-        for name, workload in mapping(record, "workloads").items():
+        for name, workload in record.workloads.items():
             yield f"{name} (run {number})" if runs[name] > 1 else name, workload
 
 
-def standing(name: str, workload: object) -> Standing:
+def standing(name: str, workload: Workload) -> Standing:
     """Ahead only where the verdict against every timed TF mode is faster: which of them is the fastest is measured too.
 
     The sentence names the TF mode of the lowest median, or every mode that is not beaten, with what the attribution
@@ -91,13 +95,13 @@ def standing(name: str, workload: object) -> Standing:
     return Standing(name, False, "; ".join([*reasons, *_attributed(workload), *_other_modes(workload)]))
 
 
-def _tf_medians(workload: object) -> dict[str, float]:
-    timed = mapping(workload, "timing", "modes")
-    found = {mode: numbers.finite(part(timed, mode, "median_s")) for mode in ordered(timed) if mode.startswith("tf/")}
-    return {mode: median for mode, median in found.items() if median is not None}
+def _tf_medians(workload: Workload) -> dict[str, float]:
+    timing = workload.timing or Timing()
+    medians = {mode: tables.median(timing, mode) for mode in ordered(timing.modes) if mode.startswith("tf/")}
+    return {mode: median for mode, median in medians.items() if median is not None}
 
 
-def _against(workload: object, mode: str) -> RatioRow | None:
+def _against(workload: Workload, mode: str) -> RatioRow | None:
     return _ratio_row(workload, f"{PORT} vs {mode}")
 
 
@@ -115,18 +119,18 @@ def _reasons(rows: Mapping[str, RatioRow | None]) -> Iterator[str]:
         yield f"against {', '.join(modes)} {reason}"
 
 
-def _attributed(workload: object) -> Iterator[str]:
+def _attributed(workload: Workload) -> Iterator[str]:
     """Which factor costs the most against tf/jit; nothing where none is above 1."""
-    factors = {name: numbers.finite(value) for name, value in mapping(workload, "attribution").items()}
+    factors = {name: numbers.finite(value) for name, value in workload.attribution.items()}
     known = {name: value for name, value in factors.items() if value is not None}
     if not known:
         return
-    name = max(known, key=lambda each: known[each])
+    name = max(known, key=lambda factor: known[factor])
     if known[name] > 1:
         yield f"against tf/jit the {name} costs the most, {numbers.ratio(known[name])} (medians, no interval)"
 
 
-def _other_modes(workload: object) -> Iterator[str]:
+def _other_modes(workload: Workload) -> Iterator[str]:
     """What the port's other compiled modes make of it; nothing of one that it lacks or that was not timed."""
     for mode, how in _OTHER_MODES.items():
         row = tables.against_best(workload, mode)
@@ -134,54 +138,54 @@ def _other_modes(workload: object) -> Iterator[str]:
             yield f"{how} {row.name}: {_stated(row)}"
 
 
-def _untimed(workload: object) -> str:
-    if text(workload, "parity", "verdict") == "fail":
+def _untimed(workload: Workload) -> str:
+    if (workload.parity or Parity()).verdict == FAIL:
         return "not timed: parity fails"
-    reasons = [text(each, "reason") for each in entries(workload, "failures")]
+    reasons = [failure.reason or "" for failure in workload.failures]
     return f"not timed: {reasons[0]}" if reasons else "not timed: no TF mode has a time in the record"
 
 
 def _standings(title: str, what: str, standings: list[Standing], ahead: bool) -> list[str]:
-    chosen = [each for each in standings if each.ahead is ahead]
-    said = [f"- **{each.workload}**: {each.sentence}" for each in chosen] or ["- none"]
-    return [f"## {title}", "", what, "", *said, ""]
+    chosen = [standing for standing in standings if standing.ahead is ahead]
+    lines = [f"- **{standing.workload}**: {standing.sentence}" for standing in chosen] or ["- none"]
+    return [f"## {title}", "", what, "", *lines, ""]
 
 
-def _speeds(workloads: Sequence[tuple[str, object]]) -> list[str]:
+def _speeds(workloads: Sequence[tuple[str, Workload]]) -> list[str]:
     """Every median in one table; a mode that a workload lacks, or was not timed in, is a dash."""
     medians = [(name, {row.mode: row.median for row in tables.modes(workload)}) for name, workload in workloads]
-    modes = ordered({mode: None for _, found in medians for mode in found})
-    rows = [(name, *(found.get(mode, numbers.MISSING) for mode in modes)) for name, found in medians]
+    modes = ordered({mode: None for _, by_mode in medians for mode in by_mode})
+    rows = [(name, *(by_mode.get(mode, numbers.MISSING) for mode in modes)) for name, by_mode in medians]
     what = "Medians of one call: a training step where there is one, else the forward pass."
     return ["## Times", "", what, "", *table(("workload", *modes), rows)] if modes else []
 
 
-def _run(record: Mapping[str, Any], command: str) -> list[str]:
-    environment = mapping(record, "environment")
+def _run(record: Record, command: str) -> list[str]:
+    environment = record.environment or Environment()
     rows = [
-        ("date", text(record, "created")),
+        ("date", record.created or ""),
         ("command", command),
-        ("machine", f"{text(environment, 'cpu')}, {text(environment, 'platform')}"),
-        ("cores", text(environment, "cores")),
+        ("machine", f"{environment.cpu or ''}, {environment.platform or ''}"),
+        ("cores", "" if environment.cores is None else str(environment.cores)),
         ("threads", _threads(record)),
         *_versions(environment),
     ]
     return table(("", ""), [row for row in rows if row[1].strip(" ,")], left=2)
 
 
-def _threads(record: Mapping[str, Any]) -> str:
-    said = {timing_notes.threads(workload) for workload in mapping(record, "workloads").values()}
-    return " / ".join(sorted({each.sentence for each in said if each})) or "not recorded"
+def _threads(record: Record) -> str:
+    threads = map(timing_notes.threads, record.workloads.values())
+    return " / ".join(sorted({sides.sentence for sides in threads if sides})) or "not recorded"
 
 
-def _versions(environment: object) -> Iterator[tuple[str, str]]:
-    yield "jaxport", f"{text(environment, 'jaxport')}, Python {text(environment, 'python')}"
-    for side, facts in mapping(environment, "sides").items():
-        said = ", ".join(f"{key} {value}" for key, value in mapping(facts).items() if value is not None)
-        yield tables.SIDES.get(side, side), said
+def _versions(environment: Environment) -> Iterator[tuple[str, str]]:
+    yield "jaxport", f"{environment.jaxport or ''}, Python {environment.python or ''}"
+    for side, facts in environment.sides.items():
+        versions = ", ".join(f"{key} {value}" for key, value in facts.items() if value is not None)
+        yield tables.SIDES.get(side, side), versions
 
 
-def _machine(record: Mapping[str, Any], of: str) -> list[str]:
+def _machine(record: Record, of: str) -> list[str]:
     measured = [(row.figure, row.by, row.threads, row.value, row.working_set) for row in limits.machine(record)]
     calls = [(row.mode, row.public, row.concrete) for row in costs.dispatch(record)]
     lines = [
@@ -191,10 +195,10 @@ def _machine(record: Mapping[str, Any], of: str) -> list[str]:
     return [f"## What the machine does{of}", "", *lines] if lines else []
 
 
-def _workload(name: str, workload: object) -> list[str]:
-    dimensions = ", ".join(f"{key} {value}" for key, value in mapping(workload, "dimensions").items())
-    size = ", ".join(filter(None, (f"size {text(workload, 'size') or '?'}", dimensions, text(workload, "dtype"))))
-    lines = [f"## {name}", "", *filter(None, [text(workload, "summary")]), "", f"{size}.", ""]
+def _workload(name: str, workload: Workload) -> list[str]:
+    dimensions = ", ".join(f"{key} {numbers.scalar(value)}" for key, value in workload.dimensions.items())
+    size = ", ".join(filter(None, (f"size {workload.size or '?'}", dimensions, workload.dtype)))
+    lines = [f"## {name}", "", *filter(None, [workload.summary]), "", f"{size}.", ""]
     titles = ("mode", "verdict of jax/jit", "median step", "jax/jit over it", "95 %", "page faults of a call")
     lines += table(titles, _modes(workload), left=2)
     lines += _tuned(workload)
@@ -204,7 +208,7 @@ def _workload(name: str, workload: object) -> list[str]:
     return lines + _phases(workload) + _roofline(workload) + _batches(workload)
 
 
-def _tuned(workload: object) -> list[str]:
+def _tuned(workload: Workload) -> list[str]:
     """What the port's compiler options do; nothing where it declares none."""
     options = tables.compiler_options(workload)
     if not options:
@@ -214,12 +218,12 @@ def _tuned(workload: object) -> list[str]:
     return [f"Compiler options of {TUNED}: {options}.", "", *table(("with compiler options", ""), rows, left=2)]
 
 
-def _ratio_row(workload: object, name: str) -> RatioRow | None:
-    row = part(workload, "timing", "ratios", name)
-    return ratio_row(name, row) if row else None
+def _ratio_row(workload: Workload, name: str) -> RatioRow | None:
+    ratio = given((workload.timing or Timing()).ratios.get(name))
+    return ratio_row(name, ratio) if ratio else None
 
 
-def _modes(workload: object) -> Iterator[tuple[str, ...]]:
+def _modes(workload: Workload) -> Iterator[tuple[str, ...]]:
     for row in tables.modes(workload):
         verdict, *figures = _against_port(_against(workload, row.mode))
         yield row.mode, verdict, row.median, *figures, row.page_faults
@@ -241,7 +245,7 @@ def _stated(row: RatioRow | None) -> str:
     return "withheld" if row.withheld else f"{row.ratio} {row.interval} {row.verdict}"
 
 
-def _doubts(workload: object) -> list[str]:
+def _doubts(workload: Workload) -> list[str]:
     """How far identical code came out from itself, and what slowdown the run would have called."""
     rows = [row for row in tables.ratios(workload) if row.null] + list(timing_notes.planted(workload))
     shown = [
@@ -250,7 +254,7 @@ def _doubts(workload: object) -> list[str]:
     ]
     smallest = [f"{mode} {slowdown}" for mode, slowdown in timing_notes.smallest(workload)]
     said = [f"Smallest slowdown that is called 95 times in 100: {', '.join(smallest)}.", ""] if smallest else []
-    said += _margin(numbers.finite(part(workload, "timing", "margin")))
+    said += _margin(numbers.finite((workload.timing or Timing()).margin))
     return [*table(("identical code, and planted slowdowns", "verdict", "ratio", "95 %"), shown, left=2), *said]
 
 
@@ -262,20 +266,20 @@ def _margin(margin: float | None) -> list[str]:
     return [f"Differences below {100 * margin:.1f} % count as equivalent.", ""]
 
 
-def _by_threads(workload: object) -> list[str]:
-    found = timing_notes.by_threads(workload)
-    if found is None:
+def _by_threads(workload: Workload) -> list[str]:
+    timed = timing_notes.by_threads(workload)
+    if timed is None:
         return []
-    titles = ("mode", *(f"{count} thread{'' if count == '1' else 's'}" for count in found.counts))
-    medians = [(mode, *(f"{median} ({up})" for median, up in cells)) for mode, cells in found.rows]
-    ratios = [(name, *map(_stated, rows)) for name, rows in found.ratios]
+    titles = ("mode", *(f"{count} thread{'' if count == '1' else 's'}" for count in timed.counts))
+    medians = [(mode, *(f"{median} ({up})" for median, up in cells)) for mode, cells in timed.rows]
+    ratios = [(name, *map(_stated, rows)) for name, rows in timed.ratios]
     return [
         *table((f"{titles[0]}: median step (speed-up)", *titles[1:]), medians),
         *table(("ratio", *titles[1:]), ratios),
     ]
 
 
-def _peers(workload: object) -> list[str]:
+def _peers(workload: Workload) -> list[str]:
     rows = [
         (
             f"{row.name} {row.version}",
@@ -288,20 +292,20 @@ def _peers(workload: object) -> list[str]:
     return table(("peer", "parity", "median step", "jax/jit over it"), rows, left=2)
 
 
-def _phases(workload: object) -> list[str]:
-    titles = ("mode", "cache", *(stage.removesuffix("_s").replace("_", " ") for stage in costs.STAGES), "peak memory")
+def _phases(workload: Workload) -> list[str]:
+    titles = ("mode", "cache", *costs.STAGES, "peak memory")
     rows = [(row.mode, row.state, *row.seconds, row.peak) for row in costs.phases(workload)]
     return table(titles, rows, left=2)
 
 
-def _roofline(workload: object) -> list[str]:
-    found = limits.roofline(workload)
-    if found is None:
+def _roofline(workload: Workload) -> list[str]:
+    roofline = limits.roofline(workload)
+    if roofline is None:
         return []
-    rows = [(row.mode, row.note, row.share) for row in found.rows]
-    return [f"{found.sentence}.", "", *table(("mode", "note", "part of the limit"), rows, left=2)]
+    rows = [(row.mode, row.note, row.share) for row in roofline.rows]
+    return [f"{roofline.sentence}.", "", *table(("mode", "note", "part of the limit"), rows, left=2)]
 
 
-def _batches(workload: object) -> list[str]:
+def _batches(workload: Workload) -> list[str]:
     rows = [(mode, largest) for mode, largest in costs.largest_batches(workload)]
     return table(("mode", f"largest batch within {costs.batch_limit(workload)}"), rows)
