@@ -15,7 +15,7 @@ from compare.report import terminal
 from compare.report.changes import print_changes
 
 TEXT = """\
-How each ratio changed between runs. The first run is the baseline. A regression is confirmed when every later
+What became of every ratio between runs. The first run is the baseline. A regression is confirmed when every later
 run, at least two, regressed: one alone may be chance. Unlike machines, versions, threads or inputs are refused, and
 every differing key is named.
 
@@ -46,7 +46,7 @@ def main(options: argparse.Namespace) -> int:
 
 
 def tell(found: Sequence[Recurrence], as_json: bool) -> int:
-    """Print how each ratio changed; the exit code."""
+    """Print what became of every ratio; the exit code."""
     if as_json:
         terminal.print_json(found)
     else:

@@ -87,7 +87,7 @@ def _made(compilers: Compilers | None) -> Iterator[Group]:
     )
     yield Group("Compiler", "one program under two compilers", _items(compilers.compiler), "no difference")
     lines = tuple(Item("", line) for line in compilers.partitions)
-    yield Group("Kernels", "how tf@tf and jax@jax are cut into kernels", lines, "cut alike")
+    yield Group("Kernels", "how tf@tf and jax@jax are partitioned into kernels", lines, "no difference")
 
 
 def _items(reasons: tuple[Reason, ...]) -> tuple[Item, ...]:

@@ -32,7 +32,7 @@ _NARROW_COLUMNS = ("workload", "parity", "gates that do not pass", _RATIO)
 
 
 def print_overview(record: Record, console: Console) -> None:
-    """The table of workloads, a line for each failing gate and each thing that could not be had, the verdict."""
+    """The table of workloads, a line for each failing gate and each missing result, the verdict."""
     shown = on_lines(record)
     options = console.options.update(max_width=_NATURAL_WIDTH)
     table = _table(shown, console.is_terminal, _COLUMNS)
@@ -93,7 +93,7 @@ def _lines(record: Record) -> Iterator[Text]:
             if gate.verdict == FAIL:
                 yield Text.assemble(_word(FAIL), " ", _single(gate.message))
         for failure in verdicts.failures(workload):
-            yield Text.assemble(("not had", "yellow"), " ", _single(f"{name}: {failure.line}"))
+            yield Text.assemble(("missing", "yellow"), " ", _single(f"{name}: {failure.line}"))
     for note, names in _notes(record).items():
         yield Text.assemble(("note", "yellow"), " ", f"{_some(names)}: {_single(note)}")
     headline = verdicts.headline(record)

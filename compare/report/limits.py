@@ -12,7 +12,7 @@ from compare.report import numbers
 from compare.report.showable import given
 from compare.report.tables import ordered
 
-BOUNDS = {"memory": "moving its bytes", "compute": "its arithmetic", "dispatch": "calling it at all"}
+BOUNDS = {"memory": "memory traffic", "compute": "arithmetic", "dispatch": "dispatch overhead"}
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ def roofline(workload: Workload) -> Roofline | None:
     by = f" by {recorded.bandwidth_by}" if recorded.bandwidth_by else ""
     return Roofline(
         sentence=(
-            f"A step takes about {numbers.seconds(recorded.limit_s)} at least here: that is "
-            f"{BOUNDS.get(bound, bound or 'not said')} (threads: {numbers.count(recorded.threads)}, "
+            f"Lower bound of a step on this machine: about {numbers.seconds(recorded.limit_s)}, from "
+            f"{BOUNDS.get(bound, bound or 'an unknown limit')} (threads: {numbers.count(recorded.threads)}, "
             f"{numbers.binary_bytes(recorded.working_set_bytes)} in use, {traffic}{by})"
         ),
         bounds=tuple(

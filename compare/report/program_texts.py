@@ -60,7 +60,7 @@ class OpcodeRow:
 
 @dataclass(frozen=True)
 class FrontierRow:
-    """A place where the aligned programs part."""
+    """A place where the aligned programs diverge."""
 
     side: str
     op: str
@@ -104,7 +104,7 @@ def modules(workload: Workload) -> tuple[Pane, ...]:
 
 
 def frontier(workload: Workload) -> tuple[FrontierRow, ...]:
-    """Where the aligned programs part, in the record's order."""
+    """Where the aligned programs diverge, in the record's order."""
     return tuple(
         FrontierRow(
             side=departure.side or "",

@@ -1,4 +1,4 @@
-"""Under which conditions a time was taken: threads, what the run could see, and peers beside the two sides. Pure."""
+"""Under which conditions a time was taken: threads, statistical power, and peers beside the two sides. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from compare.report.verdicts import NOT_JUDGED
 
 @dataclass(frozen=True)
 class Threads:
-    """What was asked for and what each side computed on; `reason` says why they are not equal."""
+    """The threads requested and those that each side used; `reason` says why they are not equal."""
 
     sentence: str
     equal: bool
@@ -51,9 +51,9 @@ def threads(workload: Workload) -> Threads | None:
     if recorded is None:
         return None
     asked = recorded.asked
-    wanted = "as many threads as the frameworks choose" if asked is None else f"{_many(asked, 'thread')} asked for"
+    wanted = "as many threads as the frameworks choose" if asked is None else f"{_many(asked, 'thread')} requested"
     sides = [
-        f"{SIDES.get(side, side)} computed on {_many(bound.parallelism, 'thread')} of "
+        f"{SIDES.get(side, side)} used {_many(bound.parallelism, 'thread')} on "
         f"{_many(len(bound.processors) or None, 'processor')}"
         for side, bound in recorded.sides.items()
     ]
@@ -141,7 +141,7 @@ def _slowdown(value: Number) -> str:
 def _many(count: Number, what: str) -> str:
     number = numbers.finite(count)
     if number is None:
-        return f"{what}s not counted"
+        return f"an unknown number of {what}s"
     return f"{round(number, 1):g} {what}{'' if round(number, 1) == 1 else 's'}"
 
 

@@ -41,15 +41,13 @@ def test_threads_say_what_was_asked_for_and_what_each_side_computed_on(workload:
     found = timing_notes.threads(workload_of(workload))
     assert found is not None and found.equal
     assert found.sentence == (
-        "2 threads asked for; TF computed on 1.9 threads of 2 processors; JAX computed on 2 threads of 2 processors"
+        "2 threads requested; TF used 1.9 threads on 2 processors; JAX used 2 threads on 2 processors"
     )
 
 
 def test_unequal_threads_are_told_with_their_reason(undrawn: None) -> None:
     shown = " ".join(Page(render(decoded(RECORD))).text.split())
-    assert (
-        "withheld Threads: 2 threads asked for; TF computed on 1.9 threads of 2 processors; JAX computed on 1 " in shown
-    )
+    assert "withheld Threads: 2 threads requested; TF used 1.9 threads on 2 processors; JAX used 1 " in shown
     assert "tf computes on 2 threads and jax on 1: expected equal ones." in shown
 
 
@@ -59,7 +57,7 @@ def test_threads_that_nobody_counted_are_not_guessed() -> None:
     )
     assert found is not None
     assert found.sentence == (
-        "as many threads as the frameworks choose; TF computed on threads not counted of 1 processor"
+        "as many threads as the frameworks choose; TF used an unknown number of threads on 1 processor"
     )
 
 
@@ -173,7 +171,7 @@ def test_the_roofline_says_what_limits_and_how_near_a_mode_comes(workload: dict[
     found = limits.roofline(workload_of(workload))
     assert found is not None
     assert found.sentence == (
-        "A step takes about 790 µs at least here: that is its arithmetic "
+        "Lower bound of a step on this machine: about 790 µs, from arithmetic "
         "(threads: 2, 9.16 MiB in use, triad traffic at 19.0 GB/s by jax)"
     )
     assert [(row.mode, row.share, row.note) for row in found.rows][1:3] == [
@@ -237,8 +235,8 @@ def test_the_dispatch_limit_is_drawn_where_it_matters(workload: dict[str, Any]) 
 def test_an_old_record_renders_without_the_new_parts(undrawn: None) -> None:
     shown = Page(render(decoded(OLD))).text
     for title in (
-        *("What this run can see", "By number of threads", "Peers", "What does it take", "How near", "How large"),
-        "What the machine does",
+        *("Statistical power", "By number of threads", "Peers", "Startup", "Roofline", "Batch sizes"),
+        "Machine limits",
     ):
         assert title not in shown
         assert title in Page(render(decoded(RECORD))).text

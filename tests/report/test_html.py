@@ -236,7 +236,7 @@ def test_the_console_has_one_line_for_each_failing_gate_and_each_failure() -> No
         for gate in verdicts.gates(workload):
             assert lines.count(f"fail {gate.message}") == (gate.verdict == "fail")
         for failure in verdicts.failures(workload):
-            assert any(line.startswith(f"not had {name}: {failure.side}: {failure.doing}") for line in lines)
+            assert any(line.startswith(f"missing {name}: {failure.side}: {failure.doing}") for line in lines)
     assert lines[-1].startswith("fail Parity fails in 2 of 4 workloads")
 
 

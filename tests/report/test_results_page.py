@@ -142,7 +142,7 @@ def test_what_was_not_timed_says_why(workload: dict[str, Any], changes: dict[str
 
 @pytest.mark.parametrize(
     ("margin", "said"),
-    [(0.05, "Differences below 5.0 % count as equivalent."), (0.379, "nothing here is called equivalent.")],
+    [(0.05, "Differences below 5.0 % count as equivalent."), (0.379, "no ratio here is called equivalent.")],
 )
 def test_a_margin_that_allows_no_verdict_of_equivalence_says_so(margin: float, said: str) -> None:
     workload = RECORD["workloads"]["behind"]
@@ -170,7 +170,7 @@ def test_nobody_ahead_is_said() -> None:
         "jax/jit takes 0.689x of tf/jit's time: frontend 0.950x, compiler 0.710x, runtime 1.02x.",
         "| tf/jit vs itself | equivalent | 1.01x | [0.987, 1.03] |",
         "| jax/jit +10 % | slower | 1.10x | [1.08, 1.12] |",
-        "Smallest slowdown that is called 95 times in 100: tf/jit none below a factor of 100, jax/jit 7.4 %.",
+        "Smallest slowdown detected with 95 % probability: tf/jit none below a factor of 100, jax/jit 7.4 %.",
         "Differences below 5.0 % count as equivalent.",
         "| tf/jit | 3.23 ms (1.00x) | 1.90 ms (1.70x) |",
         "| jax/jit vs tf/graph | withheld | 0.596x [0.584, 0.608] faster |",
@@ -216,7 +216,7 @@ def test_every_median_stands_in_one_table() -> None:
 def test_an_old_record_gives_a_page_without_the_parts_that_it_lacks() -> None:
     text = of(OLD)
     assert "| threads | not recorded |" in text
-    for part in ("What the machine does", "| peer |", "| one call", "A step cannot take", "largest batch"):
+    for part in ("Machine limits", "| peer |", "| dispatch of one call", "Lower bound of a step", "largest batch"):
         assert part not in text
 
 

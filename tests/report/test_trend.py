@@ -59,11 +59,11 @@ def test_the_trend_in_the_colours_of_the_page_and_the_same_every_time() -> None:
 
 def test_the_page_of_a_history_says_what_differs_and_what_is_confirmed() -> None:
     shown = " ".join(Page(trend.page(history())).text.split())
-    assert "1 regression seen again" in shown
+    assert "1 confirmed regression" in shown
     assert "from run 5cpu: A, then B; size of add: smoke, then default" in shown
     assert "the null missed 1" in shown
     calm = replace(history(), lines=history().lines[:1])
-    assert "No regression was seen again" in Page(trend.page(calm)).text
+    assert "No confirmed regression" in Page(trend.page(calm)).text
 
 
 def test_every_string_of_a_history_is_escaped(undrawn: None) -> None:
