@@ -92,7 +92,14 @@ def roofline(workload: Workload) -> str:
 
 
 def _marks(points: Sequence[dict[str, Any]], across: alt.X, up: alt.Y, span: Sequence[float]) -> list[alt.Chart]:
-    """Modes as points, and a thin line from each to its name."""
+    """Modes as points, and a thin line from each to its name.
+
+    Args:
+      points: what `_modes` gives.
+      across: the axis of FLOP a byte.
+      up: the axis of FLOP a second.
+      span: the ends of that axis.
+    """
     apart = [{**row, "flops": LEADER * row["flops"], "from": row["flops"]} for row in _spread(points, "speed", span)]
     leaders = alt.Chart(alt.Data(values=apart)).mark_rule(strokeWidth=1, color=drawing.GRID)
     base = alt.Chart(alt.Data(values=list(points))).encode(x=across, y=up, color=drawing.literal())
@@ -112,7 +119,14 @@ def _batch(row: Batch) -> dict[str, Any] | None:
 
 
 def _limits(peak: float, bandwidth: float, wide: Sequence[float], span: Sequence[float]) -> list[dict[str, float]]:
-    """Corners of the roof; where the bandwidth's line leaves the plot at the bottom, it starts there."""
+    """Corners of the roof; where the bandwidth's line leaves the plot at the bottom, it starts there.
+
+    Args:
+      peak: FLOP a second.
+      bandwidth: bytes a second.
+      wide: the ends of the axis of FLOP a byte.
+      span: the ends of the axis of FLOP a second.
+    """
     start = max(wide[0], span[0] / bandwidth)
     return [
         {"flops": start, "speed": min(peak, bandwidth * start)},
@@ -151,14 +165,27 @@ def _last(rows: Sequence[dict[str, Any]], mode: str) -> dict[str, Any]:
 
 
 def _labels(rows: Sequence[dict[str, Any]], across: alt.X, field: str, span: Sequence[float]) -> alt.Chart:
-    """Names beside the points, as far apart as lines of text must be."""
+    """Names beside the points.
+
+    Args:
+      rows: the points, already as far apart as lines of text must be.
+      across: their horizontal axis.
+      field: of a row, what stands on the vertical axis.
+      span: the ends of that axis.
+    """
     where = alt.Y(f"{field}:Q", scale=alt.Scale(type="log", domain=list(span), nice=False))
     base = alt.Chart(alt.Data(values=list(rows)))
     return base.mark_text(align="left", dx=7).encode(x=across, y=where, text="label:N", color=drawing.literal())
 
 
 def _spread(rows: Sequence[dict[str, Any]], field: str, span: Sequence[float]) -> list[dict[str, Any]]:
-    """Copies of the rows, moved apart on the logarithmic axis until no two labels overlap; `at`: where they were."""
+    """Copies of the rows, moved apart on the logarithmic axis until no two labels overlap; `at`: where they were.
+
+    Args:
+      rows: the points.
+      field: of a row, what stands on the axis.
+      span: the ends of the axis.
+    """
     gap = LABEL_HEIGHT / HEIGHT * math.log(span[1] / span[0])
     moved: list[dict[str, Any]] = []
     free = math.inf
@@ -172,7 +199,15 @@ def _spread(rows: Sequence[dict[str, Any]], field: str, span: Sequence[float]) -
 def _ceiling(
     value: float, label: str, wide: Sequence[float], span: Sequence[float], across: str = "batch"
 ) -> list[alt.Chart]:
-    """A dashed line across the plot, named at its left end."""
+    """A dashed line across the plot, named at its left end.
+
+    Args:
+      value: its height.
+      label: its name.
+      wide: the ends of the horizontal axis.
+      span: the ends of the vertical axis.
+      across: what the horizontal axis is of.
+    """
     base = alt.Chart(alt.Data(values=[{"value": value, across: wide[0], "label": label}]))
     where = alt.Y("value:Q", scale=alt.Scale(type="log", domain=list(span), nice=False))
     left = alt.X(f"{across}:Q", scale=alt.Scale(type="log", domain=list(wide), nice=False))

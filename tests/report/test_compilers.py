@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from pages import workload_of
 
 from compare.report.compilers import of_pair, of_workload
+from compare.report.numbers import MISSING
 
 PAIR = {
     "compilers": {
@@ -45,6 +47,13 @@ def test_what_was_donated_in_vain_is_named() -> None:
         "jax: 4 arrays donated: 1 are not overwritten; 1.00 KiB updated in place",
         "jax: weight kernel: donated, not overwritten",
     ]
+
+
+@pytest.mark.parametrize("holds", [{}, {"holds": None}])
+def test_a_donation_without_a_verdict_is_not_told_as_one_that_holds_or_fails(holds: dict[str, None]) -> None:
+    (group,) = of_pair({"donation": {"tf": {"donated": 4, **holds}}})
+
+    assert group.items[0].text == f"4 arrays donated: not known whether all are overwritten; {MISSING} updated in place"
 
 
 def test_a_workload_of_a_run_keeps_its_donation_with_its_alignment() -> None:

@@ -150,6 +150,14 @@ def test_a_batch_fits_below_the_limit_and_not_above(workload: dict[str, Any]) ->
     assert dict(costs.largest_batches(workload_of(workload)))["tf/graph"] == "no batch that was tried fits"
 
 
+def test_a_batch_of_unknown_memory_is_not_said_to_fit_or_not(workload: dict[str, Any], undrawn: None) -> None:
+    workload["batches"]["rows"] = [{"mode": "tf/jit", "batch": 32, "steady_s": 0.001}]
+    (row,) = costs.batches(workload_of(workload))
+    assert (row.fits, row.peak) == (None, MISSING)
+    page = render(decoded({"workloads": {"one": workload}}))
+    assert f'<td class="number strong">{MISSING}</td><td>{MISSING}</td>' in page
+
+
 def test_dispatch_is_told_with_and_without_what_users_call(workload: dict[str, Any]) -> None:
     eager, jit, _ = costs.dispatch(decoded(RECORD))
     assert (eager.public, eager.concrete) == ("55.0 µs", MISSING)

@@ -124,6 +124,14 @@ def test_many_passing_leaves_are_folded_and_failing_ones_never(undrawn: None) ->
     assert "passing leaves</summary>" not in render(decoded({"workloads": {"one": workload}}))
 
 
+def test_a_leaf_without_a_verdict_is_never_folded_among_those_that_pass(undrawn: None) -> None:
+    workload = copy.deepcopy(RECORD["workloads"]["running_example"])
+    workload["parity"]["gates"]["rounding"]["comparisons"][3]["verdict"] = None
+    html = render(decoded({"workloads": {"one": workload}}))
+    assert "<summary>13 passing leaves</summary>" in html
+    assert html.index("not judged</span></td>") < html.index("<summary>13 passing leaves</summary>")
+
+
 def test_a_part_that_is_missing_says_so(undrawn: None) -> None:
     shown = Page(render(decoded({"workloads": {"bare": {}}}))).text
     for sentence in (

@@ -65,6 +65,17 @@ def test_a_run_of_no_workload_does_not_pass() -> None:
     assert verdicts.headline(decoded({})).verdict == "incomplete"
 
 
+@pytest.mark.parametrize("lost", [None, {}, {"parity": None}, {"parity": {"gates": {"structure": None}}}])
+def test_a_workload_without_a_verdict_is_counted_and_never_passes(honest: dict[str, Any], lost: Any) -> None:
+    record = decoded({"workloads": {"one": honest, "lost": lost}})
+    assert verdicts.headline(record) == verdicts.Headline(
+        "incomplete",
+        "Parity holds in 1 of 2 workloads; the run is incomplete",
+        ("1 of 2 workloads not judged for parity",),
+    )
+    assert [row.verdict for row in tables.overview(record)] == ["pass", "not_judged"]
+
+
 def test_the_headline_says_what_was_withheld_and_what_was_recorded_elsewhere(record: dict[str, Any]) -> None:
     record["environment"]["sides"]["tf"]["recorded"] = "tf-gpu.json"
     notes = verdicts.headline(decoded(record)).notes
@@ -88,6 +99,13 @@ def test_failing_leaves_come_apart_and_carry_the_message(record: dict[str, Any])
     assert leaf.used == "2,700"
     assert leaf.compared == "jax float64 vs tf float64"
     assert "leaf logits[3, 17]" in semantics.message
+
+
+def test_a_leaf_without_a_verdict_is_not_among_those_that_pass(honest: dict[str, Any]) -> None:
+    honest["parity"]["gates"]["rounding"]["comparisons"][5]["verdict"] = None
+    rounding = next(gate for gate in verdicts.gates(workload_of(honest)) if gate.name == "rounding")
+    assert [leaf.verdict for leaf in rounding.unjudged] == ["not_judged"]
+    assert (len(rounding.passing), rounding.failing) == (13, ())
 
 
 def test_a_gate_says_how_many_more_leaves_fail(record: dict[str, Any]) -> None:
