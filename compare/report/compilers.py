@@ -14,7 +14,6 @@ from compare.record.base import Named, Part, Text, Texts
 from compare.record.program_parts import Compiled, KernelTime
 from compare.record.workload_part import Workload
 from compare.report import numbers
-from compare.report.showable import given
 
 
 class Passes(Part, frozen=True):
@@ -66,9 +65,9 @@ def of_pair(plain: Mapping[str, Any]) -> tuple[Group, ...]:
 def groups(pair: Pair) -> tuple[Group, ...]:
     """All of a pair; what was not looked at is left out."""
     return (
-        *_made(given(pair.compilers)),
+        *_made(pair.compilers),
         *(group for cell in ("tf@tf", "jax@jax") for group in _timed(cell, pair.compiled.get(cell))),
-        *_by_pass(given(pair.passes)),
+        *_by_pass(pair.passes),
         *_donated(pair.donation),
     )
 

@@ -12,9 +12,10 @@ from rich.text import Text
 
 from compare.record.envelope import Record
 from compare.records import FAIL, NOT_APPLICABLE, PASS
-from compare.report import tables, verdicts
+from compare.report import verdicts
+from compare.report.overviews import OverviewRow, overview
 from compare.report.showable import on_lines
-from compare.report.tables import OverviewRow, RatioRow
+from compare.report.tables import RatioRow
 from compare.report.verdicts import WORDS
 
 _STYLES = {PASS: "green", FAIL: "bold red", verdicts.INCOMPLETE: "yellow", verdicts.NOT_JUDGED: "yellow"}
@@ -50,7 +51,7 @@ def _table(record: Record, ruled: bool, columns: Sequence[str]) -> Table:
     table = Table(box=box.SIMPLE_HEAD if ruled else None, pad_edge=False)
     for title in columns:
         table.add_column(title, justify="right" if title in _NUMBERS else "left")
-    for row in tables.overview(record):
+    for row in overview(record):
         cells = _cells(row)
         table.add_row(*(cells[title] for title in columns))
     return table

@@ -71,10 +71,10 @@ class BatchRow:
 def phases(workload: Workload) -> tuple[PhaseRow, ...]:
     """Every mode, cold and then cached where there is a cache."""
     return tuple(
-        _phase(mode, state, measured)
+        _phase(mode, state, stages)
         for mode in ordered(workload.phases)
         for state, stages in (("cold", workload.phases[mode].cold), ("cached", workload.phases[mode].cached))
-        if (measured := given(stages))
+        if stages is not None
     )
 
 

@@ -22,6 +22,7 @@ from compare.report import (
     costs,
     limits,
     numbers,
+    overviews,
     program_texts,
     reach,
     tables,
@@ -38,7 +39,7 @@ def render(record: Record) -> str:
     """The page for a record. Every string of the record is escaped."""
     shown = printable(record)
     script = (TEMPLATES / "report.js").read_text()
-    overview = tables.overview(shown)
+    overview = overviews.overview(shown)
     return (
         templates()
         .get_template("report.html.j2")
@@ -81,7 +82,7 @@ def templates() -> Environment:
     )
 
 
-def _section(row: tables.OverviewRow, workload: Workload) -> dict[str, Any]:
+def _section(row: overviews.OverviewRow, workload: Workload) -> dict[str, Any]:
     """All that the template shows of one workload."""
     return {
         "row": row,

@@ -90,8 +90,8 @@ def _machine(count: str, limits: Limits) -> list[MachineRow]:
             by=measured.by or "",
             working_set=numbers.binary_bytes(measured.working_set_bytes),
         )
-        for kind, traffic in (("read", limits.read), ("copy", limits.copy), ("triad", limits.triad))
-        if (measured := given(traffic))
+        for kind, measured in (("read", limits.read), ("copy", limits.copy), ("triad", limits.triad))
+        if measured is not None
     ]
     for dtype, product in limits.gemm.items():
         speed = numbers.operations(product.flops_per_s)

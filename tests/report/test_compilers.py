@@ -39,6 +39,16 @@ def test_operations_are_left_to_the_frontier() -> None:
     assert compiler.items == () and compiler.none == "no difference"
 
 
+def test_programs_in_which_nothing_differs_say_so() -> None:
+    made = of_pair({"compilers": {"frontend": [], "compiler": [], "partitions": []}})
+
+    assert [(group.title, group.items, group.none) for group in made] == [
+        ("Frontend", (), "no difference"),
+        ("Compiler", (), "no difference"),
+        ("Kernels", (), "no difference"),
+    ]
+
+
 def test_what_was_donated_in_vain_is_named() -> None:
     texts = [f"{item.kind}: {item.text}" for item in of_pair(PAIR)[-1].items]
 

@@ -17,9 +17,10 @@ from rich.console import Console
 
 from compare.record.envelope import Record
 from compare.records import SCHEMA, load
-from compare.report import drawing, tables, verdicts
+from compare.report import drawing, verdicts
 from compare.report.console import print_overview
 from compare.report.html import TEMPLATES, render, write_report
+from compare.report.overviews import anchors
 
 SMALL = DATA / "record_small.json"
 RECORD = load(SMALL)
@@ -52,7 +53,7 @@ def test_the_parser_refuses_what_does_not_nest(broken: str) -> None:
 def test_every_workload_has_its_section_and_every_link_its_target(parsed: Page) -> None:
     identifiers = parsed.values("id")
     assert len(identifiers) == len(set(identifiers))
-    assert set(tables.anchors(RECORD["workloads"]).values()) <= set(identifiers)
+    assert set(anchors(RECORD["workloads"]).values()) <= set(identifiers)
     links = parsed.values("href")
     assert all(link.startswith("#") or link == "data:," for link in links)
     assert {link[1:] for link in links if link.startswith("#")} <= set(identifiers)

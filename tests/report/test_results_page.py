@@ -22,7 +22,8 @@ from compare.records import SCHEMA, load
 from compare.report import markdown
 from compare.report.changes import print_changes
 from compare.report.numbers import MISSING
-from compare.report.results_page import page, standing
+from compare.report.results_page import page
+from compare.report.standings import standing
 
 RECORD = load(DATA / "record_full.json")
 OLD = load(DATA / "record_small.json")

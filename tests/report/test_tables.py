@@ -13,7 +13,7 @@ from places import DATA
 from compare.record.envelope import Record
 from compare.record.workload_part import Workload
 from compare.records import GATES, load
-from compare.report import numbers, program_texts, tables, verdicts
+from compare.report import numbers, overviews, program_texts, tables, verdicts
 from compare.report.showable import printable
 
 RECORD = load(DATA / "record_small.json")
@@ -73,7 +73,7 @@ def test_a_workload_without_a_verdict_is_counted_and_never_passes(honest: dict[s
         "Parity holds in 1 of 2 workloads; the run is incomplete",
         ("1 of 2 workloads not judged for parity",),
     )
-    assert [row.verdict for row in tables.overview(record)] == ["pass", "not_judged"]
+    assert [row.verdict for row in overviews.overview(record)] == ["pass", "not_judged"]
 
 
 def test_the_headline_says_what_was_withheld_and_what_was_recorded_elsewhere(record: dict[str, Any]) -> None:
@@ -139,7 +139,7 @@ def test_structure_is_held_against_tf_and_the_rest_against_the_oracle(honest: di
 
 
 def test_overview_of_a_whole_workload(record: dict[str, Any]) -> None:
-    row = tables.overview(decoded(record))[0]
+    row = overviews.overview(decoded(record))[0]
     assert row.instructions == ("11", "9")
     assert row.kernels == ("4", "2", "1")
     assert row.ratio is not None
@@ -224,7 +224,7 @@ def test_kernels_are_counted_by_name(record: dict[str, Any]) -> None:
 
 
 def test_anchors_are_unique_and_harmless() -> None:
-    found = tables.anchors(["a b", "a/b", "a-b", '"><script>', "", "my_port"])
+    found = overviews.anchors(["a b", "a/b", "a-b", '"><script>', "", "my_port"])
     assert len(set(found.values())) == 6
     assert all(re.fullmatch(r"[\w~-]+", anchor) for anchor in found.values())
     assert found["my_port"] == "workload-my_port"
@@ -306,5 +306,7 @@ def test_strings_lose_what_steers_a_terminal_and_keep_the_rest(raw: str, shown: 
 
 
 def test_a_size_too_large_for_parity_says_where_parity_was_judged(honest: dict[str, Any]) -> None:
-    assert tables.overview(only(honest | {"size": "paper", "parity_size": "paper"}))[0].size == "paper"
-    assert tables.overview(only(honest | {"size": "paper", "parity_size": "smoke"}))[0].size == "paper, parity at smoke"
+    assert overviews.overview(only(honest | {"size": "paper", "parity_size": "paper"}))[0].size == "paper"
+    assert (
+        overviews.overview(only(honest | {"size": "paper", "parity_size": "smoke"}))[0].size == "paper, parity at smoke"
+    )

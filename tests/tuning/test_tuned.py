@@ -15,7 +15,7 @@ from runs import record_of
 
 from compare.inputs.at_size import Prepared, prepare_both
 from compare.inputs.request import Extras, Plan
-from compare.report import results_page, tables
+from compare.report import overviews, results_page
 from compare.report.console import print_overview
 from compare.report.html import render
 from compare.report.markdown import escaped
@@ -162,7 +162,7 @@ def test_it_is_timed_beside_the_untuned_port_and_against_it(judged: dict[str, An
 def test_page_and_console_show_it_beside_the_untuned_ratio(
     judged: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (row,) = tables.overview(decoded(judged))
+    (row,) = overviews.overview(decoded(judged))
     assert row.ratio is not None and row.tuned is not None
     assert (row.ratio.name.partition(" vs ")[0], row.tuned.name.partition(" vs ")[0]) == ("jax/jit", "jax/tuned")
     page = render(decoded(judged))
