@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -14,6 +15,8 @@ from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._signals import uninterrupted
 from compare.errors import RequestError
 from compare.history import store
+from compare.record.envelope import Record
+from compare.record.results_file import decode
 from compare.report import terminal
 from compare.report.alignments import write_alignments
 from compare.report.console import print_overview
@@ -37,7 +40,9 @@ def deliver(found: Any, out: Path, as_json: bool, history: Path | None = None) -
     plain = records.to_json(found)
     pairs = _taken_out(plain)
     with or_else(lambda: _rescue(plain, as_json)):
-        page, overview = render(plain), told(plain)
+        # What does not fit is cut down while the place is looked for: the record itself is still to be kept.
+        record = decode(copy.deepcopy(plain), out / "results.json")
+        page, overview = render(record), told(record)
         out.mkdir(parents=True, exist_ok=True)
         records.save(plain, out / "results.json")
     records.write_atomically(out / "report.html", page)
@@ -86,11 +91,11 @@ def _taken_out(found: Mapping[str, Any]) -> list[Any]:
     return [pair for pair in pairs if pair]
 
 
-def told(found: Mapping[str, Any]) -> str:
+def told(record: Record) -> str:
     """The overview, as it is printed."""
     console = terminal.console()
     with console.capture() as captured:
-        print_overview(found, console)
+        print_overview(record, console)
     return captured.get()
 
 

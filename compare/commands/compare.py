@@ -47,9 +47,8 @@ def main(options: argparse.Namespace) -> int:
 
 def tell(found: Sequence[Recurrence], as_json: bool) -> int:
     """Print what became of every ratio; the exit code."""
-    plain = records.to_json(found)
     if as_json:
-        terminal.print_json(plain)
+        terminal.print_json(found)
     else:
-        print_changes(plain, terminal.console())
+        print_changes(found, terminal.console())
     return FAILS if moves.confirmed(found) else HOLDS

@@ -8,6 +8,7 @@ from pathlib import Path
 from compare.commands._arguments import DEFAULT_OUT
 from compare.commands._output import exit_code, told, writable_folder
 from compare.history import store
+from compare.record.results_file import decode
 from compare.report import benchmark_json, terminal
 from compare.report.html import write_report
 
@@ -37,12 +38,14 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """Read, render, print."""
     path = store.results_of(options.record)
-    found = benchmark_json.load(path)
+    plain = benchmark_json.load(path)
+    code = exit_code(plain)
     if options.json:
-        terminal.print_json(found)
-        return exit_code(found)
-    code, overview = exit_code(found), told(found)
-    report = write_report(found, writable_folder(options.out or path.parent))
+        terminal.print_json(plain)
+        return code
+    record = decode(plain, path)
+    overview = told(record)
+    report = write_report(record, writable_folder(options.out or path.parent))
     terminal.write(overview)
     terminal.say(report)
     return code

@@ -10,6 +10,7 @@ from compare.commands._arguments import DEFAULT_OUT, add_history
 from compare.commands._exit_codes import HOLDS
 from compare.commands._output import writable_file
 from compare.history import store
+from compare.record.results_file import decode
 from compare.report import terminal
 from compare.report.results_page import page
 
@@ -39,8 +40,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Read, write."""
-    found = [records.load(store.find(reference, options.history)) for reference in options.records]
-    made = page(*found)
+    paths = [store.find(reference, options.history) for reference in options.records]
+    made = page(*(decode(records.load(path), path) for path in paths))
     writable_file(options.out)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     records.write_atomically(options.out, made)

@@ -52,4 +52,6 @@ class Profile(Part, frozen=True):
     seconds: Numbers = ()
     times: Many[KernelTime] = ()
     small_runs: Many[KernelTime] = ()
+    same_as: Text = None
+    """The mode that this one is: nothing of its own was compiled."""
     reason: Text = None

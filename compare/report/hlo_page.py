@@ -60,7 +60,7 @@ def page(view: Json) -> str:
             notes=entries(shown, "notes"),
             changes=entries(shown, "changes"),
             kernels=_kernels(shown),
-            made=compilers.groups(shown),
+            made=compilers.of_pair(shown),
             data=Markup(_embedded(payload(shown))),
             style=Markup((TEMPLATES / "report.css").read_text() + (TEMPLATES / "hlo.css").read_text()),
             script=Markup(script),

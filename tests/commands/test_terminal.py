@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pages import decoded
 from places import ROOT
 from rich.console import Console
 from rich.table import Table
@@ -21,6 +22,7 @@ from compare import cli
 from compare.bundles.distance import Difference
 from compare.bundles.replaying import Compared, Replayed
 from compare.commands import locate, replay, tune
+from compare.history.moves import Recurrence
 from compare.hlo.locate import Departure, Place
 from compare.progress import Bars, Lines
 from compare.prove import locating as locating
@@ -57,11 +59,11 @@ def overview(console: Console) -> None:
     gate = {"verdict": "fail", "comparisons": [], "reason": EVIL}
     failure = {"side": EVIL, "doing": EVIL, "reason": EVIL}
     workload = {"parity": {"verdict": "fail", "gates": {"structure": gate}}, "failures": [failure], "size": EVIL}
-    print_overview({"workloads": {EVIL: workload}}, console)
+    print_overview(decoded({"workloads": {EVIL: workload}}), console)
 
 
 def changes(console: Console) -> None:
-    print_changes([{"workload": EVIL, "ratio": EVIL, "verdict": EVIL, "changes": [], "reason": EVIL}], console)
+    print_changes([Recurrence(EVIL, EVIL, EVIL, False, (), (), EVIL)], console)
 
 
 def alignments(console: Console) -> None:

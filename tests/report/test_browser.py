@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pages import decoded
 from places import DATA
 from playwright.sync_api import Browser, Dialog, Page, sync_playwright
 
@@ -45,7 +46,7 @@ def chromium() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of the small record, hostile strings and all."""
-    return write_report(load(RECORD), tmp_path_factory.mktemp("report"))
+    return write_report(decoded(load(RECORD)), tmp_path_factory.mktemp("report"))
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +57,7 @@ def pages(report: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, P
     history = trend({1: record, 2: record, 3: record | {"environment": {"cpu": "another"}}})
     return {
         "small": report,
-        "full": write_report(record, folder),
+        "full": write_report(decoded(record), folder),
         "history": write_trend(history, folder / "trend.html"),
     }
 
