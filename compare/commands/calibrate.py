@@ -4,32 +4,37 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from pathlib import Path
 
 from rich.table import Table
 
 from compare import records
 from compare.bench.calibration import ModeCalibration, calibrate
-from compare.commands import _arguments
+from compare.commands import _arguments, _option_types
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._output import writable_file
+from compare.commands._parser import Help
 from compare.inputs import port_files
 from compare.measure.identical_runs import null_runs
 from compare.progress import reporter
 from compare.report import terminal
 
-TEXT = """\
-Time a workload's compiled modes against themselves, again and again: how often the interval contains 1, how wide
-it is, and how often a planted slowdown of 5 % and 10 % is called. One run takes a minute; let the machine be quiet.
+HELP = Help(
+    description="""\
+Check whether this machine can tell times apart: time a workload's compiled modes against themselves (A/A), many times
+over. Reports how often the interval contains 1, how wide it is, and how often a planted slowdown of 5 % and 10 % is
+detected. One run takes a minute; run it on a quiet machine.
 
-examples:
+A harness that is exactly as good as promised still misses 3 of 20 intervals in 1 of 14 calibrations.
+""",
+    operands="[WORKLOAD]",
+    examples="""\
   jaxport calibrate                                20 runs of the running example
   jaxport calibrate mnist_mlp --runs 10 --pairs 8
   jaxport calibrate -o calibration.json            keep every interval
-
-exit codes: 0 intervals of 95 % contain 1, and 10 % is called, each in 9 of 10 runs of either side; 1 not, or a side
-was lost; 2 the request cannot be carried out. Of 20 runs of a harness that is as good as it says, 1 in 14 has 3 misses.
-"""
+""",
+    holds="on each side, 9 of 10 intervals contain 1 and 9 of 10 slowdowns of 10 % are detected",
+    fails="they do not, or a side failed to deliver a time",
+)
 
 DEFAULT = "running_example"
 
@@ -45,23 +50,27 @@ smallest: the slowdown called 95 times in 100, as the nulls of these runs have i
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
-    """What can be asked."""
-    command.add_argument("workload", nargs="?", metavar="WORKLOAD", help=f"default: {DEFAULT}")
+    """Add arguments."""
+    command.add_argument(
+        "workload", nargs="?", metavar="WORKLOAD", help=f"name of a workload or a port file (default: {DEFAULT})"
+    )
+    _arguments.add_size(command.add_argument_group("size"))
     _arguments.add_functions(command)
-    command.add_argument("--size", metavar="SIZE", help="default: the tour's")
-    command.add_argument("--runs", type=_arguments.count, default=20, metavar="N", help="default: %(default)s")
-    _arguments.add_plan(command)
-    command.add_argument("--threads", default=_arguments.ALL, metavar="N", help="default: %(default)s processors")
-    _arguments.add_timeout(command)
-    command.add_argument("-o", "--out", type=Path, metavar="FILE", help="write every run as JSON")
-    _arguments.add_interpreters(command)
+    timing = command.add_argument_group("timing")
+    timing.add_argument(
+        "--runs", type=_option_types.count, default=20, metavar="N", help="runs to repeat (default: %(default)s)"
+    )
+    _arguments.add_plan(timing)
+    _arguments.add_threads(timing)
+    _arguments.add_workers(command, recorded=False)
+    _arguments.add_out_file(command.add_argument_group("output"), "every run as JSON")
 
 
 def main(options: argparse.Namespace) -> int:
     """Run, print, write."""
     if options.out is not None:
         writable_file(options.out)
-    plan = _arguments.plan(options, _arguments.thread_counts(options.threads)[0])
+    plan = _arguments.plan(options, _option_types.thread_counts(options.threads)[0])
     own = _arguments.own_functions(options, [options.workload] if options.workload else [])
     workload = own or port_files.get(options.workload or DEFAULT)
     with reporter(terminal.console(stderr=True), quiet=False) as progress:

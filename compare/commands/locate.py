@@ -16,6 +16,7 @@ from rich.text import Text
 
 from compare.commands import _arguments
 from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._parser import Help
 from compare.hlo.locate import Departure, Place
 from compare.progress import reporter
 from compare.prove import locating
@@ -23,33 +24,37 @@ from compare.records import SCHEMA
 from compare.report import terminal
 from compare.sides.pool import Pool
 
-TEXT = """\
-Find the first operation of the JAX program whose value departs from TensorFlow's while all that it reads agrees, in
-the forward pass, the gradients and the training step: both source lines, both values, and the likely cause.
+HELP = Help(
+    description="""\
+Find the first operation of the JAX program whose value differs from TensorFlow's while everything that it reads agrees,
+in the forward pass, the gradients and the training step: both source lines, both values and the likely cause.
 
-Both programs are promoted to float64 and run on the same arrays, with all of their intermediates. That a departure is
-to blame is proved by giving JAX TensorFlow's value in its place: every result agrees then.
-
-examples:
+Both programs are promoted to float64 and run on the same arrays, with every intermediate value kept. A finding is
+proved by putting TensorFlow's value in its place: then every result agrees.
+""",
+    operands="WORKLOAD ...",
+    examples="""\
   jaxport locate my_port.py
   jaxport locate my_port.py --pass gradients
   jaxport locate mnist_mlp --data ~/mnist.npz
   jaxport locate --tf my_tf.py:f --jax my_jax.py:g --input x=f32[8,128]
   jaxport locate my_port.py --json | jq '.workloads[].forward.departures[].right.source'
-
-exit codes: 0 nothing departs; 1 a departure was found, or a program could not be had; 2 the request cannot be carried
-out
-"""
+""",
+    holds="nothing differs",
+    fails="a difference was found, or a side failed to deliver a program",
+)
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
-    """What can be asked."""
+    """Add arguments."""
     _arguments.add_workloads(command)
-    command.add_argument(
-        "--pass", dest="pass_", choices=locating.PASSES, help="only this one (default: every pass of the workload)"
-    )
-    command.add_argument("--json", action="store_true", help="print the record, and nothing else, on standard output")
-    _arguments.add_sides(command)
+    scope = command.add_argument_group("scope")
+    scope.add_argument(
+        "--pass", dest="pass_", choices=locating.PASSES, metavar="PASS",
+        help=f"search this pass only: {', '.join(locating.PASSES)} (default: every pass of the workload)",
+    )  # fmt: skip
+    _arguments.add_workers(command)
+    _arguments.add_json(command.add_argument_group("output"))
 
 
 def main(options: argparse.Namespace) -> int:

@@ -14,9 +14,10 @@ from rich.text import Text
 
 from compare import records
 from compare.bench.timing import RatioTiming
-from compare.commands import _arguments
+from compare.commands import _arguments, _option_types
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._output import writable_file
+from compare.commands._parser import Help
 from compare.errors import RequestError
 from compare.progress import reporter
 from compare.records import SCHEMA
@@ -26,56 +27,62 @@ from compare.tuning.option_search import Row
 from compare.tuning.screening import Rules
 from compare.tuning.tuner import Tuned
 
-TEXT = """\
-Search XLA options with which the program that a port is timed on (its training step, or else its forward pass) is
-faster: each compiled, those that make the same code left out, the others raced in fresh processes, hopeless ones
-dropped early. The fastest is confirmed in processes that had no part in choosing it, then judged by every gate.
-Ends with the lines to paste into the port: `Model(compiler_options=...)`. Takes minutes; let the machine be quiet.
+HELP = Help(
+    description="""\
+Search XLA compiler options that make a port faster, judged on its training step, or on its forward pass if it has none.
 
-examples:
+Every candidate is compiled; those with new code are timed in fresh processes, slow ones dropped early. The fastest is
+timed again in further processes and must pass every parity gate. The result ends with the lines to paste into the port:
+`Model(compiler_options=...)`. Takes minutes; run it on a quiet machine. docs/tune.md lists the built-in options.
+""",
+    operands="WORKLOAD ...",
+    examples="""\
   jaxport tune mnist_mlp
   jaxport tune my_port.py --size paper -o tuned.json
   jaxport tune my_port.py --option xla_cpu_prefer_vector_width=128,256,512
   jaxport tune my_port.py --option xla_cpu_experimental_ynn_fusion_type=,LIBRARY_FUSION_TYPE_REDUCE
   jaxport tune --tf my_tf.py:f --jax my_jax.py:g --input x=f32[8,128]
-
-exit codes: 0 the search came to its end, whether or not anything is faster; 1 the port itself fails parity; 2 the
-request cannot be carried out. docs/tune.md says what each option does.
-"""
+""",
+    holds="the search finished, whether or not anything is faster",
+    fails="the port fails parity without any option",
+)
 
 _NATURAL_WIDTH = 10_000
 _STYLES = {"confirmed": "bold green", "parity fails": "red", "faster when screened": "", "not faster": ""}
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
-    """What can be asked."""
+    """Add arguments."""
     _arguments.add_workloads(command)
-    command.add_argument(
+    scope = command.add_argument_group("scope")
+    scope.add_argument(
         "--option", action="append", default=[], metavar="NAME=VALUE,...",
-        help="try these values instead of the built-in options; `+` joins the parts of one value (repeat for more)",
+        help="an XLA option and the values to try, in place of the built-in options; `+` joins the parts of one value "
+        "(repeatable)",
     )  # fmt: skip
-    command.add_argument(
-        "--keep-numbers", action="store_true", help="leave out options that allow other results, such as fast math"
+    scope.add_argument(
+        "--keep-numbers", action="store_true", help="skip options that may change results, such as fast math"
     )
-    _arguments.add_parity_size(command)
-    command.add_argument("-o", "--out", type=Path, metavar="FILE", help="write the record there as well")
-    command.add_argument("--json", action="store_true", help="print the record, and nothing else, on standard output")
-    _arguments.add_interpreters(command)
+    _arguments.add_parity_size(scope)
     timing = command.add_argument_group("timing")
     timing.add_argument(
-        "--sets", type=_arguments.count, default=Rules.screening, metavar="N",
-        help="fresh processes that a candidate is screened in (default: %(default)s)",
+        "--sets", type=_option_types.count, default=Rules.screening, metavar="N",
+        help="fresh processes that screen each candidate (default: %(default)s)",
     )  # fmt: skip
     timing.add_argument(
-        "--pairs", type=_arguments.count, default=Rules.confirming, metavar="N",
-        help="further ones for the winner; below 5 no interval is given (default: %(default)s)",
+        "--pairs", type=_option_types.count, default=Rules.confirming, metavar="N",
+        help="further fresh processes that confirm the fastest; fewer than 5 give no interval (default: %(default)s)",
     )  # fmt: skip
     timing.add_argument(
-        "--budget", type=_arguments.seconds, default=tuner.Plan.budget_s, metavar="S",
-        help="seconds of rounds a process (default: %(default)s)",
+        "--budget", type=_option_types.seconds, default=tuner.Plan.budget_s, metavar="S",
+        help="seconds of timed calls in each process (default: %(default)s)",
     )  # fmt: skip
-    timing.add_argument("--threads", default=_arguments.ALL, metavar="N", help="default: %(default)s processors")
-    timing.add_argument("--seed", type=int, default=0, help="of the order in which candidates take turns")
+    _arguments.add_threads(timing)
+    _arguments.add_seed(timing)
+    _arguments.add_workers(command, recorded=False)
+    output = command.add_argument_group("output")
+    _arguments.add_out_file(output, "the record as JSON")
+    _arguments.add_json(output)
 
 
 def main(options: argparse.Namespace) -> int:
@@ -113,7 +120,7 @@ def _plan(options: argparse.Namespace) -> tuner.Plan:
         keep_numbers=options.keep_numbers,
         rules=Rules(screening=options.sets, confirming=options.pairs),
         budget_s=options.budget,
-        threads=_arguments.thread_counts(options.threads)[0],
+        threads=_option_types.thread_counts(options.threads)[0],
         seed=options.seed,
         parity_size=options.parity_size,
     )

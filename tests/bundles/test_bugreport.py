@@ -140,7 +140,7 @@ def test_a_side_that_fails_costs_its_part_and_is_named(tmp_path: Path) -> None:
     [
         ([], "expected one workload, found none"),
         (["add", "running_example"], "expected one workload, found 2: write one bug report for each"),
-        (["add", "-o", "taken"], "expected a free name for the bug report, found .*taken: remove it"),
+        (["add", "-o", "taken"], "expected a new path for the bug report, found that .*taken exists: remove it"),
         (["add", "--tf-python", "/no/python"], "expected a Python interpreter at /no/python"),
     ],
 )

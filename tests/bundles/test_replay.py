@@ -179,7 +179,7 @@ def test_what_a_compiler_refuses_fails(tmp_path: Path, capsys: pytest.CaptureFix
         (["module.mlirbc", "--inputs", "named"], "expected arrays named by position, 0 to 1, in .*, found x, y"),
         (["module.mlirbc", "--inputs", "noise"], "expected a safetensors file at .*noise, found"),
         (["module.mlirbc", "--inputs", "short", "--seed", "1"], "expected --inputs or --seed, found both"),
-        (["module.mlirbc", "--tolerance", "-1"], "expected a number from 0, found '-1'"),
+        (["module.mlirbc", "--tolerance", "-1"], "expected a number of at least 0, found '-1'"),
     ],
 )
 def test_bad_input_is_one_line(tmp_path: Path, arguments: list[str], message: str) -> None:
