@@ -74,7 +74,7 @@ class _Entry(msgspec.Struct, frozen=True):
         for name in self.files:
             path = PurePosixPath(name)
             if path.is_absolute() or ".." in path.parts or not path.parts or not name.isprintable():
-                raise ValueError(f"the path {name[:80]!r}, which is not one inside the bug report")
+                raise ValueError(f"the path {name[:80]!r}, which does not lie inside the bug report")
 
 
 class _Schema(msgspec.Struct, frozen=True):
@@ -174,7 +174,7 @@ def _most_unpacked(path: Path) -> int:
 def _programs(folder: Path) -> list[Module]:
     found = [_module(folder, entry) for entry in _index(folder).modules if entry.kind == PROGRAM]
     if not found:
-        raise RequestError(f"expected a program in {folder}, found none: its README says what failed")
+        raise RequestError(f"expected a program in {folder}, found none: see its README for what failed")
     return found
 
 

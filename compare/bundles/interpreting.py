@@ -52,7 +52,7 @@ def _run(command: Sequence[str], folder: Path, timeout_s: float) -> int:
     try:
         return process.wait(timeout_s)
     except subprocess.TimeoutExpired:
-        raise UnreadableProgram(f"expected the interpreter to end within {timeout_s:g} s: it did not") from None
+        raise UnreadableProgram(f"expected a result within {timeout_s:g} s, found none: raise --timeout") from None
     finally:
         with process:
             process.kill()

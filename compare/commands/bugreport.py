@@ -49,9 +49,9 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Collect beside the target, move there whole, print where it is."""
+    """Collect beside the target, move the bundle there whole, print its path; the exit code."""
     if not options.workloads and not (options.tf and options.jax):
-        raise RequestError("expected one workload, found none: name it (see `jaxport list`)")
+        raise RequestError("expected one workload, found none: name one (see `jaxport list`)")
     chosen = _arguments.workloads(options)
     if len(chosen) != 1:
         raise RequestError(f"expected one workload, found {len(chosen)}: write one bug report for each")

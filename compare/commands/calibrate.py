@@ -39,14 +39,14 @@ A harness that is exactly as good as promised still misses 3 of 20 intervals in 
 DEFAULT = "running_example"
 
 PROMISED = 0.9
-"""Part of the runs that must cover 1, and that must call 10 %: 95 % less what 20 runs leave to chance."""
+"""Fraction of the runs that must cover 1, and that must detect 10 %: 95 % less what 20 runs leave to chance."""
 
 JUDGED = "+10 %"
 
 _LEGEND = """
-covers 1: runs whose 95 % interval of identical code contains 1; half-width: of these intervals, median and largest
-called: runs that said slower, and the median of what they measured
-smallest: the slowdown called 95 times in 100, as the nulls of these runs have it"""
+covers 1: A/A runs whose 95 % interval contains 1; half-width: of these intervals, median and largest
+detected: runs that called the planted slowdown slower, and the median of their estimates
+smallest: the slowdown detected in 95 of 100 runs, computed from the A/A runs"""
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -67,7 +67,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Run, print, write."""
+    """Run, print, write; the exit code."""
     if options.out is not None:
         writable_file(options.out)
     plan = _arguments.plan(options, _option_types.thread_counts(options.threads)[0])
@@ -76,18 +76,18 @@ def main(options: argparse.Namespace) -> int:
     with reporter(terminal.console(stderr=True), quiet=False) as progress:
         sources = _arguments.sources(options)
         runs, failures = null_runs(workload, options.size, sources, plan, options.runs, options.timeout, progress)
-    found = calibrate(runs)
+    calibrations = calibrate(runs)
     console = terminal.console()
-    console.print(_table(found), soft_wrap=True)
+    console.print(_table(calibrations), soft_wrap=True)
     for line in _LEGEND.splitlines():
         console.print(line, soft_wrap=True)
-    for line in dict.fromkeys(f"{each.side}: {each.doing}: {each.reason}" for each in failures):
+    for line in dict.fromkeys(f"{failure.side}: {failure.doing}: {failure.reason}" for failure in failures):
         terminal.complain(line)
     if options.out is not None:
-        kept = {"workload": workload.name, "plan": plan, "modes": found, "failures": failures, "runs": runs}
+        kept = {"workload": workload.name, "plan": plan, "modes": calibrations, "failures": failures, "runs": runs}
         records.save(records.to_json(kept), options.out)
-    whole = len(found) == len(sources) and all(each.runs == options.runs for each in found.values())
-    return HOLDS if whole and all(_holds(each) for each in found.values()) else FAILS
+    whole = len(calibrations) == len(sources) and all(mode.runs == options.runs for mode in calibrations.values())
+    return HOLDS if whole and all(_holds(mode) for mode in calibrations.values()) else FAILS
 
 
 def _holds(mode: ModeCalibration) -> bool:
@@ -95,9 +95,11 @@ def _holds(mode: ModeCalibration) -> bool:
     return called and mode.covered >= PROMISED * mode.runs
 
 
-def _table(found: Mapping[str, ModeCalibration]) -> Table:
-    table = Table("mode", "covers 1", "half-width", "+5 % called", "+10 % called", "smallest", box=None, pad_edge=False)
-    for name, mode in found.items():
+def _table(calibrations: Mapping[str, ModeCalibration]) -> Table:
+    table = Table(
+        "mode", "covers 1", "half-width", "+5 % detected", "+10 % detected", "smallest", box=None, pad_edge=False
+    )
+    for name, mode in calibrations.items():
         table.add_row(
             name,
             f"{mode.covered}/{mode.runs}",

@@ -42,18 +42,18 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Compare, print."""
+    """Compare, print; the exit code."""
     if len(options.runs) < 2:
         raise RequestError("expected two runs or more, found one: name the baseline, then later runs")
-    found = moves.compare_all([records.load(store.find(each, options.history)) for each in options.runs])
-    return tell(found, options.json)
+    runs = [records.load(store.find(reference, options.history)) for reference in options.runs]
+    return tell(moves.compare_all(runs), options.json)
 
 
-def tell(found: Sequence[Recurrence], as_json: bool) -> int:
+def tell(changes: Sequence[Recurrence], as_json: bool) -> int:
     """Print how each ratio changed; the exit code."""
-    plain = records.to_json(found)
+    plain = records.to_json(changes)
     if as_json:
         terminal.print_json(plain)
     else:
         print_changes(plain, terminal.console())
-    return FAILS if moves.confirmed(found) else HOLDS
+    return FAILS if moves.confirmed(changes) else HOLDS

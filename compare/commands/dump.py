@@ -43,7 +43,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Read, write, print.
+    """Read the dump, write the pages, print their path; the exit code.
 
     Raises:
       RequestError: there is no dump to read, or nowhere to write.

@@ -44,14 +44,14 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Read every run, draw, judge."""
+    """Read every run, plot, check for regressions; the exit code."""
     history = {run.number: records.load(run.path) for run in store.runs(options.history)}
-    found, drawn = recurring_all(list(history.values())), trend(history)
+    changes, drawn = recurring_all(list(history.values())), trend(history)
     out = options.out or options.history / "trend.html"
     writable_file(out)
     out.parent.mkdir(parents=True, exist_ok=True)
     page = write_trend(drawn, out)
-    code = tell(found, options.json)
+    code = tell(changes, options.json)
     if not options.json:
         terminal.say(page)
     return code

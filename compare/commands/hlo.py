@@ -84,14 +84,14 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Align, write, print."""
+    """Align, write, print; the exit code."""
     own = _arguments.own_functions(options, options.programs)
     if own is None and not options.programs:
         raise RequestError("expected workloads, two programs, or --tf and --jax, found none: name what to align")
     out = writable_folder(options.out)
     if OPTIMIZED in (options.level, options.expect_equal) and any(map(program_pairs.is_program, options.programs)):
         raise RequestError(
-            f"expected workloads beside {OPTIMIZED}, found programs: name the workload without :tf or :jax"
+            f"expected workloads with level {OPTIMIZED}, found programs: name the workload without :tf or :jax"
         )
     choice = program_pairs.Choice(options.pass_, options.size, options.data)
     with contextlib.ExitStack() as stack:
@@ -99,11 +99,11 @@ def main(options: argparse.Namespace) -> int:
         progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
         pool = Pool(_arguments.sources(options), scratch, options.timeout)
         stack.callback(pool.close)
-        found = [
+        pairs = [
             examine(pair, options.level, progress, by_pass=options.compiler_passes)
             for pair in program_pairs.chosen([own] if own else options.programs, pool, choice, scratch, progress)
         ]
-    record = {"schema": SCHEMA, "pairs": found}
+    record = {"schema": SCHEMA, "pairs": pairs}
     plain = records.to_json(record)
     written = write_alignments(plain, out)
     if options.json:
@@ -111,22 +111,22 @@ def main(options: argparse.Namespace) -> int:
     else:
         print_alignments(plain, terminal.console())
         terminal.say(*written)
-    return _exit_code(found, options.expect_equal)
+    return _exit_code(pairs, options.expect_equal)
 
 
 def _assumption(level: Mapping[str, Any]) -> str:
-    return f"they are where {' and '.join(level['assumes'])}" if level["assumes"] else ""
+    return f"they are only where {' and '.join(level['assumes'])}" if level["assumes"] else ""
 
 
-def _exit_code(found: Sequence[Mapping[str, Any]], expected: str | None) -> int:
+def _exit_code(pairs: Sequence[Mapping[str, Any]], expected: str | None) -> int:
     missing = {"reason": "it has no such level"}
-    differing = [pair for pair in found if expected and not pair["levels"].get(expected, missing).get("equal")]
+    differing = [pair for pair in pairs if expected and not pair["levels"].get(expected, missing).get("equal")]
     for pair in differing:
         level = pair["levels"].get(expected, missing)
         why = (
             level.get("reason")
             or _assumption(level)
-            or f"{level['left_only']} and {level['right_only']} values have no partner"
+            or f"{level['left_only']} and {level['right_only']} values are unmatched"
         )
         terminal.complain(f"expected {pair['name']} to be equal at {expected}, found that {why}")
     return FAILS if differing else HOLDS

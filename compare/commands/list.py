@@ -30,7 +30,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Print the table."""
+    """Print the table; the exit code."""
     table = Table(Column("workload", no_wrap=True), "computes", "sizes", "source", box=None, pad_edge=False)
     for name, workload in _workloads(_registry.names()).items():
         sizes = "; ".join(

@@ -86,7 +86,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Read, run, print."""
+    """Read, run, print; the exit code."""
     if options.inputs and options.seed is not None:
         raise RequestError("expected --inputs or --seed, found both: choose one")
     for side in SIDES:
@@ -95,12 +95,12 @@ def main(options: argparse.Namespace) -> int:
         scratch = Path(name)
         modules = bundle.modules(options.path, scratch)
         with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
-            found = replaying.replay(modules, _request(options, modules), scratch, progress)
+            replays = replaying.replay(modules, _request(options, modules), scratch, progress)
     if options.json:
-        terminal.print_json([{**records.to_json(each), "agrees": each.agrees} for each in found])
+        terminal.print_json([{**records.to_json(replayed), "agrees": replayed.agrees} for replayed in replays])
     else:
-        show(found, _console())
-    return HOLDS if all(each.agrees for each in found) else FAILS
+        show(replays, _console())
+    return HOLDS if all(replayed.agrees for replayed in replays) else FAILS
 
 
 def _request(options: argparse.Namespace, modules: list[bundle.Module]) -> replaying.Request:
@@ -121,15 +121,15 @@ def _request(options: argparse.Namespace, modules: list[bundle.Module]) -> repla
 
 
 def _xla_options(options: argparse.Namespace) -> dict[str, int | bool | float | str]:
-    found: dict[str, int | bool | float | str] = {}
-    for each in options.xla:
-        name, separator, value = each.partition("=")
+    chosen: dict[str, int | bool | float | str] = {}
+    for text in options.xla:
+        name, separator, value = text.partition("=")
         if not separator or not name:
-            raise RequestError(f"expected NAME=VALUE after --xla, found {each!r}: give both")
-        found[name] = _value(value)
+            raise RequestError(f"expected --xla NAME=VALUE, found {text!r}: give both")
+        chosen[name] = _value(value)
     if options.without_pass:
-        found["xla_disable_hlo_passes"] = ",".join(options.without_pass)
-    return found
+        chosen["xla_disable_hlo_passes"] = ",".join(options.without_pass)
+    return chosen
 
 
 def _value(text: str) -> int | bool | float | str:
@@ -157,11 +157,11 @@ def _console() -> Console:
     return console if console.is_terminal else terminal.console(width=LOG_WIDTH)
 
 
-def show(found: Sequence[Replayed], console: Console) -> None:
-    """A table a module, and below it why a compiler did not run it."""
-    for each in found:
-        console.print(_table(each))
-        for compiler, reason in each.refused.items():
+def show(replays: Sequence[Replayed], console: Console) -> None:
+    """Print one table a module, and below it why a compiler rejected it."""
+    for replayed in replays:
+        console.print(_table(replayed))
+        for compiler, reason in replayed.refused.items():
             console.print(Text(f"{compiler}: {reason}"))
 
 
@@ -176,17 +176,17 @@ def _table(replayed: Replayed) -> Table:
     table.add_column("", no_wrap=True)
     for result in replayed.results:
         name, kind = result.name, describe(result.shape, result.dtype)
-        for compiler, each in result.differences.items():
-            ulp = "" if each.ulp is None else str(each.ulp)
-            alike, verdict = "alike" if each.alike else "unlike", "" if each.agrees else "differs"
+        for compiler, difference in result.differences.items():
+            ulp = "" if difference.ulp is None else str(difference.ulp)
+            same, verdict = "same" if difference.alike else "differ", "" if difference.agrees else "differs"
             table.add_row(
                 terminal.cell(name),
                 kind,
                 terminal.cell(compiler),
-                f"{each.absolute:.3g}",
-                f"{each.relative:.3g}",
+                f"{difference.absolute:.3g}",
+                f"{difference.relative:.3g}",
                 ulp,
-                alike,
+                same,
                 verdict,
             )
             name = kind = ""

@@ -40,7 +40,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Read, render, print."""
+    """Read the record, render, print; the exit code."""
     path = store.results_of(options.record)
     record = benchmark_json.load(path)
     if options.json:

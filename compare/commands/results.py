@@ -40,9 +40,9 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Read, write."""
-    found = [records.load(store.find(reference, options.history)) for reference in options.records]
-    made = page(*found)
+    """Read the records, write the page; the exit code."""
+    loaded = [records.load(store.find(reference, options.history)) for reference in options.records]
+    made = page(*loaded)
     writable_file(options.out)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     records.write_atomically(options.out, made)

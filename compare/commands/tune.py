@@ -86,32 +86,32 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Search, write, print."""
+    """Search, print, write the record; the exit code."""
     if not options.workloads and not options.tf and not options.jax:
-        raise RequestError("expected a workload or port file, found none: name what to tune")
+        raise RequestError("expected a workload or a port file, found none: name what to tune")
     if options.out is not None:
         writable_file(options.out)
     workloads = _arguments.workloads(options)
     sources, plan = _arguments.sources(options), _plan(options)
-    found: dict[str, Tuned] = {}
+    tuned: dict[str, Tuned] = {}
     with (
         tempfile.TemporaryDirectory(prefix="jaxport-") as folder,
         reporter(terminal.console(stderr=True), quiet=options.json) as progress,
     ):
-        for each in workloads:
-            found[each.name] = tuner.tune_workload(
-                each, options.size, options.data, sources, options.timeout, plan, Path(folder), progress
+        for workload in workloads:
+            tuned[workload.name] = tuner.tune_workload(
+                workload, options.size, options.data, sources, options.timeout, plan, Path(folder), progress
             )
-    record = records.to_json({"schema": SCHEMA, "workloads": found})
+    record = records.to_json({"schema": SCHEMA, "workloads": tuned})
     if options.json:
         terminal.print_json(record)
     else:
-        for name, each in found.items():
-            show(name, each, terminal.console())
+        for name, result in tuned.items():
+            show(name, result, terminal.console())
     if options.out is not None:
-        # Last: what was found is printed by then, whatever becomes of the file.
+        # Last: the result is printed by then, even where the file cannot be written.
         records.save(record, options.out)
-    return FAILS if any(each.reason for each in found.values()) else HOLDS
+    return FAILS if any(result.reason for result in tuned.values()) else HOLDS
 
 
 def _plan(options: argparse.Namespace) -> tuner.Plan:
@@ -127,13 +127,13 @@ def _plan(options: argparse.Namespace) -> tuner.Plan:
 
 
 def show(name: str, found: Tuned, console: Console) -> None:
-    """Every candidate in a line, then what may be said, then what to paste."""
+    """Print one line a candidate, then the conclusion, then the lines to paste."""
     dimensions = ", ".join(f"{key} {value}" for key, value in found.dimensions.items())
     what = f"{name}: {found.pass_} at size {found.size}{f' ({dimensions})' if dimensions else ''}"
     console.print(Text(f"{what}, {found.threads} thread{'s' * (found.threads > 1)}", style="bold"), soft_wrap=True)
     table = _table(found.rows)
     if not console.is_terminal:
-        # A log or a pipe has no width: names that are cut off there cannot be pasted.
+        # A log or a pipe has no width, and a name that is cut off cannot be pasted.
         table.width = Measurement.get(console, console.options.update(max_width=_NATURAL_WIDTH), table).maximum
     console.print(table, soft_wrap=not console.is_terminal)
     for line in _sentences(found):
@@ -164,19 +164,19 @@ def _place(row: Row) -> tuple[float, str]:
 
 def _sentences(found: Tuned) -> Iterator[str]:
     if found.reason:
-        yield f"The port itself fails parity, so that there is nothing to tune: {found.reason}"
+        yield f"The port fails parity, so there is nothing to tune: {found.reason}"
     elif found.confirmed is None:
-        yield "Nothing beats the default: no candidate came out faster and still the same."
+        yield "Nothing beats the default: no candidate is faster and passes every gate."
     elif found.options:
         yield f"{found.confirmed.name} takes {_stated(found.confirmed.ratio)} of the default's time."
         yield "Every parity gate passes with it. Paste into the port's Model(...):"
     elif found.confirmed.ratio.withheld:
-        yield f"Nothing is stated: {found.confirmed.ratio.withheld}."
+        yield f"No conclusion: {found.confirmed.ratio.withheld}."
     else:
         ratio = found.confirmed.ratio
         yield (
-            f"Nothing beats the default: {found.confirmed.name} led the screening, and is confirmed as "
-            f"{ratio.verdict}, {_stated(ratio)}."
+            f"Nothing beats the default: {found.confirmed.name} was fastest in screening and is "
+            f"{ratio.verdict} when timed again, {_stated(ratio)}."
         )
         if ratio.note:
             yield f"{ratio.note}."
