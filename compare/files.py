@@ -66,6 +66,11 @@ class Expected:
 def read(path: Path, expected: Expected, most: int) -> bytes:
     """All bytes of a file.
 
+    Args:
+      path: the file.
+      expected: what it should be, and what to do where it is not.
+      most: bytes that the file may have.
+
     Raises:
       FileError: it is not there, no regular file, unreadable or longer than `most`.
     """
@@ -78,6 +83,10 @@ def read(path: Path, expected: Expected, most: int) -> bytes:
 def read_json(path: Path, expected: Expected) -> Any:
     """Plain data of a JSON file.
 
+    Args:
+      path: the file.
+      expected: what it should be, and what to do where it is not.
+
     Raises:
       FileError: as `read` and `parse`.
     """
@@ -85,10 +94,15 @@ def read_json(path: Path, expected: Expected) -> Any:
 
 
 def parse(data: bytes | str, path: Path, expected: Expected) -> Any:
-    """Plain data of JSON; `path` is where it comes from.
+    """Plain data of JSON.
+
+    Args:
+      data: the JSON, as text or as UTF-8.
+      path: where it comes from, for the error.
+      expected: what it should be, and what to do where it is not.
 
     Raises:
-      FileError: it is no JSON, nested too deeply, names a key twice, or has a number that is none or too long.
+      FileError: it is no JSON, nested too deeply, names a key twice, or has a number that is not finite or too long.
     """
     try:
         text = data if isinstance(data, str) else data.decode()
@@ -104,12 +118,19 @@ def parse(data: bytes | str, path: Path, expected: Expected) -> Any:
 
 
 def convert(plain: Any, kind: type[_Declared], path: Path, expected: Expected, within: str = "") -> _Declared:
-    """Plain data as the declared type; `within` says which part of the file it is.
+    """Plain data as the declared type.
 
-    What is refused is not to be used any more: it is cut down to find the place.
+    Data that is refused cannot be used any more: it is cut down to find the place.
+
+    Args:
+      plain: the data, as `parse` returns it.
+      kind: the type.
+      path: where it comes from, for the error.
+      expected: what it should be, and what to do where it is not.
+      within: the part of the file that it is, for the error.
 
     Raises:
-      FileError: it is not of that type, and where.
+      FileError: it is not of that type; the line names the place.
     """
     try:
         return converted(plain, kind)
@@ -170,7 +191,12 @@ def _fits(plain: Any, kind: type[Any]) -> bool:
 
 
 def read_arrays(path: Path, expected: Expected, most: int) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """All arrays of a safetensors file, and its metadata.
+    """All arrays of a safetensors file, of any shape, and its metadata.
+
+    Args:
+      path: the file.
+      expected: what it should be, and what to do where it is not.
+      most: bytes that the file may have.
 
     Raises:
       FileError: it cannot be read, is no safetensors file, or holds arrays of a dtype that NumPy has not.

@@ -54,7 +54,13 @@ class Request:
 
 
 def collect(request: Request, folder: Path, scratch: Path, reporter: Reporter) -> dict[str, Any]:
-    """Fill an empty folder with the bug report; what bundle.json says. A side that fails costs what it was asked for.
+    """Fill a folder with the bug report and return what bundle.json says; a side that fails costs its own part.
+
+    Args:
+      request: what to report on.
+      folder: an empty folder for the report.
+      scratch: a folder for what is needed meanwhile.
+      reporter: told of every step.
 
     Raises:
       BadTarget: the function that was named does not exist.

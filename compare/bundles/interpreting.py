@@ -26,7 +26,15 @@ _ROOT = Path(__file__).parents[2]
 
 
 def interpret(artifact: bytes, arrays: Sequence[np.ndarray], timeout_s: float) -> list[np.ndarray]:
-    """The program's results by the interpreter.
+    """Run a program in the reference interpreter.
+
+    Args:
+      artifact: StableHLO bytecode.
+      arrays: arguments by position, of the program's shapes and dtypes.
+      timeout_s: seconds that it may take.
+
+    Returns:
+      The results by position.
 
     Raises:
       UnreadableProgram: it cannot run the program, or not in that time.

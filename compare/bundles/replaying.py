@@ -86,6 +86,12 @@ class Replayed:
 def replay(modules: Sequence[Module], request: Request, scratch: Path, reporter: Reporter) -> list[Replayed]:
     """Run every module by every compiler.
 
+    Args:
+      modules: what to run.
+      request: which compilers run it, on which inputs.
+      scratch: a folder for what is needed meanwhile.
+      reporter: told of every step.
+
     Raises:
       RequestError: the inputs do not fit, an option does not exist, or there is nothing to compare with.
       SideError: a framework that was asked for is not installed.
@@ -217,7 +223,12 @@ def _inputs(module: Module, request: Request, signature: Signature) -> tuple[Seq
 
 
 def random_inputs(signature: Signature, seed: int) -> list[np.ndarray]:
-    """Standard normal floats, whole numbers from 0 to 7, booleans."""
+    """Arrays of the signature's shapes and dtypes: standard normal floats, integers from 0 to 7, booleans.
+
+    Args:
+      signature: the shapes and dtypes of a module's parameters.
+      seed: of the draws.
+    """
     generator = np.random.default_rng(seed)
 
     def drawn(shape: tuple[int, ...], dtype: str) -> np.ndarray:

@@ -127,7 +127,13 @@ def _plan(options: argparse.Namespace) -> tuner.Plan:
 
 
 def show(name: str, found: Tuned, console: Console) -> None:
-    """Print one line a candidate, then the conclusion, then the lines to paste."""
+    """Print one line a candidate, then the conclusion, then the lines to paste.
+
+    Args:
+      name: the workload's.
+      found: the result of its search.
+      console: where to print.
+    """
     dimensions = ", ".join(f"{key} {value}" for key, value in found.dimensions.items())
     what = f"{name}: {found.pass_} at size {found.size}{f' ({dimensions})' if dimensions else ''}"
     console.print(Text(f"{what}, {found.threads} thread{'s' * (found.threads > 1)}", style="bold"), soft_wrap=True)

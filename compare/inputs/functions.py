@@ -71,10 +71,14 @@ def parse_dimension(text: str) -> tuple[str, int, int | None]:
 
 
 def from_functions(tf: str, jax: str, inputs: Sequence[str], dimensions: Sequence[str] = ()) -> Workload:
-    """The workload that two functions and their inputs make; both are called with the inputs in that order.
+    """The workload that two functions and their inputs make.
 
     Args:
-      dimensions: of those that inputs name, the sizes that parity is judged between, or the one that is timed.
+      tf: FILE.py:NAME of the TensorFlow function.
+      jax: FILE.py:NAME of the JAX function.
+      inputs: NAME=TYPE[SHAPE] of each argument, in order.
+      dimensions: NAME=LOW..HIGH, the sizes of a named dimension that parity is judged between, or NAME=SIZE, the
+        one that is compiled and timed.
 
     Raises:
       RequestError: a reference names no file or no function, an input does not parse or occurs twice.
