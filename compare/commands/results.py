@@ -21,9 +21,9 @@ Several records make one page. Nothing is measured, and nothing is claimed witho
 """,
     operands="[RUN ...] -o FILE",
     examples="""\
-  jaxport results -o docs/results.md
-  jaxport results last -o docs/results.md            the last saved run
-  jaxport results 4 5 6 -o docs/results.md           three saved runs on one page
+  jaxport results -o times.md
+  jaxport results last -o times.md                   the last saved run
+  jaxport results 4 5 6 -o times.md                  three saved runs on one page
 """,
     holds="the page was written",
 )

@@ -15,7 +15,7 @@ from compare.report.tables import DONATED, PORT, TUNED, RatioRow, ordered, ratio
 FASTER = "faster"
 
 WIDEST_MARGIN = 0.25
-"""Beyond this no verdict says equivalent: docs/architecture.md, Timing."""
+"""Beyond this no verdict says equivalent: docs/timing.md, Margin."""
 
 _RELATIONS = {"slower": "slower than", "equivalent": "equivalent to", "inconclusive": "inconclusive against"}
 
