@@ -15,7 +15,7 @@ from typing import Any
 from compare.commands._exit_codes import REFUSED
 from compare.commands._parser import DEFAULT_TIMEOUT_S, Help, Parser, add_debug
 from compare.commands._signals import INTERRUPTED, interruptible
-from compare.errors import Foreseen
+from compare.errors import Foreseen, RequestError
 from compare.report import terminal
 from compare.sides import processes
 
@@ -76,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(given: Sequence[str]) -> int:
     try:
-        options = parser(given).parse_args(given)
+        options = parsed(given)
         with processes.temporary_folder(), _foreign_code_apart(options):
             return _module(options.command).main(options)
     except KeyboardInterrupt:
@@ -87,6 +87,19 @@ def _run(given: Sequence[str]) -> int:
     except Exception as error:  # noqa: BLE001 - the last line of defence: --debug shows the traceback
         what = f"expected no internal error, found {type(error).__name__}: {error}: run with --debug and report it"
         return _refuse(error, "--debug" in given, what)
+
+
+def parsed(given: Sequence[str]) -> argparse.Namespace:
+    """The options of a command line.
+
+    Raises:
+      RequestError: it is none; the line names the help of its own command, where argparse would name all of jaxport's.
+    """
+    options, unknown = parser(given).parse_known_args(given)
+    if unknown:
+        command = f"jaxport {options.command}"
+        raise RequestError(f"expected options of `{command}`, found {' '.join(unknown)}: see `{command} --help`")
+    return options
 
 
 def parser(given: Sequence[str]) -> argparse.ArgumentParser:

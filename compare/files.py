@@ -20,16 +20,16 @@ from workloads import _foreign
 from workloads._foreign import MEBIBYTE, Unusable
 
 MOST_JSON_BYTES = 128 * MEBIBYTE
-"""Of one JSON file: a record holds both programs as text. As Python's own lists it may take thirty times that."""
+"""Largest JSON file: a record holds both programs as text. As Python's own lists it may take thirty times that."""
 
 MOST_PROGRAM_BYTES = 1 << 31
-"""Of one program: no protocol buffer is longer, and XLA takes programs as such."""
+"""Largest program: no protocol buffer is longer, and XLA takes programs as such."""
 
 MOST_NESTING = 64
-"""Of JSON: a record has ten levels. Python's own parser, and every page, calls itself once a level."""
+"""Deepest JSON: a record has ten levels. Python's own parser, and every page, calls itself once a level."""
 
 MOST_DIGITS = 20
-"""Of a whole number: 64 bits have no more, and the next float is reached at 309."""
+"""Longest integer: 64 bits have no more, and the next float is reached at 309."""
 
 _Declared = TypeVar("_Declared")
 _STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
@@ -112,9 +112,9 @@ def parse(data: bytes | str, path: Path, expected: Expected) -> Any:
             text, object_pairs_hook=_unique, parse_constant=_no_number, parse_float=_finite, parse_int=_short
         )
     except UnicodeDecodeError as error:
-        expected.refuse(path, f"bytes that are no UTF-8 at {error.start}")
+        expected.refuse(path, f"invalid UTF-8 at byte {error.start}")
     except (ValueError, RecursionError) as error:
-        expected.refuse(path, f"broken JSON ({error})")
+        expected.refuse(path, f"invalid JSON ({error})")
 
 
 def convert(plain: Any, kind: type[_Declared], path: Path, expected: Expected, within: str = "") -> _Declared:
@@ -135,11 +135,11 @@ def convert(plain: Any, kind: type[_Declared], path: Path, expected: Expected, w
     try:
         return converted(plain, kind)
     except UnicodeEncodeError:
-        expected.refuse(path, "a name with half a character")
+        expected.refuse(path, "a name with half of a surrogate pair")
     except msgspec.ValidationError as error:
         message, _, place = str(error).partition(" - at `")
         unfit = _UNFIT.fullmatch(message)
-        said = f"{unfit[2]} where {unfit[1]} is due" if unfit else message[:1].lower() + message[1:]
+        said = f"{unfit[2]} where {unfit[1]} is expected" if unfit else message[:1].lower() + message[1:]
         where = [f"at {_spelled(plain, kind, place)}"] * bool(place) + [within] * bool(within)
         expected.refuse(path, ", ".join([said, " ".join(where)][: 1 + bool(where)]))
 
@@ -227,17 +227,17 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"{text}, which is no number of JSON")
+    raise ValueError(f"{text}, which is not a JSON number")
 
 
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise ValueError(f"{text[:MOST_DIGITS]}, beyond every float")
+        raise ValueError(f"{text[:MOST_DIGITS]}, beyond the range of float64")
     return number
 
 
 def _short(text: str) -> int:
     if len(text) > MOST_DIGITS:
-        raise ValueError(f"a whole number of {len(text)} digits")
+        raise ValueError(f"an integer of {len(text)} digits")
     return int(text)

@@ -52,7 +52,7 @@ def parsed(command_line: str) -> None:
         return
     assert words[0] in cli.COMMANDS, command_line
     if words[1:] not in ([], ["--help"]):
-        cli.parser(words).parse_args(words)
+        cli.parsed(words)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_name)

@@ -26,11 +26,18 @@ DEFAULT_HISTORY = Path(".jaxport/history")
 _FRAMEWORKS = {"tf": "TensorFlow", "jax": "JAX"}
 
 
-def add_workloads(command: argparse.ArgumentParser) -> None:
-    """Add what to work on: workloads or two functions, at which size and on which data."""
+def add_workloads(command: argparse.ArgumentParser, required: bool = False) -> None:
+    """Add what to work on: workloads or two functions, at which size and on which data.
+
+    Args:
+      command: the parser to add to.
+      required: whether the command refuses to work without a workload, in place of working on the tour.
+    """
+    default = "" if required else " (default: the tour, or with --size all built-in workloads)"
     command.add_argument(
-        "workloads", nargs="*", metavar="WORKLOAD", help="name of a workload (see `jaxport list`) or a port file"
-    )
+        "workloads", nargs="*", metavar="WORKLOAD",
+        help=f"name of a workload (see `jaxport list`) or a port file{default}",
+    )  # fmt: skip
     add_size_and_data(command)
     add_functions(command)
 
@@ -252,7 +259,7 @@ def own_functions(options: argparse.Namespace, beside: Sequence[str]) -> Workloa
     given = [option for option in ("tf", "jax") if getattr(options, option)]
     if given and (len(given) < 2 or beside):
         found = " and ".join([*(f"--{option}" for option in given), *beside])
-        raise RequestError(f"expected --tf and --jax together and no WORKLOAD, found {found}: name both functions only")
+        raise RequestError(f"expected --tf and --jax together and no WORKLOAD, found {found}: name both functions")
     for option in ("input", "dimension"):
         if getattr(options, option) and not given:
             raise RequestError(f"expected --tf and --jax with --{option}, found neither: name both functions")

@@ -33,7 +33,7 @@ names both source lines, both values and the likely cause.
 Both programs are promoted to float64 and run on the same arrays, with every intermediate value kept. A departure is
 proved by putting TensorFlow's value in its place: then every result agrees.
 """,
-    operands="WORKLOAD ...",
+    operands="[WORKLOAD ...]",
     examples="""\
   jaxport locate my_port.py
   jaxport locate my_port.py --pass gradients

@@ -53,7 +53,7 @@ _STYLES = {"confirmed": "bold green", "parity fails": "red", "faster when screen
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add arguments."""
-    _arguments.add_workloads(command)
+    _arguments.add_workloads(command, required=True)
     scope = command.add_argument_group("scope")
     scope.add_argument(
         "--option", action="append", default=[], metavar="NAME=VALUE,...",

@@ -93,7 +93,9 @@ def choose_size(workload: AnyWorkload, size: str | None) -> str:
         return size
     if size in SIZES and len(workload.sizes) == 1:
         return next(iter(workload.sizes))
-    raise RequestError(f"expected a size of {workload.name} ({', '.join(workload.sizes)}), found {size!r}")
+    raise RequestError(
+        f"expected a size of {workload.name} ({', '.join(workload.sizes)}), found {size!r}: choose one of these"
+    )
 
 
 def parity_size(workload: Workload, size: str, examples: Arrays | None) -> str:

@@ -230,7 +230,7 @@ class _PortHost:
         except Unavailable as error:
             raise _registry.RegistryError(error.reason) from error
         except Stalled as error:
-            found = f"that its code does not come to an end: {error.reason}"
+            found = f"code that does not finish: {error.reason}"
             raise _registry.RegistryError(f"expected a workload in {asked.reference}, found {found}") from error
         except SideError as error:
             raise _registry.RegistryError(f"expected a workload in {asked.reference}, found {error.reason}") from error

@@ -198,8 +198,8 @@ def test_bad_input_is_one_line(tmp_path: Path, arguments: list[str], message: st
 @pytest.mark.parametrize(
     ("index", "message"),
     [
-        ("{", "expected bundle.json of a bug report at .*, found broken JSON"),
-        ("[]", "found `array` where `object` is due"),
+        ("{", "expected bundle.json of a bug report at .*, found invalid JSON"),
+        ("[]", "found `array` where `object` is expected"),
         ('{"schema": 99, "modules": []}', "expected a bug report of schema 1 or older, found 99: upgrade"),
         ('{"schema": 1, "modules": []}', "expected a program in .*, found none"),
     ],
