@@ -1,6 +1,6 @@
 """The types of results.json, schema 1: what pages read. A field may be missing or null, and others may stand beside.
 
-docs/architecture.md says what each field holds.
+docs/results.md says what each field holds.
 """
 
 from __future__ import annotations

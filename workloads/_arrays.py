@@ -67,6 +67,8 @@ def place_kinks(spec: ArraySpec, name: str, turn: int, first: int = 0) -> np.nda
     of their range or at unlike ones. An integer is the first or the last of its range.
 
     Args:
+      spec: shape, dtype and range of the array.
+      name: seeds the values that no pattern gives.
       turn: number of the array among those of a call.
       first: the pattern of the first element; above 0 it is that of every element.
     """

@@ -46,6 +46,7 @@ def probes(specs: Mapping[str, ArraySpec], moderate: bool) -> Iterator[Probe]:
     """Every call of the sweeps of each float input alone, and of all at once where there are several.
 
     Args:
+      specs: every input of the call.
       moderate: up to 2^6 either way, for models.
     """
     moved = swept(specs)

@@ -36,12 +36,12 @@ class Block:
 
 
 def dense_weights(prefix: str, inputs: int, outputs: int) -> dict[str, ArraySpec]:
-    """kernel [inputs, outputs] of variance 1 / inputs, and a small random bias.
+    """A dense layer: kernel [inputs, outputs] of variance 1 / inputs, small random bias [outputs].
 
     Args:
-      prefix: what the paths begin with.
-      inputs: features that come in.
-      outputs: features that go out.
+      prefix: the path that both names start with.
+      inputs: features that the layer reads.
+      outputs: features that it gives.
     """
     return {
         f"{prefix}/kernel": ArraySpec((inputs, outputs), scale=inputs**-0.5),
@@ -50,7 +50,7 @@ def dense_weights(prefix: str, inputs: int, outputs: int) -> dict[str, ArraySpec
 
 
 def norm_weights(prefix: str, width: int) -> dict[str, ArraySpec]:
-    """gamma around 1 and beta around 0, both random: equal ones would hide a swap."""
+    """A norm: gamma [width] around 1 and beta [width] around 0, both random, since equal ones would hide a swap."""
     return {
         f"{prefix}/gamma": ArraySpec((width,), low=0.5, high=1.5),
         f"{prefix}/beta": ArraySpec((width,), scale=0.1),

@@ -23,7 +23,8 @@ def unroll(
     Args:
       run: takes one array for each parameter of the program, in its shape and dtype and in order; gives its results
         in order.
-      program: the step; inputs are taken from the twin's batches.
+      program: the step.
+      twin: gives batches for its inputs, and the weights and states to start from.
       checkpoints: after how many steps the weights are kept.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Everything about one workload that another person needs to see what we saw: collected from live sides."""
+"""Collects a bug report from live sides: everything that another person needs to reproduce a workload."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FLAGS = (
     *("XLA_FLAGS", "TF_XLA_FLAGS", "TF_ENABLE_ONEDNN_OPTS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"),
     *("JAX_ENABLE_X64", "JAX_DEFAULT_MATMUL_PRECISION", "JAX_PLATFORMS", "JAX_DISABLE_JIT", "KERAS_BACKEND"),
 )
-"""What is told of the user's environment, and nothing else."""
+"""The environment variables that a bug report includes, and no others."""
 
 LOADS = 2
 """So often is the workload loaded by a worker that is lost meanwhile."""
@@ -54,7 +54,13 @@ class Request:
 
 
 def collect(request: Request, folder: Path, scratch: Path, reporter: Reporter) -> dict[str, Any]:
-    """Fill an empty folder with the bug report; what bundle.json says. A side that fails costs what it was asked for.
+    """Fill a folder with the bug report and return what bundle.json says; a side that fails costs its own part.
+
+    Args:
+      request: what to report on.
+      folder: an empty folder for the report.
+      scratch: a folder for what is needed meanwhile.
+      reporter: told of every step.
 
     Raises:
       BadTarget: the function that was named does not exist.
@@ -197,7 +203,7 @@ class _Report:
         frontend, compiler = split(cell)
         program = self._programs.get(frontend)
         if program is None:
-            self._cells[cell] = {"reason": f"the {frontend} side gave no program"}
+            self._cells[cell] = {"reason": f"no program from the {frontend} side"}
             return
         before = len(self._workers.failures)
         built = self._workers.ask(compiler, lambda side: requests.compile_program(side, program))

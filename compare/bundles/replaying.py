@@ -86,6 +86,12 @@ class Replayed:
 def replay(modules: Sequence[Module], request: Request, scratch: Path, reporter: Reporter) -> list[Replayed]:
     """Run every module by every compiler.
 
+    Args:
+      modules: what to run.
+      request: which compilers run it, on which inputs.
+      scratch: a folder for what is needed meanwhile.
+      reporter: told of every step.
+
     Raises:
       RequestError: the inputs do not fit, an option does not exist, or there is nothing to compare with.
       SideError: a framework that was asked for is not installed.
@@ -138,7 +144,7 @@ def _judged(
         reason = "".join(f" ({why})" for why in refused.values())
         raise RequestError(
             f"expected two results of {module.name} to compare, found only that of {reference}{reason}: "
-            "add another with --compilers, such as here,jax, or replay a bug report"
+            "add a compiler, as in --compilers here,jax, or replay a bug report"
         )
     names = module.results or tuple(map(str, range(len(signature.results))))
     _check_counts(module, {label: len(each) for label, each in values.items()}, len(names))
@@ -158,7 +164,7 @@ def _check_counts(module: Module, counts: Mapping[str, int], expected: int) -> N
     for label, count in counts.items():
         if count != expected:
             raise RequestError(
-                f"expected {expected} results of {module.name}, found {count} from {label}: the bug report is mixed up"
+                f"expected {expected} results of {module.name}, found {count} from {label}: write the report again"
             )
 
 
@@ -217,7 +223,12 @@ def _inputs(module: Module, request: Request, signature: Signature) -> tuple[Seq
 
 
 def random_inputs(signature: Signature, seed: int) -> list[np.ndarray]:
-    """Standard normal floats, whole numbers from 0 to 7, booleans."""
+    """Arrays of the signature's shapes and dtypes: standard normal floats, integers from 0 to 7, booleans.
+
+    Args:
+      signature: the shapes and dtypes of a module's parameters.
+      seed: of the draws.
+    """
     generator = np.random.default_rng(seed)
 
     def drawn(shape: tuple[int, ...], dtype: str) -> np.ndarray:
@@ -231,7 +242,7 @@ def random_inputs(signature: Signature, seed: int) -> list[np.ndarray]:
 def _check_inputs(module: Module, arrays: Sequence[np.ndarray], signature: Signature) -> None:
     if len(arrays) != len(signature.parameters):
         raise RequestError(
-            f"expected {len(signature.parameters)} inputs of {module.name}, found {len(arrays)}: give one a parameter"
+            f"expected {len(signature.parameters)} inputs of {module.name}, found {len(arrays)}: give one each"
         )
     for at, (array, (shape, dtype)) in enumerate(zip(arrays, signature.parameters, strict=True)):
         if array.shape != shape or array.dtype.name != dtype:
@@ -249,7 +260,7 @@ def _check_options(options: Mapping[str, int | bool | float | str]) -> None:
             executing.compile_bytecode(bindings.artifact(_TRIVIAL), {name: value})
         except UnreadableProgram as error:
             raise RequestError(
-                f"expected an option of XLA with a value of its type, found {name}={value} ({error}): "
+                f"expected an XLA option with a value of its type, found {name}={value} ({error}): "
                 "see DebugOptions in xla/xla.proto"
             ) from error
 

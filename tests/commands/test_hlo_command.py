@@ -108,8 +108,11 @@ def test_one_file_against_itself_has_two_names(programs: Path) -> None:
         (["first.mlirbc", "add"], "expected two programs"),
         (["first.mlirbc", "./absent.pb"], "expected WORKLOAD:tf, WORKLOAD:jax, a file or a dump directory"),
         (["first.mlirbc", "notes.txt"], "expected a serialized HloModuleProto or HloProto, found 5 other bytes"),
-        (["first.mlirbc", "other.pb", "--level", "optimized"], "expected workloads beside optimized, found programs"),
-        (["first.mlirbc", "other.pb", "--expect-equal", "optimized"], "expected workloads beside optimized"),
+        (
+            ["first.mlirbc", "other.pb", "--level", "optimized"],
+            "expected workloads with level optimized, found programs",
+        ),
+        (["first.mlirbc", "other.pb", "--expect-equal", "optimized"], "expected workloads with level optimized"),
         (["port.py", "sub/port.py"], "expected workloads of different names, found 'adds' twice"),
         (["add", "nothing"], "expected the name of a workload or a port file"),
         (["nothing"], "expected the name of a workload or a port file"),

@@ -149,7 +149,7 @@ NEWER["extra_info"]["jaxport"]["schema"] = SCHEMA + 1
         (written(), "expected benchmarks of ports, found 0 of other"),
         (written(NEWER), f"expected benchmarks of schema {SCHEMA} or older, found {SCHEMA + 1}: upgrade jaxport"),
         ({"results": []}, "expected a results.json at .*other.json, found object missing required field `schema`"),
-        ([], "expected a results.json at .*other.json, found `array` where `object` is due"),
+        ([], "expected a results.json at .*other.json, found `array` where `object` is expected"),
     ],
     ids=["of other tests", "none", "newer", "other JSON", "a list"],
 )
@@ -161,7 +161,7 @@ def test_other_json_is_refused_in_one_line(tmp_path: Path, given: object, messag
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(("text", "message"), [("{", "found broken JSON"), (None, "expected a results.json at")])
+@pytest.mark.parametrize(("text", "message"), [("{", "found invalid JSON"), (None, "expected a results.json at")])
 def test_a_broken_or_missing_file_is_refused_as_a_record_is(tmp_path: Path, text: str | None, message: str) -> None:
     path = tmp_path / "file.json"
     if text is not None:
