@@ -14,11 +14,11 @@ _Value = TypeVar("_Value")
 NON_FINITE = ("inf", "-inf", "nan")
 """How a record writes the numbers that JSON has not."""
 
-Text = str | None
 Scalar = str | int | float | bool | None
 Verdict = Literal["pass", "fail", "not_applicable"] | None
 
 if TYPE_CHECKING:
+    Text = str
     Number = float | None
     Count = int | None
     Numbers = tuple[float | None, ...]
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     Named = Mapping[str, _Value]
 else:
     # In a file any of these may be null, and so may what they hold; `Part` makes one form of it.
+    Text = str | None
     Number = float | Literal["inf", "-inf", "nan"] | None
     Count = Annotated[int, msgspec.Meta(ge=0)] | None
     Numbers = tuple[Number, ...] | None
@@ -42,8 +43,9 @@ Interval = tuple[Number, Number] | None
 class Part(msgspec.Struct, frozen=True):
     """Any part of a record: nothing in it must be there.
 
-    What is missing or null is None, or an empty collection. No collection but of numbers holds a null: a name keeps a
-    part that holds nothing, anything else is left out. Numbers that are not finite are floats here, strings in a file.
+    What is missing or null is None; a text or a collection is empty then. No collection but of numbers holds a null: a
+    name keeps a part that holds nothing, anything else is left out. Numbers that are not finite are floats here, and
+    strings in a file.
     """
 
     def __post_init__(self) -> None:
@@ -52,6 +54,17 @@ class Part(msgspec.Struct, frozen=True):
             changed = change(value)
             if changed is not value:
                 msgspec.structs.force_setattr(self, name, changed)
+
+
+def known(value: _Value | None) -> _Value:
+    """The value, for who cannot do without it.
+
+    Raises:
+      ValueError: it is missing. A judge that took another number in its place would be guessing.
+    """
+    if value is None:
+        raise ValueError("expected a value that every new record has, found none")
+    return value
 
 
 @functools.cache
@@ -65,6 +78,8 @@ def _changes(kind: type[Part]) -> tuple[tuple[str, Any], ...]:
 def _change(hint: Any) -> Any:
     """What makes one form of the values of a type."""
     options = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    if set(options) == {str, type(None)}:
+        return _text
     for option in options:
         match get_origin(option):
             case origin if origin is dict:
@@ -88,6 +103,10 @@ def _held(hint: Any) -> tuple[Any, ...]:
 def _part_of(held: tuple[Any, ...]) -> type[Part] | None:
     parts = [option for option in held if isinstance(option, type) and issubclass(option, Part)]
     return parts[0] if parts else None
+
+
+def _text(value: Any) -> Any:
+    return "" if value is None else value
 
 
 def _number(value: Any) -> Any:

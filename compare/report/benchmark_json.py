@@ -41,7 +41,7 @@ class _File(msgspec.Struct, frozen=True):
 
     machine_info: dict[str, Any]
     benchmarks: tuple[_Benchmark, ...]
-    datetime: Text = None
+    datetime: Text = ""
 
 
 class _Kept(Part, frozen=True):
@@ -52,23 +52,23 @@ class _Kept(Part, frozen=True):
 class _ExtraInfo(Part, frozen=True):
     """What is read of what `extra_info` gave a benchmark."""
 
-    workload: Text = None
-    size: Text = None
-    mode: Text = None
+    workload: Text = ""
+    size: Text = ""
+    mode: Text = ""
     jaxport: _Kept | None = None
 
 
 class _Processor(Part, frozen=True):
-    brand_raw: Text = None
+    brand_raw: Text = ""
     count: Count = None
 
 
 class _Machine(Part, frozen=True):
     """What is read of pytest-benchmark's own account of the machine."""
 
-    python_version: Text = None
-    system: Text = None
-    release: Text = None
+    python_version: Text = ""
+    system: Text = ""
+    release: Text = ""
     cpu: _Processor | None = None
 
 

@@ -19,7 +19,7 @@ from compare.report import numbers
 class Passes(Part, frozen=True):
     """Both programs, held against each other after every pass."""
 
-    reason: Text = None
+    reason: Text = ""
     lines: Texts = ()
 
 
