@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import sys
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
+from programs_here import ProgramsHere
 from runs import JUDGED, LEAN_MODES, WHOLE, record_of
 
 from compare.cli import main
+from compare.hlo import executing
 from compare.inputs.foreign_code import foreign_code_apart
 from compare.measure import machine_limits
 
@@ -50,10 +54,47 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.name not in LONGEST)
 
 
+_STARTED_BY: list[pytest.Item] = []
+"""The test that runs now, if it may start no process."""
+
+
+def _refuse_processes(event: str, arguments: tuple[Any, ...]) -> None:
+    """An audit hook: fails the test that starts Python or a browser and is not marked for it."""
+    if event != "subprocess.Popen" or not _STARTED_BY:
+        return
+    command = arguments[1] if isinstance(arguments[1], str | bytes) else arguments[1][0]
+    program = Path(os.fsdecode(arguments[0] or command)).name
+    if program.startswith(("python", "node")):
+        pytest.fail(
+            f"expected no process, found one of {program}: mark the test with @pytest.mark.process", pytrace=False
+        )
+
+
+sys.addaudithook(_refuse_processes)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Tests without the marks `process` and `slow` start neither Python nor a browser: `make check` runs them."""
+    may_start = any(item.get_closest_marker(name) for name in ("process", "slow"))
+    _STARTED_BY[:] = [] if may_start else [item]
+    try:
+        return (yield)
+    finally:
+        _STARTED_BY.clear()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def workers_for_foreign_code() -> Iterator[None]:
     """Every test's port files and programs share two workers: to start them for each command takes seconds."""
     with foreign_code_apart():
+        yield
+
+
+@pytest.fixture(scope="module")
+def programs_here() -> Iterator[None]:
+    """A module's own programs run in this process: no worker is started for them."""
+    with executing.using(ProgramsHere()):
         yield
 
 

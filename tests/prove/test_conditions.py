@@ -17,6 +17,8 @@ from compare.hlo.conditions import conditions
 from compare.hlo.levels import Subject
 from workloads._spec import ArraySpec
 
+pytestmark = pytest.mark.usefixtures("programs_here")
+
 X = {"x": ArraySpec((8,))}
 Function = Callable[..., Any]
 

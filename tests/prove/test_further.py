@@ -24,6 +24,8 @@ from workloads._framework import FORWARD, Parameter, Program, Result, Twin
 from workloads._integers import Domain
 from workloads._spec import ArraySpec
 
+pytestmark = pytest.mark.usefixtures("programs_here")
+
 WHOLE = _integers.whole("int32")
 NUMBERS = ArraySpec((16,), "int32")
 

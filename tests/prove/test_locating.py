@@ -12,6 +12,8 @@ from compare.hlo import bindings
 from compare.hlo.levels import Subject
 from compare.hlo.locate import DOUBLE, SINGLE, Case, Departure, Findings, Precision, locate
 
+pytestmark = pytest.mark.usefixtures("programs_here")
+
 SIZE = 8
 ADD = "add_ { p = f64[] parameter(0) q = f64[] parameter(1) ROOT r = f64[] add(p, q) }"
 MAX = "max_ { p = f64[] parameter(0) q = f64[] parameter(1) ROOT r = f64[] maximum(p, q) }"

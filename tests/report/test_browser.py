@@ -16,6 +16,8 @@ from compare.records import load
 from compare.report.html import write_report
 from compare.report.trend import write_trend
 
+pytestmark = pytest.mark.process
+
 RECORD = DATA / "record_small.json"
 
 QUIET = (

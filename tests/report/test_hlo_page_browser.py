@@ -14,6 +14,8 @@ from playwright import sync_api
 
 from compare.report.hlo_page import write_hlo_page
 
+pytestmark = pytest.mark.process
+
 browser = report_browser.chromium
 CHOSEN = ".row.chosen"
 

@@ -16,7 +16,7 @@ from compare.records import FAIL, PASS
 from workloads import _arrays, _registry
 from workloads._spec import Arrays
 
-pytestmark = IN_ZOO
+pytestmark = [IN_ZOO, pytest.mark.process]
 
 WORKLOAD = _registry.get("bert")
 DIMENSIONS = {**WORKLOAD.sizes["smoke"], "batch": 2, "length": 8, "layers": 1, "width": 8, "hidden": 12}

@@ -11,7 +11,7 @@ from runs import IN_ZOO
 
 from compare.records import FAIL, PASS
 
-pytestmark = IN_ZOO
+pytestmark = [IN_ZOO, pytest.mark.process]
 
 
 MUTANTS = (

@@ -23,7 +23,7 @@ from compare.records import FAIL, PASS
 from jaxport._nnx import WeightMap
 from workloads import _anchors, _arrays, _registry
 
-pytestmark = IN_ZOO
+pytestmark = [IN_ZOO, pytest.mark.process]
 
 SPEC = _registry.get("mask_rcnn")
 SIZES = dict(SPEC.sizes["smoke"]) | {"mask_layers": 1}

@@ -10,7 +10,7 @@ from runs import IN_ZOO
 
 from compare.records import FAIL, PASS
 
-pytestmark = IN_ZOO
+pytestmark = [IN_ZOO, pytest.mark.process]
 
 MUTANTS = (
     Mutant("gate order", "seq2seq", "(update, reset, candidate), (up", "(reset, update, candidate), (up"),

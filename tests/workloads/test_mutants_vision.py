@@ -11,7 +11,7 @@ from runs import IN_ZOO
 
 from compare.records import FAIL, PASS
 
-pytestmark = IN_ZOO
+pytestmark = [IN_ZOO, pytest.mark.process]
 
 SHALLOW = {"resnet50": {"stage2": 0}}
 """A residual network of one stage has every operation whose gradient is judged: each is compiled on its own here."""
