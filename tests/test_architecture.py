@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from places import ROOT
+from slow_files import LONGEST, SLOW
 
 PACKAGES = ("workloads", "tf_reference", "jaxport", "compare")
 PEERS = "compare/sides/peers"
@@ -84,6 +85,11 @@ def test_an_import_against_a_contract_is_found(copied: Path, file: str, line: st
     path.write_text(before) if before is not None else path.unlink()
     assert done.returncode == 1
     assert f"\n{broken}" in done.stdout.partition("Broken contracts")[2]
+
+
+@pytest.mark.parametrize("name", sorted({*SLOW, *LONGEST}))
+def test_a_file_that_is_said_to_take_long_is_there(name: str) -> None:
+    assert len(list((ROOT / "tests").rglob(name))) == 1
 
 
 def test_no_file_name_stands_twice_in_compare() -> None:

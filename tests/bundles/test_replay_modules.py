@@ -93,7 +93,7 @@ def test_the_interpreter_takes_and_gives_arrays_of_every_dtype(dtype: str, shape
     np.testing.assert_array_equal(found, array, strict=True)
 
 
-@pytest.mark.usefixtures("programs_here")
+@pytest.mark.process
 def test_an_interpreter_that_ends_its_process_ends_no_other() -> None:
     with pytest.raises(UnreadableProgram, match="the interpreter ended its process by signal SIGABRT: LLVM ERROR"):
         interpreting.interpret(bindings.artifact(UNKNOWN), [np.zeros(2, np.float32)], 60)
