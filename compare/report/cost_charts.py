@@ -48,7 +48,7 @@ def batches(workload: object) -> str:
     )
     up = _axis("peak", span, "peak memory, logarithmic", drawing.BYTE_LABELS, _BINARY_TICKS)
     base = alt.Chart(alt.Data(values=rows)).encode(x=across, y=up, color=drawing.literal())
-    lines = base.mark_line(strokeWidth=1.5).encode(detail=alt.Detail("mode:N"))
+    lines = base.mark_line(strokeWidth=1.5).encode(detail="mode:N")
     points = base.mark_point(filled=True, size=50, opacity=1).encode(shape=alt.Shape("shape:N", scale=None))
     ends = [_last(rows, mode) for mode in modes]
     apart = [row for batch in values for row in _spread([end for end in ends if end["batch"] == batch], "peak", span)]
@@ -94,7 +94,7 @@ def _marks(points: Sequence[dict[str, Any]], across: alt.X, up: alt.Y, span: Seq
     leaders = alt.Chart(alt.Data(values=apart)).mark_rule(strokeWidth=1, color=drawing.GRID)
     base = alt.Chart(alt.Data(values=list(points))).encode(x=across, y=up, color=drawing.literal())
     return [
-        leaders.encode(x=alt.X("from:Q"), y=alt.Y("at:Q"), x2=alt.X2("flops:Q"), y2=alt.Y2("speed:Q")),
+        leaders.encode(x=alt.X("from:Q"), y=alt.Y("at:Q"), x2="flops:Q", y2="speed:Q"),
         base.mark_point(filled=True, size=60, opacity=1),
         _labels(apart, across, "speed", span),
     ]
@@ -145,7 +145,7 @@ def _labels(rows: Sequence[dict[str, Any]], across: alt.X, field: str, span: Seq
     """Names beside the points, as far apart as lines of text must be."""
     where = alt.Y(f"{field}:Q", scale=alt.Scale(type="log", domain=list(span), nice=False))
     base = alt.Chart(alt.Data(values=list(rows)))
-    return base.mark_text(align="left", dx=7).encode(x=across, y=where, text=alt.Text("label:N"), color=drawing.literal())
+    return base.mark_text(align="left", dx=7).encode(x=across, y=where, text="label:N", color=drawing.literal())
 
 
 def _spread(rows: Sequence[dict[str, Any]], field: str, span: Sequence[float]) -> list[dict[str, Any]]:
@@ -168,5 +168,5 @@ def _ceiling(
     where = alt.Y("value:Q", scale=alt.Scale(type="log", domain=list(span), nice=False))
     left = alt.X(f"{across}:Q", scale=alt.Scale(type="log", domain=list(wide), nice=False))
     line = base.mark_rule(color=drawing.INK, strokeDash=[4, 3]).encode(y=where)
-    name = base.mark_text(align="left", dx=4, dy=-7, color=drawing.INK).encode(x=left, y=where, text=alt.Text("label:N"))
+    name = base.mark_text(align="left", dx=4, dy=-7, color=drawing.INK).encode(x=left, y=where, text="label:N")
     return [line, name]
