@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from test_phase_medians import parts, told
+from phase_times import parts, told
 
 from compare import records
 from compare.bench import phases

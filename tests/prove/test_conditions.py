@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from test_further import differing, doubles, suggested
+from suggesting import differing, doubles, suggested
 
 from compare.hlo import levels
 from compare.hlo.artifacts import hlo_of_artifact
