@@ -3,16 +3,29 @@ PYTHON ?= python3
 VENV := .venv
 STAMP := $(VENV)/installed
 
-.PHONY: run test slow zoo soak install lint graphviz clean
+# What is compiled once is kept: pytest would rewrite every test file at each start.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: run check test slow zoo soak install types quick graphviz clean
 
 run: install
 	$(VENV)/bin/jaxport run
 
-test: install
+# The inner loop: all but the tests that start Python or a browser.
+check: install
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/lint-imports --no-logo --no-cache
+	@$(MAKE) --no-print-directory -j 2 types quick
+
+types:
 	$(VENV)/bin/pyright
-	$(VENV)/bin/python -m pytest
+
+quick:
+	$(VENV)/bin/python -m pytest -m 'not process and not slow'
+
+test: check
+	$(VENV)/bin/python -m pytest -m 'process and not slow'
 
 # What takes longer than it is worth before every commit, and what continuous integration runs after `make test`.
 slow: install

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import sys
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
+from programs_here import ProgramsHere
 from runs import JUDGED, LEAN_MODES, WHOLE, record_of
+from slow_files import LONGEST, SLOW
 
 from compare.cli import main
+from compare.hlo import executing
 from compare.inputs.foreign_code import foreign_code_apart
 from compare.measure import machine_limits
 
@@ -19,27 +24,8 @@ settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
 
-SLOW = (
-    *("test_large_models.py", "test_mutants.py", "test_peers_live.py", "test_pytest_repository.py", "test_signals.py"),
-    *("test_damaged.py", "test_recorded_damaged.py", "test_bugreport.py", "test_closures.py", "test_planted.py"),
-    *(
-        "test_functions.py",
-        "test_tune.py",
-        "test_hlo_command.py",
-        "test_wrong_where_few_look.py",
-        "test_locate_installed.py",
-        "test_locate_attention.py",
-        "test_pairs.py",
-        "test_tuned.py",
-        "test_other_sizes.py",
-    ),
-)
-"""What `make slow` runs, and `make test` leaves out: half of all the time for a tenth of the specifications."""
-LONGEST = (
-    *("test_large_models.py", "test_mutants.py", "test_contract.py", "test_run.py", "test_planted.py"),
-    *("test_training.py", "test_recorded.py", "test_functions.py", "test_pairs.py", "test_other_sizes.py"),
-)
-"""Half a minute and more each: started last, one of them would run alone while the other core is idle."""
+PROCESS_BYTES = 1 << 31
+"""What a process of tests needs with its workers of both frameworks."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -50,10 +36,54 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.name not in LONGEST)
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """As many processes of tests as there are cores to run on and memory for their workers."""
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(cores, memory // PROCESS_BYTES))
+
+
+_forbidden: list[pytest.Item] = []
+"""The test that runs now, where it may start no process."""
+
+
+def _refuse_processes(event: str, arguments: tuple[Any, ...]) -> None:
+    """An audit hook: fails the test that starts Python or a browser and is not marked for it."""
+    if event != "subprocess.Popen" or not _forbidden:
+        return
+    command = arguments[1] if isinstance(arguments[1], str | bytes) else arguments[1][0]
+    program = Path(os.fsdecode(arguments[0] or command)).name
+    if program.startswith(("python", "node")):
+        pytest.fail(
+            f"expected no process, found one of {program}: mark the test with @pytest.mark.process", pytrace=False
+        )
+
+
+sys.addaudithook(_refuse_processes)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Tests without the marks `process` and `slow` start neither Python nor a browser: `make check` runs them."""
+    may_start = any(item.get_closest_marker(name) for name in ("process", "slow"))
+    _forbidden[:] = [] if may_start else [item]
+    try:
+        return (yield)
+    finally:
+        _forbidden.clear()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def workers_for_foreign_code() -> Iterator[None]:
     """Every test's port files and programs share two workers: to start them for each command takes seconds."""
     with foreign_code_apart():
+        yield
+
+
+@pytest.fixture(scope="module")
+def programs_here() -> Iterator[None]:
+    """A module's own programs run in this process: no worker is started for them."""
+    with executing.using(ProgramsHere()):
         yield
 
 

@@ -1,30 +1,27 @@
-"""The folders are the architecture: who may import whom, and which names stand in three places."""
+"""The folders are the architecture: who may import whom, and which names stand in three places.
+
+The contracts of imports stand in pyproject.toml and are held by `lint-imports`.
+"""
 
 import ast
+import shutil
+import subprocess
+import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from places import ROOT
+from slow_files import LONGEST, SLOW
 
-TF, JAX = {"tensorflow", "keras", "tf_keras"}, {"jax", "jaxlib", "flax", "optax"}
+PACKAGES = ("workloads", "tf_reference", "jaxport", "compare")
 PEERS = "compare/sides/peers"
-COMPARE_JOINS = {"cli.py", "__main__.py", "pytest_plugin.py"}
-
-
-def imports(path: Path) -> set[str]:
-    """Every module that a file imports, anywhere in it, as a dotted name."""
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative imports hide where a module lives"
-            found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return found
-
-
-def packages(path: Path) -> set[str]:
-    return {name.partition(".")[0] for name in imports(path)}
+LISTING = """
+import sys
+from compare import cli
+assert cli.main(["list"]) == 0
+print(*(name for name in sys.modules if name.partition(".")[0] in ("tf_reference", "jaxport", "compare")))
+"""
 
 
 def files(folder: str) -> list[Path]:
@@ -35,35 +32,6 @@ def files(folder: str) -> list[Path]:
 
 def workload_names(folder: str) -> set[str]:
     return {path.stem for path in (ROOT / folder).glob("*.py") if not path.stem.startswith("_")}
-
-
-@pytest.mark.parametrize(
-    ("folder", "forbidden"),
-    [
-        ("workloads", TF | JAX | {"compare", "tf_reference", "jaxport"}),
-        ("tf_reference", JAX | {"compare", "jaxport"}),
-        ("jaxport", TF | {"compare", "tf_reference"}),
-        ("compare", TF | {"flax", "optax", "tf_reference", "jaxport"}),
-        (PEERS, {"flax", "optax", "jaxport"}),
-    ],
-)
-def test_a_folder_imports_only_what_it_may_know(folder: str, forbidden: set[str]) -> None:
-    for path in files(folder):
-        assert not packages(path) & forbidden, path
-
-
-def test_only_the_bindings_know_a_framework_in_compare() -> None:
-    knowing = {path.name for path in files("compare") if packages(path) & (JAX | TF)}
-    assert knowing <= {"bindings.py"}
-
-
-@pytest.mark.parametrize("judge", ["parity", "hlo", "bench", "report"])
-def test_judges_know_records_and_never_each_other(judge: str) -> None:
-    others = {f"compare.{other}" for other in ("parity", "hlo", "bench", "report", "run", "sides")} - {
-        f"compare.{judge}"
-    }
-    for path in files(f"compare/{judge}"):
-        assert not [name for name in imports(path) if name.startswith(tuple(f"{other}." for other in others))], path
 
 
 @pytest.mark.parametrize(
@@ -81,8 +49,58 @@ def test_only_a_worker_runs_programs() -> None:
     assert naming == {"bindings.py", "xla.py"}
 
 
-def test_the_names_of_the_peers_need_no_framework() -> None:
-    assert packages(ROOT / PEERS / "__init__.py") == {"__future__"}
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The four packages and their contracts, to be damaged."""
+    folder = tmp_path_factory.mktemp("packages")
+    for package in PACKAGES:
+        shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    return folder
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("file", "line", "broken"),
+    [
+        ("compare/parity/rules.py", "from compare import bench", "The rooms of compare/"),
+        ("compare/prove/cells.py", "from compare.report import tables", "The rooms of compare/"),
+        ("compare/run/whole_run.py", "from compare import commands", "The rooms of compare/"),
+        ("compare/new_room.py", "", "The rooms of compare/"),
+        ("compare/report/tables.py", "from compare.bench import stats", "Pages are made from records alone"),
+        ("compare/history/store.py", "import compare.hlo", "Saved runs are held"),
+        ("compare/sides/worker.py", "def late():\n    import tensorflow", "The judges import no framework"),
+        ("compare/sides/peers/tf2jax.py", "import flax", "Neither the judges nor the peers"),
+        ("workloads/add.py", "import jax", "Workloads are declared without any framework"),
+        ("tf_reference/add.py", "import jaxport", "The TensorFlow twins"),
+        ("jaxport/add.py", "from tensorflow import keras", "The JAX twins"),
+    ],
+)
+def test_an_import_against_a_contract_is_found(copied: Path, file: str, line: str, broken: str) -> None:
+    path = copied / file
+    before = path.read_text() if path.exists() else None
+    path.write_text(f"{before or ''}\n{line}\n")
+    command = [sys.executable, "-c", "from importlinter import cli; cli.lint_imports_command()", "--no-cache"]
+    done = subprocess.run(command, cwd=copied, capture_output=True, text=True)
+    path.write_text(before) if before is not None else path.unlink()
+    assert done.returncode == 1
+    assert f"\n{broken}" in done.stdout.partition("Broken contracts")[2]
+
+
+@pytest.mark.parametrize("name", sorted({*SLOW, *LONGEST}))
+def test_a_file_that_is_said_to_take_long_is_there(name: str) -> None:
+    assert len(list((ROOT / "tests").rglob(name))) == 1
+
+
+def test_no_file_name_stands_twice_in_compare() -> None:
+    names = Counter(path.name for path in (ROOT / "compare").rglob("*.py"))
+    assert [name for name, times in names.items() if times > 1] == ["__init__.py"]
+
+
+@pytest.mark.process
+def test_listing_workloads_imports_few_modules() -> None:
+    done = subprocess.run([sys.executable, "-c", LISTING], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert 0 < len(done.stdout.splitlines()[-1].split()) <= 30
 
 
 def test_a_workload_stands_under_one_name_in_three_folders() -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
 from scipy import optimize, stats
+
+from compare.bench.stats import students_t
 
 WANTED = 0.95
 """How often the smallest slowdown is called."""
@@ -28,11 +31,17 @@ def power(slowdown: float, standard_error: float, pairs: int, margin: float) -> 
     """
     freedom = pairs - 1
     # The spread that a run estimates varies from run to run: averaged over equally likely values of it.
-    estimated = standard_error * np.sqrt(stats.chi2.ppf(_GRID, freedom) / freedom)
-    above_one = stats.t.ppf(0.975, freedom) * estimated
-    above_margin = math.log1p(margin) - stats.t.ppf(0.95, freedom) * estimated
+    estimated = standard_error * _estimated_spreads(freedom)
+    above_one = students_t(0.975, freedom) * estimated
+    above_margin = math.log1p(margin) - students_t(0.95, freedom) * estimated
     needed = np.maximum(above_one, above_margin)
     return float(stats.norm.cdf((math.log1p(slowdown) - needed) / standard_error).mean())
+
+
+@functools.cache
+def _estimated_spreads(freedom: int) -> np.ndarray:
+    """[len(_GRID)]: equally likely estimates of a standard deviation of 1."""
+    return np.sqrt(stats.chi2.ppf(_GRID, freedom) / freedom)
 
 
 def smallest_slowdown(standard_error: float, pairs: int, margin: float, wanted: float = WANTED) -> float | None:

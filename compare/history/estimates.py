@@ -9,9 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scipy import stats
-
-from compare.bench.stats import Interval
+from compare.bench.stats import Interval, students_t
 
 _LARGEST_LOG = math.log(sys.float_info.max)
 UNKNOWN = "without an interval: too few pairs of processes"
@@ -27,7 +25,7 @@ class Estimate:
 
     def interval(self, level: float) -> Interval:
         """As a factor: Student's t around the estimate."""
-        half = float(stats.t.ppf((1 + level) / 2, self.freedom)) * math.sqrt(self.variance)
+        half = students_t((1 + level) / 2, self.freedom) * math.sqrt(self.variance)
         return factor(self.log - half), factor(self.log + half)
 
 
@@ -53,7 +51,7 @@ def estimate(row: Mapping[str, Any] | None) -> Estimate | str:
     ratio, low, high, pairs = numbers
     if not 0 < low <= high or ratio <= 0 or pairs < 2:
         return UNKNOWN
-    error = (math.log(high) - math.log(low)) / (2 * float(stats.t.ppf(0.975, pairs - 1)))
+    error = (math.log(high) - math.log(low)) / (2 * students_t(0.975, pairs - 1))
     return Estimate(math.log(ratio), error**2, pairs - 1)
 
 

@@ -41,7 +41,7 @@ def timing(workload: Workload) -> str:
     base = alt.Chart(alt.Data(values=rows)).encode(y=drawing.names([row["mode"] for row in rows], "mode"))
     where = alt.X("seconds:Q", scale=alt.Scale(type="log", domain=domain, nice=False), axis=axis)
     points = base.mark_point(filled=True, size=70, opacity=1).encode(x=where, color=drawing.literal())
-    labels = base.mark_text(align="left", dx=8, color=drawing.INK).encode(x=where, text="label:N")
+    labels = base.mark_text(align="left", dx=8, color=drawing.INK).encode(x=where, text=alt.Text("label:N"))
     return drawing.svg(drawing.layered([points, labels], drawing.ROW_HEIGHT * len(rows)))
 
 
@@ -70,11 +70,11 @@ def ratios(workload: Workload) -> str:
         .encode(x=alt.X("one:Q"))
     )
     low = alt.X("low:Q", scale=scale, axis=axis)
-    intervals = base.mark_rule(strokeWidth=2).encode(x=low, x2="high:Q", color=drawing.literal())
+    intervals = base.mark_rule(strokeWidth=2).encode(x=low, x2=alt.X2("high:Q"), color=drawing.literal())
     where = alt.X("ratio:Q", scale=scale, axis=axis)
     points = base.mark_point(filled=True, size=60, opacity=1).encode(x=where, color=drawing.literal())
     ends_at = alt.X("high:Q", scale=scale, axis=axis)
-    labels = base.mark_text(align="left", dx=6, color=drawing.INK).encode(x=ends_at, text="label:N")
+    labels = base.mark_text(align="left", dx=6, color=drawing.INK).encode(x=ends_at, text=alt.Text("label:N"))
     return drawing.svg(drawing.layered([one, intervals, points, labels], drawing.ROW_HEIGHT * len(rows)))
 
 
@@ -97,7 +97,7 @@ def losses(workload: Workload) -> str:
         ),
         y=alt.Y("loss:Q", scale=alt.Scale(zero=False), axis=alt.Axis(title="loss")),
         color=drawing.literal(),
-        detail="mode:N",
+        detail=alt.Detail("mode:N"),
     )
     # TF is drawn wide and pale beneath a thin JAX line: equal curves would otherwise show as one.
     under = base.transform_filter("datum.wide").mark_line(strokeWidth=6, opacity=0.4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
@@ -16,6 +17,7 @@ _LEADING = re.compile(r"^(\d*)([-+=.)])(?=[-=\s]|$)")
 _UNCODED = re.compile(r"[`|<>&]")
 
 
+@functools.lru_cache(4096)
 def plain(text: str) -> str:
     """The text on one line, shown as it is: markup is escaped, and HTML too."""
     line = " ".join(printable(text).split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

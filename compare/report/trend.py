@@ -124,8 +124,8 @@ def _plot(line: Line, runs: Sequence[int]) -> alt.LayerChart | None:
     layers = [
         *_breaks(line, across, span),
         *([one.encode(y=up("one:Q"))] if span[0] < 1 < span[1] else []),
-        base.mark_line(strokeWidth=1.5).encode(y=up("ratio:Q"), detail="segment:N"),
-        base.mark_rule(strokeWidth=2).encode(y=up("low:Q"), y2="high:Q"),
+        base.mark_line(strokeWidth=1.5).encode(y=up("ratio:Q"), detail=alt.Detail("segment:N")),
+        base.mark_rule(strokeWidth=2).encode(y=up("low:Q"), y2=alt.Y2("high:Q")),
         base.mark_point(filled=True, size=30, opacity=1).encode(y=up("ratio:Q")),
     ]
     title = alt.TitleParams(f"{line.ratio}: {line.verdict}" if line.verdict else line.ratio, offset=16)
@@ -162,7 +162,7 @@ def _breaks(line: Line, across: alt.X, span: Sequence[float]) -> list[alt.Chart]
     top = alt.Y("top:Q", scale=alt.Scale(type="log", domain=list(span), nice=False))
     rules = base.mark_rule(color=drawing.NULL_COLOR, strokeWidth=1.5)
     labels = base.mark_text(align="left", baseline="bottom", dx=2, dy=-2, color=drawing.NULL_COLOR, fontSize=10)
-    return [rules, labels.encode(y=top, text="label:N")]
+    return [rules, labels.encode(y=top, text=alt.Text("label:N"))]
 
 
 def _keys(differing: Sequence[str]) -> str:

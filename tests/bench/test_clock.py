@@ -114,6 +114,7 @@ def test_after_a_reset_the_peak_counts_from_what_is_held_now() -> None:
     assert peak - again > 60 * MEBIBYTE
 
 
+@pytest.mark.process
 def test_a_worker_needs_only_the_standard_library() -> None:
     code = "import sys; from compare.bench import clock, memory; print('numpy' in sys.modules, 'scipy' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -7,26 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from phase_times import parts, told
 
 from compare.bench import phases
 
 SECONDS = st.floats(0, 100)
-
-
-def told(**changed: Any) -> dict[str, Any]:
-    """What a worker says of a mode that times its stages apart."""
-    return {
-        "import_s": 1.0,
-        "load_s": 0.5,
-        "trace_s": 0.1,
-        "lower_s": 0.2,
-        "compile_s": 0.4,
-        "run_s": 0.05,
-        "steady_s": 0.01,
-        "baseline_rss_bytes": 100,
-        "peak_rss_bytes": 300,
-        "analysis": {"lower_s": None, "memory": None},
-    } | changed
 
 
 def inside(run_s: float, steady_s: float, relowered_s: float, trace_s: float = 0.1) -> dict[str, Any]:
@@ -34,10 +19,6 @@ def inside(run_s: float, steady_s: float, relowered_s: float, trace_s: float = 0
     analysis = {"lower_s": relowered_s, "memory": None}
     times = {"trace_s": trace_s, "lower_s": None, "compile_s": None, "run_s": run_s, "steady_s": steady_s}
     return told(analysis=analysis, **times)
-
-
-def parts(process: phases.Process) -> float:
-    return sum(each or 0.0 for each in (process.trace_s, process.lower_s, process.compile_s))
 
 
 # One process.

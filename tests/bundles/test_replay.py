@@ -16,6 +16,8 @@ from compare.commands._parser import Parser
 from compare.errors import RequestError
 from compare.hlo import bindings
 
+pytestmark = pytest.mark.process
+
 SCALED = """
 func.func @main(%x: tensor<4xf32>, %n: tensor<4xi32>) -> (tensor<4xf32>, tensor<4xi32>) {
   %two = stablehlo.constant dense<2.0> : tensor<4xf32>

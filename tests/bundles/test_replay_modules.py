@@ -47,6 +47,7 @@ ENTRY e {
 X, N = np.array([1, 2, 3, 4], np.float32), np.array([1, 2, 3, 4], np.int32)
 
 
+@pytest.mark.usefixtures("programs_here")
 def test_every_kind_of_file_is_the_same_program(tmp_path: Path) -> None:
     artifact = bindings.artifact(SCALED)
     proto = bindings.hlo_of(bindings.parse(artifact))
@@ -57,6 +58,7 @@ def test_every_kind_of_file_is_the_same_program(tmp_path: Path) -> None:
         np.testing.assert_array_equal(found[1], N * 2)
 
 
+@pytest.mark.usefixtures("programs_here")
 def test_a_bitcast_between_layouts_moves_the_elements_that_xla_moves() -> None:
     data = np.arange(6, dtype=np.float32).reshape(2, 3)
     found = executing.compile_bytecode(standalone.artifact_of_file(RELAID.encode()))([data])
@@ -91,6 +93,7 @@ def test_the_interpreter_takes_and_gives_arrays_of_every_dtype(dtype: str, shape
     np.testing.assert_array_equal(found, array, strict=True)
 
 
+@pytest.mark.process
 def test_an_interpreter_that_ends_its_process_ends_no_other() -> None:
     with pytest.raises(UnreadableProgram, match="the interpreter ended its process by signal SIGABRT: LLVM ERROR"):
         interpreting.interpret(bindings.artifact(UNKNOWN), [np.zeros(2, np.float32)], 60)

@@ -182,6 +182,7 @@ REFUSED = {
 }  # fmt: skip
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("asked", "says"), REFUSED.values(), ids=REFUSED)
 def test_what_cannot_be_carried_out_is_one_line_and_leaves_nothing_behind(
     here: Path, capsys: pytest.CaptureFixture[str], asked: Sequence[str], says: str
@@ -203,6 +204,7 @@ def test_a_folder_that_may_not_be_written_is_refused(here: Path, capsys: pytest.
     assert "expected a writable folder at closed/out" in capsys.readouterr().err
 
 
+@pytest.mark.process
 def test_the_module_run_as_a_program_ends_with_the_same_code(here: Path) -> None:
     asked = [sys.executable, "-m", "compare", "prove"]
     found = subprocess.run(
@@ -243,6 +245,7 @@ def test_debug_shows_the_traceback_and_ends_the_same_way(
     assert err.splitlines()[-1].startswith("jaxport: ")
 
 
+@pytest.mark.process
 def test_debug_shows_the_traceback_of_the_worker(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([*functions("f.py:absent"), "--debug"]) == 2
     assert "workloads/_target.py" in capsys.readouterr().err
@@ -276,6 +279,7 @@ def test_the_list_names_every_workload(capsys: pytest.CaptureFixture[str]) -> No
     assert [name for name in first[1:] if name] == _registry.names()
 
 
+@pytest.mark.process
 def test_the_list_imports_nothing_that_takes_a_second() -> None:
     looked = "import sys; from compare import cli; cli.main(['list']); print(*sys.modules, file=sys.stderr)"
     done = subprocess.run([sys.executable, "-P", "-c", looked], capture_output=True, text=True, check=True)
@@ -295,16 +299,19 @@ def honest(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.process
 def test_json_prints_the_record_and_nothing_else(honest: Path) -> None:
     printed = json.loads((honest / "printed").read_text())
     assert printed == json.loads((honest / "new/out/results.json").read_text())
     assert list(printed["workloads"]) == ["doubles"]
 
 
+@pytest.mark.process
 def test_a_run_leaves_the_record_and_the_report(honest: Path) -> None:
     assert {path.name for path in (honest / "new/out").iterdir()} == {"results.json", "report.html", "programs"}
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("named", ["new/out", "new/out/results.json"])
 def test_a_report_is_rendered_again_to_the_byte(
     honest: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], named: str
@@ -314,6 +321,7 @@ def test_a_report_is_rendered_again_to_the_byte(
     assert "Parity holds in 1 of 1 workload" in capsys.readouterr().out
 
 
+@pytest.mark.process
 def test_a_report_lands_beside_its_record(honest: Path) -> None:
     page = honest / "new/out/report.html"
     first = page.read_bytes()
@@ -322,11 +330,13 @@ def test_a_report_lands_beside_its_record(honest: Path) -> None:
     assert page.read_bytes() == first
 
 
+@pytest.mark.process
 def test_a_report_as_json_is_the_record(honest: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["report", str(honest / "new/out"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == json.loads((honest / "new/out/results.json").read_text())
 
 
+@pytest.mark.process
 def test_a_port_that_is_not_the_same_ends_with_one(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([*functions("f.py:trebles"), "-o", "out"]) == 1
     assert "Parity fails in 1 of 1 workload" in capsys.readouterr().out

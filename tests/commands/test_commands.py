@@ -143,6 +143,7 @@ def test_where_no_disk_takes_the_record_it_is_printed(
     assert "jaxport-report/results.json, found No space left on device" in err and "results kept" not in err
 
 
+@pytest.mark.process
 def test_a_recorded_side_is_kept_where_its_place_is_full(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -301,6 +302,7 @@ def test_results_are_a_page_of_the_last_run(tmp_path: Path, monkeypatch: pytest.
     assert "AMD EPYC" in page and "jax/jit" in page
 
 
+@pytest.mark.process
 def test_calibrate_counts_what_identical_code_did(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -338,6 +340,7 @@ def test_every_command_that_takes_a_workload_takes_two_functions(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.process
 def test_calibrate_fails_and_says_why_where_a_side_is_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -40,6 +40,7 @@ def test_threads_that_save_at_once_overwrite_nothing(tmp_path: Path) -> None:
     assert [run.number for run in store.runs(tmp_path)] == list(range(1, 25))
 
 
+@pytest.mark.process
 def test_processes_that_save_at_once_overwrite_nothing(tmp_path: Path) -> None:
     code = (
         "import sys, json, pathlib; from compare.history import store\n"

@@ -123,6 +123,7 @@ def side(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     started.close()
 
 
+@pytest.mark.process
 def test_either_sides_training_step_updates_its_weights_in_place(side: LiveSide, tmp_path: Path) -> None:
     workload = _registry.get("mnist_mlp")
     requests.load(side, prepare(workload, "smoke", None, tmp_path).loading)
@@ -140,6 +141,7 @@ def test_either_sides_training_step_updates_its_weights_in_place(side: LiveSide,
             assert each.result == f"weights/{each.parameter.removeprefix('weight ')}"
 
 
+@pytest.mark.process
 def test_a_workload_that_does_not_train_donates_nothing(side: LiveSide, tmp_path: Path) -> None:
     requests.load(side, prepare(_registry.get("add"), "smoke", None, tmp_path).loading)
     with pytest.raises(Unavailable, match="the workload has no step pass"):

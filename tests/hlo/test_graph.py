@@ -119,6 +119,7 @@ class TestReading:
         with pytest.raises(UnreadableProgram):
             read_module.read(hlo(loop, X)[:-20])
 
+    @pytest.mark.process
     def test_reading_needs_no_framework(self) -> None:
         code = (
             "import sys; import compare.hlo.read_module, compare.hlo.inline, compare.hlo.rewriting;"

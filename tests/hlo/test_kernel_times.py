@@ -232,6 +232,7 @@ def side(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     started.close()
 
 
+@pytest.mark.process
 def test_every_profiled_call_of_either_side_has_kernels_with_times(side: LiveSide, tmp_path: Path) -> None:
     modes = requests.load(side, prepare(_registry.get("add"), "smoke", None, tmp_path).loading)
     for mode in modes["forward"]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_locating import ADD, MAX, constant, found, only, program
+from departing import ADD, MAX, constant, found, only, program
 
 from compare.hlo import bindings
 from compare.hlo.causes import UNKNOWN

@@ -112,6 +112,7 @@ TABLE = np.arange(256, dtype=np.float32) / 7
 
 
 class TestBindings:
+    @pytest.mark.process
     def test_importing_starts_no_framework(self) -> None:
         program_file = DATA / "running_example_tf.mlirbc"
         check = f"""

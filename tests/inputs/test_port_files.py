@@ -19,6 +19,8 @@ from compare.records import Parity
 from compare.sides.client import LiveSide
 from workloads import _registry
 
+pytestmark = pytest.mark.process
+
 PORT = """
 from workloads import ArraySpec, Workload
 {before}

@@ -107,6 +107,7 @@ def hostile(folder: Path, names: tuple[str, ...]) -> Path:
     return folder
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("python_path", ["", f":{ROOT}", f"{ROOT}:"], ids=["unset", "empty entry", "empty at the end"])
 def test_nothing_of_the_current_folder_is_run_by_a_worker(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, python_path: str
@@ -119,6 +120,7 @@ def test_nothing_of_the_current_folder_is_run_by_a_worker(
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.process
 def test_a_wish_of_the_user_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(hostile(tmp_path / "wished", ("sitecustomize",))))
     side = LiveSide("jax", tmp_path)
@@ -127,6 +129,7 @@ def test_a_wish_of_the_user_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert (tmp_path / "ran").read_text() == "sitecustomize\n"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("safe", [["-P"], []], ids=["-P", "as it comes"])
 def test_a_run_in_a_received_folder_runs_the_port_that_was_named_and_nothing_beside_it(
     tmp_path: Path, safe: list[str]

@@ -197,6 +197,7 @@ def test_a_workload_without_a_batch_to_choose_is_refused(tmp_path: Path, workloa
         batch_sizes.measure(workload, "smoke", None, 1, Workers({}, tmp_path, 1.0), Silent())
 
 
+@pytest.mark.process
 def test_a_real_process_says_what_a_batch_costs(tmp_path: Path) -> None:
     workers = Workers({"jax": Source()}, tmp_path, 120, threads=1)
     found, failures = batch_sizes.measure(MLP, "smoke", None, 1 << 40, workers, Silent(), (32,), {"jax": ("jit",)})

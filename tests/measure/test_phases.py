@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from test_phase_medians import parts, told
+from phase_times import parts, told
 
 from compare import records
 from compare.bench import phases
@@ -177,6 +177,7 @@ ARGUMENTS = 2 * 64 * 64 * 4
 """Bytes of the running example's x and y at size smoke."""
 
 
+@pytest.mark.process
 def test_jax_has_phases_that_add_up_and_a_cache_that_the_next_process_finds(example: Prepared, tmp_path: Path) -> None:
     workers = Workers({"jax": Source()}, tmp_path, 120, threads=1)
     found, failures = run.measure(example, {"jax": ("jit",)}, workers, Silent(), repeats=1)
@@ -192,6 +193,7 @@ def test_jax_has_phases_that_add_up_and_a_cache_that_the_next_process_finds(exam
     assert measured.memory == MemoryAnalysis(ARGUMENTS, output_bytes=4, temp_bytes=0, alias_bytes=0)
 
 
+@pytest.mark.process
 def test_tensorflow_tells_of_jit_what_it_tells_and_no_more(example: Prepared, tmp_path: Path) -> None:
     with closing(Workers({"tf": Source()}, tmp_path, 120).start("tf")) as side:
         requests.load(side, example.loading)

@@ -238,6 +238,7 @@ PROBES: dict[str, tuple[Program, Callable[[Arrays], np.ndarray]]] = {
 } | {dtype: (probes.product(96, dtype), expected_product) for dtype in probes.DTYPES}
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("name", PROBES)
 def test_a_probe_computes_what_it_says(name: str, sides: dict[str, Side]) -> None:
     probe, expected = PROBES[name]
@@ -260,6 +261,7 @@ def test_a_probe_writes_the_part_that_names_it(kind: str, part: float) -> None:
     assert Work(0, read, written, "f32").kind == kind
 
 
+@pytest.mark.process
 def test_the_machine_is_measured_by_all_and_named(sides: dict[str, Side], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine_limits, "MOST_BYTES", MEBIBYTE)
     monkeypatch.setattr(machine_limits, "PRODUCT_SIDE", 128)

@@ -211,6 +211,7 @@ def workers() -> Iterator[dict[str, LiveSide]]:
 two_processors = pytest.mark.skipif(available_processors() < 2, reason="two threads need two processors")
 
 
+@pytest.mark.process
 @two_processors
 def test_threads_set_in_the_users_file_are_seen(workers: dict[str, LiveSide]) -> None:
     found = used_threads.verify({"tf": workers["tf"], "jax": workers["jax"]}, 2)
@@ -219,6 +220,7 @@ def test_threads_set_in_the_users_file_are_seen(workers: dict[str, LiveSide]) ->
     assert not found.equal and found.reason.endswith("of tf")
 
 
+@pytest.mark.process
 @two_processors
 def test_a_worker_on_one_thread_computes_on_one(workers: dict[str, LiveSide]) -> None:
     probe = probes.product(used_threads.SIDE, "f32")

@@ -153,6 +153,7 @@ def test_who_interrupts_a_set_keeps_those_that_were_complete(monkeypatch: pytest
     assert (len(kept.pairs), set(kept.phases)) == (2, {"tf/jit", "jax/jit"})
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("side", ["tf", "jax"])
 def test_a_program_that_one_process_compiled_the_next_one_finds(side: str, tmp_path: Path) -> None:
     workload = _registry.get("add")

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from test_numpy_model import HONEST, ON_ARRAYS, Leaves, Side, gathered, verdicts
+from numpy_model import HONEST, ON_ARRAYS, Leaves, Side, gathered, verdicts
 
 from compare.parity import Evidence, OracleSource, explicable, judge
 from compare.records import FAIL, NOT_APPLICABLE, PASS, Failure, to_json

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from test_numpy_model import HONEST, Leaves, Side, gathered, verdicts
+from numpy_model import HONEST, Leaves, Side, gathered, verdicts
 
 from compare.parity import Evidence, judge
 from compare.records import FAIL, PASS

@@ -66,6 +66,7 @@ def test_an_output_that_never_varies_beside_others_is_named() -> None:
     assert (verdict, reason) == (PASS, "leaf count is 3 in every case: nothing is proved of it")
 
 
+@pytest.mark.process
 def test_a_threshold_that_no_input_reaches_does_not_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("original", "port"):
         (tmp_path / f"{name}.py").write_text("def f(x):\n    return x > 50\n")

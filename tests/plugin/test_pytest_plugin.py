@@ -15,6 +15,8 @@ from plugin_sessions import PASSED, WRITTEN, Session, session
 from compare.bench.stats import LEAST_PAIRS
 from compare.pytest_plugin import PAIRS
 
+pytestmark = pytest.mark.process
+
 # A repository whose ports are made up.
 
 RECORD = DATA / "record_small.json"

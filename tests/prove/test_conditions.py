@@ -9,13 +9,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from test_further import differing, doubles, suggested
+from suggesting import differing, doubles, suggested
 
 from compare.hlo import levels
 from compare.hlo.artifacts import hlo_of_artifact
 from compare.hlo.conditions import conditions
 from compare.hlo.levels import Subject
 from workloads._spec import ArraySpec
+
+pytestmark = pytest.mark.usefixtures("programs_here")
 
 X = {"x": ArraySpec((8,))}
 Function = Callable[..., Any]

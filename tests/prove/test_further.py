@@ -12,17 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jax import export
+from suggesting import differing, suggested
 
 from compare.hlo import levels
 from compare.hlo.artifacts import hlo_of_artifact
 from compare.hlo.levels import Subject
 from compare.hlo.thresholds import thresholds
-from compare.prove.further import Further, further
-from compare.prove.oracle import Doubles
+from compare.prove.further import Further
 from workloads import _integers, _marks
-from workloads._framework import FORWARD, Parameter, Program, Result, Twin
 from workloads._integers import Domain
 from workloads._spec import ArraySpec
+
+pytestmark = pytest.mark.usefixtures("programs_here")
 
 WHOLE = _integers.whole("int32")
 NUMBERS = ArraySpec((16,), "int32")
@@ -108,29 +109,6 @@ def test_every_number_is_placed_however_small_the_input() -> None:
 
 
 # Both programs.
-
-
-def doubles(tf: Callable[..., Any], port: Callable[..., Any], **arrays: np.ndarray) -> tuple[Twin, Doubles]:
-    def program(function: Callable[..., Any]) -> Program:
-        exported = export.export(jax.jit(function, keep_unused=True))(*arrays.values())
-        parameters = tuple(Parameter("input", name, each.shape, str(each.dtype)) for name, each in arrays.items())
-        (out,) = exported.out_avals
-        return Program(exported.mlir_module_serialized, parameters, (Result("y", out.shape, str(out.dtype)),))
-
-    programs = {("tf", FORWARD): program(tf), ("jax", FORWARD): program(port)}
-    return Twin("", False, {}, {"seed0": arrays}, {}), Doubles(programs=programs)
-
-
-def suggested(tf: Callable[..., Any], port: Callable[..., Any], specs: dict[str, ArraySpec]) -> Further:
-    arrays = {name: np.zeros(spec.shape, spec.dtype) for name, spec in specs.items()}
-    return further(*(lambda twin, found: (twin, specs, found))(*doubles(tf, port, **arrays)))
-
-
-def differing(found: Further) -> set[str]:
-    return {
-        case for case in found.cases
-        if not np.array_equal(found.arrays["tf", FORWARD, case]["y"], found.arrays["jax", FORWARD, case]["y"])
-    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from test_planted import BothSides
+from sides_here import BothSides
 
 from compare.progress import Silent
 from compare.prove import locating

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from test_planted import BothSides
+from sides_here import BothSides
 
 from compare.hlo.causes import UNKNOWN
 from compare.hlo.locate import Departure

@@ -13,6 +13,7 @@ port = Workload(name="largest", inputs={"x": ArraySpec((4, 5))}, tf="t.py:f", ja
 """
 
 
+@pytest.mark.process
 def test_a_port_that_returns_indices_passes_without_gradients(tmp_path: Path) -> None:
     (tmp_path / "t.py").write_text("import tensorflow as tf\ndef f(x): return tf.argmax(x, -1, tf.int32)")
     (tmp_path / "j.py").write_text("import jax.numpy as jnp\ndef f(x): return jnp.argmax(x, -1)")

@@ -12,6 +12,8 @@ from compare.prove.own_formula import LARGEST, explain_by_formula
 from workloads._framework import Parameter, Program, Result, Twin
 from workloads._spec import Arrays
 
+pytestmark = pytest.mark.usefixtures("programs_here")
+
 SHAPE = (4,)
 ORDINARY = np.array([0.5, 1.0, 2.0, 3.0])
 

@@ -15,6 +15,7 @@ import planted
 import pytest
 from planted import PLANTED, Planted
 from rich.console import Console
+from sides_here import BothSides, WithoutTexts
 
 from compare import records
 from compare.commands import locate as command
@@ -25,24 +26,15 @@ from compare.progress import Silent
 from compare.prove import locating, subjects
 from compare.prove.oracle import promoted
 from compare.sides import mapped, requests, wire
-from compare.sides._side import Reply, Side, SideError
+from compare.sides._side import Side, SideError
 from compare.sides.client import LiveSide
-from compare.sides.pool import Pool
 from jaxport._framework import Jax
 from workloads import _registry
 from workloads._framework import Program
-from workloads._spec import Arrays
 
 HONEST = ("feed_forward", *sorted(path.stem for path in planted.SMALL.glob("*.py")), "mnist_mlp")
 NAMES = [each.name for each in PLANTED]
 FEWEST_EXACT = 27
-
-
-class WithoutTexts(Jax):
-    """JAX in this process; the texts of every stage are for people, and compiling for them takes long."""
-
-    def _stages(self, jitted: object, arguments: Sequence[object]) -> dict[str, str]:
-        return {}
 
 
 class Bench:
@@ -205,39 +197,6 @@ def test_honest_twins_depart_nowhere(bench: Bench, workload: str) -> None:
                 found = bench.findings(bench.honest(workload), workload, pass_, doubled)
                 assert not found.departures, f"{workload}, {pass_}"
                 assert not found.results
-
-
-class InThisProcess(Side):
-    """JAX as a side, without a worker."""
-
-    name = "jax"
-
-    def __init__(self) -> None:
-        self._framework = WithoutTexts()
-
-    def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
-        if method == "load":
-            given = mapped.load(Path(parameters["arrays"]))
-            return Reply(self._framework.load(wire.unpack_twin(parameters, given)))
-        assert method == "program"
-        return wire.pack_program(self._framework.program(parameters["pass_"], parameters["dtype"]))
-
-    def close(self) -> None:
-        """Nothing is held."""
-
-
-class BothSides(Pool):
-    """A TensorFlow that is running already, and JAX in this process."""
-
-    def __init__(self, tf: Side) -> None:
-        self._both: dict[str, Side] = {"tf": tf, "jax": InThisProcess()}
-
-    def get(self, name: str) -> Side:
-        return self._both[name]
-
-    def renew(self, *names: str, grown: bool = True) -> set[str]:
-        """Both stay."""
-        return set()
 
 
 def located(bench: Bench, reference: Path, folder: Path, passes: Sequence[str] = locating.PASSES) -> dict[str, Any]:

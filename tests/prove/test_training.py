@@ -12,6 +12,8 @@ from runs import record_of
 
 from jaxport import _optimizers
 
+pytestmark = pytest.mark.process
+
 TF, JAX, WORKLOAD = (
     (ROOT / folder / "mnist_mlp.py").read_text() for folder in ("tf_reference", "jaxport", "workloads")
 )

@@ -2,45 +2,22 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from browsing import watched
 from pages import decoded
 from places import DATA
-from playwright.sync_api import Browser, Dialog, Page, sync_playwright
+from playwright.sync_api import Browser
 
 from compare.history.series import trend
 from compare.records import load
 from compare.report.html import write_report
 from compare.report.trend import write_trend
 
+pytestmark = pytest.mark.process
+
 RECORD = DATA / "record_small.json"
-
-QUIET = (
-    "--no-sandbox",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-default-apps",
-    "--disable-domain-reliability",
-    "--disable-sync",
-    "--no-first-run",
-)
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """The system's chromium; without one the tests are skipped, except where CI promises one."""
-    executable = shutil.which("chromium")
-    if executable is None:
-        missing = "expected chromium on the PATH, found none: install it to test the page in a browser"
-        pytest.fail(missing) if os.environ.get("CI") == "true" else pytest.skip(missing)
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=executable, args=list(QUIET))
-        yield launched
-        launched.close()
 
 
 @pytest.fixture(scope="module")
@@ -60,30 +37,6 @@ def pages(report: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, P
         "full": write_report(decoded(record), folder),
         "history": write_trend(history, folder / "trend.html"),
     }
-
-
-def watched(chromium: Browser, path: Path, scheme: str = "light", width: int = 1400) -> tuple[Page, list[str]]:
-    """The opened page, and a list that grows with everything that a quiet, offline page does not do."""
-    complaints: list[str] = []
-
-    def dismiss(dialog: Dialog) -> None:
-        complaints.append(f"dialog: {dialog.message}")
-        dialog.dismiss()
-
-    page = chromium.new_page(
-        viewport={"width": width, "height": 900}, color_scheme="dark" if scheme == "dark" else "light"
-    )
-    page.on("console", lambda message: complaints.append(f"console {message.type}: {message.text}"))
-    page.on("pageerror", lambda error: complaints.append(f"page error: {error}"))
-    page.on("dialog", dismiss)
-    page.on("request", lambda request: complaints.extend(_foreign(request.url, path)))
-    page.goto(path.as_uri())
-    return page, complaints
-
-
-def _foreign(url: str, path: Path) -> list[str]:
-    """What to say of a request, which may only be for the page itself and its empty icon."""
-    return [] if url.partition("#")[0] == path.as_uri() or url == "data:," else [f"request: {url}"]
 
 
 @pytest.mark.parametrize(

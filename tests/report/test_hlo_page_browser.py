@@ -7,21 +7,27 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import test_browser as report_browser
+from browsing import watched
 from hlo_views import hostile, large, small
 from pages import Page
 from playwright import sync_api
 
 from compare.report.hlo_page import write_hlo_page
 
-browser = report_browser.chromium
+pytestmark = pytest.mark.process
+
 CHOSEN = ".row.chosen"
 
 
 def opened(chromium: sync_api.Browser, path: Path, **more: Any) -> tuple[sync_api.Page, list[str]]:
-    found, complaints = report_browser.watched(chromium, path, **more)
+    found, complaints = watched(chromium, path, **more)
     found.locator("#viewer").scroll_into_view_if_needed()
     return found, complaints
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: sync_api.Browser) -> sync_api.Browser:
+    return chromium
 
 
 @pytest.fixture(scope="module")

@@ -207,6 +207,7 @@ def test_hostile_names_are_text(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.usefixtures("dot")
+@pytest.mark.usefixtures("programs_here")
 def test_a_module_that_xla_optimized_is_drawn_with_its_fusions(tmp_path: Path) -> None:
     program = exported(lambda x: jnp.tanh(x @ x + 1).sum(axis=0), MATRIX)
     optimized = executing.compile_bytecode(program).optimized

@@ -26,6 +26,8 @@ from compare.sides.client import LiveSide
 from compare.sides.pool import Source
 from workloads import Workload, _registry
 
+pytestmark = pytest.mark.process
+
 NOT_ASKED: Any = SimpleNamespace(name="jax")
 
 PORT = """

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_numpy_model import HONEST
+from numpy_model import HONEST
 
 from compare.parity import judge
 from compare.parity.evidence import Evidence

@@ -23,6 +23,8 @@ from compare.hlo.executing import ProgramLost
 from compare.sides import processes, xla
 from compare.sides.program_worker import ProgramWorker
 
+pytestmark = pytest.mark.process
+
 MATRIX = np.array([[4.0, 1.0], [1.0, 3.0]], np.float32)
 ENDLESS = """
 func.func @main(%x: tensor<f32>) -> tensor<f32> {

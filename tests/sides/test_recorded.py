@@ -70,11 +70,13 @@ def judged(with_live_jax: dict[str, Any]) -> dict[str, Any]:
 # The run.
 
 
+@pytest.mark.process
 def test_parity_is_judged_on_the_recorded_side(judged: dict[str, Any]) -> None:
     assert judged["failures"] == []
     assert judged["parity"]["verdict"] == "pass"
 
 
+@pytest.mark.process
 def test_the_record_says_which_side_was_recorded(with_live_jax: dict[str, Any]) -> None:
     environments = with_live_jax["environment"]["sides"]
     assert environments["tf"]["recorded"] == "tf.side"
@@ -82,6 +84,7 @@ def test_the_record_says_which_side_was_recorded(with_live_jax: dict[str, Any]) 
     assert environments["jax"]["recorded"] is None
 
 
+@pytest.mark.process
 def test_recorded_programs_and_profiles_are_in_the_record(judged: dict[str, Any]) -> None:
     assert judged["profile"]["tf/eager"]["names"] == ["AddV2"]
     assert {"tf/eager", "tf/graph", "tf/autocluster", "tf/jit", "jax/eager", "jax/jit"} <= set(judged["profile"])
@@ -89,6 +92,7 @@ def test_recorded_programs_and_profiles_are_in_the_record(judged: dict[str, Any]
     assert "optimized_hlo" in judged["stages"]["tf"]
 
 
+@pytest.mark.process
 def test_the_recorded_compiler_takes_its_own_program_and_says_that_it_takes_no_other(judged: dict[str, Any]) -> None:
     assert tuple(judged["compiled"]) == CELLS
     for cell in ("tf@tf", "jax@jax", "tf@jax"):
@@ -97,6 +101,7 @@ def test_the_recorded_compiler_takes_its_own_program_and_says_that_it_takes_no_o
     assert "the recorded side tf.side does not hold this request" in judged["compiled"]["jax@tf"]["reason"]
 
 
+@pytest.mark.process
 def test_no_ratio_is_drawn_between_what_did_not_run_side_by_side(judged: dict[str, Any]) -> None:
     timing = judged["timing"]
     assert {"jax/eager", "jax/jit"} <= set(timing["modes"])
@@ -106,6 +111,7 @@ def test_no_ratio_is_drawn_between_what_did_not_run_side_by_side(judged: dict[st
     assert judged["attribution"] is None
 
 
+@pytest.mark.process
 def test_both_sides_recorded_tell_what_the_live_ones_told(folder: Path, judged: dict[str, Any]) -> None:
     replayed = run(folder, "add", "--size", "smoke", "--jax-recorded", str(folder / "jax.side"))["workloads"]["add"]
     for part in ("sha256", "inputs", "parity", "programs", "alignment", "stages"):
@@ -117,6 +123,7 @@ def test_both_sides_recorded_tell_what_the_live_ones_told(folder: Path, judged: 
     assert replayed["compiled"]["tf@tf"] == judged["compiled"]["tf@tf"]
 
 
+@pytest.mark.process
 def test_parity_fails_where_the_recorded_numbers_are_others(folder: Path, tmp_path: Path) -> None:
     arrays, metadata = load_arrays(folder / "tf.side")
     changed = {name: array * 1.01 if name.endswith("/output") else array for name, array in arrays.items()}
@@ -126,6 +133,7 @@ def test_parity_fails_where_the_recorded_numbers_are_others(folder: Path, tmp_pa
     assert (gates["semantics"]["verdict"], gates["rounding"]["verdict"]) == ("fail", "fail")
 
 
+@pytest.mark.process
 def test_a_recorded_program_that_ends_its_reader_costs_the_workload_alone(folder: Path, tmp_path: Path) -> None:
     arrays, metadata = load_arrays(folder / "tf.side")
     deadly = np.frombuffer(hlo_programs.flipped(*hlo_programs.DEADLY), np.uint8)
@@ -137,6 +145,7 @@ def test_a_recorded_program_that_ends_its_reader_costs_the_workload_alone(folder
     assert "ended by signal" in reasons[0]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("name", ["tf", "jax"])
 def test_recorded_outputs_are_those_of_the_workload(folder: Path, add: Prepared, name: str) -> None:
     side = RecordedSide(name, folder / f"{name}.side")
@@ -152,6 +161,7 @@ def test_recorded_outputs_are_those_of_the_workload(folder: Path, add: Prepared,
 # What a recorded side does not hold.
 
 
+@pytest.mark.process
 def test_a_request_that_was_not_recorded_is_answered_with_the_reason(folder: Path, add: Prepared) -> None:
     side = RecordedSide("tf", folder / "tf.side")
     with pytest.raises(SideError, match=r"tf: load: the recorded side tf.side does not hold this workload with these"):
@@ -161,6 +171,7 @@ def test_a_request_that_was_not_recorded_is_answered_with_the_reason(folder: Pat
         requests.profile(side, "of another mode")
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("arguments", [("add", "--size", "default"), ("scale_and_add", "--size", "smoke")])
 def test_a_record_of_another_workload_or_size_is_one_clear_line(folder: Path, arguments: tuple[str, ...]) -> None:
     found = run(folder, *arguments, "--jax-recorded", str(folder / "jax.side"), exits=1)["workloads"][arguments[0]]
@@ -218,6 +229,7 @@ def test_a_reply_is_replayed_whole(scripted: Path) -> None:
 # The file.
 
 
+@pytest.mark.process
 def test_the_file_is_safetensors_with_a_json_head_and_no_pickle(folder: Path) -> None:
     data = (folder / "tf.side").read_bytes()
     (size,) = struct.unpack("<Q", data[:8])
@@ -285,6 +297,7 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path, head: Any, found: s
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "content",
     [

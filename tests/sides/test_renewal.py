@@ -15,6 +15,8 @@ from compare.sides.client import LiveSide
 from compare.sides.pool import Pool, Source
 from compare.sides.renewal import GROWTH_BYTES, WORKLOADS
 
+pytestmark = pytest.mark.process
+
 HELD = 100
 
 

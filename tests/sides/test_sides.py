@@ -22,6 +22,8 @@ from compare.sides.client import STARTS, LiveSide
 from compare.sides.pool import GIVES_UP, Pool, Source
 from workloads import ArraySpec, Workload, _arrays
 
+pytestmark = pytest.mark.process
+
 FUNCTIONS = """
 import os
 import signal

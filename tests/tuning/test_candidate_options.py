@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from test_option_search import FUSION, MATH, WIDTH
+from owned_search import FUSION, MATH, WIDTH
 
 from compare.errors import RequestError
 from compare.tuning import candidate_options

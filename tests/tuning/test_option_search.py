@@ -2,62 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-
 import pytest
-from test_screening import Machine
+from owned_search import FUSION, KNOWN, RULES, WIDTH, Owned, searched
 
-from compare.bench.pairs import Measured
 from compare.errors import RequestError
-from compare.progress import Silent
 from compare.tuning import candidate_options, option_search
-from compare.tuning.candidate_options import Option, Options, named
-from compare.tuning.option_search import PortFails, Refused, Search
-from compare.tuning.screening import AGAIN, DEFAULT, Confirmed, Rules
-
-RULES = Rules(screening=2, confirming=6)
-FUSION, WIDTH, MATH = "xla_fusion", "xla_width", "xla_fast_math"
-KNOWN = (Option(FUSION, ("", "REDUCE")), Option(WIDTH, (128, 512)), Option(MATH, (True,), changes_numbers=True))
-
-
-class Owned:
-    """A machine that the test owns: seconds by candidate, which are the same code, which are refused or wrong."""
-
-    def __init__(
-        self,
-        seconds: Mapping[str, float],
-        same: Mapping[str, str] | None = None,
-        refused: Iterable[str] = (),
-        wrong: Iterable[str] = (),
-    ) -> None:
-        self.machine = Machine(seconds)
-        self.same, self.refused, self.wrong = same or {}, set(refused), set(wrong)
-        self.raced: list[tuple[str, ...]] = []
-        self.numbers: list[int] = []
-        self.judged: list[str] = []
-
-    def digest(self, options: Options) -> str:
-        name = named(options)
-        if name in self.refused:
-            raise Refused(f"No such compile option: '{next(iter(options))}'")
-        return self.same.get(name, name) or DEFAULT
-
-    def race(self, candidates: Mapping[str, Options], number: int) -> Measured:
-        assert all(named(options) == name for name, options in candidates.items() if name not in (DEFAULT, AGAIN))
-        self.raced.append(tuple(candidates))
-        self.numbers.append(number)
-        return self.machine(list(candidates), number)
-
-    def judge(self, options: Options) -> str:
-        self.judged.append(named(options))
-        return "rounding gate: too far" if named(options) in self.wrong else ""
-
-
-def searched(
-    bench: Owned, known: Sequence[Option] = KNOWN, declared: Options | None = None, asked: bool = False
-) -> tuple[Search, Confirmed | None]:
-    found = Search(bench, RULES, Silent(), "my_port", known, asked)
-    return found, found.run(declared or {})
+from compare.tuning.candidate_options import Options
+from compare.tuning.option_search import PortFails, Search
+from compare.tuning.screening import AGAIN, DEFAULT
 
 
 def outcomes(found: Search) -> dict[str, str]:

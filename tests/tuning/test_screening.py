@@ -2,54 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-
-import numpy as np
 import pytest
+from owned_machines import Machine
 
-from compare.bench.pairs import Arm, Measured, measure
 from compare.bench.stats import EQUIVALENT, FASTER, INCONCLUSIVE, SLOWER
 from compare.tuning.screening import AGAIN, DEFAULT, Confirmed, Rules, Screening, confirm
 
 RULES = Rules(screening=3, confirming=8)
-
-
-class ArmFailed(Exception):
-    """What a candidate raises that cannot go on."""
-
-
-@dataclass
-class Machine:
-    """A clock that calls move: `seconds` by candidate, noise around them, and the same level for all of a set.
-
-    It races as the real one does, through the design of experiments.
-    """
-
-    seconds: Mapping[str, float]
-    noise: float = 0.01
-    failing: str = ""
-    raced: list[tuple[int, tuple[str, ...]]] = field(default_factory=list)
-    now: int = 0
-
-    def __call__(self, names: Sequence[str], number: int) -> Measured:
-        self.raced.append((number, tuple(names)))
-        generator = np.random.default_rng(number)
-        level = float(np.exp(generator.normal(0, 0.2)))
-
-        def timed(name: str) -> Callable[[int], list[float]]:
-            def calls(count: int) -> list[float]:
-                if name == self.failing:
-                    raise ArmFailed("out of memory")
-                median = self.seconds.get(name, 1.0) * level
-                taken = (median * np.exp(generator.normal(0, self.noise, count))).tolist()
-                self.now += round(1e9 * sum(taken))
-                return taken
-
-            return calls
-
-        arms = [Arm(name, timed(name)) for name in names]
-        return measure(arms, budget_s=0, seed=number, failing=ArmFailed, clock=lambda: self.now)
 
 
 def screened(machine: Machine, *names: str) -> Screening:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from interpreters import JAX_AS_TF, interpreter
-from test_option_search import FUSION, KNOWN, Owned, searched
+from owned_search import FUSION, KNOWN, Owned, searched
 
 from compare import cli
 from compare.errors import RequestError

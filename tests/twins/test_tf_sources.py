@@ -132,6 +132,7 @@ def asked(tensorflow: LiveSide, tmp_path_factory: pytest.TempPathFactory) -> Ask
 
 # Of the large models nothing is asked: resnet50's training step has lines for 411 of 464 (sums that the tape adds have
 # none), and lowering takes a minute each.
+@pytest.mark.process
 @pytest.mark.parametrize("name", [name for name in _registry.names() if name not in LARGE])
 def test_nine_in_ten_instructions_of_a_workload_have_a_line_of_its_twin(
     tensorflow: LiveSide, tmp_path: Path, name: str
@@ -145,6 +146,7 @@ def test_nine_in_ten_instructions_of_a_workload_have_a_line_of_its_twin(
         assert len(placed) >= 0.9 * len(nodes), [node.op_name for node in nodes if node not in placed]
 
 
+@pytest.mark.process
 def test_a_called_function_has_its_own_lines_under_the_name_of_every_call(asked: Asked) -> None:
     lines = asked.lines(asked.program("calls"))
     assert lines["PartitionedCall/Sin"] == lines["PartitionedCall_1/Sin"] == line("sin")
@@ -153,6 +155,7 @@ def test_a_called_function_has_its_own_lines_under_the_name_of_every_call(asked:
     assert lines["Tanh"] == line("tanh")
 
 
+@pytest.mark.process
 def test_loops_and_branches_have_the_lines_of_their_bodies(asked: Asked) -> None:
     program = asked.program("loops")
     lines = asked.lines(program)
@@ -164,6 +167,7 @@ def test_loops_and_branches_have_the_lines_of_their_bodies(asked: Asked) -> None
     assert found["cosine"].endswith(f"model.py:{line('branch')}")
 
 
+@pytest.mark.process
 def test_a_name_that_two_loops_share_has_no_line_at_all(asked: Asked) -> None:
     lines = asked.lines(asked.program("two_loops"))
     assert lines["while/Sin"] == line("sin loop")
@@ -171,12 +175,14 @@ def test_a_name_that_two_loops_share_has_no_line_at_all(asked: Asked) -> None:
     assert "while/mul" not in lines
 
 
+@pytest.mark.process
 def test_a_gradient_has_the_line_that_called_the_users_tape(asked: Asked) -> None:
     lines = asked.lines(asked.program("differentiates"))
     assert lines["Sin"] == line("forward")
     assert {found for name, found in lines.items() if name.startswith("gradient_tape/")} == {line("tape")}
 
 
+@pytest.mark.process
 def test_a_gradient_that_jaxport_takes_has_the_line_of_what_it_differentiates(asked: Asked) -> None:
     lines = asked.lines(asked.program("softmax", "gradients"))
     assert lines["gradient_tape/SqrtGrad"] == line("sqrt")
@@ -185,6 +191,7 @@ def test_a_gradient_that_jaxport_takes_has_the_line_of_what_it_differentiates(as
     assert lines["mul"] == line("sqrt") and lines["gradient_tape/mul"] == line("softmax")
 
 
+@pytest.mark.process
 def test_the_float64_program_has_the_same_lines(asked: Asked) -> None:
     asked.program("calls")
     assert asked.lines(requests.program(asked.side, "forward", "float64"))["Tanh"] == line("tanh")

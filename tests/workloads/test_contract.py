@@ -9,6 +9,8 @@ from runs import JUDGED, LEAN_MODES, WHOLE
 
 from compare.records import CELLS, GATES
 
+pytestmark = pytest.mark.process
+
 VISIBLY = 0.85
 """Which part of its loss a model that visibly learns may keep: mask_rcnn keeps 0.78 after 50 steps, the others less."""
 MODES = {"tf/eager", "tf/graph", "tf/autocluster", "tf/jit", "jax/eager", "jax/jit"}

@@ -7,6 +7,8 @@ from runs import IN_ZOO, LEAN_MODES, record_of
 
 from workloads import _registry
 
+pytestmark = pytest.mark.process
+
 SIZES = [(name, size) for name in _registry.names() for size in _registry.get(name).sizes if size.startswith("mixed_")]
 
 

@@ -10,58 +10,19 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from mutants import TRAJECTORY, Cases, Mutant, plant, remake, verdicts
+from mutants_bert import MUTANTS
 from runs import IN_ZOO
 
 from compare.records import FAIL, PASS
 from workloads import _arrays, _registry
 from workloads._spec import Arrays
 
-pytestmark = IN_ZOO
+pytestmark = [IN_ZOO, pytest.mark.process]
 
 WORKLOAD = _registry.get("bert")
 DIMENSIONS = {**WORKLOAD.sizes["smoke"], "batch": 2, "length": 8, "layers": 1, "width": 8, "hidden": 12}
 FAST = {"xla_backend_optimization_level": "0"}
 """A program that runs once is not worth optimizing."""
-
-MUTANTS = (
-    Mutant(
-        "query and key swapped",
-        "bert",
-        "(*path, part), bias)",
-        '(*path, {"query": "key", "key": "query"}.get(part, part)), bias)',
-    ),
-    Mutant("scaled by the width", "bert", "block.depth**-0.5", "block.width**-0.5"),
-    Mutant("padding attended to", "bert", "if mask is not None", "if mask is None"),
-    Mutant("softmax over the queries", "bert", "softmax(scores)", "softmax(scores, axis=-2)"),
-    Mutant("gelu by tanh", "bert", '{"gelu": gelu,', '{"gelu": jax.nn.gelu,'),
-    Mutant("epsilon of Flax", "bert", "epsilon=block.epsilon, ", ""),
-    Mutant("norm before the sublayer", "bert", "branch = sublayer(inputs)", "branch = sublayer(self.norm(inputs))"),
-    Mutant("dropout without scaling", "bert", "values * jnp.asarray(_dropout.scale(rate), values.dtype)", "values"),
-    Mutant(
-        "transposed square kernel",
-        "bert",
-        "self.dense(states)",
-        "states @ self.dense.kernel[...].T + self.dense.bias[...]",
-    ),
-    Mutant("pair judged by its last token", "bert", "states[:, 0]", "states[:, -1]"),
-    Mutant("positions left out", "bert", "tokens) + positions +", "tokens) +"),
-    Mutant("biases decay", "bert", 'exclude=("bias", "scale")', "exclude=()", gate="training"),
-    Mutant("decay forgotten", "bert", "bert.WEIGHT_DECAY, exclude", "0.0, exclude", gate="training"),
-    Mutant("warm-up a step early", "bert", "time / steps", "(time + 1) / steps", gate="training"),
-    Mutant(
-        "second moment by the first beta",
-        "bert",
-        "(g * g - v) * (1 - beta_2)",
-        "(g * g - v) * (1 - beta_1)",
-        gate="training",
-    ),
-    Mutant(
-        "ratio of LAMB upside down", "bert", "weight / direction", "direction / weight", gate="training", part="lamb"
-    ),
-    Mutant(
-        "decay not in LAMB's length", "bert", "_length(weight - decay)", "_length(weight)", gate="training", part="lamb"
-    ),
-)
 
 
 def forward(twin: ModuleType) -> Arrays:

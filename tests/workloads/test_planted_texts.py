@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import mutants_bert
+import mutants_conv_and_lstm
+import mutants_mask_rcnn
+import mutants_translation
+import mutants_vision
 import pytest
-import test_mutants_bert
-import test_mutants_conv_and_lstm
-import test_mutants_mask_rcnn
-import test_mutants_translation
-import test_mutants_vision
 from mutants import Mutant, holding
 
 MUTANTS = (
-    *test_mutants_bert.MUTANTS,
-    *test_mutants_conv_and_lstm.MUTANTS,
-    *test_mutants_mask_rcnn.MUTANTS,
-    *test_mutants_translation.MUTANTS,
-    *test_mutants_vision.MUTANTS,
+    *mutants_bert.MUTANTS,
+    *mutants_conv_and_lstm.MUTANTS,
+    *mutants_mask_rcnn.MUTANTS,
+    *mutants_translation.MUTANTS,
+    *mutants_vision.MUTANTS,
 )
 
 

@@ -1,0 +1,36 @@
+"""An executor that runs a specification's own programs in its process, by the code that a worker runs them by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import ml_dtypes as ml_dtypes  # NumPy knows bfloat16 once it is imported
+import numpy as np
+
+from compare.hlo import artifacts, bindings
+from compare.hlo.executing import Executable, Executor, Options
+
+
+class ProgramsHere(Executor):
+    """For programs that a specification wrote itself: what others wrote may end the process that runs it."""
+
+    def __init__(self) -> None:
+        bindings.initialize_libraries()
+
+    def check(self, bytecode: bytes) -> None:
+        artifacts.hlo_of_artifact(bytecode)
+
+    def compile(self, bytecode: bytes, options: Options) -> Executable:
+        return _Compiled(bindings.load_bytecode(bytecode, options))
+
+
+class _Compiled(Executable):
+    def __init__(self, loaded: bindings.Loaded) -> None:
+        self._loaded = loaded
+
+    @property
+    def optimized(self) -> bytes:
+        return self._loaded.optimized
+
+    def each(self, calls: Sequence[Sequence[np.ndarray]]) -> list[list[np.ndarray]]:
+        return [list(results) for results in self._loaded.each(calls)]

@@ -1,0 +1,53 @@
+"""JAX as a side without a worker, beside a TensorFlow that runs already."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from compare.sides import mapped, wire
+from compare.sides._side import Reply, Side
+from compare.sides.pool import Pool
+from jaxport._framework import Jax
+from workloads._spec import Arrays
+
+
+class WithoutTexts(Jax):
+    """JAX in this process; the texts of every stage are for people, and compiling for them takes long."""
+
+    def _stages(self, jitted: object, arguments: Sequence[object]) -> dict[str, str]:
+        return {}
+
+
+class InThisProcess(Side):
+    """JAX as a side, without a worker."""
+
+    name = "jax"
+
+    def __init__(self) -> None:
+        self._framework = WithoutTexts()
+
+    def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
+        if method == "load":
+            given = mapped.load(Path(parameters["arrays"]))
+            return Reply(self._framework.load(wire.unpack_twin(parameters, given)))
+        assert method == "program"
+        return wire.pack_program(self._framework.program(parameters["pass_"], parameters["dtype"]))
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class BothSides(Pool):
+    """A TensorFlow that is running already, and JAX in this process."""
+
+    def __init__(self, tf: Side) -> None:
+        self._both: dict[str, Side] = {"tf": tf, "jax": InThisProcess()}
+
+    def get(self, name: str) -> Side:
+        return self._both[name]
+
+    def renew(self, *names: str, grown: bool = True) -> set[str]:
+        """Both stay."""
+        return set()

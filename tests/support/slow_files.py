@@ -1,0 +1,38 @@
+"""The files of tests that take long, by name."""
+
+SLOW = (
+    "test_bugreport.py",
+    "test_closures.py",
+    "test_damaged.py",
+    "test_functions.py",
+    "test_hlo_command.py",
+    "test_large_models.py",
+    "test_locate_attention.py",
+    "test_locate_installed.py",
+    "test_mutants.py",
+    "test_other_sizes.py",
+    "test_pairs.py",
+    "test_peers_live.py",
+    "test_planted.py",
+    "test_pytest_repository.py",
+    "test_recorded_damaged.py",
+    "test_signals.py",
+    "test_tune.py",
+    "test_tuned.py",
+    "test_wrong_where_few_look.py",
+)
+"""What `make slow` runs, and `make test` leaves out: half of all the time for a tenth of the specifications."""
+
+LONGEST = (
+    "test_contract.py",
+    "test_functions.py",
+    "test_large_models.py",
+    "test_mutants.py",
+    "test_other_sizes.py",
+    "test_pairs.py",
+    "test_planted.py",
+    "test_recorded.py",
+    "test_run.py",
+    "test_training.py",
+)
+"""Half a minute and more each: started last, one of them would run alone while the other core is idle."""

@@ -1,0 +1,38 @@
+"""Two functions as programs, and the cases that only both suggest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+from jax import export
+
+from compare.prove.further import Further, further
+from compare.prove.oracle import Doubles
+from workloads._framework import FORWARD, Parameter, Program, Result, Twin
+from workloads._spec import ArraySpec
+
+
+def doubles(tf: Callable[..., Any], port: Callable[..., Any], **arrays: np.ndarray) -> tuple[Twin, Doubles]:
+    def program(function: Callable[..., Any]) -> Program:
+        exported = export.export(jax.jit(function, keep_unused=True))(*arrays.values())
+        parameters = tuple(Parameter("input", name, each.shape, str(each.dtype)) for name, each in arrays.items())
+        (out,) = exported.out_avals
+        return Program(exported.mlir_module_serialized, parameters, (Result("y", out.shape, str(out.dtype)),))
+
+    programs = {("tf", FORWARD): program(tf), ("jax", FORWARD): program(port)}
+    return Twin("", False, {}, {"seed0": arrays}, {}), Doubles(programs=programs)
+
+
+def suggested(tf: Callable[..., Any], port: Callable[..., Any], specs: dict[str, ArraySpec]) -> Further:
+    arrays = {name: np.zeros(spec.shape, spec.dtype) for name, spec in specs.items()}
+    return further(*(lambda twin, found: (twin, specs, found))(*doubles(tf, port, **arrays)))
+
+
+def differing(found: Further) -> set[str]:
+    return {
+        case for case in found.cases
+        if not np.array_equal(found.arrays["tf", FORWARD, case]["y"], found.arrays["jax", FORWARD, case]["y"])
+    }  # fmt: skip
