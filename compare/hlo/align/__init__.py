@@ -2,6 +2,5 @@
 
 from compare.hlo.align._align import align
 from compare.hlo.align._alignment import Alignment, FrontierEntry, Match, RegionAlignment, ResultMatch
-from compare.hlo.align.slots import random_cases
 
-__all__ = ["Alignment", "FrontierEntry", "Match", "RegionAlignment", "ResultMatch", "align", "random_cases"]
+__all__ = ["Alignment", "FrontierEntry", "Match", "RegionAlignment", "ResultMatch", "align"]
