@@ -215,27 +215,25 @@ def lines(kernels: Sequence[Located]) -> tuple[Line, ...]:
     return tuple(sorted(joined, key=lambda line: -line.seconds))
 
 
-def small_runs(
-    profile: Profile, kernels: Sequence[Located] = (), threshold_s: float | None = None, fewest: int = 2
-) -> tuple[SmallRun, ...]:
-    """Runs of at least `fewest` consecutive kernels that each take less than a threshold, the longest in all first.
+def small_runs(profile: Profile, kernels: Sequence[Located] = ()) -> tuple[SmallRun, ...]:
+    """Consecutive kernels that each take less than starting one costs, the runs that take longest in all first.
+
+    Starting one costs SMALL_S, or twice the fastest kernel of the call if that is more: where every kernel is a
+    call of its own, the fastest one is nearly all dispatch.
 
     Args:
       kernels: the same kernels located, for the source lines of a run.
-      threshold_s: what a kernel costs to start; by default SMALL_S, or twice the fastest kernel of the call if
-        that is more: where every kernel is a call of its own, the fastest one is nearly all dispatch.
     """
-    if threshold_s is None:
-        threshold_s = max(SMALL_S, 2 * min(profile.seconds, default=0.0))
+    threshold_s = max(SMALL_S, 2 * min(profile.seconds, default=0.0))
     sources = {each.name: each.sources for each in kernels}
-    found: list[SmallRun] = []
+    runs: list[SmallRun] = []
     start = 0
     for at in range(len(profile.seconds) + 1):
         if at < len(profile.seconds) and profile.seconds[at] < threshold_s:
             continue
-        if at - start >= fewest:
+        if at - start > 1:
             names = profile.names[start:at]
             of_run = dict.fromkeys(source for name in names for source in sources.get(name, ()))
-            found.append(SmallRun(start, names, sum(profile.seconds[start:at]), tuple(of_run)))
+            runs.append(SmallRun(start, names, sum(profile.seconds[start:at]), tuple(of_run)))
         start = at + 1
-    return tuple(sorted(found, key=lambda run: -run.seconds))
+    return tuple(sorted(runs, key=lambda run: -run.seconds))

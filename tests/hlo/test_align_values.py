@@ -21,7 +21,7 @@ from compare.hlo.align.layouts import laid_out
 from compare.hlo.graph import Graph
 from compare.hlo.levels import RAW, STRUCTURE, Subject, at_level
 from compare.hlo.pair import Pair
-from compare.hlo.values import Prepared
+from compare.hlo.values import PreparedGraph
 
 Function = Callable[..., Any]
 GENERATOR = np.random.default_rng(3)
@@ -239,7 +239,7 @@ def test_an_operation_that_changes_nothing_has_a_partner() -> None:
 def test_few_bytes_at_a_time_find_the_same_and_compile_each_group_once(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled: list[tuple[int, ...]] = []
 
-    def prepared(graph: Graph, wanted: Sequence[int]) -> Prepared:
+    def prepared(graph: Graph, wanted: Sequence[int]) -> PreparedGraph:
         compiled.append((id(graph), *wanted))
         return honest(graph, wanted)
 
@@ -253,7 +253,8 @@ def test_few_bytes_at_a_time_find_the_same_and_compile_each_group_once(monkeypat
     monkeypatch.setattr("compare.hlo.align._align.BUDGET", 1)
     assert align(*pair, STRUCTURE, cases).matches == at_once
     assert len(compiled) == len(set(compiled)) > 2
-    strict = align(*pair, STRUCTURE, cases, tolerance=1e-9).matches
+    monkeypatch.setattr("compare.hlo.align._align.TOLERANCE", 1e-9)
+    strict = align(*pair, STRUCTURE, cases).matches
     assert VALUE not in {match.matcher for match in strict}, "another formula is not equal to the bit"
 
 

@@ -162,24 +162,20 @@ class TestSmallRuns:
         return kernel_times.profile([in_turn(*zip(names, (each * US for each in microseconds), strict=True))])
 
     def test_are_consecutive_and_below_the_threshold(self) -> None:
-        found = kernel_times.small_runs(self.profile(1, 2, 90, 3, 3, 3), threshold_s=5 * US)
+        found = kernel_times.small_runs(self.profile(1, 2, 90, 3, 3, 3))
         assert [(run.first, run.names) for run in found] == [(3, ("d", "e", "f")), (0, ("a", "b"))]
         assert found[0].seconds == pytest.approx(9 * US)
 
     def test_a_single_small_kernel_is_no_run(self) -> None:
-        assert kernel_times.small_runs(self.profile(90, 1, 90), threshold_s=5 * US) == ()
+        assert kernel_times.small_runs(self.profile(90, 1, 90)) == ()
 
     def test_large_kernels_are_no_run(self) -> None:
-        assert kernel_times.small_runs(self.profile(5, 5, 7), threshold_s=5 * US) == ()
+        assert kernel_times.small_runs(self.profile(5, 11, 14)) == ()
 
     def test_where_every_kernel_is_a_call_twice_the_fastest_is_small(self) -> None:
         (run,) = kernel_times.small_runs(self.profile(30, 50, 500, 40))
         assert run.names == ("a", "b")
         assert kernel_times.small_runs(self.profile(1, 6, 7)) == ()
-
-    def test_the_threshold_may_be_what_a_call_costs(self) -> None:
-        (run,) = kernel_times.small_runs(self.profile(5, 6, 90), threshold_s=7 * US)
-        assert run.names == ("a", "b")
 
     def test_a_run_knows_the_lines_that_it_comes_from(self) -> None:
         kernels = [

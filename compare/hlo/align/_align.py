@@ -26,7 +26,6 @@ def align(
     right: Subject,
     level: str = STRUCTURE,
     cases: Sequence[Arguments] = (),
-    tolerance: float = TOLERANCE,
 ) -> Alignment:
     """Align two programs.
 
@@ -34,15 +33,15 @@ def align(
       left, right: the programs, with the names of their parameters and results where they have any.
       level: the canonical form that both are brought to first, one of `levels.LEVELS`.
       cases: arguments to run both with, the same arrays on either side; two cases, so that what is
-        equal once by chance is told from what is the same. Without any, nothing is matched by value.
-      tolerance: within which float32 values are the same, relative to each value's scale; other types scale
+        equal once by chance is told from what is the same. Without any, nothing is matched by value. Float32
+        values within `fingerprints.TOLERANCE` are the same, relative to each value's scale; other types scale
         with their precision.
 
     Raises:
       UnreadableProgram: a program cannot be read, or brought to that level.
     """
     subjects = Pair(left, right)
-    alignment = _aligned(_problem(subjects, level, cases, tolerance))
+    alignment = _aligned(_problem(subjects, level, cases))
     return dataclasses.replace(alignment, assumes=_assumed(subjects, alignment))
 
 
@@ -52,13 +51,11 @@ def _assumed(subjects: Pair[Subject], alignment: Alignment) -> tuple[str, ...]:
     fired = {change.assumes for form in forms for change in form.changes if change.assumes}
     if not fired or not alignment.is_equal:
         return ()
-    strict = _aligned(_problem(subjects, alignment.level, (), TOLERANCE, assuming=False))
+    strict = _aligned(_problem(subjects, alignment.level, (), assuming=False))
     return () if strict.is_equal else tuple(sorted(fired))
 
 
-def _problem(
-    subjects: Pair[Subject], level: str, cases: Sequence[Arguments], tolerance: float, assuming: bool = True
-) -> Problem:
+def _problem(subjects: Pair[Subject], level: str, cases: Sequence[Arguments], assuming: bool = True) -> Problem:
     forms = subjects.map(lambda subject: at_level(subject, level, assuming))
     graphs = forms.map(lambda form: form.graph)
     return Problem(
@@ -68,7 +65,7 @@ def _problem(
         slots=matched_parameters(subjects, graphs),
         results=result_pairs(subjects, graphs),
         names=Pair(parameter_names(subjects.left, graphs.left), parameter_names(subjects.right, graphs.right)),
-        runs=Runs(graphs, lambda: cases, tolerance, BUDGET) if cases else None,
+        runs=Runs(graphs, lambda: cases, TOLERANCE, BUDGET) if cases else None,
     )
 
 

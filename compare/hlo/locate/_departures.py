@@ -23,6 +23,7 @@ from compare.hlo.locate._proofs import cause_of
 from compare.hlo.locate._search import CHANGED, MISSING, Attempt, Parting, board, mends, part, search
 from compare.hlo.locate._spot import spots
 from compare.hlo.locate._switches import Given, Switchboard
+from compare.hlo.region_programs import State
 
 _MOST = 8
 """Departures that are told apart in one program."""
@@ -170,15 +171,18 @@ def _inside(mine: Ran, theirs: Ran, left: int | None, right: int | None) -> list
     if left is None or right is None:
         return []
 
-    def judge(own: Computation, states: Sequence[list[np.ndarray]], other: Computation,
-              others: Sequence[list[np.ndarray]]) -> tuple[Departure, ...]:  # fmt: skip
+    def judge(own: Computation, states: Sequence[State], other: Computation,
+              others: Sequence[State]) -> tuple[Departure, ...]:  # fmt: skip
         # A state may be at an edge: a counter, or what a loop starts from.
         rough = [False] * len(states)
         first = run_computation(own, states, rough, mine.precision)
         return between(first, run_computation(other, others, rough, theirs.precision)).departures
 
-    inputs = [list(each) for each in mine.arguments], [list(each) for each in theirs.arguments]
-    return _inside_regions.enter(mine.side, left, theirs.side, right, inputs, judge)
+    return _inside_regions.enter(_entered(mine, left), _entered(theirs, right), judge)
+
+
+def _entered(ran: Ran, key: int) -> _inside_regions.Entered:
+    return _inside_regions.Entered(ran.side.program, ran.side.program.node(key), ran.arguments)
 
 
 def _told(searched: Searched, parting: Parting, attempt: Attempt | None, found: Blamed) -> Departure:
