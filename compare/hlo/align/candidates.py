@@ -24,7 +24,7 @@ _STEP = 40
 Key = tuple[object, ...]
 
 
-class Place(NamedTuple):
+class GraphPosition(NamedTuple):
     """Where a value stands in its graph: what orders values of one fingerprint."""
 
     depth: int
@@ -43,15 +43,15 @@ class TellingValues:
 
     graph: Graph
     prints: Mapping[int, Sequence[Fingerprint]]
-    places: Mapping[int, Place]
+    places: Mapping[int, GraphPosition]
 
 
-def places_of(graph: Graph) -> dict[int, Place]:
+def places_of(graph: Graph) -> dict[int, GraphPosition]:
     """By node, the longest way to it from a parameter or constant, its position, and its id."""
-    places: dict[int, Place] = {}
+    places: dict[int, GraphPosition] = {}
     for position, node in enumerate(graph):
         depth = 1 + max((places[key].depth for key in node.operands), default=-1)
-        places[node.id] = Place(depth, position, node.id)
+        places[node.id] = GraphPosition(depth, position, node.id)
     return places
 
 
@@ -86,9 +86,9 @@ def _alike(values: Pair[TellingValues], open_: Iterable[int], tolerance: float) 
                 yield Pair(key, other)
 
 
-def _buckets(values: TellingValues, tolerance: float) -> dict[Key, list[Place]]:
+def _buckets(values: TellingValues, tolerance: float) -> dict[Key, list[GraphPosition]]:
     """Places by opcode and fingerprint, and again under the opcode "" for any opcode; in order."""
-    buckets: dict[Key, list[Place]] = defaultdict(list)
+    buckets: dict[Key, list[GraphPosition]] = defaultdict(list)
     for key, (first, *_) in values.prints.items():
         (bucket,) = _keys(first, _within(first, tolerance), 0.0)
         for opcode in (values.graph.nodes[key].opcode, ""):
@@ -114,6 +114,6 @@ def _keys(print_: Fingerprint, within: float, margin: float) -> set[Key]:
     return {(*plain, *bucket) for bucket in product(*steps)}
 
 
-def _nearest(places: Sequence[Place], place: Place) -> Iterator[int]:
+def _nearest(places: Sequence[GraphPosition], place: GraphPosition) -> Iterator[int]:
     at = bisect_left(places, place)
     return (near.id for near in places[max(0, at - _NEAREST) : at + _NEAREST])
