@@ -17,7 +17,7 @@ from rich.text import Text
 from compare.commands import _arguments
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._parser import Help
-from compare.hlo.locate import Departure, Place
+from compare.hlo.locate import Departure, OperationPlace
 from compare.progress import reporter
 from compare.prove import locating
 from compare.records import SCHEMA
@@ -129,7 +129,7 @@ def _rows(departure: Departure, found: locating.Located) -> Iterator[tuple[str, 
     yield "proof", Text(_proof(departure))
 
 
-def _place(place: Place, texts: Mapping[str, str]) -> Text:
+def _place(place: OperationPlace, texts: Mapping[str, str]) -> Text:
     file, _, line = place.source.rpartition(":")
     shown = os.path.relpath(file) if file.startswith(os.getcwd() + os.sep) else file
     where = f"{shown}:{line}" if place.source else f"{place.name}, no source line"

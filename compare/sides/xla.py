@@ -27,7 +27,7 @@ class Programs(Host):
     """Programs by handle, until they are let go."""
 
     def __init__(self) -> None:
-        self._loaded: dict[int, bindings.Loaded] = {}
+        self._loaded: dict[int, bindings.LoadedProgram] = {}
 
     def read(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
         """Read a program that may be damaged, by all that reads it elsewhere."""

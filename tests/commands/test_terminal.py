@@ -23,7 +23,7 @@ from compare.bundles.distance import Difference
 from compare.bundles.replaying import Compared, Replayed
 from compare.commands import locate, replay, tune
 from compare.history.moves import Recurrence
-from compare.hlo.locate import Departure, Place
+from compare.hlo.locate import Departure, OperationPlace
 from compare.progress import Bars, Lines
 from compare.prove import locating as locating
 from compare.report import terminal
@@ -83,7 +83,7 @@ def modules(console: Console) -> None:
 
 
 def located(console: Console) -> None:
-    place = Place("jax", EVIL, f"{EVIL}:3", EVIL, EVIL)
+    place = OperationPlace("jax", EVIL, f"{EVIL}:3", EVIL, EVIL)
     departure = Departure("changed", EVIL, place, place, EVIL, EVIL, EVIL, None, inside=(EVIL,))
     found = locating.Located(locating.DEPARTS, "float64", (departure,), (), (EVIL,), (1, 1), EVIL, {f"{EVIL}:3": EVIL})
     locate.show({EVIL: {"forward": found}}, console)

@@ -10,10 +10,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from hlo_cases import random_cases
 from hlo_programs import exported
 
 from compare.hlo import bindings
-from compare.hlo.align import Alignment, ReasonKind, align, random_cases
+from compare.hlo.align import Alignment, ReasonKind, align
 from compare.hlo.levels import RAW, Subject
 from compare.hlo.places import NO_REASON, differences_view, headline
 

@@ -11,7 +11,6 @@ from compare.hlo.align._alignment import (
     RegionAlignment,
     ResultMatch,
 )
-from compare.hlo.align.slots import random_cases
 
 __all__ = [
     "Alignment",
@@ -23,5 +22,4 @@ __all__ = [
     "RegionAlignment",
     "ResultMatch",
     "align",
-    "random_cases",
 ]
