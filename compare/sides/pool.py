@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -121,6 +123,17 @@ class Pool:
                 return {"missing": error.reason}
             self._environments[name] = found | {"recorded": recorded.name if recorded else None}
         return self._environments[name]
+
+    @contextmanager
+    def asking(self, name: str) -> Iterator[Side]:
+        """The side, for requests that belong together; a worker that one of them loses is replaced by the next `get`.
+
+        Raises:
+          SideError: it cannot be started, or a request failed.
+        """
+        self.get(name)
+        with self._workers.asking(name) as side:
+            yield side
 
     def drop(self, name: str) -> None:
         """Close a lost worker; the next request starts another."""
