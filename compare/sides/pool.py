@@ -27,7 +27,7 @@ class Source:
 
 
 GIVES_UP = 3
-"""So many workloads in a row a side may fail to come up for; it is not started for those that follow."""
+"""After a side failed to start for this many workloads in a row, it is not started again."""
 
 
 class Pool:

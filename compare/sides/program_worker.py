@@ -44,10 +44,22 @@ class ProgramWorker(Executor):
         self._released: list[int] = []
 
     def check(self, bytecode: bytes) -> None:
+        """Check that a program can be read.
+
+        Raises:
+          UnreadableProgram: it cannot.
+          ProgramLost: reading it ended the worker.
+        """
         with self._worker.asking:
             self.ask(self.current(), "read", {}, {xla.PROGRAM: np.frombuffer(bytecode, np.uint8)})
 
     def compile(self, bytecode: bytes, options: Options) -> Executable:
+        """Compile a program, and again in each worker that it is run in later.
+
+        Raises:
+          UnreadableProgram: XLA refuses it.
+          ProgramLost: compiling it ended the worker.
+        """
         compiled = _Compiled(self, bytecode, options)
         compiled.load()
         return compiled
