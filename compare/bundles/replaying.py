@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from compare.progress import Reporter
 from compare.sides import requests
 from compare.sides._side import SIDES, Missing, Side, SideError
 from compare.sides.client import LiveSide
+from compare.sides.workers import WorkerSet
 from workloads import _registry
 from workloads._framework import Parameter, Program, Result
 
@@ -97,13 +97,16 @@ def replay(modules: Sequence[Module], request: Request, scratch: Path, reporter:
       SideError: a framework that was asked for is not installed.
     """
     _check_options(request.options)
-    with ExitStack() as stack:
-        sides = {name: _started(name, request, scratch, stack) for name in SIDES if name in request.compilers}
+    with WorkerSet(lambda name: LiveSide(name, scratch, request.pythons.get(name), request.timeout_s)) as workers:
+        for name in SIDES:
+            if name in request.compilers:
+                _load(workers, name, scratch)
         found: list[Replayed] = []
         for module in modules:
             # A worker that died with one module, or idle after it, takes no other module with it.
-            sides = {name: _renewed(side, request, scratch, stack) for name, side in sides.items()}
-            found.append(_replayed(module, request, sides, reporter))
+            for name in workers.replace_lost():
+                _try_to_load(workers, name, scratch)
+            found.append(_replayed(module, request, workers.sides, reporter))
         return found
 
 
@@ -265,25 +268,27 @@ def _check_options(options: Mapping[str, int | bool | float | str]) -> None:
             ) from error
 
 
-def _renewed(side: LiveSide, request: Request, scratch: Path, stack: ExitStack) -> LiveSide:
-    """The side, or a fresh one where it died; the dead one where none can be had, which says so of each module."""
-    if side.alive:
-        return side
+def _try_to_load(workers: WorkerSet, name: str, scratch: Path) -> None:
+    """Load a worker, or close it: a closed one refuses each module, and is replaced before the next."""
     try:
-        return _started(side.name, request, scratch, stack)
+        _load(workers, name, scratch)
     except SideError:
-        return side
+        workers.get(name).close()
 
 
-def _started(name: str, request: Request, scratch: Path, stack: ExitStack, again: bool = False) -> LiveSide:
-    side = LiveSide(name, scratch, request.pythons.get(name), request.timeout_s)
-    stack.callback(side.close)
+def _load(workers: WorkerSet, name: str, scratch: Path) -> None:
+    """Load a worker with some twin. One that is lost meanwhile is replaced once.
+
+    Raises:
+      SideError: it cannot be loaded.
+    """
     workload, size = _LOADED
     folder = Path(tempfile.mkdtemp(prefix="loaded-", dir=scratch))
+    loading = prepare(_registry.get(workload), size, None, folder, one_case=True).loading
     try:
-        requests.load(side, prepare(_registry.get(workload), size, None, folder, one_case=True).loading)
+        requests.load(workers.get(name), loading)
     except SideError as error:
-        if again or not error.lost or isinstance(error, Missing):
+        if not error.lost or isinstance(error, Missing):
             raise
-        return _started(name, request, scratch, stack, again=True)
-    return side
+        workers.replace([name])
+        requests.load(workers.get(name), loading)

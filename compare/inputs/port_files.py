@@ -15,9 +15,9 @@ from compare import files
 from compare.errors import RequestError
 from compare.inputs import at_size
 from compare.inputs.at_size import Drawn, Prepared
-from compare.inputs.port_host import Asked
 from compare.sides._side import SideError, Unavailable
 from compare.sides.client import Stalled
+from compare.sides.protocol import PortRequest
 from compare.sides.replaceable import Replaceable
 from workloads import _registry
 from workloads._declared import AnyWorkload, Declared
@@ -51,7 +51,7 @@ def get(reference: str) -> AnyWorkload:
         return _registry.get(reference)
     if reference.endswith(".py"):
         _registry.check_file(Path(reference))
-    found = _ask("describe", Asked(reference, Path.cwd()))
+    found = _ask("describe", PortRequest(reference, Path.cwd()))
     try:
         return files.converted(found, Declared)
     except msgspec.ValidationError as error:
@@ -192,7 +192,7 @@ def _prepared(workload: Declared, drawn: Drawn) -> Prepared:
 def _drawn(workload: Declared, method: str, type_: Any, **asked: Any) -> Any:
     if isinstance(workload, Unreadable):
         raise RequestError(workload.reason)
-    given = Asked(workload.reference, Path.cwd(), **asked)
+    given = PortRequest(workload.reference, Path.cwd(), **asked)
     try:
         return files.converted(_ask(method, given), type_)
     except _registry.RegistryError as error:
@@ -203,7 +203,7 @@ def _drawn(workload: Declared, method: str, type_: Any, **asked: Any) -> Any:
         ) from error
 
 
-def _ask(method: str, asked: Asked) -> Any:
+def _ask(method: str, asked: PortRequest) -> Any:
     if not _in_use:
         raise RuntimeError(
             "expected a worker for port files, found none: enter compare.inputs.port_files.ports_apart()"
@@ -217,7 +217,7 @@ class _PortHost:
     def __init__(self, timeout_s: float, stack: ExitStack) -> None:
         self._worker = Replaceable("ports", timeout_s, stack)
 
-    def ask(self, method: str, asked: Asked) -> Any:
+    def ask(self, method: str, asked: PortRequest) -> Any:
         """The answer in plain data.
 
         Raises:
