@@ -15,6 +15,7 @@ from typing import Any
 from compare import files, schema
 from compare.errors import Foreseen
 from compare.writing import writing
+from workloads import _modes
 from workloads._spec import GATES as GATES
 
 SCHEMA = 1
@@ -23,7 +24,7 @@ PASS = "pass"
 FAIL = "fail"
 NOT_APPLICABLE = "not_applicable"
 
-CELLS = ("tf@tf", "jax@jax", "tf@jax", "jax@tf")
+CELLS = tuple(str(cell) for cell in _modes.CELLS)
 
 
 class RecordError(Foreseen):
@@ -122,7 +123,7 @@ class Reach:
     error: float = 0.0
     """The largest of any break that counts."""
     message: str = ""
-    mode: str = "jax/jit"
+    mode: str = str(_modes.PORT)
     """Of the port: `jax/tuned` where it was compiled with the options that it declares."""
 
 

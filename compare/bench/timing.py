@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from compare.bench import power, reasons, stats
+from compare.bench.pairs import Name
 from compare.bench.stats import Interval, Rounds
 from compare.bench.threads import Threads
-from compare.records import CELLS
+from workloads._modes import COMPILED_PORTS, JAX_EAGER, JAX_JIT, JAX_TUNED, TF_EAGER, TF_JIT, Arm, Cell, Mode, Pair
 
-Samples = Mapping[str, Rounds]
+Samples = Mapping[Arm, Rounds]
 """Seconds by arm, pair and round: arms run in the same pairs, and are empty in one where they failed."""
 
-PORTS = ("jax/jit", "jax/donated", "jax/tuned")
 PEER_MARGIN = 0.10
 """How much slower the same mode came out in a process that ran nothing else: 7 to 10 %."""
 
-WITHIN = (("jax/jit", "jax/eager"), ("tf/jit", "tf/eager"), ("jax/tuned", "jax/jit"))
+WITHIN = (Pair(JAX_JIT, JAX_EAGER), Pair(TF_JIT, TF_EAGER), Pair(JAX_TUNED, JAX_JIT))
 """Ratios inside one side: what compiling gained there, and what the port's compiler options did."""
 
 
@@ -75,20 +75,18 @@ class RatioTiming:
 
 @dataclass(frozen=True)
 class Planted:
-    """An arm that is a mode slowed by a known part: what the verdict says of it shows what it can see.
+    """An arm with a slowdown of known size: what the verdict says of it shows what a run can detect.
 
     `against` is the arm of the same mode, not slowed, in the other process.
     """
 
-    arm: str
-    mode: str
-    against: str
-    slowdown: float
+    arm: Arm
+    against: Arm
 
     @property
     def name(self) -> str:
         """ "jax/jit +5 %"."""
-        return f"{self.mode} +{self.slowdown:.0%}".replace("%", " %")
+        return f"{self.arm.code} +{self.arm.slowdown * 100:.0f} %"
 
 
 @dataclass(frozen=True)
@@ -116,8 +114,8 @@ class Timing:
 
 def summarise(
     samples: Samples,
-    phases: Mapping[str, Phases],
-    nulls: Mapping[str, str],
+    phases: Mapping[Arm, Phases],
+    nulls: Mapping[Arm, Arm],
     planted: Sequence[Planted] = (),
     doubt: str = "",
     threads: Threads | None = None,
@@ -126,34 +124,37 @@ def summarise(
 
     Args:
       samples: what `samples_of` gives.
-      phases: by mode.
-      nulls: by mode, the arm that ran identical code in a second process. Where one does not come
-        out equal to its mode, or is missing, no ratio is given.
+      phases: by arm of a mode.
+      nulls: by arm of a mode, the arm that ran identical code in a second process. Where one does not come
+        out equal to the other, or is missing, no ratio is given.
       planted: arms with a slowdown of known size, each held against its mode.
       doubt: why no ratio of this run can be trusted, whatever the nulls say.
       threads: as they were verified.
     """
     timed = {arm: pairs for arm, pairs in samples.items() if any(pairs)}
-    helping = {*nulls.values(), *(each.arm for each in planted)}
-    medians = {arm: median(pairs) for arm, pairs in timed.items() if arm not in helping}
+    medians = {arm: median(pairs) for arm, pairs in timed.items() if arm.is_public}
     held = {arm: paired(timed, arm, twin) for arm, twin in nulls.items() if arm in timed}
     margin = stats.equivalence_margin([null for null in held.values() if null is not None])
     doubt = doubt or next(_doubts(held), "")
     return Timing(
-        modes={arm: _mode(median, phases.get(arm, Phases())) for arm, median in medians.items() if arm not in CELLS},
-        cells={arm: CellTiming(median) for arm, median in medians.items() if arm in CELLS},
-        ratios={f"{a} vs {b}": _ratio(timed, a, b, doubt, margin) for a, b in _wanted(list(medians))},
+        modes={
+            str(arm): _mode(median, phases.get(arm, Phases()))
+            for arm, median in medians.items()
+            if isinstance(arm.code, Mode)
+        },
+        cells={str(arm): CellTiming(median) for arm, median in medians.items() if isinstance(arm.code, Cell)},
+        ratios={str(pair): _ratio(timed, pair, doubt, margin) for pair in _wanted(medians)},
         null={f"{arm} vs itself": _null(arm, null, margin) for arm, null in held.items()},
         margin=margin,
         power=Power(
             planted={each.name: _slowed(timed, each, margin) for each in planted if each.arm in timed},
-            smallest={arm: _smallest(null, margin) for arm, null in held.items() if null is not None},
+            smallest={str(arm): _smallest(null, margin) for arm, null in held.items() if null is not None},
         ),
         threads=threads,
     )
 
 
-def paired(samples: Samples, a: str, b: str) -> stats.Ratio | None:
+def paired(samples: Mapping[Name, Rounds], a: Name, b: Name) -> stats.Ratio | None:
     """The ratio of two arms over the pairs in which both ran; None where there is none."""
     ones, others = _shared(samples, a, b) if a in samples and b in samples else ([], [])
     return stats.ratio(ones, others) if ones else None
@@ -168,39 +169,41 @@ def _mode(median: float, phases: Phases) -> ModeTiming:
     return ModeTiming(median, **vars(phases))
 
 
-def _wanted(arms: list[str]) -> Iterator[tuple[str, str]]:
+def _wanted(arms: Iterable[Arm]) -> Iterator[Pair]:
     """Every compiled JAX mode against every mode that is not JAX's, then each compiled mode against its eager one."""
-    for port in PORTS:
-        yield from ((port, arm) for arm in arms if port in arms and not arm.startswith("jax/") and arm not in CELLS)
-    yield from ((a, b) for a, b in WITHIN if a in arms and b in arms)
+    modes = [arm.code for arm in arms if isinstance(arm.code, Mode)]
+    for port in COMPILED_PORTS:
+        yield from (Pair(port, mode) for mode in modes if port in modes and not mode.is_port)
+    yield from (pair for pair in WITHIN if pair.left in modes and pair.right in modes)
 
 
-def _shared(timed: Samples, a: str, b: str) -> tuple[Rounds, Rounds]:
+def _shared(timed: Mapping[Name, Rounds], a: Name, b: Name) -> tuple[Rounds, Rounds]:
     """The pairs in which both arms ran."""
     both = [(one, other) for one, other in zip(timed[a], timed[b], strict=True) if one and other]
     return [one for one, _ in both], [other for _, other in both]
 
 
-def _doubts(held: Mapping[str, stats.Ratio | None]) -> Iterator[str]:
+def _doubts(held: Mapping[Arm, stats.Ratio | None]) -> Iterator[str]:
     """Why the ratios of this run cannot be trusted."""
     for arm, null in held.items():
         if null is None:
-            yield reasons.null_missing(arm)
+            yield reasons.null_missing(str(arm))
         elif not null.ci99[0] <= 1 <= null.ci99[1]:
-            yield reasons.null_missed(arm, null)
+            yield reasons.null_missed(str(arm), null)
 
 
-def ratio_of(samples: Samples, a: str, b: str, doubt: str, margin: float) -> RatioTiming:
+def ratio_of(samples: Mapping[Name, Rounds], a: Name, b: Name, doubt: str, margin: float) -> RatioTiming:
     """The ratio of two arms, withheld where there is a doubt or no pair in which both ran."""
     ones, others = _shared(samples, a, b) if a in samples and b in samples else ([], [])
     if doubt or not ones:
-        withheld = doubt or reasons.never_together(a, b)
+        withheld = doubt or reasons.never_together(str(a), str(b))
         return RatioTiming(len(ones), sum(len(rounds) for rounds in ones), withheld=withheld)
     return _stated(stats.ratio(ones, others), margin)
 
 
-def _ratio(timed: Samples, a: str, b: str, doubt: str, margin: float) -> RatioTiming:
-    found = None if doubt or b.startswith(("tf/", "jax/")) else paired(timed, a, b)
+def _ratio(timed: Samples, pair: Pair, doubt: str, margin: float) -> RatioTiming:
+    a, b = Arm(pair.left), Arm(pair.right)
+    found = paired(timed, a, b) if pair.right.is_peer and not doubt else None
     if found is None:
         return ratio_of(timed, a, b, doubt, margin)
     said = stats.verdict(found, max(margin, PEER_MARGIN), least=PEER_MARGIN)
@@ -210,7 +213,7 @@ def _ratio(timed: Samples, a: str, b: str, doubt: str, margin: float) -> RatioTi
 def _slowed(timed: Samples, planted: Planted, margin: float) -> RatioTiming:
     found = paired(timed, planted.arm, planted.against)
     if found is None:
-        return RatioTiming(0, 0, withheld=reasons.never_together(planted.name, planted.against))
+        return RatioTiming(0, 0, withheld=reasons.never_together(planted.name, str(planted.against)))
     return _stated(found, margin)
 
 
@@ -220,8 +223,8 @@ def _smallest(null: stats.Ratio, margin: float) -> float | None:
     return power.smallest_slowdown(null.standard_error, null.pairs, margin)
 
 
-def _null(arm: str, null: stats.Ratio | None, margin: float) -> RatioTiming:
-    return RatioTiming(0, 0, withheld=reasons.null_missing(arm)) if null is None else _stated(null, margin)
+def _null(arm: Arm, null: stats.Ratio | None, margin: float) -> RatioTiming:
+    return RatioTiming(0, 0, withheld=reasons.null_missing(str(arm))) if null is None else _stated(null, margin)
 
 
 def _stated(found: stats.Ratio, margin: float) -> RatioTiming:

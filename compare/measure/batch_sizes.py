@@ -16,6 +16,7 @@ from compare.records import Failure
 from compare.sides import requests
 from compare.sides._side import SideError
 from workloads._declared import AnyWorkload
+from workloads._modes import Mode
 
 MODES: Mapping[str, Sequence[str]] = {"tf": ("eager", "graph", "jit"), "jax": ("jit", "donated")}
 """Operation by operation, as a graph, and compiled; with the state updated in place and without."""
@@ -40,32 +41,31 @@ def measure(
     Raises:
       RequestError: the workload does not train, or its batch is no dimension that can be chosen.
     """
-    wanted = [f"{side}/{mode}" for side in workers.live for mode in modes.get(side, ())]
+    wanted = [Mode(side, name) for side in workers.live for name in modes.get(side, ())]
     reporter.stage(f"batches of {workload.name}", len(sizes) * len(wanted))
     rows: list[Row] = []
     failures: list[Failure] = []
     for batch in sorted(sizes):
         prepared = prepare_batch(workload, size, batch, data, workers.scratch)
-        for arm in list(wanted):
-            reporter.step(f"{arm} batch {batch}")
-            side, _, mode = arm.partition("/")
+        for mode in list(wanted):
+            reporter.step(f"{mode} batch {batch}")
             try:
-                rows.append(_row(prepared, side, mode, batch, workers))
+                rows.append(_row(prepared, mode, batch, workers))
             except SideError as error:
-                wanted.remove(arm)
-                rows.append(Row(arm, batch, reason=error.reason))
-                failures.append(Failure(side, f"batch {batch} of {arm}: {error.doing}", error.reason))
+                wanted.remove(mode)
+                rows.append(Row(str(mode), batch, reason=error.reason))
+                failures.append(Failure(mode.side, f"batch {batch} of {mode}: {error.doing}", error.reason))
     return batches.summarise(limit_bytes, rows), failures
 
 
-def _row(prepared: Prepared, side: str, mode: str, batch: int, workers: Workers) -> Row:
-    with closing(workers.start(side)) as worker:
+def _row(prepared: Prepared, mode: Mode, batch: int, workers: Workers) -> Row:
+    with closing(workers.start(mode.side)) as worker:
         requests.load(worker, prepared.loading)
-        told = requests.phases(worker, mode)
+        told = requests.phases(worker, mode.name)
     process, memory = phases.process_of(told), phases.memory_of(told)
     held, peak = process.baseline_rss_bytes, process.peak_rss_bytes
     return Row(
-        mode=f"{side}/{mode}",
+        mode=str(mode),
         batch=batch,
         peak_bytes=None if held is None or peak is None else peak - held,
         temp_bytes=memory.temp_bytes if memory else None,

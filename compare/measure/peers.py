@@ -9,7 +9,7 @@ from typing import Protocol
 
 from compare.inputs.at_size import Prepared
 from compare.measure.timed_sets import Timed
-from compare.parity.evidence import PORT, Evidence, trajectories_as_runs
+from compare.parity.evidence import Evidence, trajectories_as_runs
 from compare.parity.holding import Context, Held, measure_noise
 from compare.parity.rules import compare_rounding
 from compare.parity.structure import compare_structure
@@ -20,13 +20,11 @@ from compare.sides import requests
 from compare.sides._side import Side, SideError, Unavailable
 from compare.sides.peers import PEERS
 from workloads._framework import FORWARD, STEP, is_kinks
+from workloads._modes import PEER_NAME, Mode, parse_mode
 from workloads._precision import narrow_dtype
 from workloads._spec import Arrays
 
 UNAVAILABLE = "unavailable"
-
-MODE = "jit"
-"""The one mode of every peer."""
 
 _NOT_JUDGED = {
     "semantics": "a peer has no float64 self: its program is not the port's",
@@ -96,7 +94,9 @@ def join(timed: Timed, results: Mapping[str, PeerResult], main_pass: str) -> Tim
 
 def arms(results: Mapping[str, PeerResult], main_pass: str) -> dict[str, tuple[str, ...]]:
     """The modes of each peer that may be timed: those that passed, on the pass that the twins are timed on."""
-    return {peer: (MODE,) for peer, result in results.items() if result.verdict == PASS and main_pass in result.passes}
+    return {
+        peer: (PEER_NAME,) for peer, result in results.items() if result.verdict == PASS and main_pass in result.passes
+    }
 
 
 def _judge_one(workers: Workers, peer: str, told: Prepared, tf: Collected, doubles: Doubles) -> PeerResult:
@@ -104,7 +104,7 @@ def _judge_one(workers: Workers, peer: str, told: Prepared, tf: Collected, doubl
     try:
         side = workers.get(peer)
         version = requests.environment(side)["version"]
-        answers = _ask(side, told, tf)
+        answers = _ask(side, Mode(peer, PEER_NAME), told, tf)
     except Unavailable as error:
         return PeerResult(UNAVAILABLE, error.reason, version=version)
     except SideError as error:
@@ -112,14 +112,14 @@ def _judge_one(workers: Workers, peer: str, told: Prepared, tf: Collected, doubl
             workers.drop(peer)
         # A worker that never came up has computed nothing that could be wrong.
         return PeerResult(FAIL if version else UNAVAILABLE, f"{error.doing}: {error.reason}", version=version)
-    return dataclasses.replace(_judged(peer, told, tf, doubles, answers), version=version)
+    return dataclasses.replace(_judged(Mode(peer, PEER_NAME), told, tf, doubles, answers), version=version)
 
 
-def _ask(side: Side, told: Prepared, tf: Collected) -> _Answers:
+def _ask(side: Side, mode: Mode, told: Prepared, tf: Collected) -> _Answers:
     requests.load(side, told.loading)
     found = _Answers()
     for case in told.loading.cases:
-        found.outputs[PORT, FORWARD, case] = requests.outputs(side, MODE, FORWARD, case, FLOAT32)
+        found.outputs[str(mode), FORWARD, case] = requests.outputs(side, mode.name, FORWARD, case, FLOAT32)
     training = told.workload.training
     if STEP not in tf.modes:
         return found
@@ -127,23 +127,23 @@ def _ask(side: Side, told: Prepared, tf: Collected) -> _Answers:
         found.without_training = "the workload names no examples to judge its training step on"
         return found
     try:
-        found.trajectory = requests.trajectory(side, MODE, FLOAT32, training.compared)
+        found.trajectory = requests.trajectory(side, mode.name, FLOAT32, training.compared)
     except Unavailable as error:
         found.without_training = error.reason
     return found
 
 
-def _judged(peer: str, told: Prepared, tf: Collected, doubles: Doubles, answers: _Answers) -> PeerResult:
-    evidence = _evidence(told, tf, doubles, answers)
+def _judged(mode: Mode, told: Prepared, tf: Collected, doubles: Doubles, answers: _Answers) -> PeerResult:
+    evidence = _evidence(mode, told, tf, doubles, answers)
     context = Context(evidence, measure_noise(evidence))
     cases = tuple(case for case in told.loading.cases if not is_kinks(case))
     why = answers.without_training or "the workload has no training step"
     gates = {
-        "structure": _gate(peer, compare_structure(context), ""),
+        "structure": _gate(compare_structure(context), ""),
         "semantics": PeerGate(NOT_APPLICABLE, _NOT_JUDGED["semantics"]),
-        "rounding": _gate(peer, compare_rounding(context, "rounding", FORWARD, cases), "no output is floating-point"),
+        "rounding": _gate(compare_rounding(context, "rounding", FORWARD, cases), "no output is floating-point"),
         "gradients": PeerGate(NOT_APPLICABLE, _NOT_JUDGED["gradients"]),
-        "training": _gate(peer, _training(evidence) if answers.trajectory is not None else [], why),
+        "training": _gate(_training(evidence) if answers.trajectory is not None else [], why),
     }
     failing = [gate.message for gate in gates.values() if gate.verdict == FAIL]
     if failing:
@@ -153,16 +153,19 @@ def _judged(peer: str, told: Prepared, tf: Collected, doubles: Doubles, answers:
     return PeerResult(PASS, reason, gates, passes=passes)
 
 
-def _evidence(told: Prepared, tf: Collected, doubles: Doubles, answers: _Answers) -> Evidence:
+def _evidence(mode: Mode, told: Prepared, tf: Collected, doubles: Doubles, answers: _Answers) -> Evidence:
     """The peer in the port's place. What is declared of the port excuses no peer."""
-    reference = {key: run for key, run in (tf.trajectories | doubles.trajectories).items() if key[0].startswith("tf/")}
-    trained = {} if answers.trajectory is None else {(PORT, FLOAT32): answers.trajectory}
+    reference = {
+        key: run for key, run in (tf.trajectories | doubles.trajectories).items() if parse_mode(key[0]).is_original
+    }
+    trained = {} if answers.trajectory is None else {(str(mode), FLOAT32): answers.trajectory}
     return Evidence(
         workload=told.workload.name,
         outputs={key: run for key, run in tf.outputs.items() if key[1] == FORWARD} | answers.outputs,
         doubles={key: run for key, run in doubles.arrays.items() if key[:2] == ("tf", FORWARD)},
         trajectories=reference | trained,
         failures=(*tf.failures, *doubles.failures),
+        port=str(mode),
         computes_in=narrow_dtype(told.loading.dimensions),
     )
 
@@ -172,10 +175,10 @@ def _training(evidence: Evidence) -> list[Held]:
     return compare_rounding(Context(runs, measure_noise(runs)), "training", STEP, runs.float_cases(STEP))
 
 
-def _gate(peer: str, held: Sequence[Held], why_none: str) -> PeerGate:
+def _gate(held: Sequence[Held], why_none: str) -> PeerGate:
     if not held:
         return PeerGate(NOT_APPLICABLE, why_none)
     failed = [each.comparison for each in held if each.comparison.verdict == FAIL]
     if not failed:
         return PeerGate(PASS)
-    return PeerGate(FAIL, failed[0].message.replace(PORT, f"{peer}/{MODE}"))
+    return PeerGate(FAIL, failed[0].message)

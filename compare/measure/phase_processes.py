@@ -21,6 +21,7 @@ from compare.sides.client import LiveSide
 from compare.sides.pool import Source
 from compare.sides.settings import Settings
 from workloads._framework import MemoryAnalysis
+from workloads._modes import Mode
 
 REPEATS = 3
 OBJECT_FILES = "*.o"
@@ -76,13 +77,13 @@ def measure(
     """
     found: dict[str, ModePhases] = {}
     failures: list[Failure] = []
-    wanted = [(side, mode) for side in workers.live for mode in modes.get(side, ())]
+    wanted = [Mode(side, name) for side in workers.live for name in modes.get(side, ())]
     reporter.stage(f"phases of {prepared.workload.name}", len(wanted))
-    for side, mode in wanted:
-        reporter.step(f"{side}/{mode}")
-        measured = _measure_one(_Mode(prepared, side, mode, workers), repeats, failures)
+    for mode in wanted:
+        reporter.step(str(mode))
+        measured = _measure_one(_Processes(prepared, mode, workers), repeats, failures)
         if measured is not None:
-            found[f"{side}/{mode}"] = measured
+            found[str(mode)] = measured
     return found, failures
 
 
@@ -98,19 +99,18 @@ def dispatch(workers: Workers, pair_count: int = 3, seed: int = 0) -> tuple[dict
             try:
                 with closing(workers.start(name)) as side:
                     for mode, told in requests.dispatch(side).items():
-                        found[f"{name}/{mode}"].append(Dispatch(**told))
+                        found[str(Mode(name, mode))].append(Dispatch(**told))
             except SideError as error:
                 failures.append(Failure(name, f"dispatch: {error.doing}", error.reason))
     return {mode: phases.median_dispatch(each) for mode, each in sorted(found.items())}, failures
 
 
 @dataclass(frozen=True)
-class _Mode:
+class _Processes:
     """One mode of one workload in processes of its own."""
 
     prepared: Prepared
-    side: str
-    mode: str
+    mode: Mode
     workers: Workers
 
     def cold(self, repeats: int) -> tuple[Process, MemoryAnalysis | None]:
@@ -130,27 +130,27 @@ class _Mode:
     def code(self) -> tuple[int | None, str]:
         """Bytes of the object files that XLA writes until the mode has run."""
         folder = self.workers.folder("dump-")
-        with closing(self.workers.start(self.side, dump=folder)) as side:
+        with closing(self.workers.start(self.mode.side, dump=folder)) as side:
             requests.load(side, self.prepared.loading)
             before = _sizes(folder, OBJECT_FILES)
             # Not the request for phases: that compiles a second time.
-            requests.prepare(side, self.mode)
+            requests.prepare(side, self.mode.name)
         return phases.code_of(before, _sizes(folder, OBJECT_FILES))
 
     def _told(self, cache: Path | None = None) -> dict[str, Any]:
-        with closing(self.workers.start(self.side, cache)) as side:
+        with closing(self.workers.start(self.mode.side, cache)) as side:
             requests.load(side, self.prepared.loading)
-            return requests.phases(side, self.mode)
+            return requests.phases(side, self.mode.name)
 
 
-def _measure_one(each: _Mode, repeats: int, failures: list[Failure]) -> ModePhases | None:
+def _measure_one(each: _Processes, repeats: int, failures: list[Failure]) -> ModePhases | None:
     """All that is known of a mode; None where it did not come through without a cache."""
 
     def attempt(what: str, ask: Callable[[], Result], otherwise: Callable[[str], Result]) -> Result:
         try:
             return ask()
         except SideError as error:
-            failures.append(Failure(each.side, f"phases {each.side}/{each.mode}, {what}: {error.doing}", error.reason))
+            failures.append(Failure(each.mode.side, f"phases {each.mode}, {what}: {error.doing}", error.reason))
             return otherwise(error.reason)
 
     cold, memory = attempt("cold", lambda: each.cold(repeats), lambda reason: (None, None))

@@ -42,7 +42,7 @@ class Bench(Protocol):
 
     def digest(self, options: Options) -> str: ...
 
-    def race(self, candidates: Mapping[str, Options], number: int) -> Measured: ...
+    def race(self, candidates: Mapping[str, Options], number: int) -> Measured[str]: ...
 
     def judge(self, options: Options) -> str: ...
 
@@ -134,7 +134,7 @@ class Search:
             outcome = DROPPED if each.dropped else TIMED if each in screening.leaders() else SLOWER
             self._note(name, self.candidates[name], outcome, each.dropped, each)
 
-    def _race(self, names: Sequence[str], number: int) -> Measured:
+    def _race(self, names: Sequence[str], number: int) -> Measured[str]:
         return self.bench.race({name: self.candidates.get(name, {}) for name in names}, number)
 
     def _first_that_holds(self, screening: Screening) -> Confirmed | None:
