@@ -10,7 +10,9 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+import msgspec
 
 from compare import files, schema
 from compare.errors import Foreseen
@@ -20,9 +22,9 @@ from workloads._spec import GATES as GATES
 
 SCHEMA = 1
 
-PASS = "pass"
-FAIL = "fail"
-NOT_APPLICABLE = "not_applicable"
+PASS: Final = "pass"
+FAIL: Final = "fail"
+NOT_APPLICABLE: Final = "not_applicable"
 
 CELLS = tuple(str(cell) for cell in _modes.CELLS)
 
@@ -162,7 +164,10 @@ class Failure:
 
 
 def to_json(value: Any) -> Any:
-    """Plain JSON data of nested dataclasses; trailing underscores go, NaN and infinities become strings."""
+    """Plain JSON data of nested structs and dataclasses; trailing underscores go, NaN and infinities become strings."""
+    if isinstance(value, msgspec.Struct):
+        names = zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True)
+        return {written: to_json(getattr(value, name)) for written, name in names}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name.rstrip("_"): to_json(getattr(value, f.name)) for f in dataclasses.fields(value)}
     if isinstance(value, Mapping):

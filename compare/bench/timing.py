@@ -2,75 +2,30 @@
 
 from __future__ import annotations
 
-import dataclasses
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from compare.bench import power, reasons, stats
 from compare.bench.pairs import Name
-from compare.bench.stats import Interval, Rounds
-from compare.bench.threads import Threads
+from compare.bench.stats import Rounds
+from compare.record import timing_part
+from compare.record.timing_part import CellTime, Power, Ratio, Threads, Timing
 from workloads._modes import COMPILED_PORTS, JAX_EAGER, JAX_JIT, JAX_TUNED, TF_EAGER, TF_JIT, Arm, Cell, Mode, Pair
 
 Samples = Mapping[Arm, Rounds]
 """Seconds by arm, pair and round: arms run in the same pairs, and are empty in one where they failed."""
+
+SLOWDOWNS = {1: 0.05, 2: 0.10}
+"""By copy of a side's process, what is planted there: one in each, so that both stay alike."""
 
 PEER_MARGIN = 0.10
 """How much slower the same mode came out in a process that ran nothing else: 7 to 10 %."""
 
 WITHIN = (Pair(JAX_JIT, JAX_EAGER), Pair(TF_JIT, TF_EAGER), Pair(JAX_TUNED, JAX_JIT))
 """Ratios inside one side: what compiling gained there, and what the port's compiler options did."""
-
-
-@dataclass(frozen=True)
-class Phases:
-    """What it cost to get to the steady state, and the page faults of a call there. None: nobody tells."""
-
-    first_call_s: float | None = None
-    trace_s: float | None = None
-    lower_s: float | None = None
-    compile_s: float | None = None
-    peak_rss_bytes: int | None = None
-    page_faults: float | None = None
-
-
-@dataclass(frozen=True)
-class ModeTiming:
-    """One mode: the median over pairs of the medians over rounds, and its phases."""
-
-    median_s: float
-    first_call_s: float | None
-    trace_s: float | None
-    lower_s: float | None
-    compile_s: float | None
-    peak_rss_bytes: int | None
-    page_faults: float | None
-
-
-@dataclass(frozen=True)
-class CellTiming:
-    """One program@compiler, executed bare."""
-
-    median_s: float
-
-
-@dataclass(frozen=True)
-class RatioTiming:
-    """time(A) / time(B) of "A vs B", and what may be said of A. `withheld` says why there is none.
-
-    `rounds` counts those of all pairs. `note` qualifies a ratio that is given.
-    """
-
-    pairs: int
-    rounds: int
-    ratio: float | None = None
-    ci95: Interval | None = None
-    ci99: Interval | None = None
-    verdict: str = stats.INCONCLUSIVE
-    between_pair_share: float | None = None
-    withheld: str = ""
-    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -86,35 +41,27 @@ class Planted:
     @property
     def name(self) -> str:
         """ "jax/jit +5 %"."""
-        return f"{self.arm.code} +{self.arm.slowdown * 100:.0f} %"
+        return planted_name(self.arm)
 
 
-@dataclass(frozen=True)
-class Power:
-    """What this run can see. `smallest`: by mode, the slowdown called slower 95 times in 100, as its null shows;
-    None where no slowdown of a factor below 100 is."""
-
-    planted: Mapping[str, RatioTiming]
-    smallest: Mapping[str, float | None]
+def itself(arm: Arm) -> str:
+    """How the record names the A/A control of an arm."""
+    return f"{arm} vs itself"
 
 
-@dataclass(frozen=True)
-class Timing:
-    """`timing` of a workload's record. `margin` is the relative difference too small to be told."""
+def percent(slowdown: float) -> str:
+    """ "+5 %" of 0.05."""
+    return f"+{slowdown * 100:.0f} %"
 
-    modes: Mapping[str, ModeTiming]
-    cells: Mapping[str, CellTiming]
-    ratios: Mapping[str, RatioTiming]
-    null: Mapping[str, RatioTiming]
-    margin: float
-    power: Power
-    threads: Threads | None = None
-    """As they were verified; None where they were left to the frameworks."""
+
+def planted_name(arm: Arm) -> str:
+    """How the record names an arm with a planted slowdown, whichever process it ran in: "jax/jit +5 %"."""
+    return f"{arm.code} {percent(arm.slowdown)}"
 
 
 def summarise(
     samples: Samples,
-    phases: Mapping[Arm, Phases],
+    phases: Mapping[Arm, timing_part.Mode],
     nulls: Mapping[Arm, Arm],
     planted: Sequence[Planted] = (),
     doubt: str = "",
@@ -124,7 +71,7 @@ def summarise(
 
     Args:
       samples: what `samples_of` gives.
-      phases: by arm of a mode.
+      phases: by arm of a mode, all that is known of it but the median.
       nulls: by arm of a mode, the arm that ran identical code in a second process. Where one does not come
         out equal to the other, or is missing, no ratio is given.
       planted: arms with a slowdown of known size, each held against its mode.
@@ -138,13 +85,13 @@ def summarise(
     doubt = doubt or next(_doubts(held), "")
     return Timing(
         modes={
-            str(arm): _mode(median, phases.get(arm, Phases()))
+            str(arm): msgspec.structs.replace(phases.get(arm, timing_part.Mode()), median_s=median)
             for arm, median in medians.items()
             if isinstance(arm.code, Mode)
         },
-        cells={str(arm): CellTiming(median) for arm, median in medians.items() if isinstance(arm.code, Cell)},
+        cells={str(arm): CellTime(median) for arm, median in medians.items() if isinstance(arm.code, Cell)},
         ratios={str(pair): _ratio(timed, pair, doubt, margin) for pair in _wanted(medians)},
-        null={f"{arm} vs itself": _null(arm, null, margin) for arm, null in held.items()},
+        null={itself(arm): _null(arm, null, margin) for arm, null in held.items()},
         margin=margin,
         power=Power(
             planted={each.name: _slowed(timed, each, margin) for each in planted if each.arm in timed},
@@ -163,10 +110,6 @@ def paired(samples: Mapping[Name, Rounds], a: Name, b: Name) -> stats.Ratio | No
 def median(pairs: Rounds) -> float:
     """Seconds of a call: the median over pairs of the medians over rounds."""
     return statistics.median(statistics.median(rounds) for rounds in pairs if rounds)
-
-
-def _mode(median: float, phases: Phases) -> ModeTiming:
-    return ModeTiming(median, **vars(phases))
 
 
 def _wanted(arms: Iterable[Arm]) -> Iterator[Pair]:
@@ -192,28 +135,28 @@ def _doubts(held: Mapping[Arm, stats.Ratio | None]) -> Iterator[str]:
             yield reasons.null_missed(str(arm), null)
 
 
-def ratio_of(samples: Mapping[Name, Rounds], a: Name, b: Name, doubt: str, margin: float) -> RatioTiming:
+def ratio_of(samples: Mapping[Name, Rounds], a: Name, b: Name, doubt: str, margin: float) -> Ratio:
     """The ratio of two arms, withheld where there is a doubt or no pair in which both ran."""
     ones, others = _shared(samples, a, b) if a in samples and b in samples else ([], [])
     if doubt or not ones:
         withheld = doubt or reasons.never_together(str(a), str(b))
-        return RatioTiming(len(ones), sum(len(rounds) for rounds in ones), withheld=withheld)
+        return _withheld(withheld, len(ones), sum(len(rounds) for rounds in ones))
     return _stated(stats.ratio(ones, others), margin)
 
 
-def _ratio(timed: Samples, pair: Pair, doubt: str, margin: float) -> RatioTiming:
+def _ratio(timed: Samples, pair: Pair, doubt: str, margin: float) -> Ratio:
     a, b = Arm(pair.left), Arm(pair.right)
     found = paired(timed, a, b) if pair.right.is_peer and not doubt else None
     if found is None:
         return ratio_of(timed, a, b, doubt, margin)
     said = stats.verdict(found, max(margin, PEER_MARGIN), least=PEER_MARGIN)
-    return dataclasses.replace(_stated(found, margin), verdict=said, note=reasons.PEER)
+    return msgspec.structs.replace(_stated(found, margin), verdict=said, note=reasons.PEER)
 
 
-def _slowed(timed: Samples, planted: Planted, margin: float) -> RatioTiming:
+def _slowed(timed: Samples, planted: Planted, margin: float) -> Ratio:
     found = paired(timed, planted.arm, planted.against)
     if found is None:
-        return RatioTiming(0, 0, withheld=reasons.never_together(planted.name, str(planted.against)))
+        return _withheld(reasons.never_together(planted.name, str(planted.against)))
     return _stated(found, margin)
 
 
@@ -223,12 +166,12 @@ def _smallest(null: stats.Ratio, margin: float) -> float | None:
     return power.smallest_slowdown(null.standard_error, null.pairs, margin)
 
 
-def _null(arm: Arm, null: stats.Ratio | None, margin: float) -> RatioTiming:
-    return RatioTiming(0, 0, withheld=reasons.null_missing(str(arm))) if null is None else _stated(null, margin)
+def _null(arm: Arm, null: stats.Ratio | None, margin: float) -> Ratio:
+    return _withheld(reasons.null_missing(str(arm))) if null is None else _stated(null, margin)
 
 
-def _stated(found: stats.Ratio, margin: float) -> RatioTiming:
-    return RatioTiming(
+def _stated(found: stats.Ratio, margin: float) -> Ratio:
+    return Ratio(
         pairs=found.pairs,
         rounds=found.rounds,
         ratio=found.ratio,
@@ -236,5 +179,10 @@ def _stated(found: stats.Ratio, margin: float) -> RatioTiming:
         ci99=found.ci99,
         verdict=stats.verdict(found, margin),
         between_pair_share=found.between_pair_share,
+        withheld="",
         note=reasons.FEW_PAIRS if found.pairs < stats.LEAST_PAIRS else "",
     )
+
+
+def _withheld(reason: str, pairs: int = 0, rounds: int = 0) -> Ratio:
+    return Ratio(pairs=pairs, rounds=rounds, verdict=stats.INCONCLUSIVE, withheld=reason, note="")

@@ -7,11 +7,11 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from compare.bench.timing import Timing
 from compare.inputs.port_files import prepare_both
 from compare.inputs.request import Plan
 from compare.measure import timed_sets
 from compare.progress import Reporter
+from compare.record.timing_part import Timing
 from compare.records import Failure
 from compare.sides.pool import Source
 from workloads._declared import AnyWorkload

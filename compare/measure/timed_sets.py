@@ -13,12 +13,14 @@ from typing import Any
 
 from compare.bench import pairs, timing
 from compare.bench.attribution import attribute
-from compare.bench.threads import Threads
+from compare.bench.timing import SLOWDOWNS
 from compare.inputs.at_size import Prepared
 from compare.inputs.request import Plan
 from compare.measure import used_threads
 from compare.progress import Reporter
 from compare.prove.collect import Collected
+from compare.record import timing_part
+from compare.record.timing_part import Threads
 from compare.records import Failure
 from compare.sides import requests
 from compare.sides._side import SIDES, Side, SideError
@@ -28,9 +30,6 @@ from compare.sides.settings import Settings
 from workloads import _modes
 from workloads._framework import Program
 from workloads._modes import CELLS, CONTROL_NAMES, Arm, Mode
-
-SLOWDOWNS = {1: 0.05, 2: 0.10}
-"""By copy of a side's process, what is planted there: one in each, so that both stay alike."""
 
 PUBLIC = _modes.Pair(_modes.JAX_JIT, _modes.TF_JIT)
 """The ratio that is attributed."""
@@ -164,7 +163,7 @@ def summarise(samples: Samples, recorded: Sequence[str], asked: int | None = Non
     planted = [slowed for mode in controls for slowed in _planted(mode) if slowed.arm in taken]
     nulls = {Arm(mode): Arm(mode, copy=2) for mode in controls if mode.side not in recorded}
     kept = {*nulls.values(), *(slowed.arm for slowed in planted)}
-    phases = {arm: timing.Phases(**seen) for arm, seen in samples.phases.items() if isinstance(arm.code, Mode)}
+    phases = {arm: timing_part.Mode(**seen) for arm, seen in samples.phases.items() if isinstance(arm.code, Mode)}
     rounds = {arm: seconds for arm, seconds in taken.items() if arm.is_public or arm in kept}
     doubt = "" if asked is None else _doubt(samples.threads)
     result = timing.summarise(rounds, phases, nulls, planted, doubt, samples.threads)
@@ -175,10 +174,10 @@ def summarise(samples: Samples, recorded: Sequence[str], asked: int | None = Non
     return {"timing": result, "attribution": attribution}
 
 
-def _doubt(found: Threads | None) -> str:
-    if found is None:
-        return "the threads of the two sides could not be verified"
-    return "" if found.equal else found.reason
+def _doubt(threads: Threads | None) -> str:
+    if threads is not None and threads.equal:
+        return ""
+    return (threads and threads.reason) or "the threads of the two sides could not be verified"
 
 
 @contextmanager

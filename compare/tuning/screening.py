@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from compare.bench import pairs, reasons, stats, timing
 from compare.bench.pairs import Measured
+from compare.record.timing_part import Ratio
 
 DEFAULT = "default"
 AGAIN = "default again"
@@ -97,8 +98,8 @@ class Confirmed:
     """The winner against the default in processes of their own, and identical code beside them."""
 
     name: str
-    ratio: timing.RatioTiming
-    null: timing.RatioTiming
+    ratio: Ratio
+    null: Ratio
     margin: float
     seconds: Mapping[str, float]
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from compare.bench.stats import EQUIVALENT, FASTER, INCONCLUSIVE, SLOWER
-from compare.bench.timing import Phases, Planted, Power, Timing, summarise
+from compare.bench.timing import Planted, summarise
+from compare.record import timing_part
+from compare.record.timing_part import Power, Timing
 from compare.records import to_json
 from workloads._modes import Arm, parse_arm
 
@@ -36,7 +37,7 @@ PLANTED = (
     Planted(parse_arm("jax/jit#2+10%"), JAX),
 )
 NULLS = {TF: TF_AGAIN, JAX: JAX_AGAIN}
-PHASES = {JAX: Phases(first_call_s=0.3, trace_s=0.01, compile_s=0.2, peak_rss_bytes=1 << 28)}
+PHASES = {JAX: timing_part.Mode(first_call_s=0.3, trace_s=0.01, compile_s=0.2, peak_rss_bytes=1 << 28)}
 
 Samples = dict[Arm, tuple[tuple[float, ...], ...]]
 
@@ -82,7 +83,7 @@ def test_modes_hold_the_median_and_the_phases_and_no_second_processes() -> None:
     )
     jit = modes["jax/jit"]
     assert (jit.first_call_s, jit.trace_s, jit.compile_s, jit.peak_rss_bytes) == (0.3, 0.01, 0.2, 1 << 28)
-    assert modes["tf/jit"] == replace(jit, median_s=modes["tf/jit"].median_s, **to_json(Phases()))
+    assert modes["tf/jit"] == timing_part.Mode(median_s=modes["tf/jit"].median_s)
 
 
 def test_the_median_is_over_pairs_so_that_a_pair_of_many_rounds_weighs_no_more() -> None:
@@ -247,4 +248,4 @@ def test_the_record_is_plain_json_under_the_names_that_others_script_against() -
 
 
 def test_a_run_without_times_is_an_empty_record() -> None:
-    assert summarise({}, {}, NULLS) == Timing({}, {}, {}, {}, margin=0.05, power=Power({}, {}))
+    assert summarise({}, {}, NULLS) == Timing(margin=0.05, power=Power())

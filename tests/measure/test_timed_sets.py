@@ -15,13 +15,14 @@ import pytest
 from compare import records
 from compare.bench import pairs
 from compare.bench.pairs import Measured
-from compare.bench.threads import Observed, Threads, judge
-from compare.bench.timing import Phases
+from compare.bench.threads import judge
 from compare.hlo import probes
 from compare.inputs.at_size import prepare_both
 from compare.inputs.request import Plan
 from compare.measure import timed_sets
 from compare.progress import Silent
+from compare.record import timing_part
+from compare.record.timing_part import Bound, Threads
 from compare.records import CELLS
 from compare.sides import requests
 from compare.sides._side import SIDES, Reply, Side
@@ -81,7 +82,7 @@ def test_where_identical_code_differs_nothing_is_attributed(twin: str) -> None:
     assert timed_sets.summarise(samples(**{twin: 1.5}), recorded=())["attribution"] is None
 
 
-@pytest.mark.parametrize("seen", [None, judge(2, {"tf": Observed((0,), 1.0), "jax": Observed((0, 1), 2.0)})])
+@pytest.mark.parametrize("seen", [None, judge(2, {"tf": Bound((0,), 1.0), "jax": Bound((0, 1), 2.0)})])
 def test_threads_that_are_not_those_asked_for_withhold_every_ratio(seen: Threads | None) -> None:
     reason = seen.reason if seen else "the threads of the two sides could not be verified"
     assert seen is None or reason.endswith("in the code or environment of tf")
@@ -91,7 +92,7 @@ def test_threads_that_are_not_those_asked_for_withhold_every_ratio(seen: Threads
     assert all(each.ratio is None for each in ratios) and found["attribution"] is None
 
 
-PHASES = tuple(field.name for field in dataclasses.fields(Phases))
+PHASES = tuple(name for name in timing_part.Mode.__struct_fields__ if name != "median_s")
 
 
 class Started(Side):
@@ -139,7 +140,7 @@ def test_one_process_a_side_compiles_and_those_that_are_timed_share_what_it_comp
     (shared,) = {settings.compilation_cache for settings in Started.settings}
     assert shared is not None and shared.is_dir()
     assert found.phases == dict.fromkeys([Arm(TF_JIT), Arm(JAX_JIT)], dict.fromkeys(PHASES, 1.0))
-    assert found.threads == judge(1, dict.fromkeys(SIDES, Observed((0,), 1.0)))
+    assert found.threads == judge(1, dict.fromkeys(SIDES, Bound((0,), 1.0)))
     assert len(found.pairs) == 3
 
 
