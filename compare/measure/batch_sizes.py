@@ -7,11 +7,12 @@ from contextlib import closing
 from pathlib import Path
 
 from compare.bench import batches, phases
-from compare.bench.batches import Batches, Row
+from compare.bench.batches import Batches
 from compare.inputs.at_size import Prepared
 from compare.inputs.port_files import prepare_batch
 from compare.measure.phase_processes import Workers
 from compare.progress import Reporter
+from compare.record.cost_parts import Batch
 from compare.records import Failure
 from compare.sides import requests
 from compare.sides._side import SideError
@@ -43,7 +44,7 @@ def measure(
     """
     wanted = [Mode(side, name) for side in workers.live for name in modes.get(side, ())]
     reporter.stage(f"batches of {workload.name}", len(sizes) * len(wanted))
-    rows: list[Row] = []
+    rows: list[Batch] = []
     failures: list[Failure] = []
     for batch in sorted(sizes):
         prepared = prepare_batch(workload, size, batch, data, workers.scratch)
@@ -53,22 +54,23 @@ def measure(
                 rows.append(_row(prepared, mode, batch, workers))
             except SideError as error:
                 wanted.remove(mode)
-                rows.append(Row(str(mode), batch, reason=error.reason))
+                rows.append(Batch(mode=str(mode), batch=batch, reason=error.reason))
                 failures.append(Failure(mode.side, f"batch {batch} of {mode}: {error.doing}", error.reason))
     return batches.summarise(limit_bytes, rows), failures
 
 
-def _row(prepared: Prepared, mode: Mode, batch: int, workers: Workers) -> Row:
+def _row(prepared: Prepared, mode: Mode, batch: int, workers: Workers) -> Batch:
     with closing(workers.start(mode.side)) as worker:
         requests.load(worker, prepared.loading)
         told = requests.phases(worker, mode.name)
     process, memory = phases.process_of(told), phases.memory_of(told)
     held, peak = process.baseline_rss_bytes, process.peak_rss_bytes
-    return Row(
+    return Batch(
         mode=str(mode),
         batch=batch,
         peak_bytes=None if held is None or peak is None else peak - held,
         temp_bytes=memory.temp_bytes if memory else None,
         steady_s=process.steady_s,
-        examples_per_s=batch / process.steady_s,
+        examples_per_s=batch / told["steady_s"],
+        reason="",
     )

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compare.bench import phases
+from compare.record.cost_parts import Cache, Stages
 
 SECONDS = st.floats(0, 100)
 
@@ -36,7 +37,7 @@ def inside(run_s: float, steady_s: float, relowered_s: float, trace_s: float = 0
     return told(analysis=analysis, **times)
 
 
-def parts(process: phases.Process) -> float:
+def parts(process: Stages) -> float:
     return sum(each or 0.0 for each in (process.trace_s, process.lower_s, process.compile_s))
 
 
@@ -118,7 +119,7 @@ def test_a_cache_that_holds_nothing_says_why() -> None:
 
 
 def test_a_cache_that_is_found_counts_what_the_first_process_wrote() -> None:
-    assert phases.cache_of({"a": 3, "b": 4}, {"a": 3, "b": 4}) == phases.Cache(2, 7)
+    assert phases.cache_of({"a": 3, "b": 4}, {"a": 3, "b": 4}) == Cache(entries=2, bytes=7, reason="")
 
 
 def test_a_cache_that_later_processes_add_to_was_not_found() -> None:

@@ -18,13 +18,14 @@ from compare.inputs.at_size import Prepared, prepare
 from compare.measure import phase_processes as run
 from compare.measure.phase_processes import Workers
 from compare.progress import Silent
+from compare.record.cost_parts import Cache, Entry, Memory, Phases
 from compare.sides import mapped, requests
 from compare.sides._side import Reply, Side, SideError
 from compare.sides.pool import Source
 from compare.sides.settings import Settings
 from compare.sides.worker import Worker
 from workloads import _registry
-from workloads._framework import Analysis, MemoryAnalysis, Twin
+from workloads._framework import Analysis, Twin
 from workloads._framework import Prepared as Prepared_
 from workloads._spec import Arrays
 
@@ -91,7 +92,7 @@ CACHED = [told(compile_s=seconds) for seconds in (9.0, 0.3, 0.1, 0.2)]
 MODES = {"jax": ("jit",), "tf": ("jit",)}
 SOURCES = {"jax": Source(), "tf": Source(recorded=Path("kept"))}
 
-Measured = tuple[dict[str, phases.ModePhases], list[records.Failure], list[str]]
+Measured = tuple[dict[str, Phases], list[records.Failure], list[str]]
 Measure = Callable[..., Measured]
 
 
@@ -125,7 +126,7 @@ def test_a_mode_is_measured_cold_then_with_a_cache_that_one_process_filled(measu
     assert measured.cold.compile_s == 2.0
     assert measured.cached is not None
     assert measured.cached.compile_s == 0.2, "the process that filled the cache is not among those it helped"
-    assert measured.cache == phases.Cache(1, 5)
+    assert measured.cache == Cache(entries=1, bytes=5, reason="")
     assert (measured.code_bytes, measured.processes) == (3, 3)
 
 
@@ -167,7 +168,7 @@ def test_dispatch_is_the_median_over_processes_and_a_side_that_fails_is_named(tm
         return Fake(side, settings, {"eager": {"public_s": next(figures), "concrete_s": None}})
 
     found, failures = run.dispatch(Workers({"tf": Source(), "jax": Source()}, tmp_path, 1.0, launch=launch))
-    assert found == {"jax/eager": phases.Dispatch(3.0, None)}
+    assert found == {"jax/eager": Entry(public_s=3.0)}
     assert failures == [records.Failure("tf", "dispatch: import TensorFlow", "it is not there")] * 3
 
 
@@ -189,7 +190,7 @@ def test_jax_has_phases_that_add_up_and_a_cache_that_the_next_process_finds(exam
         assert process.compile_s is not None and not process.compile_derived
     assert measured.cache.entries > 0 and not measured.cache.reason
     assert measured.code_bytes
-    assert measured.memory == MemoryAnalysis(ARGUMENTS, output_bytes=4, temp_bytes=0, alias_bytes=0)
+    assert measured.memory == Memory(argument_bytes=ARGUMENTS, output_bytes=4, temp_bytes=0, alias_bytes=0)
 
 
 def test_tensorflow_tells_of_jit_what_it_tells_and_no_more(example: Prepared, tmp_path: Path) -> None:
