@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from history_records import trend
 from pages import decoded
 from places import DATA
 from playwright.sync_api import Browser, Dialog, Page, sync_playwright
 
-from compare.history.series import trend
 from compare.records import load
 from compare.report.html import write_report
 from compare.report.trend import write_trend
