@@ -16,8 +16,11 @@ from compare import records
 from compare.bench import phases
 from compare.inputs.at_size import Prepared, prepare
 from compare.measure import phase_processes as run
+from compare.measure.measurements import measure_phases
 from compare.measure.phase_processes import Workers
+from compare.measure.timed_sets import timed
 from compare.progress import Silent
+from compare.prove.collect import Collected
 from compare.record.cost_parts import Cache, Entry, Memory, Phases
 from compare.sides import mapped, requests
 from compare.sides._side import Reply, Side, SideError
@@ -128,6 +131,23 @@ def test_a_mode_is_measured_cold_then_with_a_cache_that_one_process_filled(measu
     assert measured.cached.compile_s == 0.2, "the process that filled the cache is not among those it helped"
     assert measured.cache == Cache(entries=1, bytes=5, reason="")
     assert (measured.code_bytes, measured.processes) == (3, 3)
+
+
+def test_a_mode_that_compiled_nothing_has_neither_times_nor_phases_of_its_own(
+    example: Prepared, tmp_path: Path
+) -> None:
+    profile: dict[str, Any] = {"tf/autocluster": {"same_as": "tf/graph"}, "tf/graph": {}}
+    collected = Collected("tf", modes={"forward": ["graph", "autocluster"]}, profile=profile)
+    to_time = timed(example, {"tf": collected})
+    assert to_time.modes == {"tf": ["graph"]}
+
+    def launch(side: str, scratch: Path, python: str | None, timeout_s: float, settings: Settings) -> Side:
+        return Fake(side, settings, told())
+
+    workers = Workers({"tf": Source()}, tmp_path, 1.0, launch=launch)
+    part: dict[str, Any] = {"failures": []}
+    measure_phases([to_time], {to_time.prepared.workload.name: part}, 1, workers, Silent())
+    assert set(part["phases"]) == {"tf/graph"} and not part["failures"]
 
 
 def test_a_mode_that_writes_nothing_has_no_cached_phases_and_no_code(measure: Measure) -> None:
