@@ -68,7 +68,7 @@ def measure(
     reporter: Reporter,
     repeats: int = REPEATS,
 ) -> tuple[dict[str, Phases], list[Failure]]:
-    """Phases by mode ("tf/jit"), and what could not be had. A mode whose cold processes fail has none.
+    """Phases by mode ("tf/jit"), and what failed. A mode whose cold processes fail has none.
 
     Args:
       modes: by side, as `timing.Timed` has them.

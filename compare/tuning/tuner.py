@@ -91,7 +91,7 @@ def tune_workload(
     """Search options for the program that the workload is timed on: its training step, or else its forward pass.
 
     Raises:
-      RequestError: no such size, no options known for the platform, or one that was asked for is not taken.
+      RequestError: no such size, no options known for the platform, or the compiler rejects one that was asked for.
       SideError: a side cannot be started, or the port cannot be compiled.
     """
     chosen = size or (SIZE if SIZE in workload.sizes else None)
