@@ -19,7 +19,8 @@ SIMPLER = 0.01
 """So much faster must a candidate be for each option that it sets more, or that allows other results."""
 
 SAME, REFUSED, DROPPED, SLOWER, TIMED, FAILS, WINNER = (
-    *("same code", "rejected by the compiler", "dropped", "not faster", "faster when screened", "parity fails", "confirmed"),
+    *("same code", "rejected by the compiler", "dropped", "not faster", "faster when screened"),
+    *("parity fails", "confirmed"),
 )
 """The outcomes of a candidate."""
 
@@ -64,7 +65,8 @@ class Row:
 class Search:
     """The candidates of one program, and what is known of each.
 
-    `known` are the options that are tried. Where they are `asked` for by name, one that the compiler rejects is an error.
+    `known` are the options that are tried. Where they are `asked` for by name, one that the compiler
+    rejects is an error.
     """
 
     bench: Bench
