@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
+from workloads import _modes
+
 if TYPE_CHECKING:
     from pytest_benchmark.fixture import BenchmarkFixture
 
@@ -25,7 +27,7 @@ PAIRS = 5
 """The fewest pairs of processes from which a ratio has an interval."""
 
 MOST_ROUNDS = 100
-PORTED = "jax/jit"
+PORTED = str(_modes.PORT)
 
 Result = TypeVar("Result")
 

@@ -26,6 +26,7 @@ from compare.record.parity_part import Reach as Reach
 from compare.record.parity_part import Span as Span
 from compare.record.workload_part import Failure as Failure
 from compare.writing import writing
+from workloads import _modes
 from workloads._spec import GATES as GATES
 
 SCHEMA = 1
@@ -34,7 +35,7 @@ PASS: Final = "pass"
 FAIL: Final = "fail"
 NOT_APPLICABLE: Final = "not_applicable"
 
-CELLS = ("tf@tf", "jax@jax", "tf@jax", "jax@tf")
+CELLS = tuple(str(cell) for cell in _modes.CELLS)
 
 
 class RecordError(Foreseen):

@@ -6,8 +6,10 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from compare.bench.stats import SLOWER, half_width
-from compare.bench.timing import RatioTiming, Timing
+from compare.bench.stats import SLOWER, Interval, half_width
+from compare.bench.timing import SLOWDOWNS, itself, percent, planted_name
+from compare.record.timing_part import Ratio, Timing
+from workloads._modes import MODES, Arm, Mode
 
 
 @dataclass(frozen=True)
@@ -40,33 +42,41 @@ class ModeCalibration:
 
 def calibrate(runs: Sequence[Timing]) -> dict[str, ModeCalibration]:
     """By mode, what independent runs of the same plan found; runs in which a mode is missing count for nothing."""
-    modes = dict.fromkeys(name.removesuffix(" vs itself") for run in runs for name in run.null)
-    return {mode: found for mode in modes if (found := _mode(mode, runs)) is not None}
+    calibrated = ((str(mode), _mode(mode, runs)) for mode in MODES)
+    return {name: mode for name, mode in calibrated if mode is not None}
 
 
-def _mode(mode: str, runs: Sequence[Timing]) -> ModeCalibration | None:
-    intervals = [null.ci95 for run in runs if (null := run.null.get(f"{mode} vs itself")) and null.ci95]
+def _mode(mode: Mode, runs: Sequence[Timing]) -> ModeCalibration | None:
+    intervals = [interval for run in runs if (interval := _known(run.null.get(itself(Arm(mode)))))]
     if not intervals:
         return None
     planted = _planted(mode, runs)
-    smallest = [each for run in runs if (each := run.power.smallest.get(mode)) is not None]
+    smallest = [slowdown for run in runs if run.power and (slowdown := run.power.smallest.get(str(mode))) is not None]
     return ModeCalibration(
         runs=len(intervals),
         covered=sum(low <= 1 <= high for low, high in intervals),
         half_widths=tuple(half_width(interval) for interval in intervals),
-        called={name: sum(each.verdict == SLOWER for each in found) for name, found in planted.items()},
-        planted={name: len(found) for name, found in planted.items()},
+        called={name: sum(ratio.verdict == SLOWER for ratio in ratios) for name, ratios in planted.items()},
+        planted={name: len(ratios) for name, ratios in planted.items()},
         estimates={
-            name: statistics.median(each.ratio for each in found if each.ratio) for name, found in planted.items()
+            name: statistics.median(ratio.ratio for ratio in ratios if ratio.ratio) for name, ratios in planted.items()
         },
         smallest=statistics.median(smallest) if smallest else None,
     )
 
 
-def _planted(mode: str, runs: Sequence[Timing]) -> dict[str, list[RatioTiming]]:
-    found: dict[str, list[RatioTiming]] = {}
-    for run in runs:
-        for name, each in run.power.planted.items():
-            if name.startswith(f"{mode} +") and each.ratio is not None:
-                found.setdefault(name.removeprefix(f"{mode} "), []).append(each)
-    return found
+def _known(null: Ratio | None) -> Interval | None:
+    """The interval of a control; None where it has none."""
+    low, high = (null.ci95 if null else None) or (None, None)
+    return None if low is None or high is None else (low, high)
+
+
+def _planted(mode: Mode, runs: Sequence[Timing]) -> dict[str, list[Ratio]]:
+    """By "+5 %", the ratios of all runs that measured such an arm."""
+    planted: dict[str, list[Ratio]] = {}
+    for slowdown in SLOWDOWNS.values():
+        rows = (run.power.planted.get(planted_name(Arm(mode, slowdown=slowdown))) for run in runs if run.power)
+        measured = [row for row in rows if row is not None and row.ratio is not None]
+        if measured:
+            planted[percent(slowdown)] = measured
+    return planted

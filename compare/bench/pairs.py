@@ -6,10 +6,14 @@ import math
 import random
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from compare.bench.clock import NANOSECONDS, Clock
+
+Name = TypeVar("Name", bound=Hashable)
+"""What arms are told apart by: `workloads._modes.Arm`, or the name of a candidate."""
 
 CALLS, DROPPED = 5, 2
 """Of a round: the first calls find the caches as another arm left them, and go."""
@@ -26,22 +30,22 @@ take most of the time, and its ratio is far from 1 however it is taken."""
 
 
 @dataclass(frozen=True)
-class Arm:
-    """One thing to be timed: `round(calls)` gives the seconds of that many consecutive calls."""
+class Timer(Generic[Name]):
+    """Times one arm: `round(calls)` gives the seconds of that many consecutive calls."""
 
-    name: str
+    name: Name
     round: Callable[[int], Sequence[float]]
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measured(Generic[Name]):
     """What one pair of processes gave. An arm that failed is in `failures`, with the reason, and only there.
 
     `medians` holds one value a round, in seconds; equal places were taken in the same round.
     """
 
-    medians: Mapping[str, tuple[float, ...]]
-    failures: Mapping[str, str]
+    medians: Mapping[Name, tuple[float, ...]]
+    failures: Mapping[Name, str]
 
 
 def spawn_order(names: Sequence[str], pair: int, seed: int) -> tuple[str, ...]:
@@ -56,7 +60,7 @@ def spawn_order(names: Sequence[str], pair: int, seed: int) -> tuple[str, ...]:
 
 
 def measure(
-    arms: Sequence[Arm],
+    arms: Sequence[Timer[Name]],
     *,
     budget_s: float,
     seed: int,
@@ -68,7 +72,7 @@ def measure(
     steady_s: float = STEADY_S,
     long_s: float = LONG_S,
     clock: Clock = time.perf_counter_ns,
-) -> Measured:
+) -> Measured[Name]:
     """Rounds of all arms in balanced, shuffled order: one median an arm and round.
 
     An arm's round is `calls` calls; the first `dropped` find the caches as another arm left them and
@@ -88,13 +92,13 @@ def measure(
     """
     named = {arm.name: arm for arm in arms}
     if len(named) < len(arms):
-        raise ValueError(f"expected arms of different names, found {[arm.name for arm in arms]}")
+        raise ValueError(f"expected arms of different names, found {[str(arm.name) for arm in arms]}")
     if not 0 <= dropped < calls:
         raise ValueError(f"expected to drop fewer than the {calls} calls of a round, found {dropped} dropped")
-    failures: dict[str, str] = {}
+    failures: dict[Name, str] = {}
     plans = dict.fromkeys(named, (calls, dropped))
 
-    def run(turn: int) -> dict[str, float]:
+    def run(turn: int) -> dict[Name, float]:
         order = [named[name] for name in _balanced(list(named), turn, f"rounds {seed}") if name not in failures]
         return _round(order, plans, failing, failures)
 
@@ -113,15 +117,18 @@ def measure(
     return Measured({name: tuple(taken[name] for taken in kept) for name in named if name not in failures}, failures)
 
 
-def samples_of(pairs: Sequence[Measured]) -> dict[str, tuple[tuple[float, ...], ...]]:
+def samples_of(pairs: Sequence[Measured[Name]]) -> dict[Name, tuple[tuple[float, ...], ...]]:
     """Round medians by arm, then pair; an arm that a pair lacks is empty there, so that places agree."""
     names = dict.fromkeys(name for pair in pairs for name in pair.medians)
     return {name: tuple(pair.medians.get(name, ()) for pair in pairs) for name in names}
 
 
 def _round(
-    order: Sequence[Arm], plans: Mapping[str, tuple[int, int]], failing: type[Exception], failures: dict[str, str]
-) -> dict[str, float]:
+    order: Sequence[Timer[Name]],
+    plans: Mapping[Name, tuple[int, int]],
+    failing: type[Exception],
+    failures: dict[Name, str],
+) -> dict[Name, float]:
     """The median of each arm; one that raises `failing` goes into `failures` instead.
 
     Args:
@@ -147,7 +154,7 @@ def _rounds(left_s: float, round_s: float, least: int, most: int) -> int:
     return max(least, min(most, fitting))
 
 
-def _balanced(names: Sequence[str], turn: int, seed: str) -> tuple[str, ...]:
+def _balanced(names: Sequence[Name], turn: int, seed: str) -> tuple[Name, ...]:
     """Turn `turn` of a design that is balanced over 2n turns and shuffled anew for the next 2n."""
     if not names:
         return ()

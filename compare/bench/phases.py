@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
 from typing import Any
 
-from workloads._framework import MemoryAnalysis
+from compare.record.cost_parts import Cache, Entry, Memory, Stages
 
 STEADY_S = 0.3
 """How long the steady state is watched."""
@@ -17,70 +16,13 @@ LEAST_CALLS = 5
 MOST_CALLS = 10_000
 
 
-@dataclass(frozen=True)
-class Process:
-    """What one mode cost in one fresh process, or the median of several. None: the framework does not tell it.
-
-    `first_call_s` is all that a user waits for until the first result: trace, lower, compile and run.
-    `steady_s` is the median of the calls after it. With `compile_derived` nobody timed the compiler:
-    `compile_s` is what the first call took beyond lowering and one steady call.
-    `baseline_rss_bytes` is held before the twin is built, `peak_rss_bytes` at most since the mode was prepared, the
-    compiler at work included.
-    """
-
-    import_s: float
-    load_s: float
-    trace_s: float | None
-    lower_s: float | None
-    compile_s: float | None
-    compile_derived: bool
-    first_call_s: float
-    steady_s: float
-    baseline_rss_bytes: int | None
-    peak_rss_bytes: int | None
-
-
-@dataclass(frozen=True)
-class Cache:
-    """What one process left in an empty compilation cache; `reason` says why it helps no later process."""
-
-    entries: int
-    bytes: int
-    reason: str = ""
-
-
-@dataclass(frozen=True)
-class ModePhases:
-    """One mode: medians over `processes` fresh processes without a compilation cache, and as many with a filled one.
-
-    `code_bytes` are those of the object files that XLA writes for the mode. Kernels inside a library
-    that the program calls have none, nor have the framework's own; `code_reason` says so where none is left.
-    """
-
-    cold: Process
-    cached: Process | None
-    cache: Cache
-    memory: MemoryAnalysis | None
-    code_bytes: int | None
-    code_reason: str
-    processes: int
-
-
-@dataclass(frozen=True)
-class Dispatch:
-    """Seconds of one call of x + 1 on eight elements. `concrete_s`: None where a mode has no code to call itself."""
-
-    public_s: float
-    concrete_s: float | None
-
-
 def steady_calls(one_s: float) -> int:
     """How many calls of about `one_s` seconds fill `STEADY_S`, and never fewer than `LEAST_CALLS`."""
     fitting = math.ceil(STEADY_S / one_s) if one_s > 0 else MOST_CALLS
     return max(LEAST_CALLS, min(MOST_CALLS, fitting))
 
 
-def process_of(told: Mapping[str, Any]) -> Process:
+def process_of(told: Mapping[str, Any]) -> Stages:
     """Put together what a worker measured, so that trace, lower and compile never exceed the first call.
 
     A framework that times its stages apart calls what they made: `run_s`, the first call after them,
@@ -95,7 +37,7 @@ def process_of(told: Mapping[str, Any]) -> Process:
         beyond_s = max(0.0, told["run_s"] - told["steady_s"])
         lower_s = min(relowered_s, beyond_s)
         compile_s = beyond_s - lower_s
-    return Process(
+    return Stages(
         import_s=told["import_s"],
         load_s=told["load_s"],
         trace_s=trace_s,
@@ -109,21 +51,25 @@ def process_of(told: Mapping[str, Any]) -> Process:
     )
 
 
-def memory_of(told: Mapping[str, Any]) -> MemoryAnalysis | None:
+def memory_of(told: Mapping[str, Any]) -> Memory | None:
     """What the compiler said of the memory, where it did."""
-    found = told["analysis"]["memory"]
-    return None if found is None else MemoryAnalysis(**found)
+    memory = told["analysis"]["memory"]
+    return None if memory is None else Memory(**memory)
 
 
-def median(processes: Sequence[Process]) -> Process:
+def median(processes: Sequence[Stages]) -> Stages:
     """The median of every figure by itself, so that parts need not add up; what one lacks comes from the others."""
-    found = {each.name: _median([getattr(process, each.name) for process in processes]) for each in fields(Process)}
-    return Process(**found | {"compile_derived": any(process.compile_derived for process in processes)})
+    names = Stages.__struct_fields__
+    medians = {name: _median([getattr(process, name) for process in processes]) for name in names}
+    return Stages(**medians | {"compile_derived": any(process.compile_derived for process in processes)})
 
 
-def median_dispatch(found: Sequence[Dispatch]) -> Dispatch:
+def median_dispatch(processes: Sequence[Entry]) -> Entry:
     """The median over processes."""
-    return Dispatch(_median([each.public_s for each in found]), _median([each.concrete_s for each in found]))
+    return Entry(
+        public_s=_median([process.public_s for process in processes]),
+        concrete_s=_median([process.concrete_s for process in processes]),
+    )
 
 
 def cache_of(filled: Mapping[str, int], later: Mapping[str, int]) -> Cache:
@@ -135,13 +81,19 @@ def cache_of(filled: Mapping[str, int], later: Mapping[str, int]) -> Cache:
     """
     entries, size = len(filled), sum(filled.values())
     if not filled:
-        return Cache(0, 0, "the process wrote nothing into the cache: this mode compiles nothing that the cache keeps")
+        return Cache(
+            entries=0,
+            bytes=0,
+            reason="the process wrote nothing into the cache: this mode compiles nothing that the cache keeps",
+        )
     missed = len(later.keys() - filled.keys())
     if missed:
         return Cache(
-            entries, size, f"the processes that followed wrote {missed} more: they did not find what they need"
+            entries=entries,
+            bytes=size,
+            reason=f"the processes that followed wrote {missed} more: they did not find what they need",
         )
-    return Cache(entries, size)
+    return Cache(entries=entries, bytes=size, reason="")
 
 
 def code_of(before: Mapping[str, int], after: Mapping[str, int]) -> tuple[int | None, str]:

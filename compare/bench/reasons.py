@@ -24,7 +24,7 @@ def null_missed(arm: str, null: Ratio, other: str = SECOND_PROCESS) -> str:
 
 def null_missing(arm: str, other: str = SECOND_PROCESS) -> str:
     """Identical code was to be held against itself, and was not."""
-    return f"{arm} was not timed against {other}: nothing vouches for the ratios"
+    return f"{arm} was not timed against {other}: no A/A control, ratios withheld"
 
 
 def never_together(arm: str, other: str) -> str:

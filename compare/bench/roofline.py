@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+
+from compare.record.cost_parts import Roofline, Share
 
 READ, TRIAD, COPY = "read", "triad", "copy"
 WRITTEN_PARTS = {READ: 0.0, TRIAD: 1 / 3, COPY: 1 / 2}
@@ -101,29 +103,6 @@ class Bounds:
         return self.known[self.bound]
 
 
-@dataclass(frozen=True)
-class Share:
-    """The part of the limit that a mode achieved: 1 is as fast as the machine allows. `note` qualifies it."""
-
-    share: float
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class Roofline:
-    """`roofline` of a workload's record."""
-
-    threads: int
-    working_set_bytes: int
-    bandwidth_bytes_per_s: float
-    bandwidth_by: str
-    kind: str
-    bounds: Bounds
-    bound: str
-    limit_s: float
-    modes: Mapping[str, Share]
-
-
 def best(amounts: Mapping[str, float]) -> tuple[float, str]:
     """The largest amount a second, and whose it is.
 
@@ -154,10 +133,9 @@ def bounds(work: Work, limits: Limits, bandwidth: Bandwidth, dispatch_s: float |
 
 def share(limit_s: float, median_s: float) -> Share:
     """The part of the limit that was achieved. Above 1 it stays so, and the note says what that means."""
-    found = limit_s / median_s
-    if found <= 1:
-        return Share(found)
-    return Share(found, f"{found:.2f} times as fast as the limit: the probe did not reach what this machine allows")
+    achieved = limit_s / median_s
+    beyond = f"{achieved:.2f} times as fast as the limit: the probe did not reach what this machine allows"
+    return Share(share=achieved, note=beyond if achieved > 1 else "")
 
 
 def place(
@@ -168,15 +146,15 @@ def place(
     dispatch_s: float | None,
 ) -> Roofline:
     """Where a workload lies; `medians` holds seconds a call by mode."""
-    found = bounds(work, limits, bandwidth, dispatch_s)
+    least = bounds(work, limits, bandwidth, dispatch_s)
     return Roofline(
         threads=limits.threads,
         working_set_bytes=round(work.bytes),
         bandwidth_bytes_per_s=bandwidth.bytes_per_s,
         bandwidth_by=bandwidth.by,
         kind=work.kind,
-        bounds=found,
-        bound=found.bound,
-        limit_s=found.limit_s,
-        modes={mode: share(found.limit_s, median_s) for mode, median_s in medians.items()},
+        bounds=asdict(least),
+        bound=least.bound,
+        limit_s=least.limit_s,
+        modes={mode: share(least.limit_s, median_s) for mode, median_s in medians.items()},
     )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from compare.bench.clock import NANOSECONDS
+from compare.record.timing_part import Bound, Threads
 
 TASKS = Path("/proc/self/task")
 
@@ -19,29 +19,6 @@ with four other processes on both processors; three threads where four were aske
 """
 
 _ALLOWED = re.compile(r"^Cpus_allowed_list:\s*(\S*)$", re.MULTILINE)
-
-
-@dataclass(frozen=True)
-class Observed:
-    """What one side was seen to use.
-
-    Attributes:
-      processors: numbers of those that any of its threads may run on; empty where the platform does not tell.
-      parallelism: how many threads computed at once, as `parallelism` says; None where the platform does not tell.
-    """
-
-    processors: tuple[int, ...]
-    parallelism: float | None
-
-
-@dataclass(frozen=True)
-class Threads:
-    """Whether the sides used the threads that they were asked to use; `reason` is one line either way."""
-
-    asked: int
-    sides: Mapping[str, Observed]
-    equal: bool
-    reason: str
 
 
 def cpu_seconds(tasks: Path = TASKS) -> dict[str, float]:
@@ -94,7 +71,7 @@ def parallelism(seconds: Sequence[float]) -> float | None:
     return sum(seconds) / max(seconds) if seconds and max(seconds) > 0 else None
 
 
-def judge(asked: int, observed: Mapping[str, Observed]) -> Threads:
+def judge(asked: int, observed: Mapping[str, Bound]) -> Threads:
     """Hold what each side used against `asked`, and the sides against each other."""
     used = ", ".join(f"{side} {_described(each)}" for side, each in observed.items())
     wrong = [side for side, each in observed.items() if not _as_asked(asked, each)]
@@ -109,12 +86,12 @@ def judge(asked: int, observed: Mapping[str, Observed]) -> Threads:
     return Threads(asked, observed, bool(observed), said)
 
 
-def _as_asked(asked: int, each: Observed) -> bool:
+def _as_asked(asked: int, each: Bound) -> bool:
     right_place = not each.processors or len(each.processors) == asked
     return right_place and each.parallelism is not None and abs(each.parallelism / asked - 1) <= TOLERANCE
 
 
-def _described(each: Observed) -> str:
+def _described(each: Bound) -> str:
     places = f" on processors {', '.join(map(str, each.processors))}" if each.processors else ""
     threads = "an unknown number" if each.parallelism is None else f"{each.parallelism:.1f}"
     return f"computed on {threads} at once{places}"

@@ -18,7 +18,6 @@ from compare.hlo.portable import portable
 from compare.inputs.at_size import Prepared, choose_size
 from compare.inputs.port_files import prepare_one
 from compare.progress import Reporter
-from compare.prove.cells import split
 from compare.prove.collect import FLOAT32, reasons
 from compare.records import CELLS, Failure, write_atomically
 from compare.run import record_parts
@@ -29,6 +28,7 @@ from compare.sides.settings import Settings
 from compare.sides.workers import WorkerSet, failure_of
 from workloads._declared import AnyWorkload
 from workloads._framework import FORWARD, STEP, Program, Twin
+from workloads._modes import parse_cell
 from workloads._spec import Arrays
 
 FLAGS = (
@@ -199,7 +199,7 @@ class _Report:
     def add_cell(self, cell: str) -> None:
         """One side's program compiled and run by one side's XLA."""
         self._reporter.step(cell)
-        frontend, compiler = split(cell)
+        frontend, compiler = parse_cell(cell).frontend, parse_cell(cell).compiler
         program = self._programs.get(frontend)
         if program is None:
             self._cells[cell] = {"reason": f"no program from the {frontend} side"}
@@ -242,7 +242,8 @@ class _Report:
 
     def _program(self, side: str) -> dict[str, Any]:
         cells = sorted(
-            (cell for cell in self._outputs if split(cell)[0] == side), key=lambda cell: split(cell)[1] != side
+            (cell for cell in self._outputs if parse_cell(cell).frontend == side),
+            key=lambda cell: parse_cell(cell).compiler != side,
         )
         entry = self._entry(side, bundle.PROGRAM, f"programs/{side}.mlirbc", f"programs/{side}.mlir", side, cells)
         return entry | {"sources": dict(self._programs[side].sources)}
@@ -250,7 +251,7 @@ class _Report:
     def _optimized(self) -> list[dict[str, Any]]:
         return [
             self._entry(
-                cell, bundle.OPTIMIZED, f"optimized/{cell}.hlo.pb", f"optimized/{cell}.txt", split(cell)[0],
+                cell, bundle.OPTIMIZED, f"optimized/{cell}.hlo.pb", f"optimized/{cell}.txt", parse_cell(cell).frontend,
                 [cell] if cell in self._outputs else [],
             )
             for cell in CELLS

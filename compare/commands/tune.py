@@ -13,13 +13,13 @@ from rich.table import Table
 from rich.text import Text
 
 from compare import records
-from compare.bench.timing import RatioTiming
 from compare.commands import _arguments, _option_types
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._output import writable_file
 from compare.commands._parser import Help
 from compare.errors import RequestError
 from compare.progress import reporter
+from compare.record.timing_part import Ratio
 from compare.records import SCHEMA
 from compare.report import terminal
 from compare.tuning import candidate_options, tuner
@@ -188,6 +188,6 @@ def _sentences(found: Tuned) -> Iterator[str]:
             yield f"{ratio.note}."
 
 
-def _stated(ratio: RatioTiming) -> str:
+def _stated(ratio: Ratio) -> str:
     low, high = ratio.ci95 or (0.0, float("inf"))
     return f"{ratio.ratio:.3f}x [{low:.3f}, {high:.3f}] ({ratio.pairs} fresh processes)"

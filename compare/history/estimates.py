@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import statistics
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from compare.bench.stats import Interval, students_t
+from compare.record.timing_part import Ratio
 
 _LARGEST_LOG = math.log(sys.float_info.max)
 UNKNOWN = "without an interval: too few pairs of processes"
@@ -34,22 +34,27 @@ def factor(log: float) -> float:
     return math.exp(log) if log < _LARGEST_LOG else math.inf
 
 
-def estimate(row: Mapping[str, Any] | None) -> Estimate | str:
+def estimate(row: Ratio | None) -> Estimate | str:
     """The estimate behind a ratio of a record, or why there is none.
 
     The half-width of a recorded 95 % interval is, on the log scale, Student's t over pairs times the standard
     error: D. G. Altman and J. M. Bland, How to obtain the standard error from a confidence interval, BMJ 343,
     2011, https://doi.org/10.1136/bmj.d2090, with t for the normal quantile.
     """
-    if not row:
+    if row is None:
         return "missing"
-    if row.get("withheld"):
-        return f"withheld: {row['withheld']}"
-    numbers = [row.get("ratio"), *(row.get("ci95") or ()), row.get("pairs")]
-    if len(numbers) != 4 or not all(isinstance(each, int | float) and math.isfinite(each) for each in numbers):
+    if row.withheld:
+        return f"withheld: {row.withheld}"
+    low, high = row.ci95 or (None, None)
+    ratio, pairs = row.ratio, row.pairs
+    if ratio is None or low is None or high is None or pairs is None:
         return UNKNOWN
-    ratio, low, high, pairs = numbers
-    if not 0 < low <= high or ratio <= 0 or pairs < 2:
+    if (
+        not all(math.isfinite(number) for number in (ratio, low, high))
+        or not 0 < low <= high
+        or ratio <= 0
+        or pairs < 2
+    ):
         return UNKNOWN
     error = (math.log(high) - math.log(low)) / (2 * students_t(0.975, pairs - 1))
     return Estimate(math.log(ratio), error**2, pairs - 1)

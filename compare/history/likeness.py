@@ -7,6 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from compare.record.envelope import Environment, Record
+from compare.record.timing_part import Threads, Timing
+from compare.record.workload_part import Workload
 from compare.records import RecordError
 
 HOST = ("platform", "cpu", "cores", "python")
@@ -19,7 +22,7 @@ what it changes is what a history is kept to see."""
 
 WORKLOAD = ("size", "dimensions", "dtype", "sha256")
 
-Found = dict[str, Any]
+Facts = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -39,75 +42,64 @@ class Difference:
         return f"{self.key}{where}: {_shown(self.before)}, then {_shown(self.after)}"
 
 
-def differences(
-    before: Mapping[str, Any], after: Mapping[str, Any], workloads: Iterable[str] | None = None
-) -> tuple[Difference, ...]:
+def differences(before: Record, after: Record, workloads: Iterable[str] | None = None) -> tuple[Difference, ...]:
     """All that keeps two runs from being compared, in these workloads: by default, in all that both have."""
-    found = [Difference(key, old, new) for key, old, new in _unlike(_host(before), _host(after))]
+    unlike = [Difference(key, old, new) for key, old, new in _unlike(_host(before), _host(after))]
     names = shared_workloads(before, after) if workloads is None else workloads
     grouped: dict[tuple[str, str, str], list[tuple[str, Any, Any]]] = defaultdict(list)
     for name in names:
         for key, old, new in _unlike(_workload(before, name), _workload(after, name)):
             grouped[key, str(old), str(new)].append((name, old, new))
-    for (key, _, _), each in grouped.items():
-        found.append(Difference(key, each[0][1], each[0][2], tuple(name for name, _, _ in each)))
-    return tuple(found)
+    for (key, _, _), rows in grouped.items():
+        unlike.append(Difference(key, rows[0][1], rows[0][2], tuple(name for name, _, _ in rows)))
+    return tuple(unlike)
 
 
-def shared_workloads(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+def shared_workloads(before: Record, after: Record) -> list[str]:
     """Workloads that both runs have, in the order of the first."""
-    return [name for name in _mapping(before, "workloads") if name in _mapping(after, "workloads")]
+    return [name for name in before.workloads if name in after.workloads]
 
 
-def refuse_unlike(before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+def refuse_unlike(before: Record, after: Record) -> None:
     """Let like runs pass.
 
     Raises:
       RecordError: they differ, with every differing key and both values; or they have no workload in common.
     """
     if not shared_workloads(before, after):
-        names = [", ".join(_mapping(record, "workloads")) or "none" for record in (before, after)]
+        names = [", ".join(record.workloads) or "none" for record in (before, after)]
         raise RecordError(
             f"expected runs with a workload in common, found {names[0]} and then {names[1]}: compare runs of the same"
         )
-    found = differences(before, after)
-    if found:
+    unlike = differences(before, after)
+    if unlike:
         raise RecordError(
             f"expected runs of one machine with the same versions, threads and sizes, found "
-            f"{'; '.join(each.line for each in found)}: run both again alike"
+            f"{'; '.join(difference.line for difference in unlike)}: run both again alike"
         )
 
 
-def _host(record: Mapping[str, Any]) -> Found:
-    environment = _mapping(record, "environment")
-    sides = _mapping(environment, "sides")
-    found: Found = {key: environment.get(key) for key in HOST}
-    return found | {f"{side}.{key}": _mapping(sides, side).get(key) for side in sides for key in SIDE}
+def _host(record: Record) -> Facts:
+    environment = record.environment or Environment()
+    facts: Facts = {key: getattr(environment, key) for key in HOST}
+    return facts | {f"{side}.{key}": known.get(key) for side, known in environment.sides.items() for key in SIDE}
 
 
-def _workload(record: Mapping[str, Any], name: str) -> Found:
-    workload = _mapping(_mapping(record, "workloads"), name)
-    threads = _mapping(_mapping(workload, "timing"), "threads")
-    sides = _mapping(threads, "sides")
-    peers = _mapping(workload, "peers")
+def _workload(record: Record, name: str) -> Facts:
+    workload = record.workloads.get(name) or Workload()
+    threads = (workload.timing or Timing()).threads or Threads()
     return {
-        **{key: workload.get(key) for key in WORKLOAD},
-        "threads.asked": threads.get("asked"),
-        **{f"threads.{side}.processors": _mapping(sides, side).get("processors") for side in sides},
-        **{f"peers.{peer}.version": _mapping(peers, peer).get("version") for peer in peers},
+        **{key: getattr(workload, key) or None for key in WORKLOAD},
+        "threads.asked": threads.asked,
+        **{f"threads.{side}.processors": list(bound.processors) or None for side, bound in threads.sides.items()},
+        **{f"peers.{peer}.version": result.version for peer, result in workload.peers.items()},
     }
 
 
-def _unlike(before: Found, after: Found) -> Iterator[tuple[str, Any, Any]]:
+def _unlike(before: Facts, after: Facts) -> Iterator[tuple[str, Any, Any]]:
     for key in dict.fromkeys((*before, *after)):
         if before.get(key) != after.get(key):
             yield key, before.get(key), after.get(key)
-
-
-def _mapping(record: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """The mapping under a key; empty where it is missing or null."""
-    found = record.get(key)
-    return found if isinstance(found, Mapping) else {}
 
 
 def _shown(value: Any) -> str:

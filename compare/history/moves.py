@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from compare.bench.stats import LEAST_MARGIN, WIDEST_MARGIN, Interval
 from compare.history import estimates
 from compare.history.estimates import Estimate
-from compare.history.likeness import differences, refuse_unlike, shared_workloads
+from compare.history.likeness import differences, refuse_unlike
+from compare.record.envelope import Record
+from compare.record.timing_part import Mode, Ratio, Timing
+from compare.record.workload_part import Workload
 from compare.records import RecordError
-
-Record = Mapping[str, Any]
+from workloads._modes import parse_pair
 
 IMPROVED = "improved"
 REGRESSED = "regressed"
@@ -30,7 +31,7 @@ BASELINE = 5
 
 @dataclass(frozen=True)
 class Change:
-    """What became of one ratio "A vs B": `change` is the ratio after over the ratio before, above 1 A lost ground.
+    """How one ratio "A vs B" changed: `change` is the ratio after over the ratio before, above 1 A lost ground.
 
     Attributes:
       medians: seconds of A and of B before and after. Context only: seconds of two runs are not comparable, for
@@ -52,18 +53,6 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """Two runs held against each other; `before` and `after` are the times at which they were made."""
-
-    before: str
-    after: str
-    changes: tuple[Change, ...]
-    only_before: tuple[str, ...] = ()
-    only_after: tuple[str, ...] = ()
-    """Workloads that one of them lacks."""
-
-
-@dataclass(frozen=True)
 class Recurrence:
     """One ratio of several later runs against one baseline; `baseline` holds the times of its runs.
 
@@ -82,44 +71,25 @@ class Recurrence:
     reason: str = ""
 
 
-def compare(before: Record, after: Record) -> Comparison:
-    """Every ratio of every workload that both runs have.
+def compare_all(runs: Sequence[Record]) -> tuple[Recurrence, ...]:
+    """The first run against every later one: what `jaxport compare RUN RUN [RUN ...]` shows.
 
     Ratios are compared and never seconds: a ratio was measured within one run, in the same minutes of the same
     machine, while seconds move from run to run with all that happens to it.
-
-    Raises:
-      RecordError: the runs are not of one machine with the same versions, threads, sizes and inputs; every key
-        that differs is named with both values.
-    """
-    refuse_unlike(before, after)
-    shared = shared_workloads(before, after)
-    return Comparison(
-        before=_created(before),
-        after=_created(after),
-        changes=tuple(
-            _change([before], after, name, ratio) for name in shared for ratio in ratio_names([before, after], name)
-        ),
-        only_before=tuple(name for name in before["workloads"] if name not in shared),
-        only_after=tuple(name for name in after["workloads"] if name not in shared),
-    )
-
-
-def compare_all(runs: Sequence[Record]) -> tuple[Recurrence, ...]:
-    """The first run against every later one: what `jaxport compare RUN RUN [RUN ...]` shows.
 
     A regression is confirmed when every later run, at least two of them, regressed. So two runs never confirm one:
     measure the new state once more.
 
     Raises:
-      RecordError: fewer than two runs; or as `compare`, of any later run against the first.
+      RecordError: fewer than two runs; or a later run is not of the same machine, versions, threads, sizes and inputs
+        as the first: every key that differs is named with both values.
     """
     first, *later = runs
     if not later:
         raise RecordError("expected two runs or more to compare, found one: name a later run too")
     for run in later:
         refuse_unlike(first, run)
-    names = [name for name in first["workloads"] if any(name in run["workloads"] for run in later)]
+    names = [name for name in first.workloads if any(name in run.workloads for run in later)]
     return tuple(recurring(runs, name, ratio, len(later)) for name in names for ratio in ratio_names(runs, name))
 
 
@@ -132,9 +102,9 @@ def recurring(history: Sequence[Record], workload: str, ratio: str, later: int =
     run in 150 reads as regressed and one history in 1,000 as confirmed, one in 10,000 and less with a baseline of
     three runs; a true slowdown of 10 % is confirmed 97 times in 100.
     """
-    alike = [run for run in history if workload in run["workloads"] and not differences(run, history[-1], [workload])]
+    alike = [run for run in history if workload in run.workloads and not differences(run, history[-1], [workload])]
     earlier, latest = alike[:-later], alike[-later:]
-    usable = [run for run in earlier if isinstance(estimates.estimate(_row(run, workload, ratio)), Estimate)]
+    usable = [run for run in earlier if isinstance(estimates.estimate(row_of(run, workload, ratio)), Estimate)]
     baseline = (usable or earlier)[-BASELINE:]
     changes = tuple(_change(baseline, run, workload, ratio) for run in latest) if baseline else ()
     confirmed = len(changes) == later >= 2 and all(change.verdict == REGRESSED for change in changes)
@@ -153,7 +123,7 @@ def _recurrence_verdict(changes: Sequence[Change], confirmed: bool) -> str:
 def recurring_all(history: Sequence[Record]) -> tuple[Recurrence, ...]:
     """Every ratio of the last run, as `recurring` judges it."""
     last = history[-1]
-    return tuple(recurring(history, name, ratio) for name in last["workloads"] for ratio in ratio_names([last], name))
+    return tuple(recurring(history, name, ratio) for name in last.workloads for ratio in ratio_names([last], name))
 
 
 def confirmed(found: Sequence[Recurrence]) -> tuple[Recurrence, ...]:
@@ -163,14 +133,14 @@ def confirmed(found: Sequence[Recurrence]) -> tuple[Recurrence, ...]:
 
 def ratio_names(runs: Sequence[Record], workload: str) -> list[str]:
     """Ratios that any of the runs has, in the order in which they are met."""
-    return list(dict.fromkeys(name for run in runs for name in _timing(run, workload).get("ratios") or {}))
+    return list(dict.fromkeys(name for run in runs for name in _timing(run, workload).ratios))
 
 
 def _change(baseline: Sequence[Record], after: Record, workload: str, ratio: str) -> Change:
     """One ratio against one baseline, of one run or pooled over several."""
     medians = _medians(baseline[-1], after, workload, ratio)
-    old = [estimates.estimate(_row(run, workload, ratio)) for run in baseline]
-    new = estimates.estimate(_row(after, workload, ratio))
+    old = [estimates.estimate(row_of(run, workload, ratio)) for run in baseline]
+    new = estimates.estimate(row_of(after, workload, ratio))
     usable = [each for each in old if isinstance(each, Estimate)]
     if isinstance(new, str) or not usable:
         reasons = [f"{found} {when}" for found, when in ((old[-1], "before"), (new, "after")) if isinstance(found, str)]
@@ -210,28 +180,28 @@ def verdict(moved: Estimate, margin: float) -> str:
     return REGRESSED if low > 1 and change > inside[1] else INCONCLUSIVE
 
 
-def _row(run: Record, workload: str, ratio: str) -> Mapping[str, Any] | None:
-    return (_timing(run, workload).get("ratios") or {}).get(ratio)
+def row_of(run: Record, workload: str, ratio: str) -> Ratio | None:
+    """The ratio of a run; None where it is missing or null."""
+    row = _timing(run, workload).ratios.get(ratio)
+    return None if row == Ratio() else row
 
 
-def _timing(run: Record, workload: str) -> Mapping[str, Any]:
-    return (run["workloads"].get(workload) or {}).get("timing") or {}
+def _timing(run: Record, workload: str) -> Timing:
+    return (run.workloads.get(workload) or Workload()).timing or Timing()
 
 
 def _margin(run: Record, workload: str) -> float:
-    found = _timing(run, workload).get("margin")
-    # A margin of infinity is written as a string: too few pairs to say how far identical code comes out.
-    return max(LEAST_MARGIN, found) if isinstance(found, int | float) else math.inf
+    margin = _timing(run, workload).margin
+    # Without one, too few pairs were timed to say how far identical code comes out from itself.
+    return max(LEAST_MARGIN, margin) if margin is not None and math.isfinite(margin) else math.inf
 
 
 def _medians(before: Record, after: Record, workload: str, ratio: str) -> dict[str, tuple[float | None, float | None]]:
-    modes = [_timing(run, workload).get("modes") or {} for run in (before, after)]
-
-    def median(found: Mapping[str, Any], mode: str) -> float | None:
-        return (found.get(mode) or {}).get("median_s")
-
-    return {mode: (median(modes[0], mode), median(modes[1], mode)) for mode in ratio.split(" vs ", 1)}
+    pair = parse_pair(ratio)
+    first, later = (_timing(run, workload).modes for run in (before, after))
+    names = (str(pair.left), str(pair.right))
+    return {name: (first.get(name, Mode()).median_s, later.get(name, Mode()).median_s) for name in names}
 
 
 def _created(run: Record) -> str:
-    return str(run.get("created") or "at an unknown time")
+    return run.created or "at an unknown time"

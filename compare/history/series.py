@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 from compare.bench.stats import Interval
 from compare.history.likeness import differences
-from compare.history.moves import ratio_names, recurring
+from compare.history.moves import ratio_names, recurring, row_of
+from compare.record.envelope import Environment, Record
 
 
 @dataclass(frozen=True)
@@ -56,16 +57,16 @@ class Trend:
     lines: tuple[Line, ...]
 
 
-def trend(history: Mapping[int, Mapping[str, Any]]) -> Trend:
+def trend(history: Mapping[int, Record]) -> Trend:
     """Every ratio of every workload, by run number, oldest first."""
     records = list(history.values())
-    workloads = dict.fromkeys(name for record in records for name in record["workloads"])
+    workloads = dict.fromkeys(name for record in records for name in record.workloads)
     lines = tuple(_line(history, name, ratio) for name in workloads for ratio in ratio_names(records, name))
     return Trend(tuple(history), lines)
 
 
-def _line(history: Mapping[int, Mapping[str, Any]], workload: str, ratio: str) -> Line:
-    having = {number: record for number, record in history.items() if workload in record["workloads"]}
+def _line(history: Mapping[int, Record], workload: str, ratio: str) -> Line:
+    having = {number: record for number, record in history.items() if workload in record.workloads}
     breaks = _breaks(having, workload)
     starts = [each.run for each in breaks]
     points = tuple(
@@ -76,7 +77,7 @@ def _line(history: Mapping[int, Mapping[str, Any]], workload: str, ratio: str) -
     return Line(workload, ratio, tuple(point for point in points if point), breaks, judged.verdict, judged.confirmed)
 
 
-def _breaks(history: Mapping[int, Mapping[str, Any]], workload: str) -> tuple[Break, ...]:
+def _breaks(history: Mapping[int, Record], workload: str) -> tuple[Break, ...]:
     found = []
     for before, after in pairwise(history):
         unlike = differences(history[before], history[after], [workload])
@@ -85,18 +86,21 @@ def _breaks(history: Mapping[int, Mapping[str, Any]], workload: str) -> tuple[Br
     return tuple(found)
 
 
-def _point(number: int, record: Mapping[str, Any], workload: str, ratio: str, segment: int) -> Point | None:
-    timing = (record["workloads"][workload] or {}).get("timing") or {}
-    row = (timing.get("ratios") or {}).get(ratio)
+def _point(number: int, record: Record, workload: str, ratio: str, segment: int) -> Point | None:
+    row = row_of(record, workload, ratio)
     if row is None:
         return None
-    low, high = row.get("ci95") or (None, None)
+    low, high = map(_finite, row.ci95 or (None, None))
     return Point(
         run=number,
-        created=str(record.get("created") or ""),
-        jaxport=str((record.get("environment") or {}).get("jaxport") or ""),
+        created=record.created or "",
+        jaxport=(record.environment or Environment()).jaxport or "",
         segment=segment,
-        ratio=row.get("ratio"),
-        ci95=(low, high) if isinstance(low, int | float) and isinstance(high, int | float) else None,
-        withheld=str(row.get("withheld") or ""),
+        ratio=_finite(row.ratio),
+        ci95=None if low is None or high is None else (low, high),
+        withheld=row.withheld or "",
     )
+
+
+def _finite(number: float | None) -> float | None:
+    return number if number is not None and math.isfinite(number) else None

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from compare import records
+from compare.record.envelope import Record
+from compare.record.results_file import decode
 from compare.records import RecordError
 
 _NAME = re.compile(r"(\d{4,})-(\d{8}T\d{6}Z)\.json")
@@ -30,6 +32,10 @@ class Run:
 
 def save(record: Mapping[str, Any], folder: Path) -> Path:
     """Keep the record as FOLDER/NNNN-<UTC time>.json under the next free number; returns that path.
+
+    Args:
+      record: plain JSON data, so that fields of another version are kept.
+      folder: created where it is missing.
 
     Raises:
       RecordError: the record does not say when it was made.
@@ -71,6 +77,15 @@ def find(reference: str, folder: Path) -> Path:
     if _NUMBER.fullmatch(reference):
         return _numbered(int(reference), folder)
     return results_of(Path(reference))
+
+
+def load(path: Path) -> Record:
+    """The record of one file.
+
+    Raises:
+      RecordError: not there, not JSON, not a record, or written by a newer jaxport.
+    """
+    return decode(records.load(path), path)
 
 
 def results_of(path: Path) -> Path:

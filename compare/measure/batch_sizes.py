@@ -7,16 +7,18 @@ from contextlib import closing
 from pathlib import Path
 
 from compare.bench import batches, phases
-from compare.bench.batches import Batches, Row
+from compare.bench.batches import Batches
 from compare.inputs.at_size import Prepared
 from compare.inputs.port_files import prepare_batch
 from compare.measure.phase_processes import Workers
 from compare.progress import Reporter
+from compare.record.cost_parts import Batch
 from compare.records import Failure
 from compare.sides import requests
 from compare.sides._side import SideError
 from compare.sides.workers import failure_of
 from workloads._declared import AnyWorkload
+from workloads._modes import Mode
 
 MODES: Mapping[str, Sequence[str]] = {"tf": ("eager", "graph", "jit"), "jax": ("jit", "donated")}
 """Operation by operation, as a graph, and compiled; with the state updated in place and without."""
@@ -41,35 +43,35 @@ def measure(
     Raises:
       RequestError: the workload does not train, or its batch is no dimension that can be chosen.
     """
-    wanted = [f"{side}/{mode}" for side in workers.live for mode in modes.get(side, ())]
+    wanted = [Mode(side, name) for side in workers.live for name in modes.get(side, ())]
     reporter.stage(f"batches of {workload.name}", len(sizes) * len(wanted))
-    rows: list[Row] = []
+    rows: list[Batch] = []
     failures: list[Failure] = []
     for batch in sorted(sizes):
         prepared = prepare_batch(workload, size, batch, data, workers.scratch)
-        for arm in list(wanted):
-            reporter.step(f"{arm} batch {batch}")
-            side, _, mode = arm.partition("/")
+        for mode in list(wanted):
+            reporter.step(f"{mode} batch {batch}")
             try:
-                rows.append(_row(prepared, side, mode, batch, workers))
+                rows.append(_row(prepared, mode, batch, workers))
             except SideError as error:
-                wanted.remove(arm)
-                rows.append(Row(arm, batch, reason=error.reason))
-                failures.append(failure_of(error, f"batch {batch} of {arm}"))
+                wanted.remove(mode)
+                rows.append(Batch(mode=str(mode), batch=batch, reason=error.reason))
+                failures.append(failure_of(error, f"batch {batch} of {mode}"))
     return batches.summarise(limit_bytes, rows), failures
 
 
-def _row(prepared: Prepared, side: str, mode: str, batch: int, workers: Workers) -> Row:
-    with closing(workers.start(side)) as worker:
+def _row(prepared: Prepared, mode: Mode, batch: int, workers: Workers) -> Batch:
+    with closing(workers.start(mode.side)) as worker:
         requests.load(worker, prepared.loading)
-        told = requests.phases(worker, mode)
+        told = requests.phases(worker, mode.name)
     process, memory = phases.process_of(told), phases.memory_of(told)
     held, peak = process.baseline_rss_bytes, process.peak_rss_bytes
-    return Row(
-        mode=f"{side}/{mode}",
+    return Batch(
+        mode=str(mode),
         batch=batch,
         peak_bytes=None if held is None or peak is None else peak - held,
         temp_bytes=memory.temp_bytes if memory else None,
         steady_s=process.steady_s,
-        examples_per_s=batch / process.steady_s,
+        examples_per_s=batch / told["steady_s"],
+        reason="",
     )

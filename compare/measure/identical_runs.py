@@ -7,14 +7,15 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from compare.bench.timing import Timing
 from compare.inputs.port_files import prepare_both
 from compare.inputs.request import Plan
 from compare.measure import timed_sets
 from compare.progress import Reporter
+from compare.record.timing_part import Timing
 from compare.records import Failure
 from compare.sides.pool import Source
 from workloads._declared import AnyWorkload
+from workloads._modes import CONTROL_NAMES
 
 
 def null_runs(
@@ -30,7 +31,7 @@ def null_runs(
 
     Nothing is compared across sides, so parity is not judged.
     """
-    modes = {side: timed_sets.NULL_MODES[:1] for side in sources}
+    modes = {side: CONTROL_NAMES[:1] for side in sources}
     found: list[Timing] = []
     failures: list[Failure] = []
     with tempfile.TemporaryDirectory(prefix="jaxport-") as folder:

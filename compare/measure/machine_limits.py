@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from compare.bench import host_limits, roofline
-from compare.bench.roofline import COPY, READ, TRIAD, Bandwidth, Limits, Roofline, Throughput, Work
+from compare.bench.roofline import COPY, READ, TRIAD, Bandwidth, Limits, Throughput, Work
 from compare.hlo import probes
+from compare.record.cost_parts import Roofline
 from compare.sides import requests
 from compare.sides._side import Side, SideError
 from workloads._framework import Program

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from compare.bench.phases import Dispatch
-from compare.bench.roofline import Limits, Roofline
+from compare.bench.roofline import Limits
 from compare.inputs.request import Extras, Plan, Request
 from compare.measure import batch_sizes, machine_limits, phase_processes, timed_sets
 from compare.measure.phase_processes import Workers
 from compare.measure.timed_sets import Timed
 from compare.progress import Reporter
+from compare.record.cost_parts import Entry, Roofline
 from compare.sides import requests
 from compare.sides._side import SIDES, Side, SideError
 from compare.sides.workers import WorkerSet, failure_of
@@ -78,7 +78,7 @@ def measure_limits(
     workloads: Sequence[Timed],
     parts: Mapping[str, dict[str, Any]],
     medians: Mapping[str, Mapping[str, float]],
-    dispatch: Mapping[str, Dispatch],
+    dispatch: Mapping[str, Entry],
     workers: Workers,
     reporter: Reporter,
 ) -> Limits | None:
@@ -93,7 +93,7 @@ def measure_limits(
     limits: Limits | None = None
     asked = workers.threads
     assert asked is not None, "limits are those of some number of threads"
-    least = min((one.public_s for one in dispatch.values()), default=None)
+    least = min((entry.public_s for entry in dispatch.values() if entry.public_s is not None), default=None)
     reporter.stage(f"limits on {asked} thread{'s' * (asked > 1)}", len(workloads))
     with WorkerSet(workers.start) as group:
         for each in workloads:

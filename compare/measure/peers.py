@@ -5,28 +5,30 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from types import MappingProxyType
+from typing import Final, Literal, Protocol
+
+import msgspec
 
 from compare.inputs.at_size import Prepared
 from compare.measure.timed_sets import Timed
-from compare.parity.evidence import PORT, Evidence, trajectories_as_runs
+from compare.parity.evidence import Evidence, trajectories_as_runs
 from compare.parity.holding import Context, Held, measure_noise
 from compare.parity.rules import compare_rounding
 from compare.parity.structure import compare_structure
 from compare.prove.collect import FLOAT32, Collected
 from compare.prove.oracle import Doubles
+from compare.record.cost_parts import Peer, PeerGate
 from compare.records import FAIL, NOT_APPLICABLE, PASS
 from compare.sides import requests
 from compare.sides._side import Side, SideError, Unavailable
 from compare.sides.peers import PEERS
 from workloads._framework import FORWARD, STEP, is_kinks
+from workloads._modes import PEER_NAME, Mode, parse_mode
 from workloads._precision import narrow_dtype
 from workloads._spec import Arrays
 
-UNAVAILABLE = "unavailable"
-
-MODE = "jit"
-"""The one mode of every peer."""
+UNAVAILABLE: Final = "unavailable"
 
 _NOT_JUDGED = {
     "semantics": "a peer has no float64 self: its program is not the port's",
@@ -40,29 +42,6 @@ class Workers(Protocol):
     def get(self, name: str) -> Side: ...
 
     def drop(self, name: str) -> None: ...
-
-
-@dataclass(frozen=True)
-class PeerGate:
-    """A verdict, and the first comparison that failed or the reason that there is none."""
-
-    verdict: str
-    message: str = ""
-
-
-@dataclass(frozen=True)
-class PeerResult:
-    """What became of one peer: pass, fail, or unavailable where it does not apply or is not installed.
-
-    `reason` says why it failed or is unavailable, or why a peer that passes cannot train.
-    """
-
-    verdict: str
-    reason: str = ""
-    gates: Mapping[str, PeerGate] = field(default_factory=dict)
-    version: str = ""
-    passes: Sequence[str] = ()
-    """The passes that its parity was judged on."""
 
 
 @dataclass
@@ -80,46 +59,46 @@ def with_peers(prepared: Prepared) -> Prepared:
     return dataclasses.replace(prepared, loading=dataclasses.replace(prepared.loading, targets=targets))
 
 
-def judge(
-    workers: Workers, small: Prepared, collected: Mapping[str, Collected], doubles: Doubles
-) -> dict[str, PeerResult]:
+def judge(workers: Workers, small: Prepared, collected: Mapping[str, Collected], doubles: Doubles) -> dict[str, Peer]:
     """Hold every peer against what the port was held against. Asked for where the port's parity holds."""
     told = with_peers(small)
     return {peer: _judge_one(workers, peer, told, collected["tf"], doubles) for peer in PEERS}
 
 
-def join(timed: Timed, results: Mapping[str, PeerResult], main_pass: str) -> Timed:
+def join(timed: Timed, results: Mapping[str, Peer], main_pass: str) -> Timed:
     """The workload with the peers that passed as further arms."""
     modes = {**timed.modes, **arms(results, main_pass)}
     return dataclasses.replace(timed, prepared=with_peers(timed.prepared), modes=modes)
 
 
-def arms(results: Mapping[str, PeerResult], main_pass: str) -> dict[str, tuple[str, ...]]:
+def arms(results: Mapping[str, Peer], main_pass: str) -> dict[str, tuple[str, ...]]:
     """The modes of each peer that may be timed: those that passed, on the pass that the twins are timed on."""
-    return {peer: (MODE,) for peer, result in results.items() if result.verdict == PASS and main_pass in result.passes}
+    return {
+        peer: (PEER_NAME,) for peer, result in results.items() if result.verdict == PASS and main_pass in result.passes
+    }
 
 
-def _judge_one(workers: Workers, peer: str, told: Prepared, tf: Collected, doubles: Doubles) -> PeerResult:
+def _judge_one(workers: Workers, peer: str, told: Prepared, tf: Collected, doubles: Doubles) -> Peer:
     version = ""
     try:
         side = workers.get(peer)
         version = requests.environment(side)["version"]
-        answers = _ask(side, told, tf)
+        answers = _ask(side, Mode(peer, PEER_NAME), told, tf)
     except Unavailable as error:
-        return PeerResult(UNAVAILABLE, error.reason, version=version)
+        return _result(UNAVAILABLE, error.reason, version=version)
     except SideError as error:
         if error.lost:
             workers.drop(peer)
         # A worker that never came up has computed nothing that could be wrong.
-        return PeerResult(FAIL if version else UNAVAILABLE, f"{error.doing}: {error.reason}", version=version)
-    return dataclasses.replace(_judged(peer, told, tf, doubles, answers), version=version)
+        return _result(FAIL if version else UNAVAILABLE, f"{error.doing}: {error.reason}", version=version)
+    return msgspec.structs.replace(_judged(Mode(peer, PEER_NAME), told, tf, doubles, answers), version=version)
 
 
-def _ask(side: Side, told: Prepared, tf: Collected) -> _Answers:
+def _ask(side: Side, mode: Mode, told: Prepared, tf: Collected) -> _Answers:
     requests.load(side, told.loading)
     found = _Answers()
     for case in told.loading.cases:
-        found.outputs[PORT, FORWARD, case] = requests.outputs(side, MODE, FORWARD, case, FLOAT32)
+        found.outputs[str(mode), FORWARD, case] = requests.outputs(side, mode.name, FORWARD, case, FLOAT32)
     training = told.workload.training
     if STEP not in tf.modes:
         return found
@@ -127,42 +106,45 @@ def _ask(side: Side, told: Prepared, tf: Collected) -> _Answers:
         found.without_training = "the workload names no examples to judge its training step on"
         return found
     try:
-        found.trajectory = requests.trajectory(side, MODE, FLOAT32, training.compared)
+        found.trajectory = requests.trajectory(side, mode.name, FLOAT32, training.compared)
     except Unavailable as error:
         found.without_training = error.reason
     return found
 
 
-def _judged(peer: str, told: Prepared, tf: Collected, doubles: Doubles, answers: _Answers) -> PeerResult:
-    evidence = _evidence(told, tf, doubles, answers)
+def _judged(mode: Mode, told: Prepared, tf: Collected, doubles: Doubles, answers: _Answers) -> Peer:
+    evidence = _evidence(mode, told, tf, doubles, answers)
     context = Context(evidence, measure_noise(evidence))
     cases = tuple(case for case in told.loading.cases if not is_kinks(case))
     why = answers.without_training or "the workload has no training step"
     gates = {
-        "structure": _gate(peer, compare_structure(context), ""),
-        "semantics": PeerGate(NOT_APPLICABLE, _NOT_JUDGED["semantics"]),
-        "rounding": _gate(peer, compare_rounding(context, "rounding", FORWARD, cases), "no output is floating-point"),
-        "gradients": PeerGate(NOT_APPLICABLE, _NOT_JUDGED["gradients"]),
-        "training": _gate(peer, _training(evidence) if answers.trajectory is not None else [], why),
+        "structure": _gate(compare_structure(context), ""),
+        "semantics": _gate_of(NOT_APPLICABLE, _NOT_JUDGED["semantics"]),
+        "rounding": _gate(compare_rounding(context, "rounding", FORWARD, cases), "no output is floating-point"),
+        "gradients": _gate_of(NOT_APPLICABLE, _NOT_JUDGED["gradients"]),
+        "training": _gate(_training(evidence) if answers.trajectory is not None else [], why),
     }
-    failing = [gate.message for gate in gates.values() if gate.verdict == FAIL]
+    failing = [gate.message or "" for gate in gates.values() if gate.verdict == FAIL]
     if failing:
-        return PeerResult(FAIL, failing[0], gates)
+        return _result(FAIL, failing[0], gates)
     passes = (FORWARD,) if answers.trajectory is None else (FORWARD, STEP)
     reason = f"not timed: {answers.without_training}" if answers.without_training else ""
-    return PeerResult(PASS, reason, gates, passes=passes)
+    return _result(PASS, reason, gates, passes=passes)
 
 
-def _evidence(told: Prepared, tf: Collected, doubles: Doubles, answers: _Answers) -> Evidence:
+def _evidence(mode: Mode, told: Prepared, tf: Collected, doubles: Doubles, answers: _Answers) -> Evidence:
     """The peer in the port's place. What is declared of the port excuses no peer."""
-    reference = {key: run for key, run in (tf.trajectories | doubles.trajectories).items() if key[0].startswith("tf/")}
-    trained = {} if answers.trajectory is None else {(PORT, FLOAT32): answers.trajectory}
+    reference = {
+        key: run for key, run in (tf.trajectories | doubles.trajectories).items() if parse_mode(key[0]).is_original
+    }
+    trained = {} if answers.trajectory is None else {(str(mode), FLOAT32): answers.trajectory}
     return Evidence(
         workload=told.workload.name,
         outputs={key: run for key, run in tf.outputs.items() if key[1] == FORWARD} | answers.outputs,
         doubles={key: run for key, run in doubles.arrays.items() if key[:2] == ("tf", FORWARD)},
         trajectories=reference | trained,
         failures=(*tf.failures, *doubles.failures),
+        port=str(mode),
         computes_in=narrow_dtype(told.loading.dimensions),
     )
 
@@ -172,10 +154,25 @@ def _training(evidence: Evidence) -> list[Held]:
     return compare_rounding(Context(runs, measure_noise(runs)), "training", STEP, runs.float_cases(STEP))
 
 
-def _gate(peer: str, held: Sequence[Held], why_none: str) -> PeerGate:
+def _gate(held: Sequence[Held], why_none: str) -> PeerGate:
     if not held:
-        return PeerGate(NOT_APPLICABLE, why_none)
+        return _gate_of(NOT_APPLICABLE, why_none)
     failed = [each.comparison for each in held if each.comparison.verdict == FAIL]
     if not failed:
-        return PeerGate(PASS)
-    return PeerGate(FAIL, failed[0].message.replace(PORT, f"{peer}/{MODE}"))
+        return _gate_of(PASS)
+    return _gate_of(FAIL, failed[0].message)
+
+
+def _gate_of(verdict: Literal["pass", "fail", "not_applicable"], message: str = "") -> PeerGate:
+    return PeerGate(verdict=verdict, message=message)
+
+
+def _result(
+    verdict: Literal["pass", "fail", "unavailable"],
+    reason: str,
+    gates: Mapping[str, PeerGate] = MappingProxyType({}),
+    version: str = "",
+    passes: tuple[str, ...] = (),
+) -> Peer:
+    """`reason` says why a peer fails or is unavailable, or why one that passes cannot train."""
+    return Peer(verdict=verdict, reason=reason, gates=gates, version=version, passes=passes)

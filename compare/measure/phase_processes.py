@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from compare.bench import pairs, phases
-from compare.bench.phases import Cache, Dispatch, ModePhases, Process
 from compare.inputs.at_size import Prepared
 from compare.progress import Reporter
+from compare.record.cost_parts import Cache, Entry, Memory, Phases, Stages
 from compare.records import Failure
 from compare.sides import requests
 from compare.sides._side import Side, SideError
@@ -21,7 +21,7 @@ from compare.sides.client import LiveSide
 from compare.sides.pool import Source
 from compare.sides.settings import Settings
 from compare.sides.workers import failure_of
-from workloads._framework import MemoryAnalysis
+from workloads._modes import Mode
 
 REPEATS = 3
 OBJECT_FILES = "*.o"
@@ -68,58 +68,57 @@ def measure(
     workers: Workers,
     reporter: Reporter,
     repeats: int = REPEATS,
-) -> tuple[dict[str, ModePhases], list[Failure]]:
-    """Phases by mode ("tf/jit"), and what could not be had. A mode whose cold processes fail has none.
+) -> tuple[dict[str, Phases], list[Failure]]:
+    """Phases by mode ("tf/jit"), and what failed. A mode whose cold processes fail has none.
 
     Args:
       modes: by side, as `timing.Timed` has them.
       repeats: processes that a median is taken over; a mode takes twice as many, and two more.
     """
-    found: dict[str, ModePhases] = {}
+    found: dict[str, Phases] = {}
     failures: list[Failure] = []
-    wanted = [(side, mode) for side in workers.live for mode in modes.get(side, ())]
+    wanted = [Mode(side, name) for side in workers.live for name in modes.get(side, ())]
     reporter.stage(f"phases of {prepared.workload.name}", len(wanted))
-    for side, mode in wanted:
-        reporter.step(f"{side}/{mode}")
-        measured = _measure_one(_Mode(prepared, side, mode, workers), repeats, failures)
+    for mode in wanted:
+        reporter.step(str(mode))
+        measured = _measure_one(_Processes(prepared, mode, workers), repeats, failures)
         if measured is not None:
-            found[f"{side}/{mode}"] = measured
+            found[str(mode)] = measured
     return found, failures
 
 
-def dispatch(workers: Workers, pair_count: int = 3, seed: int = 0) -> tuple[dict[str, Dispatch], list[Failure]]:
+def dispatch(workers: Workers, pair_count: int = 3, seed: int = 0) -> tuple[dict[str, Entry], list[Failure]]:
     """By mode, the median over fresh processes of what a call costs that does next to nothing.
 
     The order in which the sides run is balanced; only one process is alive at a time.
     """
-    found: dict[str, list[Dispatch]] = defaultdict(list)
+    found: dict[str, list[Entry]] = defaultdict(list)
     failures: list[Failure] = []
     for pair in range(pair_count):
         for name in pairs.spawn_order(workers.live, pair, seed):
             try:
                 with closing(workers.start(name)) as side:
                     for mode, told in requests.dispatch(side).items():
-                        found[f"{name}/{mode}"].append(Dispatch(**told))
+                        found[str(Mode(name, mode))].append(Entry(**told))
             except SideError as error:
                 failures.append(failure_of(error, "dispatch"))
     return {mode: phases.median_dispatch(each) for mode, each in sorted(found.items())}, failures
 
 
 @dataclass(frozen=True)
-class _Mode:
+class _Processes:
     """One mode of one workload in processes of its own."""
 
     prepared: Prepared
-    side: str
-    mode: str
+    mode: Mode
     workers: Workers
 
-    def cold(self, repeats: int) -> tuple[Process, MemoryAnalysis | None]:
+    def cold(self, repeats: int) -> tuple[Stages, Memory | None]:
         """The median without a cache, and the compiler's account of the memory."""
         told = [self._told() for _ in range(repeats)]
         return phases.median([phases.process_of(each) for each in told]), phases.memory_of(told[0])
 
-    def cached(self, repeats: int) -> tuple[Process | None, Cache]:
+    def cached(self, repeats: int) -> tuple[Stages | None, Cache]:
         """One process fills an empty cache; the median of those that follow, where it kept anything."""
         folder = self.workers.folder("cache-")
         self._told(folder)
@@ -131,35 +130,45 @@ class _Mode:
     def code(self) -> tuple[int | None, str]:
         """Bytes of the object files that XLA writes until the mode has run."""
         folder = self.workers.folder("dump-")
-        with closing(self.workers.start(self.side, dump=folder)) as side:
+        with closing(self.workers.start(self.mode.side, dump=folder)) as side:
             requests.load(side, self.prepared.loading)
             before = _sizes(folder, OBJECT_FILES)
             # Not the request for phases: that compiles a second time.
-            requests.prepare(side, self.mode)
+            requests.prepare(side, self.mode.name)
         return phases.code_of(before, _sizes(folder, OBJECT_FILES))
 
     def _told(self, cache: Path | None = None) -> dict[str, Any]:
-        with closing(self.workers.start(self.side, cache)) as side:
+        with closing(self.workers.start(self.mode.side, cache)) as side:
             requests.load(side, self.prepared.loading)
-            return requests.phases(side, self.mode)
+            return requests.phases(side, self.mode.name)
 
 
-def _measure_one(each: _Mode, repeats: int, failures: list[Failure]) -> ModePhases | None:
+def _measure_one(each: _Processes, repeats: int, failures: list[Failure]) -> Phases | None:
     """All that is known of a mode; None where it did not come through without a cache."""
 
     def attempt(what: str, ask: Callable[[], Result], otherwise: Callable[[str], Result]) -> Result:
         try:
             return ask()
         except SideError as error:
-            failures.append(failure_of(error, f"phases {each.side}/{each.mode}, {what}"))
+            failures.append(failure_of(error, f"phases {each.mode}, {what}"))
             return otherwise(error.reason)
 
     cold, memory = attempt("cold", lambda: each.cold(repeats), lambda reason: (None, None))
     if cold is None:
         return None
-    cached, cache = attempt("cached", lambda: each.cached(repeats), lambda reason: (None, Cache(0, 0, reason)))
+    cached, cache = attempt(
+        "cached", lambda: each.cached(repeats), lambda reason: (None, Cache(entries=0, bytes=0, reason=reason))
+    )
     code_bytes, code_reason = attempt("code", each.code, lambda reason: (None, reason))
-    return ModePhases(cold, cached, cache, memory, code_bytes, code_reason, repeats)
+    return Phases(
+        cold=cold,
+        cached=cached,
+        cache=cache,
+        memory=memory,
+        code_bytes=code_bytes,
+        code_reason=code_reason,
+        processes=repeats,
+    )
 
 
 def _sizes(folder: Path, pattern: str) -> dict[str, int]:

@@ -12,28 +12,27 @@ from typing import Any
 
 from compare.bench import pairs, timing
 from compare.bench.attribution import attribute
-from compare.bench.threads import Threads
+from compare.bench.timing import SLOWDOWNS
 from compare.inputs.at_size import Prepared
 from compare.inputs.request import Plan
 from compare.measure import used_threads
 from compare.progress import Reporter
-from compare.prove.cells import split
 from compare.prove.collect import Collected
-from compare.records import CELLS, Failure
+from compare.record import timing_part
+from compare.record.timing_part import Threads
+from compare.records import Failure
 from compare.sides import requests
 from compare.sides._side import SIDES, Side, SideError
 from compare.sides.client import LiveSide
 from compare.sides.pool import Source
 from compare.sides.settings import Settings
 from compare.sides.workers import WorkerSet, failure_of
+from workloads import _modes
 from workloads._framework import Program
+from workloads._modes import CELLS, CONTROL_NAMES, Arm, Mode
 
-NULL_SUFFIX = "#2"
-NULL_MODES = ("jit", "graph", "autocluster", "eager")
-"""The first of these that was timed is held against itself: its two processes ran identical code."""
-
-SLOWDOWNS = {"": 0.05, NULL_SUFFIX: 0.10}
-"""Planted in each process of a side, to show what the run can see; one in each, so that both stay alike."""
+PUBLIC = _modes.Pair(_modes.JAX_JIT, _modes.TF_JIT)
+"""The ratio that is attributed."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +48,8 @@ class Timed:
 class Samples:
     """What was measured of one workload; `phases` and `threads` by the processes that compiled it."""
 
-    pairs: list[pairs.Measured] = field(default_factory=list)
-    phases: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    pairs: list[pairs.Measured[Arm]] = field(default_factory=list)
+    phases: dict[Arm, Mapping[str, Any]] = field(default_factory=dict)
     threads: Threads | None = None
     failures: list[Failure] = field(default_factory=list)
 
@@ -64,11 +63,22 @@ class Interrupted(KeyboardInterrupt):
 
 
 @dataclass(frozen=True)
-class _Target:
-    """What an arm asks its process to run."""
+class _Process:
+    """One of a side's two processes, or that of a peer."""
 
-    target: str | int
-    slowdown: float = 0.0
+    side: str
+    copy: int = 1
+
+    def __str__(self) -> str:
+        return self.side if self.copy == 1 else f"{self.side}#{self.copy}"
+
+
+@dataclass(frozen=True)
+class _Running:
+    """A process that is up."""
+
+    side: Side
+    copy: int
 
 
 def timed(prepared: Prepared, collected: Mapping[str, Collected]) -> Timed:
@@ -111,22 +121,22 @@ def _measure_all(
     timeout_s: float,
     reporter: Reporter,
 ) -> None:
-    names = _process_names(workloads, sources, plan)
+    processes = {str(process): process for process in _processes(workloads, sources, plan)}
     cache = Path(tempfile.mkdtemp(prefix="compiled-", dir=scratch))
     settings = Settings(plan.threads, compilation_cache=cache)
 
     def start(name: str) -> LiveSide:
-        side = _side(name)
+        side = processes[name].side
         return LiveSide(side, scratch, sources[side].python, timeout_s, settings)
 
     reporter.stage(f"compiling{_on(plan)}", len(workloads) + 1)
     reporter.step("starting")
     with WorkerSet(start) as group:
-        group.start(name for name in names if not name.endswith(NULL_SUFFIX))
+        group.start(name for name, process in processes.items() if process.copy == 1)
         for each in workloads:
             reporter.step(_name(each))
             group.replace_lost()
-            _ready(each, group.sides, samples[_name(each)], first=True)
+            _ready(each, _running(group.sides, processes), samples[_name(each)], first=True)
             _verify_threads(group.sides, samples[_name(each)], plan)
     for pair in range(plan.most_pairs):
         wanted = [each for each in workloads if pair < plan.pairs or not _narrow(samples[_name(each)], plan.precision)]
@@ -135,50 +145,53 @@ def _measure_all(
         reporter.stage(_stage(pair, plan), len(wanted) + 1)
         reporter.step("starting")
         with WorkerSet(start) as group:
-            group.start(pairs.spawn_order(names, pair, plan.seed))
+            group.start(pairs.spawn_order(list(processes), pair, plan.seed))
             for each in wanted:
                 reporter.step(_name(each))
                 group.replace_lost()
-                _measure_one(each, group.sides, samples[_name(each)], plan, pair)
+                _measure_one(each, _running(group.sides, processes), samples[_name(each)], plan, pair)
 
 
 def medians(samples: Samples) -> dict[str, float]:
     """Seconds of a call by mode, as a user runs it."""
     taken = pairs.samples_of(samples.pairs)
-    return {
-        arm: timing.median(each) for arm, each in taken.items() if _is_public(arm) and arm not in CELLS and any(each)
-    }
+    return {str(arm): timing.median(rounds) for arm, rounds in taken.items() if _is_public_mode(arm) and any(rounds)}
 
 
 def summarise(samples: Samples, recorded: Sequence[str], asked: int | None = None) -> dict[str, Any]:
     """The record's timing and attribution of one workload, ratios withheld unless both sides used the threads asked."""
     taken = pairs.samples_of(samples.pairs)
-    modes = _null_modes(taken)
-    planted = [each for side, mode in modes.items() for each in _planted(side, mode) if each.arm in taken]
-    nulls = {f"{side}/{mode}": f"{side}/{mode}{NULL_SUFFIX}" for side, mode in modes.items() if side not in recorded}
-    kept = {*nulls.values(), *(each.arm for each in planted)}
-    phases = {arm: timing.Phases(**seen) for arm, seen in samples.phases.items() if arm not in CELLS}
-    rounds = {arm: each for arm, each in taken.items() if _is_public(arm) or arm in kept}
+    controls = _controls(taken)
+    planted = [slowed for mode in controls for slowed in _planted(mode) if slowed.arm in taken]
+    nulls = {Arm(mode): Arm(mode, copy=2) for mode in controls if mode.side not in recorded}
+    kept = {*nulls.values(), *(slowed.arm for slowed in planted)}
+    phases = {arm: timing_part.Mode(**seen) for arm, seen in samples.phases.items() if isinstance(arm.code, Mode)}
+    rounds = {arm: seconds for arm, seconds in taken.items() if arm.is_public or arm in kept}
     doubt = "" if asked is None else _doubt(samples.threads)
     result = timing.summarise(rounds, phases, nulls, planted, doubt, samples.threads)
     cells = {cell: timed.median_s for cell, timed in result.cells.items()}
-    public = result.ratios.get("jax/jit vs tf/jit")
+    public = result.ratios.get(str(PUBLIC))
     # The published ratio is what is split: the factors' product is that number and no other.
     attribution = attribute(cells, 1.0, public.ratio) if public and public.ratio else None
     return {"timing": result, "attribution": attribution}
 
 
-def _doubt(found: Threads | None) -> str:
-    if found is None:
-        return "the threads of the two sides could not be verified"
-    return "" if found.equal else found.reason
+def _doubt(threads: Threads | None) -> str:
+    if threads is not None and threads.equal:
+        return ""
+    return (threads and threads.reason) or "the threads of the two sides could not be verified"
 
 
-def _process_names(workloads: Sequence[Timed], sources: Mapping[str, Source], plan: Plan) -> list[str]:
+def _processes(workloads: Sequence[Timed], sources: Mapping[str, Source], plan: Plan) -> list[_Process]:
     """Two processes of each live side, and one of each peer that a workload has."""
     sides = [name for name, source in sources.items() if source.recorded is None and name in SIDES]
     peers = dict.fromkeys(name for each in workloads for name in each.modes if name not in SIDES)
-    return [name + suffix for name in sides for suffix in ("", NULL_SUFFIX)] + list(peers) * plan.peers
+    beside = map(_Process, peers) if plan.peers else ()
+    return [*(_Process(side, copy) for side in sides for copy in SLOWDOWNS), *beside]
+
+
+def _running(group: Mapping[str, Side], processes: Mapping[str, _Process]) -> list[_Running]:
+    return [_Running(side, processes[name].copy) for name, side in group.items()]
 
 
 def _stage(pair: int, plan: Plan) -> str:
@@ -191,10 +204,10 @@ def _on(plan: Plan) -> str:
 
 
 def _narrow(samples: Samples, precision: float) -> bool:
-    """Whether identical code comes out close enough to itself; a null that cannot be had waits for nothing."""
+    """Whether identical code comes out close enough to itself; where no control was timed, more sets do not help."""
     taken = pairs.samples_of(samples.pairs)
-    for side, mode in _null_modes(taken).items():
-        null = timing.paired(taken, f"{side}/{mode}", f"{side}/{mode}{NULL_SUFFIX}")
+    for mode in _controls(taken):
+        null = timing.paired(taken, Arm(mode), Arm(mode, copy=2))
         if null is not None and null.half_width > precision:
             return False
     return True
@@ -209,64 +222,66 @@ def _verify_threads(group: Mapping[str, Side], samples: Samples, plan: Plan) -> 
         samples.failures.append(failure_of(error, "threads"))
 
 
-def _measure_one(each: Timed, group: Mapping[str, Side], samples: Samples, plan: Plan, pair: int) -> None:
-    arms = _ready(each, group, samples)
-    measured = pairs.measure(arms, budget_s=plan.budget_s, seed=plan.seed + pair, failing=SideError)
+def _measure_one(each: Timed, running: Sequence[_Running], samples: Samples, plan: Plan, pair: int) -> None:
+    timers = _ready(each, running, samples)
+    measured = pairs.measure(timers, budget_s=plan.budget_s, seed=plan.seed + pair, failing=SideError)
     samples.pairs.append(measured)
     for arm, reason in measured.failures.items():
-        samples.failures.append(Failure(_side_of(arm), f"timing {arm}", reason))
+        samples.failures.append(Failure(arm.side, f"timing {arm}", reason))
 
 
-def _ready(each: Timed, group: Mapping[str, Side], samples: Samples, first: bool = False) -> list[pairs.Arm]:
-    """The arms of a set of processes, each called twice; `first` keeps what it cost to get there.
+def _ready(each: Timed, running: Sequence[_Running], samples: Samples, first: bool = False) -> list[pairs.Timer[Arm]]:
+    """The timers of a set of processes, each called twice; `first` keeps what it cost to get there.
 
     Then one process works at a time. Else nothing is measured here, and they get ready beside one another.
     """
-    own = [name for name, side in group.items() if side.name in each.modes]  # no peer that another workload has
+    own = [process for process in running if process.side.name in each.modes]  # no peer that another workload has
     with ThreadPoolExecutor(1 if first else max(1, len(own))) as pool:
-        ready = pool.map(lambda name: _ready_one(name, group[name], each, samples, first), own)
-    return [arm for arms in ready for arm in arms]
+        ready = pool.map(lambda process: _ready_one(process, each, samples, first), own)
+    return [timer for timers in ready for timer in timers]
 
 
-def _ready_one(name: str, side: Side, each: Timed, samples: Samples, first: bool) -> list[pairs.Arm]:
+def _ready_one(process: _Running, each: Timed, samples: Samples, first: bool) -> list[pairs.Timer[Arm]]:
+    side = process.side
     try:
         requests.load(side, each.prepared.loading)
     except SideError as error:
         samples.failures.append(failure_of(error, "timing"))
         return []
-    arms: list[pairs.Arm] = []
+    timers: list[pairs.Timer[Arm]] = []
     ready: set[str | int] = set()
-    for arm, asked in _targets(name, side, each, samples):
-        if not asked.slowdown and _prepare(side, arm, asked.target, samples, first):
-            ready.add(asked.target)
-        if asked.target in ready:
-            time = partial(requests.time_round, side, asked.target, slowdown=asked.slowdown)
-            arms.append(pairs.Arm(arm, time))
-    return arms
+    for arm, target in _targets(process, each, samples):
+        if not arm.slowdown and _prepare(side, arm, target, samples, first):
+            ready.add(target)
+        if target in ready:
+            timers.append(pairs.Timer(arm, partial(requests.time_round, side, target, slowdown=arm.slowdown)))
+    return timers
 
 
-def _targets(name: str, side: Side, each: Timed, samples: Samples) -> Iterator[tuple[str, _Target]]:
-    """The arms of one process. The second of a side runs all that the first runs, or it would not be identical.
+def _targets(process: _Running, each: Timed, samples: Samples) -> Iterator[tuple[Arm, str | int]]:
+    """The arms of one process, and what each asks it to run.
+
+    The second of a side runs all that the first runs, or it would not be identical.
 
     A process that runs one mode of many is idle longer and finds its inputs cold: tf/jit alone in a
     process came out 8 % slower than the same code among its other modes.
     """
-    suffix = name.removeprefix(side.name)
-    for mode in each.modes[side.name]:
-        yield f"{side.name}/{mode}{suffix}", _Target(mode)
-        if side.name in SIDES and mode == _first_null_mode(each.modes[side.name]):
-            yield _slowed(side.name, mode, suffix), _Target(mode, SLOWDOWNS[suffix])
+    side, copy = process.side, process.copy
+    for name in each.modes[side.name]:
+        mode = Mode(side.name, name)
+        yield Arm(mode, copy), name
+        if side.name in SIDES and mode == _control(side.name, each.modes[side.name]):
+            yield Arm(mode, copy, SLOWDOWNS[copy]), name
     for cell in CELLS:
-        frontend, compiler = split(cell)
-        if compiler != side.name or frontend not in each.programs:
+        if cell.compiler != side.name or cell.frontend not in each.programs:
             continue
         try:
-            yield cell + suffix, _Target(requests.compile_program(side, each.programs[frontend]).handle)
+            yield Arm(cell, copy), requests.compile_program(side, each.programs[cell.frontend]).handle
         except SideError as error:
             samples.failures.append(Failure(side.name, f"timing {cell}", error.reason))
 
 
-def _prepare(side: Side, arm: str, target: str | int, samples: Samples, first: bool) -> bool:
+def _prepare(side: Side, arm: Arm, target: str | int, samples: Samples, first: bool) -> bool:
     try:
         phases = requests.prepare(side, target)
         if first:
@@ -277,43 +292,25 @@ def _prepare(side: Side, arm: str, target: str | int, samples: Samples, first: b
     return True
 
 
-def _null_modes(taken: timing.Samples) -> dict[str, str]:
-    """By side, the mode that is held against itself: the first that was timed at all."""
-    timed = {side: [mode for mode in NULL_MODES if any(taken.get(f"{side}/{mode}", ()))] for side in SIDES}
-    return {side: mode for side, modes in timed.items() if (mode := _first_null_mode(modes))}
+def _controls(taken: timing.Samples) -> list[Mode]:
+    """Of each side the mode that is held against itself: the first that was timed at all."""
+    timed = {side: [name for name in CONTROL_NAMES if any(taken.get(Arm(Mode(side, name)), ()))] for side in SIDES}
+    return [mode for side, names in timed.items() if (mode := _control(side, names)) is not None]
 
 
-def _first_null_mode(modes: Sequence[str]) -> str:
-    return next((mode for mode in NULL_MODES if mode in modes), "")
+def _control(side: str, names: Sequence[str]) -> Mode | None:
+    return next((Mode(side, name) for name in CONTROL_NAMES if name in names), None)
 
 
-def _planted(side: str, mode: str) -> list[timing.Planted]:
+def _planted(mode: Mode) -> list[timing.Planted]:
     """What was planted in each process, held against the other."""
-    other = {"": NULL_SUFFIX, NULL_SUFFIX: ""}
-    return [
-        timing.Planted(_slowed(side, mode, suffix), f"{side}/{mode}", f"{side}/{mode}{other[suffix]}", part)
-        for suffix, part in SLOWDOWNS.items()
-    ]
+    other = {1: 2, 2: 1}
+    return [timing.Planted(Arm(mode, copy, part), Arm(mode, other[copy])) for copy, part in SLOWDOWNS.items()]
 
 
-def _slowed(side: str, mode: str, suffix: str) -> str:
-    return f"{side}/{mode}{suffix}+{SLOWDOWNS[suffix]:.0%}"
-
-
-def _is_public(arm: str) -> bool:
-    """Whether an arm is a mode or cell as a user runs it: neither a second process nor a slowed one."""
-    return NULL_SUFFIX not in arm and "+" not in arm
+def _is_public_mode(arm: Arm) -> bool:
+    return arm.is_public and isinstance(arm.code, Mode)
 
 
 def _name(each: Timed) -> str:
     return each.prepared.workload.name
-
-
-def _side(name: str) -> str:
-    return name.removesuffix(NULL_SUFFIX)
-
-
-def _side_of(arm: str) -> str:
-    """Whose process ran an arm: a mode's side, a cell's compiler."""
-    name = arm.partition(NULL_SUFFIX)[0].partition("+")[0]
-    return split(name)[1] if "@" in name else name.partition("/")[0]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from compare.bench import threads
 from compare.hlo import probes
+from compare.record.timing_part import Bound, Threads
 from compare.sides import requests
 from compare.sides._side import Side
 from workloads._framework import Program
@@ -17,7 +18,7 @@ CALLS = 5
 """The most of which counts: others on the machine keep threads from processors, and only ever lower it."""
 
 
-def verify(sides: Mapping[str, Side], asked: int) -> threads.Threads:
+def verify(sides: Mapping[str, Side], asked: int) -> Threads:
     """Whether every side, with a workload loaded, computes on `asked` threads.
 
     After loading, since the user's own file may have set threads. A side is to be loaded again before
@@ -30,7 +31,7 @@ def verify(sides: Mapping[str, Side], asked: int) -> threads.Threads:
     return threads.judge(asked, {name: observe(side, probe) for name, side in sides.items()})
 
 
-def observe(side: Side, probe: Program) -> threads.Observed:
+def observe(side: Side, probe: Program) -> Bound:
     """The processors that a side's threads may use, and how many threads compute a product at once.
 
     Raises:
@@ -41,4 +42,4 @@ def observe(side: Side, probe: Program) -> threads.Observed:
     # Call by call: over several calls threads take turns, and would be counted as if at once.
     found = [threads.parallelism(requests.thread_seconds(side, handle, 1)) for _ in range(CALLS)]
     counted = [each for each in found if each is not None]
-    return threads.Observed(tuple(requests.processors(side)), max(counted, default=None))
+    return Bound(tuple(requests.processors(side)), max(counted, default=None))

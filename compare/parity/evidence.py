@@ -8,18 +8,19 @@ from dataclasses import dataclass, field, replace
 from compare.parity.bands import Scales, bands_of
 from compare.parity.measure import largest
 from compare.records import Failure
+from workloads import _modes
 from workloads._framework import GRADIENTS, STEP, is_kinks
 from workloads._spec import Arrays, Deviation
 
 TRAJECTORY = "trajectory"
 """The one case of the pass "step": a training run."""
 
-TF_REFERENCE = "tf/eager"
-TF_XLA = "tf/jit"
-PORT = "jax/jit"
-TUNED = "jax/tuned"
+TF_REFERENCE = str(_modes.TF_EAGER)
+TF_XLA = str(_modes.TF_JIT)
+PORT = str(_modes.PORT)
+TUNED = str(_modes.JAX_TUNED)
 
-FURTHER = ("tf/keras",)
+FURTHER = (str(_modes.TF_KERAS),)
 """TensorFlow's modes that run something else than the twin's own functions: judged like the port, and no measure of
 TensorFlow's own noise, since a wrong one would excuse a wrong port."""
 
@@ -64,6 +65,8 @@ class Evidence:
     """What no case judges, said where the outputs hold."""
     ordinary: Mapping[tuple[str, str], float] = field(default_factory=dict)
     """(pass, leaf) -> the largest value at the workload's own size, where another one is judged."""
+    port: str = PORT
+    """The mode that is judged in any case: the port's main one, or a peer's."""
     computes_in: str = ""
     """The type that the workload, not the port, says it computes in where that is narrower than its results."""
 
@@ -73,8 +76,8 @@ class Evidence:
 
     def judged_modes(self, pass_: str) -> tuple[str, ...]:
         """The modes that are judged: the port's main one, which may not be absent, then all others that ran."""
-        others = [mode for mode in self.modes("jax", pass_) if mode != PORT]
-        return (PORT, *others, *(mode for mode in self.modes("tf", pass_) if mode in FURTHER))
+        others = [mode for mode in self.modes("jax", pass_) if mode != self.port]
+        return (self.port, *others, *(mode for mode in self.modes("tf", pass_) if mode in FURTHER))
 
     def original_modes(self, pass_: str) -> tuple[str, ...]:
         """The modes of the original that show its own noise."""
@@ -143,7 +146,7 @@ def trajectories_as_runs(evidence: Evidence) -> Evidence:
         (mode, STEP, TRAJECTORY): run for (mode, dtype), run in evidence.trajectories.items() if dtype == "float32"
     }
     doubles: dict[tuple[str, str, str], Arrays] = {}
-    for side, preferred in (("tf", TF_REFERENCE), ("jax", PORT)):
+    for side, preferred in (("tf", TF_REFERENCE), ("jax", evidence.port)):
         modes = sorted(m for m, dtype in evidence.trajectories if dtype == "float64" and m.startswith(f"{side}/"))
         if modes:
             chosen = preferred if preferred in modes else modes[0]

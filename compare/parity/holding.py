@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from compare.parity import messages
-from compare.parity.evidence import PORT, TF_REFERENCE, TF_XLA, Evidence
+from compare.parity.evidence import TF_REFERENCE, TF_XLA, Evidence
 from compare.parity.measure import Distance, distance, largest, scale_of
 from compare.parity.messages import Place
 from compare.record.base import Verdict
@@ -135,7 +135,7 @@ def _of_tensorflow(context: Context, place: Place, noise: float | None) -> tuple
     if noise is None:
         return ()
     evidence = context.evidence
-    port = evidence.outputs.get((PORT, place.pass_, place.case), {}).get(place.leaf)
+    port = evidence.outputs.get((evidence.port, place.pass_, place.case), {}).get(place.leaf)
     if noise < DISAGREES or port is None:
         return (messages.noise(noise),)
     close: dict[str, bool] = {}

@@ -14,9 +14,10 @@ from compare.hlo.levels import Subject
 from compare.parity import measure
 from compare.prove.collect import Collected
 from compare.prove.subjects import subject
-from compare.records import CELLS, Failure
+from compare.records import Failure
 from compare.sides import requests
 from compare.sides._side import Side, SideError
+from workloads import _modes
 from workloads._framework import Compiled, Optimized, Program
 from workloads._spec import Arrays
 
@@ -28,12 +29,6 @@ edge of a ReLU, which moves the gradients before it: in ResNet's step at size de
 MANY = 10
 NOISE = 8 * measure.UNIT_ROUNDOFF["float32"]
 """Relative to the largest result. A moment of a gradient that is analytically zero has only noise of its own."""
-
-
-def split(cell: str) -> tuple[str, str]:
-    """(frontend, compiler) of "tf@jax": TensorFlow's program in JAX's XLA."""
-    frontend, _, compiler = cell.partition("@")
-    return frontend, compiler
 
 
 @dataclass(frozen=True)
@@ -57,8 +52,8 @@ def compile_cells(sides: Mapping[str, Side], collected: Mapping[str, Collected],
     modules: dict[str, CompiledProgram] = {}
     outputs: dict[str, Arrays] = {}
     lost: dict[str, SideError] = {}
-    for cell in CELLS:
-        frontend, compiler = split(cell)
+    for each in _modes.CELLS:
+        cell, frontend, compiler = str(each), each.frontend, each.compiler
         program = collected[frontend].portable if frontend in collected else None
         if compiler not in sides or compiler in lost:
             cells[cell] = {"reason": lost[compiler].reason if compiler in lost else f"the {compiler} side is missing"}
@@ -84,7 +79,11 @@ def compile_cells(sides: Mapping[str, Side], collected: Mapping[str, Collected],
 def disagreements(cells: Mapping[str, Mapping[str, Any]]) -> list[Failure]:
     """Cells whose results are not those of TensorFlow's program in TensorFlow's XLA: they computed something else."""
     return [
-        Failure(split(cell)[1], f"cell {cell}", f"its results differ from tf@tf by {error:.2g} of the largest value")
+        Failure(
+            _modes.parse_cell(cell).compiler,
+            f"cell {cell}",
+            f"its results differ from tf@tf by {error:.2g} of the largest value",
+        )
         for cell, each in cells.items()
         if (error := each.get("error")) is not None and not (error <= TIPPED and each["usual_error"] <= AGREEMENT)
     ]

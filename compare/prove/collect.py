@@ -16,6 +16,7 @@ from compare.progress import Reporter
 from compare.records import Failure
 from compare.sides import requests
 from compare.sides._side import BadTarget, Side, SideError, Unavailable
+from workloads import _modes
 from workloads._framework import FORWARD, GRADIENTS, STEP, Donation, Program
 from workloads._spec import Arrays
 
@@ -27,7 +28,7 @@ NATIVE_TRAINING_MODE = {"tf": "graph", "jax": "jit"}
 UNTRAINED = ("jax", "eager")
 """Nobody trains so, and 50 steps of a model take minutes: the gradients gate judges what a step would repeat."""
 
-GRAPH, AUTOCLUSTER = "tf/graph", "tf/autocluster"
+GRAPH, AUTOCLUSTER = str(_modes.TF_GRAPH), str(_modes.TF_AUTOCLUSTER)
 
 Result = TypeVar("Result")
 

@@ -18,9 +18,10 @@ from compare.prove.collect import Collected
 from compare.prove.oracle import Doubles
 from compare.records import FAIL, NOT_APPLICABLE, PASS, AtSize, Failure, Parity
 from compare.sides.pool import Pool
+from workloads import _modes
 from workloads._dimensions import Dimensions
 
-MODES = ("tf/eager", "tf/jit", "jax/jit")
+MODES = tuple(str(mode) for mode in (_modes.TF_EAGER, _modes.TF_JIT, _modes.PORT))
 """Enough to tell: what else a mode may do, it does at the workload's own size."""
 
 Ordinary = dict[tuple[str, str], float]

@@ -16,7 +16,7 @@ from compare.inputs import port_files
 from compare.inputs.at_size import Prepared, named_apart
 from compare.inputs.port_files import prepare_both
 from compare.progress import Reporter
-from compare.prove.cells import Cells, compile_cells, split
+from compare.prove.cells import Cells, compile_cells
 from compare.prove.collect import Collected, attempt
 from compare.prove.references import read_reference
 from compare.prove.subjects import Arguments, cases, subjects
@@ -25,6 +25,7 @@ from compare.sides._side import SIDES
 from compare.sides.pool import Pool
 from workloads._declared import AnyWorkload
 from workloads._framework import FORWARD, GRADIENTS, STEP, Donation, Program
+from workloads._modes import parse_cell
 from workloads._spec import Workload
 
 PASSES = (FORWARD, GRADIENTS, STEP)
@@ -114,7 +115,7 @@ def of_collected(
         left=pair[0],
         right=pair[1],
         cases=cases(tf, jax, prepared),
-        cells={cell: _named(module, named[split(cell)[0]]) for cell, module in cells.modules.items()},
+        cells={cell: _named(module, named[parse_cell(cell).frontend]) for cell, module in cells.modules.items()},
         described=cells.described,
         donations={name: each.donation for name, each in collected.items() if each.donation},
         sides=sides,

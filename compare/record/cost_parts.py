@@ -28,9 +28,9 @@ class Share(Part, frozen=True):
 class Roofline(Part, frozen=True):
     threads: Count = None
     working_set_bytes: Number = None
-    kind: Text = ""
     bandwidth_bytes_per_s: Number = None
     bandwidth_by: Text = ""
+    kind: Text = ""
     bounds: Named[Number] = {}
     bound: Text = ""
     limit_s: Number = None
@@ -38,7 +38,13 @@ class Roofline(Part, frozen=True):
 
 
 class Stages(Part, frozen=True):
-    """What a mode costs a process of its own."""
+    """What one mode costs in a fresh process, or the median of several. None: the framework does not report it.
+
+    `first_call_s` is what a user waits for until the first result: trace, lower, compile and run. `steady_s` is the
+    median of the calls after it. With `compile_derived` nobody timed the compiler: `compile_s` is what the first call
+    took beyond lowering and one steady call. `baseline_rss_bytes` is held before the twin is built,
+    `peak_rss_bytes` at most since the mode was prepared, the compiler at work included.
+    """
 
     import_s: Number = None
     load_s: Number = None
@@ -53,6 +59,8 @@ class Stages(Part, frozen=True):
 
 
 class Cache(Part, frozen=True):
+    """What one process left in an empty compilation cache; `reason` says why it helps no later process."""
+
     entries: Count = None
     bytes: Count = None
     reason: Text = ""
@@ -66,6 +74,12 @@ class Memory(Part, frozen=True):
 
 
 class Phases(Part, frozen=True):
+    """One mode: medians over `processes` fresh processes without a compilation cache, and as many with a filled one.
+
+    `code_bytes` are those of the object files that XLA writes for the mode. Kernels inside a library that the program
+    calls have none, nor have the framework's own; `code_reason` says so where none is left.
+    """
+
     cold: Stages | None = None
     cached: Stages | None = None
     cache: Cache | None = None
@@ -76,6 +90,17 @@ class Phases(Part, frozen=True):
 
 
 class Batch(Part, frozen=True):
+    """One mode at one batch size, in a fresh process.
+
+    Attributes:
+      peak_bytes: physical memory held at most, from before the mode was prepared through its steady calls, less what
+        the process held before: arguments, weights, intermediates, and the compiler. None where the platform keeps no
+        count, or the mode failed.
+      temp_bytes: what the compiler allocates for intermediates; None where there is none or it does not say.
+      steady_s: median seconds of a step.
+      reason: why there are no figures; no larger batch of the mode was tried then.
+    """
+
     mode: Text = ""
     batch: Count = None
     peak_bytes: Number = None
@@ -85,10 +110,17 @@ class Batch(Part, frozen=True):
     reason: Text = ""
 
 
+class Largest(Part, frozen=True):
+    """The largest batch of a mode under the limit, and its throughput there."""
+
+    batch: Count = None
+    examples_per_s: Number = None
+
+
 class Batches(Part, frozen=True):
     limit_bytes: Number = None
     rows: Many[Batch] = ()
-    largest: Named[Batch] = {}
+    largest: Named[Largest] = {}
     bytes_per_example: Named[Number] = {}
 
 
@@ -109,5 +141,7 @@ class Limits(Part, frozen=True):
 
 
 class Entry(Part, frozen=True):
+    """Seconds of one call of x + 1 on eight elements. `concrete_s`: None where a mode has no code to call itself."""
+
     public_s: Number = None
     concrete_s: Number = None

@@ -15,13 +15,17 @@ class Mode(Part, frozen=True):
     page_faults: Number = None
 
 
+class CellTime(Part, frozen=True):
+    median_s: Number = None
+
+
 class Ratio(Part, frozen=True):
+    pairs: Count = None
+    rounds: Count = None
     ratio: Number = None
     ci95: Interval = None
     ci99: Interval = None
     verdict: Text = ""
-    pairs: Count = None
-    rounds: Count = None
     between_pair_share: Number = None
     withheld: Text = ""
     note: Text = ""
@@ -46,7 +50,7 @@ class Threads(Part, frozen=True):
 
 class Timing(Part, frozen=True):
     modes: Named[Mode] = {}
-    cells: Named[Mode] = {}
+    cells: Named[CellTime] = {}
     ratios: Named[Ratio] = {}
     null: Named[Ratio] = {}
     margin: Number = None

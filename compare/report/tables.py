@@ -13,22 +13,13 @@ from compare.record.timing_part import Ratio, Timing
 from compare.record.workload_part import Workload
 from compare.report import numbers
 from compare.report.showable import given
+from workloads import _modes
 
-MODES = (
-    "tf/eager",
-    "tf/graph",
-    "tf/autocluster",
-    "tf/jit",
-    "tf/keras",
-    "jax/eager",
-    "jax/jit",
-    "jax/donated",
-    "jax/tuned",
-)
+MODES = tuple(str(mode) for mode in _modes.MODES)
 SIDES = {"tf": "TF", "jax": "JAX"}
-PORT = "jax/jit"
-DONATED = "jax/donated"
-TUNED = "jax/tuned"
+PORT = str(_modes.PORT)
+DONATED = str(_modes.JAX_DONATED)
+TUNED = str(_modes.JAX_TUNED)
 
 FAULT_S, FAULTS_SHARE = 1e-6, 0.05
 """What a page fault takes, and from which part of a call on it is told. Without 13,200 faults ResNet's step took 16 ms

@@ -19,9 +19,10 @@ SIMPLER = 0.01
 """So much faster must a candidate be for each option that it sets more, or that allows other results."""
 
 SAME, REFUSED, DROPPED, SLOWER, TIMED, FAILS, WINNER = (
-    *("same code", "not taken", "dropped", "not faster", "faster when screened", "parity fails", "confirmed"),
+    *("same code", "rejected by the compiler", "dropped", "not faster", "faster when screened"),
+    *("parity fails", "confirmed"),
 )
-"""What becomes of a candidate."""
+"""The outcomes of a candidate."""
 
 
 class Refused(Exception):
@@ -42,7 +43,7 @@ class Bench(Protocol):
 
     def digest(self, options: Options) -> str: ...
 
-    def race(self, candidates: Mapping[str, Options], number: int) -> Measured: ...
+    def race(self, candidates: Mapping[str, Options], number: int) -> Measured[str]: ...
 
     def judge(self, options: Options) -> str: ...
 
@@ -64,7 +65,8 @@ class Row:
 class Search:
     """The candidates of one program, and what is known of each.
 
-    `known` are the options that are tried. Where they are `asked` for by name, one that is not taken is an error.
+    `known` are the options that are tried. Where they are `asked` for by name, one that the compiler
+    rejects is an error.
     """
 
     bench: Bench
@@ -134,7 +136,7 @@ class Search:
             outcome = DROPPED if each.dropped else TIMED if each in screening.leaders() else SLOWER
             self._note(name, self.candidates[name], outcome, each.dropped, each)
 
-    def _race(self, names: Sequence[str], number: int) -> Measured:
+    def _race(self, names: Sequence[str], number: int) -> Measured[str]:
         return self.bench.race({name: self.candidates.get(name, {}) for name in names}, number)
 
     def _first_that_holds(self, screening: Screening) -> Confirmed | None:

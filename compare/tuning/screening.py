@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 
 from compare.bench import pairs, reasons, stats, timing
 from compare.bench.pairs import Measured
+from compare.record.timing_part import Ratio
 
 DEFAULT = "default"
 AGAIN = "default again"
 """A second copy of the default's code, beside it in the same process."""
 
-Race = Callable[[Sequence[str], int], Measured]
+Race = Callable[[Sequence[str], int], Measured[str]]
 """Times candidates by name in fresh processes: rounds of all of them in turn, in the set of that number."""
 
 
@@ -53,7 +54,7 @@ class Screening:
     rules: Rules
     sets: int = 0
     """Sets that were raced; each has a number of its own, so that no order of arms repeats."""
-    taken: dict[str, list[Measured]] = field(default_factory=dict)
+    taken: dict[str, list[Measured[str]]] = field(default_factory=dict)
     standings: dict[str, Standing] = field(default_factory=dict)
 
     def run(self, names: Sequence[str], race: Race, told: Callable[[str], None] = lambda _: None) -> None:
@@ -74,7 +75,7 @@ class Screening:
         stayed = [each for each in self.standings.values() if not each.dropped]
         return sorted((each for each in stayed if _ratio(each) < 1), key=_ratio)
 
-    def _kept(self, names: Sequence[str], measured: Measured) -> list[str]:
+    def _kept(self, names: Sequence[str], measured: Measured[str]) -> list[str]:
         for name in names:
             ratio = self._estimate(name)
             why = measured.failures.get(name, "") or self._hopeless(ratio)
@@ -97,8 +98,8 @@ class Confirmed:
     """The winner against the default in processes of their own, and identical code beside them."""
 
     name: str
-    ratio: timing.RatioTiming
-    null: timing.RatioTiming
+    ratio: Ratio
+    null: Ratio
     margin: float
     seconds: Mapping[str, float]
 

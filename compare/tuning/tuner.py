@@ -91,7 +91,7 @@ def tune_workload(
     """Search options for the program that the workload is timed on: its training step, or else its forward pass.
 
     Raises:
-      RequestError: no such size, no options known for the platform, or one that was asked for is not taken.
+      RequestError: no such size, no options known for the platform, or the compiler rejects one that was asked for.
       SideError: a side cannot be started, or the port cannot be compiled.
     """
     chosen = size or (SIZE if SIZE in workload.sizes else None)
@@ -199,7 +199,7 @@ class Live:
                 self.rest()
             raise Refused(error.reason) from error
 
-    def race(self, candidates: Mapping[str, Options], number: int) -> Measured:
+    def race(self, candidates: Mapping[str, Options], number: int) -> Measured[str]:
         """One fresh process that runs all of them in turn; another one without what made it crash."""
         self.rest()
         failures: dict[str, str] = {}
@@ -210,7 +210,7 @@ class Live:
             if not lost:
                 return dataclasses.replace(found, failures=failures)
 
-    def _once(self, candidates: Mapping[str, Options], number: int) -> tuple[Measured, bool]:
+    def _once(self, candidates: Mapping[str, Options], number: int) -> tuple[Measured[str], bool]:
         """What one process gave, and whether it was lost: then the first failure is the one that took it down."""
         failures: dict[str, str] = {}
         with closing(self._workers.start(SIDE, self._cache)) as side:
@@ -220,7 +220,7 @@ class Live:
                 try:
                     requests.offer(side, name, options)
                     requests.prepare(side, name)
-                    ready.append(pairs.Arm(name, partial(requests.time_round, side, name)))
+                    ready.append(pairs.Timer(name, partial(requests.time_round, side, name)))
                 except SideError as error:
                     if name == DEFAULT:
                         raise

@@ -8,13 +8,13 @@ import pytest
 
 from compare.bench.calibration import calibrate
 from compare.bench.stats import EQUIVALENT, INCONCLUSIVE, SLOWER
-from compare.bench.timing import Power, RatioTiming, Timing
+from compare.record.timing_part import Power, Ratio, Timing
 
 
 def run(low: float, high: float, verdict: str, ratio: float = 1.1, smallest: float | None = 0.06) -> Timing:
     """One run of jax/jit whose null has this interval and whose planted 10 % came out with this verdict."""
-    null = RatioTiming(12, 120, math.sqrt(low * high), (low, high), (low, high), EQUIVALENT)
-    planted = RatioTiming(12, 120, ratio, (ratio, ratio), (ratio, ratio), verdict)
+    null = Ratio(12, 120, math.sqrt(low * high), (low, high), (low, high), EQUIVALENT)
+    planted = Ratio(12, 120, ratio, (ratio, ratio), (ratio, ratio), verdict)
     return Timing(
         {}, {}, {}, {"jax/jit vs itself": null}, 0.05, Power({"jax/jit +10 %": planted}, {"jax/jit": smallest})
     )
@@ -32,7 +32,7 @@ def test_runs_are_counted_by_what_they_covered_and_called() -> None:
 
 
 def test_a_run_without_a_null_counts_for_nothing() -> None:
-    missing = Timing({}, {}, {}, {"jax/jit vs itself": RatioTiming(0, 0, withheld="not timed")}, 0.05, Power({}, {}))
+    missing = Timing({}, {}, {}, {"jax/jit vs itself": Ratio(0, 0, withheld="not timed")}, 0.05, Power({}, {}))
     assert calibrate([missing]) == {}
     assert calibrate([missing, run(0.98, 1.02, SLOWER)])["jax/jit"].runs == 1
 

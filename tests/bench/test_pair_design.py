@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from compare.bench.pairs import Arm, Measured, measure, samples_of, spawn_order
+from compare.bench.pairs import Measured, Timer, measure, samples_of, spawn_order
 from compare.bench.stats import ratio
 
 NAMES = ("tf/eager", "tf/jit", "jax/eager", "jax/jit", "jax/donated", "tf/jit#2", "jax/jit#2", "tf@tf")
@@ -31,7 +31,7 @@ class Machine:
     def clock(self) -> int:
         return self.now
 
-    def arm(self, name: str, seconds: Callable[[int], float] = lambda _: 1.0) -> Arm:
+    def arm(self, name: str, seconds: Callable[[int], float] = lambda _: 1.0) -> Timer:
         """An arm whose n-th call, counted from 0 over all rounds, takes `seconds(n)`."""
         calls = 0
 
@@ -43,13 +43,13 @@ class Machine:
             self.now += round(1e9 * sum(taken))
             return taken
 
-        return Arm(name, round_)
+        return Timer(name, round_)
 
     def rounds(self, count: int) -> list[list[str]]:
         """What ran, in rounds of `count` arms."""
         return [self.ran[start : start + count] for start in range(0, len(self.ran), count)]
 
-    def measure(self, *arms: Arm, budget_s: float = 0.0, **options: Any) -> Measured:
+    def measure(self, *arms: Timer, budget_s: float = 0.0, **options: Any) -> Measured:
         chosen = {"calls": 4, "dropped": 1, "steady_s": math.inf, "long_s": math.inf} | options
         return measure(arms, budget_s=budget_s, seed=1, failing=ArmFailed, clock=self.clock, **chosen)
 
@@ -104,7 +104,7 @@ def test_a_round_is_five_calls_of_which_two_are_dropped_unless_asked_otherwise()
         asked.append(calls)
         return [0.09, 0.09, *[0.01] * (calls - 2)]
 
-    found = measure([Arm("tf/jit", slow_at_first)], budget_s=0, seed=0, failing=ArmFailed)
+    found = measure([Timer("tf/jit", slow_at_first)], budget_s=0, seed=0, failing=ArmFailed)
     assert set(asked) == {5} and found.medians["tf/jit"] == (0.01,) * 5
 
 
@@ -112,12 +112,12 @@ def test_a_round_is_five_calls_of_which_two_are_dropped_unless_asked_otherwise()
 def test_long_calls_are_made_less_often_once_that_is_known(scale: float, eager: int, others: int) -> None:
     asked: dict[str, list[int]] = {"tf/eager": [], "tf/jit": [], "jax/jit": []}
 
-    def arm(name: str, seconds: float) -> Arm:
+    def arm(name: str, seconds: float) -> Timer:
         def round_(calls: int) -> Sequence[float]:
             asked[name].append(calls)
             return [2 * seconds, *[seconds] * (calls - 1)]
 
-        return Arm(name, round_)
+        return Timer(name, round_)
 
     arms = [arm("tf/eager", 0.9 * scale), arm("tf/jit", 0.3 * scale), arm("jax/jit", 0.2 * scale)]
     found = measure(arms, budget_s=0, seed=0, failing=ArmFailed)
@@ -135,7 +135,7 @@ def test_no_arm_makes_more_calls_than_were_asked_for() -> None:
         asked.append(calls)
         return [0.3] * calls
 
-    measure([Arm("jax/jit", round_)], budget_s=0, seed=0, failing=ArmFailed, calls=1, dropped=0)
+    measure([Timer("jax/jit", round_)], budget_s=0, seed=0, failing=ArmFailed, calls=1, dropped=0)
     assert set(asked) == {1}
 
 
@@ -199,7 +199,7 @@ def test_when_every_arm_fails_only_the_failures_are_left() -> None:
     def fails(_: int) -> Sequence[float]:
         raise ArmFailed("gone")
 
-    assert Machine().measure(Arm("a", fails), Arm("b", fails)) == Measured({}, {"a": "gone", "b": "gone"})
+    assert Machine().measure(Timer("a", fails), Timer("b", fails)) == Measured({}, {"a": "gone", "b": "gone"})
 
 
 def test_no_arms_give_no_times() -> None:
@@ -212,12 +212,12 @@ def test_a_defect_is_not_taken_for_a_failing_arm() -> None:
         raise KeyError("tf/jit")
 
     with pytest.raises(KeyError):
-        Machine().measure(Arm("tf/jit", defect))
+        Machine().measure(Timer("tf/jit", defect))
 
 
 def test_an_arm_that_times_other_calls_than_asked_for_is_refused() -> None:
     with pytest.raises(ValueError, match="expected 4 times from tf/jit, found 2"):
-        Machine().measure(Arm("tf/jit", lambda _: [1.0, 1.0]))
+        Machine().measure(Timer("tf/jit", lambda _: [1.0, 1.0]))
 
 
 @pytest.mark.parametrize("dropped", [4, -1])

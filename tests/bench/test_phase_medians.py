@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from phase_times import parts, told
 
 from compare.bench import phases
+from compare.record.cost_parts import Cache
 
 SECONDS = st.floats(0, 100)
 
@@ -99,7 +100,7 @@ def test_a_cache_that_holds_nothing_says_why() -> None:
 
 
 def test_a_cache_that_is_found_counts_what_the_first_process_wrote() -> None:
-    assert phases.cache_of({"a": 3, "b": 4}, {"a": 3, "b": 4}) == phases.Cache(2, 7)
+    assert phases.cache_of({"a": 3, "b": 4}, {"a": 3, "b": 4}) == Cache(entries=2, bytes=7, reason="")
 
 
 def test_a_cache_that_later_processes_add_to_was_not_found() -> None:

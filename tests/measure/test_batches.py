@@ -12,12 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compare import records
-from compare.bench.batches import Largest, Row, bytes_per_example, largest_under, summarise
+from compare.bench.batches import bytes_per_example, largest_under, summarise
 from compare.errors import RequestError
 from compare.inputs.at_size import prepare_batch
 from compare.measure import batch_sizes
 from compare.measure.phase_processes import Workers
 from compare.progress import Silent
+from compare.record.cost_parts import Batch, Largest
 from compare.sides import mapped
 from compare.sides._side import Reply, Side, SideError
 from compare.sides.pool import Source
@@ -28,11 +29,11 @@ from workloads._spec import Arrays, Workload
 MLP = _registry.get("mnist_mlp")
 
 
-def row(batch: int, peak_bytes: int | None, mode: str = "jax/jit") -> Row:
-    return Row(mode, batch, peak_bytes, examples_per_s=batch * 10.0)
+def row(batch: int, peak_bytes: int | None, mode: str = "jax/jit") -> Batch:
+    return Batch(mode=mode, batch=batch, peak_bytes=peak_bytes, examples_per_s=batch * 10.0)
 
 
-def batch_of(found: Row | None) -> int:
+def batch_of(found: Batch | None) -> int:
     return found.batch if found else 0
 
 
@@ -61,27 +62,27 @@ LIMITS = st.integers(0, 100)
 
 
 @given(ROWS, LIMITS, LIMITS)
-def test_a_higher_limit_never_gives_a_smaller_batch(rows: list[Row], one: int, other: int) -> None:
+def test_a_higher_limit_never_gives_a_smaller_batch(rows: list[Batch], one: int, other: int) -> None:
     low, high = sorted((one, other))
     assert batch_of(largest_under(low, rows)) <= batch_of(largest_under(high, rows))
 
 
 @given(ROWS, LIMITS, st.randoms())
-def test_the_order_of_the_rows_does_not_matter(rows: list[Row], limit: int, random: Any) -> None:
+def test_the_order_of_the_rows_does_not_matter(rows: list[Batch], limit: int, random: Any) -> None:
     shuffled = list(rows)
     random.shuffle(shuffled)
     assert largest_under(limit, shuffled) == largest_under(limit, rows)
 
 
 @given(ROWS, LIMITS, st.integers(1, 1000))
-def test_one_more_batch_that_does_not_fit_never_gives_a_larger_one(rows: list[Row], limit: int, batch: int) -> None:
+def test_one_more_batch_that_does_not_fit_never_gives_a_larger_one(rows: list[Batch], limit: int, batch: int) -> None:
     others = [each for each in rows if each.batch != batch]
     fitting = largest_under(limit, others)
     assert batch_of(largest_under(limit, [*others, row(batch, None)])) <= batch_of(fitting)
 
 
 @given(ROWS, LIMITS)
-def test_what_is_said_to_fit_was_measured_and_fits(rows: list[Row], limit: int) -> None:
+def test_what_is_said_to_fit_was_measured_and_fits(rows: list[Batch], limit: int) -> None:
     found = largest_under(limit, rows)
     assert found is None or (found in rows and found.peak_bytes is not None and found.peak_bytes <= limit)
 
@@ -89,7 +90,7 @@ def test_what_is_said_to_fit_was_measured_and_fits(rows: list[Row], limit: int) 
 def test_each_mode_is_judged_by_itself_and_gives_its_throughput_there() -> None:
     rows = [row(8, 10), row(16, 30), row(8, 90, "tf/eager"), row(16, 190, "tf/eager")]
     found = summarise(25, rows)
-    assert found.largest == {"jax/jit": Largest(8, 80.0), "tf/eager": None}
+    assert found.largest == {"jax/jit": Largest(batch=8, examples_per_s=80.0), "tf/eager": None}
     assert found.rows == tuple(rows)
     assert found.bytes_per_example == {"jax/jit": 2.5, "tf/eager": 12.5}
 
@@ -153,8 +154,10 @@ def test_every_mode_is_measured_at_every_batch_smallest_first(tmp_path: Path) ->
     found, failures, tried = measured(tmp_path, killed_above=1000)
     assert not failures
     assert tried == [(mode, batch) for batch in (16, 32, 64) for mode in ("tf/eager", "jax/jit")]
-    assert found.rows[-1] == Row("jax/jit", 64, 64_000, temp_bytes=192, steady_s=0.5, examples_per_s=128.0)
-    assert found.largest["jax/jit"] == Largest(32, 64.0)
+    assert found.rows[-1] == Batch(
+        mode="jax/jit", batch=64, peak_bytes=64_000, temp_bytes=192, steady_s=0.5, examples_per_s=128.0, reason=""
+    )
+    assert found.largest["jax/jit"] == Largest(batch=32, examples_per_s=64.0)
 
 
 def test_a_mode_that_fails_is_reported_and_not_tried_at_a_larger_batch(tmp_path: Path) -> None:
@@ -162,8 +165,8 @@ def test_a_mode_that_fails_is_reported_and_not_tried_at_a_larger_batch(tmp_path:
     reason = "the worker ended by signal SIGKILL"
     assert failures == [records.Failure("tf", "batch 32 of tf/eager: phases eager", reason)]
     assert ("tf/eager", 64) not in tried and ("jax/jit", 64) in tried
-    assert Row("tf/eager", 32, reason=reason) in found.rows
-    assert found.largest["tf/eager"] == Largest(16, 32.0)
+    assert Batch(mode="tf/eager", batch=32, reason=reason) in found.rows
+    assert found.largest["tf/eager"] == Largest(batch=16, examples_per_s=32.0)
 
 
 def test_the_record_holds_the_batches_under_stable_names(tmp_path: Path) -> None:
@@ -205,4 +208,4 @@ def test_a_real_process_says_what_a_batch_costs(tmp_path: Path) -> None:
     assert not failures
     assert only.peak_bytes and only.peak_bytes > 32 * 64 * 4, "at least the images"
     assert only.temp_bytes is not None and only.steady_s
-    assert found.largest["jax/jit"] == Largest(32, 32 / only.steady_s)
+    assert found.largest["jax/jit"] == Largest(batch=32, examples_per_s=32 / only.steady_s)

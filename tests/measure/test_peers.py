@@ -18,9 +18,9 @@ import pytest
 from compare import records
 from compare.inputs.at_size import Prepared, prepare_both
 from compare.measure import peers
-from compare.measure.peers import PeerResult
 from compare.prove.collect import FLOAT32, FLOAT64, Collected
 from compare.prove.oracle import Doubles
+from compare.record.cost_parts import Peer
 from compare.sides import worker
 from compare.sides._side import Reply, Side, SideError, Unavailable
 from compare.sides.peers import PEERS
@@ -100,7 +100,7 @@ class Reference:
     doubles: Doubles
     cases: Mapping[str, Arrays]
 
-    def judged(self, side: Side | SideError, staff: Staff | None = None) -> PeerResult:
+    def judged(self, side: Side | SideError, staff: Staff | None = None) -> Peer:
         return peers.judge(staff or Staff(side), self.prepared, {"tf": self.tf}, self.doubles)[PEER]
 
     def trains(self) -> Reference:

@@ -15,9 +15,9 @@ from places import ROOT
 
 from compare.inputs.at_size import Prepared, prepare_both
 from compare.measure import peers
-from compare.measure.peers import PeerResult
 from compare.prove.collect import FLOAT32, FLOAT64, Collected
 from compare.prove.oracle import Doubles
+from compare.record.cost_parts import Peer
 from compare.sides import client, requests
 from compare.sides._side import Side, Unavailable
 from compare.sides.client import LiveSide
@@ -132,7 +132,7 @@ class Bench:
             self.prepared[each.name] = prepare_both(each, "smoke", None, folder)[0]
             self.tf[each.name], self.doubles[each.name] = said(self.get("tf"), self.prepared[each.name])
 
-    def judged(self, name: str) -> dict[str, PeerResult]:
+    def judged(self, name: str) -> dict[str, Peer]:
         return peers.judge(self, self.prepared[name], {"tf": self.tf[name]}, self.doubles[name])
 
     def get(self, name: str) -> LiveSide:
@@ -166,7 +166,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
 
 
 @pytest.fixture(scope="module")
-def results(bench: Bench) -> dict[str, dict[str, PeerResult]]:
+def results(bench: Bench) -> dict[str, dict[str, Peer]]:
     return {name: bench.judged(name) for name in bench.prepared}
 
 
@@ -187,13 +187,13 @@ EXPECTED = {
 
 
 @pytest.mark.parametrize(("name", "peer"), EXPECTED)
-def test_a_real_peer_holds_on_what_it_can_do(results: dict[str, dict[str, PeerResult]], name: str, peer: str) -> None:
+def test_a_real_peer_holds_on_what_it_can_do(results: dict[str, dict[str, Peer]], name: str, peer: str) -> None:
     result = results[name][peer]
     assert (result.verdict, result.passes) == EXPECTED[name, peer], result
     assert result.version
 
 
-def test_what_a_real_peer_cannot_do_is_said_in_a_line(results: dict[str, dict[str, PeerResult]]) -> None:
+def test_what_a_real_peer_cannot_do_is_said_in_a_line(results: dict[str, dict[str, Peer]]) -> None:
     assert "'ReluGrad'" in results["mnist_mlp"]["tf2jax"].reason
     assert "cannot update TensorFlow's variables" in results["mnist_mlp"]["call_tf"].reason
     assert "Keras layers" in results["running_example"]["keras_jax"].reason

@@ -16,15 +16,19 @@ from compare import records
 from compare.bench import phases
 from compare.inputs.at_size import Prepared, prepare
 from compare.measure import phase_processes as run
+from compare.measure.measurements import measure_phases
 from compare.measure.phase_processes import Workers
+from compare.measure.timed_sets import timed
 from compare.progress import Silent
+from compare.prove.collect import Collected
+from compare.record.cost_parts import Cache, Entry, Memory, Phases
 from compare.sides import mapped, requests
 from compare.sides._side import Reply, Side, SideError
 from compare.sides.pool import Source
 from compare.sides.settings import Settings
 from compare.sides.worker import Worker
 from workloads import _registry
-from workloads._framework import Analysis, MemoryAnalysis, Twin
+from workloads._framework import Analysis, Twin
 from workloads._framework import Prepared as Prepared_
 from workloads._spec import Arrays
 
@@ -91,7 +95,7 @@ CACHED = [told(compile_s=seconds) for seconds in (9.0, 0.3, 0.1, 0.2)]
 MODES = {"jax": ("jit",), "tf": ("jit",)}
 SOURCES = {"jax": Source(), "tf": Source(recorded=Path("kept"))}
 
-Measured = tuple[dict[str, phases.ModePhases], list[records.Failure], list[str]]
+Measured = tuple[dict[str, Phases], list[records.Failure], list[str]]
 Measure = Callable[..., Measured]
 
 
@@ -125,8 +129,25 @@ def test_a_mode_is_measured_cold_then_with_a_cache_that_one_process_filled(measu
     assert measured.cold.compile_s == 2.0
     assert measured.cached is not None
     assert measured.cached.compile_s == 0.2, "the process that filled the cache is not among those it helped"
-    assert measured.cache == phases.Cache(1, 5)
+    assert measured.cache == Cache(entries=1, bytes=5, reason="")
     assert (measured.code_bytes, measured.processes) == (3, 3)
+
+
+def test_a_mode_that_compiled_nothing_has_neither_times_nor_phases_of_its_own(
+    example: Prepared, tmp_path: Path
+) -> None:
+    profile: dict[str, Any] = {"tf/autocluster": {"same_as": "tf/graph"}, "tf/graph": {}}
+    collected = Collected("tf", modes={"forward": ["graph", "autocluster"]}, profile=profile)
+    to_time = timed(example, {"tf": collected})
+    assert to_time.modes == {"tf": ["graph"]}
+
+    def launch(side: str, scratch: Path, python: str | None, timeout_s: float, settings: Settings) -> Side:
+        return Fake(side, settings, told())
+
+    workers = Workers({"tf": Source()}, tmp_path, 1.0, launch=launch)
+    part: dict[str, Any] = {"failures": []}
+    measure_phases([to_time], {to_time.prepared.workload.name: part}, 1, workers, Silent())
+    assert set(part["phases"]) == {"tf/graph"} and not part["failures"]
 
 
 def test_a_mode_that_writes_nothing_has_no_cached_phases_and_no_code(measure: Measure) -> None:
@@ -167,7 +188,7 @@ def test_dispatch_is_the_median_over_processes_and_a_side_that_fails_is_named(tm
         return Fake(side, settings, {"eager": {"public_s": next(figures), "concrete_s": None}})
 
     found, failures = run.dispatch(Workers({"tf": Source(), "jax": Source()}, tmp_path, 1.0, launch=launch))
-    assert found == {"jax/eager": phases.Dispatch(3.0, None)}
+    assert found == {"jax/eager": Entry(public_s=3.0)}
     assert failures == [records.Failure("tf", "dispatch: import TensorFlow", "it is not there")] * 3
 
 
@@ -190,7 +211,7 @@ def test_jax_has_phases_that_add_up_and_a_cache_that_the_next_process_finds(exam
         assert process.compile_s is not None and not process.compile_derived
     assert measured.cache.entries > 0 and not measured.cache.reason
     assert measured.code_bytes
-    assert measured.memory == MemoryAnalysis(ARGUMENTS, output_bytes=4, temp_bytes=0, alias_bytes=0)
+    assert measured.memory == Memory(argument_bytes=ARGUMENTS, output_bytes=4, temp_bytes=0, alias_bytes=0)
 
 
 @pytest.mark.process

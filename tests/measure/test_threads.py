@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from compare import records
-from compare.bench.threads import Observed, allowed_processors, cpu_seconds, judge, parallelism, spent
+from compare.bench.threads import allowed_processors, cpu_seconds, judge, parallelism, spent
 from compare.hlo import probes
 from compare.inputs.at_size import prepare
 from compare.measure import used_threads
+from compare.record.timing_part import Bound
 from compare.sides import requests
 from compare.sides._side import Reply, Side, SideError
 from compare.sides.client import LiveSide
@@ -78,15 +79,15 @@ def test_parallelism_is_the_time_of_all_over_that_of_the_busiest(seconds: list[f
 @pytest.mark.parametrize("seconds", [[], [0.0]])
 def test_where_no_processor_time_is_counted_nothing_is_shown_and_sides_are_not_equal(seconds: list[float]) -> None:
     assert parallelism(seconds) is None
-    found = judge(2, {"tf": Observed((0, 1), None), "jax": Observed((0, 1), 2.0)})
+    found = judge(2, {"tf": Bound((0, 1), None), "jax": Bound((0, 1), 2.0)})
     assert not found.equal and "does not count processor time by thread" in found.reason
 
 
-ONE, TWO = Observed((0,), 1.02), Observed((0, 1), 1.93)
+ONE, TWO = Bound((0,), 1.02), Bound((0, 1), 1.93)
 
 
-@pytest.mark.parametrize(("asked", "observed"), [(1, ONE), (2, TWO), (2, Observed((), 1.7))])
-def test_sides_that_use_what_was_asked_are_equal(asked: int, observed: Observed) -> None:
+@pytest.mark.parametrize(("asked", "observed"), [(1, ONE), (2, TWO), (2, Bound((), 1.7))])
+def test_sides_that_use_what_was_asked_are_equal(asked: int, observed: Bound) -> None:
     found = judge(asked, {"tf": observed, "jax": observed})
     assert found.equal and f"asked for {asked} thread" in found.reason and "remove" not in found.reason
 
@@ -94,17 +95,17 @@ def test_sides_that_use_what_was_asked_are_equal(asked: int, observed: Observed)
 @pytest.mark.parametrize(
     ("asked", "wrong"),
     [
-        (2, Observed((0, 1), 1.0)),  # one thread, two processors
-        (2, Observed((0,), 1.9)),  # two threads on one processor
-        (1, Observed((0, 1), 1.0)),  # one thread that may move
-        (1, Observed((0,), 2.0)),
-        (4, Observed((0, 1, 2, 3), 3.0)),
-        (2, Observed((0, 1), 8.0)),
+        (2, Bound((0, 1), 1.0)),  # one thread, two processors
+        (2, Bound((0,), 1.9)),  # two threads on one processor
+        (1, Bound((0, 1), 1.0)),  # one thread that may move
+        (1, Bound((0,), 2.0)),
+        (4, Bound((0, 1, 2, 3), 3.0)),
+        (2, Bound((0, 1), 8.0)),
     ],
 )
 @pytest.mark.parametrize("side", ["tf", "jax"])
-def test_a_side_that_uses_something_else_is_refused_and_named(asked: int, wrong: Observed, side: str) -> None:
-    right = Observed(tuple(range(asked)), asked)
+def test_a_side_that_uses_something_else_is_refused_and_named(asked: int, wrong: Bound, side: str) -> None:
+    right = Bound(tuple(range(asked)), asked)
     found = judge(asked, {"tf": right, "jax": right} | {side: wrong})
     assert not found.equal and found.reason.endswith(f"code or environment of {side}")
     assert f"{side} computed on {wrong.parallelism or 0:.1f} at once" in found.reason and "\n" not in found.reason
@@ -116,7 +117,7 @@ def test_two_sides_that_are_wrong_alike_are_still_wrong() -> None:
 
 
 def test_as_many_processors_but_other_ones_are_not_equal() -> None:
-    found = judge(1, {"tf": Observed((0,), 1.0), "jax": Observed((1,), 1.0)})
+    found = judge(1, {"tf": Bound((0,), 1.0), "jax": Bound((1,), 1.0)})
     assert not found.equal and "the same processors" in found.reason
 
 

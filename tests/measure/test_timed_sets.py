@@ -15,13 +15,14 @@ import pytest
 from compare import records
 from compare.bench import pairs
 from compare.bench.pairs import Measured
-from compare.bench.threads import Observed, Threads, judge
-from compare.bench.timing import Phases
+from compare.bench.threads import judge
 from compare.hlo import probes
 from compare.inputs.at_size import prepare_both
 from compare.inputs.request import Plan
 from compare.measure import timed_sets
 from compare.progress import Silent
+from compare.record import timing_part
+from compare.record.timing_part import Bound, Threads
 from compare.records import CELLS
 from compare.sides import requests
 from compare.sides._side import SIDES, Reply, Side
@@ -29,6 +30,7 @@ from compare.sides.client import LiveSide
 from compare.sides.pool import Source
 from compare.sides.settings import Settings
 from workloads import _registry
+from workloads._modes import JAX_JIT, TF_GRAPH, TF_JIT, Arm, parse_arm
 from workloads._spec import Arrays
 
 
@@ -37,7 +39,9 @@ def samples(**slowed: float) -> timed_sets.Samples:
     arms = ["tf/jit", "tf/jit#2", "jax/jit", "jax/jit#2", *CELLS]
     base = dict(zip(arms, (3e-3, 3e-3, 2e-3, 2e-3, 1e-3, 4e-3, 5e-3, 7e-3), strict=True))
     jitter = (1.0, 1.01, 0.99, 1.02, 0.98, 1.0)
-    taken = {arm: tuple(seconds * slowed.get(arm, 1) * each for each in jitter) for arm, seconds in base.items()}
+    taken = {
+        parse_arm(arm): tuple(seconds * slowed.get(arm, 1) * each for each in jitter) for arm, seconds in base.items()
+    }
     return timed_sets.Samples(pairs=[Measured(taken, {})] * 5)
 
 
@@ -62,11 +66,13 @@ def test_where_identical_code_differs_no_ratio_is_given(twin: str) -> None:
 
 def test_a_side_that_xla_cannot_compile_is_held_against_itself_in_its_next_mode() -> None:
     """Every jit of TensorFlow failed: its graph mode vouches for it, and where that differs nothing is stated."""
-    taken = {arm.replace("tf/jit", "tf/graph"): rounds for arm, rounds in samples().pairs[0].medians.items()}
+    graph = {Arm(TF_JIT, copy): Arm(TF_GRAPH, copy) for copy in (1, 2)}
+    taken = {graph.get(arm, arm): rounds for arm, rounds in samples().pairs[0].medians.items()}
     found = timed_sets.summarise(timed_sets.Samples(pairs=[Measured(taken, {})] * 5), recorded=())["timing"]
     assert set(found.null) == {"tf/graph vs itself", "jax/jit vs itself"}
     assert found.ratios["jax/jit vs tf/graph"].ratio is not None
-    spoilt = taken | {"tf/graph#2": tuple(1.5 * each for each in taken["tf/graph#2"])}
+    again = Arm(TF_GRAPH, copy=2)
+    spoilt = taken | {again: tuple(1.5 * seconds for seconds in taken[again])}
     unsteady = timed_sets.summarise(timed_sets.Samples(pairs=[Measured(spoilt, {})] * 5), recorded=())["timing"]
     assert "too unsteady" in unsteady.ratios["jax/jit vs tf/graph"].withheld
 
@@ -76,7 +82,7 @@ def test_where_identical_code_differs_nothing_is_attributed(twin: str) -> None:
     assert timed_sets.summarise(samples(**{twin: 1.5}), recorded=())["attribution"] is None
 
 
-@pytest.mark.parametrize("seen", [None, judge(2, {"tf": Observed((0,), 1.0), "jax": Observed((0, 1), 2.0)})])
+@pytest.mark.parametrize("seen", [None, judge(2, {"tf": Bound((0,), 1.0), "jax": Bound((0, 1), 2.0)})])
 def test_threads_that_are_not_those_asked_for_withhold_every_ratio(seen: Threads | None) -> None:
     reason = seen.reason if seen else "the threads of the two sides could not be verified"
     assert seen is None or reason.endswith("in the code or environment of tf")
@@ -86,7 +92,7 @@ def test_threads_that_are_not_those_asked_for_withhold_every_ratio(seen: Threads
     assert all(each.ratio is None for each in ratios) and found["attribution"] is None
 
 
-PHASES = tuple(field.name for field in dataclasses.fields(Phases))
+PHASES = tuple(name for name in timing_part.Mode.__struct_fields__ if name != "median_s")
 
 
 class Started(Side):
@@ -133,8 +139,8 @@ def test_one_process_a_side_compiles_and_those_that_are_timed_share_what_it_comp
     assert len(Started.settings) == 2 + 3 * 4
     (shared,) = {settings.compilation_cache for settings in Started.settings}
     assert shared is not None and shared.is_dir()
-    assert found.phases == dict.fromkeys(["tf/jit", "jax/jit"], dict.fromkeys(PHASES, 1.0))
-    assert found.threads == judge(1, dict.fromkeys(SIDES, Observed((0,), 1.0)))
+    assert found.phases == dict.fromkeys([Arm(TF_JIT), Arm(JAX_JIT)], dict.fromkeys(PHASES, 1.0))
+    assert found.threads == judge(1, dict.fromkeys(SIDES, Bound((0,), 1.0)))
     assert len(found.pairs) == 3
 
 
@@ -150,7 +156,7 @@ def test_who_interrupts_a_set_keeps_those_that_were_complete(monkeypatch: pytest
     with pytest.raises(timed_sets.Interrupted) as stopped:
         measured(tmp_path)
     kept = stopped.value.samples["add"]
-    assert (len(kept.pairs), set(kept.phases)) == (2, {"tf/jit", "jax/jit"})
+    assert (len(kept.pairs), set(kept.phases)) == (2, {Arm(TF_JIT), Arm(JAX_JIT)})
 
 
 @pytest.mark.process

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 from browsing import watched
+from history_records import trend
 from pages import decoded
 from places import DATA
 from playwright.sync_api import Browser
 
-from compare.history.series import trend
 from compare.records import load
 from compare.report.html import write_report
 from compare.report.trend import write_trend

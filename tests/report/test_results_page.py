@@ -9,14 +9,14 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from history_records import history_of
+from history_records import compare_all, history_of
 from hostile_records import planted_record
 from markdown_it import MarkdownIt
 from pages import decodable, decoded, holes, shortened, workload_of
 from places import DATA
 from rich.console import Console
 
-from compare.history.moves import Recurrence, compare_all
+from compare.history.moves import Recurrence
 from compare.record.envelope import Record
 from compare.records import SCHEMA, load
 from compare.report import markdown

@@ -25,6 +25,7 @@ from compare.sides import requests
 from compare.sides.client import LiveSide
 from compare.sides.pool import Source
 from workloads import Workload, _registry
+from workloads._modes import JAX_JIT, TF_JIT, Arm
 
 pytestmark = pytest.mark.process
 
@@ -277,7 +278,7 @@ def test_who_interrupts_the_timing_keeps_what_was_judged_and_timed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sets: int
 ) -> None:
     def interrupted(*_: object) -> None:
-        rounds = {"tf/jit": (2e-3,) * 5, "jax/jit": (1e-3,) * 5}
+        rounds = {Arm(TF_JIT): (2e-3,) * 5, Arm(JAX_JIT): (1e-3,) * 5}
         raise timed_sets.Interrupted({"doubled": timed_sets.Samples(pairs=[Measured(rounds, {})] * sets)})
 
     monkeypatch.setattr(timed_sets, "measure", interrupted)

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from compare import records
 from compare.bench import timing
+from compare.history import moves, series
+from compare.history.moves import Change, Recurrence
+from compare.record import envelope
+from compare.record.results_file import decode
+from workloads._modes import JAX_JIT, TF_JIT, Arm, parse_arm
 
 Record = dict[str, Any]
 
@@ -25,9 +32,9 @@ def measured(seed: int, slowdown: float = 0.0, spread: float = 0.02) -> dict[str
         pairs = seconds * np.exp(generator.normal(0, spread / math.sqrt(2), PAIRS))
         return [list(pair * np.exp(generator.normal(0, 0.005, ROUNDS))) for pair in pairs]
 
-    arms = {"tf/jit": 1e-3, "jax/jit": 6e-4 * (1 + slowdown), "tf/jit#2": 1e-3, "jax/jit#2": 6e-4 * (1 + slowdown)}
-    nulls = {"tf/jit": "tf/jit#2", "jax/jit": "jax/jit#2"}
-    return records.to_json(timing.summarise({arm: rounds(each) for arm, each in arms.items()}, {}, nulls))
+    seconds = {"tf/jit": 1e-3, "jax/jit": 6e-4 * (1 + slowdown), "tf/jit#2": 1e-3, "jax/jit#2": 6e-4 * (1 + slowdown)}
+    nulls = {Arm(mode): Arm(mode, copy=2) for mode in (TF_JIT, JAX_JIT)}
+    return records.to_json(timing.summarise({parse_arm(arm): rounds(each) for arm, each in seconds.items()}, {}, nulls))
 
 
 def record(timed: dict[str, Any], minute: int = 0) -> Record:
@@ -78,3 +85,30 @@ def changed(path: str, value: Any, *, of: Record | None = None) -> Record:
         place = place[key]
     place[last] = value
     return found
+
+
+def decoded(run: Record) -> envelope.Record:
+    """The record as the history reads it from a file."""
+    return decode(run, Path("results.json"))
+
+
+def compare_all(runs: Sequence[Record]) -> tuple[Recurrence, ...]:
+    """`moves.compare_all` of runs as they are in files."""
+    return moves.compare_all([decoded(run) for run in runs])
+
+
+def change_of(before: Record, after: Record) -> Change:
+    """The change of the one ratio of two runs."""
+    (recurrence,) = compare_all([before, after])
+    (change,) = recurrence.changes
+    return change
+
+
+def recurring(runs: Sequence[Record]) -> Recurrence:
+    """`moves.recurring` of the one ratio of runs as they are in files."""
+    return moves.recurring([decoded(run) for run in runs], "add", PORT)
+
+
+def trend(runs: Mapping[int, Record]) -> series.Trend:
+    """`series.trend` of runs as they are in files."""
+    return series.trend({number: decoded(run) for number, run in runs.items()})

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from compare.bench.pairs import Arm, Measured, measure
+from compare.bench.pairs import Measured, Timer, measure
 
 
 class ArmFailed(Exception):
@@ -27,7 +27,7 @@ class Machine:
     raced: list[tuple[int, tuple[str, ...]]] = field(default_factory=list)
     now: int = 0
 
-    def __call__(self, names: Sequence[str], number: int) -> Measured:
+    def __call__(self, names: Sequence[str], number: int) -> Measured[str]:
         self.raced.append((number, tuple(names)))
         generator = np.random.default_rng(number)
         level = float(np.exp(generator.normal(0, 0.2)))
@@ -43,5 +43,5 @@ class Machine:
 
             return calls
 
-        arms = [Arm(name, timed(name)) for name in names]
+        arms = [Timer(name, timed(name)) for name in names]
         return measure(arms, budget_s=0, seed=number, failing=ArmFailed, clock=lambda: self.now)

@@ -41,7 +41,7 @@ class Owned:
             raise Refused(f"No such compile option: '{next(iter(options))}'")
         return self.same.get(name, name) or DEFAULT
 
-    def race(self, candidates: Mapping[str, Options], number: int) -> Measured:
+    def race(self, candidates: Mapping[str, Options], number: int) -> Measured[str]:
         assert all(named(options) == name for name, options in candidates.items() if name not in (DEFAULT, AGAIN))
         self.raced.append(tuple(candidates))
         self.numbers.append(number)

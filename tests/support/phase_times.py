@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from compare.bench import phases
+from compare.record.cost_parts import Stages
 
 
 def told(**changed: Any) -> dict[str, Any]:
@@ -23,5 +23,5 @@ def told(**changed: Any) -> dict[str, Any]:
     } | changed
 
 
-def parts(process: phases.Process) -> float:
+def parts(process: Stages) -> float:
     return sum(each or 0.0 for each in (process.trace_s, process.lower_s, process.compile_s))

@@ -1,4 +1,4 @@
-"""jaxport tune: what it says, what befalls its processes, and a search on a real machine."""
+"""jaxport tune: what it says, what happens when its processes die, and a search on a real machine."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_platform_without_known_options_is_one_line() -> None:
         tuner._known(tuner.Plan(), "tpu")
 
 
-# What befalls a process
+# A process that dies
 
 
 class Crashing(Side):

@@ -1,0 +1,58 @@
+"""Names of modes, cells, arms and pairs: written by str(), read back by one parser."""
+
+from __future__ import annotations
+
+import pytest
+
+from workloads import _modes
+from workloads._modes import Arm, BadName, Cell, Mode, Pair
+
+
+@pytest.mark.parametrize(
+    ("arm", "name"),
+    [
+        (Arm(Mode("jax", "jit")), "jax/jit"),
+        (Arm(Cell("tf", "jax")), "tf@jax"),
+        (Arm(Mode("jax", "jit"), copy=2), "jax/jit#2"),
+        (Arm(Mode("tf", "jit"), slowdown=0.05), "tf/jit+5%"),
+        (Arm(Mode("jax", "jit"), copy=2, slowdown=0.1), "jax/jit#2+10%"),
+        (Arm(Cell("jax", "tf"), copy=2), "jax@tf#2"),
+        (Arm(Mode("tf2jax", "jit")), "tf2jax/jit"),
+    ],
+)
+def test_a_name_is_read_back_as_what_was_written(arm: Arm, name: str) -> None:
+    assert str(arm) == name
+    assert _modes.parse_arm(name) == arm
+    assert arm.is_public is (name in ("jax/jit", "tf@jax", "tf2jax/jit"))
+
+
+@pytest.mark.parametrize("text", ["", "jit", "jax/", "/jit", "jax/jit#", "jax/jit+5", "jax/jit vs tf/jit", "tf@jax@tf"])
+def test_a_text_that_is_no_name_is_refused_with_what_was_expected(text: str) -> None:
+    with pytest.raises(BadName, match="expected a mode or cell such as jax/jit or tf@jax, found"):
+        _modes.parse_arm(text)
+
+
+def test_a_mode_is_no_cell_and_an_arm_of_a_second_process_is_neither() -> None:
+    assert _modes.parse_mode("jax/tuned") == _modes.JAX_TUNED
+    assert _modes.parse_cell("tf@jax") == Cell("tf", "jax")
+    for text in ("tf@jax", "jax/jit#2", "jax/jit+5%"):
+        with pytest.raises(BadName, match="expected a mode such as jax/jit"):
+            _modes.parse_mode(text)
+    for text in ("jax/jit", "tf@jax#2"):
+        with pytest.raises(BadName, match="expected a cell such as tf@jax"):
+            _modes.parse_cell(text)
+
+
+def test_a_pair_is_read_back_as_what_was_written() -> None:
+    pair = Pair(_modes.PORT, Mode("tf2jax", "jit"))
+    assert str(pair) == "jax/jit vs tf2jax/jit"
+    assert _modes.parse_pair(str(pair)) == pair
+    for text in ("jax/jit", "jax/jit vs ", "jax/jit vs tf@tf"):
+        with pytest.raises(BadName):
+            _modes.parse_pair(text)
+
+
+def test_every_mode_is_the_ports_or_the_originals_and_any_other_a_peers() -> None:
+    assert [str(mode) for mode in _modes.MODES if mode.is_port] == ["jax/eager", "jax/jit", "jax/donated", "jax/tuned"]
+    assert all(mode.is_port != mode.is_original and not mode.is_peer for mode in _modes.MODES)
+    assert Mode("call_tf", "jit").is_peer
