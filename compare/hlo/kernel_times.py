@@ -8,15 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from compare.hlo import read_module
+from compare.hlo import op_names, read_module
 from compare.hlo.compiled import kernels
 from compare.hlo.graph import Node
 from compare.hlo.levels import Subject
 
 SMALL_S = 5e-6
 """Below this a kernel costs about as much to start as to run."""
-
-_FOREIGN = "XlaCallModule/"
 
 
 class RanKernel(Protocol):
@@ -160,7 +158,7 @@ def compiled_subject(label: str, optimized: bytes, program: Subject) -> Subject:
         if node.op_name and node.source:
             lines.setdefault(node.op_name, set()).add(node.source)
     known = dict(program.sources) | {name: found.pop() for name, found in lines.items() if len(found) == 1}
-    foreign = {_FOREIGN + name: line for name, line in known.items()}
+    foreign = {op_names.reimported(name): line for name, line in known.items()}
     return Subject(label, optimized, program.parameters, program.results, dict(program.sources) | foreign)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compare.hlo.causes import GATES, PARTS, UNKNOWN, Cause
+from compare.hlo.causes import CHANGED, GATES, MISSING, PARTS, UNKNOWN, Cause
 from compare.hlo.levels import STRUCTURE, Subject, at_level
 from compare.hlo.locate import _inside_regions, _naming
 from compare.hlo.locate._blame import Blamed, blamed, place, where_missing
@@ -20,7 +20,7 @@ from compare.hlo.locate._findings import Departure, Findings, OperationPlace, Sa
 from compare.hlo.locate._measured import DOUBLE, MeasuredValues, Precision, distance, exact, measure, size
 from compare.hlo.locate._parts import Reordered, reordered
 from compare.hlo.locate._proofs import cause_of
-from compare.hlo.locate._search import CHANGED, MISSING, Attempt, Parting, board, mends, part, search
+from compare.hlo.locate._search import Attempt, Parting, board, mends, part, search
 from compare.hlo.locate._spot import spots
 from compare.hlo.locate._switches import Given, Switchboard
 from compare.hlo.region_programs import State
@@ -100,8 +100,8 @@ def between(left: RanProgram, right: RanProgram) -> Findings:
     found, confirmed = _found(parting, right.arguments)
     searched = Searched(left, right, confirmed, alone=len(found) == 1)
     departures = merged(each for at, attempt in found for each in _departures(searched, at, attempt))
-    counts = [max(len(each) - len(departures), 0) for each in parting.departed]
-    return Findings(tuple(departures), tuple(parting.results), (counts[0], counts[1]))
+    cascade = parting.departed.map(lambda departed: max(len(departed) - len(departures), 0))
+    return Findings(tuple(departures), tuple(parting.results), cascade)
 
 
 def _of_parts(parting: Parting, found: Reordered) -> Departure:
@@ -165,7 +165,7 @@ def _repaired(parting: Parting, switches: Switchboard, given: Given, cases: int)
 def _departures(searched: Searched, parting: Parting, attempt: Attempt | None) -> list[Departure]:
     """The departure that an attempt shows, or those that it consists of inside of a loop or branch."""
     found = blamed(parting, attempt)
-    inside = _inside(searched.left, searched.right, found[1], found[2])
+    inside = _inside(searched.left, searched.right, found.left, found.right)
     return inside or [_told(searched, parting, attempt, found)]
 
 
@@ -192,14 +192,14 @@ def _told(searched: Searched, parting: Parting, attempt: Attempt | None, found: 
     stands = (
         where_missing(parting, left, right) if kind == MISSING and left is not None and right is not None else right
     )
-    places = place(parting.left, left), place(parting.right, stands)
-    to_blame = places[0] if kind == MISSING and places[0] is not None else places[1]
+    mine, theirs = place(parting.left, left), place(parting.right, stands)
+    to_blame = mine if kind == MISSING and mine is not None else theirs
     cause, more = _cause(searched, parting, attempt, found)
     return Departure(
         kind=kind,
         op=to_blame.op if to_blame else "",
-        left=places[0],
-        right=places[1],
+        left=mine,
+        right=theirs,
         difference=_naming.difference(parting, kind, left, right),
         cause=cause.name,
         remedy="; ".join(filter(None, (more, cause.remedy))),
@@ -216,7 +216,7 @@ def _cause(searched: Searched, parting: Parting, attempt: Attempt | None, found:
     def at_edges() -> bool:
         return only_at_edges(searched.left, searched.right)
 
-    return cause_of(spots(parting, attempt, found, clue(parting, attempt, *found), at_edges), searched.alone)
+    return cause_of(spots(parting, attempt, found, clue(parting, attempt, found), at_edges), searched.alone)
 
 
 def _sample(parting: Parting, attempt: Attempt | None, left: int | None, right: int | None) -> Sample | None:

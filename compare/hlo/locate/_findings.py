@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from compare.hlo.causes import Kind
+
 
 @dataclass(frozen=True)
 class OperationPlace:
@@ -48,7 +50,7 @@ class Departure:
         departures, once all are.
     """
 
-    kind: str
+    kind: Kind
     op: str
     left: OperationPlace | None
     right: OperationPlace | None
