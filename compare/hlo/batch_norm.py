@@ -7,7 +7,7 @@ perturbation can reach it, until it is a constant operand.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from compare.hlo import bindings
@@ -85,12 +85,18 @@ class _Normalization:
         return [grad_operand, grad_scale, self.total(gradient)]
 
 
+_FORMULAS: Mapping[str, Callable[..., list[Any]]] = {
+    "stablehlo.batch_norm_inference": _Normalization.inference,
+    "stablehlo.batch_norm_training": _Normalization.training,
+    "stablehlo.batch_norm_grad": _Normalization.grad,
+}
+
+
 def expand(operation: ir.Operation) -> None:
     """Replace one batch_norm_inference, _training or _grad, of static shape, by primitives."""
     normalization = _Normalization(operation)
     with ir.InsertionPoint(operation), operation.location:
-        formula = getattr(normalization, operation.name.rpartition("_")[2])
-        values = formula(*operation.operands)
+        values = _FORMULAS[operation.name](normalization, *operation.operands)
     for result, value in zip(operation.results, values, strict=True):
         result.replace_all_uses_with(value)
     operation.erase()
@@ -98,4 +104,4 @@ def expand(operation: ir.Operation) -> None:
 
 def is_batch_norm(operation: ir.Operation) -> bool:
     """Whether `expand` applies."""
-    return operation.name.startswith("stablehlo.batch_norm_")
+    return operation.name in _FORMULAS
