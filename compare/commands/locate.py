@@ -134,11 +134,12 @@ def _place(place: OperationPlace, texts: Mapping[str, str]) -> Text:
 def _proof(departure: Departure) -> str:
     if departure.confirmed:
         return "given TensorFlow's value here, every result agrees"
-    return "none: no single value makes the results agree; look at the line and at what it feeds"
+    return "none: no single value makes the results agree; look at this line and at its consumers"
 
 
 def _afterwards(found: locating.Located) -> Iterator[str]:
     if any(found.cascade) and found.departures:
-        yield f"{found.cascade[0]} values of tf and {found.cascade[1]} of jax depart with it, further on"
+        left, right = found.cascade
+        yield f"{left} values of tf and {right} of jax downstream also differ"
     if found.reason and found.verdict in (locating.AGREES, locating.DEPARTS):
         yield found.reason

@@ -62,18 +62,36 @@ class _Normalization:
         return _add(variance, self.constant(self.epsilon, self.vector.shape))
 
     def inference(self, operand: Any, scale: Any, offset: Any, mean: Any, variance: Any) -> list[Any]:
+        """The normalized operand, by a given mean and variance.
+
+        Args:
+          operand: of any rank.
+          scale, offset, mean, variance: vectors with one value a feature.
+        """
         centered = _subtract(operand, self.spread(mean))
         deviation = _sqrt(self.stabilized(variance))
         normalized = _divide(centered, self.spread(deviation))
         return [_add(_multiply(normalized, self.spread(scale)), self.spread(offset))]
 
     def training(self, operand: Any, scale: Any, offset: Any) -> list[Any]:
+        """The normalized operand, its mean and its variance.
+
+        Args:
+          operand: of any rank.
+          scale, offset: vectors with one value a feature.
+        """
         mean = self.mean(operand)
         centered = _subtract(operand, self.spread(mean))
         variance = self.mean(_multiply(centered, centered))
         return [*self.inference(operand, scale, offset, mean, variance), mean, variance]
 
     def grad(self, operand: Any, scale: Any, mean: Any, variance: Any, gradient: Any) -> list[Any]:
+        """The gradients of operand, scale and offset.
+
+        Args:
+          operand, gradient: of one shape.
+          scale, mean, variance: vectors with one value a feature.
+        """
         centered = _subtract(operand, self.spread(mean))
         stabilized = self.stabilized(variance)
         deviation = _sqrt(stabilized)

@@ -152,6 +152,11 @@ def compiled_subject(label: str, optimized: bytes, program: Subject) -> Subject:
 
     TensorFlow's XLA drops the call stacks of a program that it did not trace, and keeps its op_names, after
     one of its own. An op_name that stands at several lines says nothing.
+
+    Args:
+      label: what the module is called.
+      optimized: a serialized HloModuleProto.
+      program: what it was compiled from.
     """
     lines: dict[str, set[str]] = {}
     for node in read_module.read(program.hlo, program.sources).walk():

@@ -66,7 +66,13 @@ def read(data: bytes, sources: Mapping[str, str] | None = None) -> Graph:
 
 
 def read_message(module: Any, sources: Mapping[str, str] | None = None, places: Any = None) -> Graph:
-    """The same of a message; `places` tells by instruction id where it stood before calls were inlined."""
+    """The same of a message; `places` tells by instruction id where it stood before calls were inlined.
+
+    Args:
+      module: a HloModuleProto.
+      sources: "file:line" of operations by the name that the frontend gave them.
+      places: by instruction id, where it stood before calls were inlined.
+    """
     return _Reader(module, sources or {}, places or {}).graph(module.entry_computation_id)
 
 

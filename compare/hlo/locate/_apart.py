@@ -34,7 +34,12 @@ Differences = tuple[OperationDifference, ...] | None
 
 
 def apart(parting: Parting, left: int, right: int) -> Differences:
-    """All that two values' operations differ in; None where one has an operation that the other has not."""
+    """All that two values' operations differ in; None where one has an operation that the other has not.
+
+    Args:
+      parting: where the programs first differ.
+      left, right: the values.
+    """
     return _Walk(parting).pair(left, right, 0)
 
 
@@ -47,7 +52,12 @@ class _Walk:
         self._known: dict[tuple[int, int], Differences] = {}
 
     def pair(self, left: int, right: int, depth: int) -> Differences:
-        """What makes two values differ."""
+        """What makes two values differ.
+
+        Args:
+          left, right: the values.
+          depth: how many operations were followed to get there.
+        """
         if left in self._parting.agreement.right.get(right, ()):
             return ()
         if (left, right) not in self._known:

@@ -24,7 +24,7 @@ def clue(parting: Parting, attempt: Attempt | None, blamed: Blamed) -> Clue:
     """All that the two operations and their surroundings give away.
 
     Args:
-      parting: where the programs part.
+      parting: where the programs first differ.
       attempt: what made results agree; None of nothing.
       blamed: the operations.
     """

@@ -1,4 +1,4 @@
-"""From two programs to the operations where they part."""
+"""From two programs to the operations where they first differ."""
 
 from __future__ import annotations
 
@@ -56,6 +56,12 @@ def ran(subject: Subject, arguments: Sequence[Sequence[np.ndarray]], smooth: Seq
         precision: Precision = DOUBLE) -> RanProgram:  # fmt: skip
     """A program in its canonical form, and all of its values on every case.
 
+    Args:
+      subject: the program.
+      arguments: by case, arrays in the order of its parameters.
+      smooth: by case, whether a small change of the arguments makes a small change of every value.
+      precision: how exact it is held to be.
+
     Raises:
       UnreadableProgram: it cannot be read, or run by this process's XLA.
     """
@@ -67,7 +73,12 @@ def ran(subject: Subject, arguments: Sequence[Sequence[np.ndarray]], smooth: Seq
 
 def run_computation(computation: Computation, arguments: Sequence[Sequence[np.ndarray]], smooth: Sequence[bool],
                     precision: Precision) -> RanProgram:  # fmt: skip
-    """The same of a computation."""
+    """The same of a computation.
+
+    Args:
+      computation: the program in its canonical form.
+      arguments, smooth, precision: as of `ran`.
+    """
     return RanProgram(
         MeasuredProgram(computation, measure(computation, arguments, smooth, precision), tuple(smooth)),
         arguments,
@@ -78,6 +89,11 @@ def run_computation(computation: Computation, arguments: Sequence[Sequence[np.nd
 
 def locate(left: Subject, right: Subject, cases: Sequence[Case], precision: Precision = DOUBLE) -> Findings:
     """The operations of the right program whose value departs from the left's while what they read agrees.
+
+    Args:
+      left, right: the programs; the right one is the port.
+      cases: arguments of both.
+      precision: how exact they are held to be.
 
     Raises:
       UnreadableProgram: a program cannot be read or run.
@@ -151,7 +167,7 @@ def _order(found: Found) -> int:
 
 
 def _repaired(parting: Parting, switches: Switchboard, given: Given, cases: int) -> Parting:
-    """Where programs part that are given some values of each other."""
+    """Where programs first differ once the right one is given some of the left one's values."""
     runs = [switches.run(given, at) for at in range(cases)]
     side = parting.right
     arrays = {key: [run.get(key, array) for run, array in zip(runs, each, strict=True)]

@@ -1,4 +1,4 @@
-"""What locating says: the operations where two programs part, what each does, and the likely cause."""
+"""What locating says: the operations where two programs first differ, what each does, and the likely cause."""
 
 from __future__ import annotations
 

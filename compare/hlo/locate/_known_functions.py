@@ -99,7 +99,12 @@ def is_told_apart(arrays: Arrays) -> bool:
 
 
 def same(expected: np.ndarray, found: np.ndarray, bound: float) -> bool:
-    """Whether they agree up to the bound and what rounded constants explain."""
+    """Whether they agree up to the bound and what rounded constants explain.
+
+    Args:
+      expected, found: arrays of any shapes.
+      bound: the largest difference that rounding explains.
+    """
     if expected.size != found.size:
         return False
     return distance(exact(expected).ravel(), found.ravel()) <= bound + _ROUNDED * size(expected)
@@ -125,7 +130,11 @@ def activation(x: Arrays, y: Arrays, bounds: Sequence[float]) -> Function | None
 
 
 def function(x: Arrays, y: Arrays, bounds: Sequence[float]) -> Function | None:
-    """The same of functions that are no activations."""
+    """The same of functions that are no activations.
+
+    Args:
+      x, y, bounds: as of `activation`.
+    """
     names = (name for name, function in FUNCTIONS.items() if _everywhere(function, x, y, bounds))
     return next(map(Function, names), None)
 
@@ -147,7 +156,11 @@ def _slope(x: Arrays, y: Arrays) -> float | None:
 
 
 def power(x: Arrays, y: Arrays, bounds: Sequence[float]) -> float | None:
-    """The exponent where every element is the same power of another."""
+    """The exponent where every element is the same power of another.
+
+    Args:
+      x, y, bounds: as of `activation`.
+    """
     for exponent in _POWERS:
         if _everywhere(lambda each, by=exponent: each**by, x, y, bounds):
             return exponent
@@ -170,7 +183,13 @@ DIVISIONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 
 
 def division(a: Arrays, b: Arrays, y: Arrays, bounds: Sequence[float]) -> str:
-    """Which kind of division of two values gives a third, "" of none."""
+    """Which kind of division of two values gives a third, "" of none.
+
+    Args:
+      a, b: by case, dividend and divisor, of one size.
+      y: by case, what may be their quotient or remainder.
+      bounds: by case, the largest difference that rounding explains.
+    """
     # What a division by zero gives is nobody's choice of rounding.
     kept = [np.flatnonzero(exact(each).ravel()) for each in b]
     if not (is_told_apart(a) and a[0].size == b[0].size == y[0].size):
@@ -187,7 +206,11 @@ def division(a: Arrays, b: Arrays, y: Arrays, bounds: Sequence[float]) -> str:
 
 
 def cumulative(x: Arrays, y: Arrays, bounds: Sequence[float]) -> CumulativeSum | None:
-    """Which running sum of x gives y; None of none."""
+    """Which running sum of x gives y; None of none.
+
+    Args:
+      x, y, bounds: as of `activation`.
+    """
     rank = x[0].ndim
     for axis, exclusive, reverse in itertools.product(range(rank), (False, True), (False, True)):
         found = [_running(exact(each), axis, exclusive, reverse) for each in x]
@@ -223,7 +246,12 @@ REDUCERS: dict[str, Callable[..., np.ndarray]] = {
 
 
 def reduction(x: Arrays, y: Arrays, bounds: Sequence[float]) -> Reduction | None:
-    """How y reduces x; None where it does not in any way that is listed here."""
+    """How y reduces x; None where it does not in any way that is listed here.
+
+    Args:
+      x, y: by case, arrays of any shapes.
+      bounds: by case, the largest difference that rounding explains.
+    """
     if not x[0].size or x[0].dtype.kind == "c":
         return None
     for axes in _axes(x[0].ndim):

@@ -99,7 +99,13 @@ def _with_line(side: MeasuredProgram, key: int) -> str:
 
 
 def described(side: MeasuredProgram, key: int, depth: int) -> str:
-    """A value in words: what fills it, or the operation that makes it, and so many operations before it."""
+    """A value in words: what fills it, or the operation that makes it, and so many operations before it.
+
+    Args:
+      side: the program.
+      key: the value.
+      depth: how many operations before it are named.
+    """
     program = side.program
     key = program.carried(key)
     operands = [each for each in program.node(key).operands if each not in program.constants]
@@ -134,7 +140,12 @@ def _first_apart(left: np.ndarray, right: np.ndarray) -> str:
 
 
 def are_swapped(parting: Parting, left: int, right: int) -> bool:
-    """Whether two operations whose operands have an order read the same two values the other way round."""
+    """Whether two operations whose operands have an order read the same two values the other way round.
+
+    Args:
+      parting: where the programs first differ.
+      left, right: the operations.
+    """
     mine, theirs = parting.left.program.node(left), parting.right.program.node(right)
     partners = [set(parting.agreement.right.get(key, ())) for key in theirs.operands]
     if mine.opcode != theirs.opcode or mine.opcode in COMMUTATIVE or not len(mine.operands) == len(partners) == 2:
@@ -194,7 +205,12 @@ def _number(value: float) -> str:
 
 
 def fields(name: str, left: Any, right: Any) -> Iterator[tuple[str, Any, Any]]:
-    """The parts of an attribute that differ, by name: of a window, by what every dimension has."""
+    """The parts of an attribute that differ, by name: of a window, by what every dimension has.
+
+    Args:
+      name: of the attribute.
+      left, right: its values; None of an operation that has none.
+    """
     mine, theirs = _named_fields(left), _named_fields(right)
     if mine is None or theirs is None:
         yield name, _or_none(left), _or_none(right)

@@ -1,4 +1,4 @@
-"""Finds the operation that is to blame: given TensorFlow's value in its place, every result agrees."""
+"""Finds the operation that is wrong: given TensorFlow's value in its place, every result agrees."""
 
 from __future__ import annotations
 
@@ -68,7 +68,12 @@ class Parting:
 
 
 def part(left: MeasuredProgram, right: MeasuredProgram, agreed: Agreement) -> Parting:
-    """Where two programs first differ, from what they agree on."""
+    """Where two programs first differ, from what they agree on.
+
+    Args:
+      left, right: the programs with their values.
+      agreed: values that both have.
+    """
     departed = Pair(_departed(left, right, agreed.left), _departed(right, left, agreed.right))
     started = Pair(first(left.program, departed.left), first(right.program, departed.right))
     return Parting(left, right, agreed, departed, started.map(tuple))
@@ -284,7 +289,13 @@ def _read_alike(parting: Parting, left: int, right: int) -> bool:
 
 
 def mends(parting: Parting, switches: Switchboard, given: Given) -> bool:
-    """Whether every result agrees when these values are given, those that departed before other attempts included."""
+    """Whether every result agrees when these values are given, those that departed before other attempts included.
+
+    Args:
+      parting: where the programs first differ.
+      switches: run the right program with values given.
+      given: the values.
+    """
     shared = parting.left.program.results.keys()
     names = [name for name, key in parting.right.program.results.items() if key in switches.ends and name in shared]
     return _mended(parting, switches, given, names) == len(names)
@@ -296,7 +307,13 @@ def _mended(parting: Parting, switches: Switchboard, given: Given, names: Sequen
 
 
 def mended(parting: Parting, results: Callable[[int], dict[int, np.ndarray]], names: Sequence[str]) -> int:
-    """How many of these results of the right program agree in every case, as it would give them."""
+    """How many of these results of the right program agree in every case, as it would give them.
+
+    Args:
+      parting: where the programs first differ.
+      results: by case, the results of the right program.
+      names: of the results to look at.
+    """
     for at in range(len(next(iter(parting.left.measured.arrays.values())))):
         values = results(at) if names else {}
         names = [name for name in names if _agrees(parting, values, name, at)]
@@ -330,7 +347,13 @@ def _gained(parting: Parting, values: dict[int, np.ndarray], key: int) -> int:
 
 
 def behind(side: MeasuredProgram, key: int, within: Sequence[int]) -> set[int]:
-    """Departing values that a departing value is computed from, itself included."""
+    """Departing values that a departing value is computed from, itself included.
+
+    Args:
+      side: the program.
+      key: the value.
+      within: departing values.
+    """
     return _behind_all(side, [key], set(within))
 
 

@@ -37,7 +37,7 @@ class Spot:
       expected, actual: what it has to be, and is, by case.
       bounds: by case, the largest difference that rounding explains.
       at_edges: whether the results agree in all cases once these are moved off ties and bounds.
-      origin: of a value further on, the one that it is computed from.
+      origin: of a downstream value, the one that it is computed from.
     """
 
     parting: Parting
@@ -116,7 +116,15 @@ class Spot:
 
 def spots(parting: Parting, attempt: Attempt | None, blamed: Blamed, clue: Clue,
           at_edges: Callable[[], bool]) -> list[Spot]:  # fmt: skip
-    """The value that an attempt gives, or without one every result that differs."""
+    """The value that an attempt gives, or without one every result that differs.
+
+    Args:
+      parting: where the programs first differ.
+      attempt: what made results agree; None of nothing.
+      blamed: the operations that are named.
+      clue: what they give away.
+      at_edges: whether results agree once all cases are moved off ties and bounds.
+    """
     right = parting.right.measured.arrays
     if attempt is not None:
         # An operand that is replaced agrees: it is a leaf of its own excerpt.
