@@ -145,6 +145,7 @@ def _proof(departure: Departure) -> str:
 
 def _afterwards(found: locating.Located) -> Iterator[str]:
     if any(found.cascade) and found.departures:
-        yield f"downstream values also differ: {found.cascade[0]} of tf, {found.cascade[1]} of jax"
+        left, right = found.cascade
+        yield f"{left} values of tf and {right} of jax downstream also differ"
     if found.reason and found.verdict in (locating.AGREES, locating.DEPARTS):
         yield found.reason

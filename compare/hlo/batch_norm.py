@@ -7,7 +7,7 @@ perturbation can reach it, until it is a constant operand.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from compare.hlo import bindings
@@ -62,18 +62,36 @@ class _Normalization:
         return _add(variance, self.constant(self.epsilon, self.vector.shape))
 
     def inference(self, operand: Any, scale: Any, offset: Any, mean: Any, variance: Any) -> list[Any]:
+        """The normalized operand, by a given mean and variance.
+
+        Args:
+          operand: of any rank.
+          scale, offset, mean, variance: vectors with one value a feature.
+        """
         centered = _subtract(operand, self.spread(mean))
         deviation = _sqrt(self.stabilized(variance))
         normalized = _divide(centered, self.spread(deviation))
         return [_add(_multiply(normalized, self.spread(scale)), self.spread(offset))]
 
     def training(self, operand: Any, scale: Any, offset: Any) -> list[Any]:
+        """The normalized operand, its mean and its variance.
+
+        Args:
+          operand: of any rank.
+          scale, offset: vectors with one value a feature.
+        """
         mean = self.mean(operand)
         centered = _subtract(operand, self.spread(mean))
         variance = self.mean(_multiply(centered, centered))
         return [*self.inference(operand, scale, offset, mean, variance), mean, variance]
 
     def grad(self, operand: Any, scale: Any, mean: Any, variance: Any, gradient: Any) -> list[Any]:
+        """The gradients of operand, scale and offset.
+
+        Args:
+          operand, gradient: of one shape.
+          scale, mean, variance: vectors with one value a feature.
+        """
         centered = _subtract(operand, self.spread(mean))
         stabilized = self.stabilized(variance)
         deviation = _sqrt(stabilized)
@@ -85,12 +103,18 @@ class _Normalization:
         return [grad_operand, grad_scale, self.total(gradient)]
 
 
+_FORMULAS: Mapping[str, Callable[..., list[Any]]] = {
+    "stablehlo.batch_norm_inference": _Normalization.inference,
+    "stablehlo.batch_norm_training": _Normalization.training,
+    "stablehlo.batch_norm_grad": _Normalization.grad,
+}
+
+
 def expand(operation: ir.Operation) -> None:
     """Replace one batch_norm_inference, _training or _grad, of static shape, by primitives."""
     normalization = _Normalization(operation)
     with ir.InsertionPoint(operation), operation.location:
-        formula = getattr(normalization, operation.name.rpartition("_")[2])
-        values = formula(*operation.operands)
+        values = _FORMULAS[operation.name](normalization, *operation.operands)
     for result, value in zip(operation.results, values, strict=True):
         result.replace_all_uses_with(value)
     operation.erase()
@@ -98,4 +122,4 @@ def expand(operation: ir.Operation) -> None:
 
 def is_batch_norm(operation: ir.Operation) -> bool:
     """Whether `expand` applies."""
-    return operation.name.startswith("stablehlo.batch_norm_")
+    return operation.name in _FORMULAS

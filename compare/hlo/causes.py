@@ -8,6 +8,27 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final, Literal, TypeVar
+
+from compare.hlo.pair import Pair
+
+T = TypeVar("T")
+
+
+Kind = Literal["changed", "extra", "missing"]
+"""What an operation of the port is: another one, one too many, or one that it lacks."""
+CHANGED: Final = "changed"
+EXTRA: Final = "extra"
+MISSING: Final = "missing"
+
+Window = tuple[tuple[int, ...], ...]
+"""(size, stride, low padding, high padding) of every dimension."""
+
+
+_NO_NAMES: Pair[str] = Pair("", "")
+_NOTHING: Pair[tuple[()]] = Pair((), ())
+_NO_WEIGHTS: Pair[frozenset[str]] = Pair(frozenset(), frozenset())
+_NO_ARRAYS = Pair(False, False)
 
 
 @dataclass(frozen=True)
@@ -15,54 +36,70 @@ class Clue:
     """What is known of a departure. The right program is the port.
 
     Attributes:
-      kind: "changed", "extra" or "missing".
-      ops: opcodes of the left and of the right operation, "" of none.
+      kind: what the port's operation is.
+      ops: opcodes of both operations, "" of none.
       constants: the constants that either reads.
       changed: names of attributes that differ.
-      words: names that the frontends gave to the operations, in lower case.
+      in_gradient: whether the operations are part of a gradient.
+      in_softmax: whether they are part of a softmax.
       near: opcodes of what both read and are read by.
-      slots: what the program is given that either reads directly ("weight norm/gamma").
+      weights: names of weights that either reads directly.
+      moving_average: whether either reads a moving average of batch normalization directly.
       dtypes: of both values, "" of none.
-      results: names of the results that differ.
+      updates: whether the next value of a weight differs.
+      ends_loop: whether the operation is part of a loop's condition.
       swapped: whether they read the same two values the other way round.
       at_edges: whether the values agree wherever inputs do not tie or lie on an edge.
       cut: whether the port's results lack what the left computes, without another value in its place.
-      windows: of a convolution or pooling, (size, stride, low padding, high padding) of every dimension.
+      windows: of a convolution or pooling.
       arrays: whether either reads a constant that is more than one number.
     """
 
-    kind: str
-    ops: tuple[str, str] = ("", "")
-    constants: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
+    kind: Kind
+    ops: Pair[str] = _NO_NAMES
+    constants: Pair[tuple[float, ...]] = _NOTHING
     changed: tuple[str, ...] = ()
-    words: str = ""
+    in_gradient: bool = False
+    in_softmax: bool = False
     near: frozenset[str] = frozenset()
-    slots: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
-    dtypes: tuple[str, str] = ("", "")
-    results: tuple[str, ...] = ()
+    weights: Pair[frozenset[str]] = _NO_WEIGHTS
+    moving_average: bool = False
+    dtypes: Pair[str] = _NO_NAMES
+    updates: bool = False
+    ends_loop: bool = False
     swapped: bool = False
     at_edges: bool = False
     cut: bool = False
-    windows: tuple[tuple[tuple[int, ...], ...], tuple[tuple[int, ...], ...]] = ((), ())
-    arrays: tuple[bool, bool] = (False, False)
+    windows: Pair[Window] = _NOTHING
+    arrays: Pair[bool] = _NO_ARRAYS
 
     @property
     def op(self) -> str:
         """The opcode to blame."""
-        return self.ops[0] if self.kind == "missing" else self.ops[1]
+        return self.blamed(self.ops)
+
+    def blamed(self, pair: Pair[T]) -> T:
+        """Of two programs, that whose operation is to blame."""
+        return pair.left if self.kind == MISSING else pair.right
+
+    @property
+    def same_opcode(self) -> bool:
+        """Whether the operation changed, and its opcode did not."""
+        return self.kind == CHANGED and self.ops.left == self.ops.right
 
     @property
     def one(self) -> float | None:
         """The only constant of an operation that only one side has."""
-        found = self.constants[0] if self.kind == "missing" else self.constants[1]
-        return found[0] if self.kind != "changed" and len(found) == 1 else None
+        constants = self.blamed(self.constants)
+        return constants[0] if self.kind != CHANGED and len(constants) == 1 else None
 
     @property
-    def pair(self) -> tuple[float, float] | None:
+    def pair(self) -> Pair[float] | None:
         """The constants of both, where each reads one and they differ."""
         left, right = self.constants
-        alike = self.kind == "changed" and self.ops[0] == self.ops[1]
-        return (left[0], right[0]) if alike and len(left) == len(right) == 1 and left != right else None
+        if not self.same_opcode or len(left) != 1 or len(right) != 1 or left == right:
+            return None
+        return Pair(left[0], right[0])
 
 
 @dataclass(frozen=True)
@@ -106,21 +143,9 @@ def _both_tiny(clue: Clue) -> bool:
     return clue.pair is not None and all(map(is_tiny, clue.pair)) and clue.op in ("add", "maximum")
 
 
-def _mentions(*words: str) -> Callable[[Clue], bool]:
-    return lambda clue: any(word in clue.words for word in words)
-
-
-def _weights(clue: Clue, side: int) -> set[str]:
-    return {slot for slot in clue.slots[side] if slot.startswith("weight ")}
-
-
-def _updates(clue: Clue) -> bool:
-    return any(name.startswith("weight ") for name in clue.results)
-
-
 def _padding(clue: Clue) -> bool:
     left, right = clue.windows
-    same = [each[:2] for each in left] == [each[:2] for each in right]
+    same = [dimension[:2] for dimension in left] == [dimension[:2] for dimension in right]
     # A running sum's window is as long as its axis, and its padding is what makes it run.
     runs = any(size > 1 and size - 1 in padding for size, _, *padding in (*left, *right) if size > 2)
     running = clue.op == "reduce-window" and runs
@@ -128,30 +153,29 @@ def _padding(clue: Clue) -> bool:
 
 
 def _betas(clue: Clue) -> bool:
-    parts = {*clue.constants[0], *clue.constants[1]}
-    return _updates(clue) and clue.kind == "changed" and any(
-        is_close(each, 0.9, 0.99, 0.999, 0.1, 0.01, 0.001) for each in parts
-    ) and clue.pair is not None  # fmt: skip
+    constants = {*clue.constants.left, *clue.constants.right}
+    betas = any(is_close(constant, 0.9, 0.99, 0.999, 0.1, 0.01, 0.001) for constant in constants)
+    return clue.updates and clue.kind == CHANGED and betas and clue.pair is not None
 
 
 def _decays(clue: Clue) -> bool:
-    reads = _weights(clue, 0) | _weights(clue, 1)
-    return _updates(clue) and clue.kind != "changed" and clue.op in ("multiply", "subtract", "add") and bool(reads)
+    return clue.updates and clue.kind != CHANGED and clue.op in ("multiply", "subtract", "add") and any(clue.weights)
 
 
 def _rate(clue: Clue) -> bool:
-    return _updates(clue) and clue.kind == "changed" and clue.op in ("multiply", "divide") and any(clue.constants)
+    return clue.updates and clue.kind == CHANGED and clue.op in ("multiply", "divide") and any(clue.constants)
 
 
 def _casts(clue: Clue) -> bool:
     floats = ("f16", "bf16", "f32", "f64")
-    narrowed = clue.dtypes[0] != clue.dtypes[1] and all(each in floats for each in clue.dtypes)
-    return narrowed or (clue.op in ("convert", "reduce-precision") and clue.dtypes[1] in ("f16", "bf16"))
+    narrowed = clue.dtypes.left != clue.dtypes.right and all(dtype in floats for dtype in clue.dtypes)
+    return narrowed or (clue.op in ("convert", "reduce-precision") and clue.dtypes.right in ("f16", "bf16"))
 
 
 def _indices(clue: Clue) -> bool:
-    whole = clue.dtypes[0 if clue.kind == "missing" else 1] in _INTEGERS
-    return whole and bool({"gather", "scatter", "dynamic-slice"} & (clue.near | set(clue.ops)))
+    return clue.blamed(clue.dtypes) in _INTEGERS and bool(
+        {"gather", "scatter", "dynamic-slice"} & (clue.near | set(clue.ops))
+    )
 
 
 def _transposes(clue: Clue) -> bool:
@@ -163,11 +187,8 @@ def _lays_out(clue: Clue) -> bool:
 
 
 def _reads_other(clue: Clue) -> bool:
-    return bool(_weights(clue, 1) - _weights(clue, 0)) and bool(_weights(clue, 0) - _weights(clue, 1))
-
-
-def _gradient(clue: Clue) -> bool:
-    return any(word in clue.words for word in ("transpose(", "jvp", "vjp", "gradient"))
+    left, right = clue.weights
+    return bool(right - left) and bool(left - right)
 
 
 def _scaled_by_root(clue: Clue) -> bool:
@@ -185,11 +206,11 @@ CAUSES = (
           "TensorFlow's dtype", _casts),
     Cause("subgradient at an edge", "the gradient at a tie or an edge is a choice: take TensorFlow's side of it with "
           "jnp.where, for jnp.maximum and jnp.clip give half of it to either side; jax.nn.relu gives none at 0",
-          lambda clue: clue.at_edges and _gradient(clue)),
+          lambda clue: clue.at_edges and clue.in_gradient),
     Cause("value at an edge", "both agree but where inputs tie, vanish or lie on a bound: compare < with <=, and what "
           "is made of 0", lambda clue: clue.at_edges),
     Cause("stop_gradient", "nothing flows back here in JAX: look for jax.lax.stop_gradient, a cast to integers or an "
-          "argmax on the way, or a custom_vjp", lambda clue: clue.cut and _gradient(clue)),
+          "argmax on the way, or a custom_vjp", lambda clue: clue.cut and clue.in_gradient),
     Cause("epsilon", "Keras adds 1e-3 in normalization and 1e-7 in optimizers, Flax 1e-6 or 1e-5 and optax 1e-8: "
           "pass TensorFlow's", _both_tiny),
     Cause("place of epsilon", "epsilon is added inside of the root on one side and outside of it on the other, or "
@@ -202,12 +223,13 @@ CAUSES = (
     Cause("biased or unbiased variance", "tf.nn.moments divides by n, as jnp.var does with ddof=0; "
           "tf.compat.v1.nn.fused_batch_norm by n - 1", _any),
     Cause("number of iterations", "the loops do not end at the same turn: compare their bounds",
-          lambda clue: clue.op == "compare" and "goes on" in clue.results),
+          lambda clue: clue.op == "compare" and clue.ends_loop),
     Cause("base of the logarithm", "tf.math.log and jnp.log are natural: look for log2, log10 or a division by log(2)",
           _any),
     Cause("cumulative sum", "the sums run along another axis, from the other end, or leave out the element itself: "
           "compare axis=, exclusive= and reverse=", _any),
-    Cause("axis of the softmax", "both normalize the last axis by default: compare axis=", _mentions("softmax")),
+    Cause("axis of the softmax", "both normalize the last axis by default: compare axis=",
+          lambda clue: clue.in_softmax),
     Cause("axis", "another axis is reduced, joined or sorted: compare axis=", _any),
     Cause("padding", "TensorFlow's SAME pads more at the end where a stride leaves an odd number: pass 'SAME', "
           "not (1, 1)", _padding),
@@ -227,9 +249,9 @@ CAUSES = (
           "arguments", _betas),
     Cause("weight decay", "decay is applied on one side only: AdamW decays by 0.004 in Keras, 1e-4 in optax", _decays),
     Cause("bias correction", "one side corrects its moments for their start at zero and the other does not",
-          lambda clue: _updates(clue) and clue.pair is None and "power" in clue.near | set(clue.ops)),
+          lambda clue: clue.updates and clue.pair is None and "power" in clue.near | set(clue.ops)),
     Cause("momentum of batch normalization", "Keras keeps 0.99 of the moving average, other libraries 0.9: pass "
-          "momentum", lambda clue: any("moving" in slot for each in clue.slots for slot in each)),
+          "momentum", lambda clue: clue.moving_average),
     Cause("learning rate", "the step has another size: compare the rate, its schedule and what it multiplies", _rate),
     Cause("scale by the root of the depth", "attention divides by sqrt(depth of one head): add it, or take the right "
           "axis of the query", _scaled_by_root),
@@ -242,10 +264,10 @@ CAUSES = (
           "index, and XLA's gather clamps", _indices),
     Cause("integer division", "tf.math.floormod and // round down, lax.div and lax.rem towards zero", _any),
     Cause("bias left out", "a weight is added on one side only: add it, or set use_bias",
-          lambda clue: clue.kind != "changed" and clue.op == "add"),
-    Cause("weight left out", "a weight is used on one side only: multiply by it", lambda clue: clue.kind != "changed"),
+          lambda clue: clue.kind != CHANGED and clue.op == "add"),
+    Cause("weight left out", "a weight is used on one side only: multiply by it", lambda clue: clue.kind != CHANGED),
     Cause("residual connection", "a sum with an earlier value is on one side only",
-          lambda clue: clue.kind != "changed" and clue.op == "add" and clue.one is None, alone=True),
+          lambda clue: clue.kind != CHANGED and clue.op == "add" and clue.one is None, alone=True),
     Cause("weights in the code", "the functions close over arrays that differ: load the same ones into both",
           lambda clue: any(clue.arrays)),
     Cause("another constant", "the constants differ", lambda clue: not any(clue.arrays)),
@@ -253,7 +275,7 @@ CAUSES = (
     Cause("another function", "another function of the same value is taken", _any, alone=True),
     Cause("another factor", "the value is a multiple of TensorFlow's", _any, alone=True),
     Cause("another operand", "it reads another value than TensorFlow: look at names and at the order of operations",
-          lambda clue: clue.kind == "changed" and clue.ops[0] == clue.ops[1], alone=True),
+          lambda clue: clue.same_opcode, alone=True),
 )  # fmt: skip
 """In the order in which they are tried: the first that fits and is proved names a departure."""
 

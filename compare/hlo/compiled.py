@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import operator
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from compare.hlo import bindings, proto, read_module
 from compare.hlo.graph import Graph, Node, Shape
+from compare.hlo.pair import Pair
 
 NO_CODE = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all"})
 CONTROL_FLOW = frozenset({"call", "while", "conditional"})
@@ -101,14 +102,14 @@ class CompiledSummary:
 class FigureDifference:
     """One thing in which two modules differ: the field of the summary, a sentence, and either side's figure.
 
-    `name` is what a figure of the field is of: the target of custom calls, the dtypes of converts.
+    `sources` are the lines that what is counted comes from, where they are known.
     """
 
     kind: str
     text: str
-    left: Any
-    right: Any
-    name: str = ""
+    left: float
+    right: float
+    sources: tuple[str, ...] = ()
 
 
 def describe(
@@ -252,38 +253,57 @@ def _with_layout(shape: Shape) -> str:
 
 
 def compare(left: CompiledSummary, right: CompiledSummary, labels: tuple[str, str]) -> tuple[FigureDifference, ...]:
-    """In what two modules differ; empty where nothing that is counted here does. `labels` name them in sentences."""
-    found = [
-        _figure(kind, unit, (getattr(left, kind), getattr(right, kind)), labels)
+    """In what two modules differ; empty where nothing that is counted here does.
+
+    Args:
+      left, right: the modules.
+      labels: what sentences call them.
+    """
+    sides = Pair(left, right)
+    differences = [
+        _figure(kind, unit, sides.map(operator.attrgetter(kind)), labels)
         for kind, unit in (
             ("kernels", "kernels"), ("fusions", "fusions"), ("flops", "floating-point operations"),
             ("bytes", "bytes accessed"), ("temp_bytes", "bytes of intermediates"),
         )
     ]  # fmt: skip
-    moved = [sum(change.bytes for change in each.layout_copies) for each in (left, right)]
-    found.append(_figure("layout_copies", "bytes moved to another layout", (moved[0], moved[1]), labels))
-    found.append(_figure("aliases", "parameters updated in place", (len(left.aliases), len(right.aliases)), labels))
-    for kind, counts in (("custom_calls", _calls), ("converts", _converts)):
-        both = counts(left), counts(right)
-        for name in sorted(both[0] | both[1]):
-            found.append(
-                _figure(kind, f"{kind.replace('_', ' ')} {name}", (both[0][name], both[1][name]), labels, name)
+    moved = sides.map(lambda side: sum(change.bytes for change in side.layout_copies))
+    differences.append(_figure("layout_copies", "bytes moved to another layout", moved, labels))
+    aliased = sides.map(lambda side: len(side.aliases))
+    differences.append(_figure("aliases", "parameters updated in place", aliased, labels))
+    for kind, unit, lines_of in (("custom_calls", "custom calls", _calls), ("converts", "converts", _converts)):
+        lines = sides.map(lines_of)
+        for name in sorted({*lines.left, *lines.right}):
+            of_name = Pair(lines.left.get(name, []), lines.right.get(name, []))
+            differences.append(
+                _figure(kind, f"{unit} {name}", of_name.map(len), labels, (*of_name.left, *of_name.right))
             )
-    return tuple(each for each in found if each)
+    return tuple(filter(None, differences))
 
 
-def _calls(summary: CompiledSummary) -> Counter[str]:
-    return Counter(f"{call.target} ({call.library})" if call.library else call.target for call in summary.custom_calls)
+def _calls(summary: CompiledSummary) -> dict[str, list[str]]:
+    """By target and library, the line of each call."""
+    lines: dict[str, list[str]] = {}
+    for call in summary.custom_calls:
+        name = f"{call.target} ({call.library})" if call.library else call.target
+        lines.setdefault(name, []).append(call.source)
+    return lines
 
 
-def _converts(summary: CompiledSummary) -> Counter[str]:
-    return Counter(f"{convert.before} to {convert.after}" for convert in summary.converts)
+def _converts(summary: CompiledSummary) -> dict[str, list[str]]:
+    """By dtypes, the line of each conversion."""
+    lines: dict[str, list[str]] = {}
+    for convert in summary.converts:
+        lines.setdefault(f"{convert.before} to {convert.after}", []).append(convert.source)
+    return lines
 
 
 def _figure(
-    kind: str, unit: str, figures: tuple[Any, Any], labels: tuple[str, str], name: str = ""
+    kind: str, unit: str, figures: Pair[float | None], labels: tuple[str, str], lines: Sequence[str] = ()
 ) -> FigureDifference | None:
-    if figures[0] == figures[1] or None in figures:
+    left, right = figures
+    if left is None or right is None or left == right:
         return None
-    text = f"{unit}: {figures[0]:,.0f} in {labels[0]}, {figures[1]:,.0f} in {labels[1]}"
-    return FigureDifference(kind, text, *figures, name)
+    label, other = labels
+    text = f"{unit}: {left:,.0f} in {label}, {right:,.0f} in {other}"
+    return FigureDifference(kind, text, left, right, tuple(filter(None, dict.fromkeys(lines))))

@@ -11,6 +11,7 @@ from typing import Any
 from compare.hlo import compiled, partitions
 from compare.hlo.align import Alignment, FrontierEntry
 from compare.hlo.levels import Subject
+from compare.hlo.pair import Pair
 from compare.hlo.rewriting import Change
 
 OPERATION, RULE, FUSION, MEMORY, LIBRARY, DTYPE, FIGURE, VERSION, SETTING = (
@@ -82,15 +83,15 @@ def _operation(entry: FrontierEntry) -> Reason:
 
 def _rules(left: Sequence[Change], right: Sequence[Change]) -> list[Reason]:
     """Rules that had to write the two programs differently often: alike by then, and written differently."""
-    often = [Counter(change.rule for change in changes) for changes in (left, right)]
+    often, often_right = (Counter(change.rule for change in changes) for changes in (left, right))
     return [
         Reason(
             RULE,
-            f"{name!r} applied {often[0][name]} times to tf, {often[1][name]} times to jax{_numerics(changes)}",
+            f"{name!r} applied {often[name]} times to tf, {often_right[name]} times to jax{_numerics(changes)}",
             tuple(dict.fromkeys(change.source for change in changes if change.source)),
         )
         for name in dict.fromkeys(change.rule for change in (*left, *right))
-        if often[0][name] != often[1][name]
+        if often[name] != often_right[name]
         and (changes := [change for change in (*left, *right) if change.rule == name])
     ]
 
@@ -100,35 +101,26 @@ def _numerics(changes: Sequence[Change]) -> str:
 
 
 def _two_compilers(frontend: str, cells: Mapping[str, CompiledProgram], cases: Sequence[Any]) -> list[Reason]:
-    names = [f"{frontend}@{compiler}" for compiler in _COMPILERS]
-    if not all(name in cells for name in names):
+    labels = Pair(*(f"{frontend}@{compiler}" for compiler in _COMPILERS))
+    if labels.left not in cells or labels.right not in cells:
         return []
-    left, right = (dataclasses.replace(cells[name].subject, label=name) for name in names)
+    left, right = labels.map(lambda label: dataclasses.replace(cells[label].subject, label=label))
     fused = partitions.compare(left, right, cases)
-    summaries = [
-        compiled.describe(each.subject.hlo, each.temp_bytes, each.subject.sources)
-        for each in (cells[name] for name in names)
-    ]
-    figures = compiled.compare(summaries[0], summaries[1], (names[0], names[1]))
+    summaries = labels.map(lambda label: _summary(cells[label]))
     return [
-        *(Reason(FUSION, str(each), each.sources) for each in fused.regrouped),
-        *(Reason(MEMORY, str(each), _known(each.source)) for each in fused.written),
-        *(_figure(each, summaries) for each in figures),
+        *(Reason(FUSION, str(regrouped), regrouped.sources) for regrouped in fused.regrouped),
+        *(Reason(MEMORY, str(written), _known(written.source)) for written in fused.written),
+        *map(_figure, compiled.compare(summaries.left, summaries.right, labels)),
     ]
 
 
-def _figure(found: compiled.FigureDifference, summaries: Sequence[compiled.CompiledSummary]) -> Reason:
-    if found.kind == "custom_calls":
-        lines = [call.source for each in summaries for call in each.custom_calls if found.name.startswith(call.target)]
-    elif found.kind == "converts":
-        lines = [
-            one.source for each in summaries for one in each.converts if found.name == f"{one.before} to {one.after}"
-        ]
-    else:
-        return Reason(FIGURE, found.text)
-    return Reason(
-        LIBRARY if found.kind == "custom_calls" else DTYPE, found.text, tuple(filter(None, dict.fromkeys(lines)))
-    )
+def _summary(cell: CompiledProgram) -> compiled.CompiledSummary:
+    return compiled.describe(cell.subject.hlo, cell.temp_bytes, cell.subject.sources)
+
+
+def _figure(difference: compiled.FigureDifference) -> Reason:
+    kind = {"custom_calls": LIBRARY, "converts": DTYPE}.get(difference.kind, FIGURE)
+    return Reason(kind, difference.text, difference.sources)
 
 
 def _versions(sides: Mapping[str, Mapping[str, Any]]) -> list[Reason]:

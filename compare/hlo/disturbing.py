@@ -25,6 +25,11 @@ def disturbed(artifact: bytes, unit: float, seed: int = 0) -> bytes:
     That is what rounding does, and to values too that happen to be exact. Neither overflow nor underflow
     is imitated. Monte Carlo arithmetic: Parker, Pierce and Eggert, Computing in Science & Engineering 2 (4), 2000.
 
+    Args:
+      artifact: StableHLO bytecode.
+      unit: the unit roundoff to imitate.
+      seed: which disturbance of the same size.
+
     Raises:
       UnreadableProgram: the bytes are no StableHLO.
     """

@@ -39,7 +39,7 @@ class NotAliased:
 
 @dataclass(frozen=True)
 class Verified:
-    """What became of a donation. `bytes_in_place` are those of `in_place`, `bytes_missed` those of `missed`."""
+    """The outcome of a donation: `bytes_in_place` are those of `in_place`, `bytes_missed` those of `missed`."""
 
     donated: int
     in_place: tuple[InPlace, ...]

@@ -8,15 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from compare.hlo import read_module
+from compare.hlo import op_names, read_module
 from compare.hlo.compiled import kernels
 from compare.hlo.graph import Node
 from compare.hlo.levels import Subject
 
 SMALL_S = 5e-6
 """Below this a kernel costs about as much to start as to run."""
-
-_FOREIGN = "XlaCallModule/"
 
 
 class RanKernel(Protocol):
@@ -154,13 +152,18 @@ def compiled_subject(label: str, optimized: bytes, program: Subject) -> Subject:
 
     TensorFlow's XLA drops the call stacks of a program that it did not trace, and keeps its op_names, after
     one of its own. An op_name that stands at several lines says nothing.
+
+    Args:
+      label: what the module is called.
+      optimized: a serialized HloModuleProto.
+      program: what it was compiled from.
     """
     lines: dict[str, set[str]] = {}
     for node in read_module.read(program.hlo, program.sources).walk():
         if node.op_name and node.source:
             lines.setdefault(node.op_name, set()).add(node.source)
     known = dict(program.sources) | {name: found.pop() for name, found in lines.items() if len(found) == 1}
-    foreign = {_FOREIGN + name: line for name, line in known.items()}
+    foreign = {op_names.reimported(name): line for name, line in known.items()}
     return Subject(label, optimized, program.parameters, program.results, dict(program.sources) | foreign)
 
 

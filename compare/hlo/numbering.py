@@ -18,7 +18,13 @@ _DRAWN = frozenset({"rng", "rng-get-and-update-state", "infeed", "recv"})
 
 
 def told_apart(node: Node, digest: bytes, taken: Collection[bytes]) -> bytes:
-    """The digest of a value that two equal operations do not share, such as a random draw; of others, their own."""
+    """The digest of a value that two equal operations do not share, such as a random draw; of others, their own.
+
+    Args:
+      node: the value.
+      digest: of its operation and operands.
+      taken: digests of other values.
+    """
     if node.opcode not in _DRAWN and not node.attribute("custom_call_has_side_effect"):
         return digest
     while digest in taken:
@@ -27,7 +33,13 @@ def told_apart(node: Node, digest: bytes, taken: Collection[bytes]) -> bytes:
 
 
 def digest_of(node: Node, operands: Sequence[bytes], regions: Sequence[bytes]) -> bytes:
-    """The digest of one value from those of its operands and regions; names and hints take no part."""
+    """The digest of one value from those of its operands and regions; names and hints take no part.
+
+    Args:
+      node: the value.
+      operands: digests of its operands.
+      regions: digests of its regions.
+    """
     hashed = hashlib.blake2b(digest_size=16)
     hashed.update(f"{node.opcode} {node.shape} {node.attributes}".encode())
     if node.literal is not None:

@@ -10,7 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from compare.hlo import proto
+from compare.hlo import op_names, proto
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.graph import Attributes, Graph, Node, Shape
 from workloads import _frames
@@ -66,7 +66,13 @@ def read(data: bytes, sources: Mapping[str, str] | None = None) -> Graph:
 
 
 def read_message(module: Any, sources: Mapping[str, str] | None = None, places: Any = None) -> Graph:
-    """The same of a message; `places` tells by instruction id where it stood before calls were inlined."""
+    """The same of a message; `places` tells by instruction id where it stood before calls were inlined.
+
+    Args:
+      module: a HloModuleProto.
+      sources: "file:line" of operations by the name that the frontend gave them.
+      places: by instruction id, where it stood before calls were inlined.
+    """
     return _Reader(module, sources or {}, places or {}).graph(module.entry_computation_id)
 
 
@@ -163,16 +169,9 @@ def users_line(frames: tuple[str, ...]) -> str:
 
 
 def told(sources: Mapping[str, str], op_name: str) -> str:
-    """The line of an operation by its name in metadata, "" where none is told.
-
-    XLA joins the names of operations that it merged by ";", and puts those of callers before a name.
-    """
-    for name in sorted(op_name.split(";") if sources else (), key=lambda each: -each.count("/")):
-        while name:
-            if name in sources:
-                return sources[name]
-            name = name.partition("/")[2]
-    return ""
+    """The line of an operation by its name in metadata, "" where none is told."""
+    names = op_names.without_callers(op_name) if sources else ()
+    return next((sources[name] for name in names if name in sources), "")
 
 
 def _line(metadata: Any) -> str:

@@ -87,7 +87,16 @@ class Writer:
         literal: np.ndarray | None = None,
         regions: tuple[Graph, ...] = (),
     ) -> int:
-        """A value that a rule writes in place of the one that it was given, and to which all rules apply in turn."""
+        """A value that a rule writes in place of the one that it was given, and to which all rules apply in turn.
+
+        Args:
+          opcode: in HLO's words.
+          shape: of the value.
+          operands: ids of values in this graph.
+          attributes: in HLO's words, in any order.
+          literal: what a constant holds, of that shape.
+          regions: its bodies.
+        """
         attributes = tuple(sorted(attributes))
         fields = {"opcode": opcode, "shape": shape, "operands": tuple(operands), "attributes": attributes}
         origin = self._origin or Node(0, "", opcode, shape)

@@ -14,7 +14,7 @@ _BRINGS_IN = ("select", "clamp", "minimum", "maximum")
 
 @dataclass(frozen=True)
 class Use:
-    """What becomes of one integer parameter.
+    """How a program uses one integer parameter.
 
     Attributes:
       counts: whether a loop depends on it: any value but a small one may never end.
@@ -42,7 +42,7 @@ class Use:
 
 
 def use(graph: Graph, parameter: int) -> Use:
-    """What becomes of the parameter at a position."""
+    """How a program uses the parameter at a position."""
     users = graph.users()
     start = graph.parameters[parameter]
     found, seen, waiting = Use(), {(start, True)}, [(start, True)]

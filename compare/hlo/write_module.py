@@ -47,7 +47,13 @@ class _Writer:
         return self._last
 
     def computation(self, graph: Graph, results: tuple[int, ...], always_tuple: bool) -> Any:
-        """Append a computation and, before it, those that it calls."""
+        """Append a computation and, before it, those that it calls.
+
+        Args:
+          graph: to be written.
+          results: values to return.
+          always_tuple: whether a single result is returned as a tuple.
+        """
         regions = {id(region): self._region(node, region) for node in graph for region in node.regions}
         target = proto.new("HloComputationProto")
         target.id = self._number()

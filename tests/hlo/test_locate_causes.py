@@ -9,36 +9,39 @@ import pytest
 
 from compare.hlo.causes import CAUSES, GATES, PARTS, UNKNOWN, Clue
 from compare.hlo.locate._proofs import PROOFS
+from compare.hlo.pair import Pair
 
 CLUES = {
-    "narrow type": Clue("extra", ("", "convert"), dtypes=("", "bf16")),
-    "subgradient at an edge": Clue("changed", ("compare", "compare"), at_edges=True, words="transpose(jvp(f))/gt"),
-    "value at an edge": Clue("changed", ("compare", "compare"), at_edges=True),
-    "stop_gradient": Clue("missing", ("dot", ""), cut=True, words="gradient_tape/matmul"),
-    "epsilon": Clue("changed", ("add", "add"), ((1e-3,), (1e-5,))),
-    "number of iterations": Clue("changed", ("compare", "compare"), ((5.0,), (6.0,)), results=("goes on",)),
-    "axis of the softmax": Clue("changed", ("reduce", "reduce"), changed=("dimensions",), words="jit(softmax)"),
-    "padding": Clue("changed", ("convolution", "convolution"), changed=("window",),
-                    windows=(((3, 2, 0, 1),), ((3, 2, 1, 1),))),
-    "window": Clue("changed", ("reduce-window", "reduce-window"), changed=("window",),
-                   windows=(((2, 2, 0, 0),), ((2, 1, 0, 0),))),
-    "axes of a product": Clue("changed", ("dot", "dot"), changed=("dot_dimension_numbers", "batch")),
-    "transposed kernel": Clue("changed", ("dot", "dot"), changed=("dot_dimension_numbers",)),
-    "layout": Clue("changed", ("convolution", "convolution"), changed=("convolution_dimension_numbers",)),
-    "operands swapped": Clue("changed", ("subtract", "subtract"), swapped=True),
-    "weights swapped": Clue("changed", ("multiply", "multiply"), slots=(("weight gamma",), ("weight beta",))),
-    "optimizer's averages": Clue("changed", ("multiply", "multiply"), ((0.001,), (0.1,)), results=("weight w",)),
-    "weight decay": Clue("extra", ("", "multiply"), ((), (0.999,)), slots=((), ("weight w",)), results=("weight w",)),
-    "bias correction": Clue("missing", ("divide", ""), near=frozenset({"power"}), results=("weight w",)),
-    "learning rate": Clue("changed", ("multiply", "multiply"), ((), (0.01,)), results=("weight w",)),
-    "scale by the root of the depth": Clue("missing", ("divide", ""), near=frozenset({"dot", "exponential"})),
-    "index": Clue("extra", ("", "add"), ((), (1.0,)), dtypes=("", "s32"), near=frozenset({"gather"})),
-    "momentum of batch normalization": Clue("changed", ("multiply", "multiply"), slots=(("state moving mean",), ())),
-    "bias left out": Clue("missing", ("add", "")),
-    "weight left out": Clue("missing", ("multiply", "")),
-    "residual connection": Clue("missing", ("add", "")),
-    "weights in the code": Clue("changed", ("gather", "gather"), arrays=(True, True)),
-    "another operand": Clue("changed", ("add", "add")),
+    "narrow type": Clue("extra", Pair("", "convert"), dtypes=Pair("", "bf16")),
+    "subgradient at an edge": Clue("changed", Pair("compare", "compare"), at_edges=True, in_gradient=True),
+    "value at an edge": Clue("changed", Pair("compare", "compare"), at_edges=True),
+    "stop_gradient": Clue("missing", Pair("dot", ""), cut=True, in_gradient=True),
+    "epsilon": Clue("changed", Pair("add", "add"), Pair((1e-3,), (1e-5,))),
+    "number of iterations": Clue("changed", Pair("compare", "compare"), Pair((5.0,), (6.0,)), ends_loop=True),
+    "axis of the softmax": Clue("changed", Pair("reduce", "reduce"), changed=("dimensions",), in_softmax=True),
+    "padding": Clue("changed", Pair("convolution", "convolution"), changed=("window",),
+                    windows=Pair(((3, 2, 0, 1),), ((3, 2, 1, 1),))),
+    "window": Clue("changed", Pair("reduce-window", "reduce-window"), changed=("window",),
+                   windows=Pair(((2, 2, 0, 0),), ((2, 1, 0, 0),))),
+    "axes of a product": Clue("changed", Pair("dot", "dot"), changed=("dot_dimension_numbers", "batch")),
+    "transposed kernel": Clue("changed", Pair("dot", "dot"), changed=("dot_dimension_numbers",)),
+    "layout": Clue("changed", Pair("convolution", "convolution"), changed=("convolution_dimension_numbers",)),
+    "operands swapped": Clue("changed", Pair("subtract", "subtract"), swapped=True),
+    "weights swapped": Clue("changed", Pair("multiply", "multiply"),
+                            weights=Pair(frozenset({"weight gamma"}), frozenset({"weight beta"}))),
+    "optimizer's averages": Clue("changed", Pair("multiply", "multiply"), Pair((0.001,), (0.1,)), updates=True),
+    "weight decay": Clue("extra", Pair("", "multiply"), Pair((), (0.999,)), updates=True,
+                         weights=Pair(frozenset(), frozenset({"weight w"}))),
+    "bias correction": Clue("missing", Pair("divide", ""), near=frozenset({"power"}), updates=True),
+    "learning rate": Clue("changed", Pair("multiply", "multiply"), Pair((), (0.01,)), updates=True),
+    "scale by the root of the depth": Clue("missing", Pair("divide", ""), near=frozenset({"dot", "exponential"})),
+    "index": Clue("extra", Pair("", "add"), Pair((), (1.0,)), dtypes=Pair("", "s32"), near=frozenset({"gather"})),
+    "momentum of batch normalization": Clue("changed", Pair("multiply", "multiply"), moving_average=True),
+    "bias left out": Clue("missing", Pair("add", "")),
+    "weight left out": Clue("missing", Pair("multiply", "")),
+    "residual connection": Clue("missing", Pair("add", "")),
+    "weights in the code": Clue("changed", Pair("gather", "gather"), arrays=Pair(True, True)),
+    "another operand": Clue("changed", Pair("add", "add")),
 }  # fmt: skip
 """Of those that a departure has to look like: of all others, only a proof tells."""
 
@@ -60,22 +63,22 @@ def test_every_cause_has_a_proof_a_name_of_its_own_and_a_remedy() -> None:
 
 
 def test_a_running_sum_is_no_padding() -> None:
-    clue = Clue("changed", ("reduce-window", "reduce-window"), changed=("window",),
-                windows=(((1, 1, 0, 0), (6, 1, 6, -1)), ((1, 1, 0, 0), (6, 1, 5, 0))))  # fmt: skip
+    clue = Clue("changed", Pair("reduce-window", "reduce-window"), changed=("window",),
+                windows=Pair(((1, 1, 0, 0), (6, 1, 6, -1)), ((1, 1, 0, 0), (6, 1, 5, 0))))  # fmt: skip
     assert "padding" not in considered(clue)
 
 
 @pytest.mark.parametrize(
     ("name", "changes"),
     [
-        ("epsilon", {"constants": ((1e-3,), (1.0,))}),
-        ("padding", {"windows": (((3, 2, 0, 1),), ((5, 2, 1, 1),))}),
+        ("epsilon", {"constants": Pair((1e-3,), (1.0,))}),
+        ("padding", {"windows": Pair(((3, 2, 0, 1),), ((5, 2, 1, 1),))}),
         ("scale by the root of the depth", {"near": frozenset({"dot"})}),
-        ("weights swapped", {"slots": (("weight gamma",), ("weight gamma",))}),
-        ("index", {"dtypes": ("", "f32")}),
-        ("learning rate", {"results": ("output",)}),
-        ("stop_gradient", {"words": "jit(f)/dot"}),
-        ("subgradient at an edge", {"words": "jit(f)/gt"}),
+        ("weights swapped", {"weights": Pair(frozenset({"weight gamma"}), frozenset({"weight gamma"}))}),
+        ("index", {"dtypes": Pair("", "f32")}),
+        ("learning rate", {"updates": False}),
+        ("stop_gradient", {"in_gradient": False}),
+        ("subgradient at an edge", {"in_gradient": False}),
     ],
 )
 def test_a_cause_is_not_considered_without_what_it_is_known_by(name: str, changes: dict[str, Any]) -> None:

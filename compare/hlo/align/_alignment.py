@@ -1,4 +1,4 @@
-"""What an alignment says: which values are the same, by whom that was found, and where two programs part."""
+"""What an alignment says: which values are the same, which matcher found it, and where two programs first differ."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class FrontierEntry:
-    """A value without a partner whose operands all have one: a first place where two programs part.
+    """A value without a partner whose operands all have one: a first place where two programs differ.
 
     `op` is HLO's opcode, `name` the instruction's and `source` the "file:line" or "".
     `reason` says what is missing on the other side; `explanation` is why, None where no reason is known.

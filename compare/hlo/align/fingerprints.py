@@ -146,7 +146,12 @@ def is_progression(flat: np.ndarray) -> bool:
 
 
 def could_be_equal(left: Fingerprint, right: Fingerprint, within: float) -> bool:
-    """Whether two fingerprints allow their arrays to be one value; `within` is the tolerance of their dtype."""
+    """Whether two fingerprints allow their arrays to be one value; `within` is the tolerance of their dtype.
+
+    Args:
+      left, right: the fingerprints.
+      within: the tolerance of their dtype, relative to the scale.
+    """
     if (left.elements, left.kind, left.exact, left.special) != (right.elements, right.kind, right.exact, right.special):
         return False
     if abs(left.scale - right.scale) > 2 * within * max(left.scale, right.scale):

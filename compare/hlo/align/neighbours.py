@@ -1,4 +1,4 @@
-"""Pairs what has no partner on either side and stands in the same place: between values that are matched."""
+"""Pairs values without a partner that stand in the same place on either side: between values that are matched."""
 
 from __future__ import annotations
 

@@ -71,7 +71,13 @@ def thunks(module: DumpedModule) -> tuple[Thunks, ...]:
 
 
 def read_ptx(file: str, text: str, size: int) -> Ptx:
-    """The entries of one PTX file (PTX ISA 8: https://docs.nvidia.com/cuda/parallel-thread-execution)."""
+    """The entries of one PTX file (PTX ISA 8: https://docs.nvidia.com/cuda/parallel-thread-execution).
+
+    Args:
+      file: its name.
+      text: what is in it.
+      size: its bytes.
+    """
     target = _TARGET.search(text)
     matches = list(_ENTRY.finditer(text))
     ends = [*(match.start() for match in matches[1:]), len(text)]

@@ -76,7 +76,13 @@ def lowered(module: DumpedModule) -> tuple[Mlir, ...]:
 
 
 def read_code(file: str, text: str, size: int) -> Code:
-    """Count one file of LLVM IR."""
+    """Count one file of LLVM IR.
+
+    Args:
+      file: its name.
+      text: what is in it.
+      size: its bytes.
+    """
     lines = list(_instructions(text))
     vectors = {found: _width(found) for line in lines for found in _VECTOR.findall(line)}
     widest = max(vectors, key=lambda found: (vectors[found], found), default=None)

@@ -1,4 +1,4 @@
-"""Finds the first operations at which two programs part."""
+"""Finds the first operations at which two programs differ."""
 
 from compare.hlo.locate._canonical import Case
 from compare.hlo.locate._departures import RanProgram, between, locate, ran

@@ -12,6 +12,7 @@ from compare.hlo.locate import _naming
 from compare.hlo.locate._measured import exact
 from compare.hlo.locate._search import Parting
 from compare.hlo.numbering import COMMUTATIVE
+from compare.hlo.pair import Pair
 
 _DEEPEST = 200
 _MOST = 4000
@@ -29,11 +30,16 @@ class OperationDifference:
     right: int
 
 
-Found = tuple[OperationDifference, ...] | None
+Differences = tuple[OperationDifference, ...] | None
 
 
-def apart(parting: Parting, left: int, right: int) -> Found:
-    """All that two values' operations differ in; None where one has an operation that the other has not."""
+def apart(parting: Parting, left: int, right: int) -> Differences:
+    """All that two values' operations differ in; None where one has an operation that the other has not.
+
+    Args:
+      parting: where the programs first differ.
+      left, right: the values.
+    """
     return _Walk(parting).pair(left, right, 0)
 
 
@@ -42,11 +48,16 @@ class _Walk:
 
     def __init__(self, parting: Parting) -> None:
         self._parting = parting
-        self._programs = parting.left.program, parting.right.program
-        self._known: dict[tuple[int, int], Found] = {}
+        self._programs = Pair(parting.left.program, parting.right.program)
+        self._known: dict[tuple[int, int], Differences] = {}
 
-    def pair(self, left: int, right: int, depth: int) -> Found:
-        """What makes two values differ."""
+    def pair(self, left: int, right: int, depth: int) -> Differences:
+        """What makes two values differ.
+
+        Args:
+          left, right: the values.
+          depth: how many operations were followed to get there.
+        """
         if left in self._parting.agreement.right.get(right, ()):
             return ()
         if (left, right) not in self._known:
@@ -55,13 +66,12 @@ class _Walk:
             self._known[left, right] = self._compared(left, right, depth + 1)
         return self._known[left, right]
 
-    def _compared(self, left: int, right: int, depth: int) -> Found:
-        mine, theirs = self._programs[0].node(left), self._programs[1].node(right)
-        constant = left in self._programs[0].constants, right in self._programs[1].constants
-        if all(constant):
+    def _compared(self, left: int, right: int, depth: int) -> Differences:
+        mine, theirs = self._programs.left.node(left), self._programs.right.node(right)
+        if left in self._programs.left.constants and right in self._programs.right.constants:
             return self._constants(left, right)
-        agreed = left not in self._parting.departed[0], right not in self._parting.departed[1]
-        if all(agreed) and mine.shape.elements == theirs.shape.elements:
+        departed = left in self._parting.departed.left or right in self._parting.departed.right
+        if not departed and mine.shape.elements == theirs.shape.elements:
             return (OperationDifference(OPERAND, left, right),)
         if mine.opcode != theirs.opcode:
             return self._through(mine, theirs, depth)
@@ -69,14 +79,14 @@ class _Walk:
         operands = self._operands(mine, theirs, depth)
         return None if operands is None else (*own, *operands)
 
-    def _constants(self, left: int, right: int) -> Found:
-        arrays = [program.graph.constant(key) for program, key in zip(self._programs, (left, right), strict=True)]
-        if arrays[0] is None or arrays[1] is None:
+    def _constants(self, left: int, right: int) -> Differences:
+        one, other = self._programs.left.graph.constant(left), self._programs.right.graph.constant(right)
+        if one is None or other is None:
             return None
-        same = arrays[0].size == arrays[1].size and np.array_equal(exact(arrays[0]).ravel(), exact(arrays[1]).ravel())
+        same = one.size == other.size and np.array_equal(exact(one).ravel(), exact(other).ravel())
         return () if same else (OperationDifference(CONSTANT, left, right),)
 
-    def _through(self, mine: Node, theirs: Node, depth: int) -> Found:
+    def _through(self, mine: Node, theirs: Node, depth: int) -> Differences:
         """The same of what one of them is a copy of."""
         if mine.opcode in _SAME_ELEMENTS:
             return self.pair(mine.operands[0], theirs.id, depth)
@@ -95,30 +105,30 @@ class _Walk:
         if reducers(mine) != reducers(theirs):
             yield OperationDifference(REDUCER, mine.id, theirs.id)
 
-    def _operands(self, mine: Node, theirs: Node, depth: int) -> Found:
+    def _operands(self, mine: Node, theirs: Node, depth: int) -> Differences:
         if len(mine.operands) != len(theirs.operands) or mine.opcode in ("while", "conditional", "parameter"):
             return None
-        straight = self._each(mine.operands, theirs.operands, depth)
+        straight = self._all(mine.operands, theirs.operands, depth)
         if mine.opcode in ("reduce", "reduce-window") and reducers(mine) != reducers(theirs):
             # What a reduction starts from goes with its reducer.
             half = len(mine.operands) // 2
-            return self._each(mine.operands[:half], theirs.operands[:half], depth)
+            return self._all(mine.operands[:half], theirs.operands[:half], depth)
         if len(mine.operands) != 2 or straight == ():
             return straight
-        crossed = self._each(mine.operands, theirs.operands[::-1], depth)
+        crossed = self._all(mine.operands, theirs.operands[::-1], depth)
         # Which factor of a product stands first is a matter of its axes, which are held against each other.
         if mine.opcode in COMMUTATIVE or mine.opcode == "dot":
             return min((each for each in (straight, crossed) if each is not None), key=len, default=None)
         return (OperationDifference(SWAPPED, mine.id, theirs.id),) if crossed == () else straight
 
-    def _each(self, mine: tuple[int, ...], theirs: tuple[int, ...], depth: int) -> Found:
-        found: list[OperationDifference] = []
+    def _all(self, mine: tuple[int, ...], theirs: tuple[int, ...], depth: int) -> Differences:
+        differences: dict[OperationDifference, None] = {}
         for left, right in zip(mine, theirs, strict=True):
             inner = self.pair(left, right, depth)
             if inner is None:
                 return None
-            found += [each for each in inner if each not in found]
-        return tuple(found)
+            differences |= dict.fromkeys(inner)
+        return tuple(differences)
 
 
 def reducers(node: Node) -> tuple[tuple[str, ...], ...]:

@@ -2,43 +2,43 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
+from compare.hlo import op_names
+from compare.hlo.causes import CHANGED, EXTRA, MISSING, Kind
 from compare.hlo.locate._canonical import RESULT, Computation
 from compare.hlo.locate._departing import MeasuredProgram
 from compare.hlo.locate._findings import OperationPlace
-from compare.hlo.locate._search import CHANGED, EXTRA, MISSING, Attempt, Parting, behind
+from compare.hlo.locate._search import Attempt, Parting, behind
 
-_WRAPPED = re.compile(r"^(?:(?:transpose|jvp|vmap|remat|checkpoint|rematted_computation)\(+)+")
-_NO_LAYER = re.compile(
-    r"p?jit\(.*|p?jit|(?:Stateful)?PartitionedCall(?:_\d+)?|gradient_tape|while|body|cond|branch_\d+_fun|"
-    r"(?:closed|core)_call|custom_[jv][vj]p_call(?:_jaxpr)?|transpose|jvp|vmap|shard_map"
-)
-"""Parts of such a name that are frameworks' own."""
 
-Blamed = tuple[str, int | None, int | None]
-"""The kind of departure, the left operation and the right one."""
+class Blamed(NamedTuple):
+    """The operations to blame: of the left program, and of the right one."""
+
+    kind: Kind
+    left: int | None
+    right: int | None
 
 
 def blamed(parting: Parting, attempt: Attempt | None) -> Blamed:
     """The first departing operations that a departure comes from."""
     if attempt is not None and attempt.kind == MISSING:
-        return MISSING, attempt.left, attempt.right
-    mine, theirs = list(parting.first[0]), list(parting.first[1])
+        return Blamed(MISSING, attempt.left, attempt.right)
+    mine, theirs = list(parting.first.left), list(parting.first.right)
     if attempt is not None:
-        theirs = _behind(parting.right, theirs, attempt.right, parting.departed[1])
+        theirs = _behind(parting.right, theirs, attempt.right, parting.departed.right)
     if attempt is not None and attempt.left is not None:
-        mine = _behind(parting.left, mine, attempt.left, parting.departed[0])
+        mine = _behind(parting.left, mine, attempt.left, parting.departed.left)
     if attempt is not None and attempt.kind == EXTRA:
-        return EXTRA, None, theirs[0]
+        return Blamed(EXTRA, None, theirs[0])
     if attempt is None and all(parting.right.program.node(each).opcode == RESULT for each in theirs):
         return _returned(parting)
     pairs = [(each, other) for other in theirs for each in mine]
     if not pairs:
-        return CHANGED, next(iter(mine), None), next(iter(theirs), None)
+        return Blamed(CHANGED, next(iter(mine), None), next(iter(theirs), None))
     left, right = max(pairs, key=lambda pair: likeness(parting, *pair))
-    return CHANGED, _sibling(parting, _made(parting.left, left), right), right
+    return Blamed(CHANGED, _sibling(parting, _made(parting.left, left), right), right)
 
 
 def _made(side: MeasuredProgram, key: int) -> int:
@@ -61,7 +61,7 @@ def _sibling(parting: Parting, left: int, right: int) -> int:
         for each in sorted(users)
         if others.node(each).opcode == opcode and all(part & set(others.node(each).operands) for part in partners)
     ]
-    return same[0] if same else left
+    return next(iter(same), left)
 
 
 def _behind(side: MeasuredProgram, started: list[int], key: int, departed: tuple[int, ...]) -> list[int]:
@@ -72,16 +72,16 @@ def _behind(side: MeasuredProgram, started: list[int], key: int, departed: tuple
 def _returned(parting: Parting) -> Blamed:
     """Results that agree with other values of the left program, or with none since they are constants."""
     left, right = parting.left, parting.right
-    name = parting.results[0]
+    name, *_ = parting.results
     end = left.program.results[name]
     (expected,), (returned,) = left.program.node(end).operands, right.program.node(right.program.results[name]).operands
-    within = behind(left, end, parting.departed[0])
+    within = behind(left, end, parting.departed.left)
     read = {operand for key in within for operand in left.program.node(key).operands}
     if returned not in right.program.constants and not read & set(parting.agreement.right.get(returned, ())):
-        return CHANGED, expected, returned
-    starts = [each for each in parting.first[0] if each in within and each != end]
+        return Blamed(CHANGED, expected, returned)
+    starts = [each for each in parting.first.left if each in within and each != end]
     best = max(starts, key=lambda each: (len(_shared(parting, each)), -each), default=expected)
-    return MISSING, best, right.program.results[name]
+    return Blamed(MISSING, best, right.program.results[name])
 
 
 def _shared(parting: Parting, left: int) -> list[int]:
@@ -98,7 +98,12 @@ def _partners(parting: Parting, operand: int) -> list[int]:
 
 
 def likeness(parting: Parting, left: int, right: int) -> float:
-    """How much two operations have in common: opcode, what they read, shape."""
+    """How much two operations have in common: opcode, what they read, shape.
+
+    Args:
+      parting: where the programs first differ.
+      left, right: the operations.
+    """
     mine, theirs = parting.left.program.node(left), parting.right.program.node(right)
     reads = sum(bool(set(parting.agreement.right.get(key, ())) & set(mine.operands)) for key in theirs.operands)
     same_type = 0.25 * (mine.shape.dtype == theirs.shape.dtype)
@@ -109,11 +114,15 @@ def place(side: MeasuredProgram, key: int | None) -> OperationPlace | None:
     """Where an operation stands; one without a line stands where what it reads does."""
     if key is None:
         return None
-    node = side.program.node(key)
-    key = node.operands[0] if node.opcode == RESULT else key
+    key = _made(side, key)
     node = side.program.node(key)
     return OperationPlace(
-        side.program.label, node.opcode, node.name, str(node.shape), _line(side.program, key), scope(node.op_name)
+        side.program.label,
+        node.opcode,
+        node.name,
+        str(node.shape),
+        _line(side.program, key),
+        op_names.scope(node.op_name),
     )
 
 
@@ -137,17 +146,15 @@ def _nearest(program: Computation, key: int, step: Callable[[int], Sequence[int]
     return ""
 
 
-def scope(op_name: str) -> str:
-    """The layers that an operation stands in, "encoder/layer_1", by the name that its frontend gave it."""
-    *layers, _ = op_name.partition(";")[0].split("/")
-    inner = [_WRAPPED.sub("", each).strip("()") for each in layers]
-    return "/".join(each for each in inner if each and not _NO_LAYER.fullmatch(each))
-
-
 def where_missing(parting: Parting, left: int, reader: int) -> int:
     """The right operation after which one is missing: what makes the value that it should read.
 
     Where all that it should read is given to the program, the first of what reads the same.
+
+    Args:
+      parting: where the programs first differ.
+      left: the operation that the right program lacks.
+      reader: the right operation that should read its value.
     """
     program = parting.right.program
     shared = _shared(parting, left)

@@ -97,7 +97,14 @@ class Computation:
 
 
 def program(label: str, graph: Graph, slots: Sequence[str], results: Sequence[str]) -> Computation:
-    """The graph with a node for each result. Without names, parameters and results are known by position."""
+    """The graph with a node for each result. Without names, parameters and results are known by position.
+
+    Args:
+      label: "tf" or "jax".
+      graph: the program.
+      slots: what fills each parameter.
+      results: the name of each result.
+    """
     slots = tuple(slots) or tuple(f"parameter {at}" for at in range(len(graph.parameters)))
     names = tuple(results) or tuple(f"result {at}" for at in range(len(graph.results)))
     first = max(graph.nodes, default=0) + 1

@@ -2,113 +2,163 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import dataclass
 
-from compare.hlo.causes import Clue
+from compare.hlo.causes import EXTRA, MISSING, Clue, Window
 from compare.hlo.graph import Node
-from compare.hlo.locate import _naming
-from compare.hlo.locate._canonical import RESULT, Computation
+from compare.hlo.locate._blame import Blamed
+from compare.hlo.locate._canonical import RESULT
 from compare.hlo.locate._departing import MeasuredProgram
+from compare.hlo.locate._inside_regions import GOES_ON
 from compare.hlo.locate._measured import distance
-from compare.hlo.locate._search import MISSING, Attempt, Parting
+from compare.hlo.locate._naming import are_swapped, changed_attributes, constants_of, opcodes
+from compare.hlo.locate._search import Attempt, Parting
+from compare.hlo.op_names import in_gradient, in_softmax
+from compare.hlo.pair import Pair
+from compare.hlo.slot_names import is_moving_average, is_weight
 
 _NEAR = 2
 
 
-def clue(parting: Parting, attempt: Attempt | None, kind: str, left: int | None, right: int | None) -> Clue:
-    """All that the two operations and their surroundings give away."""
-    sides = (parting.left, left), (parting.right, right)
-    if kind == MISSING:
-        sides = sides[0], (parting.right, None)
-    nodes = tuple(side.program.node(key) if key is not None else None for side, key in sides)
-    both = nodes[0] is not None and nodes[1] is not None
-    blamed = sides[:1] if kind == MISSING else sides[1:] if kind == "extra" else sides
+def clue(parting: Parting, attempt: Attempt | None, blamed: Blamed) -> Clue:
+    """All that the two operations and their surroundings give away.
+
+    Args:
+      parting: where the programs first differ.
+      attempt: what made results agree; None of nothing.
+      blamed: the operations.
+    """
+    left = _Surroundings(parting.left, blamed.left)
+    # What stands where an operation is missing is not to blame.
+    right = _Surroundings(parting.right, None if blamed.kind == MISSING else blamed.right)
+    to_blame = {MISSING: [left], EXTRA: [right]}.get(blamed.kind, [left, right])
+    op_names = [*left.op_names, *right.op_names]
     return Clue(
-        kind=kind,
-        ops=(nodes[0].opcode if nodes[0] else "", nodes[1].opcode if nodes[1] else ""),
-        constants=(_constants(*sides[0]), _constants(*sides[1])),
-        changed=tuple(_changed(nodes[0], nodes[1])) if nodes[0] and nodes[1] else (),
-        words=" ".join(word for side, key in sides for word in _words(side.program, key)).lower(),
-        near=frozenset(opcode for side, key in blamed for opcode in _around(side.program, key)),
-        slots=(_slots(*sides[0]), _slots(*sides[1])),
-        dtypes=(nodes[0].shape.dtype if nodes[0] else "", nodes[1].shape.dtype if nodes[1] else ""),
-        results=tuple(parting.results),
-        swapped=bool(both and left is not None and right is not None and _naming.are_swapped(parting, left, right)),
+        kind=blamed.kind,
+        ops=Pair(left.opcode, right.opcode),
+        constants=Pair(left.constants, right.constants),
+        changed=tuple(_changed(left.node, right.node)) if left.node and right.node else (),
+        in_gradient=in_gradient(op_names),
+        in_softmax=in_softmax(op_names),
+        near=frozenset(opcode for side in to_blame for opcode in side.around),
+        weights=Pair(left.weights, right.weights),
+        moving_average=any(map(is_moving_average, (*left.slots, *right.slots))),
+        dtypes=Pair(left.dtype, right.dtype),
+        updates=any(map(is_weight, parting.results)),
+        ends_loop=GOES_ON in parting.results,
+        swapped=bool(left.key is not None and right.key is not None and are_swapped(parting, left.key, right.key)),
         at_edges=_only_at_edges(parting),
-        cut=kind == MISSING and (attempt is None or _ends_a_branch(parting, left)),
-        windows=(_windows(nodes[0]), _windows(nodes[1])),
-        arrays=(_reads_array(*sides[0]), _reads_array(*sides[1])),
+        cut=blamed.kind == MISSING and (attempt is None or _ends_a_branch(parting, blamed.left)),
+        windows=Pair(_windows(left.node), _windows(right.node)),
+        arrays=Pair(left.reads_array, right.reads_array),
     )
 
 
 def _ends_a_branch(parting: Parting, left: int | None) -> bool:
     """Whether a sum has a term that the right program does not compute at all: a gradient's second path."""
     node = parting.left.program.node(left) if left is not None else None
-    return node is not None and node.opcode == "add" and any(key in parting.departed[0] for key in node.operands)
+    return node is not None and node.opcode == "add" and any(key in parting.departed.left for key in node.operands)
 
 
-def _constants(side: MeasuredProgram, key: int | None) -> tuple[float, ...]:
-    return () if key is None else _naming.constants_of(side, key)
+@dataclass(frozen=True)
+class _Surroundings:
+    """An operation, what it reads and what reads it; of a missing one there is none."""
 
+    side: MeasuredProgram
+    key: int | None
 
-def _reads_array(side: MeasuredProgram, key: int | None) -> bool:
-    """Whether it reads a constant whose elements are not one number."""
-    operands = () if key is None else side.program.node(key).operands
-    read = [side.program.graph.constant(each) for each in operands]
-    return any(each is not None and each.size > 1 for each in read)
+    @property
+    def node(self) -> Node | None:
+        return None if self.key is None else self.side.program.node(self.key)
+
+    @property
+    def opcode(self) -> str:
+        return self.node.opcode if self.node else ""
+
+    @property
+    def dtype(self) -> str:
+        return self.node.shape.dtype if self.node else ""
+
+    @property
+    def constants(self) -> tuple[float, ...]:
+        return () if self.key is None else constants_of(self.side, self.key)
+
+    @property
+    def operands(self) -> tuple[int, ...]:
+        return self.node.operands if self.node else ()
+
+    @property
+    def reads_array(self) -> bool:
+        """Whether it reads a constant whose elements are not one number."""
+        read = [self.side.program.graph.constant(key) for key in self.operands]
+        return any(array is not None and array.size > 1 for array in read)
+
+    @property
+    def slots(self) -> list[str]:
+        """What fills the parameters that it reads directly."""
+        return [slot for slot in map(self.side.program.slot, self.operands) if slot]
+
+    @property
+    def weights(self) -> frozenset[str]:
+        return frozenset(filter(is_weight, self.slots))
+
+    @property
+    def op_names(self) -> list[str]:
+        program = self.side.program
+        near_by = () if self.key is None else (self.key, *self.operands, *program.users[self.key])
+        return [program.node(key).op_name for key in near_by]
+
+    @property
+    def around(self) -> set[str]:
+        """Opcodes of what is a few operations away."""
+        program = self.side.program
+        near: set[int] = set() if self.key is None else {self.key}
+        for _ in range(_NEAR):
+            reached = {key for one in near for key in (*program.node(one).operands, *program.users[one])}
+            carried = {program.carried(key) if program.node(key).opcode != RESULT else key for key in reached}
+            near |= {key for key in carried | reached if key not in program.constants}
+        return {program.node(key).opcode for key in near if key != self.key}
 
 
 def _changed(left: Node, right: Node) -> list[str]:
-    found = _naming.changed_attributes(left, right) if left.opcode == right.opcode else []
+    """Names of what differs: attributes, "batch" of a product's batch axes, "reducer"."""
+    if left.opcode != right.opcode:
+        return []
+    names = changed_attributes(left, right)
     regions = zip(left.regions, right.regions, strict=False)
-    differ = any(_naming.opcodes(mine) != _naming.opcodes(theirs) for mine, theirs in regions)
-    batches = [dict(node.attribute("dot_dimension_numbers", ())).get("lhs_batch_dimensions") for node in (left, right)]
-    found += ["batch"] * (left.opcode == right.opcode and batches[0] != batches[1])
-    return found + ["reducer"] * (differ and left.opcode == right.opcode)
+    differ = any(opcodes(mine) != opcodes(theirs) for mine, theirs in regions)
+    return names + ["batch"] * (_batch(left) != _batch(right)) + ["reducer"] * differ
 
 
-def _words(program: Computation, key: int | None) -> Iterator[str]:
-    if key is not None:
-        for each in (key, *program.node(key).operands, *program.users[key]):
-            yield program.node(each).op_name
-
-
-def _around(program: Computation, key: int | None) -> set[str]:
-    found: set[int] = set() if key is None else {key}
-    for _ in range(_NEAR):
-        reached = {each for one in found for each in (*program.node(one).operands, *program.users[one])}
-        seen = {program.carried(each) if program.node(each).opcode != RESULT else each for each in reached}
-        found |= {each for each in seen | reached if each not in program.constants}
-    return {program.node(each).opcode for each in found if each != key}
-
-
-def _slots(side: MeasuredProgram, key: int | None) -> tuple[str, ...]:
-    operands = () if key is None else side.program.node(key).operands
-    return tuple(slot for slot in map(side.program.slot, operands) if slot)
+def _batch(node: Node) -> object:
+    return dict(node.attribute("dot_dimension_numbers", ())).get("lhs_batch_dimensions")
 
 
 def _only_at_edges(parting: Parting) -> bool:
     """Whether every result agrees in each smooth case, and there is one."""
+    return any(parting.left.smooth) and all(_agrees_where_smooth(parting, name) for name in parting.results)
+
+
+def _agrees_where_smooth(parting: Parting, name: str) -> bool:
     left, right = parting.left, parting.right
-    if not parting.left.smooth or not any(parting.left.smooth):
-        return False
-    pairs = [(left.program.results[name], right.program.results[name]) for name in parting.results]
-    return all(
-        (mine_.shape, mine_.dtype) == (theirs_.shape, theirs_.dtype) and distance(mine_, theirs_) <= bound + other
-        for mine, theirs in pairs
-        for mine_, theirs_, bound, other, smooth in zip(
-            left.measured.arrays[mine], right.measured.arrays[theirs],
-            left.measured.bounds[mine], right.measured.bounds[theirs], left.smooth, strict=True,
-        )
-        if smooth
+    mine, theirs = left.program.results[name], right.program.results[name]
+    cases = zip(
+        left.measured.arrays[mine], right.measured.arrays[theirs],
+        left.measured.bounds[mine], right.measured.bounds[theirs], left.smooth, strict=True,
     )  # fmt: skip
+    return all(
+        (one.shape, one.dtype) == (other.shape, other.dtype) and distance(one, other) <= bound + other_bound
+        for one, other, bound, other_bound, smooth in cases
+        if smooth
+    )
 
 
-def _windows(node: Node | None) -> tuple[tuple[int, ...], ...]:
-    """(size, stride, low padding, high padding) of every dimension of a window."""
+def _windows(node: Node | None) -> Window:
     window = node.attribute("window", ()) if node else ()
     names = ("size", "stride", "padding_low", "padding_high")
     return tuple(
-        tuple(int(dict(each).get(name, 0)) for name in names) for field, dims in window if field == "dimensions"
-        for each in dims
-    )  # fmt: skip
+        tuple(int(dict(dimension).get(name, 0)) for name in names)
+        for field, dimensions in window
+        if field == "dimensions"
+        for dimension in dimensions
+    )

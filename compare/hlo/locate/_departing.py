@@ -10,6 +10,8 @@ import numpy as np
 from compare.hlo.graph import Node
 from compare.hlo.locate._canonical import RESULT, Computation
 from compare.hlo.locate._measured import MeasuredValues, distance, exact, is_float
+from compare.hlo.pair import Pair
+from compare.hlo.slot_names import is_state
 
 # Another shape of the same elements: what reads it is to blame where that shape is not the right one.
 _SPREAD = frozenset({"broadcast", "reshape", "copy"})
@@ -38,12 +40,12 @@ class Agreement:
 
 def agreement(left: MeasuredProgram, right: MeasuredProgram) -> Agreement:
     """Pair values whose arrays agree in every case, whatever their shape; results only under one name."""
-    found: tuple[dict[int, list[int]], dict[int, list[int]]] = {}, {}
+    partners: Pair[dict[int, list[int]]] = Pair({}, {})
     for mine, theirs in _candidates(left, right):
         if _agree(left, mine, right, theirs):
-            found[0].setdefault(mine, []).append(theirs)
-            found[1].setdefault(theirs, []).append(mine)
-    return Agreement(_sorted(found[0], left, right), _sorted(found[1], right, left))
+            partners.left.setdefault(mine, []).append(theirs)
+            partners.right.setdefault(theirs, []).append(mine)
+    return Agreement(_sorted(partners.left, left, right), _sorted(partners.right, right, left))
 
 
 def _sorted(found: Mapping[int, list[int]], own: MeasuredProgram, other: MeasuredProgram) -> dict[int, tuple[int, ...]]:
@@ -92,10 +94,10 @@ def _slack(side: MeasuredProgram, key: int) -> float:
 
 
 def _agree(left: MeasuredProgram, mine: int, right: MeasuredProgram, theirs: int) -> bool:
-    nodes = left.program.node(mine), right.program.node(theirs)
-    if nodes[0].opcode == RESULT and not _same_type(nodes[0], nodes[1]):
+    one, other = left.program.node(mine), right.program.node(theirs)
+    if one.opcode == RESULT and not _same_type(one, other):
         return False
-    if nodes[0].opcode != nodes[1].opcode and _is_flat(left, mine) and not _is_constant(left, mine, right, theirs):
+    if one.opcode != other.opcode and _is_flat(left, mine) and not _is_constant(left, mine, right, theirs):
         return False
     return all(
         distance(a.ravel(), b.ravel()) <= p + q
@@ -108,7 +110,7 @@ def _agree(left: MeasuredProgram, mine: int, right: MeasuredProgram, theirs: int
 
 def _same_type(left: Node, right: Node) -> bool:
     # An optimizer's own counters have the type that it likes; nobody else sees them.
-    own = left.name.startswith("state ")
+    own = is_state(left.name)
     return left.shape.dimensions == right.shape.dimensions and (own or left.shape.dtype == right.shape.dtype)
 
 

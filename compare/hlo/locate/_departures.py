@@ -1,4 +1,4 @@
-"""From two programs to the operations where they part."""
+"""From two programs to the operations where they first differ."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compare.hlo.causes import GATES, PARTS, UNKNOWN, Cause
+from compare.hlo.causes import CHANGED, GATES, MISSING, PARTS, UNKNOWN, Cause
 from compare.hlo.levels import STRUCTURE, Subject, at_level
 from compare.hlo.locate import _inside_regions, _naming
 from compare.hlo.locate._blame import Blamed, blamed, place, where_missing
@@ -20,7 +20,7 @@ from compare.hlo.locate._findings import Departure, Findings, OperationPlace, Sa
 from compare.hlo.locate._measured import DOUBLE, MeasuredValues, Precision, distance, exact, measure, size
 from compare.hlo.locate._parts import Reordered, reordered
 from compare.hlo.locate._proofs import cause_of
-from compare.hlo.locate._search import CHANGED, MISSING, Attempt, Parting, board, mends, part, search
+from compare.hlo.locate._search import Attempt, Parting, board, mends, part, search
 from compare.hlo.locate._spot import spots
 from compare.hlo.locate._switches import Given, Switchboard
 from compare.hlo.region_programs import State
@@ -56,6 +56,12 @@ def ran(subject: Subject, arguments: Sequence[Sequence[np.ndarray]], smooth: Seq
         precision: Precision = DOUBLE) -> RanProgram:  # fmt: skip
     """A program in its canonical form, and all of its values on every case.
 
+    Args:
+      subject: the program.
+      arguments: by case, arrays in the order of its parameters.
+      smooth: by case, whether a small change of the arguments makes a small change of every value.
+      precision: how exact it is held to be.
+
     Raises:
       UnreadableProgram: it cannot be read, or run by this process's XLA.
     """
@@ -67,7 +73,12 @@ def ran(subject: Subject, arguments: Sequence[Sequence[np.ndarray]], smooth: Seq
 
 def run_computation(computation: Computation, arguments: Sequence[Sequence[np.ndarray]], smooth: Sequence[bool],
                     precision: Precision) -> RanProgram:  # fmt: skip
-    """The same of a computation."""
+    """The same of a computation.
+
+    Args:
+      computation: the program in its canonical form.
+      arguments, smooth, precision: as of `ran`.
+    """
     return RanProgram(
         MeasuredProgram(computation, measure(computation, arguments, smooth, precision), tuple(smooth)),
         arguments,
@@ -78,6 +89,11 @@ def run_computation(computation: Computation, arguments: Sequence[Sequence[np.nd
 
 def locate(left: Subject, right: Subject, cases: Sequence[Case], precision: Precision = DOUBLE) -> Findings:
     """The operations of the right program whose value departs from the left's while what they read agrees.
+
+    Args:
+      left, right: the programs; the right one is the port.
+      cases: arguments of both.
+      precision: how exact they are held to be.
 
     Raises:
       UnreadableProgram: a program cannot be read or run.
@@ -100,8 +116,8 @@ def between(left: RanProgram, right: RanProgram) -> Findings:
     found, confirmed = _found(parting, right.arguments)
     searched = Searched(left, right, confirmed, alone=len(found) == 1)
     departures = merged(each for at, attempt in found for each in _departures(searched, at, attempt))
-    counts = [max(len(each) - len(departures), 0) for each in parting.departed]
-    return Findings(tuple(departures), tuple(parting.results), (counts[0], counts[1]))
+    cascade = parting.departed.map(lambda departed: max(len(departed) - len(departures), 0))
+    return Findings(tuple(departures), tuple(parting.results), cascade)
 
 
 def _of_parts(parting: Parting, found: Reordered) -> Departure:
@@ -151,7 +167,7 @@ def _order(found: Found) -> int:
 
 
 def _repaired(parting: Parting, switches: Switchboard, given: Given, cases: int) -> Parting:
-    """Where programs part that are given some values of each other."""
+    """Where programs first differ once the right one is given some of the left one's values."""
     runs = [switches.run(given, at) for at in range(cases)]
     side = parting.right
     arrays = {key: [run.get(key, array) for run, array in zip(runs, each, strict=True)]
@@ -165,7 +181,7 @@ def _repaired(parting: Parting, switches: Switchboard, given: Given, cases: int)
 def _departures(searched: Searched, parting: Parting, attempt: Attempt | None) -> list[Departure]:
     """The departure that an attempt shows, or those that it consists of inside of a loop or branch."""
     found = blamed(parting, attempt)
-    inside = _inside(searched.left, searched.right, found[1], found[2])
+    inside = _inside(searched.left, searched.right, found.left, found.right)
     return inside or [_told(searched, parting, attempt, found)]
 
 
@@ -192,14 +208,14 @@ def _told(searched: Searched, parting: Parting, attempt: Attempt | None, found: 
     stands = (
         where_missing(parting, left, right) if kind == MISSING and left is not None and right is not None else right
     )
-    places = place(parting.left, left), place(parting.right, stands)
-    to_blame = places[0] if kind == MISSING and places[0] is not None else places[1]
+    mine, theirs = place(parting.left, left), place(parting.right, stands)
+    to_blame = mine if kind == MISSING and mine is not None else theirs
     cause, more = _cause(searched, parting, attempt, found)
     return Departure(
         kind=kind,
         op=to_blame.op if to_blame else "",
-        left=places[0],
-        right=places[1],
+        left=mine,
+        right=theirs,
         difference=_naming.difference(parting, kind, left, right),
         cause=cause.name,
         remedy="; ".join(filter(None, (more, cause.remedy))),
@@ -216,7 +232,7 @@ def _cause(searched: Searched, parting: Parting, attempt: Attempt | None, found:
     def at_edges() -> bool:
         return only_at_edges(searched.left, searched.right)
 
-    return cause_of(spots(parting, attempt, found, clue(parting, attempt, *found), at_edges), searched.alone)
+    return cause_of(spots(parting, attempt, found, clue(parting, attempt, found), at_edges), searched.alone)
 
 
 def _sample(parting: Parting, attempt: Attempt | None, left: int | None, right: int | None) -> Sample | None:

@@ -1,4 +1,4 @@
-"""Whether two programs part only where inputs tie, vanish or lie on a bound."""
+"""Whether two programs differ only where inputs tie, vanish or lie on a bound."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from compare.hlo.locate import _naming
 from compare.hlo.locate._excerpt import Arrays, Draft
 from compare.hlo.locate._spot import Spot
 from compare.hlo.locate._switches import values_dtype
+from compare.hlo.slot_names import is_weight
 
 _BITS = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64}
 _MOST_PLACES = 16
@@ -22,18 +23,21 @@ _MOST_NUMBERS = 6
 
 def constant_of_the_left(spot: Spot) -> float | None:
     """The number that the left program reads, where the blamed operation with it gives the left's value."""
-    right, mine = spot.blamed[2], (spot.origin or spot).mine
+    right, mine = spot.blamed.right, (spot.origin or spot).mine
     if right is None or mine is None or right not in spot.theirs.nodes:
         return None
     read = [key for key in spot.theirs.side.program.node(right).operands if key in spot.theirs.side.program.constants]
     numbers = [each for key in mine.computing for each in _naming.constants_of(mine.side, key)]
-    if len(read) != 1 or not spot.theirs.side.program.node(read[0]).shape.dtype.startswith(("f", "s", "u")):
+    if len(read) != 1:
+        return None
+    (replaced,) = read
+    if not spot.theirs.side.program.node(replaced).shape.dtype.startswith(("f", "s", "u")):
         return None
     for number in list(dict.fromkeys(numbers))[:_MOST_NUMBERS]:
         draft = spot.theirs.draft()
-        constant = draft.full(number, draft.nodes[read[0]].shape)
+        constant = draft.full(number, draft.nodes[replaced].shape)
         operands = draft.nodes[right].operands
-        draft.change(right, operands=tuple(constant if key == read[0] else key for key in operands))
+        draft.change(right, operands=tuple(constant if key == replaced else key for key in operands))
         if spot.mended(draft.run()):
             return number
     return None
@@ -41,14 +45,14 @@ def constant_of_the_left(spot: Spot) -> float | None:
 
 def swapped_operands(spot: Spot) -> bool:
     """The blamed operation with its operands the other way round."""
-    right = spot.blamed[2]
+    right = spot.blamed.right
     if right is None or right not in spot.theirs.nodes or len(spot.theirs.side.program.node(right).operands) != 2:
         return False
     draft = spot.theirs.draft()
     node = draft.nodes[right]
-    shapes = [draft.nodes[key].shape for key in node.operands]
+    one, other = (draft.nodes[key].shape for key in node.operands)
     draft.change(right, operands=node.operands[::-1])
-    return shapes[0] == shapes[1] and spot.mended(draft.run())
+    return one == other and spot.mended(draft.run())
 
 
 def another_operand(spot: Spot) -> bool:
@@ -87,8 +91,8 @@ def _rewired(spot: Spot, right: int, operand: int, wanted: int) -> bool:
 def another_weight(spot: Spot) -> bool:
     """What is computed of weights, with others of their shape in their place."""
     program = spot.theirs.side.program
-    weights = [key for key in program.graph.parameters if program.slot(key).startswith("weight ")]
-    read = [key for key in spot.theirs.leaves if program.slot(key).startswith("weight ")]
+    weights = [key for key in program.graph.parameters if is_weight(program.slot(key))]
+    read = [key for key in spot.theirs.leaves if is_weight(program.slot(key))]
     arrays = spot.parting.right.measured.arrays
     pairs = [
         (key, other)

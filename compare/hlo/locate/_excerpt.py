@@ -49,7 +49,14 @@ class Excerpt:
 
 
 def excerpt(side: MeasuredProgram, target: int, departed: Collection[int], cut: Collection[int] = ()) -> Excerpt:
-    """What a value is computed by, back to what does not depart or is in `cut`; constants belong to it."""
+    """What a value is computed by, back to what does not depart or is in `cut`; constants belong to it.
+
+    Args:
+      side: the program.
+      target: the value.
+      departed: values that the other program does not have.
+      cut: values to stop at besides.
+    """
     program = side.program
     inner, leaves, waiting = set[int](), dict[int, None](), [target]
     while waiting:
@@ -82,7 +89,15 @@ class Draft:
 
     def add(self, opcode: str, shape: Shape, operands: Sequence[int] = (), attributes: Attributes = (),
             literal: np.ndarray | None = None) -> int:  # fmt: skip
-        """One more value."""
+        """One more value.
+
+        Args:
+          opcode: in HLO's words.
+          shape: of the value.
+          operands: ids of values in the draft.
+          attributes: in HLO's words.
+          literal: what a constant holds, of that shape.
+        """
         self._last += 1
         self.nodes[self._last] = Node(
             self._last, f"{opcode}.{self._last}", opcode, shape, tuple(operands), attributes, literal

@@ -1,8 +1,10 @@
-"""What locating says: the operations where two programs part, what each does, and the likely cause."""
+"""What locating says: the operations where two programs first differ, what each does, and the likely cause."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from compare.hlo.causes import Kind
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class Departure:
         departures, once all are.
     """
 
-    kind: str
+    kind: Kind
     op: str
     left: OperationPlace | None
     right: OperationPlace | None

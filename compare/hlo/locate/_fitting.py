@@ -5,18 +5,20 @@ A proof returns what more there is to say ("" of nothing), or None where it is n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 import numpy as np
 
 from compare.hlo.locate import _known_functions, _naming
 from compare.hlo.locate._excerpt import Arrays
+from compare.hlo.locate._known_functions import RELU, SOFTMAXES, Function, Reduction
 from compare.hlo.locate._measured import is_real
 from compare.hlo.locate._spot import Spot
+from compare.hlo.pair import Pair
 
+T = TypeVar("T")
 Proof = Callable[[Spot], str | None]
-Reduced = tuple[str, tuple[int, ...]]
-"""A reducer and its axes."""
 
 
 def wherever(proof: Proof) -> Proof:
@@ -24,46 +26,70 @@ def wherever(proof: Proof) -> Proof:
     return lambda spot: next((said for said in map(proof, (spot, *spot.wider)) if said is not None), None)
 
 
-Named = Callable[[Arrays, Arrays, Sequence[float]], str]
-"""Which function gives a value of another, "" of none that is known."""
+Named = Callable[[Arrays, Arrays, Sequence[float]], Function | None]
+"""Which function gives a value of another."""
 
 
-def _functions(spot: Spot, named: Named) -> tuple[str, str] | None:
+def _both(spot: Spot, told: Callable[[Arrays, Arrays, Sequence[float]], T | None], read: Arrays) -> Pair[T] | None:
+    """What is told of the left value and of the right one by what both read; None where that is one thing, or nothing.
+
+    Args:
+      told: what there is to say of a value (the second arrays) by what is read (the first), within bounds.
+      read: a value that both programs read.
+    """
+    left, right = told(read, spot.expected, spot.bounds), told(read, spot.actual, spot.bounds)
+    return None if left is None or right is None or left == right else Pair(left, right)
+
+
+def _read_whole(spot: Spot) -> Iterator[Arrays]:
+    """Values that are read, of as many elements, by which functions can be told apart."""
+    actual, *_ = spot.actual
+    for read in spot.read:
+        if _known_functions.is_told_apart(read) and read[0].size == actual.size:
+            yield read
+
+
+def _functions(spot: Spot, named: Named) -> Pair[Function] | None:
     """The functions of the same value that the left and the right program compute."""
-    for x in spot.read:
-        if _known_functions.is_told_apart(x) and x[0].size == spot.actual[0].size and is_real(x[0]):
-            names = [named(x, y, spot.bounds) for y in (spot.expected, spot.actual)]
-            if all(names) and names[0] != names[1]:
-                return names[0], names[1]
-    return None
+    fitting = (_both(spot, named, read) for read in _read_whole(spot) if is_real(read[0]))
+    return next(filter(None, fitting), None)
 
 
-def function(wanted: Callable[[str, str], bool], named: Named = _known_functions.activation) -> Proof:
+def function(wanted: Callable[[Function, Function], bool], named: Named = _known_functions.activation) -> Proof:
     """That both are functions of every element of one value, wanted ones."""
 
     def proof(spot: Spot) -> str | None:
-        names = _functions(spot, named)
-        if names is None or not wanted(*names):
+        functions = _functions(spot, named)
+        if functions is None or not wanted(functions.left, functions.right):
             return None
-        return f"{spot.parting.right.program.label} computes {names[1]}, {spot.parting.left.program.label} {names[0]}"
+        return _computes(spot, functions)
 
     return wherever(proof)
 
 
-def is_slope(*names: str) -> bool:
+def _computes(spot: Spot, names: Pair[Function] | Pair[str]) -> str:
+    left, right = spot.parting.left.program.label, spot.parting.right.program.label
+    return f"{right} computes {names.right}, {left} {names.left}"
+
+
+def is_slope(one: Function, other: Function) -> bool:
     """Whether two functions are leaky relus, or one of them and relu."""
-    leaky = [name.startswith(_known_functions.LEAKY) for name in names]
-    return any(leaky) and all(one or name == "relu" for one, name in zip(leaky, names, strict=True))
+    leaky = [function.slope is not None for function in (one, other)]
+    return any(leaky) and all(function.slope is not None or function.name == RELU for function in (one, other))
+
+
+def is_gelu(one: Function, other: Function) -> bool:
+    """Whether two functions are forms of gelu."""
+    return {one.name, other.name} <= set(_known_functions.GELUS)
 
 
 def power(spot: Spot) -> str | None:
     """That both are powers of one value."""
-    for x in spot.read:
-        if _known_functions.is_told_apart(x) and x[0].size == spot.actual[0].size and is_real(x[0]):
-            exponents = [_known_functions.power(x, y, spot.bounds) for y in (spot.expected, spot.actual)]
-            if None not in exponents and exponents[0] != exponents[1]:
-                return f"the exponent is {exponents[1]:g} where {spot.parting.left.program.label} has {exponents[0]:g}"
-    return None
+    fitting = (_both(spot, _known_functions.power, read) for read in _read_whole(spot) if is_real(read[0]))
+    exponents = next(filter(None, fitting), None)
+    if exponents is None:
+        return None
+    return f"the exponent is {exponents.right:g} where {spot.parting.left.program.label} has {exponents.left:g}"
 
 
 def division(spot: Spot) -> str | None:
@@ -72,57 +98,49 @@ def division(spot: Spot) -> str | None:
     within = {part.side.program.node(key).opcode for part in parts for key in (*part.nodes, *part.leaves)}
     if not within & {"divide", "remainder"}:
         return None
-    alike = [x for x in [*spot.read, *_constants_read(spot)] if x[0].size in (1, spot.actual[0].size)]
-    for a in alike:
-        for b in (each for each in alike if each is not a and a[0].size == spot.actual[0].size):
-            spread = [np.broadcast_to(each.ravel(), a[0].size) if each.size == 1 else each for each in b]
-            names = [_known_functions.division(a, spread, y, spot.bounds) for y in (spot.expected, spot.actual)]
-            if all(names) and names[0] != names[1]:
-                labels = spot.parting.right.program.label, spot.parting.left.program.label
-                return f"{labels[0]} computes {names[1]}, {labels[1]} {names[0]}"
+    actual, *_ = spot.actual
+    read = [arrays for arrays in (*spot.read, *_constants_read(spot)) if arrays[0].size in (1, actual.size)]
+    for dividend in (arrays for arrays in read if arrays[0].size == actual.size):
+        for divisor in (arrays for arrays in read if arrays is not dividend):
+            spread = [np.broadcast_to(case.ravel(), actual.size) if case.size == 1 else case for case in divisor]
+            names = _both(spot, _division_by(spread), dividend)
+            if names is not None:
+                return _computes(spot, names)
     return None
+
+
+def _division_by(divisor: Arrays) -> Callable[[Arrays, Arrays, Sequence[float]], str | None]:
+    return lambda read, value, bounds: _known_functions.division(read, divisor, value, bounds) or None
 
 
 def _constants_read(spot: Spot) -> list[list[np.ndarray]]:
     """Single numbers that either computation reads."""
-    found: dict[float, list[np.ndarray]] = {}
+    constants: dict[float, list[np.ndarray]] = {}
     for part in (spot.theirs, spot.mine) if spot.mine else (spot.theirs,):
         for key in part.computing:
             for value in _naming.constants_of(part.side, key):
-                found[value] = [np.array([value])] * len(spot.actual)
-    return list(found.values())
+                constants[value] = [np.array([value])] * len(spot.actual)
+    return list(constants.values())
 
 
 def running(spot: Spot) -> str | None:
     """That both are running sums of one value."""
-    for x in spot.read:
-        if x[0].size == spot.actual[0].size and _known_functions.is_told_apart(x):
-            found = [_known_functions.cumulative(x, y, spot.bounds) for y in (spot.expected, spot.actual)]
-            if found[0] and found[1] and found[0] != found[1]:
-                return f"{_sum(found[1])} where {spot.parting.left.program.label} has {_sum(found[0])}"
-    return None
+    fitting = (_both(spot, _known_functions.cumulative, read) for read in _read_whole(spot))
+    sums = next(filter(None, fitting), None)
+    return f"{sums.right} where {spot.parting.left.program.label} has {sums.left}" if sums else None
 
 
-def _sum(found: tuple[int, bool, bool]) -> str:
-    axis, exclusive, reverse = found
-    return f"{'exclusive ' * exclusive}{'reverse ' * reverse}sums along axis {axis}"
+def _reductions(spot: Spot) -> Pair[Reduction] | None:
+    reads = (read for read in spot.read if _known_functions.is_told_apart(read) and read[0].size > 1)
+    return next(filter(None, (_both(spot, _known_functions.reduction, read) for read in reads)), None)
 
 
-def _reductions(spot: Spot) -> tuple[Reduced, Reduced] | None:
-    for x in spot.read:
-        if _known_functions.is_told_apart(x) and x[0].size > 1:
-            found = [_known_functions.reduction(x, y, spot.bounds) for y in (spot.expected, spot.actual)]
-            if found[0] and found[1] and found[0] != found[1]:
-                return found[0], found[1]
-    return None
-
-
-def reduction(holds: Callable[[Reduced, Reduced], bool]) -> Proof:
+def reduction(holds: Callable[[Reduction, Reduction], bool]) -> Proof:
     """That both reduce one value, and what has to hold of how."""
 
     def proof(spot: Spot) -> str | None:
-        found = _reductions(spot)
-        return "" if found and holds(*found) else None
+        reductions = _reductions(spot)
+        return "" if reductions and holds(reductions.left, reductions.right) else None
 
     return proof
 
@@ -135,21 +153,21 @@ def moved(spot: Spot) -> str | None:
     return f"it is what {spot.parting.left.program.label} has, {said}" if said else None
 
 
-def is_mean(one: Reduced, other: Reduced) -> bool:
+def is_mean(one: Reduction, other: Reduction) -> bool:
     """Whether one averages what the other adds up."""
-    return one[1] == other[1] and {one[0], other[0]} == {"mean", "sum"}
+    return one.axes == other.axes and {one.reducer, other.reducer} == {"mean", "sum"}
 
 
-def is_softmax(one: Reduced, other: Reduced) -> bool:
+def is_softmax(one: Reduction, other: Reduction) -> bool:
     """Whether both are softmaxes, of unlike axes."""
-    return one[0] == other[0] and "softmax" in one[0]
+    return one.reducer == other.reducer and one.reducer in SOFTMAXES
 
 
-def same_reducer(one: Reduced, other: Reduced) -> bool:
+def same_reducer(one: Reduction, other: Reduction) -> bool:
     """Whether one reduces other axes than the other."""
-    return one[0] == other[0]
+    return one.reducer == other.reducer
 
 
-def same_axes(one: Reduced, other: Reduced) -> bool:
+def same_axes(one: Reduction, other: Reduction) -> bool:
     """Whether one reduces the same axes by another function."""
-    return one[1] == other[1]
+    return one.axes == other.axes

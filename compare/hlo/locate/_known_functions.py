@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import special
@@ -68,7 +69,27 @@ FUNCTIONS: dict[str, Unary] = {
     "relu": lambda x: np.maximum(x, 0),
 }
 GELUS = ("gelu", "gelu by tanh", "gelu by sigmoid")
-LEAKY = "leaky relu"
+RELU = "relu"
+SOFTMAXES = ("softmax", "log_softmax")
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function by its name; `slope` is that of a leaky relu below 0, None of any other."""
+
+    name: str
+    slope: float | None = None
+
+    def __str__(self) -> str:
+        return self.name if self.slope is None else f"{self.name} of slope {self.slope:.6g}"
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """A reducer, or a softmax, and the axes that it goes over."""
+
+    reducer: str
+    axes: tuple[int, ...]
 
 
 def is_told_apart(arrays: Arrays) -> bool:
@@ -78,26 +99,44 @@ def is_told_apart(arrays: Arrays) -> bool:
 
 
 def same(expected: np.ndarray, found: np.ndarray, bound: float) -> bool:
-    """Whether they agree up to the bound and what rounded constants explain."""
+    """Whether they agree up to the bound and what rounded constants explain.
+
+    Args:
+      expected, found: arrays of any shapes.
+      bound: the largest difference that rounding explains.
+    """
     if expected.size != found.size:
         return False
     return distance(exact(expected).ravel(), found.ravel()) <= bound + _ROUNDED * size(expected)
 
 
-def activation(x: Arrays, y: Arrays, bounds: Sequence[float]) -> str:
-    """The name of the function of every element, "" of none in the list."""
+def activation(x: Arrays, y: Arrays, bounds: Sequence[float]) -> Function | None:
+    """Which activation of every element of x gives y.
+
+    Args:
+      x, y: by case, floats of one size.
+      bounds: by case, the largest difference that rounding explains.
+
+    Returns:
+      None of no activation that is listed here.
+    """
     for name, function in ACTIVATIONS.items():
         if _everywhere(function, x, y, bounds):
-            return name
+            return Function(name)
     slope = _slope(x, y)
-    if slope is not None and _everywhere(lambda each: np.where(each > 0, each, slope * each), x, y, bounds):
-        return f"{LEAKY} of slope {slope:.6g}"
-    return ""
+    if slope is not None and _everywhere(lambda values: np.where(values > 0, values, slope * values), x, y, bounds):
+        return Function("leaky relu", float(f"{slope:.6g}"))
+    return None
 
 
-def function(x: Arrays, y: Arrays, bounds: Sequence[float]) -> str:
-    """The same of functions that no layer is followed by."""
-    return next((name for name, each in FUNCTIONS.items() if _everywhere(each, x, y, bounds)), "")
+def function(x: Arrays, y: Arrays, bounds: Sequence[float]) -> Function | None:
+    """The same of functions that are no activations.
+
+    Args:
+      x, y, bounds: as of `activation`.
+    """
+    names = (name for name, function in FUNCTIONS.items() if _everywhere(function, x, y, bounds))
+    return next(map(Function, names), None)
 
 
 def _everywhere(function: Unary, x: Arrays, y: Arrays, bounds: Sequence[float]) -> bool:
@@ -117,7 +156,11 @@ def _slope(x: Arrays, y: Arrays) -> float | None:
 
 
 def power(x: Arrays, y: Arrays, bounds: Sequence[float]) -> float | None:
-    """The exponent where every element is the same power of another."""
+    """The exponent where every element is the same power of another.
+
+    Args:
+      x, y, bounds: as of `activation`.
+    """
     for exponent in _POWERS:
         if _everywhere(lambda each, by=exponent: each**by, x, y, bounds):
             return exponent
@@ -140,7 +183,13 @@ DIVISIONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 
 
 def division(a: Arrays, b: Arrays, y: Arrays, bounds: Sequence[float]) -> str:
-    """Which kind of division of two values gives a third, "" of none."""
+    """Which kind of division of two values gives a third, "" of none.
+
+    Args:
+      a, b: by case, dividend and divisor, of one size.
+      y: by case, what may be their quotient or remainder.
+      bounds: by case, the largest difference that rounding explains.
+    """
     # What a division by zero gives is nobody's choice of rounding.
     kept = [np.flatnonzero(exact(each).ravel()) for each in b]
     if not (is_told_apart(a) and a[0].size == b[0].size == y[0].size):
@@ -156,14 +205,30 @@ def division(a: Arrays, b: Arrays, y: Arrays, bounds: Sequence[float]) -> str:
     return ""
 
 
-def cumulative(x: Arrays, y: Arrays, bounds: Sequence[float]) -> tuple[int, bool, bool] | None:
-    """(axis, exclusive, reverse) where a value is the running sum of another."""
+def cumulative(x: Arrays, y: Arrays, bounds: Sequence[float]) -> CumulativeSum | None:
+    """Which running sum of x gives y; None of none.
+
+    Args:
+      x, y, bounds: as of `activation`.
+    """
     rank = x[0].ndim
     for axis, exclusive, reverse in itertools.product(range(rank), (False, True), (False, True)):
         found = [_running(exact(each), axis, exclusive, reverse) for each in x]
         if all(same(*each) for each in zip(y, found, bounds, strict=True)):
-            return axis, exclusive, reverse
+            return CumulativeSum(axis, exclusive, reverse)
     return None
+
+
+@dataclass(frozen=True)
+class CumulativeSum:
+    """A running sum along an axis: whether it leaves out the element itself, and whether it starts from the end."""
+
+    axis: int
+    exclusive: bool
+    reverse: bool
+
+    def __str__(self) -> str:
+        return f"{'exclusive ' * self.exclusive}{'reverse ' * self.reverse}sums along axis {self.axis}"
 
 
 def _running(x: np.ndarray, axis: int, exclusive: bool, reverse: bool) -> np.ndarray:
@@ -180,18 +245,23 @@ REDUCERS: dict[str, Callable[..., np.ndarray]] = {
 }  # fmt: skip
 
 
-def reduction(x: Arrays, y: Arrays, bounds: Sequence[float]) -> tuple[str, tuple[int, ...]] | None:
-    """(name, axes) where a value reduces another."""
+def reduction(x: Arrays, y: Arrays, bounds: Sequence[float]) -> Reduction | None:
+    """How y reduces x; None where it does not in any way that is listed here.
+
+    Args:
+      x, y: by case, arrays of any shapes.
+      bounds: by case, the largest difference that rounding explains.
+    """
     if not x[0].size or x[0].dtype.kind == "c":
         return None
     for axes in _axes(x[0].ndim):
         for name, function in REDUCERS.items():
-            if name.endswith("softmax") and not np.isfinite(x[0]).all():
+            if name in SOFTMAXES and not np.isfinite(x[0]).all():
                 continue
             with np.errstate(all="ignore"):
                 found = [np.asarray(function(exact(each), axis=axes)) for each in x]
             if all(same(*each) for each in zip(y, found, bounds, strict=True)):
-                return name, axes
+                return Reduction(name, axes)
     return None
 
 

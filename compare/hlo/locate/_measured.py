@@ -60,6 +60,12 @@ def measure(program: Computation, cases: Sequence[Sequence[np.ndarray]], smooth:
     Constants of frontends are rounded to float32, each frontend's in its own place: what that does to a
     value is no departure.
 
+    Args:
+      program: to be run.
+      cases: by case, arrays in the order of its parameters.
+      smooth: by case, whether its arguments are moved as well.
+      precision: how exact it is held to be.
+
     Raises:
       UnreadableProgram: this process's XLA cannot run it.
     """

@@ -7,45 +7,51 @@ from typing import Any
 
 import numpy as np
 
+from compare.hlo.causes import EXTRA, MISSING, Kind
 from compare.hlo.graph import Node
 from compare.hlo.locate._departing import MeasuredProgram
-from compare.hlo.locate._search import EXTRA, MISSING, Parting
+from compare.hlo.locate._search import Parting
 from compare.hlo.numbering import COMMUTATIVE
 
 _DEEPEST, _MOST_READ = 4, 3
 _QUIET = frozenset({"parameter_number", "tuple_index"})
 
 
-def difference(parting: Parting, kind: str, left: int | None, right: int | None) -> str:
-    """What the right operation does that the left does not, in words."""
-    labels = parting.left.program.label, parting.right.program.label
+def difference(parting: Parting, kind: Kind, left: int | None, right: int | None) -> str:
+    """What the right operation does that the left does not, in words.
+
+    Args:
+      parting: where the programs first differ.
+      kind: what the right operation is.
+      left, right: the operations; None of a side that has none.
+    """
+    label, port = parting.left.program.label, parting.right.program.label
     if kind == MISSING and left is not None:
-        return f"{labels[0]} computes {told(parting.left, left)} here, {labels[1]} nothing"
+        return f"{label} computes {told(parting.left, left)} here, {port} nothing"
     if right is None or left is None:
-        side, label = (parting.left, labels[0]) if right is None else (parting.right, labels[1])
-        key = left if right is None else right
+        side, key = (parting.left, left) if right is None else (parting.right, right)
         assert key is not None
-        extra = f", {labels[0]} nothing" if kind == EXTRA else ""
-        return f"{label} computes {told(side, key)} here{extra}"
-    found = list(_differences(parting, left, right))
-    if found:
-        return "; ".join(found)
+        extra = f", {label} nothing" if kind == EXTRA else ""
+        return f"{side.program.label} computes {told(side, key)} here{extra}"
+    differences = list(_differences(parting, left, right))
+    if differences:
+        return "; ".join(differences)
     theirs, mine = _told_apart(parting, right, left)
-    return f"it computes {theirs} where {labels[0]} computes {mine}"
+    return f"it computes {theirs} where {label} computes {mine}"
 
 
 def _differences(parting: Parting, left: int, right: int) -> Iterator[str]:
     label = parting.left.program.label
     mine, theirs = parting.left.program.node(left), parting.right.program.node(right)
-    types = mine.shape.dtype, theirs.shape.dtype
-    if types[0] != types[1] and "pred" not in types:
-        yield f"{types[1]} where {label} has {types[0]}"
+    dtype, port_dtype = mine.shape.dtype, theirs.shape.dtype
+    if dtype != port_dtype and "pred" not in (dtype, port_dtype):
+        yield f"{port_dtype} where {label} has {dtype}"
     if mine.opcode != theirs.opcode:
         yield f"{told(parting.right, right)} where {label} has {told(parting.left, left)}"
         return
-    constants = constants_of(parting.left, left), constants_of(parting.right, right)
-    if constants[0] != constants[1] and all(constants):
-        yield f"the constant is {_listed(constants[1])}, {label} has {_listed(constants[0])}"
+    constants, port_constants = constants_of(parting.left, left), constants_of(parting.right, right)
+    if constants != port_constants and constants and port_constants:
+        yield f"the constant is {_listed(port_constants)}, {label} has {_listed(constants)}"
     yield from _tables(parting, mine, theirs)
     for name in changed_attributes(mine, theirs):
         for field, ours, other in fields(name, mine.attribute(name), theirs.attribute(name)):
@@ -64,9 +70,9 @@ def _operands(parting: Parting, mine: Node, theirs: Node) -> Iterator[str]:
         return
     expected, others = list(mine.operands), list[int]()
     for key in theirs.operands:
-        same = [each for each in expected if each in parting.agreement.right.get(key, ())]
-        if same:
-            expected.remove(same[0])
+        same = next((wanted for wanted in expected if wanted in parting.agreement.right.get(key, ())), None)
+        if same is not None:
+            expected.remove(same)
         elif key not in parting.right.program.constants:
             others.append(key)
     expected = [key for key in expected if key not in parting.left.program.constants]
@@ -93,7 +99,13 @@ def _with_line(side: MeasuredProgram, key: int) -> str:
 
 
 def described(side: MeasuredProgram, key: int, depth: int) -> str:
-    """A value in words: what fills it, or the operation that makes it, and so many operations before it."""
+    """A value in words: what fills it, or the operation that makes it, and so many operations before it.
+
+    Args:
+      side: the program.
+      key: the value.
+      depth: how many operations before it are named.
+    """
     program = side.program
     key = program.carried(key)
     operands = [each for each in program.node(key).operands if each not in program.constants]
@@ -128,7 +140,12 @@ def _first_apart(left: np.ndarray, right: np.ndarray) -> str:
 
 
 def are_swapped(parting: Parting, left: int, right: int) -> bool:
-    """Whether two operations whose operands have an order read the same two values the other way round."""
+    """Whether two operations whose operands have an order read the same two values the other way round.
+
+    Args:
+      parting: where the programs first differ.
+      left, right: the operations.
+    """
     mine, theirs = parting.left.program.node(left), parting.right.program.node(right)
     partners = [set(parting.agreement.right.get(key, ())) for key in theirs.operands]
     if mine.opcode != theirs.opcode or mine.opcode in COMMUTATIVE or not len(mine.operands) == len(partners) == 2:
@@ -188,15 +205,19 @@ def _number(value: float) -> str:
 
 
 def fields(name: str, left: Any, right: Any) -> Iterator[tuple[str, Any, Any]]:
-    """The parts of an attribute that differ, by name: of a window, by what every dimension has."""
-    parts = [_named_fields(value) for value in (left, right)]
-    if parts[0] is None or parts[1] is None:
+    """The parts of an attribute that differ, by name: of a window, by what every dimension has.
+
+    Args:
+      name: of the attribute.
+      left, right: its values; None of an operation that has none.
+    """
+    mine, theirs = _named_fields(left), _named_fields(right)
+    if mine is None or theirs is None:
         yield name, _or_none(left), _or_none(right)
         return
-    for field in dict.fromkeys((*parts[0], *parts[1])):
-        values = parts[0].get(field), parts[1].get(field)
-        if values[0] != values[1]:
-            yield field, _or_none(values[0]), _or_none(values[1])
+    for field in dict.fromkeys((*mine, *theirs)):
+        if mine.get(field) != theirs.get(field):
+            yield field, _or_none(mine.get(field)), _or_none(theirs.get(field))
 
 
 def _or_none(value: Any) -> Any:

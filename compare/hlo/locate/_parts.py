@@ -6,6 +6,7 @@ import dataclasses
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,9 +21,26 @@ _MOST_NODES = 8000
 """Of all programs that are tried, one for every order."""
 _GATES = frozenset({"logistic", "tanh"})
 
-Range = tuple[int, int]
-Split = tuple[tuple[int, ...], int]
-"""The shape of what is cut, and along which axis."""
+
+class Range(NamedTuple):
+    """A part along the axis, `limit` excluded."""
+
+    start: int
+    limit: int
+
+
+class Split(NamedTuple):
+    """The shape of what is cut, and along which axis."""
+
+    shape: tuple[int, ...]
+    axis: int
+
+
+class Cut(NamedTuple):
+    """A part that is cut out."""
+
+    split: Split
+    part: Range
 
 
 @dataclass(frozen=True)
@@ -73,8 +91,8 @@ def _splits(graph: Graph) -> dict[Split, list[Range]]:
         for node in each:
             cut = _cut(each, node)
             if cut is not None:
-                found.setdefault(cut[0], set()).add(cut[1])
-    alike = {split: [one for one in parts if one[1] - one[0] == _width(parts)] for split, parts in found.items()}
+                found.setdefault(cut.split, set()).add(cut.part)
+    alike = {split: [one for one in parts if one.limit - one.start == _width(parts)] for split, parts in found.items()}
     return {split: sorted(parts) for split, parts in alike.items() if 1 < len(parts) <= _MOST_PARTS}
 
 
@@ -90,18 +108,18 @@ def _graphs(graph: Graph) -> Iterator[Graph]:
             yield from _graphs(region)
 
 
-def _cut(graph: Graph, node: Node) -> tuple[Split, Range] | None:
+def _cut(graph: Graph, node: Node) -> Cut | None:
     """Of a slice along one axis, what it is a part of and which."""
     if node.opcode != "slice":
         return None
     whole = graph.nodes[node.operands[0]].shape.dimensions
-    cut = [(at, each) for at, each in enumerate(_ranges(node)) if each != (0, whole[at])]
-    return ((whole, cut[0][0]), cut[0][1]) if len(cut) == 1 else None
+    cuts = [Cut(Split(whole, at), part) for at, part in enumerate(_ranges(node)) if part != (0, whole[at])]
+    return next(iter(cuts)) if len(cuts) == 1 else None
 
 
 def _ranges(node: Node) -> list[Range]:
     rows = [dict(each) for each in node.attribute("slice_dimensions", ())]
-    return [(int(row.get("start", 0)), int(row.get("limit", 0))) for row in rows]
+    return [Range(int(row.get("start", 0)), int(row.get("limit", 0))) for row in rows]
 
 
 def _orders(parts: Sequence[Range]) -> Iterator[dict[Range, Range]]:
@@ -121,11 +139,11 @@ def _read_in(graph: Graph, split: Split, order: Mapping[Range, Range]) -> Graph:
 def _moved(graph: Graph, node: Node, split: Split, order: Mapping[Range, Range]) -> Node:
     regions = tuple(_read_in(region, split, order) for region in node.regions)
     cut = _cut(graph, node)
-    if cut is None or cut[0] != split or cut[1] not in order:
+    if cut is None or cut.split != split or cut.part not in order:
         return dataclasses.replace(node, regions=regions)
-    start, limit = order[cut[1]]
+    start, limit = order[cut.part]
     rows = list(node.attribute("slice_dimensions", ()))
-    rows[split[1]] = tuple((dict(rows[split[1]]) | {"start": start, "limit": limit}).items())
+    rows[split.axis] = tuple((dict(rows[split.axis]) | {"start": start, "limit": limit}).items())
     attributes = tuple(sorted((dict(node.attributes) | {"slice_dimensions": tuple(rows)}).items()))
     return dataclasses.replace(node, attributes=attributes)
 
@@ -134,7 +152,7 @@ def _told(program: Computation, split: Split, order: Mapping[Range, Range]) -> R
     for graph in _graphs(program.graph):
         for node in graph:
             cut = _cut(graph, node)
-            if cut is not None and cut[0] == split and cut[1] in order:
+            if cut is not None and cut.split == split and cut.part in order:
                 gates = any(each.opcode in _GATES for each in graph)
                 return Reordered(node, tuple(order.items()), gates and len(order) > 1)
     raise AssertionError("expected a part that is moved, found none: it was one a moment ago")

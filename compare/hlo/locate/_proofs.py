@@ -10,23 +10,23 @@ from collections.abc import Callable, Collection, Mapping
 
 import numpy as np
 
-from compare.hlo.causes import CAUSES, UNKNOWN, Cause, is_close, is_count
+from compare.hlo.causes import CAUSES, CHANGED, EXTRA, MISSING, UNKNOWN, Cause, is_close, is_count
 from compare.hlo.locate import _edits, _fitting, _known_functions
 from compare.hlo.locate._apart import CONSTANT, OPERAND, REDUCER, SWAPPED, TRANSPOSED, OperationDifference
 from compare.hlo.locate._canonical import Computation
 from compare.hlo.locate._counting import counts, depths, squares, transformed
 from compare.hlo.locate._fitting import Proof
 from compare.hlo.locate._measured import exact, is_float
-from compare.hlo.locate._search import EXTRA, MISSING
 from compare.hlo.locate._spot import Spot
+from compare.hlo.slot_names import is_weight
 
 _LOGARITHMS = (math.log(2), math.log(10))
 
 
 def proved(spots: list[Spot], cause: Cause) -> str | None:
     """What the proof of a cause says, which has to hold of every spot; None where it is not made."""
-    found = [PROOFS[cause.name](spot) if cause.name in PROOFS else None for spot in spots]
-    return None if None in found or not found else next(filter(None, found), "")
+    said = [PROOFS[cause.name](spot) for spot in spots]
+    return None if None in said or not said else next(filter(None, said), "")
 
 
 def cause_of(spots: list[Spot], alone: bool) -> tuple[Cause, str]:
@@ -96,27 +96,27 @@ def _numbers(spot: Spot) -> str | None:
     found = _edits.constant_of_the_left(spot)
     if found is None:
         return None
-    named = spot.clue.pair is not None or spot.clue.kind != "changed"
+    named = spot.clue.pair is not None or spot.clue.kind != CHANGED
     return "" if named else f"with {found:.9g} for its constant, {spot.parting.right.program.label} agrees"
 
 
 def _one_operation(spot: Spot) -> int | None:
     """The only operation that computes something and is on one side alone."""
-    kind = spot.blamed[0]
+    kind = spot.blamed.kind
     part = spot.mine if kind == MISSING else spot.theirs if kind == EXTRA else None
     return part.computing[0] if part is not None and len(part.computing) == 1 else None
 
 
-def _alone(*opcodes: str, reads: str = "") -> Proof:
-    """That one operation of these is left out, or added, and reads what it is said to ("weight ")."""
+def _of_weight(*opcodes: str) -> Proof:
+    """That one operation of these is left out, or added, and reads a weight."""
 
     def proof(spot: Spot) -> str | None:
         key = _one_operation(spot)
-        side = spot.parting.left if spot.blamed[0] == MISSING else spot.parting.right
+        side = spot.parting.left if spot.blamed.kind == MISSING else spot.parting.right
         if key is None or side.program.node(key).opcode not in opcodes:
             return None
         slots = [side.program.slot(each) for each in side.program.node(key).operands]
-        return "" if not reads or any(slot.startswith(reads) for slot in slots) else None
+        return "" if any(map(is_weight, slots)) else None
 
     return proof
 
@@ -124,7 +124,7 @@ def _alone(*opcodes: str, reads: str = "") -> Proof:
 def _residual(spot: Spot) -> str | None:
     """A sum with a value that the other term is computed from."""
     key = _one_operation(spot)
-    program = (spot.parting.left if spot.blamed[0] == MISSING else spot.parting.right).program
+    program = (spot.parting.left if spot.blamed.kind == MISSING else spot.parting.right).program
     if key is None or program.node(key).opcode != "add":
         return None
     one, other = (program.carried(each) for each in program.node(key).operands)
@@ -167,7 +167,7 @@ def _depth(spot: Spot) -> str | None:
     pair = spot.clue.pair
     found = _nearby(spot, depths)
     if pair is not None:
-        return "" if is_close(max(pair[0], 1 / pair[0]), *found) and _numbers(spot) is not None else None
+        return "" if is_close(max(pair.left, 1 / pair.left), *found) and _numbers(spot) is not None else None
     by = spot.factor(few=True)
     return "" if by is not None and by > 0 and is_close(max(by, 1 / by), *found) else None
 
@@ -209,7 +209,7 @@ def _decayed(spot: Spot) -> str | None:
     change = [exact(a).ravel() - exact(b).ravel() for a, b in zip(spot.expected, spot.actual, strict=True)]
     for key, slot in slots.items():
         weight = spot.theirs.side.measured.arrays[key]
-        if slot.startswith("weight ") and weight[0].size == change[0].size:
+        if is_weight(slot) and weight[0].size == change[0].size:
             by = _known_functions.factor(weight, change, spot.bounds)
             if by is not None and any(each.any() for each in change):
                 return ""
@@ -228,7 +228,7 @@ def _index(spot: Spot) -> str | None:
 def _stopped(spot: Spot) -> str | None:
     """That a gradient, or one of the terms that it is a sum of, is nothing at all."""
     program = spot.theirs.side.program
-    if spot.blamed[0] != MISSING or spot.mine is None:
+    if spot.blamed.kind != MISSING or spot.mine is None:
         return None
     if spot.theirs.nodes and not any(each.any() for each in spot.actual):
         return "" if set(spot.theirs.nodes) - {spot.theirs.target} <= program.constants else None
@@ -251,7 +251,7 @@ PROOFS: Mapping[str, Proof] = {
     "stop_gradient": _stopped,
     "epsilon": _numbers,
     "place of epsilon": _changed_to(_edits.epsilon_elsewhere),
-    "gelu": _fitting.function(lambda *names: set(names) <= set(_known_functions.GELUS)),
+    "gelu": _fitting.function(_fitting.is_gelu),
     "biased or unbiased variance": _one_less,
     "number of iterations": _either(_numbers, _only("comparison_direction")),
     "base of the logarithm": _logarithm,
@@ -279,11 +279,11 @@ PROOFS: Mapping[str, Proof] = {
     "index": _index,
     "integer division": _fitting.wherever(_fitting.division),
     "momentum of batch normalization": _numbers,
-    "bias left out": _alone("add", reads="weight "),
-    "weight left out": _alone("multiply", "divide", reads="weight "),
+    "bias left out": _of_weight("add"),
+    "weight left out": _of_weight("multiply", "divide"),
     "residual connection": _residual,
-    "another activation": _fitting.function(lambda *names: True),
-    "another function": _fitting.function(lambda *names: True, _known_functions.function),
+    "another activation": _fitting.function(lambda *functions: True),
+    "another function": _fitting.function(lambda *functions: True, _known_functions.function),
     "weights in the code": _numbers,
     "another constant": _fitting.wherever(_numbers),
     "sign": _factor(-1.0, few=True),

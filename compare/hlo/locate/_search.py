@@ -1,23 +1,24 @@
-"""Finds the operation that is to blame: given TensorFlow's value in its place, every result agrees."""
+"""Finds the operation that is wrong: given TensorFlow's value in its place, every result agrees."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from compare.hlo.locate._canonical import CARRIERS, RESULT
+from compare.hlo.causes import CHANGED, EXTRA, MISSING, Kind
+from compare.hlo.locate._canonical import CARRIERS, RESULT, Computation
 from compare.hlo.locate._departing import Agreement, MeasuredProgram, departing, first, kind_of
 from compare.hlo.locate._measured import distance
 from compare.hlo.locate._switches import READING, SPREAD, VALUE, Given, Switch, Switchboard
+from compare.hlo.pair import Pair
+from compare.hlo.slot_names import is_state
 
 _MOST = 200
 """Attempts, where no single value is enough."""
-
-CHANGED, EXTRA, MISSING = "changed", "extra", "missing"
 
 _AT_ONCE = 8
 """Attempts in one request: what they share travels once."""
@@ -25,28 +26,26 @@ _AT_ONCE = 8
 
 @dataclass(frozen=True, eq=False)
 class Parting:
-    """Where two programs part: what departs on either side, and what of it reads only what agrees."""
+    """Where two programs first differ: what departs on either side, and what of it reads only what agrees."""
 
     left: MeasuredProgram
     right: MeasuredProgram
     agreement: Agreement
-    departed: tuple[tuple[int, ...], tuple[int, ...]]
-    first: tuple[tuple[int, ...], tuple[int, ...]]
+    departed: Pair[tuple[int, ...]]
+    first: Pair[tuple[int, ...]]
 
     @cached_property
-    def narrow(self) -> tuple[frozenset[int], frozenset[int]]:
+    def narrow(self) -> Pair[frozenset[int]]:
         """On either side, values that every departure passes through on its way to the results."""
-        sides = zip((self.left, self.right), self.departed, self.first, strict=True)
-        found = [
-            frozenset(key for key in departed if _is_narrow(side, key, departed, started, self.results))
-            for side, departed, started in sides
-        ]
-        return found[0], found[1]
+        return Pair(
+            _narrow(self.left, self.departed.left, self.first.left, self.results),
+            _narrow(self.right, self.departed.right, self.first.right, self.results),
+        )
 
     @cached_property
     def results(self) -> list[str]:
         """Names of the results that differ."""
-        ends, departed = self.right.program.results, set(self.departed[1])
+        ends, departed = self.right.program.results, set(self.departed.right)
         return [name for name, key in ends.items() if name in self.left.program.results and key in departed]
 
     def reached(self, key: int) -> frozenset[str]:
@@ -62,25 +61,28 @@ class Parting:
         for name in self.results:
             names.setdefault(self.right.program.results[name], []).append(name)
         found: dict[int, frozenset[str]] = {}
-        for key in reversed(self.departed[1]):
+        for key in reversed(self.departed.right):
             further = (found.get(each, frozenset()) for each in self.right.program.users[key])
             found[key] = frozenset(names.get(key, ())).union(*further)
         return found
 
 
 def part(left: MeasuredProgram, right: MeasuredProgram, agreed: Agreement) -> Parting:
-    """Where two programs part, from what they agree on."""
+    """Where two programs first differ, from what they agree on.
+
+    Args:
+      left, right: the programs with their values.
+      agreed: values that both have.
+    """
+    departed = Pair(_departed(left, right, agreed.left), _departed(right, left, agreed.right))
+    started = Pair(first(left.program, departed.left), first(right.program, departed.right))
+    return Parting(left, right, agreed, departed, started.map(tuple))
+
+
+def _departed(side: MeasuredProgram, other: MeasuredProgram, agreed: Mapping[int, object]) -> tuple[int, ...]:
     # What only one side returns departs from nothing.
-    alone = [
-        [key for name, key in mine.program.results.items() if name not in other.program.results]
-        for mine, other in ((left, right), (right, left))
-    ]
-    sides = (left.program, [*agreed.left, *alone[0]]), (right.program, [*agreed.right, *alone[1]])
-    departed = [departing(program, known) for program, known in sides]
-    started = [first(program, each) for (program, _), each in zip(sides, departed, strict=True)]
-    return Parting(
-        left, right, agreed, (tuple(departed[0]), tuple(departed[1])), (tuple(started[0]), tuple(started[1]))
-    )
+    alone = [key for name, key in side.program.results.items() if name not in other.program.results]
+    return tuple(departing(side.program, [*agreed, *alone]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +92,7 @@ class Attempt:
     `right` is the operation under suspicion, `left` its counterpart; None of an operation too many.
     """
 
-    kind: str
+    kind: Kind
     right: int
     left: int | None
     switch: Switch
@@ -100,8 +102,8 @@ class Attempt:
 def board(parting: Parting, cases: Sequence[Sequence[np.ndarray]]) -> Switchboard:
     """Switches for every departing value, and for what agrees of what they read."""
     program = parting.right.program
-    read = {operand for key in parting.departed[1] for operand in program.node(key).operands}
-    return Switchboard(program, set(parting.departed[1]), read - program.constants, cases)
+    read = {operand for key in parting.departed.right for operand in program.node(key).operands}
+    return Switchboard(program, set(parting.departed.right), read - program.constants, cases)
 
 
 def search(parting: Parting, switches: Switchboard, given: Given) -> Attempt | None:
@@ -110,16 +112,16 @@ def search(parting: Parting, switches: Switchboard, given: Given) -> Attempt | N
     Args:
       given: attempts that stay made.
     """
-    started = set(parting.first[1]) | parting.narrow[1]
+    started = set(parting.first.right) | parting.narrow.right
     # The more results a value has a part in, the more it may mend: what can mend fewer is not tried then.
-    ordered = sorted(parting.departed[1], key=lambda key: -len(parting.reached(key)))
+    ordered = sorted(parting.departed.right, key=lambda key: -len(parting.reached(key)))
     narrow = [key for key in ordered if key in started]
     wide = [key for key in ordered if key not in started]
     for keys in (narrow, wide):
         most, best = _best(parting, switches, given, _possible(parting, switches, keys))
         if best is not None:
             return _nearer(parting, switches, given, best) if most == len(parting.results) else best
-    return _helping(parting, switches, given, _possible(parting, switches, parting.departed[1]))
+    return _helping(parting, switches, given, _possible(parting, switches, parting.departed.right))
 
 
 def _best(
@@ -155,11 +157,11 @@ def _possible(parting: Parting, switches: Switchboard, keys: Sequence[int]) -> I
     return (each for key in keys for each in attempts(parting, key) if switches.can(each.switch))
 
 
-def _is_narrow(
-    side: MeasuredProgram, key: int, departed: Sequence[int], started: Sequence[int], results: Sequence[str]
-) -> bool:
+def _narrow(
+    side: MeasuredProgram, departed: Sequence[int], started: Sequence[int], results: Sequence[str]
+) -> frozenset[int]:
     ends = [side.program.results[name] for name in results]
-    return not _behind_all(side, ends, {each for each in departed if each != key}) & set(started)
+    return frozenset(key for key in departed if not _behind_all(side, ends, set(departed) - {key}) & set(started))
 
 
 def _nearer(parting: Parting, switches: Switchboard, given: Given, attempt: Attempt) -> Attempt:
@@ -167,9 +169,9 @@ def _nearer(parting: Parting, switches: Switchboard, given: Given, attempt: Atte
 
     Only where that departure has a counterpart of its own: else both are one formula for another.
     """
-    if attempt.right in parting.first[1]:
+    if attempt.right in parting.first.right:
         return attempt
-    started = behind(parting.right, attempt.right, parting.departed[1]) & set(parting.first[1])
+    started = behind(parting.right, attempt.right, parting.departed.right) & set(parting.first.right)
     own = (each for each in _possible(parting, switches, sorted(started)) if _is_counterpart(parting, each))
     return _helping(parting, switches, given, own) or attempt
 
@@ -177,21 +179,26 @@ def _nearer(parting: Parting, switches: Switchboard, given: Given, attempt: Atte
 def _is_counterpart(parting: Parting, attempt: Attempt) -> bool:
     """Whether both are one operation, and as many of what they read are no constants."""
     left, right = attempt.left, attempt.right
-    if attempt.kind != CHANGED or left is None or left not in parting.first[0]:
+    if attempt.kind != CHANGED or left is None or left not in parting.first.left:
         return False
-    programs = (parting.left.program, left), (parting.right.program, right)
-    read = [[key for key in each.node(at).operands if key not in each.constants] for each, at in programs]
-    same = parting.left.program.node(left).opcode == parting.right.program.node(right).opcode
-    return same and len(read[0]) == len(read[1])
+    mine, theirs = parting.left.program, parting.right.program
+    same = mine.node(left).opcode == theirs.node(right).opcode
+    return same and len(_variables_read(mine, left)) == len(_variables_read(theirs, right))
+
+
+def _variables_read(program: Computation, key: int) -> list[int]:
+    return [operand for operand in program.node(key).operands if operand not in program.constants]
 
 
 def _helping(parting: Parting, switches: Switchboard, given: Given, possible: Iterable[Attempt]) -> Attempt | None:
     """The attempt after which most values that departed agree; None where none helps."""
-    best: tuple[int, Attempt | None] = (0, None)
+    most: int = 0
+    best: Attempt | None = None
     for attempt in itertools.islice(possible, _MOST):
         gained = _gained(parting, switches.run({**given, attempt.switch: attempt.arrays}, 0), attempt.right)
-        best = max(best, (gained, attempt), key=lambda each: each[0])
-    return best[1]
+        if gained > most:
+            most, best = gained, attempt
+    return best
 
 
 def attempts(parting: Parting, key: int) -> Iterator[Attempt]:
@@ -199,25 +206,25 @@ def attempts(parting: Parting, key: int) -> Iterator[Attempt]:
     left, right = parting.left, parting.right
     node = right.program.node(key)
     alike: list[int] = []
-    if node.opcode != RESULT and node.shape.is_array and (key in parting.first[1] or node.opcode not in SPREAD):
+    if node.opcode != RESULT and node.shape.is_array and (key in parting.first.right or node.opcode not in SPREAD):
         kind = kind_of(right.array(key))
-        alike = [each for each in parting.departed[0] if _can_stand_for(left, each, kind)]
-    starting = [each for each in alike if each in parting.first[0]]
+        alike = [each for each in parting.departed.left if _can_stand_for(left, each, kind)]
+    starting = [each for each in alike if each in parting.first.left]
     same = [each for each in starting if left.program.node(each).opcode == node.opcode]
     yield from (_changed(parting, key, each) for each in same)
-    if key in parting.first[1]:
+    if key in parting.first.right:
         yield from _bypassed(parting, key)
     yield from (_changed(parting, key, each) for each in starting if each not in same)
     if node.opcode not in SPREAD:
         yield from _skipped(parting, key)
-    if node.opcode not in SPREAD and key not in parting.first[1]:
+    if node.opcode not in SPREAD and key not in parting.first.right:
         yield from _bypassed(parting, key)
     # What stands for a value that every departure passes through is such a value itself.
     later = [
         each
         for each in alike
         if each not in starting
-        and (each in parting.narrow[0] if key in parting.narrow[1] else not _unlike(parting, key, each)[0])
+        and (each in parting.narrow.left if key in parting.narrow.right else not _unlike(parting, key, each)[0])
     ]
     yield from (_changed(parting, key, each) for each in sorted(later, key=lambda one: _unlike(parting, key, one)))
 
@@ -240,9 +247,9 @@ def _bypassed(parting: Parting, key: int) -> Iterator[Attempt]:
     side, program = parting.right, parting.right.program
     if key not in side.measured.arrays or program.node(key).opcode == RESULT:
         return
-    starts = [each for each in sorted(behind(side, key, parting.departed[1])) if each in parting.first[1]]
+    starts = [each for each in sorted(behind(side, key, parting.departed.right)) if each in parting.first.right]
     read = dict.fromkeys(operand for each in (*starts, key) for operand in program.node(each).operands)
-    for operand in (each for each in read if each not in parting.departed[1]):
+    for operand in (each for each in read if each not in parting.departed.right):
         arrays = side.measured.arrays.get(operand)
         if arrays and operand not in program.constants and kind_of(arrays[0]) == kind_of(side.array(key)):
             yield Attempt(EXTRA, key, None, Switch(VALUE, key), arrays)
@@ -252,13 +259,13 @@ def _skipped(parting: Parting, key: int) -> Iterator[Attempt]:
     """An operation put before it: its operand replaced by what the left program makes of the same value."""
     left, right = parting.left, parting.right
     for operand in dict.fromkeys(right.program.node(key).operands):
-        if operand in parting.departed[1]:
+        if operand in parting.departed.right:
             continue
         same = parting.agreement.right.get(operand) or parting.agreement.right.get(right.program.carried(operand), ())
         partners = () if operand in right.program.constants else same
         read = dict.fromkeys(each for partner in partners for each in left.program.readers(partner))
         for other in read:
-            arrays = left.measured.arrays.get(other) if other in parting.departed[0] else None
+            arrays = left.measured.arrays.get(other) if other in parting.departed.left else None
             known = right.measured.arrays.get(operand)
             arrays = _filling(arrays, known[0]) if arrays and known else None
             if arrays and _read_alike(parting, other, key):
@@ -282,7 +289,13 @@ def _read_alike(parting: Parting, left: int, right: int) -> bool:
 
 
 def mends(parting: Parting, switches: Switchboard, given: Given) -> bool:
-    """Whether every result agrees when these values are given, those that departed before other attempts included."""
+    """Whether every result agrees when these values are given, those that departed before other attempts included.
+
+    Args:
+      parting: where the programs first differ.
+      switches: run the right program with values given.
+      given: the values.
+    """
     shared = parting.left.program.results.keys()
     names = [name for name, key in parting.right.program.results.items() if key in switches.ends and name in shared]
     return _mended(parting, switches, given, names) == len(names)
@@ -294,7 +307,13 @@ def _mended(parting: Parting, switches: Switchboard, given: Given, names: Sequen
 
 
 def mended(parting: Parting, results: Callable[[int], dict[int, np.ndarray]], names: Sequence[str]) -> int:
-    """How many of these results of the right program agree in every case, as it would give them."""
+    """How many of these results of the right program agree in every case, as it would give them.
+
+    Args:
+      parting: where the programs first differ.
+      results: by case, the results of the right program.
+      names: of the results to look at.
+    """
     for at in range(len(next(iter(parting.left.measured.arrays.values())))):
         values = results(at) if names else {}
         names = [name for name in names if _agrees(parting, values, name, at)]
@@ -305,7 +324,7 @@ def _agrees(parting: Parting, values: dict[int, np.ndarray], name: str, at: int)
     left, right = parting.left, parting.right
     mine, theirs = left.program.results[name], values[right.program.results[name]]
     expected = left.measured.arrays[mine][at]
-    same_type = name.startswith("state ") or expected.dtype == theirs.dtype
+    same_type = is_state(name) or expected.dtype == theirs.dtype
     bound = 2 * left.measured.bounds[mine][at]
     return same_type and expected.shape == theirs.shape and distance(expected, theirs) <= bound
 
@@ -314,7 +333,7 @@ def _gained(parting: Parting, values: dict[int, np.ndarray], key: int) -> int:
     """How many departing values beyond one of them agree with a departing value of the left program now."""
     left = parting.left
     known: dict[tuple[int, str], list[int]] = {}
-    for each in parting.departed[0]:
+    for each in parting.departed.left:
         if left.program.node(each).shape.is_array:
             known.setdefault(kind_of(left.array(each)), []).append(each)
     return sum(
@@ -328,7 +347,13 @@ def _gained(parting: Parting, values: dict[int, np.ndarray], key: int) -> int:
 
 
 def behind(side: MeasuredProgram, key: int, within: Sequence[int]) -> set[int]:
-    """Departing values that a departing value is computed from, itself included."""
+    """Departing values that a departing value is computed from, itself included.
+
+    Args:
+      side: the program.
+      key: the value.
+      within: departing values.
+    """
     return _behind_all(side, [key], set(within))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from compare.hlo.causes import Clue
 from compare.hlo.locate import _known_functions
-from compare.hlo.locate._apart import Found, apart
+from compare.hlo.locate._apart import Differences, apart
 from compare.hlo.locate._blame import Blamed
 from compare.hlo.locate._canonical import CARRIERS, Computation
 from compare.hlo.locate._departing import MeasuredProgram
@@ -37,7 +37,7 @@ class Spot:
       expected, actual: what it has to be, and is, by case.
       bounds: by case, the largest difference that rounding explains.
       at_edges: whether the results agree in all cases once these are moved off ties and bounds.
-      origin: of a value further on, the one that it is computed from.
+      origin: of a downstream value, the one that it is computed from.
     """
 
     parting: Parting
@@ -52,7 +52,7 @@ class Spot:
     origin: Spot | None = None
 
     @cached_property
-    def apart(self) -> Found:
+    def apart(self) -> Differences:
         """What the two computations differ in; None where one has operations that the other has not."""
         return apart(self.parting, self.mine.target, self.theirs.target) if self.mine else None
 
@@ -82,7 +82,7 @@ class Spot:
     @cached_property
     def wider(self) -> list[Spot]:
         """The same of the values that are computed from this one, given what it has to be, the nearest first."""
-        program, departed = self.theirs.side.program, set(self.parting.departed[1])
+        program, departed = self.theirs.side.program, set(self.parting.departed.right)
         further: dict[int, None] = {}
         reached = [self.theirs.target]
         for _ in range(_FURTHER):
@@ -91,7 +91,7 @@ class Spot:
         return [spot for spot in map(self._at, list(further)[:_MOST_FURTHER]) if spot is not None]
 
     def _at(self, key: int) -> Spot | None:
-        side, departed = self.theirs.side, set(self.parting.departed[1])
+        side, departed = self.theirs.side, set(self.parting.departed.right)
         if key not in side.measured.arrays:
             return None
         draft = excerpt(side, key, departed, cut=[self.theirs.target]).draft()
@@ -116,29 +116,33 @@ class Spot:
 
 def spots(parting: Parting, attempt: Attempt | None, blamed: Blamed, clue: Clue,
           at_edges: Callable[[], bool]) -> list[Spot]:  # fmt: skip
-    """The value that an attempt gives, or without one every result that differs."""
+    """The value that an attempt gives, or without one every result that differs.
+
+    Args:
+      parting: where the programs first differ.
+      attempt: what made results agree; None of nothing.
+      blamed: the operations that are named.
+      clue: what they give away.
+      at_edges: whether results agree once all cases are moved off ties and bounds.
+    """
     right = parting.right.measured.arrays
     if attempt is not None:
         # An operand that is replaced agrees: it is a leaf of its own excerpt.
-        theirs = excerpt(parting.right, attempt.switch.key, set(parting.departed[1]))
-        mine = None if attempt.left is None else excerpt(parting.left, attempt.left, set(parting.departed[0]))
+        theirs = excerpt(parting.right, attempt.switch.key, set(parting.departed.right))
+        mine = None if attempt.left is None else excerpt(parting.left, attempt.left, set(parting.departed.left))
         given = (parting.right, theirs.target) if attempt.left is None else (parting.left, attempt.left)
         actual = right[theirs.target]
         return [Spot(parting, clue, blamed, mine, theirs, attempt.arrays, actual, _bounds(*given), at_edges)]
-    found: list[Spot] = []
-    for name in parting.results:
-        keys = parting.left.program.results[name], parting.right.program.results[name]
-        mine, theirs = (
-            excerpt(side, key, set(departed))
-            for side, key, departed in zip((parting.left, parting.right), keys, parting.departed, strict=True)
-        )
-        expected = parting.left.measured.arrays[keys[0]]
-        found.append(
-            Spot(
-                parting, clue, blamed, mine, theirs, expected, right[keys[1]], _bounds(parting.left, keys[0]), at_edges
-            )
-        )
-    return found
+    return [_spot_of_result(parting, name, blamed, clue, at_edges) for name in parting.results]
+
+
+def _spot_of_result(parting: Parting, name: str, blamed: Blamed, clue: Clue, at_edges: Callable[[], bool]) -> Spot:
+    left, right = parting.left, parting.right
+    end, other = left.program.results[name], right.program.results[name]
+    mine = excerpt(left, end, set(parting.departed.left))
+    theirs = excerpt(right, other, set(parting.departed.right))
+    expected, actual = left.measured.arrays[end], right.measured.arrays[other]
+    return Spot(parting, clue, blamed, mine, theirs, expected, actual, _bounds(left, end), at_edges)
 
 
 def _bounds(side: MeasuredProgram, key: int) -> list[float]:

@@ -48,7 +48,13 @@ def splat(key: int, graph: Writer) -> Any:
 
 
 def is_splat(key: int, graph: Writer, value: float) -> bool:
-    """Whether all elements are this number; -0.0 is not 0.0."""
+    """Whether all elements are this number; -0.0 is not 0.0.
+
+    Args:
+      key: the value.
+      graph: that it is in.
+      value: the number.
+    """
     found = splat(key, graph)
     if found is None or np.iscomplexobj(found):
         # Either part of a complex zero has a sign of its own.
@@ -57,7 +63,13 @@ def is_splat(key: int, graph: Writer, value: float) -> bool:
 
 
 def filled(value: np.generic | float, shape: Shape, graph: Writer) -> int:
-    """An array of one number, in the form that all of them have: a scalar constant, broadcast."""
+    """An array of one number, in the form that all of them have: a scalar constant, broadcast.
+
+    Args:
+      value: the number.
+      shape: of the array.
+      graph: to write to.
+    """
     dtype = np.asarray(value).dtype if isinstance(value, np.generic) else numpy_type(shape.dtype)
     return spread(graph.constant(np.asarray(value, dtype), shape.dtype), shape.dimensions, graph)
 
@@ -79,30 +91,62 @@ def is_normal(value: Any) -> bool:
 
 
 def reshaped(key: int, dimensions: Sequence[int], graph: Writer) -> int:
-    """The same elements in the same order in another shape."""
+    """The same elements in the same order in another shape.
+
+    Args:
+      key: the value.
+      dimensions: as many elements as the value has.
+      graph: to write to.
+    """
     return graph.add("reshape", Shape(graph[key].shape.dtype, tuple(dimensions)), (key,))
 
 
 def transposed(key: int, order: Sequence[int], graph: Writer) -> int:
-    """Dimension i of the result is dimension order[i] of the value."""
+    """Dimension i of the result is dimension order[i] of the value.
+
+    Args:
+      key: the value.
+      order: a permutation of its dimensions.
+      graph: to write to.
+    """
     shape = graph[key].shape
     moved = Shape(shape.dtype, tuple(shape.dimensions[at] for at in order))
     return graph.add("transpose", moved, (key,), (("dimensions", tuple(order)),))
 
 
 def broadcasted(key: int, onto: Sequence[int], dimensions: Sequence[int], graph: Writer) -> int:
-    """Dimension i of the value becomes dimension onto[i] of the result; the others repeat it."""
+    """Dimension i of the value becomes dimension onto[i] of the result; the others repeat it.
+
+    Args:
+      key: the value.
+      onto: a dimension of the result for each of the value.
+      dimensions: of the result.
+      graph: to write to.
+    """
     attributes = (("dimensions", tuple(onto)),) if onto else ()
     return graph.add("broadcast", Shape(graph[key].shape.dtype, tuple(dimensions)), (key,), attributes)
 
 
 def spread(key: int, dimensions: Sequence[int], graph: Writer) -> int:
-    """A scalar in every place."""
+    """A scalar in every place.
+
+    Args:
+      key: the scalar.
+      dimensions: of the result.
+      graph: to write to.
+    """
     return key if not dimensions else broadcasted(key, (), dimensions, graph)
 
 
 def again(node: Node, operands: Sequence[int], shape: Shape, graph: Writer) -> int:
-    """The same operation of other operands."""
+    """The same operation of other operands.
+
+    Args:
+      node: the operation.
+      operands: ids of values in the graph.
+      shape: of the result.
+      graph: to write to.
+    """
     return graph.add(node.opcode, shape, operands, node.attributes, regions=node.regions)
 
 

@@ -142,7 +142,14 @@ def _constant_start(node: Node, graph: Writer) -> int | None:
 
 
 def sliced(key: int, starts: Sequence[int], sizes: Sequence[int], graph: Writer) -> int:
-    """A part of a value that begins at these indices."""
+    """A part of a value that begins at these indices.
+
+    Args:
+      key: the value.
+      starts: the first index of each dimension.
+      sizes: of the part.
+      graph: to write to.
+    """
     dimensions = tuple(
         tuple((name, value) for name, value in (("start", at), ("limit", at + size), ("stride", 1)) if value)
         for at, size in zip(starts, sizes, strict=True)

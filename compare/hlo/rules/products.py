@@ -31,7 +31,13 @@ class Operand:
         return tuple(self.dimensions[at] for at in self.free)
 
     def moved(self, key: int, dimensions: tuple[int, ...], to: Mapping[int, int]) -> Operand:
-        """The same of another value, in which each dimension stands elsewhere."""
+        """The same of another value, in which each dimension stands elsewhere.
+
+        Args:
+          key: the value.
+          dimensions: of the other value.
+          to: by dimension of this operand, that of the other value.
+        """
         contracted, batch = (tuple(to[at] for at in each) for each in (self.contracted, self.batch))
         return Operand(key, dimensions, contracted, batch)
 
@@ -52,7 +58,13 @@ def product_of(node: Node, graph: Writer) -> tuple[Operand, Operand]:
 
 
 def product(left: Operand, right: Operand, dtype: str, graph: Writer) -> int:
-    """The dot of two operands: batches, then what is free on the left, then on the right."""
+    """The dot of two operands: batches, then what is free on the left, then on the right.
+
+    Args:
+      left, right: the operands.
+      dtype: of the result.
+      graph: to write to.
+    """
     batches = tuple(left.dimensions[at] for at in left.batch)
     numbers = (
         ("lhs_contracting_dimensions", left.contracted),

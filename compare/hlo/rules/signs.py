@@ -14,7 +14,13 @@ _FROM_ITS_OPERAND = frozenset({"broadcast", "reshape", "transpose", "slice", "sq
 
 
 def never_negative(key: int, graph: Writer, depth: int = _DEEPEST) -> bool:
-    """Whether every number that a value can hold is 0 or above: of floats, -0.0 not among them, NaN aside."""
+    """Whether every number that a value can hold is 0 or above: of floats, -0.0 not among them, NaN aside.
+
+    Args:
+      key: the value.
+      graph: that it is in.
+      depth: how many operations were followed to get there.
+    """
     node = graph[key]
     value = splat(key, graph)
     if np.iscomplexobj(value):
