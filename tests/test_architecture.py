@@ -67,7 +67,11 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("compare/prove/cells.py", "from compare.report import tables", "The rooms of compare/"),
         ("compare/run/whole_run.py", "from compare import commands", "The rooms of compare/"),
         ("compare/new_room.py", "", "The rooms of compare/"),
-        ("compare/report/tables.py", "from compare.bench import stats", "Pages are made from records alone"),
+        (
+            "compare/report/tables.py",
+            "from compare.bench import stats",
+            "Pages are made from records, and from what saved runs say of one another",
+        ),
         ("compare/history/store.py", "import compare.hlo", "Saved runs are held"),
         ("compare/sides/worker.py", "def late():\n    import tensorflow", "The judges import no framework"),
         ("compare/sides/peers/tf2jax.py", "import flax", "Neither the judges nor the peers"),

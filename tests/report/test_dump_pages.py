@@ -221,7 +221,7 @@ def test_pages_written_into_the_dump_are_no_part_of_it(tmp_path: Path, capsys: p
         ("nothing", "found no such directory: set XLA_FLAGS=--xla_dump_to="),
         ("empty", "found nothing: set XLA_FLAGS=--xla_dump_to="),
         ("file", "found a file: set XLA_FLAGS=--xla_dump_to="),
-        ("same", "expected --out apart from the dump"),
+        ("same", "expected an output folder other than the dump"),
     ],
 )
 def test_a_request_without_a_dump_is_refused_and_nothing_is_written(tmp_path: Path, made: str, message: str) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from pages import workload_of
 
 from compare.record.workload_part import Workload
@@ -50,7 +50,7 @@ def test_the_map_has_a_row_for_each_pattern_and_a_key_of_what_is_on_it() -> None
 
 
 def test_a_break_without_a_holding_magnitude_names_none() -> None:
-    nowhere = dataclasses.replace(FAILS, spans=(dataclasses.replace(FAILS.spans[0], low=None, high=None),))
+    nowhere = replace(FAILS, spans=(replace(FAILS.spans[0], low=None, high=None),))
     assert reach.rows(workload(nowhere))[0].said == ("positive, up to 88.7: jax inf, tf 88.7",)
 
 

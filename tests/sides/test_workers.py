@@ -22,6 +22,8 @@ from compare.sides.pool import Pool, Source
 from compare.sides.workers import WorkerSet, failure_of
 from workloads import _registry
 
+pytestmark = pytest.mark.process
+
 POINTS = ("starting", "load", "asking")
 
 DYING = f"""exec {sys.executable} -c "

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from compare.hlo.align._alignment import FrontierEntry, Match, RegionAlignment, unread_parameters
 from compare.hlo.align._problem import Problem
-from compare.hlo.align.reasons import Established
+from compare.hlo.align.established_reasons import Established
 from compare.hlo.graph import Graph, Node
 
 _MOST_OPERANDS = 4
