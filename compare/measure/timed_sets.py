@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -115,16 +115,19 @@ def _measure_all(
     cache = Path(tempfile.mkdtemp(prefix="compiled-", dir=scratch))
     settings = Settings(plan.threads, compilation_cache=cache)
 
-    def start(name: str) -> LiveSide:
+    def start(name: str, settings: Settings = settings) -> LiveSide:
         side = _side(name)
         return LiveSide(side, scratch, sources[side].python, timeout_s, settings)
 
+    # The memory that these hold is told: a user's process has whatever its framework imports.
+    start_whole = partial(start, settings=replace(settings, whole_imports=True))
+
     reporter.stage(f"compiling{_on(plan)}", len(workloads) + 1)
     reporter.step("starting")
-    with _started([name for name in names if not name.endswith(NULL_SUFFIX)], start) as group:
+    with _started([name for name in names if not name.endswith(NULL_SUFFIX)], start_whole) as group:
         for each in workloads:
             reporter.step(_name(each))
-            _replace_lost(group, start)
+            _replace_lost(group, start_whole)
             _ready(each, group, samples[_name(each)], first=True)
             _verify_threads(group, samples[_name(each)], plan)
     for pair in range(plan.most_pairs):
