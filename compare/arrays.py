@@ -13,7 +13,7 @@ PARTS = "#complex128"
 
 
 def load_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """All arrays of a safetensors file that jaxport itself wrote, and its metadata.
+    """All arrays, of any shape, of a safetensors file that jaxport itself wrote, and its metadata.
 
     Raises:
       SafetensorError, OSError: the file is broken or absent.

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from types import ModuleType
+from typing import Any
 
 from compare.commands._exit_codes import REFUSED
-from compare.commands._parser import DEFAULT_TIMEOUT_S, Parser, add_debug
+from compare.commands._parser import DEFAULT_TIMEOUT_S, Help, Parser, add_debug
 from compare.commands._signals import INTERRUPTED, interruptible
-from compare.errors import Foreseen
+from compare.errors import Foreseen, RequestError
 from compare.report import terminal
 from compare.sides import processes
 
@@ -31,19 +32,19 @@ class Command:
 
 
 COMMANDS = {
-    "run": Command("prove ports and write the report"),
-    "bench": Command("time ports thoroughly"),
-    "tune": Command("search compiler options for a port"),
-    "calibrate": Command("time identical code many times over"),
-    "hlo": Command("align two programs, and show where they part"),
-    "locate": Command("find the operation at which a port parts from its original"),
-    "dump": Command("read a dump directory of XLA"),
-    "bugreport": Command("bundle programs, optimized modules, dumps, inputs and results of a workload"),
-    "replay": Command("run one module, or a bug report, again and compare compilers"),
-    "compare": Command("hold later runs against an earlier one"),
-    "history": Command("draw the saved runs, and judge the last two"),
-    "record": Command("write one side to a file"),
-    "report": Command("render a report again"),
+    "run": Command("prove ports: parity, programs and times, with a report"),
+    "bench": Command("time ports in depth: threads, phases, memory, limits, peers"),
+    "tune": Command("search XLA options that make a port faster"),
+    "calibrate": Command("check whether this machine can tell times apart"),
+    "hlo": Command("align two XLA programs and show where they differ"),
+    "locate": Command("find the operation at which a port starts to differ"),
+    "dump": Command("turn an XLA dump directory into pages"),
+    "bugreport": Command("bundle a workload's programs, modules, inputs and results"),
+    "replay": Command("run a module or a bug report again and compare compilers"),
+    "compare": Command("compare saved runs with a baseline"),
+    "history": Command("plot the saved runs and check the last two for regressions"),
+    "record": Command("record one side to a file, to be replayed elsewhere"),
+    "report": Command("render a report again from its record"),
     "results": Command("write records as a Markdown page"),
     "list": Command("list the workloads", foreign_code=False),
 }
@@ -51,14 +52,19 @@ COMMANDS = {
 
 FORESEEN = (Foreseen, OSError)
 
-_TEXT = """\
-Prove a port of a TensorFlow model to JAX: same numbers, same program, how fast.
-
-examples:
+_HELP = Help(
+    description="""\
+Prove a port of a TensorFlow model to JAX: the same numbers, the same program for XLA, and how fast it is.
+""",
+    operands="COMMAND",
+    examples="""\
   jaxport run                    the tour of the small built-in workloads; then open jaxport-report/report.html
   jaxport run my_port.py         your own port
-  jaxport COMMAND --help         more examples
-"""
+  jaxport run --help             the options and examples of a command
+""",
+    holds="every verdict holds",
+    fails="a verdict fails, or a side failed to deliver a result",
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -70,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(given: Sequence[str]) -> int:
     try:
-        options = parser(given).parse_args(given)
+        options = parsed(given)
         with processes.temporary_folder(), _foreign_code_apart(options):
             return _module(options.command).main(options)
     except KeyboardInterrupt:
@@ -79,25 +85,48 @@ def _run(given: Sequence[str]) -> int:
     except FORESEEN as error:
         return _refuse(error, "--debug" in given)
     except Exception as error:  # noqa: BLE001 - the last line of defence: --debug shows the traceback
-        what = f"expected no {type(error).__name__} here, found one: {error}: run with --debug and report it"
+        what = f"expected no internal error, found {type(error).__name__}: {error}: run with --debug and report it"
         return _refuse(error, "--debug" in given, what)
 
 
+def parsed(given: Sequence[str]) -> argparse.Namespace:
+    """The options of a command line.
+
+    Raises:
+      RequestError: it is none; the line names the help of its own command, where argparse would name all of jaxport's.
+    """
+    options, unknown = parser(given).parse_known_args(given)
+    if unknown:
+        command = f"jaxport {options.command}"
+        raise RequestError(f"expected options of `{command}`, found {' '.join(unknown)}: see `{command} --help`")
+    return options
+
+
 def parser(given: Sequence[str]) -> argparse.ArgumentParser:
-    """The command line, with the options of the commands that are named there: to import all of them takes seconds."""
-    root = Parser(prog="jaxport", description=_TEXT, formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = root.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
+    """The parser, with the options of the commands that are named in `given`: to import every command takes seconds."""
+    root = Parser(prog="jaxport", **_told(_HELP))
+    commands = root.add_subparsers(
+        title="commands", dest="command", required=True, metavar="COMMAND", prog=root.prog, parser_class=Parser
+    )
     for name, known in COMMANDS.items():
         if name not in given:
             commands.add_parser(name, help=known.summary)
             continue
         module = _module(name)
-        command = commands.add_parser(
-            name, help=known.summary, description=module.TEXT, formatter_class=argparse.RawDescriptionHelpFormatter
-        )
+        command = commands.add_parser(name, help=known.summary, **_told(module.HELP))
         module.add_arguments(command)
         add_debug(command)
     return root
+
+
+def _told(told: Help) -> dict[str, Any]:
+    """How argparse is given a help."""
+    return {
+        "usage": f"%(prog)s [options] {told.operands}".rstrip(),
+        "description": told.description,
+        "epilog": told.epilog,
+        "formatter_class": argparse.RawDescriptionHelpFormatter,
+    }
 
 
 def _foreign_code_apart(options: argparse.Namespace) -> AbstractContextManager[None]:
@@ -116,6 +145,9 @@ def _refuse(error: Exception, debug: bool, what: str | None = None) -> int:
     if debug:
         terminal.explain("".join(traceback.format_exception(error)) + getattr(error, "details", ""))
     if isinstance(error, OSError) and error.strerror:
-        what = f"expected to use {error.filename or 'a file'}, found {error.strerror}: check paths and space"
+        what = (
+            f"expected to read or write {error.filename or 'a file'}, found {error.strerror}: "
+            "check the path and the free space"
+        )
     terminal.complain(" ".join((what or str(error)).split()))
     return REFUSED

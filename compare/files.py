@@ -20,16 +20,16 @@ from workloads import _foreign
 from workloads._foreign import MEBIBYTE, Unusable
 
 MOST_JSON_BYTES = 128 * MEBIBYTE
-"""Of one JSON file: a record holds both programs as text. As Python's own lists it may take thirty times that."""
+"""Largest JSON file: a record holds both programs as text. As Python's own lists it may take thirty times that."""
 
 MOST_PROGRAM_BYTES = 1 << 31
-"""Of one program: no protocol buffer is longer, and XLA takes programs as such."""
+"""Largest program: no protocol buffer is longer, and XLA takes programs as such."""
 
 MOST_NESTING = 64
-"""Of JSON: a record has ten levels. Python's own parser, and every page, calls itself once a level."""
+"""Deepest JSON: a record has ten levels. Python's own parser, and every page, calls itself once a level."""
 
 MOST_DIGITS = 20
-"""Of a whole number: 64 bits have no more, and the next float is reached at 309."""
+"""Longest integer: 64 bits have no more, and the next float is reached at 309."""
 
 _Declared = TypeVar("_Declared")
 _STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
@@ -66,6 +66,11 @@ class Expected:
 def read(path: Path, expected: Expected, most: int) -> bytes:
     """All bytes of a file.
 
+    Args:
+      path: the file.
+      expected: what it should be, and what to do where it is not.
+      most: bytes that the file may have.
+
     Raises:
       FileError: it is not there, no regular file, unreadable or longer than `most`.
     """
@@ -78,6 +83,10 @@ def read(path: Path, expected: Expected, most: int) -> bytes:
 def read_json(path: Path, expected: Expected) -> Any:
     """Plain data of a JSON file.
 
+    Args:
+      path: the file.
+      expected: what it should be, and what to do where it is not.
+
     Raises:
       FileError: as `read` and `parse`.
     """
@@ -85,10 +94,15 @@ def read_json(path: Path, expected: Expected) -> Any:
 
 
 def parse(data: bytes | str, path: Path, expected: Expected) -> Any:
-    """Plain data of JSON; `path` is where it comes from.
+    """Plain data of JSON.
+
+    Args:
+      data: the JSON, as text or as UTF-8.
+      path: where it comes from, for the error.
+      expected: what it should be, and what to do where it is not.
 
     Raises:
-      FileError: it is no JSON, nested too deeply, names a key twice, or has a number that is none or too long.
+      FileError: it is no JSON, nested too deeply, names a key twice, or has a number that is not finite or too long.
     """
     try:
         text = data if isinstance(data, str) else data.decode()
@@ -98,27 +112,34 @@ def parse(data: bytes | str, path: Path, expected: Expected) -> Any:
             text, object_pairs_hook=_unique, parse_constant=_no_number, parse_float=_finite, parse_int=_short
         )
     except UnicodeDecodeError as error:
-        expected.refuse(path, f"bytes that are no UTF-8 at {error.start}")
+        expected.refuse(path, f"invalid UTF-8 at byte {error.start}")
     except (ValueError, RecursionError) as error:
-        expected.refuse(path, f"broken JSON ({error})")
+        expected.refuse(path, f"invalid JSON ({error})")
 
 
 def convert(plain: Any, kind: type[_Declared], path: Path, expected: Expected, within: str = "") -> _Declared:
-    """Plain data as the declared type; `within` says which part of the file it is.
+    """Plain data as the declared type.
 
-    What is refused is not to be used any more: it is cut down to find the place.
+    Data that is refused cannot be used any more: it is cut down to find the place.
+
+    Args:
+      plain: the data, as `parse` returns it.
+      kind: the type.
+      path: where it comes from, for the error.
+      expected: what it should be, and what to do where it is not.
+      within: the part of the file that it is, for the error.
 
     Raises:
-      FileError: it is not of that type, and where.
+      FileError: it is not of that type; the line names the place.
     """
     try:
         return converted(plain, kind)
     except UnicodeEncodeError:
-        expected.refuse(path, "a name with half a character")
+        expected.refuse(path, "a name with half of a surrogate pair")
     except msgspec.ValidationError as error:
         message, _, place = str(error).partition(" - at `")
         unfit = _UNFIT.fullmatch(message)
-        said = f"{unfit[2]} where {unfit[1]} is due" if unfit else message[:1].lower() + message[1:]
+        said = f"{unfit[2]} where {unfit[1]} is expected" if unfit else message[:1].lower() + message[1:]
         where = [f"at {_spelled(plain, kind, place)}"] * bool(place) + [within] * bool(within)
         expected.refuse(path, ", ".join([said, " ".join(where)][: 1 + bool(where)]))
 
@@ -170,7 +191,12 @@ def _fits(plain: Any, kind: type[Any]) -> bool:
 
 
 def read_arrays(path: Path, expected: Expected, most: int) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """All arrays of a safetensors file, and its metadata.
+    """All arrays of a safetensors file, of any shape, and its metadata.
+
+    Args:
+      path: the file.
+      expected: what it should be, and what to do where it is not.
+      most: bytes that the file may have.
 
     Raises:
       FileError: it cannot be read, is no safetensors file, or holds arrays of a dtype that NumPy has not.
@@ -201,17 +227,17 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"{text}, which is no number of JSON")
+    raise ValueError(f"{text}, which is not a JSON number")
 
 
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise ValueError(f"{text[:MOST_DIGITS]}, beyond every float")
+        raise ValueError(f"{text[:MOST_DIGITS]}, beyond the range of float64")
     return number
 
 
 def _short(text: str) -> int:
     if len(text) > MOST_DIGITS:
-        raise ValueError(f"a whole number of {len(text)} digits")
+        raise ValueError(f"an integer of {len(text)} digits")
     return int(text)

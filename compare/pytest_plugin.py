@@ -240,7 +240,7 @@ def _proved(prover: Prover, port: Port, size: str | None, pairs: int, parity_onl
     """What is found of a port that holds.
 
     Raises:
-      Refused: it does not, or something could not be had; one sentence a line.
+      Refused: it does not, or a result is missing; one sentence a line.
     """
     (found,) = prover.judge([port], size, pairs, parity_only)
     wrong = _wrong(found.name, found.part)
@@ -250,15 +250,17 @@ def _proved(prover: Prover, port: Port, size: str | None, pairs: int, parity_onl
 
 
 def _wrong(name: str, part: Mapping[str, Any]) -> list[str]:
-    """The report's sentence for each gate that fails and each thing that could not be had."""
+    """The report's sentence for each gate that fails and each result that is missing."""
+    from compare import files
+    from compare.record.workload_part import Workload
     from compare.records import FAIL
     from compare.report import verdicts
     from compare.report.showable import printable
 
-    shown = printable(part)
-    said = [gate.message for gate in verdicts.gates(shown) if gate.verdict == FAIL]
-    said += [f"{name}: {failure.line}" for failure in verdicts.failures(shown)]
-    return [" ".join(each.split()) for each in said]
+    shown = printable(files.converted(part, Workload))
+    messages = [gate.message for gate in verdicts.gates(shown) if gate.verdict == FAIL]
+    messages += [f"{name}: {failure.line}" for failure in verdicts.failures(shown)]
+    return [" ".join(message.split()) for message in messages]
 
 
 def _or_fail(ask: Callable[[], Result]) -> Result:

@@ -8,20 +8,31 @@ import math
 import os
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from compare import files, schema
+import msgspec
+
+from compare import files
 from compare.errors import Foreseen
+from compare.record import envelope
+from compare.record.parity_part import AtSize as AtSize
+from compare.record.parity_part import Break as Break
+from compare.record.parity_part import Call as Call
+from compare.record.parity_part import Comparison as Comparison
+from compare.record.parity_part import Gate as Gate
+from compare.record.parity_part import Parity as Parity
+from compare.record.parity_part import Reach as Reach
+from compare.record.parity_part import Span as Span
+from compare.record.workload_part import Failure as Failure
 from compare.writing import writing
 from workloads._spec import GATES as GATES
 
 SCHEMA = 1
 
-PASS = "pass"
-FAIL = "fail"
-NOT_APPLICABLE = "not_applicable"
+PASS: Final = "pass"
+FAIL: Final = "fail"
+NOT_APPLICABLE: Final = "not_applicable"
 
 CELLS = ("tf@tf", "jax@jax", "tf@jax", "jax@tf")
 
@@ -33,135 +44,11 @@ class RecordError(Foreseen):
 A_RECORD = files.Expected("a results.json", "pass what `jaxport run` wrote", RecordError)
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """One leaf held against one bound. Errors are max|found - expected| / max|expected|."""
-
-    gate: str
-    pass_: str
-    case: str
-    leaf: str
-    dtype: str
-    found_from: str
-    expected_from: str
-    error: float
-    bound: float
-    noise: float | None
-    """TF eager against TF XLA on the same leaf and case, in the same measure; None where not run."""
-    verdict: str
-    worst_index: tuple[int, ...] = ()
-    expected: float | None = None
-    found: float | None = None
-    message: str = ""
-
-
-@dataclass(frozen=True)
-class Gate:
-    """A verdict and all that it rests on; `reason` says why where there is nothing to compare."""
-
-    verdict: str
-    comparisons: tuple[Comparison, ...] = ()
-    reason: str = ""
-
-
-@dataclass(frozen=True)
-class Call:
-    """One call of a sweep: how far its input lay, and what is said of it ("holds", "port breaks", ...)."""
-
-    magnitude: float
-    said: str
-
-
-@dataclass(frozen=True)
-class Break:
-    """Where the port breaks and the original does not, by its worst element.
-
-    `error` and `bound` are relative to the largest value of the leaf; `exact` is the original in float64.
-    `operation` is the first that breaks in the port's program, at `line`; `original_line` is where TensorFlow
-    computes the leaf. Empty where nothing tells them.
-    """
-
-    pattern: str
-    magnitude: float
-    leaf: str
-    index: tuple[int, ...]
-    found: float
-    original: float
-    exact: float
-    error: float
-    bound: float
-    operation: str = ""
-    line: str = ""
-    original_line: str = ""
-
-
-@dataclass(frozen=True)
-class Span:
-    """Between which magnitudes the port holds where the original does, in one pattern of inputs.
-
-    `low` and `high` are None where it breaks at the magnitude nearest to 1 already, or there is nothing to judge.
-    """
-
-    pattern: str
-    low: float | None
-    high: float | None
-    calls: tuple[Call, ...]
-    breaks: tuple[Break, ...] = ()
-
-
-@dataclass(frozen=True)
-class Reach:
-    """What the sweep of one input found in one pass: a map, and the verdict."""
-
-    input: str
-    pass_: str
-    verdict: str
-    spans: tuple[Span, ...]
-    worst: Break | None = None
-    """The break at the most ordinary magnitude, which decides where the gate fails."""
-    error: float = 0.0
-    """The largest of any break that counts."""
-    message: str = ""
-    mode: str = "jax/jit"
-    """Of the port: `jax/tuned` where it was compiled with the options that it declares."""
-
-
-@dataclass(frozen=True)
-class AtSize:
-    """The port at other sizes of its named dimensions; `reason` says why it fails, or why it is not judged there."""
-
-    dimensions: Mapping[str, int]
-    verdict: str
-    reason: str = ""
-
-
-@dataclass(frozen=True)
-class Parity:
-    """The six gates; passes when each passes or does not apply."""
-
-    verdict: str
-    gates: Mapping[str, Gate]
-    oracle: Mapping[str, str] = field(default_factory=dict)
-    """Per pass: where the float64 reference came from, and why."""
-    deviations: tuple[Mapping[str, Any], ...] = ()
-    """Declared or derived: gate, bound, observed, reason."""
-    reach: tuple[Reach, ...] = ()
-    """What the stability gate rests on, by input and pass."""
-    sizes: tuple[AtSize, ...] = ()
-    """Where dimensions are named: every other size of them that was judged."""
-
-
-@dataclass(frozen=True)
-class Failure:
-    """A side, or a part of it, that could not be had: what was asked, and why it did not come."""
-
-    side: str
-    doing: str
-    reason: str
-
-
 def to_json(value: Any) -> Any:
     """Plain JSON data of nested dataclasses; trailing underscores go, NaN and infinities become strings."""
+    if isinstance(value, msgspec.Struct):
+        names = zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True)
+        return {written: to_json(getattr(value, name)) for written, name in names}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name.rstrip("_"): to_json(getattr(value, f.name)) for f in dataclasses.fields(value)}
     if isinstance(value, Mapping):
@@ -217,8 +104,8 @@ def checked(plain: Any, path: Path) -> dict[str, Any]:
     Raises:
       RecordError: not a record, or written by a newer jaxport.
     """
-    found = files.convert(plain, schema.Schema, path, A_RECORD).schema
+    found = files.convert(plain, envelope.Schema, path, A_RECORD).schema
     if found > SCHEMA:
         raise RecordError(f"expected schema {SCHEMA} or older in {path}, found {found}: upgrade jaxport")
-    files.convert(plain, schema.Record, path, A_RECORD)
+    files.convert(plain, envelope.Record, path, A_RECORD)
     return plain

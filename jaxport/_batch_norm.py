@@ -26,6 +26,12 @@ class BatchNorm(nnx.Module):
         self.epsilon = epsilon
 
     def __call__(self, x: jax.Array, training: bool) -> jax.Array:
+        """x normalised: [..., features], in `dtype`.
+
+        Args:
+          x: [..., features].
+          training: whether to normalise by x's own statistics and move the kept ones.
+        """
         gamma, beta = self.gamma.get_value(), self.beta.get_value()
         moving = self.mean.get_value(), self.variance.get_value()
         x = x.astype(gamma.dtype)
@@ -46,6 +52,12 @@ def batch_normalised(
     """x [..., features] normalised by its own statistics; and these, mean and variance [features].
 
     No gradient flows through the statistics that are returned: they are kept, not trained on.
+
+    Args:
+      x: [..., features].
+      gamma: [features].
+      beta: [features].
+      epsilon: is added to the variance.
     """
     return _forward(x, gamma, beta, epsilon)[0]
 

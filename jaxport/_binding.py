@@ -15,7 +15,13 @@ from workloads._framework import STEP
 def parameter_sources(
     session: Session, pass_: str, arguments: Sequence[Any]
 ) -> tuple[list[tuple[str, str]], dict[str, np.ndarray]]:
-    """(kind, name) of each flat argument, and the values of the states."""
+    """(kind, name) of each flat argument, and the values of the states.
+
+    Args:
+      session: the twin in one float type.
+      pass_: "forward", "gradients" or "step".
+      arguments: as `Session.arguments` gives them: parameters, the state of a step, inputs.
+    """
     places = _numbered(arguments[0])
     by_place = {place: ("weight", path) for path, place in session.by_weight(places).items()}
     sources = [by_place[place] for place in jax.tree.leaves(places)]
@@ -28,7 +34,13 @@ def parameter_sources(
 
 
 def leaf_names(session: Session, pass_: str, shapes: Any) -> list[str]:
-    """Leaf names of the flat results."""
+    """Leaf names of the flat results.
+
+    Args:
+      session: the twin in one float type.
+      pass_: "forward", "gradients" or "step".
+      shapes: a pytree like the results of the pass.
+    """
     named = named_results(session, pass_, _numbered(shapes))
     return [name for _, name in sorted((place, name) for name, place in named.items())]
 
@@ -39,5 +51,11 @@ def _numbered(tree: Any) -> Any:
 
 
 def described(kind: Callable[..., Any], aval: Any, *names: str) -> Any:
-    """A Parameter or Result of the shape and type of an abstract value."""
+    """A Parameter or Result of the shape and type of an abstract value.
+
+    Args:
+      kind: Parameter or Result.
+      aval: has `shape` and `dtype`.
+      names: the fields before shape and dtype.
+    """
     return kind(*names, shape=tuple(aval.shape), dtype=str(aval.dtype))

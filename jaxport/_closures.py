@@ -19,6 +19,11 @@ def used(use: Callable[[Any], Found], staged: Callable[[], Any], rebuilt: Callab
     A model that makes its weights when it is first called, or stores its moving averages, keeps an array of that
     trace, and every later one stumbles over it.
 
+    Args:
+      use: takes the staged function; may be called twice.
+      staged: gives the function that is kept.
+      rebuilt: gives one of a model that is built anew.
+
     Raises:
       RuntimeError: it still does when built anew.
     """
@@ -39,6 +44,11 @@ def exportable(jitted: Any, mode: str, arguments: Sequence[Any]) -> Any:
     """The jitted function as `jax.export` takes it: mutable arrays that it closes over are constants.
 
     What JAX hands over beside the arguments has no place in an exported program.
+
+    Args:
+      jitted: a function of `jax.jit`.
+      mode: how it is jitted again where it must be rewritten.
+      arguments: a pytree of arrays for each argument.
 
     Raises:
       jax.errors.UnexpectedTracerError: it closes over an array of another trace.

@@ -15,6 +15,10 @@ def product(values: jax.Array, kernel: jax.Array) -> jax.Array:
 
     The positions become one axis: the gradient of a product with several writes its cotangent transposed first, which
     took 10 of 160 ms in BERT's training step on a CPU core, and 24 of 111 ms in ResNet's.
+
+    Args:
+      values: [..., in].
+      kernel: [in, out].
     """
     return (values.reshape(-1, kernel.shape[0]) @ kernel).reshape(*values.shape[:-1], kernel.shape[1])
 
@@ -43,7 +47,11 @@ class Dense(nnx.Module):
         self.bias = nnx.Param(jnp.zeros(self.outputs, param_dtype)) if use_bias else None
 
     def __call__(self, values: jax.Array) -> jax.Array:
-        """Computes in `dtype`."""
+        """Computes in `dtype`.
+
+        Args:
+          values: [..., *inputs] -> [..., *outputs].
+        """
         leading = values.shape[: values.ndim - len(self.inputs)]
         flat = values.astype(self.dtype).reshape(*leading, math.prod(self.inputs))
         result = product(flat, self.kernel[...].astype(self.dtype).reshape(flat.shape[-1], -1))

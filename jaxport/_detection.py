@@ -21,7 +21,12 @@ def areas(boxes: jax.Array) -> jax.Array:
 
 
 def overlaps(first: jax.Array, second: jax.Array) -> jax.Array:
-    """Intersection over union of all pairs: [m, 4], [n, 4] -> [m, n]."""
+    """Intersection over union of all pairs: [m, 4], [n, 4] -> [m, n].
+
+    Args:
+      first: [m, 4] in pixels.
+      second: [n, 4] in pixels.
+    """
     start = jnp.maximum(first[:, None, :2], second[None, :, :2])
     end = jnp.minimum(first[:, None, 2:], second[None, :, 2:])
     sides = jnp.maximum(end - start, 0)
@@ -30,17 +35,33 @@ def overlaps(first: jax.Array, second: jax.Array) -> jax.Array:
 
 
 def in_steps(values: jax.Array) -> jax.Array:
-    """Whole numbers to choose by: i32 of the same shape."""
+    """Whole numbers to choose by: i32 of the same shape.
+
+    Args:
+      values: floats of any shape.
+    """
     return jnp.round(values * rules.STEPS).astype(jnp.int32)
 
 
 def best(keys: jax.Array, count: int) -> jax.Array:
-    """Indices of the largest keys, the lower index first where they tie: i32[n] -> i32[count]."""
+    """Indices of the largest keys, the lower index first where they tie: i32[n] -> i32[count].
+
+    Args:
+      keys: i32[n].
+      count: how many indices, at most n.
+    """
     return jnp.argsort(-keys, stable=True)[:count]
 
 
 def decode(references: jax.Array, deltas: jax.Array, scales: Sequence[float], image: int) -> jax.Array:
-    """Boxes that deltas make of references, both [..., 4], clipped to the image."""
+    """Boxes that deltas make of references, both [..., 4], clipped to the image.
+
+    Args:
+      references: [..., 4] in pixels.
+      deltas: [..., 4]: moves of the centre and logarithms of the growth, times `scales`.
+      scales: four numbers, for y, x, height and width.
+      image: side of the image in pixels.
+    """
     dy, dx, dh, dw = (deltas[..., axis] / scale for axis, scale in enumerate(scales))
     heights, widths = references[..., 2] - references[..., 0], references[..., 3] - references[..., 1]
     centre_y = references[..., 0] + heights / 2 + dy * heights
@@ -53,7 +74,14 @@ def decode(references: jax.Array, deltas: jax.Array, scales: Sequence[float], im
 
 
 def encode(references: jax.Array, boxes: jax.Array, wanted: jax.Array, scales: Sequence[float]) -> jax.Array:
-    """The deltas that make boxes of references, both [n, 4]; 0 where not wanted, which may have empty boxes."""
+    """The deltas that make boxes of references, both [n, 4]; 0 where not wanted, which may have empty boxes.
+
+    Args:
+      references: [n, 4] in pixels.
+      boxes: [n, 4] in pixels.
+      wanted: bool[n].
+      scales: four numbers, for y, x, height and width.
+    """
     unit = jnp.array([0, 0, 1, 1], boxes.dtype)
     references, boxes = (jnp.where(wanted[:, None], each, unit) for each in (references, boxes))
     sizes, targets = references[:, 2:] - references[:, :2], boxes[:, 2:] - boxes[:, :2]
@@ -66,6 +94,11 @@ def surviving(boxes: jax.Array, usable: jax.Array, threshold: float) -> jax.Arra
 
     A box is kept if no kept box before it overlaps it. That is a fixed point, reached from the front: n rounds
     at most, and as many as the longest chain of boxes that drop one another in practice.
+
+    Args:
+      boxes: [n, 4] in pixels, the best first.
+      usable: bool[n]: which may be kept at all.
+      threshold: intersection over union from which a box is dropped.
     """
     order = jnp.arange(len(boxes))
     dropping = (overlaps(boxes, boxes) >= threshold) & (order[:, None] < order[None, :])
@@ -79,7 +112,12 @@ def surviving(boxes: jax.Array, usable: jax.Array, threshold: float) -> jax.Arra
 
 
 def first_kept(kept: jax.Array, count: int) -> tuple[jax.Array, jax.Array]:
-    """Indices of the first so many that are kept: i32[count], and whether there were that many: bool[count]."""
+    """Indices of the first so many that are kept: i32[count], and whether there were that many: bool[count].
+
+    Args:
+      kept: bool[n].
+      count: how many indices.
+    """
     size = len(kept)
     places = jnp.sort(jnp.where(kept, jnp.arange(size), size))[:count]
     return jnp.minimum(places, size - 1), places < size
@@ -88,7 +126,16 @@ def first_kept(kept: jax.Array, count: int) -> tuple[jax.Array, jax.Array]:
 def propose(
     logits: jax.Array, deltas: jax.Array, anchors: jax.Array, image: int, candidates: int, count: int
 ) -> tuple[jax.Array, jax.Array]:
-    """Logits [anchors] and deltas [anchors, 4] -> proposals [count, 4] and which are valid, bool[count]."""
+    """Logits [anchors] and deltas [anchors, 4] -> proposals [count, 4] and which are valid, bool[count].
+
+    Args:
+      logits: [anchors].
+      deltas: [anchors, 4].
+      anchors: [anchors, 4] in pixels.
+      image: side of the image in pixels.
+      candidates: how many of the best anchors take part.
+      count: how many proposals are returned.
+    """
     chosen = best(in_steps(logits), candidates)
     boxes = decode(anchors[chosen], deltas[chosen], rules.ANCHOR_SCALES, image)
     kept = surviving(boxes, areas(boxes) > 0, rules.PROPOSAL_OVERLAP)
@@ -97,12 +144,22 @@ def propose(
 
 
 def match(boxes: jax.Array, objects: jax.Array) -> jax.Array:
-    """How much boxes [n, 4] overlap objects [m, 4], in steps: i32[n, m]."""
+    """How much boxes [n, 4] overlap objects [m, 4], in steps: i32[n, m].
+
+    Args:
+      boxes: [n, 4] in pixels.
+      objects: [m, 4] in pixels.
+    """
     return in_steps(overlaps(boxes, objects))
 
 
 def region_levels(boxes: jax.Array, level_areas: Sequence[float]) -> jax.Array:
-    """The pyramid level that a box takes its features from: [n, 4] -> i32[n]."""
+    """The pyramid level that a box takes its features from: [n, 4] -> i32[n].
+
+    Args:
+      boxes: [n, 4] in pixels.
+      level_areas: areas in square pixels from which a box belongs to the next level.
+    """
     limits = jnp.array(level_areas, boxes.dtype)
     return jnp.sum(areas(boxes)[:, None] >= limits, -1, dtype=jnp.int32)
 
@@ -112,6 +169,13 @@ def roi_align(levels: Sequence[jax.Array], boxes: jax.Array, at: jax.Array, imag
 
     The mean of bilinear samples is a product with one matrix per axis, and its gradient is two more: no gather
     forward, no scatter backward. A box weighs 0 on every level but its own.
+
+    Args:
+      levels: by level, features [side, side, channels].
+      boxes: [n, 4] in pixels.
+      at: i32[n]: the level of each box.
+      image: side of the image in pixels.
+      size: bins along each axis of a box.
     """
     pooled = []
     for level, features in enumerate(levels):

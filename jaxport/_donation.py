@@ -16,7 +16,7 @@ from workloads._framework import STEP, Donation, Parameter, Result
 def donated_step(session: Session, jitted: Any) -> Donation:
     """The step as it was staged; arguments that it ignores are dropped by JAX."""
     with session.precision():
-        arguments = session.arguments(STEP, next(iter(session.twin.cases)))
+        arguments = session.arguments(STEP, session.twin.first_case)
         jitted = exportable(jitted, DONATED, arguments)
         lowered = jitted.lower(*arguments)
         exported = jax.export.export(jitted)(*arguments)

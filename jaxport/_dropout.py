@@ -9,6 +9,12 @@ from workloads import _dropout
 
 
 def dropout(values: jax.Array, draws: jax.Array, rate: float) -> jax.Array:
-    """Drop values whose draw (u8, of their shape or broadcast to it) is below the rate; scale up the others."""
+    """Drop values whose draw (u8, of their shape or broadcast to it) is below the rate; scale up the others.
+
+    Args:
+      values: floats of any shape.
+      draws: u8 of the values' shape, or broadcast to it.
+      rate: the share that is dropped, in [0, 1).
+    """
     kept = draws >= _dropout.threshold(rate)
     return jnp.where(kept, values * jnp.asarray(_dropout.scale(rate), values.dtype), jnp.zeros((), values.dtype))

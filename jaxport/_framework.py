@@ -42,7 +42,9 @@ from workloads._framework import (
     Twin,
     Unsupported,
 )
-from workloads._memory import release
+from workloads._loaded import Loaded, main_pass
+from workloads._spec import Arrays
+from workloads._trajectory import trajectory
 from workloads._unroll import unroll
 
 
@@ -52,10 +54,8 @@ class Jax:
     side = "jax"
 
     def __init__(self) -> None:
-        self._twin: Twin | None = None
-        self._sessions: dict[str, Session] = {}
-        self._functions: dict[tuple[str, str, str], Callable[..., Any]] = {}
-        self._compiled: list[tuple[Program, _private.Executable]] = []
+        # JAX keeps thousands of executables.
+        self._loaded: Loaded[Session, _private.Executable] = Loaded(Session, jax.clear_caches)
         self._options: dict[str, Options] = {}
 
     def environment(self) -> dict[str, Any]:
@@ -72,21 +72,27 @@ class Jax:
 
     def load(self, twin: Twin) -> dict[str, Any]:
         """Build the twin and say which modes each of its passes has."""
-        self._forget()
-        self._twin = twin
-        session = self._session("float32")
+        self._loaded.load(twin)
+        session = self._loaded.session("float32")
         options = declared_options(session.model)
         self._options = {TUNED: options} if options else {}
         modes = {FORWARD: [EAGER, JIT, *self._options]}
-        if session.differentiable():
+        if twin.is_differentiable:
             modes[GRADIENTS] = [EAGER, JIT, *self._options]
         if session.model.step is not None:
             modes[STEP] = [EAGER, JIT, DONATED, *self._options]
         return {"modes": modes, "compiler_options": options}
 
     def outputs(self, mode: str, pass_: str, case: str, dtype: str) -> dict[str, np.ndarray]:
-        """What one pass returns in one mode; a step also returns the weights that it leaves."""
-        session = self._session(dtype)
+        """What one pass returns in one mode; a step also returns the weights that it leaves.
+
+        Args:
+          mode: one of the pass.
+          pass_: "forward", "gradients" or "step".
+          case: whose inputs and weights are used.
+          dtype: "float32" or "float64".
+        """
+        session = self._loaded.session(dtype)
         with session.precision():
             arguments = session.arguments(pass_, case)
             results = self._used(session, pass_, mode, lambda function: function(*arguments))
@@ -96,22 +102,28 @@ class Jax:
             return {leaf: np.array(value) for leaf, value in named.items() if not leaf.startswith(hidden)}
 
     def trajectory(self, mode: str, dtype: str, checkpoints: Sequence[int]) -> dict[str, np.ndarray]:
-        """loss: [steps]; "weights@STEP/PATH" after each checkpoint."""
-        session = self._session(dtype)
+        """loss: [steps]; "weights@STEP/PATH" after each checkpoint.
+
+        Args:
+          mode: one of the step.
+          dtype: "float32" or "float64".
+          checkpoints: after how many steps the weights are kept.
+        """
+        session = self._loaded.session(dtype)
         with session.precision():
             return self._used(session, STEP, mode, lambda function: _trained(session, function, checkpoints))
 
     def program(self, pass_: str, dtype: str) -> Program:
         """The StableHLO that jax.jit hands to XLA; arguments that the function ignores are dropped by JAX."""
-        session = self._session(dtype)
-        case = next(iter(session.twin.cases))
+        session = self._loaded.session(dtype)
+        case = session.twin.first_case
         with session.precision():
             arguments = session.arguments(pass_, case)
             jitted = self._used(session, pass_, JIT, lambda function: exportable(function, JIT, arguments))
             exported = jax.export.export(jitted)(*arguments)
             sources, states = _binding.parameter_sources(session, pass_, arguments)
             names = _binding.leaf_names(session, pass_, jax.eval_shape(jitted, *arguments))
-            shown = dtype == "float32" and pass_ == _main_pass(session)
+            shown = dtype == "float32" and pass_ == main_pass(session)
             stages = self._stages(jitted, arguments) if shown else {}
         kept = exported.module_kept_var_idx
         return Program(
@@ -131,45 +143,43 @@ class Jax:
         start = time.perf_counter()
         executable = _private.compile_stablehlo(program.artifact)
         compile_s = time.perf_counter() - start
-        self._compiled.append((program, executable))
-        return Compiled(len(self._compiled) - 1, compile_s)
+        return self._loaded.keep(program, executable, compile_s)
 
     def optimized(self, handle: int) -> Optimized:
         """What XLA made of a compiled program."""
-        _, executable = self._compiled[handle]
+        _, executable = self._loaded.compiled(handle)
         return Optimized(executable.optimized, executable.temp_bytes)
 
     def execute(self, handle: int, case: str) -> dict[str, np.ndarray]:
         """Run a compiled program on the arrays of a case."""
-        program, executable = self._compiled[handle]
-        values = executable(self._device_arguments(program, case))
-        return {result.name: np.array(value) for result, value in zip(program.results, values, strict=True)}
+        program, executable = self._loaded.compiled(handle)
+        return program.named(executable(self._device_arguments(program, case)))
 
     def unroll(self, handle: int, checkpoints: Sequence[int]) -> dict[str, np.ndarray]:
         """A training run of a compiled step program."""
-        program, executable = self._compiled[handle]
+        program, executable = self._loaded.compiled(handle)
 
         def run(arguments: list[np.ndarray]) -> list[np.ndarray]:
             with jax.enable_x64(True):
                 return [np.array(value) for value in executable([jax.device_put(each) for each in arguments])]
 
-        return unroll(run, program, self._loaded, checkpoints)
+        return unroll(run, program, self._loaded.twin, checkpoints)
 
     def prepare(self, target: str | int) -> Prepared:
         """One call that waits for all its results: JAX returns before the work is done."""
         if isinstance(target, int):
-            program, executable = self._compiled[target]
-            arguments = self._device_arguments(program, next(iter(self._loaded.cases)))
+            program, executable = self._loaded.compiled(target)
+            arguments = self._device_arguments(program, self._loaded.twin.first_case)
             return Prepared(partial(_finished, executable, arguments))
-        session = self._session("float32")
-        pass_ = _main_pass(session)
+        session = self._loaded.session("float32")
+        pass_ = main_pass(session)
 
         # A function of its own: what another request compiled would make its stages look free.
         def own(built: Session) -> Any:
             return in_mode(built.pass_function(pass_), target, self._options.get(target))
 
         ready = partial(_ready, session, pass_, target)
-        return used(ready, partial(own, session), lambda: own(Session(self._loaded, session.dtype, anew=True)))
+        return used(ready, partial(own, session), lambda: own(self._loaded.anew(session.dtype)))
 
     def dispatch(self) -> dict[str, Entry]:
         """x + 1 as an operation, as a jitted function, and as its executable."""
@@ -189,75 +199,55 @@ class Jax:
         if refusal := refused(options):
             raise Unsupported(refusal)
         self._options[mode] = options
-        self._functions = {key: each for key, each in self._functions.items() if key[-1] != mode}
+        self._loaded.drop(mode)
 
     def digest(self, mode: str) -> str:
         """What XLA makes of the main pass in a mode."""
-        session = self._session("float32")
-        pass_ = _main_pass(session)
+        session = self._loaded.session("float32")
+        pass_ = main_pass(session)
         with session.precision():
-            arguments = session.arguments(pass_, next(iter(session.twin.cases)))
+            arguments = session.arguments(pass_, session.twin.first_case)
             lowered = self._used(session, pass_, mode, lambda function: function.lower(*arguments))
             compiled = lowered.compile()
         return digest(compiled.runtime_executable())
 
     def profile(self, target: str | int) -> list[list[KernelRun]]:
         """The HLO instructions that each of some warm calls ran, in order."""
-        session = self._session("float32")
+        session = self._loaded.session("float32")
         with session.precision():
             if isinstance(target, int):
                 call = _warmed(self.prepare(target).call)
             else:
-                pass_ = _main_pass(session)
+                pass_ = main_pass(session)
                 call = self._used(session, pass_, target, lambda each: _warmed(_called(session, pass_, each)[0]))
             return [profiled(call) for _ in range(PROFILED_CALLS)]
 
     def donation(self) -> Donation:
         """The training step as mode `donated` compiles it."""
-        session = self._session("float32")
+        session = self._loaded.session("float32")
         return self._used(session, STEP, DONATED, partial(donated_step, session))
 
-    def _forget(self) -> None:
-        """Let go of the twin before, and of all that was compiled for it: JAX keeps thousands of executables."""
-        self._sessions, self._functions, self._compiled = {}, {}, []
-        # A process that has loaded nothing has nothing to forget, and is timed while it loads.
-        if self._twin is not None:
-            jax.clear_caches()
-            release()
-
-    @property
-    def _loaded(self) -> Twin:
-        if self._twin is None:
-            raise RuntimeError("no workload is loaded")
-        return self._twin
-
-    def _session(self, dtype: str) -> Session:
-        if dtype not in self._sessions:
-            self._sessions[dtype] = Session(self._loaded, dtype)
-        return self._sessions[dtype]
-
     def _staged(self, session: Session, pass_: str, mode: str) -> Any:
-        key = (session.dtype, pass_, mode)
-        if key not in self._functions:
-            self._functions[key] = in_mode(session.pass_function(pass_), mode, self._options.get(mode))
-        return self._functions[key]
+        return self._loaded.function(session.dtype, pass_, mode, partial(self._in_mode, session, pass_, mode))
 
     def _rebuilt(self, session: Session, pass_: str, mode: str) -> Any:
-        anew = Session(self._loaded, session.dtype, anew=True)
-        self._functions[session.dtype, pass_, mode] = in_mode(anew.pass_function(pass_), mode, self._options.get(mode))
-        return self._functions[session.dtype, pass_, mode]
+        function = self._in_mode(self._loaded.anew(session.dtype), pass_, mode)
+        return self._loaded.replace(session.dtype, pass_, mode, function)
+
+    def _in_mode(self, session: Session, pass_: str, mode: str) -> Any:
+        return in_mode(session.pass_function(pass_), mode, self._options.get(mode))
 
     def _used(self, session: Session, pass_: str, mode: str, use: Callable[[Any], Found]) -> Found:
         return used(use, partial(self._staged, session, pass_, mode), partial(self._rebuilt, session, pass_, mode))
 
     def _device_arguments(self, program: Program, case: str) -> list[jax.Array]:
-        kept = dict(zip(self._loaded.inputs, self._session("float32").case_inputs(case), strict=True))
+        kept = dict(zip(self._loaded.twin.inputs, self._loaded.session("float32").case_inputs(case), strict=True))
         # Without x64 JAX would narrow what another frontend's program declares as 64 bits wide.
         with jax.enable_x64(True):
             return [
                 kept[each.name]
                 if each.kind == "input" and str(kept[each.name].dtype) == each.dtype
-                else jax.device_put(self._loaded.argument(each, case, program.states))
+                else jax.device_put(self._loaded.twin.argument(each, case, program.states))
                 for each in program.parameters
             ]
 
@@ -269,11 +259,6 @@ class Jax:
             "hlo": lowered.as_text(dialect="hlo"),
             "optimized_hlo": lowered.compile().as_text() or "",
         }
-
-
-def _main_pass(session: Session) -> str:
-    """The pass that is compiled, profiled and timed."""
-    return FORWARD if session.model.step is None else STEP
 
 
 def _ready(session: Session, pass_: str, mode: str, function: Any) -> Prepared:
@@ -289,23 +274,19 @@ def _warmed(call: Callable[[], Any]) -> Callable[[], Any]:
 
 
 def _trained(session: Session, function: Callable[..., Any], checkpoints: Sequence[int]) -> dict[str, np.ndarray]:
-    batches = session.twin.batches
-    losses, kept = [], {}
-    parameters, state, *_ = session.arguments(STEP, next(iter(session.twin.cases)))
-    for index in range(len(next(iter(batches.values())))):
-        inputs = session.inputs({name: array[index] for name, array in batches.items()})
-        parameters, state, loss = function(parameters, state, *inputs)
-        losses.append(np.array(loss))
-        if index + 1 in checkpoints:
-            weights = session.by_weight(parameters).items()
-            kept |= {f"weights@{index + 1}/{path}": np.array(value) for path, value in weights}
-    return {"loss": np.array(losses)} | kept
+    held = session.arguments(STEP, session.twin.first_case)[:2]
+
+    def step(batch: Arrays) -> Any:
+        held[0], held[1], loss = function(*held, *session.inputs(batch))
+        return loss
+
+    return trajectory(session.twin, checkpoints, step, lambda: session.by_weight(held[0]))
 
 
 def _called(session: Session, pass_: str, function: Callable[..., Any]) -> tuple[Callable[[], Any], list[Any]]:
     """One call of a pass with its barrier inside, and the arguments that it starts from."""
     with session.precision():
-        arguments = session.arguments(pass_, next(iter(session.twin.cases)))
+        arguments = session.arguments(pass_, session.twin.first_case)
     if pass_ == FORWARD:
         return partial(_finished, function, *arguments), arguments
     return _carrying_state(function, arguments), arguments

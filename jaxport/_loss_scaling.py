@@ -29,6 +29,11 @@ def scaled(
 
     A step whose gradients are not all finite is skipped and halves the scale; after `growth_steps` finite ones
     in a row it is doubled.
+
+    Args:
+      optimizer: takes gradients of the loss as it is.
+      initial_scale: what the loss is first multiplied by.
+      growth_steps: steps without overflow after which the scale doubles.
     """
 
     def init(params: Any) -> ScaledState:
@@ -56,7 +61,13 @@ def scaled_for(compute: str, optimizer: optax.GradientTransformation) -> optax.G
 def gradients_of(
     loss: Callable[[Any], tuple[jax.Array, Any]], parameters: Any, state: Any
 ) -> tuple[Any, jax.Array, Any]:
-    """Gradients as the optimizer of this state wants them, the loss as it is, and what else the loss returns."""
+    """Gradients as the optimizer of this state wants them, the loss as it is, and what else the loss returns.
+
+    Args:
+      loss: parameters -> (scalar loss, anything else).
+      parameters: a pytree of float arrays.
+      state: the optimizer's; a `ScaledState` scales the loss.
+    """
 
     def scaled_loss(parameters: Any) -> tuple[jax.Array, tuple[jax.Array, Any]]:
         value, further = loss(parameters)
@@ -67,5 +78,10 @@ def gradients_of(
 
 
 def scale_loss(loss: jax.Array, state: Any) -> jax.Array:
-    """The loss whose gradients `scaled` wants; as it is where the optimizer scales none."""
+    """The loss whose gradients `scaled` wants; as it is where the optimizer scales none.
+
+    Args:
+      loss: a scalar.
+      state: the optimizer's.
+    """
     return loss * state.scale if isinstance(state, ScaledState) else loss

@@ -24,7 +24,13 @@ class LSTMWeights(nnx.Module):
 
 
 def cell_step(weights: LSTMWeights, values: jax.Array, state: State) -> State:
-    """values [batch, features] and a state -> the next state."""
+    """values [batch, features] and a state -> the next state.
+
+    Args:
+      weights: of the cell.
+      values: [batch, features].
+      state: hidden and cell, [batch, units] each.
+    """
     hidden, cell = state
     gates = _gates(values @ weights.kernel[...] + hidden @ weights.recurrent_kernel[...] + weights.bias[...])
     return _next_state(gates, cell)[0]
@@ -34,6 +40,11 @@ def last_hidden(weights: LSTMWeights, sequences: jax.Array, mask: jax.Array) -> 
     """sequences [batch, time, features], mask bool[batch, time] -> hidden [batch, units] after the last step.
 
     A masked step leaves the state as it is. The product with `kernel` is taken for all steps at once.
+
+    Args:
+      weights: of the layer.
+      sequences: [batch, time, features].
+      mask: bool[batch, time].
     """
     projected = jnp.swapaxes(sequences, 0, 1) @ weights.kernel[...] + weights.bias[...]
     return _recurrence(projected, mask.T[:, :, None], weights.recurrent_kernel[...])

@@ -37,7 +37,14 @@ class Regions(NamedTuple):
 
 
 def objects_of(boxes: jax.Array, classes: jax.Array, masks: jax.Array, image: int) -> Objects:
-    """The objects that a batch's inputs describe; an empty box or class 0 is none."""
+    """The objects that a batch's inputs describe; an empty box or class 0 is none.
+
+    Args:
+      boxes: [batch, objects, 4], in shares of the image.
+      classes: i32[batch, objects], 0 for none.
+      masks: u8[batch, objects, image, image], 0 and 1.
+      image: side of the image in pixels.
+    """
     present = (classes > 0) & jnp.all(boxes[..., 2:] > boxes[..., :2], -1)
     return Objects(jnp.where(present[..., None], boxes * image, 0), classes, present, masks)
 
@@ -47,6 +54,12 @@ def anchor_losses(logits: jax.Array, deltas: jax.Array, anchors: jax.Array, obje
     """Objectness and box loss of all anchors, logits [batch, anchors], deltas [batch, anchors, 4] -> scalar.
 
     Objects and background weigh the same, however many anchors each has: that takes the place of drawing some.
+
+    Args:
+      logits: [batch, anchors].
+      deltas: [batch, anchors, 4].
+      anchors: [anchors, 4] in pixels.
+      objects: those of the batch.
     """
 
     def of_image(logits: jax.Array, deltas: jax.Array, boxes: jax.Array) -> jax.Array:
@@ -65,7 +78,13 @@ def anchor_losses(logits: jax.Array, deltas: jax.Array, anchors: jax.Array, obje
 
 @jax.jit
 def assign(proposals: jax.Array, valid: jax.Array, objects: Objects) -> Regions:
-    """Proposals [batch, proposals, 4] and the objects themselves as regions to learn from."""
+    """Proposals [batch, proposals, 4] and the objects themselves as regions to learn from.
+
+    Args:
+      proposals: [batch, proposals, 4] in pixels.
+      valid: bool[batch, proposals].
+      objects: those of the batch.
+    """
 
     def of_image(proposals: jax.Array, valid: jax.Array, objects: Objects) -> Regions:
         boxes, valid = jnp.concatenate([proposals, objects.boxes]), jnp.concatenate([valid, objects.present])
@@ -80,7 +99,13 @@ def assign(proposals: jax.Array, valid: jax.Array, objects: Objects) -> Regions:
 
 @jax.jit
 def region_losses(logits: jax.Array, deltas: jax.Array, regions: Regions) -> jax.Array:
-    """Class and box loss: logits [batch, regions, classes + 1], deltas [batch, regions, classes, 4] -> scalar."""
+    """Class and box loss: logits [batch, regions, classes + 1], deltas [batch, regions, classes, 4] -> scalar.
+
+    Args:
+      logits: [batch, regions, classes + 1], class 0 is the background.
+      deltas: [batch, regions, classes, 4].
+      regions: what they should be found to be.
+    """
     errors = optax.softmax_cross_entropy_with_integer_labels(logits, regions.labels)
     misses = jnp.sum(_smooth_l1(_of_class(deltas, regions.labels) - regions.deltas, rules.REGION_EDGE), -1)
     # Background has neither deltas nor targets: both are 0.
@@ -104,6 +129,12 @@ def mask_loss(logits: jax.Array, regions: Regions, masks: jax.Array, image: int)
 
     The target is the mask's share of each pixel, sampled as features are. The paper rounds it to 0 or 1, a choice
     that hangs on the last digit wherever an edge halves a pixel.
+
+    Args:
+      logits: [batch, regions, size, size, classes].
+      regions: positive ones first, as `positive_regions` picks them.
+      masks: u8[batch, objects, image, image], 0 and 1.
+      image: side of the image in pixels.
     """
     size = logits.shape[2]
 

@@ -16,7 +16,13 @@ Options = Mapping[str, Any]
 
 
 def in_mode(function: Callable[..., Any], mode: str, options: Options | None = None) -> Any:
-    """The function as that mode runs it; `options` are those of XLA, for a mode that has some."""
+    """The function as that mode runs it; `options` are those of XLA, for a mode that has some.
+
+    Args:
+      function: a pass; in mode "donated" its first two arguments are overwritten.
+      mode: "eager" returns the function itself; all others jit it.
+      options: XLA's compiler options by name.
+    """
     if mode == EAGER:
         return function
     # JAX keeps what it compiled by function: one of its own, so that a mode never runs the code of another.

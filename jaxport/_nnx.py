@@ -26,7 +26,11 @@ class WeightMap:
     places: Mapping[str, Place]
 
     def from_weights(self, weights: Mapping[str, jax.Array]) -> Parameters:
-        """The parameters that `nnx.merge` takes, of these arrays."""
+        """The parameters that `nnx.merge` takes, of these arrays.
+
+        Args:
+          weights: by canonical path, each in the shape of its place in the module.
+        """
         return traverse_util.unflatten_dict({self.places[path]: weights[path] for path in self.places})
 
     def to_weights(self, parameters: Parameters) -> dict[str, Any]:

@@ -32,6 +32,12 @@ def adam(
     epsilon after the bias correction instead, which is another step wherever gradients are small.
     Keras also rounds the rate and both betas of the correction to float32, in every dtype policy;
     rounding them here too is what lets the float64 twins agree to the last digits.
+
+    Args:
+      learning_rate: a number, or a schedule: (step i32[], dtype) -> rate.
+      beta_1: decay of the first moment.
+      beta_2: decay of the second moment.
+      epsilon: is added to the root of the second moment.
     """
     rate_of, (decay_1, decay_2) = _scheduled(learning_rate), _rounded(beta_1, beta_2)
 
@@ -61,6 +67,14 @@ def adamw(
     """Adam whose weights decay by the rate times `weight_decay`, but for those whose path holds a text in `exclude`.
 
     Loshchilov and Hutter 2019 (arXiv:1711.05101), in Keras's order: the decay is of the weights before the step.
+
+    Args:
+      learning_rate: a number, or a schedule: (step i32[], dtype) -> rate.
+      weight_decay: share of a weight that a rate of 1 would take away a step.
+      exclude: texts; a weight whose path holds one does not decay.
+      beta_1: decay of the first moment.
+      beta_2: decay of the second moment.
+      epsilon: is added to the root of the second moment.
     """
     inner, decay_of = adam(learning_rate, beta_1, beta_2, epsilon), _decay(learning_rate, weight_decay, exclude)
 
@@ -87,6 +101,14 @@ def lamb(
 
     You et al. 2020 (arXiv:1904.00962), with the decay of AdamW before the step; the paper, and optax.lamb, add
     the decay to the direction before its length is taken.
+
+    Args:
+      learning_rate: a number, or a schedule: (step i32[], dtype) -> rate.
+      weight_decay: share of a weight that a rate of 1 would take away a step.
+      exclude: texts; a weight whose path holds one does not decay.
+      beta_1: decay of the first moment.
+      beta_2: decay of the second moment.
+      epsilon: is added to the root of the second moment.
     """
     rate_of, (decay_1, decay_2) = _scheduled(learning_rate), _rounded(beta_1, beta_2)
     decay_of = _decay(learning_rate, weight_decay, exclude)

@@ -46,6 +46,11 @@ class Executable:
         return self.loaded.get_compiled_memory_stats().temp_size_in_bytes
 
     def __call__(self, arguments: Sequence[jax.Array]) -> list[jax.Array]:
+        """The results of the program, in order.
+
+        Args:
+          arguments: one array for each parameter of the program, on its device.
+        """
         results = self.loaded.execute_sharded(list(arguments))
         return [shards[0] for shards in results.disassemble_into_single_device_arrays()]
 

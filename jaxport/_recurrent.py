@@ -21,6 +21,13 @@ def scan(step: Step, kernels: Kernels, constants: Any, carry: Any, xs: Any) -> t
     The gradient of lax.scan adds to that of a kernel at every step, a product of few rows each time. Here the
     backward loop keeps the gradients of the products, and one product over all steps makes a kernel's gradient.
 
+    Args:
+      step: one step; see `Step`.
+      kernels: by name, [..., in, out].
+      constants: a pytree that every step reads.
+      carry: a pytree that every step takes and gives.
+      xs: a pytree of arrays, steps along the first axis.
+
     Raises:
       ValueError: a kernel that is multiplied twice a step, or never.
     """

@@ -10,7 +10,13 @@ import jax.numpy as jnp
 
 
 def warm_up(peak: float, steps: int, total: int) -> Callable[[jax.Array, Any], jax.Array]:
-    """From 0 to the peak in `steps` steps, then down to 0 at step `total`, both in straight lines, as BERT's."""
+    """From 0 to the peak in `steps` steps, then down to 0 at step `total`, both in straight lines, as BERT's.
+
+    Args:
+      peak: the highest rate.
+      steps: how many steps lead up to it.
+      total: the step at which the rate is 0 again.
+    """
 
     def rate(step: jax.Array, dtype: Any) -> jax.Array:
         time = step.astype(dtype)

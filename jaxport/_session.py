@@ -22,7 +22,7 @@ from workloads._framework import (
     Twin,
     Unsupported,
 )
-from workloads._spec import Arrays, doubled, is_float
+from workloads._spec import Arrays, dtype_in
 from workloads._target import TargetError, resolve
 from workloads._tree import leaves
 
@@ -49,7 +49,11 @@ class Session:
         return jax.enable_x64(self._is_wide)
 
     def inputs(self, arrays: Arrays) -> list[jax.Array]:
-        """The inputs of one call, floats in this session's type."""
+        """The inputs of one call, floats in this session's type.
+
+        Args:
+          arrays: by name, each in its spec's shape and dtype.
+        """
         return [self._array(arrays[name]) for name in self.twin.inputs]
 
     def parameters(self, case: str) -> Any:
@@ -79,30 +83,21 @@ class Session:
             return lambda parameters, *inputs: leaves(self.model.forward(parameters, *inputs))
         if pass_ == STEP and self.model.step is not None:
             return self.model.step
-        if pass_ == GRADIENTS and self.differentiable():
+        if pass_ == GRADIENTS and self.twin.is_differentiable:
             return self._gradients
         raise Unsupported(f"the workload has no {pass_} pass")
-
-    def differentiable(self) -> bool:
-        """Whether there is anything to take a gradient with respect to."""
-        return bool(self.twin.weights) or bool(self._float_inputs())
 
     def by_weight(self, parameters: Any) -> dict[str, Any]:
         """A pytree like the parameters as `{canonical path: leaf}`."""
         return dict(self.model.to_weights(parameters)) if self.twin.weights else {}
 
     def _array(self, array: np.ndarray) -> jax.Array:
-        is_widened = self.dtype == "float64" and is_float(array.dtype)
-        return jnp.asarray(array.astype(doubled(array.dtype)) if is_widened else array)
-
-    def _float_inputs(self) -> list[int]:
-        case = next(iter(self.twin.cases.values()))
-        return [index for index, name in enumerate(self.twin.inputs) if is_float(case[name].dtype)]
+        return jnp.asarray(array.astype(dtype_in(array.dtype, self.dtype), copy=False))
 
     def _gradients(self, parameters: Any, *inputs: jax.Array) -> dict[str, jax.Array]:
         if self.model.loss is not None:
             return self.by_weight(_ascending(jax.grad(self.model.loss)(parameters, *inputs)))
-        watched = self._float_inputs()
+        watched = self.twin.float_inputs
 
         def contracted(parameters: Any, chosen: list[jax.Array]) -> jax.Array:
             full = list(inputs)
@@ -116,7 +111,7 @@ class Session:
         return self.by_weight(by_parameter) | named
 
     def _check_weights(self) -> None:
-        case = next(iter(self.twin.cases))
+        case = self.twin.first_case
         found = self.by_weight(self.parameters(case))
         expected = self.twin.weights_of(case)
         for path in expected.keys() | found.keys():
@@ -158,7 +153,13 @@ def _cotangent(leaf: jax.Array) -> jax.Array:
 
 
 def named_results(session: Session, pass_: str, results: Any) -> dict[str, Any]:
-    """The results of a pass function under the leaf names that both sides use."""
+    """The results of a pass function under the leaf names that both sides use.
+
+    Args:
+      session: the twin in one float type.
+      pass_: "forward", "gradients" or "step".
+      results: as the pass function returns them.
+    """
     if pass_ != STEP:
         return dict(results)
     parameters, state, loss = results

@@ -41,11 +41,22 @@ class MultiHeadAttention(nnx.Module):
     def __call__(
         self, queries: jax.Array, memory: jax.Array, mask: jax.Array | None = None, draws: jax.Array | None = None
     ) -> jax.Array:
-        """The mask broadcasts to [batch, heads, q, k], true where attention may look; draws are u8 of that shape."""
+        """The mask broadcasts to [batch, heads, q, k], true where attention may look; draws are u8 of that shape.
+
+        Args:
+          queries: [batch, q, width].
+          memory: [batch, k, width].
+          mask: bool, broadcast to [batch, heads, q, k]; None lets every position look everywhere.
+          draws: u8[batch, heads, q, k] of the dropout; None for none.
+        """
         return self.attend(self.query(queries), *self.project(memory), mask, draws)
 
     def project(self, memory: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Keys and values [batch, k, heads, depth]."""
+        """Keys and values [batch, k, heads, depth].
+
+        Args:
+          memory: [batch, k, width].
+        """
         return self.key(memory), self.value(memory)
 
     def attend(
@@ -56,7 +67,15 @@ class MultiHeadAttention(nnx.Module):
         mask: jax.Array | None = None,
         draws: jax.Array | None = None,
     ) -> jax.Array:
-        """Projected queries [batch, q, heads, depth] over keys and values -> [batch, q, width]."""
+        """Projected queries [batch, q, heads, depth] over keys and values -> [batch, q, width].
+
+        Args:
+          query: [batch, q, heads, depth].
+          key: [batch, k, heads, depth].
+          value: [batch, k, heads, depth].
+          mask: bool, broadcast to [batch, heads, q, k]; None lets every position look everywhere.
+          draws: u8[batch, heads, q, k] of the dropout; None for none.
+        """
         scores = jnp.einsum("bqhd,bkhd->bhqk", query * self.block.depth**-0.5, key)
         if mask is not None:
             scores = jnp.where(mask, scores, _masked(scores.dtype))
@@ -75,7 +94,11 @@ class FeedForward(nnx.Module):
         self.activation = _ACTIVATIONS[block.activation]
 
     def __call__(self, inputs: jax.Array) -> jax.Array:
-        """Two dense layers."""
+        """Two dense layers.
+
+        Args:
+          inputs: [batch, length, width].
+        """
         return self.contract(self.activation(self.expand(inputs)))
 
 
@@ -89,7 +112,13 @@ class Residual(nnx.Module):
     def __call__(
         self, inputs: jax.Array, sublayer: Callable[[jax.Array], jax.Array], draws: jax.Array | None = None
     ) -> jax.Array:
-        """Inputs plus what the sublayer makes of them; draws are u8 of the inputs' shape."""
+        """Inputs plus what the sublayer makes of them; draws are u8 of the inputs' shape.
+
+        Args:
+          inputs: [batch, length, width].
+          sublayer: keeps that shape.
+          draws: u8 of the inputs' shape; None for no dropout.
+        """
         branch = sublayer(inputs)
         return self.norm(inputs + (branch if draws is None else dropout(branch, draws, self.block.rate)))
 
@@ -110,7 +139,14 @@ class EncoderBlock(nnx.Module):
         attention_draws: jax.Array | None = None,
         hidden_draws: jax.Array | None = None,
     ) -> jax.Array:
-        """Attention draws u8[batch, heads, length, length], hidden draws u8[2, batch, length, width]."""
+        """Attention draws u8[batch, heads, length, length], hidden draws u8[2, batch, length, width].
+
+        Args:
+          inputs: [batch, length, width].
+          mask: bool, broadcast to [batch, heads, length, length]; None lets every position look everywhere.
+          attention_draws: u8[batch, heads, length, length].
+          hidden_draws: u8[2, batch, length, width].
+        """
         first, second = (None, None) if hidden_draws is None else hidden_draws
         attended = self.attention_residual(inputs, lambda x: self.attention(x, x, mask, attention_draws), first)
         return self.feed_forward_residual(attended, self.feed_forward, second)
@@ -139,6 +175,13 @@ class DecoderBlock(nnx.Module):
 
         Attention draws u8[2, batch, heads, length, source], where source is length; hidden draws
         u8[3, batch, length, width].
+
+        Args:
+          inputs: [batch, length, width].
+          memory: [batch, source, width].
+          masks: bool: over the inputs, and over the memory.
+          attention_draws: u8[2, batch, heads, length, source].
+          hidden_draws: u8[3, batch, length, width].
         """
         own, foreign = attention_draws
         first, second, third = hidden_draws
@@ -158,7 +201,13 @@ _ACTIVATIONS: dict[str, Callable[[jax.Array], jax.Array]] = {"gelu": gelu, "relu
 
 
 def dense_paths(name: str, path: Place, bias: bool = True) -> Paths:
-    """Canonical names of kernel and bias, if there is one, and their places in the module."""
+    """Canonical names of kernel and bias, if there is one, and their places in the module.
+
+    Args:
+      name: what the canonical names begin with.
+      path: the place of the layer in the module.
+      bias: whether there is one.
+    """
     return ((f"{name}/{leaf}", (*path, leaf)) for leaf in ("kernel", "bias")[: 1 + bias])
 
 
@@ -168,7 +217,13 @@ def norm_paths(name: str, path: Place) -> Paths:
 
 
 def attention_paths(name: str, path: Place, bias: bool = True) -> Paths:
-    """Canonical names of the four projections, and their places in the module."""
+    """Canonical names of the four projections, and their places in the module.
+
+    Args:
+      name: what the canonical names begin with.
+      path: the place of the layer in the module.
+      bias: whether the projections have biases.
+    """
     for part in ("query", "key", "value", "output"):
         yield from dense_paths(f"{name}/{part}", (*path, part), bias)
 
@@ -180,7 +235,13 @@ def feed_forward_paths(name: str, path: Place) -> Paths:
 
 
 def encoder_block_paths(name: str, path: Place, attention_bias: bool = True) -> Paths:
-    """Canonical names of a block, and their places in the module."""
+    """Canonical names of a block, and their places in the module.
+
+    Args:
+      name: what the canonical names begin with.
+      path: the place of the layer in the module.
+      attention_bias: whether the projections have biases.
+    """
     yield from attention_paths(f"{name}/attention", (*path, "attention"), attention_bias)
     yield from norm_paths(f"{name}/attention_norm", (*path, "attention_residual", "norm"))
     yield from feed_forward_paths(f"{name}/feed_forward", (*path, "feed_forward"))
@@ -188,7 +249,13 @@ def encoder_block_paths(name: str, path: Place, attention_bias: bool = True) -> 
 
 
 def decoder_block_paths(name: str, path: Place, attention_bias: bool = True) -> Paths:
-    """Canonical names of a block, and their places in the module."""
+    """Canonical names of a block, and their places in the module.
+
+    Args:
+      name: what the canonical names begin with.
+      path: the place of the layer in the module.
+      attention_bias: whether the projections have biases.
+    """
     yield from encoder_block_paths(name, path, attention_bias)
     yield from attention_paths(f"{name}/memory_attention", (*path, "memory_attention"), attention_bias)
     yield from norm_paths(f"{name}/memory_attention_norm", (*path, "memory_attention_residual", "norm"))

@@ -17,6 +17,11 @@ from workloads._spec import Arrays
 def bound_parameters(session: Session, concrete: Any, layout: Layout) -> tuple[tuple[Parameter, ...], Arrays]:
     """The program's parameters by what fills them, and the values of those that carry their own.
 
+    Args:
+      session: the twin in one float type.
+      concrete: the ConcreteFunction of the pass.
+      layout: parameters and results of its program.
+
     Raises:
       Unsupported: a parameter that nothing fills.
     """
@@ -47,6 +52,11 @@ def _captured_value(captured: tf.Tensor, concrete: Any) -> np.ndarray:
 
 def result_names(leaves: Sequence[str], parameters: Sequence[Parameter], layout: Layout) -> list[str]:
     """Leaf names of the program's results.
+
+    Args:
+      leaves: names of the function's own results, in order.
+      parameters: those of the program, in order.
+      layout: results of the program, and which parameter each overwrites.
 
     Raises:
       Unsupported: a result that updates no variable.

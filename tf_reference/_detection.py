@@ -22,7 +22,12 @@ def areas(boxes: tf.Tensor) -> tf.Tensor:
 
 
 def overlaps(first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
-    """Intersection over union of all pairs: [..., m, 4], [..., n, 4] -> [..., m, n]."""
+    """Intersection over union of all pairs: [..., m, 4], [..., n, 4] -> [..., m, n].
+
+    Args:
+      first: [..., m, 4] in pixels.
+      second: [..., n, 4] in pixels.
+    """
     start = tf.maximum(first[..., :, None, :2], second[..., None, :, :2])
     end = tf.minimum(first[..., :, None, 2:], second[..., None, :, 2:])
     sides = tf.maximum(end - start, 0)
@@ -31,17 +36,33 @@ def overlaps(first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
 
 
 def in_steps(values: tf.Tensor) -> tf.Tensor:
-    """Whole numbers to choose by: i32 of the same shape."""
+    """Whole numbers to choose by: i32 of the same shape.
+
+    Args:
+      values: floats of any shape.
+    """
     return tf.cast(tf.round(values * rules.STEPS), tf.int32)
 
 
 def best(keys: tf.Tensor, count: int) -> tf.Tensor:
-    """Indices of the largest keys, the lower index first where they tie: i32[..., n] -> i32[..., count]."""
+    """Indices of the largest keys, the lower index first where they tie: i32[..., n] -> i32[..., count].
+
+    Args:
+      keys: i32[..., n].
+      count: how many indices, at most n.
+    """
     return tf.math.top_k(keys, count).indices
 
 
 def decode(references: tf.Tensor, deltas: tf.Tensor, scales: Sequence[float], image: int) -> tf.Tensor:
-    """Boxes that deltas make of references, both [..., 4], clipped to the image."""
+    """Boxes that deltas make of references, both [..., 4], clipped to the image.
+
+    Args:
+      references: [..., 4] in pixels.
+      deltas: [..., 4]: moves of the centre and logarithms of the growth, times `scales`.
+      scales: four numbers, for y, x, height and width.
+      image: side of the image in pixels.
+    """
     dy, dx, dh, dw = (deltas[..., axis] / scale for axis, scale in enumerate(scales))
     heights, widths = references[..., 2] - references[..., 0], references[..., 3] - references[..., 1]
     centre_y = references[..., 0] + heights / 2 + dy * heights
@@ -54,7 +75,14 @@ def decode(references: tf.Tensor, deltas: tf.Tensor, scales: Sequence[float], im
 
 
 def encode(references: tf.Tensor, boxes: tf.Tensor, wanted: tf.Tensor, scales: Sequence[float]) -> tf.Tensor:
-    """The deltas that make boxes of references, both [..., 4]; 0 where not wanted, which may have empty boxes."""
+    """The deltas that make boxes of references, both [..., 4]; 0 where not wanted, which may have empty boxes.
+
+    Args:
+      references: [..., n, 4] in pixels.
+      boxes: [..., n, 4] in pixels.
+      wanted: bool[..., n].
+      scales: four numbers, for y, x, height and width.
+    """
     unit = tf.constant([0, 0, 1, 1], boxes.dtype)
     references, boxes = (tf.where(wanted[..., None], each, unit) for each in (references, boxes))
     sizes, targets = references[..., 2:] - references[..., :2], boxes[..., 2:] - boxes[..., :2]
@@ -67,6 +95,11 @@ def surviving(boxes: tf.Tensor, usable: tf.Tensor, threshold: float) -> tf.Tenso
 
     Rounds as in tf.image.non_max_suppression_padded: a box is kept if no kept box before it overlaps it, until
     nothing changes.
+
+    Args:
+      boxes: [batch, n, 4] in pixels, the best first.
+      usable: bool[batch, n]: which may be kept at all.
+      threshold: intersection over union from which a box is dropped.
     """
     order = tf.range(boxes.shape[1])
     dropping = (overlaps(boxes, boxes) >= threshold) & (order[:, None] < order[None, :])
@@ -79,7 +112,12 @@ def surviving(boxes: tf.Tensor, usable: tf.Tensor, threshold: float) -> tf.Tenso
 
 
 def first_kept(kept: tf.Tensor, count: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """Indices of the first so many that are kept: i32[batch, count], and whether there were that many: bool."""
+    """Indices of the first so many that are kept: i32[batch, count], and whether there were that many: bool.
+
+    Args:
+      kept: bool[batch, n].
+      count: how many indices.
+    """
     places = best(tf.cast(kept, tf.int32), count)
     return places, tf.gather(kept, places, batch_dims=1)
 
@@ -87,7 +125,16 @@ def first_kept(kept: tf.Tensor, count: int) -> tuple[tf.Tensor, tf.Tensor]:
 def propose(
     logits: tf.Tensor, deltas: tf.Tensor, anchors: tf.Tensor, image: int, candidates: int, count: int
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Logits [batch, anchors] and deltas [batch, anchors, 4] -> proposals [batch, count, 4], which are valid."""
+    """Logits [batch, anchors] and deltas [batch, anchors, 4] -> proposals [batch, count, 4], which are valid.
+
+    Args:
+      logits: [batch, anchors].
+      deltas: [batch, anchors, 4].
+      anchors: [anchors, 4] in pixels.
+      image: side of the image in pixels.
+      candidates: how many of the best anchors take part.
+      count: how many proposals are returned.
+    """
     chosen = best(in_steps(logits), candidates)
     moves = tf.gather(deltas, chosen, batch_dims=1)
     boxes = decode(tf.gather(anchors, chosen), moves, rules.ANCHOR_SCALES, image)
@@ -131,12 +178,22 @@ def detect(
 
 
 def match(boxes: tf.Tensor, objects: tf.Tensor) -> tf.Tensor:
-    """How much boxes [..., n, 4] overlap objects [..., m, 4], in steps: i32[..., n, m]."""
+    """How much boxes [..., n, 4] overlap objects [..., m, 4], in steps: i32[..., n, m].
+
+    Args:
+      boxes: [..., n, 4] in pixels.
+      objects: [..., m, 4] in pixels.
+    """
     return in_steps(overlaps(boxes, objects))
 
 
 def region_levels(boxes: tf.Tensor, level_areas: Sequence[float]) -> tf.Tensor:
-    """The pyramid level that a box takes its features from: [..., 4] -> i32[...]."""
+    """The pyramid level that a box takes its features from: [..., 4] -> i32[...].
+
+    Args:
+      boxes: [..., 4] in pixels.
+      level_areas: areas in square pixels from which a box belongs to the next level.
+    """
     limits = tf.constant(level_areas, boxes.dtype)
     return tf.reduce_sum(tf.cast(areas(boxes)[..., None] >= limits, tf.int32), -1)
 
@@ -145,6 +202,13 @@ def roi_align(levels: Sequence[tf.Tensor], boxes: tf.Tensor, at: tf.Tensor, imag
     """Features [batch, side, side, channels] per level, boxes [batch, n, 4] on level `at` [batch, n].
 
     All levels lie behind one another in one table, from which the four neighbours of every sample are gathered.
+
+    Args:
+      levels: by level, features [batch, side, side, channels].
+      boxes: [batch, n, 4] in pixels.
+      at: i32[batch, n]: the level of each box.
+      image: side of the image in pixels.
+      size: bins along each axis of a box.
 
     Returns:
       [batch, n, size, size, channels]

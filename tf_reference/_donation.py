@@ -13,7 +13,13 @@ from workloads._framework import Donation
 
 
 def donated_step(session: Session, function: Any, tensors: Sequence[tf.Tensor]) -> Donation:
-    """The step staged with `jit_compile=True`; TensorFlow asks XLA to overwrite every variable that it updates."""
+    """The step staged with `jit_compile=True`; TensorFlow asks XLA to overwrite every variable that it updates.
+
+    Args:
+      session: the twin in float32.
+      function: the staged step.
+      tensors: the inputs of one call.
+    """
     lower = function.experimental_get_compiler_ir(*tensors)
     layout = _private.layout(lower(stage="hlo_serialized"))
     concrete = function.get_concrete_function(*tensors)

@@ -8,7 +8,13 @@ from workloads import _dropout
 
 
 def dropout(values: tf.Tensor, draws: tf.Tensor, rate: float) -> tf.Tensor:
-    """Drop values whose draw (u8, of their shape or broadcast to it) is below the rate; scale up the others."""
+    """Drop values whose draw (u8, of their shape or broadcast to it) is below the rate; scale up the others.
+
+    Args:
+      values: floats of any shape.
+      draws: u8 of the values' shape, or broadcast to it.
+      rate: the share that is dropped, in [0, 1).
+    """
     kept = draws >= tf.constant(_dropout.threshold(rate), tf.uint8)
     # tf.cast would round the scale to float32 on its way to float64.
     return tf.where(kept, values * tf.constant(_dropout.scale(rate), values.dtype), tf.zeros((), values.dtype))

@@ -35,7 +35,9 @@ from workloads._framework import (
     Twin,
     Unsupported,
 )
-from workloads._memory import release
+from workloads._loaded import Loaded, main_pass
+from workloads._spec import dtype_in
+from workloads._trajectory import trajectory
 from workloads._unroll import unroll
 
 EAGER, GRAPH, AUTOCLUSTER, JIT, KERAS = "eager", "graph", "autocluster", "jit", "keras"
@@ -92,11 +94,8 @@ class TensorFlow:
     side = "tf"
 
     def __init__(self) -> None:
-        self._twin: Twin | None = None
-        self._sessions: dict[str, Session] = {}
-        self._functions: dict[tuple[str, str, str], Callable[..., Any]] = {}
+        self._loaded: Loaded[Session, Any] = Loaded(Session, tf.keras.backend.clear_session)
         self._tensors: dict[tuple[str, str, str], tf.Tensor] = {}
-        self._compiled: list[tuple[Program, Any]] = []
 
     def environment(self) -> dict[str, Any]:
         """Versions, device and thread settings."""
@@ -109,11 +108,12 @@ class TensorFlow:
 
     def load(self, twin: Twin) -> dict[str, Any]:
         """Build the twin and say which passes and modes it has."""
-        self._forget()
-        self._twin = twin
-        model = self._session("float32").model
+        self._tensors = {}
+        # What XLA compiled for the twin before stays with the runtime.
+        self._loaded.load(twin)
+        model = self._loaded.session("float32").model
         _keras.check(model)
-        passes = [FORWARD] + [GRADIENTS] * self._session("float32").differentiable() + [STEP] * (model.step is not None)
+        passes = [FORWARD] + [GRADIENTS] * twin.is_differentiable + [STEP] * (model.step is not None)
         modes = {pass_: [EAGER, GRAPH, AUTOCLUSTER, JIT] for pass_ in passes}
         if model.keras is not None:
             modes[STEP].append(KERAS)
@@ -121,8 +121,15 @@ class TensorFlow:
 
     @_once_more
     def outputs(self, mode: str, pass_: str, case: str, dtype: str) -> dict[str, np.ndarray]:
-        """What one pass returns in one mode; a step also returns the weights that it leaves."""
-        session = self._session(dtype)
+        """What one pass returns in one mode; a step also returns the weights that it leaves.
+
+        Args:
+          mode: one of the pass.
+          pass_: "forward", "gradients" or "step".
+          case: whose inputs and weights are used.
+          dtype: "float32" or "float64".
+        """
+        session = self._loaded.session(dtype)
         tensors = self._inputs(session, case)
         with switched(mode), _compilable():
             function = self._staged(session, pass_, mode, tensors)
@@ -132,26 +139,30 @@ class TensorFlow:
 
     @_once_more
     def trajectory(self, mode: str, dtype: str, checkpoints: Sequence[int]) -> dict[str, np.ndarray]:
-        """loss: [steps]; "weights@STEP/PATH" after each checkpoint."""
-        session = self._session(dtype)
-        batches = session.twin.batches
-        steps = len(next(iter(batches.values())))
-        inputs = [session.tensors({name: array[step] for name, array in batches.items()}) for step in range(steps)]
-        losses, kept = [], {}
+        """loss: [steps]; "weights@STEP/PATH" after each checkpoint.
+
+        Args:
+          mode: one of the step.
+          dtype: "float32" or "float64".
+          checkpoints: after how many steps the weights are kept.
+        """
+        session = self._loaded.session(dtype)
+        first = session.tensors({name: array[0] for name, array in session.twin.batches.items()})
         with switched(mode), _compilable():
-            function = self._staged(session, STEP, mode, inputs[0])
-            session.reset(next(iter(session.twin.cases)))
-            for step, tensors in enumerate(inputs, start=1):
-                losses.append(np.array(function(*tensors)["loss"]))
-                if step in checkpoints:
-                    kept |= {f"weights@{step}/{path}": value.numpy() for path, value in session.weights.items()}
-        return {"loss": np.array(losses)} | kept
+            function = self._staged(session, STEP, mode, first)
+            session.reset(session.twin.first_case)
+            return trajectory(
+                session.twin,
+                checkpoints,
+                lambda batch: function(*session.tensors(batch))["loss"],
+                lambda: {path: value.numpy() for path, value in session.weights.items()},
+            )
 
     @_once_more
     def program(self, pass_: str, dtype: str) -> Program:
         """The StableHLO that jit_compile=True hands to XLA, variables as trailing parameters."""
-        session = self._session(dtype)
-        case = next(iter(session.twin.cases))
+        session = self._loaded.session(dtype)
+        case = session.twin.first_case
         session.reset(case)
         tensors = self._inputs(session, case)
         function = self._staged(session, pass_, JIT, tensors)
@@ -162,7 +173,7 @@ class TensorFlow:
         leaves = sorted(function.get_concrete_function(*tensors).structured_outputs)
         names = _binding.result_names(leaves, parameters, layout)
         # An optimized stage is another compilation each time that it is asked for.
-        shown = dtype == "float32" and pass_ == _main_pass(session)
+        shown = dtype == "float32" and pass_ == main_pass(session)
         return Program(
             artifact=lower(stage="stablehlo_serialized"),
             parameters=parameters,
@@ -176,17 +187,16 @@ class TensorFlow:
         """Compile any program by TensorFlow's XLA."""
         call = _private.call_stablehlo(program.artifact, [(result.dtype, result.shape) for result in program.results])
         function = tf.function(call, jit_compile=True, autograph=False)
-        arguments = self._arguments(program, next(iter(self._loaded.cases)))
+        arguments = self._arguments(program, self._loaded.twin.first_case)
         start = time.perf_counter()
         function(*arguments)
         compile_s = time.perf_counter() - start
-        self._compiled.append((program, function))
-        return Compiled(len(self._compiled) - 1, compile_s)
+        return self._loaded.keep(program, function, compile_s)
 
     def optimized(self, handle: int) -> Optimized:
         """What XLA makes of a compiled program: two compilations more, since each stage is one."""
-        program, function = self._compiled[handle]
-        lower = function.experimental_get_compiler_ir(*self._arguments(program, next(iter(self._loaded.cases))))
+        program, function = self._loaded.compiled(handle)
+        lower = function.experimental_get_compiler_ir(*self._arguments(program, self._loaded.twin.first_case))
         return Optimized(
             module=lower(stage="optimized_hlo_serialized"),
             temp_bytes=_private.memory_analysis(lower(stage="optimized_hlo_proto_serialized")).temp_bytes,
@@ -194,34 +204,33 @@ class TensorFlow:
 
     def execute(self, handle: int, case: str) -> dict[str, np.ndarray]:
         """Run a compiled program on the arrays of a case."""
-        program, function = self._compiled[handle]
-        values = function(*self._arguments(program, case))
-        return {result.name: np.array(value) for result, value in zip(program.results, values, strict=True)}
+        program, function = self._loaded.compiled(handle)
+        return program.named(function(*self._arguments(program, case)))
 
     def unroll(self, handle: int, checkpoints: Sequence[int]) -> dict[str, np.ndarray]:
         """A training run of a compiled step program."""
-        program, function = self._compiled[handle]
+        program, function = self._loaded.compiled(handle)
 
         def run(arguments: list[np.ndarray]) -> list[np.ndarray]:
             return [np.array(value) for value in function(*map(tf.constant, arguments))]
 
-        return unroll(run, program, self._loaded, checkpoints)
+        return unroll(run, program, self._loaded.twin, checkpoints)
 
     @_once_more
     def prepare(self, target: str | int) -> Prepared:
         """One synchronous call. TensorFlow on CPU returns when the work is done: no barrier is needed there."""
         if isinstance(target, int):
-            program, function = self._compiled[target]
-            arguments = self._arguments(program, next(iter(self._loaded.cases)))
+            program, function = self._loaded.compiled(target)
+            arguments = self._arguments(program, self._loaded.twin.first_case)
             # The ConcreteFunction: what finding it costs is no part of a cell.
             return Prepared(partial(_finished, function.get_concrete_function(*arguments), *arguments))
-        session = self._session("float32")
-        case = next(iter(session.twin.cases))
+        session = self._loaded.session("float32")
+        case = session.twin.first_case
         session.reset(case)
         tensors = self._inputs(session, case)
         start = time.perf_counter()
         with switched(target):
-            function = self._in_mode(session, _main_pass(session), target, tensors)
+            function = self._in_mode(session, main_pass(session), target, tensors)
         trace_s = None if target in (EAGER, KERAS) else time.perf_counter() - start
         analyse = partial(_analysed, function, tensors) if target == JIT else Analysis
         call = partial(_finished, function, *tensors)
@@ -260,51 +269,27 @@ class TensorFlow:
     @_once_more
     def donation(self) -> Donation:
         """The training step as `jit_compile=True` compiles it, and the variables that it updates."""
-        session = self._session("float32")
-        tensors = self._inputs(session, next(iter(session.twin.cases)))
+        session = self._loaded.session("float32")
+        tensors = self._inputs(session, session.twin.first_case)
         return donated_step(session, self._staged(session, STEP, JIT, tensors), tensors)
 
     def rebuild(self) -> None:
         """Build every model of the twin anew, and call it once: what it makes on its first call belongs to no graph."""
-        self._functions = {}
-        case = next(iter(self._loaded.cases))
-        for dtype in self._sessions:
-            self._sessions[dtype] = session = Session(self._loaded, dtype, anew=True)
-            session.pass_function(FORWARD)(*self._inputs(session, case))
-
-    def _forget(self) -> None:
-        """Let go of the twin before, and of its graphs; what XLA compiled for them stays with the runtime."""
-        self._sessions, self._functions, self._tensors, self._compiled = {}, {}, {}, []
-        tf.keras.backend.clear_session()
-        # A process that has loaded nothing has nothing to forget, and is timed while it loads.
-        if self._twin is not None:
-            release()
-
-    @property
-    def _loaded(self) -> Twin:
-        if self._twin is None:
-            raise RuntimeError("no workload is loaded")
-        return self._twin
-
-    def _session(self, dtype: str) -> Session:
-        if dtype not in self._sessions:
-            self._sessions[dtype] = Session(self._loaded, dtype)
-        return self._sessions[dtype]
+        for session in self._loaded.rebuild():
+            session.pass_function(FORWARD)(*self._inputs(session, session.twin.first_case))
 
     def _staged(self, session: Session, pass_: str, mode: str, tensors: Sequence[tf.Tensor]) -> Any:
-        key = (session.dtype, pass_, mode)
-        if key not in self._functions:
-            self._functions[key] = self._in_mode(session, pass_, mode, tensors)
-        return self._functions[key]
+        stage = partial(self._in_mode, session, pass_, mode, tensors)
+        return self._loaded.function(session.dtype, pass_, mode, stage)
 
     def _called(self, mode: str) -> Callable[[], Any]:
         """One call of the main pass in a mode, from the state that a run starts from."""
-        session = self._session("float32")
-        case = next(iter(session.twin.cases))
+        session = self._loaded.session("float32")
+        case = session.twin.first_case
         session.reset(case)
         tensors = self._inputs(session, case)
         with switched(mode):
-            return partial(_finished, self._staged(session, _main_pass(session), mode, tensors), *tensors)
+            return partial(_finished, self._staged(session, main_pass(session), mode, tensors), *tensors)
 
     def _in_mode(self, session: Session, pass_: str, mode: str, tensors: Sequence[tf.Tensor]) -> Any:
         if mode == KERAS:
@@ -315,25 +300,22 @@ class TensorFlow:
         return [
             self._input(case, each.name, each.dtype)
             if each.kind == "input"
-            else tf.constant(self._loaded.argument(each, case, program.states))
+            else tf.constant(self._loaded.twin.argument(each, case, program.states))
             for each in program.parameters
         ]
 
     def _inputs(self, session: Session, case: str) -> list[tf.Tensor]:
-        arrays = self._loaded.cases[case]
-        return [self._input(case, name, session.dtype_of(arrays[name])) for name in self._loaded.inputs]
+        arrays = self._loaded.twin.cases[case]
+        return [
+            self._input(case, name, dtype_in(arrays[name].dtype, session.dtype)) for name in self._loaded.twin.inputs
+        ]
 
     def _input(self, case: str, name: str, dtype: str) -> tf.Tensor:
         # Every mode and every compiled program reads the same tensor: at paper size one is a gigabyte.
         key = (case, name, dtype)
         if key not in self._tensors:
-            self._tensors[key] = tf.constant(self._loaded.cases[case][name].astype(dtype, copy=False))
+            self._tensors[key] = tf.constant(self._loaded.twin.cases[case][name].astype(dtype, copy=False))
         return self._tensors[key]
-
-
-def _main_pass(session: Session) -> str:
-    """The pass that is compiled, profiled and timed."""
-    return FORWARD if session.model.step is None else STEP
 
 
 @contextmanager
@@ -347,7 +329,13 @@ def switched(mode: str) -> Iterator[None]:
 
 
 def in_mode(function: Callable[..., Any], mode: str, tensors: Sequence[tf.Tensor]) -> Any:
-    """The function as that mode runs it, traced where the mode traces."""
+    """The function as that mode runs it, traced where the mode traces.
+
+    Args:
+      function: takes tensors by position.
+      mode: "eager" returns the function itself; all others stage it.
+      tensors: to trace it with.
+    """
     if mode == EAGER:
         return function
     staged = tf.function(function, jit_compile=True if mode == JIT else None)

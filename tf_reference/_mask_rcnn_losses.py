@@ -34,7 +34,14 @@ class Regions(NamedTuple):
 
 
 def objects_of(boxes: tf.Tensor, classes: tf.Tensor, masks: tf.Tensor, image: int) -> Objects:
-    """The objects that a batch's inputs describe; an empty box or class 0 is none."""
+    """The objects that a batch's inputs describe; an empty box or class 0 is none.
+
+    Args:
+      boxes: [batch, objects, 4], in shares of the image.
+      classes: i32[batch, objects], 0 for none.
+      masks: u8[batch, objects, image, image], 0 and 1.
+      image: side of the image in pixels.
+    """
     present = (classes > 0) & tf.reduce_all(boxes[..., 2:] > boxes[..., :2], -1)
     return Objects(tf.where(present[..., None], boxes * image, tf.zeros_like(boxes)), classes, present, masks)
 
@@ -43,6 +50,12 @@ def anchor_losses(logits: tf.Tensor, deltas: tf.Tensor, anchors: tf.Tensor, obje
     """Objectness and box loss of all anchors, logits [batch, anchors], deltas [batch, anchors, 4] -> scalar.
 
     Objects and background weigh the same, however many anchors each has: that takes the place of drawing some.
+
+    Args:
+      logits: [batch, anchors].
+      deltas: [batch, anchors, 4].
+      anchors: [anchors, 4] in pixels.
+      objects: those of the batch.
     """
     shared = _detection.match(anchors, objects.boxes)
     closest = (shared == tf.reduce_max(shared, 1, keepdims=True)) & (shared > 0)
@@ -57,7 +70,13 @@ def anchor_losses(logits: tf.Tensor, deltas: tf.Tensor, anchors: tf.Tensor, obje
 
 
 def assign(proposals: tf.Tensor, valid: tf.Tensor, objects: Objects) -> Regions:
-    """Proposals [batch, proposals, 4] and the objects themselves as regions to learn from."""
+    """Proposals [batch, proposals, 4] and the objects themselves as regions to learn from.
+
+    Args:
+      proposals: [batch, proposals, 4] in pixels.
+      valid: bool[batch, proposals].
+      objects: those of the batch.
+    """
     boxes, valid = tf.concat([proposals, objects.boxes], 1), tf.concat([valid, objects.present], 1)
     shared = _detection.match(boxes, objects.boxes)
     nearest = tf.argmax(shared, 2, tf.int32)
@@ -69,7 +88,13 @@ def assign(proposals: tf.Tensor, valid: tf.Tensor, objects: Objects) -> Regions:
 
 
 def region_losses(logits: tf.Tensor, deltas: tf.Tensor, regions: Regions) -> tf.Tensor:
-    """Class and box loss: logits [batch, regions, classes + 1], deltas [batch, regions, classes, 4] -> scalar."""
+    """Class and box loss: logits [batch, regions, classes + 1], deltas [batch, regions, classes, 4] -> scalar.
+
+    Args:
+      logits: [batch, regions, classes + 1], class 0 is the background.
+      deltas: [batch, regions, classes, 4].
+      regions: what they should be found to be.
+    """
     errors = tf.nn.sparse_softmax_cross_entropy_with_logits(regions.labels, logits)
     chosen = tf.gather(deltas, tf.maximum(regions.labels - 1, 0), batch_dims=2)
     differences = tf.where((regions.labels > 0)[..., None], chosen - regions.deltas, tf.zeros_like(chosen))
@@ -88,6 +113,12 @@ def mask_loss(logits: tf.Tensor, regions: Regions, masks: tf.Tensor, image: int)
 
     The target is the mask's share of each pixel, sampled as features are. The paper rounds it to 0 or 1, a choice
     that hangs on the last digit wherever an edge halves a pixel.
+
+    Args:
+      logits: [batch, regions, size, size, classes].
+      regions: positive ones first, as `positive_regions` picks them.
+      masks: u8[batch, objects, image, image], 0 and 1.
+      image: side of the image in pixels.
     """
     batch, count, size = logits.shape[:3]
     own = tf.reshape(tf.gather(masks, regions.objects, batch_dims=1), [batch * count, image, image, 1])

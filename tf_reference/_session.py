@@ -20,7 +20,7 @@ from workloads._framework import (
     Twin,
     Unsupported,
 )
-from workloads._spec import Arrays, doubled, is_float
+from workloads._spec import Arrays, dtype_in
 from workloads._target import TargetError, resolve
 from workloads._tree import leaves
 
@@ -50,12 +50,12 @@ class Session:
             self.state[name].assign(value)
 
     def tensors(self, arrays: Arrays) -> list[tf.Tensor]:
-        """The inputs of one call as tensors, floats in this session's type."""
-        return [tf.constant(arrays[name].astype(self.dtype_of(arrays[name]))) for name in self.twin.inputs]
+        """The inputs of one call as tensors, floats in this session's type.
 
-    def dtype_of(self, array: np.ndarray) -> str:
-        """The type that an array has in this session."""
-        return doubled(array.dtype) if self.dtype == "float64" and is_float(array.dtype) else str(array.dtype)
+        Args:
+          arrays: by name, each in its spec's shape and dtype.
+        """
+        return [tf.constant(arrays[name].astype(dtype_in(arrays[name].dtype, self.dtype))) for name in self.twin.inputs]
 
     def pass_function(self, pass_: str) -> Pass:
         """The function of one pass.
@@ -68,25 +68,17 @@ class Session:
         if pass_ == STEP and self.model.step is not None:
             step = self.model.step
             return lambda *inputs: {"loss": step(*inputs)}
-        if pass_ == GRADIENTS and self.differentiable():
+        if pass_ == GRADIENTS and self.twin.is_differentiable:
             return self._gradients
         raise Unsupported(f"the workload has no {pass_} pass")
-
-    def differentiable(self) -> bool:
-        """Whether there is anything to take a gradient with respect to."""
-        return bool(self.weights) or bool(self._float_inputs())
 
     def updated_weights(self) -> dict[str, np.ndarray]:
         """The weights as they stand, by leaf name."""
         return {WEIGHTS + path: variable.numpy() for path, variable in self.weights.items()}
 
-    def _float_inputs(self) -> list[int]:
-        case = next(iter(self.twin.cases.values()))
-        return [index for index, name in enumerate(self.twin.inputs) if is_float(case[name].dtype)]
-
     def _gradients(self, *inputs: tf.Tensor) -> dict[str, tf.Tensor]:
         # With a loss the weights are what is trained; without one every float input is a variable too.
-        watched = [] if self.model.loss else self._float_inputs()
+        watched = [] if self.model.loss else self.twin.float_inputs
         with tf.GradientTape() as tape:
             for index in watched:
                 tape.watch(inputs[index])

@@ -51,15 +51,34 @@ class MultiHeadAttention(keras.layers.Layer):
         self.combine.build(self.query.compute_output_shape(input_shape))
 
     def call(self, queries: tf.Tensor, memory: tf.Tensor, mask: Any = None, draws: Any = None) -> Any:
-        """The mask broadcasts to [batch, heads, q, k], true where attention may look; draws are u8 of that shape."""
+        """The mask broadcasts to [batch, heads, q, k], true where attention may look; draws are u8 of that shape.
+
+        Args:
+          queries: [batch, q, width].
+          memory: [batch, k, width].
+          mask: bool, broadcast to [batch, heads, q, k]; None lets every position look everywhere.
+          draws: u8[batch, heads, q, k] of the dropout; None for none.
+        """
         return self.attend(self.query(queries), *self.project(memory), mask, draws)
 
     def project(self, memory: tf.Tensor) -> tuple[Any, Any]:
-        """Keys and values [batch, k, heads, depth]."""
+        """Keys and values [batch, k, heads, depth].
+
+        Args:
+          memory: [batch, k, width].
+        """
         return self.key(memory), self.value(memory)
 
     def attend(self, query: Any, key: Any, value: Any, mask: Any = None, draws: Any = None) -> Any:
-        """Projected queries [batch, q, heads, depth] over keys and values -> [batch, q, width]."""
+        """Projected queries [batch, q, heads, depth] over keys and values -> [batch, q, width].
+
+        Args:
+          query: [batch, q, heads, depth].
+          key: [batch, k, heads, depth].
+          value: [batch, k, heads, depth].
+          mask: bool, broadcast to [batch, heads, q, k]; None lets every position look everywhere.
+          draws: u8[batch, heads, q, k] of the dropout; None for none.
+        """
         scores = tf.einsum("bqhd,bkhd->bhqk", query * self.block.depth**-0.5, key)
         weights = self.softmax(scores, mask=mask)
         if draws is not None:
@@ -92,7 +111,11 @@ class FeedForward(keras.layers.Layer):
         self.contract.build(self.expand.compute_output_shape(input_shape))
 
     def call(self, inputs: tf.Tensor) -> Any:
-        """Two dense layers."""
+        """Two dense layers.
+
+        Args:
+          inputs: [batch, length, width].
+        """
         return self.contract(self.expand(inputs))
 
     def canonical(self, prefix: str) -> dict[str, Any]:
@@ -113,7 +136,13 @@ class Residual(keras.layers.Layer):
         self.norm.build(input_shape)
 
     def call(self, inputs: tf.Tensor, *, sublayer: Callable[[Any], Any], draws: Any = None) -> Any:
-        """Inputs plus what the sublayer makes of them; draws are u8 of the inputs' shape."""
+        """Inputs plus what the sublayer makes of them; draws are u8 of the inputs' shape.
+
+        Args:
+          inputs: [batch, length, width].
+          sublayer: keeps that shape.
+          draws: u8 of the inputs' shape; None for no dropout.
+        """
         branch = sublayer(inputs)
         return self.norm(inputs + (branch if draws is None else dropout(branch, draws, self.block.rate)))
 
@@ -139,7 +168,14 @@ class EncoderBlock(keras.layers.Layer):
             layer.build(input_shape)
 
     def call(self, inputs: tf.Tensor, mask: Any = None, attention_draws: Any = None, hidden_draws: Any = None) -> Any:
-        """Attention draws u8[batch, heads, length, length], hidden draws u8[2, batch, length, width]."""
+        """Attention draws u8[batch, heads, length, length], hidden draws u8[2, batch, length, width].
+
+        Args:
+          inputs: [batch, length, width].
+          mask: bool, broadcast to [batch, heads, length, length]; None lets every position look everywhere.
+          attention_draws: u8[batch, heads, length, length].
+          hidden_draws: u8[2, batch, length, width].
+        """
         first, second = (None, None) if hidden_draws is None else (hidden_draws[0], hidden_draws[1])
 
         def attend(values: Any) -> Any:
@@ -185,6 +221,13 @@ class DecoderBlock(keras.layers.Layer):
 
         Attention draws u8[2, batch, heads, length, source], where source is length; hidden draws
         u8[3, batch, length, width].
+
+        Args:
+          inputs: [batch, length, width].
+          memory: [batch, source, width].
+          masks: bool: over the inputs, and over the memory.
+          attention_draws: u8[2, batch, heads, length, source].
+          hidden_draws: u8[3, batch, length, width].
         """
 
         def attend(values: Any) -> Any:
@@ -210,7 +253,11 @@ class DecoderBlock(keras.layers.Layer):
 
 
 def gelu(values: tf.Tensor) -> Any:
-    """The exact gelu, x/2 erfc(-x / sqrt 2); Keras's own rounds the constant to float32 even in float64."""
+    """The exact gelu, x/2 erfc(-x / sqrt 2); Keras's own rounds the constant to float32 even in float64.
+
+    Args:
+      values: floats of any shape.
+    """
     return 0.5 * values * tf.math.erfc(-values * 0.5**0.5)
 
 

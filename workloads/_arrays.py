@@ -17,7 +17,13 @@ _KINKS = np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
 
 
 def draw(spec: ArraySpec, name: str, seed: int) -> np.ndarray:
-    """Random values for one array; the same name and seed give the same values."""
+    """Random values for one array; the same name and seed give the same values.
+
+    Args:
+      spec: shape, dtype and range of the array.
+      name: makes arrays of one seed independent of each other.
+      seed: not negative.
+    """
     generator = np.random.default_rng([seed, zlib.crc32(name.encode())])
     low, high = spec.low, spec.high
     if np.dtype(spec.dtype) == np.bool_:
@@ -40,6 +46,11 @@ def draw_kinks(spec: ArraySpec, name: str, seed: int) -> np.ndarray:
     of them are exact in every float type and a tie in one framework is a tie in the other. Weights of a large layer
     stay small: with values up to 1 a recurrence of 100 units was chaotic, and TensorFlow departed from itself in
     float64.
+
+    Args:
+      spec: shape, dtype and range of the array.
+      name: makes arrays of one seed independent of each other.
+      seed: not negative.
     """
     if np.dtype(spec.dtype).kind == "c":
         return _of_parts(draw_kinks, spec, name, seed)
@@ -56,6 +67,8 @@ def place_kinks(spec: ArraySpec, name: str, turn: int, first: int = 0) -> np.nda
     of their range or at unlike ones. An integer is the first or the last of its range.
 
     Args:
+      spec: shape, dtype and range of the array.
+      name: seeds the values that no pattern gives.
       turn: number of the array among those of a call.
       first: the pattern of the first element; above 0 it is that of every element.
     """
@@ -140,6 +153,13 @@ def draw_cases(
     """The calls that are compared: `seeds` random ones and, where wanted, those at the kinks.
 
     Where there is data, a random case is a batch of it.
+
+    Args:
+      workload: whose inputs are drawn.
+      dimensions: its size.
+      seeds: how many random cases.
+      data: examples by input, along the first axis; None draws from the specs.
+      kinks: whether cases of kinks are made.
     """
     specs = workload.input_specs(dimensions)
     cases: dict[str, Arrays] = {}
@@ -168,7 +188,13 @@ def _kinks(workload: Workload, dimensions: Dimensions, pattern: int) -> dict[str
 
 
 def draw_batches(workload: Workload, dimensions: Dimensions, data: Arrays) -> dict[str, np.ndarray]:
-    """Inputs of the whole training run: real examples, shuffled once, steps along the first axis."""
+    """Inputs of the whole training run: real examples, shuffled once, steps along the first axis.
+
+    Args:
+      workload: one that trains.
+      dimensions: its size.
+      data: examples by input, along the first axis.
+    """
     assert workload.training is not None
     specs = workload.input_specs(dimensions)
     return _batches(specs, data, _TRAINING_SEED, workload.training.steps, _batch_size(workload, dimensions))

@@ -43,12 +43,20 @@ def load_images(path: Path | None) -> Arrays:
 
 
 def dimensions_of(data: Arrays) -> Dimensions:
-    """How many features one image has."""
+    """How many features one image has.
+
+    Args:
+      data: images f32[examples, features].
+    """
     return {"features": data["images"].shape[1]}
 
 
 def image_dimensions_of(data: Arrays) -> Dimensions:
-    """Height and width of one image."""
+    """Height and width of one image.
+
+    Args:
+      data: images f32[examples, height, width, 1].
+    """
     _, height, width, _ = data["images"].shape
     return {"height": height, "width": width}
 

@@ -45,6 +45,9 @@ def others(
     call but for the least: a transposed result, or one name for another, shows.
 
     Args:
+      dimensions: the size that is judged already.
+      names: the dimensions that vary.
+      ranges: by name, the least and the largest size, both included.
       fits: whether arrays of such dimensions are small enough to be judged; a range that was given is trusted.
     """
     chosen = [_sizes(turn, ranges.get(name), _fitting(dimensions, name, fits)) for turn, name in enumerate(names)]
@@ -58,7 +61,7 @@ def others(
 
 
 def described(dimensions: Dimensions) -> str:
-    """ "B=3, T=7"."""
+    """Named sizes as text, such as "B=3, T=7"."""
     return ", ".join(f"{name}={size}" for name, size in dimensions.items())
 
 

@@ -128,6 +128,11 @@ def zip_opened(path: Path) -> Iterator[zipfile.ZipFile]:
 def member_bytes(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
     """One file of a zip, unpacked; never more than so many bytes, whatever its head says.
 
+    Args:
+      archive: an open zip.
+      name: of the file in it.
+      most: bytes that are read at most.
+
     Raises:
       Unusable: it is not there, longer, encrypted, broken, or no regular file.
     """
@@ -138,6 +143,12 @@ def member_bytes(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
 
 def unpack(archive: zipfile.ZipFile, name: str, target: BinaryIO, most: int) -> None:
     """Write one file of a zip, unpacked, to a file.
+
+    Args:
+      archive: an open zip.
+      name: of the file in it.
+      target: is written to as it is read.
+      most: bytes that are read at most.
 
     Raises:
       Unusable: as `member_bytes`.
@@ -163,6 +174,11 @@ def unpack(archive: zipfile.ZipFile, name: str, target: BinaryIO, most: int) -> 
 
 def npz(path: Path, names: Sequence[str], most: int) -> Mapping[str, np.ndarray]:
     """Arrays of an .npz by name, never pickled ones, each up to so many bytes.
+
+    Args:
+      path: of the file.
+      names: arrays that must be there.
+      most: bytes of each array at most.
 
     Raises:
       Unusable: no .npz, an array is missing, too large, of objects, or not as long as its head says.

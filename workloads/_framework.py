@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 
-from workloads._spec import Arrays, Dimensions
+from workloads._spec import Arrays, Dimensions, is_float
 
 WEIGHTS = "weights/"
 
@@ -60,12 +60,34 @@ class Twin:
         first = next(iter(self.cases.values()))
         return tuple(name for name in first if not name.startswith(WEIGHTS))
 
+    @property
+    def first_case(self) -> str:
+        """The case that is compiled and timed, and that a training run starts from."""
+        return next(iter(self.cases))
+
+    @property
+    def float_inputs(self) -> list[int]:
+        """Positions of the inputs that hold floats."""
+        arrays = self.cases[self.first_case]
+        return [index for index, name in enumerate(self.inputs) if is_float(arrays[name].dtype)]
+
+    @property
+    def is_differentiable(self) -> bool:
+        """Whether there is anything to take a gradient with respect to."""
+        return bool(self.weights) or bool(self.float_inputs)
+
     def weights_of(self, case: str) -> dict[str, np.ndarray]:
         """The canonical weights as this case wants them."""
         return {path: self.cases[case].get(WEIGHTS + path, array) for path, array in self.weights.items()}
 
     def argument(self, parameter: Parameter, case: str, states: Arrays) -> np.ndarray:
-        """The value of a program's parameter, in the parameter's own dtype."""
+        """The value of a program's parameter, in the parameter's own dtype.
+
+        Args:
+          parameter: what fills it, and its dtype.
+          case: whose inputs and weights are used.
+          states: the program's own, by name.
+        """
         sources = {"input": self.cases[case], "weight": self.weights_of(case), "state": states}
         return np.asarray(sources[parameter.kind][parameter.name]).astype(parameter.dtype, copy=False)
 
@@ -105,6 +127,10 @@ class Program:
     """Texts of every stage the framework offers, for people: never parsed."""
     sources: Mapping[str, str] = field(default_factory=dict)
     """"file:line" of the user's code by the op_name in the program's metadata; empty where the program says it."""
+
+    def named(self, values: Iterable[Any]) -> dict[str, np.ndarray]:
+        """The results by leaf name; `values` are as many arrays of a framework, in order."""
+        return {result.name: np.array(value) for result, value in zip(self.results, values, strict=True)}
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,12 @@ def images(examples: int, side: int, classes: int, seed: int = 0) -> Arrays:
     """images: f32[examples, side, side, 3] in [0, 1]; labels: i32[examples] in [0, classes).
 
     The class decides orientation and hue; phase, period and noise are the image's own.
+
+    Args:
+      examples: how many.
+      side: pixels along either axis.
+      classes: how many orientations.
+      seed: of all random numbers.
     """
     generator = np.random.default_rng(seed)
     labels = generator.integers(0, classes, examples)

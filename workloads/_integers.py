@@ -38,7 +38,14 @@ def within(numbers: Iterable[int], domain: Domain) -> list[int]:
 
 
 def draw(domain: Domain, spec: ArraySpec, name: str, case: int) -> np.ndarray:
-    """An array of one of the cases; the same name and case give the same values."""
+    """An array of one of the cases; the same name and case give the same values.
+
+    Args:
+      domain: ends, and whether 0 is left out.
+      spec: shape and dtype.
+      name: makes arrays of one case independent of each other.
+      case: 0 and 1 hold extremes, 2 the whole domain, later ones small numbers.
+    """
     generator = np.random.default_rng([case, zlib.crc32(name.encode()), 2])
     if case < 2:
         found = generator.permutation(np.resize(_extremes(domain), spec.shape).reshape(-1)).reshape(spec.shape)

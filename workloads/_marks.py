@@ -38,7 +38,14 @@ def around_integers(numbers: Iterable[float], domain: Domain) -> list[int]:
 
 
 def placed(numbers: Sequence[float | int], spec: ArraySpec, turn: int, case: int) -> np.ndarray:
-    """An array of a case: the numbers from where the case before stopped, in another order for each input."""
+    """An array of a case: the numbers from where the case before stopped, in another order for each input.
+
+    Args:
+      numbers: at least one.
+      spec: shape and dtype of the array.
+      turn: which input it is: 0 keeps the order.
+      case: not negative.
+    """
     size = math.prod(spec.shape)
     order = np.random.default_rng(turn).permutation(len(numbers)) if turn else np.arange(len(numbers))
     ordered = np.asarray(numbers)[order]

@@ -83,6 +83,11 @@ class Clause:
 def pairs(vocabulary: int, length: int, examples: int) -> dict[str, np.ndarray]:
     """source: i32[examples, length], words, END, padding; target: i32[examples, length + 1], START before the same.
 
+    Args:
+      vocabulary: how many tokens there are.
+      length: tokens of a sentence, END included.
+      examples: how many pairs.
+
     Raises:
       ValueError: a vocabulary or a length that no sentence fits into.
     """

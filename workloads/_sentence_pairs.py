@@ -53,7 +53,14 @@ class Lexicon:
         return _FIRST_WORD + number * _DETERMINERS + choice
 
     def word(self, topic: int, part: str, number: int, choice: int) -> int:
-        """A word of a topic."""
+        """A word of a topic.
+
+        Args:
+          topic: below `TOPICS`.
+          part: of speech, one of `_PARTS`.
+          number: below `_NUMBERS`.
+          choice: below `choices`.
+        """
         kind = (topic * len(_PARTS) + _PARTS.index(part)) * _NUMBERS + number
         return self._first_of_topics + kind * self.choices + choice
 

@@ -114,6 +114,11 @@ def doubled(dtype: np.dtype | str) -> str:
     return "complex128" if np.dtype(dtype).kind == "c" else "float64"
 
 
+def dtype_in(dtype: np.dtype | str, precision: str) -> str:
+    """The type that an array has in a run: floats are widened in one of float64, nothing else is changed."""
+    return doubled(dtype) if precision == "float64" and is_float(dtype) else str(dtype)
+
+
 def _largest(dtype: str) -> float:
     """The largest finite value of a float type."""
     return float(ml_dtypes.finfo(np.dtype(dtype)).max)
@@ -184,7 +189,11 @@ class Training:
         return self.dataset(path) if self.dataset else self.synthetic(dimensions) if self.synthetic else {}
 
     def decided(self, examples: Arrays) -> Dimensions:
-        """The dimensions that the examples decide."""
+        """The dimensions that the examples decide.
+
+        Args:
+          examples: by input, along the first axis.
+        """
         return self.dimensions_of(examples) if self.dimensions_of else {}
 
     @property

@@ -46,6 +46,7 @@ def probes(specs: Mapping[str, ArraySpec], moderate: bool) -> Iterator[Probe]:
     """Every call of the sweeps of each float input alone, and of all at once where there are several.
 
     Args:
+      specs: every input of the call.
       moderate: up to 2^6 either way, for models.
     """
     moved = swept(specs)
@@ -68,7 +69,13 @@ def swept(specs: Mapping[str, ArraySpec]) -> list[str]:
 
 
 def drawn(probe: Probe, specs: Mapping[str, ArraySpec], base: Arrays) -> dict[str, np.ndarray]:
-    """The inputs of a call; those that are not moved are as in `base`."""
+    """The inputs of a call; those that are not moved are as in `base`.
+
+    Args:
+      probe: which input is moved, and to what.
+      specs: of all inputs, by name.
+      base: the inputs as they are otherwise, in the shapes and dtypes of the specs.
+    """
     names = swept(specs) if probe.moved == ALL else [probe.moved]
     return {name: _values(probe, name, specs[name]) if name in names else array for name, array in base.items()}
 

@@ -36,7 +36,13 @@ class Block:
 
 
 def dense_weights(prefix: str, inputs: int, outputs: int) -> dict[str, ArraySpec]:
-    """kernel [inputs, outputs] of variance 1 / inputs, and a small random bias."""
+    """A dense layer: kernel [inputs, outputs] of variance 1 / inputs, small random bias [outputs].
+
+    Args:
+      prefix: the path that both names start with.
+      inputs: features that the layer reads.
+      outputs: features that it gives.
+    """
     return {
         f"{prefix}/kernel": ArraySpec((inputs, outputs), scale=inputs**-0.5),
         f"{prefix}/bias": ArraySpec((outputs,), scale=0.1),
@@ -44,7 +50,7 @@ def dense_weights(prefix: str, inputs: int, outputs: int) -> dict[str, ArraySpec
 
 
 def norm_weights(prefix: str, width: int) -> dict[str, ArraySpec]:
-    """gamma around 1 and beta around 0, both random: equal ones would hide a swap."""
+    """A norm: gamma [width] around 1 and beta [width] around 0, both random, since equal ones would hide a swap."""
     return {
         f"{prefix}/gamma": ArraySpec((width,), low=0.5, high=1.5),
         f"{prefix}/beta": ArraySpec((width,), scale=0.1),
@@ -103,6 +109,12 @@ def encoder_block_products(length: int, block: Block) -> int:
 
 
 def decoder_block_products(length: int, memory: int, block: Block) -> int:
-    """Those of an encoder block, and of a second attention, over `memory` positions, whose keys are projected once."""
+    """Those of an encoder block, and of a second attention, over `memory` positions, whose keys are projected once.
+
+    Args:
+      length: positions of the sequence.
+      memory: positions of the encoder's output.
+      block: its widths.
+    """
     width = block.width
     return encoder_block_products(length, block) + 2 * (length + memory) * width**2 + 2 * length * memory * width

@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from workloads._framework import WEIGHTS, Program, Twin, Unsupported
+from workloads._framework import WEIGHTS, Parameter, Program, Twin, Unsupported
+from workloads._spec import Arrays
+from workloads._trajectory import trajectory
 
 STATE = "state/"
 
@@ -14,31 +16,37 @@ STATE = "state/"
 def unroll(
     run: Callable[[list[np.ndarray]], Sequence[np.ndarray]], program: Program, twin: Twin, checkpoints: Sequence[int]
 ) -> dict[str, np.ndarray]:
-    """loss: [steps]; "weights@STEP/PATH" after each checkpoint. `run` takes arguments and gives results, in order.
+    """A training run of a step program, as `workloads._trajectory.trajectory` records it.
 
     What a step returns under the name of a weight or a state is what the next step is given.
+
+    Args:
+      run: takes one array for each parameter of the program, in its shape and dtype and in order; gives its results
+        in order.
+      program: the step.
+      twin: gives batches for its inputs, and the weights and states to start from.
+      checkpoints: after how many steps the weights are kept.
 
     Raises:
       Unsupported: the program returns no loss.
     """
     if "loss" not in {result.name for result in program.results}:
         raise Unsupported("the step program returns no loss")
-    case = next(iter(twin.cases))
     held: dict[str, np.ndarray] = {}
-    losses, kept = [], {}
-    for step in range(len(next(iter(twin.batches.values())))):
-        arguments = []
-        for parameter in program.parameters:
-            if parameter.kind == "input":
-                value = twin.batches[parameter.name][step].astype(parameter.dtype, copy=False)
-            else:
-                prefix = WEIGHTS if parameter.kind == "weight" else STATE
-                value = held.get(prefix + parameter.name)
-            arguments.append(twin.argument(parameter, case, program.states) if value is None else value)
-        results = zip(program.results, run(arguments), strict=True)
-        held = {result.name: np.asarray(value) for result, value in results}
-        losses.append(held["loss"])
-        if step + 1 in checkpoints:
-            weights = {path: held.get(WEIGHTS + path) for path in twin.weights}
-            kept |= {f"weights@{step + 1}/{path}": value for path, value in weights.items() if value is not None}
-    return {"loss": np.array(losses)} | kept
+
+    def argument(parameter: Parameter, batch: Arrays) -> np.ndarray:
+        if parameter.kind == "input":
+            return batch[parameter.name].astype(parameter.dtype, copy=False)
+        left = held.get((WEIGHTS if parameter.kind == "weight" else STATE) + parameter.name)
+        return twin.argument(parameter, twin.first_case, program.states) if left is None else left
+
+    def step(batch: Arrays) -> np.ndarray:
+        results = program.named(run([argument(parameter, batch) for parameter in program.parameters]))
+        held.clear()
+        held.update(results)
+        return held["loss"]
+
+    def weights() -> Arrays:
+        return {path: held[WEIGHTS + path] for path in twin.weights if WEIGHTS + path in held}
+
+    return trajectory(twin, checkpoints, step, weights)

@@ -40,7 +40,15 @@ def peak_rate(dimensions: Dimensions) -> float:
 
 
 def inputs(dimensions: Dimensions) -> dict[str, ArraySpec]:
-    """What _sentence_pairs makes, and the draws of dropout on embeddings, attention and both sublayers."""
+    """Inputs of one pretraining step, and the draws of dropout.
+
+    tokens and segments: i32[batch, length]; positions and words, those to be guessed: i32[batch, predictions];
+    weights of the guesses: f32[batch, predictions]; follows: i32[batch]. Draws, u8: embeddings [batch, length, width],
+    attention [layers, batch, heads, length, length], sublayers [layers, 2, batch, length, width].
+
+    Raises:
+      ValueError: heads that do not divide the width.
+    """
     block = block_of(dimensions)
     batch, length, layers = dimensions["batch"], dimensions["length"], dimensions["layers"]
     predictions, vocabulary = dimensions["predictions"], dimensions["vocabulary"]
@@ -58,7 +66,10 @@ def inputs(dimensions: Dimensions) -> dict[str, ArraySpec]:
 
 
 def weights(dimensions: Dimensions) -> dict[str, ArraySpec]:
-    """Embeddings, blocks, and both heads; the head that guesses words multiplies by the embedding of the tokens."""
+    """Weights of embeddings [rows, width], blocks and both heads.
+
+    The head that guesses words multiplies by the transposed embedding of the tokens (Devlin et al. 2019).
+    """
     block = block_of(dimensions)
     width, vocabulary = block.width, dimensions["vocabulary"]
     tables = {"tokens": vocabulary, "positions": dimensions["length"], "segments": 2}

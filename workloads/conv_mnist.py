@@ -36,7 +36,13 @@ def features(dimensions: Dimensions) -> int:
 
 
 def inputs(dimensions: Dimensions) -> dict[str, ArraySpec]:
-    """images: f32[batch, height, width, 1] in [0, 1); draws: u8[batch, features]; labels: i32[batch] in [0, 10)."""
+    """Inputs of one training step.
+
+    images: f32[batch, height, width, 1] in [0, 1); draws: u8[batch, features]; labels: i32[batch] in [0, 10).
+
+    Raises:
+      ValueError: images that do not survive two poolings.
+    """
     batch = dimensions["batch"]
     return {
         "images": ArraySpec((batch, dimensions["height"], dimensions["width"], 1), low=0, high=1),
@@ -79,7 +85,7 @@ def cost(dimensions: Dimensions) -> Cost:
 
 
 def dimensions_of(data: Arrays) -> Dimensions:
-    """Height and width of the images.
+    """Height and width of the images, f32[examples, height, width, 1].
 
     Raises:
       DataError: images too small to be pooled twice.

@@ -63,7 +63,7 @@ class Merge:
 
 
 def merges(dimensions: Dimensions) -> tuple[Merge, ...]:
-    """The embedding, which stands before the first stage, and what stands before each other stage."""
+    """The embedding, which stands before the first stage, and the merge before each other stage."""
     side = _side(dimensions)
     made = [Merge("embed", PATCH, 3, dimensions["width"], side)]
     for stage in range(2, STAGES + 1):
@@ -117,9 +117,13 @@ def _check(dimensions: Dimensions) -> None:
 
 
 def inputs(dimensions: Dimensions) -> dict[str, ArraySpec]:
-    """frames: f32[batch, frame, frame, 3] in [0, 1); positions: i32[batch, patches, 2]; labels: i32[batch, patches].
+    """Inputs of one training step.
 
+    frames: f32[batch, frame, frame, 3] in [0, 1); positions: i32[batch, patches, 2]; labels: i32[batch, patches].
     A position is the pixel (row, column) that the camera looks at; crops at an edge are moved inside.
+
+    Raises:
+      ValueError: dimensions that make no such pipeline.
     """
     _check(dimensions)
     batch, frame, patches = dimensions["batch"], dimensions["frame"], dimensions["patches"]
@@ -196,9 +200,9 @@ def cost(dimensions: Dimensions) -> Cost:
 
 
 def interpolation(size: int) -> np.ndarray:
-    """Bilinear resampling of `size` values to size / SHRINK, half-pixel centres: f64[size / SHRINK, size].
+    """Bilinear resampling of `size` values to size / SHRINK with half-pixel centres, as f64[size / SHRINK, size].
 
-    What tf.image.resize computes, which returns float32 whatever it is given.
+    It is what tf.image.resize computes, which returns float32 whatever it is given.
     """
     reduced = size // SHRINK
     centres = (np.arange(reduced) + 0.5) * SHRINK - 0.5
@@ -206,7 +210,10 @@ def interpolation(size: int) -> np.ndarray:
 
 
 def examples(dimensions: Dimensions) -> Arrays:
-    """Frames tiled with gratings, and positions near the centres of tiles, labelled with the class of the tile."""
+    """Frames tiled with gratings, and positions near the centres of tiles, labelled with the class of the tile.
+
+    frames: f32[32, frame, frame, 3] in [0, 1]; positions: i32[32, patches, 2] in pixels; labels: i32[32, patches].
+    """
     crop, patches, frame = dimensions["crop"], dimensions["patches"], dimensions["frame"]
     generator = np.random.default_rng(0)
     across = frame // crop

@@ -11,7 +11,11 @@ _EXAMPLES = 1024
 
 
 def inputs(dimensions: Dimensions) -> dict[str, ArraySpec]:
-    """sequences: f32[batch, time, features]; lengths: i32[batch] in [1, time]; labels: i32[batch] in [0, classes)."""
+    """Inputs of one step.
+
+    sequences: f32[batch, time, features], standard normal; lengths: i32[batch] in [1, time]; labels: i32[batch] in
+    [0, classes).
+    """
     batch, time = dimensions["batch"], dimensions["time"]
     return {
         "sequences": ArraySpec((batch, time, dimensions["features"])),
@@ -31,7 +35,10 @@ def weights(dimensions: Dimensions) -> dict[str, ArraySpec]:
 
 
 def examples(dimensions: Dimensions) -> Arrays:
-    """Noisy paths through the features, one path a class, cut at random lengths and padded with zeros."""
+    """Noisy paths through the features, one path a class, cut at random lengths and padded with zeros.
+
+    sequences: f32[1024, time, features]; lengths: i32[1024]; labels: i32[1024].
+    """
     time, classes = dimensions["time"], dimensions["classes"]
     generator = np.random.default_rng(8)
     paths = generator.standard_normal((classes, time, dimensions["features"]))

@@ -5,7 +5,7 @@ from workloads._spec import ArraySpec, Cost, Dimensions, Workload
 
 
 def inputs(dimensions: Dimensions) -> dict[str, ArraySpec]:
-    """values: f32[batch, features]; hidden and cell, the state of the step before: f32[batch, units]."""
+    """Inputs values: f32[batch, features]; hidden and cell, the state of the step before: f32[batch, units]."""
     batch, units = dimensions["batch"], dimensions["units"]
     return {
         "values": ArraySpec((batch, dimensions["features"])),
@@ -15,7 +15,7 @@ def inputs(dimensions: Dimensions) -> dict[str, ArraySpec]:
 
 
 def weights(dimensions: Dimensions) -> dict[str, ArraySpec]:
-    """Those of the cell."""
+    """Weights of the cell, as `_lstm.weights`: kernels [features, 4 units] and [units, 4 units], bias [4 units]."""
     return _lstm.weights(dimensions["features"], dimensions["units"])
 
 

@@ -16,8 +16,11 @@ PREDICTIONS = ("proposing/objectness", "proposing/deltas", "regions/classes", "r
 
 
 def inputs(dimensions: Dimensions) -> dict[str, ArraySpec]:
-    """images [batch, image, image, 3]; objects as boxes [batch, objects, 4] (y1, x1, y2, x2 as fractions of the side;
-    an empty box is no object), classes [batch, objects] (0: none), masks [batch, objects, image, image] of 0 and 1.
+    """Inputs of one training step.
+
+    images: f32[batch, image, image, 3] in [0, 1). Objects as boxes: f32[batch, objects, 4] (y1, x1, y2, x2 as
+    fractions of the side; an empty box is no object), classes: i32[batch, objects] (0: none), and masks:
+    u8[batch, objects, image, image] of 0 and 1.
 
     Raises:
       ValueError: an image that the pyramid does not divide, or more to choose than there is to choose from.
@@ -83,11 +86,12 @@ def kernels(dimensions: Dimensions) -> dict[str, tuple[int, ...]]:
 
 
 def weights(dimensions: Dimensions) -> dict[str, ArraySpec]:
-    """Uniform kernels of about variance 2 / fan-in (He et al. 2015), less where a layer adds to others or predicts.
+    """Uniform kernels, of the shapes in `kernels`, of about variance 2 / fan-in, and biases [out].
 
-    Limits are powers of two. At the kinks weights are then 0 or plus or minus their limit, values keep their size
-    from layer to layer, and every sum is exact. Batch normalisation, frozen in the paper, is an affine map there and
-    part of the convolutions here.
+    He et al. 2015 (arXiv:1502.01852) for the variance; less where a layer adds to others or predicts. Limits are powers
+    of two. At the kinks weights are then 0 or plus or minus their limit, values keep their size from layer to layer,
+    and every sum is exact. Batch normalisation, frozen in the paper, is an affine map there and part of the
+    convolutions here.
     """
     specs = {}
     for layer, shape in kernels(dimensions).items():

@@ -5,7 +5,7 @@ from workloads._spec import ArraySpec, Cost, Dimensions, Training, Workload
 
 
 def inputs(dimensions: Dimensions) -> dict[str, ArraySpec]:
-    """images: f32[batch, features] in [0, 1); labels: i32[batch] in [0, 10)."""
+    """Inputs images: f32[batch, features] in [0, 1); labels: i32[batch] in [0, 10)."""
     batch = dimensions["batch"]
     return {
         "images": ArraySpec((batch, dimensions["features"]), low=0, high=1),

@@ -100,7 +100,11 @@ def _check(dimensions: Dimensions) -> None:
 
 
 def inputs(dimensions: Dimensions) -> dict[str, ArraySpec]:
-    """images: f32[batch, side, side, 3] in [0, 1); labels: i32[batch] in [0, classes)."""
+    """Inputs images: f32[batch, side, side, 3] in [0, 1); labels: i32[batch] in [0, classes).
+
+    Raises:
+      ValueError: dimensions that make no such network.
+    """
     _check(dimensions)
     batch, side = dimensions["batch"], dimensions["side"]
     return {
@@ -158,7 +162,7 @@ def cost(dimensions: Dimensions) -> Cost:
 
 
 def examples(dimensions: Dimensions) -> Arrays:
-    """Gratings of the size that is asked for."""
+    """Gratings from `_gratings`: images f32[512, side, side, 3], labels i32[512]."""
     return _gratings.images(_EXAMPLES, dimensions["side"], dimensions["classes"])
 
 

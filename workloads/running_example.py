@@ -4,7 +4,7 @@ from workloads._spec import ArraySpec, Cost, Dimensions, Workload
 
 
 def inputs(dimensions: Dimensions) -> dict[str, ArraySpec]:
-    """x and y: f32[side, side]."""
+    """Inputs x and y: f32[side, side]."""
     shape = (dimensions["side"], dimensions["side"])
     return {"x": ArraySpec(shape), "y": ArraySpec(shape)}
 

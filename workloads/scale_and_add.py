@@ -4,7 +4,7 @@ from workloads._spec import ArraySpec, Cost, Dimensions, Workload
 
 
 def inputs(dimensions: Dimensions) -> dict[str, ArraySpec]:
-    """a: f32[]; x and y: f32[length]."""
+    """Inputs a: f32[]; x and y: f32[length]."""
     vector = ArraySpec((dimensions["length"],))
     return {"a": ArraySpec(()), "x": vector, "y": vector}
 

@@ -13,7 +13,7 @@ Bahdanau et al. 2015, appendix B.2, clip at 1.
 
 
 def inputs(dimensions: Dimensions) -> dict[str, ArraySpec]:
-    """source: i32[batch, length]; target: i32[batch, length + 1].
+    """Inputs source: i32[batch, length]; target: i32[batch, length + 1].
 
     The decoder is fed the target without its last token and asked for it without its first.
 
@@ -84,7 +84,7 @@ def cost(dimensions: Dimensions) -> Cost:
 
 
 def examples(dimensions: Dimensions) -> Arrays:
-    """Sentence pairs at a size."""
+    """Sentence pairs from `_parallel_text`: source i32[1024, length], target i32[1024, length + 1]."""
     return _parallel_text.pairs(dimensions["vocabulary"], dimensions["length"], EXAMPLES)
 
 

@@ -4,7 +4,7 @@ from workloads._spec import ArraySpec, Cost, Dimensions, Workload
 
 
 def inputs(dimensions: Dimensions) -> dict[str, ArraySpec]:
-    """x, y and z: f32[side, side]."""
+    """Inputs x, y and z: f32[side, side]."""
     shape = (dimensions["side"], dimensions["side"])
     return {"x": ArraySpec(shape), "y": ArraySpec(shape), "z": ArraySpec(shape)}
 

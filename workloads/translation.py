@@ -44,10 +44,11 @@ def positions(length: int, width: int) -> np.ndarray:
 
 
 def inputs(dimensions: Dimensions) -> dict[str, ArraySpec]:
-    """source: i32[batch, length]; target: i32[batch, length + 1]; the draws of dropout.
+    """Inputs source: i32[batch, length]; target: i32[batch, length + 1]; the draws of dropout, u8.
 
     The decoder is fed the target without its last token and asked for it without its first. Draws are those of
-    embeddings, attention and sublayers: two of these in a block of the encoder, three in one of the decoder.
+    embeddings [2, batch, length, width], attention [layers, ..., heads, length, length] and sublayers
+    [layers, ..., length, width]: two of these in a block of the encoder, three in one of the decoder.
 
     Raises:
       ValueError: heads that do not divide the width; a vocabulary or a length that no sentence fits into.
@@ -68,7 +69,10 @@ def inputs(dimensions: Dimensions) -> dict[str, ArraySpec]:
 
 
 def weights(dimensions: Dimensions) -> dict[str, ArraySpec]:
-    """Blocks, and one embedding for both languages and the logits (Vaswani et al. 2017, section 3.4)."""
+    """Weights of all blocks, and embedding [vocabulary, width] for both languages and the logits.
+
+    Sharing it: Vaswani et al. 2017, section 3.4.
+    """
     block = block_of(dimensions)
     found = {"embedding": ArraySpec((dimensions["vocabulary"], block.width), scale=block.width**-0.5)}
     for layer in range(dimensions["layers"]):
@@ -96,7 +100,7 @@ def cost(dimensions: Dimensions) -> Cost:
 
 
 def examples(dimensions: Dimensions) -> Arrays:
-    """Sentence pairs at a size."""
+    """Sentence pairs from `_parallel_text`: source i32[1024, length], target i32[1024, length + 1]."""
     return _parallel_text.pairs(dimensions["vocabulary"], dimensions["length"], EXAMPLES)
 
 

@@ -20,7 +20,7 @@ NEVER = -1e9
 
 
 def inputs(dimensions: Dimensions) -> dict[str, ArraySpec]:
-    """source: i32[batch, length].
+    """Inputs source: i32[batch, length].
 
     Raises:
       ValueError: heads that do not divide the width; a vocabulary without words; fewer words than beams, or no beam.
@@ -34,10 +34,11 @@ def inputs(dimensions: Dimensions) -> dict[str, ArraySpec]:
 
 
 def weights(dimensions: Dimensions) -> dict[str, np.ndarray]:
-    """Those of the translation model, drawn once, with two changes that make it say something.
+    """Arrays of `translation.weights`, f32, drawn once, with two changes against degenerate output.
 
-    Its last norm turns states round, since a word that is embedded as it is scored would follow itself for ever;
-    and END is so long that it is the likeliest word at some steps.
+    The gamma of the decoder's last norm is negated, since a word that is embedded as it is scored would follow itself
+    for ever; and the embedding of END, a row of [vocabulary, width], is so long that END is the likeliest word at some
+    steps.
     """
     drawn = {path: _arrays.draw(spec, path, 0) for path, spec in translation.weights(dimensions).items()}
     drawn[f"decoder{dimensions['layers'] - 1}/feed_forward_norm/gamma"] *= -1

@@ -74,7 +74,7 @@ class _Entry(msgspec.Struct, frozen=True):
         for name in self.files:
             path = PurePosixPath(name)
             if path.is_absolute() or ".." in path.parts or not path.parts or not name.isprintable():
-                raise ValueError(f"the path {name[:80]!r}, which is not one inside the bug report")
+                raise ValueError(f"the path {name[:80]!r}, which does not lie inside the bug report")
 
 
 class _Schema(msgspec.Struct, frozen=True):
@@ -102,7 +102,7 @@ class Module:
 
 
 def save_arrays(arrays: Sequence[np.ndarray], path: Path) -> None:
-    """Arrays by position: "0", "1" and so on."""
+    """Write arrays of any shape and dtype by position, named "0", "1" and so on."""
     wire.save_arrays({str(position): array for position, array in enumerate(arrays)}, path)
 
 
@@ -126,6 +126,7 @@ def modules(path: Path, scratch: Path) -> list[Module]:
     A file inside a bundle comes with its recorded inputs and results.
 
     Args:
+      path: a bundle (folder or zip), or a file of one module.
       scratch: a folder to unpack into.
 
     Raises:
@@ -174,7 +175,7 @@ def _most_unpacked(path: Path) -> int:
 def _programs(folder: Path) -> list[Module]:
     found = [_module(folder, entry) for entry in _index(folder).modules if entry.kind == PROGRAM]
     if not found:
-        raise RequestError(f"expected a program in {folder}, found none: its README says what failed")
+        raise RequestError(f"expected a program in {folder}, found none: see its README for what failed")
     return found
 
 
@@ -215,7 +216,11 @@ def _artifact(data: bytes, path: Path) -> bytes:
 
 
 def load_arrays(path: Path, names: Sequence[str] = ()) -> list[np.ndarray]:
-    """The arrays of a file by position: named "0", "1" and so on, or by all of `names`.
+    """The arrays of a file by position, of any shape and dtype.
+
+    Args:
+      path: a safetensors file.
+      names: the names of the arrays in order, where they are not named "0", "1" and so on.
 
     Raises:
       RequestError: it is absent, broken, or names its arrays otherwise.

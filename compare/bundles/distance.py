@@ -47,7 +47,13 @@ def tolerance_of(dtype: np.dtype) -> float:
 
 
 def difference(found: np.ndarray, expected: np.ndarray, tolerance: float | None = None) -> Difference:
-    """What `found` differs by; `tolerance` stands in for that of the dtype, for floats only."""
+    """How far one result is from another of the same shape.
+
+    Args:
+      found: an array of any shape and dtype.
+      expected: the reference, of the same shape and dtype where both agree.
+      tolerance: the largest error of floats, relative to the largest value; None takes that of the dtype.
+    """
     is_float = measure.is_float(expected)
     allowed = tolerance_of(expected.dtype) if tolerance is None or not is_float else tolerance
     if found.shape != expected.shape or found.dtype != expected.dtype:

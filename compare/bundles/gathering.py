@@ -1,4 +1,4 @@
-"""Everything about one workload that another person needs to see what we saw: collected from live sides."""
+"""Collects a bug report from live sides: everything that another person needs to reproduce a workload."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ from compare.records import CELLS, Failure, write_atomically
 from compare.run import record_parts
 from compare.sides import mapped, requests, wire
 from compare.sides._side import SIDES, BadTarget, Missing, Side, SideError
-from compare.sides.client import LiveSide, close_all
+from compare.sides.client import LiveSide
 from compare.sides.settings import Settings
+from compare.sides.workers import WorkerSet, failure_of
 from workloads._declared import AnyWorkload
 from workloads._framework import FORWARD, STEP, Program, Twin
 from workloads._spec import Arrays
@@ -34,7 +35,7 @@ FLAGS = (
     *("XLA_FLAGS", "TF_XLA_FLAGS", "TF_ENABLE_ONEDNN_OPTS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"),
     *("JAX_ENABLE_X64", "JAX_DEFAULT_MATMUL_PRECISION", "JAX_PLATFORMS", "JAX_DISABLE_JIT", "KERAS_BACKEND"),
 )
-"""What is told of the user's environment, and nothing else."""
+"""The environment variables that a bug report includes, and no others."""
 
 LOADS = 2
 """So often is the workload loaded by a worker that is lost meanwhile."""
@@ -54,7 +55,13 @@ class Request:
 
 
 def collect(request: Request, folder: Path, scratch: Path, reporter: Reporter) -> dict[str, Any]:
-    """Fill an empty folder with the bug report; what bundle.json says. A side that fails costs what it was asked for.
+    """Fill a folder with the bug report and return what bundle.json says; a side that fails costs its own part.
+
+    Args:
+      request: what to report on.
+      folder: an empty folder for the report.
+      scratch: a folder for what is needed meanwhile.
+      reporter: told of every step.
 
     Raises:
       BadTarget: the function that was named does not exist.
@@ -101,7 +108,7 @@ class _Workers:
 
     def __init__(self, request: Request, prepared: Prepared, folder: Path, scratch: Path) -> None:
         self._request, self._prepared, self._folder, self._scratch = request, prepared, folder.resolve(), scratch
-        self._sides: dict[str, LiveSide] = {}
+        self._workers = WorkerSet(self._start)
         self._absent: dict[str, SideError] = {}
         self._lost: dict[str, int] = {}
         self.modes: dict[str, requests.Modes] = {}
@@ -111,7 +118,7 @@ class _Workers:
         return self
 
     def __exit__(self, *_: object) -> None:
-        close_all(self._sides.values())
+        self._workers.close()
 
     def ask(self, name: str, ask: Callable[[Side], Answer]) -> Answer | None:
         """A reply of a side that has the workload loaded; None with the reason noted.
@@ -120,29 +127,27 @@ class _Workers:
           BadTarget: the function that was named does not exist.
         """
         try:
-            return ask(self._get(name))
+            if name in self._absent:
+                raise self._absent[name]
+            loaded = name in self._workers.sides
+            with self._workers.asking(name) as side:
+                if not loaded:
+                    self._load(name, side)
+                return ask(side)
         except BadTarget:
             raise
         except SideError as error:
-            self.failures.append(Failure(error.side, error.doing, error.reason))
-            if error.lost and name in self._sides:
-                self._sides.pop(name).close()
+            self.failures.append(failure_of(error))
             return None
 
-    def _get(self, name: str) -> Side:
-        if name in self._absent:
-            raise self._absent[name]
-        if name not in self._sides:
-            dump, clustering = self._folder / "dumps" / name, self._folder / "clustering"
-            settings = Settings(dump=dump, clustering=clustering)
-            python = self._request.pythons.get(name)
-            self._sides[name] = LiveSide(name, self._scratch, python, self._request.timeout_s, settings)
-            self._load(name)
-        return self._sides[name]
+    def _start(self, name: str) -> LiveSide:
+        dump, clustering = self._folder / "dumps" / name, self._folder / "clustering"
+        settings = Settings(dump=dump, clustering=clustering)
+        return LiveSide(name, self._scratch, self._request.pythons.get(name), self._request.timeout_s, settings)
 
-    def _load(self, name: str) -> None:
+    def _load(self, name: str, side: Side) -> None:
         try:
-            self.modes[name] = requests.load(self._sides[name], self._prepared.loading)
+            self.modes[name] = requests.load(side, self._prepared.loading)
         except SideError as error:
             self._lost[name] = self._lost.get(name, 0) + 1
             # A worker that was lost is started for the next request, unless it is lost again at the same.
@@ -197,7 +202,7 @@ class _Report:
         frontend, compiler = split(cell)
         program = self._programs.get(frontend)
         if program is None:
-            self._cells[cell] = {"reason": f"the {frontend} side gave no program"}
+            self._cells[cell] = {"reason": f"no program from the {frontend} side"}
             return
         before = len(self._workers.failures)
         built = self._workers.ask(compiler, lambda side: requests.compile_program(side, program))

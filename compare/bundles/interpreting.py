@@ -26,7 +26,15 @@ _ROOT = Path(__file__).parents[2]
 
 
 def interpret(artifact: bytes, arrays: Sequence[np.ndarray], timeout_s: float) -> list[np.ndarray]:
-    """The program's results by the interpreter.
+    """Run a program in the reference interpreter.
+
+    Args:
+      artifact: StableHLO bytecode.
+      arrays: arguments by position, of the program's shapes and dtypes.
+      timeout_s: seconds that it may take.
+
+    Returns:
+      The results by position.
 
     Raises:
       UnreadableProgram: it cannot run the program, or not in that time.
@@ -52,7 +60,7 @@ def _run(command: Sequence[str], folder: Path, timeout_s: float) -> int:
     try:
         return process.wait(timeout_s)
     except subprocess.TimeoutExpired:
-        raise UnreadableProgram(f"expected the interpreter to end within {timeout_s:g} s: it did not") from None
+        raise UnreadableProgram(f"expected a result within {timeout_s:g} s, found none: raise --timeout") from None
     finally:
         with process:
             process.kill()

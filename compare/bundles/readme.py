@@ -1,4 +1,4 @@
-"""The page that a bug report opens with: what differs, how to run each module again, what lies where."""
+"""README.md of a bug report: the differences, how to run each module again, the files, the environment."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from compare.report.markdown import code, escaped, plain, table
 _FILES = """\
 | file | what it is |
 |---|---|
-| `programs/SIDE.mlirbc`, `.mlir` | the StableHLO that a frontend hands to XLA, and the same as text |
-| `optimized/PROGRAM@COMPILER.hlo.pb`, `.txt` | what a side's XLA made of a side's program: HloModuleProto, and text |
+| `programs/SIDE.mlirbc`, `.mlir` | the StableHLO that the frontend hands to XLA, and the same as text |
+| `optimized/PROGRAM@COMPILER.hlo.pb`, `.txt` | a side's program compiled by a side's XLA: HloModuleProto, text |
 | `inputs/SIDE.safetensors` | the program's arguments, by position |
 | `outputs/PROGRAM@COMPILER.safetensors` | its results, by position |
-| `outputs/SIDE-MODE.safetensors` | what the side returns in each of its modes, by name |
-| `dumps/SIDE/` | all that XLA dumped in that side's process |
+| `outputs/SIDE-MODE.safetensors` | results of each of the side's modes, by name |
+| `dumps/SIDE/` | XLA's dumps from that side's process |
 | `clustering/` | TensorFlow's graphs: `mark_for_compilation_annotated*.pbtxt` names the cluster of each node |
 | `bundle.json` | the same for scripts: signatures, versions, flags, differences, lines of TensorFlow's operations |
 
-Dumps and programs hold paths of the machine that they were made on; this page and `bundle.json` do not.
+Dumps and programs contain paths of the machine that made them; this page and `bundle.json` do not.
 """
 
 
@@ -31,17 +31,21 @@ def save(index: Mapping[str, Any], folder: Path) -> None:
 
 
 def text(index: Mapping[str, Any]) -> str:
-    """The page, from what bundle.json says."""
+    """README.md as text.
+
+    Args:
+      index: what bundle.json holds.
+    """
     shown = escaped({key: index[key] for key in ("workload", "summary", "size", "dimensions", "failures")})
     dimensions = ", ".join(f"{name} {value}" for name, value in shown["dimensions"].items()) or "none"
     parts = [
         f"# {shown['workload']}: {shown['summary']}",
         f"Size {shown['size']}; dimensions: {dimensions}.",
-        *_section("What differs", _differences(index["differences"])),
-        *_section("What could not be had", _failures(shown["failures"])),
+        *_section("Differences", _differences(index["differences"])),
+        *_section("Missing results", _failures(shown["failures"])),
         *_section("Run it again", _replays(index["modules"])),
-        *_section("What lies where", [_FILES]),
-        *_section("Where it was made", _environment(index["environment"])),
+        *_section("Files", [_FILES]),
+        *_section("Environment", _environment(index["environment"])),
     ]
     return "\n\n".join(part.rstrip() for part in parts) + "\n"
 
@@ -52,7 +56,7 @@ def _section(title: str, parts: Sequence[str]) -> list[str]:
 
 def _differences(differences: Sequence[Mapping[str, Any]]) -> list[str]:
     if not differences:
-        return ["No two cells have results of one name: there is nothing to compare."]
+        return ["No two cells have a result in common: there is nothing to compare."]
     rows = [
         (
             code(each["cell"]),
@@ -60,7 +64,7 @@ def _differences(differences: Sequence[Mapping[str, Any]]) -> list[str]:
             f"{float(each['absolute']):.3g}",
             f"{float(each['relative']):.3g}",
             "" if each["ulp"] is None else plain(str(each["ulp"])),
-            "alike" if each["alike"] else "unlike",
+            "same" if each["alike"] else "differ",
             "" if each["agrees"] else "differs",
         )
         for each in differences
@@ -76,17 +80,17 @@ def _failures(failures: Sequence[Mapping[str, str]]) -> list[str]:
 def _replays(modules: Sequence[Mapping[str, Any]]) -> list[str]:
     commands = ["jaxport replay .", *(f"jaxport replay {each['file']}" for each in modules)]
     return [
-        "In this folder: the programs, then each module alone, on the recorded inputs, against the recorded results.",
+        "In this folder: all programs, then each module alone, on the recorded inputs, against the recorded results.",
         "```\n" + "\n".join(commands) + "\n```",
         "`--compilers here,interpreter,tf,jax` adds compilers; `--without-pass fusion` or "
-        "`--xla xla_backend_optimization_level=0` compiles once more with other options.",
+        "`--xla xla_backend_optimization_level=0` also compiles with other options.",
     ]
 
 
 def _environment(environment: Mapping[str, Any]) -> list[str]:
     rows = [(key, value) for key, value in environment.items() if key not in ("sides", "flags")]
     for side, found in environment["sides"].items():
-        rows.append((side, ", ".join(f"{key} {value}" for key, value in found.items()) or "not had"))
+        rows.append((side, ", ".join(f"{key} {value}" for key, value in found.items()) or "missing"))
     shown = [(plain(str(key)), plain(str(value))) for key, value in rows]
     return [_table(("", ""), [*shown, *((code(name), code(value)) for name, value in environment["flags"].items())])]
 

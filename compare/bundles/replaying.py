@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from compare.progress import Reporter
 from compare.sides import requests
 from compare.sides._side import SIDES, Missing, Side, SideError
 from compare.sides.client import LiveSide
+from compare.sides.workers import WorkerSet
 from workloads import _registry
 from workloads._framework import Parameter, Program, Result
 
@@ -86,18 +86,27 @@ class Replayed:
 def replay(modules: Sequence[Module], request: Request, scratch: Path, reporter: Reporter) -> list[Replayed]:
     """Run every module by every compiler.
 
+    Args:
+      modules: what to run.
+      request: which compilers run it, on which inputs.
+      scratch: a folder for what is needed meanwhile.
+      reporter: told of every step.
+
     Raises:
       RequestError: the inputs do not fit, an option does not exist, or there is nothing to compare with.
       SideError: a framework that was asked for is not installed.
     """
     _check_options(request.options)
-    with ExitStack() as stack:
-        sides = {name: _started(name, request, scratch, stack) for name in SIDES if name in request.compilers}
+    with WorkerSet(lambda name: LiveSide(name, scratch, request.pythons.get(name), request.timeout_s)) as workers:
+        for name in SIDES:
+            if name in request.compilers:
+                _load(workers, name, scratch)
         found: list[Replayed] = []
         for module in modules:
             # A worker that died with one module, or idle after it, takes no other module with it.
-            sides = {name: _renewed(side, request, scratch, stack) for name, side in sides.items()}
-            found.append(_replayed(module, request, sides, reporter))
+            for name in workers.replace_lost():
+                _try_to_load(workers, name, scratch)
+            found.append(_replayed(module, request, workers.sides, reporter))
         return found
 
 
@@ -138,7 +147,7 @@ def _judged(
         reason = "".join(f" ({why})" for why in refused.values())
         raise RequestError(
             f"expected two results of {module.name} to compare, found only that of {reference}{reason}: "
-            "add another with --compilers, such as here,jax, or replay a bug report"
+            "add a compiler, as in --compilers here,jax, or replay a bug report"
         )
     names = module.results or tuple(map(str, range(len(signature.results))))
     _check_counts(module, {label: len(each) for label, each in values.items()}, len(names))
@@ -158,7 +167,7 @@ def _check_counts(module: Module, counts: Mapping[str, int], expected: int) -> N
     for label, count in counts.items():
         if count != expected:
             raise RequestError(
-                f"expected {expected} results of {module.name}, found {count} from {label}: the bug report is mixed up"
+                f"expected {expected} results of {module.name}, found {count} from {label}: write the report again"
             )
 
 
@@ -217,7 +226,12 @@ def _inputs(module: Module, request: Request, signature: Signature) -> tuple[Seq
 
 
 def random_inputs(signature: Signature, seed: int) -> list[np.ndarray]:
-    """Standard normal floats, whole numbers from 0 to 7, booleans."""
+    """Arrays of the signature's shapes and dtypes: standard normal floats, integers from 0 to 7, booleans.
+
+    Args:
+      signature: the shapes and dtypes of a module's parameters.
+      seed: of the draws.
+    """
     generator = np.random.default_rng(seed)
 
     def drawn(shape: tuple[int, ...], dtype: str) -> np.ndarray:
@@ -231,7 +245,7 @@ def random_inputs(signature: Signature, seed: int) -> list[np.ndarray]:
 def _check_inputs(module: Module, arrays: Sequence[np.ndarray], signature: Signature) -> None:
     if len(arrays) != len(signature.parameters):
         raise RequestError(
-            f"expected {len(signature.parameters)} inputs of {module.name}, found {len(arrays)}: give one a parameter"
+            f"expected {len(signature.parameters)} inputs of {module.name}, found {len(arrays)}: give one each"
         )
     for at, (array, (shape, dtype)) in enumerate(zip(arrays, signature.parameters, strict=True)):
         if array.shape != shape or array.dtype.name != dtype:
@@ -249,30 +263,32 @@ def _check_options(options: Mapping[str, int | bool | float | str]) -> None:
             executing.compile_bytecode(bindings.artifact(_TRIVIAL), {name: value})
         except UnreadableProgram as error:
             raise RequestError(
-                f"expected an option of XLA with a value of its type, found {name}={value} ({error}): "
+                f"expected an XLA option with a value of its type, found {name}={value} ({error}): "
                 "see DebugOptions in xla/xla.proto"
             ) from error
 
 
-def _renewed(side: LiveSide, request: Request, scratch: Path, stack: ExitStack) -> LiveSide:
-    """The side, or a fresh one where it died; the dead one where none can be had, which says so of each module."""
-    if side.alive:
-        return side
+def _try_to_load(workers: WorkerSet, name: str, scratch: Path) -> None:
+    """Load a worker, or close it: a closed one refuses each module, and is replaced before the next."""
     try:
-        return _started(side.name, request, scratch, stack)
+        _load(workers, name, scratch)
     except SideError:
-        return side
+        workers.get(name).close()
 
 
-def _started(name: str, request: Request, scratch: Path, stack: ExitStack, again: bool = False) -> LiveSide:
-    side = LiveSide(name, scratch, request.pythons.get(name), request.timeout_s)
-    stack.callback(side.close)
+def _load(workers: WorkerSet, name: str, scratch: Path) -> None:
+    """Load a worker with some twin. One that is lost meanwhile is replaced once.
+
+    Raises:
+      SideError: it cannot be loaded.
+    """
     workload, size = _LOADED
     folder = Path(tempfile.mkdtemp(prefix="loaded-", dir=scratch))
+    loading = prepare(_registry.get(workload), size, None, folder, one_case=True).loading
     try:
-        requests.load(side, prepare(_registry.get(workload), size, None, folder, one_case=True).loading)
+        requests.load(workers.get(name), loading)
     except SideError as error:
-        if again or not error.lost or isinstance(error, Missing):
+        if not error.lost or isinstance(error, Missing):
             raise
-        return _started(name, request, scratch, stack, again=True)
-    return side
+        workers.replace([name])
+        requests.load(workers.get(name), loading)

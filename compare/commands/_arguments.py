@@ -1,13 +1,13 @@
-"""What several commands can be asked: workloads, sides, how to time; and the parser that says so."""
+"""Options that several commands share, each defined once, and what they amount to."""
 
 from __future__ import annotations
 
 import argparse
-import math
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
+from compare.commands import _option_types
 from compare.commands._parser import DEFAULT_TIMEOUT_S
 from compare.errors import RequestError
 from compare.inputs import functions, port_files
@@ -16,7 +16,6 @@ from compare.inputs.request import Plan
 from compare.report import tables
 from compare.sides._side import SIDES
 from compare.sides.pool import Source
-from compare.sides.settings import available_processors
 from workloads import _registry
 from workloads._declared import AnyWorkload
 from workloads._spec import SIZES, Workload
@@ -24,112 +23,197 @@ from workloads._spec import SIZES, Workload
 DEFAULT_OUT = Path("jaxport-report")
 DEFAULT_HISTORY = Path(".jaxport/history")
 
-ALL = "all"
-"""Threads: as many as there are processors."""
-
-_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+_FRAMEWORKS = {"tf": "TensorFlow", "jax": "JAX"}
 
 
-def add_workloads(command: argparse.ArgumentParser) -> None:
-    """Names, port files or two functions, and the size and data to run them at."""
-    command.add_argument("workloads", nargs="*", metavar="WORKLOAD", help="names (see `jaxport list`) or port files")
-    command.add_argument("--size", metavar="SIZE", help=f"{', '.join(SIZES)} (default: the tour's)")
-    command.add_argument("--data", type=Path, metavar="PATH", help="examples to train on, such as an mnist.npz")
-    add_functions(command)
-    add_timeout(command)
+def add_workloads(command: argparse.ArgumentParser, required: bool = False) -> None:
+    """Add what to work on: workloads or two functions, at which size and on which data.
 
-
-def add_timeout(command: argparse.ArgumentParser) -> None:
-    """How long a worker may take."""
+    Args:
+      command: the parser to add to.
+      required: whether the command refuses to work without a workload, in place of working on the tour.
+    """
+    default = "" if required else " (default: the tour, or with --size all built-in workloads)"
     command.add_argument(
-        "--timeout", type=seconds, default=DEFAULT_TIMEOUT_S, metavar="S",
-        help="for one request to a worker (default: %(default)s)",
+        "workloads", nargs="*", metavar="WORKLOAD",
+        help=f"name of a workload (see `jaxport list`) or a port file{default}",
+    )  # fmt: skip
+    add_size_and_data(command)
+    add_functions(command)
+
+
+def add_size_and_data(command: argparse.ArgumentParser) -> None:
+    """Add --size and --data."""
+    group = command.add_argument_group("size and data")
+    add_size(group)
+    group.add_argument(
+        "--data", type=Path, metavar="FILE",
+        help="training data, such as an mnist.npz (default: the data that comes with the workload)",
+    )  # fmt: skip
+
+
+def add_size(command: argparse._ActionsContainer) -> None:
+    """Add --size."""
+    command.add_argument(
+        "--size", metavar="SIZE",
+        help=f"{', '.join(SIZES)}, or another size that the workload defines (default: `default` for functions, "
+        "`smoke` for models that train)",
     )  # fmt: skip
 
 
 def add_functions(command: argparse.ArgumentParser) -> None:
-    """Two functions in place of a workload."""
-    port = command.add_argument_group("your own functions")
-    port.add_argument("--tf", metavar="FILE.py:F", help="the TensorFlow function")
-    port.add_argument("--jax", metavar="FILE.py:F", help="the JAX function")
-    port.add_argument(
+    """Add two functions in place of a workload."""
+    group = command.add_argument_group("two functions instead of a workload")
+    group.add_argument("--tf", metavar="FILE.py:NAME", help="the TensorFlow function")
+    group.add_argument("--jax", metavar="FILE.py:NAME", help="the JAX function")
+    group.add_argument(
         "--input", action="append", default=[], metavar="NAME=TYPE[SHAPE]",
-        help="an input, in the order of the arguments; `:LOW..HIGH` bounds its values; a name in the shape, as in "
-        "x=f32[B,128], is a dimension that is judged at several sizes (repeat for more)",
+        help="an input, such as x=f32[8,128]; `:LOW..HIGH` after it bounds its values; a name in the shape, as in "
+        "x=f32[B,128], is a dimension of which several sizes are judged (repeat, in the order of the arguments)",
     )  # fmt: skip
-    port.add_argument(
+    group.add_argument(
         "--dimension", action="append", default=[], metavar="NAME=LOW..HIGH",
-        help="which sizes a named dimension has (default: 1..200); `B=32` is the size that is timed (repeat for more)",
+        help="the sizes of a named dimension that are judged (default: 1..200); B=32 sets the size that is compiled "
+        "and timed (repeatable)",
     )  # fmt: skip
 
 
-def add_interpreters(command: argparse.ArgumentParser) -> None:
-    """Which interpreter runs each side."""
+def add_workers(command: argparse.ArgumentParser, recorded: bool = True) -> None:
+    """Add where each side runs, and how long it may take.
+
+    Args:
+      command: the parser to add to.
+      recorded: whether a recorded side may stand in for a live one.
+    """
+    group = command.add_argument_group("workers")
     for side in SIDES:
-        command.add_argument(
-            f"--{side}-python", metavar="PATH", help=f"interpreter of the {side} worker (default: this one)"
-        )
+        group.add_argument(
+            f"--{side}-python", metavar="PATH",
+            help=f"Python interpreter that runs {_FRAMEWORKS[side]} (default: this one)",
+        )  # fmt: skip
+    for side in SIDES if recorded else ():
+        group.add_argument(
+            f"--{side}-recorded", type=Path, metavar="FILE",
+            help=f"replay the {_FRAMEWORKS[side]} side from a file that `jaxport record` wrote",
+        )  # fmt: skip
+    add_timeout(group)
 
 
-def add_sides(command: argparse.ArgumentParser) -> None:
-    """Where each side comes from: an interpreter or a file."""
-    add_interpreters(command)
-    for side in SIDES:
-        command.add_argument(
-            f"--{side}-recorded", type=Path, metavar="FILE", help=f"replay the {side} side from a file"
-        )
+def add_timeout(command: argparse._ActionsContainer) -> None:
+    """Add --timeout."""
+    command.add_argument(
+        "--timeout", type=_option_types.seconds, default=DEFAULT_TIMEOUT_S, metavar="S",
+        help="seconds that one request to a worker may take (default: %(default)s)",
+    )  # fmt: skip
 
 
 def add_modes(command: argparse._ActionsContainer) -> None:
-    """Some modes instead of all."""
+    """Add --modes."""
     command.add_argument(
         "--modes", nargs="+", default=(), metavar="MODE", choices=tables.MODES,
-        help="judge and time these modes only, beside tf/eager and jax/jit: tf/graph, tf/jit, jax/donated, ...",
+        help=f"judge and time only these modes, and always tf/eager and jax/jit; of {', '.join(tables.MODES)} "
+        "(default: every mode that the workload has)",
     )  # fmt: skip
 
 
 def add_parity_size(command: argparse._ActionsContainer) -> None:
-    """Parity at another size than times."""
+    """Add --parity-size."""
     command.add_argument(
         "--parity-size", metavar="SIZE",
-        help="judge parity at this size, and compile and time at the other: minutes less for a large model",
+        help="judge parity at this size; programs and times stay at --size (default: --size). Faster for large models",
     )  # fmt: skip
 
 
 def add_no_alignment(command: argparse._ActionsContainer) -> None:
-    """Programs that are compiled and timed, and not held against each other."""
+    """Add --no-alignment."""
     command.add_argument(
         "--no-alignment", action="store_true",
-        help="do not look where the two programs part: minutes less for a large model, and no reasons for its times",
+        help="do not align the two programs: the report does not say where they differ. Faster for large models",
     )  # fmt: skip
 
 
-def add_out(command: argparse.ArgumentParser) -> None:
-    """Where the record and the report go."""
+def add_out_folder(command: argparse._ActionsContainer, default: Path) -> None:
+    """Add -o for a command that writes a folder."""
     command.add_argument(
-        "-o", "--out", type=Path, default=DEFAULT_OUT, metavar="DIR", help="where to write (default: %(default)s)"
+        "-o", "--out", type=Path, default=default, metavar="DIR", help="output folder (default: %(default)s)"
     )
-    command.add_argument("--json", action="store_true", help="print the record, and nothing else, on standard output")
+
+
+def add_out_file(command: argparse._ActionsContainer, what: str) -> None:
+    """Add -o for a command that writes one file where it is asked to.
+
+    Args:
+      command: the parser to add to.
+      what: the content, such as "the record as JSON".
+    """
+    command.add_argument("-o", "--out", type=Path, metavar="FILE", help=f"output file: {what} (default: none)")
+
+
+def add_json(command: argparse._ActionsContainer, what: str = "the record") -> None:
+    """Add --json."""
+    command.add_argument(
+        "--json", action="store_true", help=f"print {what} as JSON on standard output, and nothing else there"
+    )
 
 
 def add_plan(command: argparse._ActionsContainer) -> None:
-    """How often and how long to time."""
+    """Add how often and how long to time, with more pairs until the A/A interval is narrow enough."""
+    add_pairs(command, 12)
     command.add_argument(
-        "--pairs", type=count, default=12, metavar="N",
-        help="sets of fresh processes; below 5 no interval is given (default: %(default)s)",
+        "--max-pairs", type=_option_types.count, metavar="N",
+        help="maximum pairs; pairs are added while the A/A interval is wider than --precision "
+        "(default: twice --pairs)",
     )  # fmt: skip
     command.add_argument(
-        "--most-pairs", type=count, metavar="N",
-        help="more are added up to this many while identical code does not come out close enough (default: twice)",
+        "--precision", type=_option_types.fraction, default=Plan.precision, metavar="P",
+        help="target half-width of the 95%% A/A interval, as 0.04 or 4%% (default: %(default)s)",
     )  # fmt: skip
+    add_budget(command, 2.0)
+    add_seed(command)
+
+
+def add_pairs(command: argparse._ActionsContainer, default: int) -> None:
+    """Add --pairs."""
     command.add_argument(
-        "--precision", type=part, default=Plan.precision, metavar="P",
-        help="half-width of the interval of identical code that is close enough (default: %(default)s)",
+        "--pairs", type=_option_types.count, default=default, metavar="N",
+        help="process pairs: each is a fresh TensorFlow and a fresh JAX process, with a copy of both as the A/A "
+        "control; fewer than 5 give no interval (default: %(default)s)",
     )  # fmt: skip
+
+
+def add_budget(command: argparse._ActionsContainer, default: float) -> None:
+    """Add --budget."""
     command.add_argument(
-        "--budget", type=seconds, default=2.0, metavar="S", help="seconds a workload and set (default: %(default)s)"
+        "--budget", type=_option_types.seconds, default=default, metavar="S",
+        help="seconds of timed calls for each workload and pair (default: %(default)s)",
+    )  # fmt: skip
+
+
+def add_seed(command: argparse._ActionsContainer) -> None:
+    """Add --seed."""
+    command.add_argument(
+        "--seed", type=int, default=0, metavar="N",
+        help="seed of the order in which processes and modes take turns (default: %(default)s)",
+    )  # fmt: skip
+
+
+def add_threads(command: argparse._ActionsContainer) -> None:
+    """Add --threads as one number."""
+    command.add_argument(
+        "--threads", default=_option_types.ALL, metavar="N",
+        help="threads of every process, or `all` for one a processor (default: %(default)s)",
+    )  # fmt: skip
+
+
+def add_history(command: argparse._ActionsContainer) -> None:
+    """Add where saved runs are."""
+    command.add_argument(
+        "--history",
+        type=Path,
+        default=DEFAULT_HISTORY,
+        metavar="DIR",
+        help="folder of saved runs (default: %(default)s)",
     )
-    command.add_argument("--seed", type=int, default=0, help="of the order in which processes and modes take turns")
 
 
 def plan(options: argparse.Namespace, threads: int) -> Plan:
@@ -138,30 +222,17 @@ def plan(options: argparse.Namespace, threads: int) -> Plan:
     Raises:
       RequestError: fewer pairs at most than at least.
     """
-    most = options.most_pairs or 2 * options.pairs
-    if most < options.pairs:
-        raise RequestError(f"expected --most-pairs from --pairs {options.pairs} on, found {most}: raise it")
-    return Plan(options.pairs, most, options.precision, options.budget, threads, options.seed)
-
-
-def add_save(command: argparse.ArgumentParser) -> None:
-    """Whether the record is kept for later."""
-    command.add_argument("--save", action="store_true", help="keep the record in the history as well")
-    add_history(command)
-
-
-def add_history(command: argparse.ArgumentParser) -> None:
-    """Where saved runs are."""
-    command.add_argument(
-        "--history", type=Path, default=DEFAULT_HISTORY, metavar="DIR", help="saved runs (default: %(default)s)"
-    )
+    maximum = options.max_pairs or 2 * options.pairs
+    if maximum < options.pairs:
+        raise RequestError(f"expected --max-pairs of at least --pairs {options.pairs}, found {maximum}: raise it")
+    return Plan(options.pairs, maximum, options.precision, options.budget, threads, options.seed)
 
 
 def workloads(options: argparse.Namespace) -> list[AnyWorkload]:
     """The workloads that were asked for.
 
     Raises:
-      RequestError, RegistryError: they cannot be had.
+      RequestError, RegistryError: no such workload, or options that do not go together.
     """
     own = own_functions(options, options.workloads)
     if own is not None:
@@ -171,38 +242,43 @@ def workloads(options: argparse.Namespace) -> list[AnyWorkload]:
     named_apart(chosen)
     if options.data and not any(workload.training and workload.training.takes_data for workload in chosen):
         names = ", ".join(workload.name for workload in chosen)
-        raise RequestError(f"expected a workload that trains on a dataset beside --data, found {names}: drop --data")
+        raise RequestError(f"expected a workload that trains on a dataset with --data, found {names}: drop --data")
     return chosen
 
 
 def own_functions(options: argparse.Namespace, beside: Sequence[str]) -> Workload | None:
     """The workload that --tf, --jax and --input make; None where none of them is given.
 
+    Args:
+      options: the parsed command line.
+      beside: the workloads that were named too.
+
     Raises:
-      RequestError: only some of them are, workloads stand beside them, or they make none.
+      RequestError: only some of them are, workloads were named too, or they make none.
     """
-    own = [option for option in (options.tf, options.jax) if option]
-    if own and (len(own) < 2 or beside):
-        raise RequestError("expected --tf and --jax together and no workload beside them: name both functions")
+    given = [option for option in ("tf", "jax") if getattr(options, option)]
+    if given and (len(given) < 2 or beside):
+        found = " and ".join([*(f"--{option}" for option in given), *beside])
+        raise RequestError(f"expected --tf and --jax together and no WORKLOAD, found {found}: name both functions")
     for option in ("input", "dimension"):
-        if getattr(options, option) and not own:
+        if getattr(options, option) and not given:
             raise RequestError(f"expected --tf and --jax with --{option}, found neither: name both functions")
-    return functions.from_functions(options.tf, options.jax, options.input, options.dimension) if own else None
+    return functions.from_functions(options.tf, options.jax, options.input, options.dimension) if given else None
 
 
 def sources(options: argparse.Namespace) -> dict[str, Source]:
     """Where each side comes from.
 
     Raises:
-      RequestError: two places for one side, or an interpreter that is not there.
+      RequestError: two places for one side, or an interpreter that does not exist.
     """
     return {side: _source(options, side) for side in SIDES}
 
 
 def check_interpreter(python: str | None, option: str) -> None:
-    """Raise RequestError where there is nothing to run."""
+    """Raise RequestError where there is no such interpreter."""
     if python and shutil.which(python) is None:
-        raise RequestError(f"expected a Python interpreter at {python}, found nothing to run: check {option}")
+        raise RequestError(f"expected a Python interpreter at {python}, found no executable: check {option}")
 
 
 def _source(options: argparse.Namespace, side: str) -> Source:
@@ -211,60 +287,3 @@ def _source(options: argparse.Namespace, side: str) -> Source:
         raise RequestError(f"expected --{side}-python or --{side}-recorded, found both: choose one")
     check_interpreter(python, f"--{side}-python")
     return Source(python, recorded)
-
-
-def thread_counts(text: str) -> list[int]:
-    """Numbers of threads, each once, none above the processors that there are.
-
-    Raises:
-      RequestError: something else.
-    """
-    available = available_processors()
-    asked = [available if each == ALL else _thread_count(each) for each in text.split(",")]
-    if max(asked) > available:
-        raise RequestError(f"expected --threads up to the {available} processors here, found {max(asked)}: lower it")
-    return list(dict.fromkeys(asked))
-
-
-def _thread_count(text: str) -> int:
-    try:
-        return count(text)
-    except argparse.ArgumentTypeError as error:
-        raise RequestError(f"{error} in --threads: give numbers or `{ALL}`, separated by commas") from error
-
-
-def count(text: str) -> int:
-    """A whole number from 1."""
-    return int(_checked(text, int, 1, "a whole number from 1"))
-
-
-def seconds(text: str) -> float:
-    """Seconds above 0."""
-    return _checked(text, float, 0.01, "a number of seconds above 0")
-
-
-def part(text: str) -> float:
-    """A part of a whole: "0.03" or "3%"."""
-    kind = (lambda given: float(given[:-1]) / 100) if text.endswith("%") else float
-    return _checked(text, kind, 0.001, "a part such as 3% or 0.03")
-
-
-def counts(text: str) -> tuple[int, ...]:
-    """Whole numbers from 1, separated by commas."""
-    return tuple(count(each) for each in text.split(","))
-
-
-def memory(text: str) -> int:
-    """Bytes: "2G", "512M", "100000"."""
-    number, unit = (text[:-1], text[-1].upper()) if text[-1:].upper() in set("KMGT") else (text, "")
-    return int(_checked(number, float, 1, "bytes such as 512M or 2G") * _UNITS[unit])
-
-
-def _checked(text: str, kind: Callable[[str], float], low: float, what: str) -> float:
-    try:
-        value = kind(text)
-    except ValueError:
-        value = math.nan
-    if not low <= value < math.inf:
-        raise argparse.ArgumentTypeError(f"expected {what}, found {text!r}")
-    return value

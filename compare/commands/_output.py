@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -14,6 +15,8 @@ from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._signals import uninterrupted
 from compare.errors import RequestError
 from compare.history import store
+from compare.record.envelope import Record
+from compare.record.results_file import decode
 from compare.report import terminal
 from compare.report.alignments import write_alignments
 from compare.report.console import print_overview
@@ -29,20 +32,28 @@ _LONGEST_NAME = 255
 
 @uninterrupted()
 def deliver(found: Any, out: Path, as_json: bool, history: Path | None = None) -> int:
-    """Write results.json, report.html and both programs' pages, keep the record, print the overview; exit code.
+    """Write results.json, report.html and the pages of the programs, and print the overview; the exit code.
+
+    Args:
+      found: the record.
+      out: the output folder.
+      as_json: print the record in place of the overview.
+      history: the folder of saved runs where the record is saved too.
 
     Raises:
-      UnwrittenError: a file could not be written; what was judged is kept elsewhere then, or printed.
+      UnwrittenError: a file could not be written; the record is then kept in a temporary folder, or printed.
     """
     plain = records.to_json(found)
     pairs = _taken_out(plain)
     with or_else(lambda: _rescue(plain, as_json)):
-        page, overview = render(plain), told(plain)
+        # What does not fit is cut down while the place is looked for: the record itself is still to be kept.
+        record = decode(copy.deepcopy(plain), out / "results.json")
+        page, overview = render(record), told(record)
         out.mkdir(parents=True, exist_ok=True)
         records.save(plain, out / "results.json")
     records.write_atomically(out / "report.html", page)
     if history is not None:
-        terminal.complain(f"kept as {store.save(plain, history)}")
+        terminal.complain(f"saved as {store.save(plain, history)}")
     if pairs:
         write_alignments({"schema": records.SCHEMA, "pairs": pairs}, out / PROGRAMS)
     if as_json:
@@ -55,7 +66,7 @@ def deliver(found: Any, out: Path, as_json: bool, history: Path | None = None) -
 
 @contextlib.contextmanager
 def or_else(rescue: Callable[[], object]) -> Iterator[None]:
-    """Do this where what stands inside does not come to its end, whyever."""
+    """Call `rescue` if the block raises."""
     with contextlib.ExitStack() as undone:
         undone.callback(rescue)
         yield
@@ -63,19 +74,19 @@ def or_else(rescue: Callable[[], object]) -> Iterator[None]:
 
 
 def keep(name: str, write: Callable[[Path], object]) -> bool:
-    """Write what took long to make into a new temporary folder, and say where; whether that came about."""
+    """Write results that took long into a new temporary folder and say where; whether that worked."""
     try:
         path = Path(tempfile.mkdtemp(prefix="jaxport-kept-", dir=outside_scratch())) / name
         with or_else(path.parent.rmdir):
             write(path)
     except (OSError, UnwrittenError):
         return False
-    terminal.complain(f"what was found is kept as {path}")
+    terminal.complain(f"results kept as {path}")
     return True
 
 
 def _rescue(record: Any, as_json: bool) -> None:
-    """Who asked for JSON has it printed; another, where no disk takes it."""
+    """Print the record if JSON was asked for, or if no disk takes it."""
     if as_json or not keep("results.json", lambda path: records.save(record, path)):
         terminal.print_json(record)
 
@@ -86,11 +97,11 @@ def _taken_out(found: Mapping[str, Any]) -> list[Any]:
     return [pair for pair in pairs if pair]
 
 
-def told(found: Mapping[str, Any]) -> str:
+def told(record: Record) -> str:
     """The overview, as it is printed."""
     console = terminal.console()
     with console.capture() as captured:
-        print_overview(found, console)
+        print_overview(record, console)
     return captured.get()
 
 
@@ -102,37 +113,39 @@ def exit_code(found: Mapping[str, Any]) -> int:
 def writable_file(path: Path) -> None:
     """Raise RequestError where no file can be written at that path."""
     writable_folder(path.parent)
-    found = _in_the_way(path)
-    if found:
-        raise RequestError(f"expected a file to write at {path}, found {found}")
+    obstacle = _obstacle(path)
+    if obstacle:
+        raise RequestError(f"expected an output file at {path}, found {obstacle}")
 
 
-def _in_the_way(path: Path) -> str:
+def _obstacle(path: Path) -> str:
     if len(os.fsencode(path.name)) > _LONGEST_NAME:
-        return "a name too long for a file: choose a shorter one"
+        return "a name that is too long: choose a shorter one"
     if path.is_dir():
         return "a folder: name a file in it"
     if path.is_symlink() and not path.exists():
-        return "a link that leads nowhere: remove it, or name another file"
+        return "a broken symbolic link: remove it, or name another file"
     # A device or a pipe would be replaced by the file.
-    return "something that is no file: name another" if path.exists() and not path.is_file() else ""
+    return "a device, pipe or socket: name another file" if path.exists() and not path.is_file() else ""
 
 
 def writable_folder(folder: Path) -> Path:
-    """The folder, known to be writable before anything is measured; it is not left behind empty."""
+    """The folder, checked to be writable; it is not created.
+
+    Raises:
+      RequestError: it is not writable.
+    """
     missing: list[Path] = []
     try:
-        missing += [each for each in (folder, *folder.parents) if not each.exists()]
+        missing += [parent for parent in (folder, *folder.parents) if not parent.exists()]
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        found = "a link that leads nowhere" if folder.is_symlink() else error.strerror
-        raise RequestError(
-            f"expected a folder that can be written at {folder}, found {found}: choose another --out"
-        ) from error
+        reason = "a broken symbolic link" if folder.is_symlink() else error.strerror
+        raise RequestError(f"expected a writable folder at {folder}, found {reason}: choose another --out") from error
     finally:
-        for each in missing:
+        for created in missing:
             with contextlib.suppress(OSError):
-                each.rmdir()
+                created.rmdir()
     return folder

@@ -1,14 +1,44 @@
-"""The parser of every command, with what it needs before a command is imported."""
+"""The parser of every command, and what of it is needed before a command is imported."""
 
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 from typing import NoReturn
 
 from compare.errors import RequestError
 
 DEFAULT_TIMEOUT_S = 300
-"""Of one request to a worker."""
+"""Seconds that one request to a worker may take."""
+
+_REFUSED = "the request cannot be carried out; one line says why"
+_INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True)
+class Help:
+    """What a command's help says beside its options.
+
+    Attributes:
+      description: what the command does, as a verb phrase, then what a newcomer has to know.
+      operands: the positional arguments as the usage line shows them.
+      examples: real command lines, each with a comment where it needs one.
+      holds: what exit code 0 means.
+      fails: what exit code 1 means; "" where the command never exits with it.
+    """
+
+    description: str
+    operands: str
+    examples: str
+    holds: str
+    fails: str = ""
+
+    @property
+    def epilog(self) -> str:
+        """Examples and exit codes."""
+        codes = {"0": self.holds, "1": self.fails, "2": _REFUSED, "130": _INTERRUPTED}
+        told = "".join(f"  {code:<4} {meaning}\n" for code, meaning in codes.items() if meaning)
+        return f"examples:\n{self.examples}\nexit codes:\n{told}"
 
 
 class Parser(argparse.ArgumentParser):
@@ -24,5 +54,5 @@ class Parser(argparse.ArgumentParser):
 
 
 def add_debug(command: argparse.ArgumentParser) -> None:
-    """Tracebacks."""
-    command.add_argument("--debug", action="store_true", help="show tracebacks")
+    """Add --debug."""
+    command.add_argument("--debug", action="store_true", help="print the traceback behind a one-line error")

@@ -6,8 +6,9 @@ import argparse
 import dataclasses
 from collections.abc import Sequence
 
-from compare.commands import _arguments
+from compare.commands import _arguments, _option_types
 from compare.commands._output import deliver, writable_folder
+from compare.commands._parser import Help
 from compare.errors import RequestError
 from compare.inputs import port_files
 from compare.inputs.at_size import choose_size
@@ -17,56 +18,69 @@ from compare.report import terminal
 from compare.run import whole_run
 from workloads._declared import AnyWorkload
 
-TEXT = """\
-Prove ports, then time them: more processes than `jaxport run`, on one thread and on all; phases (import, trace,
-lower, compile, first call, memory, code size), each in fresh processes, without and with a compilation cache; other
-ways to run the original in JAX beside the port. Takes several minutes a workload; let the machine be quiet.
-
-examples:
+HELP = Help(
+    description="""\
+Time ports in depth, after proving them as `jaxport run` does: more processes, on all threads and on one; the phases of
+a start (import, trace, lower, compile, first call) with memory and code size; the limits of the machine; and other ways
+to run the original in JAX (peers). Takes several minutes for each workload; run it on a quiet machine.
+""",
+    operands="[WORKLOAD ...]",
+    examples="""\
   jaxport bench running_example
-  jaxport bench my_port.py --threads all --phases 0 --no-peers --no-limits --no-alignment     ratios only
+  jaxport bench my_port.py --threads all --phases 0 --no-peers --no-limits --no-alignment    ratios only
   jaxport bench mnist_mlp --batches 32,1024,8192 --memory-limit 512M
-  jaxport bench --save                          keep the record in .jaxport/history, for `jaxport compare`
-
-exit codes: 0 every verdict holds; 1 a verdict fails or a side was lost; 2 the request cannot be carried out.
-A slower port is not a failure.
-"""
+  jaxport bench --save                          save the record, for `jaxport compare` and `jaxport history`
+""",
+    holds="every verdict holds, however slow the port",
+    fails="a parity verdict fails, or a side failed to deliver a result",
+)
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
-    """What can be asked."""
+    """Add arguments."""
     _arguments.add_workloads(command)
-    _arguments.add_out(command)
-    _arguments.add_sides(command)
-    _arguments.add_save(command)
-    less = command.add_argument_group("asking for less")
-    _arguments.add_modes(less)
-    _arguments.add_parity_size(less)
-    _arguments.add_no_alignment(less)
+    scope = command.add_argument_group("scope")
+    _arguments.add_modes(scope)
+    _arguments.add_parity_size(scope)
+    _arguments.add_no_alignment(scope)
     timing = command.add_argument_group("timing")
     _arguments.add_plan(timing)
     timing.add_argument(
-        "--threads", default="all,1", metavar="N,...", help="rows; the first is the main one (default: %(default)s)"
+        "--threads", default="all,1", metavar="N,...",
+        help="thread counts, `all` for one a processor; the first is the headline (default: %(default)s)",
+    )  # fmt: skip
+    _add_extras(command.add_argument_group("further measurements"))
+    _arguments.add_workers(command)
+    output = command.add_argument_group("output")
+    _arguments.add_out_folder(output, _arguments.DEFAULT_OUT)
+    _arguments.add_json(output)
+    output.add_argument("--save", action="store_true", help="save the record in --history too")
+    _arguments.add_history(output)
+
+
+def _add_extras(command: argparse._ActionsContainer) -> None:
+    command.add_argument(
+        "--phases", type=_option_types.count_or_zero, default=3, metavar="N",
+        help="fresh processes for the median of each phase; 0 skips phases (default: %(default)s)",
+    )  # fmt: skip
+    command.add_argument(
+        "--no-limits", action="store_true", help="do not measure the machine's bandwidth and peak FLOP/s"
     )
-    extras = command.add_argument_group("beside ratios")
-    extras.add_argument(
-        "--phases", type=_processes, default=3, metavar="N",
-        help="processes behind each median of the phases; 0 measures none (default: %(default)s)",
+    command.add_argument(
+        "--no-peers", action="store_true", help="do not judge and time tf2jax, call_tf and Keras on JAX"
+    )
+    command.add_argument(
+        "--batches", type=_option_types.counts, default=(), metavar="N,...",
+        help="batch sizes at which to measure memory and throughput of a training step, in every mode (default: none)",
     )  # fmt: skip
-    extras.add_argument("--no-limits", action="store_true", help="no limits of the machine")
-    extras.add_argument("--no-peers", action="store_true", help="no tf2jax, call_tf, Keras on JAX")
-    extras.add_argument(
-        "--batches", type=_arguments.counts, default=(), metavar="N,...",
-        help="memory and throughput of a training step at these batch sizes, whatever --modes",
-    )  # fmt: skip
-    extras.add_argument(
-        "--memory-limit", type=_arguments.memory, default=1 << 30, metavar="BYTES",
-        help="for the largest batch under it, such as 512M (default: 1G)",
+    command.add_argument(
+        "--memory-limit", type=_option_types.memory, default=1 << 30, metavar="BYTES",
+        help="with --batches, find the largest batch whose peak memory is below this, such as 512M (default: 1G)",
     )  # fmt: skip
 
 
 def main(options: argparse.Namespace) -> int:
-    """Run, write, print."""
+    """Run, write the record and the report, print the overview; the exit code."""
     out = writable_folder(options.out)
     workloads = _arguments.workloads(options)
     if options.batches:
@@ -93,12 +107,8 @@ def main(options: argparse.Namespace) -> int:
         ),
     )
     with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
-        found = whole_run.run(request, progress)
-    return deliver(found, out, options.json, options.history if options.save else None)
-
-
-def _processes(text: str) -> int:
-    return 0 if text == "0" else _arguments.count(text)
+        record = whole_run.run(request, progress)
+    return deliver(record, out, options.json, options.history if options.save else None)
 
 
 def _check_batches(workloads: Sequence[AnyWorkload], options: argparse.Namespace) -> None:
@@ -106,12 +116,12 @@ def _check_batches(workloads: Sequence[AnyWorkload], options: argparse.Namespace
     training = [workload for workload in workloads if workload.training]
     if not training:
         names = ", ".join(workload.name for workload in workloads)
-        raise RequestError(f"expected a workload that trains beside --batches, found {names}: drop --batches")
+        raise RequestError(f"expected a workload that trains with --batches, found {names}: drop --batches")
     for workload in training:
         port_files.check_batch(workload, choose_size(workload, options.size), options.data)
 
 
 def _plans(options: argparse.Namespace) -> list[Plan]:
-    """One a number of threads; peers stand beside the main one only: each costs a process that imports both sides."""
-    main, *others = (_arguments.plan(options, threads) for threads in _arguments.thread_counts(options.threads))
-    return [main, *(dataclasses.replace(other, peers=False) for other in others)]
+    """One plan a thread count; peers with the headline only: each costs a process that imports both frameworks."""
+    headline, *others = (_arguments.plan(options, threads) for threads in _option_types.thread_counts(options.threads))
+    return [headline, *(dataclasses.replace(other, peers=False) for other in others)]

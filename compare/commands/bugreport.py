@@ -12,42 +12,46 @@ from compare.bundles import gathering
 from compare.commands import _arguments
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._output import writable_folder
+from compare.commands._parser import Help
 from compare.errors import RequestError
 from compare.progress import reporter
 from compare.report import terminal
 from compare.sides._side import SIDES
 from compare.writing import writing
 
-TEXT = """\
-Write one bundle of a workload: both programs, what either side's XLA makes of each, XLA's dumps, TensorFlow's
-clustering graphs, inputs, results, versions and flags, and a README that says what differs and how to run it again.
+HELP = Help(
+    description="""\
+Bundle what another person needs to reproduce a workload: both programs, what each side's XLA makes of them, XLA's
+dumps, TensorFlow's clustering graphs, inputs, results, versions and flags, and a README that lists the differences and
+the commands to replay them.
 
-Everything is at one size and of the main pass: the training step, or else the forward pass.
-
-examples:
+The bundle holds one size and one pass: the training step, or the forward pass if there is none.
+""",
+    operands="WORKLOAD",
+    examples="""\
   jaxport bugreport running_example --size smoke
   jaxport bugreport my_port.py -o report.zip         one file to attach
   jaxport replay jaxport-bugreport-running_example   run its programs again
-
-exit codes: 0 the bundle is complete; 1 a side did not deliver a part, which the README names; 2 the request cannot be
-carried out
-"""
+""",
+    holds="the bundle is complete",
+    fails="a side failed to deliver a part; the README names it",
+)
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
-    """What can be asked."""
-    _arguments.add_workloads(command)
-    command.add_argument(
+    """Add arguments."""
+    _arguments.add_workloads(command, required=True)
+    _arguments.add_workers(command, recorded=False)
+    command.add_argument_group("output").add_argument(
         "-o", "--out", type=Path, metavar="PATH",
-        help="a folder, or NAME.zip (default: jaxport-bugreport-WORKLOAD)",
+        help="output folder, or NAME.zip for one file (default: jaxport-bugreport-WORKLOAD)",
     )  # fmt: skip
-    _arguments.add_interpreters(command)
 
 
 def main(options: argparse.Namespace) -> int:
-    """Collect beside the target, move there whole, print where it is."""
+    """Collect beside the target, move the bundle there whole, print its path; the exit code."""
     if not options.workloads and not (options.tf and options.jax):
-        raise RequestError("expected one workload, found none: name it (see `jaxport list`)")
+        raise RequestError("expected one workload, found none: name one (see `jaxport list`)")
     chosen = _arguments.workloads(options)
     if len(chosen) != 1:
         raise RequestError(f"expected one workload, found {len(chosen)}: write one bug report for each")
@@ -79,7 +83,9 @@ def main(options: argparse.Namespace) -> int:
 def _check(out: Path) -> None:
     """Raise RequestError where the bundle cannot be written, before anything is collected."""
     if os.path.lexists(out):
-        raise RequestError(f"expected a free name for the bug report, found {out}: remove it or choose another --out")
+        raise RequestError(
+            f"expected a new path for the bug report, found that {out} exists: remove it or choose another --out"
+        )
     writable_folder(out.parent)
 
 

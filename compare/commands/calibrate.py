@@ -4,81 +4,90 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from pathlib import Path
 
 from rich.table import Table
 
 from compare import records
 from compare.bench.calibration import ModeCalibration, calibrate
-from compare.commands import _arguments
+from compare.commands import _arguments, _option_types
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._output import writable_file
+from compare.commands._parser import Help
 from compare.inputs import port_files
 from compare.measure.identical_runs import null_runs
 from compare.progress import reporter
 from compare.report import terminal
 
-TEXT = """\
-Time a workload's compiled modes against themselves, again and again: how often the interval contains 1, how wide
-it is, and how often a planted slowdown of 5 % and 10 % is called. One run takes a minute; let the machine be quiet.
+HELP = Help(
+    description="""\
+Check whether this machine can tell times apart: time a workload's compiled modes against themselves (A/A), many times
+over. Reports how often the interval contains 1, how wide it is, and how often a planted slowdown of 5 % and 10 % is
+detected. One run takes a minute; run it on a quiet machine.
 
-examples:
+A harness that is exactly as good as promised still misses 3 of 20 intervals in 1 of 14 calibrations.
+""",
+    operands="[WORKLOAD]",
+    examples="""\
   jaxport calibrate                                20 runs of the running example
   jaxport calibrate mnist_mlp --runs 10 --pairs 8
   jaxport calibrate -o calibration.json            keep every interval
-
-exit codes: 0 intervals of 95 % contain 1, and 10 % is called, each in 9 of 10 runs of either side; 1 not, or a side
-was lost; 2 the request cannot be carried out. Of 20 runs of a harness that is as good as it says, 1 in 14 has 3 misses.
-"""
+""",
+    holds="on each side, 9 of 10 intervals contain 1 and 9 of 10 slowdowns of 10 % are detected",
+    fails="they do not, or a side failed to deliver a time",
+)
 
 DEFAULT = "running_example"
 
 PROMISED = 0.9
-"""Part of the runs that must cover 1, and that must call 10 %: 95 % less what 20 runs leave to chance."""
+"""Fraction of the runs that must cover 1, and that must detect 10 %: 95 % less what 20 runs leave to chance."""
 
 JUDGED = "+10 %"
 
 _LEGEND = """
-covers 1: runs whose 95 % interval of identical code contains 1; half-width: of these intervals, median and largest
-called: runs that said slower, and the median of what they measured
-smallest: the slowdown called 95 times in 100, as the nulls of these runs have it"""
+covers 1: A/A runs whose 95 % interval contains 1; half-width: of these intervals, median and largest
+detected: runs that called the planted slowdown slower, and the median of their estimates
+smallest: the slowdown detected in 95 of 100 runs, computed from the A/A runs"""
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
-    """What can be asked."""
-    command.add_argument("workload", nargs="?", metavar="WORKLOAD", help=f"default: {DEFAULT}")
+    """Add arguments."""
+    command.add_argument(
+        "workload", nargs="?", metavar="WORKLOAD", help=f"name of a workload or a port file (default: {DEFAULT})"
+    )
+    _arguments.add_size(command.add_argument_group("size"))
     _arguments.add_functions(command)
-    command.add_argument("--size", metavar="SIZE", help="default: the tour's")
-    command.add_argument("--runs", type=_arguments.count, default=20, metavar="N", help="default: %(default)s")
-    _arguments.add_plan(command)
-    command.add_argument("--threads", default=_arguments.ALL, metavar="N", help="default: %(default)s processors")
-    _arguments.add_timeout(command)
-    command.add_argument("-o", "--out", type=Path, metavar="FILE", help="write every run as JSON")
-    _arguments.add_interpreters(command)
+    timing = command.add_argument_group("timing")
+    timing.add_argument(
+        "--runs", type=_option_types.count, default=20, metavar="N", help="runs to repeat (default: %(default)s)"
+    )
+    _arguments.add_plan(timing)
+    _arguments.add_threads(timing)
+    _arguments.add_workers(command, recorded=False)
+    _arguments.add_out_file(command.add_argument_group("output"), "every run as JSON")
 
 
 def main(options: argparse.Namespace) -> int:
-    """Run, print, write."""
+    """Run, print, write; the exit code."""
     if options.out is not None:
         writable_file(options.out)
-    plan = _arguments.plan(options, _arguments.thread_counts(options.threads)[0])
+    plan = _arguments.plan(options, _option_types.thread_counts(options.threads)[0])
     own = _arguments.own_functions(options, [options.workload] if options.workload else [])
     workload = own or port_files.get(options.workload or DEFAULT)
     with reporter(terminal.console(stderr=True), quiet=False) as progress:
         sources = _arguments.sources(options)
         runs, failures = null_runs(workload, options.size, sources, plan, options.runs, options.timeout, progress)
-    found = calibrate(runs)
+    calibrations = calibrate(runs)
     console = terminal.console()
-    console.print(_table(found), soft_wrap=True)
+    console.print(_table(calibrations), soft_wrap=True)
     for line in _LEGEND.splitlines():
         console.print(line, soft_wrap=True)
-    for line in dict.fromkeys(f"{each.side}: {each.doing}: {each.reason}" for each in failures):
+    for line in dict.fromkeys(f"{failure.side}: {failure.doing}: {failure.reason}" for failure in failures):
         terminal.complain(line)
     if options.out is not None:
-        kept = {"workload": workload.name, "plan": plan, "modes": found, "failures": failures, "runs": runs}
+        kept = {"workload": workload.name, "plan": plan, "modes": calibrations, "failures": failures, "runs": runs}
         records.save(records.to_json(kept), options.out)
-    whole = len(found) == len(sources) and all(each.runs == options.runs for each in found.values())
-    return HOLDS if whole and all(_holds(each) for each in found.values()) else FAILS
+    whole = len(calibrations) == len(sources) and all(mode.runs == options.runs for mode in calibrations.values())
+    return HOLDS if whole and all(_holds(mode) for mode in calibrations.values()) else FAILS
 
 
 def _holds(mode: ModeCalibration) -> bool:
@@ -86,9 +95,11 @@ def _holds(mode: ModeCalibration) -> bool:
     return called and mode.covered >= PROMISED * mode.runs
 
 
-def _table(found: Mapping[str, ModeCalibration]) -> Table:
-    table = Table("mode", "covers 1", "half-width", "+5 % called", "+10 % called", "smallest", box=None, pad_edge=False)
-    for name, mode in found.items():
+def _table(calibrations: Mapping[str, ModeCalibration]) -> Table:
+    table = Table(
+        "mode", "covers 1", "half-width", "+5 % detected", "+10 % detected", "smallest", box=None, pad_edge=False
+    )
+    for name, mode in calibrations.items():
         table.add_row(
             name,
             f"{mode.covered}/{mode.runs}",

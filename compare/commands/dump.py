@@ -6,8 +6,10 @@ import argparse
 from pathlib import Path
 
 from compare import records
+from compare.commands import _arguments
 from compare.commands._exit_codes import HOLDS
 from compare.commands._output import writable_folder
+from compare.commands._parser import Help
 from compare.errors import RequestError
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.dumps import summary
@@ -16,47 +18,50 @@ from compare.report.dump_pages import print_modules, write_pages
 
 DEFAULT_OUT = Path("jaxport-dump")
 
-TEXT = """\
-Read what XLA wrote about every module that it compiled, for TensorFlow or JAX: the program before and after
-optimization, which pass changed what, the kernels, the buffers. A page a module, an index, and dump.json.
+HELP = Help(
+    description="""\
+Turn an XLA dump directory, of TensorFlow or JAX, into pages: for every compiled module its program before and after
+optimization, what each pass changed, the kernels and the buffers. Writes an index, a page a module and dump.json.
 
-examples:
+More is dumped with the flags `--xla_dump_hlo_pass_re=.*` (every pass) and `--xla_dump_hlo_as_proto` (constants).
+""",
+    operands="DIR",
+    examples="""\
   jaxport dump xla-dump                     after `XLA_FLAGS=--xla_dump_to=xla-dump python train.py`
   jaxport dump xla-dump -o pages --json
-
-Flags that say more: `--xla_dump_hlo_pass_re=.*` for every pass, `--xla_dump_hlo_as_proto` for constants.
-
-exit codes: 0 read; 2 the request cannot be carried out
-"""
+""",
+    holds="the dump was read",
+)
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
-    """What can be asked."""
-    command.add_argument("directory", type=Path, metavar="DIR", help="what --xla_dump_to named")
-    command.add_argument(
-        "-o", "--out", type=Path, default=DEFAULT_OUT, metavar="DIR", help="where to write (default: %(default)s)"
-    )
-    command.add_argument("--json", action="store_true", help="print the record, and nothing else, on standard output")
+    """Add arguments."""
+    command.add_argument("directory", type=Path, metavar="DIR", help="directory that --xla_dump_to named")
+    output = command.add_argument_group("output")
+    _arguments.add_out_folder(output, DEFAULT_OUT)
+    _arguments.add_json(output)
 
 
 def main(options: argparse.Namespace) -> int:
-    """Read, write, print.
+    """Read the dump, write the pages, print their path; the exit code.
 
     Raises:
       RequestError: there is no dump to read, or nowhere to write.
     """
     if options.out.resolve() == options.directory.resolve():
-        raise RequestError(f"expected --out apart from the dump, found {options.out} for both: choose another --out")
+        raise RequestError(
+            f"expected an output folder other than the dump, found {options.out} for both: choose another --out"
+        )
     try:
-        found = records.to_json(summary.summarize(options.directory, besides=options.out))
+        dump = records.to_json(summary.summarize(options.directory, besides=options.out))
     except UnreadableProgram as error:
         raise RequestError(str(error)) from error
     out = writable_folder(options.out)
-    index = write_pages(found, out)
-    records.save(found, out / "dump.json")
+    index = write_pages(dump, out)
+    records.save(dump, out / "dump.json")
     if options.json:
-        terminal.print_json(found)
+        terminal.print_json(dump)
         return HOLDS
-    print_modules(found, terminal.console())
+    print_modules(dump, terminal.console())
     terminal.say(index)
     return HOLDS

@@ -13,6 +13,7 @@ from compare import records
 from compare.commands import _arguments
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._output import writable_folder
+from compare.commands._parser import Help
 from compare.errors import RequestError
 from compare.hlo.levels import ALGEBRA
 from compare.progress import reporter
@@ -22,62 +23,76 @@ from compare.records import SCHEMA
 from compare.report import terminal
 from compare.report.alignments import print_alignments, write_alignments
 from compare.sides.pool import Pool
-from workloads._spec import SIZES
 
-TEXT = """\
-Align two programs for XLA value by value, at four canonical levels: raw, structural, algebraic, and unfused (both
-compiled by one XLA without fusion); of a workload also optimized, each as its own side compiled it. The first places
-where they part come first, with the lines of both sources.
+HELP = Help(
+    description="""\
+Align two XLA programs value by value and say why they differ: how many results are equal, the reasons for which the
+programs differ, each with its places and the source lines of both, and last the places without a known reason.
 
-A WORKLOAD or port file stands for its TensorFlow program against its JAX program. Any two programs can be named:
-WORKLOAD:tf, WORKLOAD:jax, a file of StableHLO bytecode or of an HLO proto, or what --xla_dump_to wrote (DIR, or
-DIR:MODULE where it holds several).
+Programs are compared at the levels raw, structural, algebraic and unfused (both compiled by one XLA without fusion);
+the two programs of a workload also at the level optimized (each compiled by its own side's XLA). docs/hlo.md explains
+them.
 
-examples:
+A WORKLOAD or port file stands for its TensorFlow program against its JAX program. A PROGRAM is WORKLOAD:tf,
+WORKLOAD:jax, a file of StableHLO bytecode or of an HLO proto, or an --xla_dump_to directory (DIR, or DIR:MODULE
+where it holds several modules).
+""",
+    operands="WORKLOAD ... | PROGRAM PROGRAM",
+    examples="""\
   jaxport hlo running_example
-  jaxport hlo examples/alignment/*.py                          a table: every port at every level
+  jaxport hlo examples/alignment/*.py                   a table: every port at every level
   jaxport hlo mnist_mlp --pass gradients
+  jaxport hlo mnist_mlp --compiler-passes               after which compiler pass do the programs first agree?
+  jaxport hlo my_port.py --expect-equal algebraic       for CI: exit code 1 unless they are equal
   jaxport hlo --tf my_tf.py:f --jax my_jax.py:g --input x=f32[8,128]
-  jaxport hlo my_port.py --expect-equal algebraic              exit 1 unless both programs are equal there: for CI
   jaxport hlo before.mlirbc after.mlirbc
   jaxport hlo dump_tf:cluster_0 dump_jax:jit_f
   jaxport hlo running_example:jax running_example:tf --pass forward
-
-exit codes: 0; 1 where --expect-equal does not hold; 2 the request cannot be carried out
-"""
+""",
+    holds="the programs were compared, and --expect-equal holds if given",
+    fails="--expect-equal does not hold",
+)
 
 DEFAULT_OUT = Path("jaxport-hlo")
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
-    """What can be asked."""
+    """Add arguments."""
     command.add_argument("programs", nargs="*", metavar="WORKLOAD|PROGRAM", help="workloads, or two programs")
+    _arguments.add_size_and_data(command)
     _arguments.add_functions(command)
-    command.add_argument(
-        "--pass", dest="pass_", choices=program_pairs.PASSES, help="default: the step, or else forward"
+    scope = command.add_argument_group("scope")
+    scope.add_argument(
+        "--pass", dest="pass_", choices=program_pairs.PASSES, metavar="PASS",
+        help=f"program to compare: {', '.join(program_pairs.PASSES)} (default: step, or forward if there is none)",
+    )  # fmt: skip
+    scope.add_argument(
+        "--level", choices=SHOWN, default=ALGEBRA, metavar="LEVEL",
+        help=f"level to show: {', '.join(SHOWN)} (default: %(default)s)",
+    )  # fmt: skip
+    scope.add_argument(
+        "--expect-equal", choices=SHOWN, metavar="LEVEL", help="exit with 1 unless the programs are equal at this level"
     )
-    command.add_argument("--size", metavar="SIZE", help=f"{', '.join(SIZES)} (default: the tour's)")
-    command.add_argument("--data", type=Path, metavar="PATH", help="examples to train on, such as an mnist.npz")
-    command.add_argument("--passes", action="store_true", help="compile both here, and compare after every pass")
-    command.add_argument("--level", choices=SHOWN, default=ALGEBRA, help="the level to show (default: %(default)s)")
-    command.add_argument("--expect-equal", choices=SHOWN, metavar="LEVEL", help="exit 1 unless equal at this level")
-    command.add_argument(
-        "-o", "--out", type=Path, default=DEFAULT_OUT, metavar="DIR", help="where to write (default: %(default)s)"
+    scope.add_argument(
+        "--compiler-passes",
+        action="store_true",
+        help="compile both programs here and compare them after every XLA pass",
     )
-    command.add_argument("--json", action="store_true", help="print the record, and nothing else, on standard output")
-    _arguments.add_timeout(command)
-    _arguments.add_sides(command)
+    _arguments.add_workers(command)
+    output = command.add_argument_group("output")
+    _arguments.add_out_folder(output, DEFAULT_OUT)
+    _arguments.add_json(output)
 
 
 def main(options: argparse.Namespace) -> int:
-    """Align, write, print."""
+    """Align, write, print; the exit code."""
     own = _arguments.own_functions(options, options.programs)
     if own is None and not options.programs:
         raise RequestError("expected workloads, two programs, or --tf and --jax, found none: name what to align")
     out = writable_folder(options.out)
     if OPTIMIZED in (options.level, options.expect_equal) and any(map(program_pairs.is_program, options.programs)):
         raise RequestError(
-            f"expected workloads beside {OPTIMIZED}, found programs: name the workload without :tf or :jax"
+            f"expected workloads with level {OPTIMIZED}, found programs: name the workload without :tf or :jax"
         )
     choice = program_pairs.Choice(options.pass_, options.size, options.data)
     with contextlib.ExitStack() as stack:
@@ -85,11 +100,11 @@ def main(options: argparse.Namespace) -> int:
         progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
         pool = Pool(_arguments.sources(options), scratch, options.timeout)
         stack.callback(pool.close)
-        found = [
-            examine(pair, options.level, progress, by_pass=options.passes)
+        pairs = [
+            examine(pair, options.level, progress, by_pass=options.compiler_passes)
             for pair in program_pairs.chosen([own] if own else options.programs, pool, choice, scratch, progress)
         ]
-    record = {"schema": SCHEMA, "pairs": found}
+    record = {"schema": SCHEMA, "pairs": pairs}
     plain = records.to_json(record)
     written = write_alignments(plain, out)
     if options.json:
@@ -97,22 +112,22 @@ def main(options: argparse.Namespace) -> int:
     else:
         print_alignments(plain, terminal.console())
         terminal.say(*written)
-    return _exit_code(found, options.expect_equal)
+    return _exit_code(pairs, options.expect_equal)
 
 
 def _assumption(level: Mapping[str, Any]) -> str:
-    return f"they are where {' and '.join(level['assumes'])}" if level["assumes"] else ""
+    return f"they are only where {' and '.join(level['assumes'])}" if level["assumes"] else ""
 
 
-def _exit_code(found: Sequence[Mapping[str, Any]], expected: str | None) -> int:
+def _exit_code(pairs: Sequence[Mapping[str, Any]], expected: str | None) -> int:
     missing = {"reason": "it has no such level"}
-    differing = [pair for pair in found if expected and not pair["levels"].get(expected, missing).get("equal")]
+    differing = [pair for pair in pairs if expected and not pair["levels"].get(expected, missing).get("equal")]
     for pair in differing:
         level = pair["levels"].get(expected, missing)
         why = (
             level.get("reason")
             or _assumption(level)
-            or f"{level['left_only']} and {level['right_only']} values have no partner"
+            or f"{level['left_only']} and {level['right_only']} values are unmatched"
         )
         terminal.complain(f"expected {pair['name']} to be equal at {expected}, found that {why}")
     return FAILS if differing else HOLDS

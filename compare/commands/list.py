@@ -8,24 +8,29 @@ from collections.abc import Sequence
 from rich.table import Column, Table
 
 from compare.commands._exit_codes import HOLDS
+from compare.commands._parser import Help
 from compare.report import terminal
 from workloads import _registry
 from workloads._declared import AnyWorkload
 
-TEXT = """\
-List every workload with what it computes, its sizes and where it comes from.
-
-examples:
+HELP = Help(
+    description="""\
+List the workloads: what each computes, its sizes and its source.
+""",
+    operands="",
+    examples="""\
   jaxport list
-"""
+""",
+    holds="the workloads were listed",
+)
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
-    """Nothing can be asked."""
+    """Add no arguments."""
 
 
 def main(options: argparse.Namespace) -> int:
-    """Print the table."""
+    """Print the table; the exit code."""
     table = Table(Column("workload", no_wrap=True), "computes", "sizes", "source", box=None, pad_edge=False)
     for name, workload in _workloads(_registry.names()).items():
         sizes = "; ".join(

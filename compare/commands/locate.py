@@ -16,67 +16,73 @@ from rich.text import Text
 
 from compare.commands import _arguments
 from compare.commands._exit_codes import FAILS, HOLDS
-from compare.hlo.locate import Departure, Place
+from compare.commands._parser import Help
+from compare.hlo.locate import Departure, OperationPlace
 from compare.progress import reporter
 from compare.prove import locating
 from compare.records import SCHEMA
 from compare.report import terminal
 from compare.sides.pool import Pool
 
-TEXT = """\
-Find the first operation of the JAX program whose value departs from TensorFlow's while all that it reads agrees, in
-the forward pass, the gradients and the training step: both source lines, both values, and the likely cause.
+HELP = Help(
+    description="""\
+Find where a port departs from its original: the first operation of the JAX program whose value differs from
+TensorFlow's while everything that it reads agrees. Searches the forward pass, the gradients and the training step, and
+names both source lines, both values and the likely cause.
 
-Both programs are promoted to float64 and run on the same arrays, with all of their intermediates. That a departure is
-to blame is proved by giving JAX TensorFlow's value in its place: every result agrees then.
-
-examples:
+Both programs are promoted to float64 and run on the same arrays, with every intermediate value kept. A departure is
+proved by putting TensorFlow's value in its place: then every result agrees.
+""",
+    operands="[WORKLOAD ...]",
+    examples="""\
   jaxport locate my_port.py
   jaxport locate my_port.py --pass gradients
   jaxport locate mnist_mlp --data ~/mnist.npz
   jaxport locate --tf my_tf.py:f --jax my_jax.py:g --input x=f32[8,128]
   jaxport locate my_port.py --json | jq '.workloads[].forward.departures[].right.source'
-
-exit codes: 0 nothing departs; 1 a departure was found, or a program could not be had; 2 the request cannot be carried
-out
-"""
+""",
+    holds="no departure",
+    fails="a departure was found, or a side failed to deliver a program",
+)
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
-    """What can be asked."""
+    """Add arguments."""
     _arguments.add_workloads(command)
-    command.add_argument(
-        "--pass", dest="pass_", choices=locating.PASSES, help="only this one (default: every pass of the workload)"
-    )
-    command.add_argument("--json", action="store_true", help="print the record, and nothing else, on standard output")
-    _arguments.add_sides(command)
+    scope = command.add_argument_group("scope")
+    scope.add_argument(
+        "--pass", dest="pass_", choices=locating.PASSES, metavar="PASS",
+        help=f"search this pass only: {', '.join(locating.PASSES)} (default: every pass of the workload)",
+    )  # fmt: skip
+    _arguments.add_workers(command)
+    _arguments.add_json(command.add_argument_group("output"))
 
 
 def main(options: argparse.Namespace) -> int:
-    """Locate, print."""
+    """Locate, print; the exit code."""
     workloads = _arguments.workloads(options)
     choice = locating.Choice((options.pass_,) if options.pass_ else locating.PASSES, options.size, options.data)
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
         progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
         pool = stack.enter_context(Pool(_arguments.sources(options), scratch, options.timeout))
-        found = locating.locate_each(pool, workloads, choice, scratch, progress)
+        located = locating.locate_each(pool, workloads, choice, scratch, progress)
     if options.json:
-        terminal.print_json({"schema": SCHEMA} | locating.record(found))
+        terminal.print_json({"schema": SCHEMA} | locating.record(located))
     else:
-        show(found, terminal.console())
-    verdicts = {each.verdict for passes in found.values() for each in passes.values()}
+        show(located, terminal.console())
+    verdicts = {result.verdict for passes in located.values() for result in passes.values()}
     return FAILS if verdicts & {locating.DEPARTS, locating.FAILED} else HOLDS
 
 
-def show(found: Mapping[str, Mapping[str, locating.Located]], console: Console) -> None:
-    """Every pass in a line, its departures below it."""
-    for name, passes in found.items():
-        for pass_, each in passes.items():
-            console.print(Text.assemble((f"{name}, {pass_}: ", "bold"), _headline(each)), soft_wrap=True)
-            for departure in each.departures:
-                console.print(Padding(_departure(departure, each), (0, 0, 1, 2), expand=False))
-            for line in _afterwards(each):
+def show(located: Mapping[str, Mapping[str, locating.Located]], console: Console) -> None:
+    """Print one line a pass, with its departures below it."""
+    for name, passes in located.items():
+        for pass_, result in passes.items():
+            console.print(Text.assemble((f"{name}, {pass_}: ", "bold"), _headline(result)), soft_wrap=True)
+            for departure in result.departures:
+                console.print(Padding(_departure(departure, result), (0, 0, 1, 2), expand=False))
+            for line in _afterwards(result):
                 console.print(Padding(Text(line, style="dim"), (0, 0, 1, 2), expand=False))
 
 
@@ -84,7 +90,7 @@ def _headline(found: locating.Located) -> str:
     if found.verdict == locating.AGREES:
         return "agrees"
     if found.verdict != locating.DEPARTS:
-        return f"{'not looked at' if found.verdict == locating.NONE else 'failed'}: {found.reason}"
+        return f"{'not searched' if found.verdict == locating.NONE else 'failed'}: {found.reason}"
     kinds = f"{len(found.departures)} new departure" if found.again else f"{len(found.departures)} departure"
     where = f"in {found.dtype}; {_listed(found.results)} differ{'s' if len(found.results) == 1 else ''}"
     if not found.departures:
@@ -123,10 +129,10 @@ def _rows(departure: Departure, found: locating.Located) -> Iterator[tuple[str, 
     yield "proof", Text(_proof(departure))
 
 
-def _place(place: Place, texts: Mapping[str, str]) -> Text:
+def _place(place: OperationPlace, texts: Mapping[str, str]) -> Text:
     file, _, line = place.source.rpartition(":")
     shown = os.path.relpath(file) if file.startswith(os.getcwd() + os.sep) else file
-    where = f"{shown}:{line}" if place.source else f"{place.name}, no line known"
+    where = f"{shown}:{line}" if place.source else f"{place.name}, no source line"
     inside = f"  in {place.scope}" if place.scope else ""
     return Text.assemble((where, "bold"), f"  {texts.get(place.source, '')}".rstrip(), (inside, "dim"))
 
@@ -134,11 +140,11 @@ def _place(place: Place, texts: Mapping[str, str]) -> Text:
 def _proof(departure: Departure) -> str:
     if departure.confirmed:
         return "given TensorFlow's value here, every result agrees"
-    return "none: no single value makes the results agree; look at the line and at what it feeds"
+    return "none: no single value makes the results agree; check the line and its consumers"
 
 
 def _afterwards(found: locating.Located) -> Iterator[str]:
     if any(found.cascade) and found.departures:
-        yield f"{found.cascade[0]} values of tf and {found.cascade[1]} of jax depart with it, further on"
+        yield f"downstream values also differ: {found.cascade[0]} of tf, {found.cascade[1]} of jax"
     if found.reason and found.verdict in (locating.AGREES, locating.DEPARTS):
         yield found.reason

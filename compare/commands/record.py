@@ -10,6 +10,7 @@ from pathlib import Path
 from compare.commands import _arguments
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._output import keep, or_else, writable_file
+from compare.commands._parser import Help
 from compare.progress import reporter
 from compare.report import terminal
 from compare.run import whole_run
@@ -17,25 +18,37 @@ from compare.sides._side import SIDES
 from compare.sides.client import LiveSide
 from compare.sides.recorded import RecordingSide
 
-TEXT = """\
-Write one side's outputs, programs and profiles to one file, to be replayed where its framework is not installed.
-
-examples:
+HELP = Help(
+    description="""\
+Record one side's outputs, programs and profiles to a file, to be replayed where its framework is not installed.
+""",
+    operands="--side SIDE -o FILE [WORKLOAD ...]",
+    examples="""\
   jaxport record --side tf -o tf.side running_example
   jaxport record --side tf -o tf.side my_port.py
-"""
+  jaxport run my_port.py --tf-recorded tf.side       on the other machine
+""",
+    holds="the recording is complete",
+    fails="the side failed to deliver a part; one line each says which",
+)
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
-    """What can be asked."""
+    """Add arguments."""
     _arguments.add_workloads(command)
-    command.add_argument("--side", choices=SIDES, required=True, help="which side")
-    command.add_argument("-o", "--out", type=Path, required=True, metavar="FILE", help="the file to write")
-    command.add_argument("--python", metavar="PATH", help="interpreter of the worker (default: this one)")
+    worker = command.add_argument_group("worker")
+    worker.add_argument(
+        "--side", choices=SIDES, required=True, metavar="SIDE", help=f"side to record: {' or '.join(SIDES)}"
+    )
+    worker.add_argument("--python", metavar="PATH", help="Python interpreter that runs the side (default: this one)")
+    _arguments.add_timeout(worker)
+    command.add_argument_group("output").add_argument(
+        "-o", "--out", type=Path, required=True, metavar="FILE", help="output file: the recording"
+    )
 
 
 def main(options: argparse.Namespace) -> int:
-    """Record, write, print what could not be had."""
+    """Record, write, print what is missing; the exit code."""
     writable_file(options.out)
     workloads = _arguments.workloads(options)
     _arguments.check_interpreter(options.python, "--python")

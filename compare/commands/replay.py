@@ -15,65 +15,78 @@ from rich.text import Text
 from compare import records
 from compare.bundles import bundle, replaying
 from compare.bundles.replaying import Replayed
-from compare.commands import _arguments
+from compare.commands import _arguments, _option_types
 from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._parser import Help
 from compare.errors import RequestError
 from compare.inputs.at_size import describe
 from compare.progress import reporter
 from compare.report import terminal
 from compare.sides._side import SIDES
 
-TEXT = """\
-Run one module alone and say how far its results are from the recorded ones, and compilers from each other.
+HELP = Help(
+    description="""\
+Run one module, or the programs of a bug report, again and compare the results with the recorded ones and between
+compilers.
 
-A PATH is a bug report (a folder or zip: its programs are run), or one file: StableHLO bytecode, a serialized
-HloModuleProto or HloProto, or HLO text with all constants spelled out. A file inside a bug report comes with its
-recorded inputs and results. An optimized module is taken apart into what its fusions compute, and compiled again.
+PATH is a bug report (folder or zip), or one file: StableHLO bytecode, a serialized HloModuleProto or HloProto, or HLO
+text with all constants spelled out. A file inside a bug report comes with its recorded inputs and results. An
+optimized module is first expanded into what its fusions compute.
 
-Compilers: `here` is this process's XLA, `interpreter` is StableHLO's own, which shares no code with XLA and runs
-small programs only, `tf` and `jax` are the XLA of each side's worker. The reference is the recorded result of the
-program's own compiler, else the interpreter, else the first compiler.
-
-examples:
+Compilers: `here` is the XLA of this process; `interpreter` is StableHLO's reference interpreter, independent of XLA
+and for small programs only; `tf` and `jax` are the XLA of each side's worker. The reference is the recorded result of
+the program's own compiler, else the interpreter's, else the first compiler's.
+""",
+    operands="PATH",
+    examples="""\
   jaxport replay jaxport-bugreport-running_example
   jaxport replay report.zip --compilers here,tf,jax
   jaxport replay optimized/tf@jax.hlo.pb --without-pass fusion
   jaxport replay module_0001.f.before_optimizations.hlo.pb --seed 1
-
-exit codes: 0 all results agree; 1 some differ, or a compiler refuses a module; 2 the request cannot be carried out
-"""
+""",
+    holds="all results agree",
+    fails="a result differs, or a compiler rejects a module",
+)
 
 LOG_WIDTH = 140
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
-    """What can be asked."""
-    command.add_argument("path", type=Path, metavar="PATH", help="a module, or a bug report")
-    command.add_argument(
-        "--compilers", type=_compilers, default=replaying.Request.compilers, metavar="NAMES",
-        help=f"of {', '.join(replaying.COMPILERS)} (default: {','.join(replaying.Request.compilers)})",
+    """Add arguments."""
+    command.add_argument("path", type=Path, metavar="PATH", help="bug report or module file")
+    compilers = command.add_argument_group("compilers")
+    compilers.add_argument(
+        "--compilers", type=_compilers, default=replaying.Request.compilers, metavar="NAME,...",
+        help=f"compilers to run, of {', '.join(replaying.COMPILERS)} "
+        f"(default: {','.join(replaying.Request.compilers)})",
     )  # fmt: skip
-    command.add_argument(
+    compilers.add_argument(
         "--without-pass", action="append", default=[], metavar="PASS",
-        help="compile here once more without an XLA pass of that name (repeat for more)",
+        help="also compile here without the XLA pass of this name (repeatable)",
     )  # fmt: skip
-    command.add_argument(
+    compilers.add_argument(
         "--xla", action="append", default=[], metavar="NAME=VALUE",
-        help="compile here once more with this debug option of XLA (repeat for more)",
+        help="also compile here with this XLA debug option (repeatable)",
     )  # fmt: skip
-    command.add_argument("--inputs", type=Path, metavar="FILE", help="safetensors named 0, 1, ... or as parameters are")
-    command.add_argument("--seed", type=int, metavar="N", help="random inputs, even where some were recorded")
-    command.add_argument(
-        "--tolerance", type=_tolerance, metavar="T",
-        help="of floats, relative to the largest value (default: 2**14 roundoffs of the dtype; float32: 1e-3)",
+    inputs = command.add_argument_group("inputs and tolerance")
+    inputs.add_argument(
+        "--inputs", type=Path, metavar="FILE",
+        help="safetensors file of arguments, named 0, 1, ... or by parameter (default: recorded, else random)",
     )  # fmt: skip
-    command.add_argument("--json", action="store_true", help="print JSON instead of tables")
-    _arguments.add_timeout(command)
-    _arguments.add_interpreters(command)
+    inputs.add_argument(
+        "--seed", type=int, metavar="N", help="draw random inputs from this seed, not the recorded ones"
+    )
+    inputs.add_argument(
+        "--tolerance", type=_option_types.tolerance, metavar="T",
+        help="largest error of floats, relative to the largest value (default: 2**14 unit roundoffs of the dtype, "
+        "1e-3 for float32)",
+    )  # fmt: skip
+    _arguments.add_workers(command, recorded=False)
+    _arguments.add_json(command.add_argument_group("output"), "the differences")
 
 
 def main(options: argparse.Namespace) -> int:
-    """Read, run, print."""
+    """Read, run, print; the exit code."""
     if options.inputs and options.seed is not None:
         raise RequestError("expected --inputs or --seed, found both: choose one")
     for side in SIDES:
@@ -82,19 +95,19 @@ def main(options: argparse.Namespace) -> int:
         scratch = Path(name)
         modules = bundle.modules(options.path, scratch)
         with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
-            found = replaying.replay(modules, _request(options, modules), scratch, progress)
+            replays = replaying.replay(modules, _request(options, modules), scratch, progress)
     if options.json:
-        terminal.print_json([{**records.to_json(each), "agrees": each.agrees} for each in found])
+        terminal.print_json([{**records.to_json(replayed), "agrees": replayed.agrees} for replayed in replays])
     else:
-        show(found, _console())
-    return HOLDS if all(each.agrees for each in found) else FAILS
+        show(replays, _console())
+    return HOLDS if all(replayed.agrees for replayed in replays) else FAILS
 
 
 def _request(options: argparse.Namespace, modules: list[bundle.Module]) -> replaying.Request:
     inputs = None
     if options.inputs:
         if len(modules) > 1:
-            raise RequestError(f"expected one module beside --inputs, found {len(modules)}: name its file")
+            raise RequestError(f"expected one module with --inputs, found {len(modules)}: name its file")
         inputs = bundle.load_arrays(options.inputs, modules[0].parameters)
     return replaying.Request(
         compilers=options.compilers,
@@ -108,15 +121,15 @@ def _request(options: argparse.Namespace, modules: list[bundle.Module]) -> repla
 
 
 def _xla_options(options: argparse.Namespace) -> dict[str, int | bool | float | str]:
-    found: dict[str, int | bool | float | str] = {}
-    for each in options.xla:
-        name, separator, value = each.partition("=")
+    chosen: dict[str, int | bool | float | str] = {}
+    for text in options.xla:
+        name, separator, value = text.partition("=")
         if not separator or not name:
-            raise RequestError(f"expected NAME=VALUE after --xla, found {each!r}: give both")
-        found[name] = _value(value)
+            raise RequestError(f"expected --xla NAME=VALUE, found {text!r}: give both")
+        chosen[name] = _value(value)
     if options.without_pass:
-        found["xla_disable_hlo_passes"] = ",".join(options.without_pass)
-    return found
+        chosen["xla_disable_hlo_passes"] = ",".join(options.without_pass)
+    return chosen
 
 
 def _value(text: str) -> int | bool | float | str:
@@ -138,27 +151,17 @@ def _compilers(text: str) -> tuple[str, ...]:
     return names
 
 
-def _tolerance(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError(f"expected a number from 0, found {text!r}")
-    return value
-
-
 def _console() -> Console:
     console = terminal.console()
     # In a log nothing need be cut to the 80 columns that an unknown width stands for.
     return console if console.is_terminal else terminal.console(width=LOG_WIDTH)
 
 
-def show(found: Sequence[Replayed], console: Console) -> None:
-    """A table a module, and below it why a compiler did not run it."""
-    for each in found:
-        console.print(_table(each))
-        for compiler, reason in each.refused.items():
+def show(replays: Sequence[Replayed], console: Console) -> None:
+    """Print one table a module, and below it why a compiler rejected it."""
+    for replayed in replays:
+        console.print(_table(replayed))
+        for compiler, reason in replayed.refused.items():
             console.print(Text(f"{compiler}: {reason}"))
 
 
@@ -173,17 +176,17 @@ def _table(replayed: Replayed) -> Table:
     table.add_column("", no_wrap=True)
     for result in replayed.results:
         name, kind = result.name, describe(result.shape, result.dtype)
-        for compiler, each in result.differences.items():
-            ulp = "" if each.ulp is None else str(each.ulp)
-            alike, verdict = "alike" if each.alike else "unlike", "" if each.agrees else "differs"
+        for compiler, difference in result.differences.items():
+            ulp = "" if difference.ulp is None else str(difference.ulp)
+            same, verdict = "same" if difference.alike else "differ", "" if difference.agrees else "differs"
             table.add_row(
                 terminal.cell(name),
                 kind,
                 terminal.cell(compiler),
-                f"{each.absolute:.3g}",
-                f"{each.relative:.3g}",
+                f"{difference.absolute:.3g}",
+                f"{difference.relative:.3g}",
                 ulp,
-                alike,
+                same,
                 verdict,
             )
             name = kind = ""

@@ -5,44 +5,52 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from compare.commands._arguments import DEFAULT_OUT
+from compare.commands._arguments import DEFAULT_OUT, add_json
 from compare.commands._output import exit_code, told, writable_folder
+from compare.commands._parser import Help
 from compare.history import store
+from compare.record.results_file import decode
 from compare.report import benchmark_json, terminal
 from compare.report.html import write_report
 
-TEXT = """\
-Render report.html and the console overview again from a results.json, or from what
-`pytest --benchmark-json` wrote; nothing is measured.
-
-examples:
+HELP = Help(
+    description="""\
+Render report.html and the console overview again from a record; nothing is measured.
+""",
+    operands="[FILE]",
+    examples="""\
   jaxport report
   jaxport report old-run/results.json -o old-run
-"""
+  jaxport report benchmarks.json                     what `pytest --benchmark-json=benchmarks.json` wrote
+""",
+    holds="every verdict of the record holds",
+    fails="a verdict of the record fails",
+)
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
-    """What can be asked."""
+    """Add arguments."""
     command.add_argument(
-        "record",
-        nargs="?",
-        type=Path,
-        default=DEFAULT_OUT / "results.json",
-        help="a results.json, or pytest-benchmark's JSON (default: %(default)s)",
+        "record", nargs="?", type=Path, default=DEFAULT_OUT / "results.json", metavar="FILE",
+        help="a results.json, or the JSON of pytest-benchmark (default: %(default)s)",
+    )  # fmt: skip
+    command.add_argument(
+        "-o", "--out", type=Path, metavar="DIR", help="output folder (default: the folder of the record)"
     )
-    command.add_argument("-o", "--out", type=Path, metavar="DIR", help="where to write (default: beside the record)")
-    command.add_argument("--json", action="store_true", help="print the record instead")
+    add_json(command)
 
 
 def main(options: argparse.Namespace) -> int:
-    """Read, render, print."""
+    """Read the record, render, print; the exit code."""
     path = store.results_of(options.record)
-    found = benchmark_json.load(path)
+    plain = benchmark_json.load(path)
+    code = exit_code(plain)
     if options.json:
-        terminal.print_json(found)
-        return exit_code(found)
-    code, overview = exit_code(found), told(found)
-    report = write_report(found, writable_folder(options.out or path.parent))
+        terminal.print_json(plain)
+        return code
+    record = decode(plain, path)
+    overview = told(record)
+    report = write_report(record, writable_folder(options.out or path.parent))
     terminal.write(overview)
     terminal.say(report)
     return code

@@ -9,38 +9,41 @@ from compare import records
 from compare.commands._arguments import DEFAULT_OUT, add_history
 from compare.commands._exit_codes import HOLDS
 from compare.commands._output import writable_file
+from compare.commands._parser import Help
 from compare.history import store
+from compare.record.results_file import decode
 from compare.report import terminal
 from compare.report.results_page import page
 
-TEXT = """\
-Write what records say of speed as Markdown: the machine and its versions, what is ahead and what is not, and every
-table. Several records make one page. Nothing is measured, and nothing is claimed that no verdict holds.
-
-examples:
-  jaxport results -o docs/results.md
-  jaxport results last -o docs/results.md            the last run of the history
-  jaxport results 4 5 6 -o docs/results.md           three runs on one page
-"""
+HELP = Help(
+    description="""\
+Write the times of records as a Markdown page: machine and versions, what is faster and what is not, every table.
+Several records make one page. Nothing is measured, and nothing is claimed without a verdict.
+""",
+    operands="[RUN ...] -o FILE",
+    examples="""\
+  jaxport results -o times.md
+  jaxport results last -o times.md                   the last saved run
+  jaxport results 4 5 6 -o times.md                  three saved runs on one page
+""",
+    holds="the page was written",
+)
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
-    """What can be asked."""
+    """Add arguments."""
     command.add_argument(
-        "records",
-        nargs="*",
-        default=[str(DEFAULT_OUT / "results.json")],
-        metavar="RUN",
-        help=f"results.json files, folders of reports, or runs of the history (default: those of {DEFAULT_OUT})",
-    )
+        "records", nargs="*", default=[str(DEFAULT_OUT / "results.json")], metavar="RUN",
+        help=f"a results.json, the folder of a report, or a saved run as in `jaxport compare` (default: {DEFAULT_OUT})",
+    )  # fmt: skip
     add_history(command)
-    command.add_argument("-o", "--out", type=Path, required=True, metavar="FILE", help="the page to write")
+    command.add_argument("-o", "--out", type=Path, required=True, metavar="FILE", help="output file: the Markdown page")
 
 
 def main(options: argparse.Namespace) -> int:
-    """Read, write."""
-    found = [records.load(store.find(reference, options.history)) for reference in options.records]
-    made = page(*found)
+    """Read the records, write the page; the exit code."""
+    paths = [store.find(reference, options.history) for reference in options.records]
+    made = page(*(decode(records.load(path), path) for path in paths))
     writable_file(options.out)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     records.write_atomically(options.out, made)

@@ -6,58 +6,59 @@ import argparse
 
 from compare.commands import _arguments
 from compare.commands._output import deliver, writable_folder
+from compare.commands._parser import Help
 from compare.inputs.request import Plan
 from compare.progress import reporter
 from compare.report import terminal
 from compare.run import whole_run
 from compare.sides.settings import available_processors
 
-TEXT = """\
-Prove ports: parity against a float64 oracle, both programs, and paired timing; write results.json and report.html.
+HELP = Help(
+    description="""\
+Prove ports: check that JAX and TensorFlow compute the same numbers, compare their programs, time both side by side,
+and write results.json and report.html.
 
-Without a workload and a size this is the tour: the small built-in workloads, functions at size default, models at
-size smoke. With a size alone it is every built-in workload at that size.
-
-examples:
+Without WORKLOAD and --size this runs the tour: five small built-in workloads, functions at size `default`, models at
+size `smoke`. With --size alone it runs every built-in workload at that size.
+""",
+    operands="[WORKLOAD ...]",
+    examples="""\
   jaxport run                                        the tour
-  jaxport run --size smoke --no-timing               every built-in workload
-  jaxport run my_port.py --modes tf/jit jax/donated --parity-only
+  jaxport run --size smoke --no-timing               every built-in workload, untimed
   jaxport run running_example mnist_mlp --size smoke
-  jaxport run mnist_mlp --data ~/mnist.npz           on the real MNIST
+  jaxport run mnist_mlp --data ~/mnist.npz           train on the real MNIST
+  jaxport run my_port.py                             your port file, weights and training included
+  jaxport run my_port.py --modes tf/jit jax/donated --parity-only
+  jaxport run my_port.py --tf-recorded tf.side       TensorFlow's side recorded on another machine
   jaxport run --tf my_tf.py:f --jax my_jax.py:g --input x=f32[8,128] --input n=i32[4]:0..10
   jaxport run --tf my_tf.py:f --jax my_jax.py:g --input x=f32[B,128] --dimension B=1..64
-  jaxport run my_port.py                             a port file: declares a Workload, weights included
-  jaxport run my_port.py --tf-recorded tf.side       TensorFlow's half recorded on another machine
-
-exit codes: 0 every verdict holds; 1 a verdict fails or a side was lost; 2 the request cannot be carried out
-"""
+""",
+    holds="every verdict holds, however slow the port",
+    fails="a parity verdict fails, or a side failed to deliver a result",
+)
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
-    """What can be asked."""
+    """Add arguments."""
     _arguments.add_workloads(command)
-    _arguments.add_out(command)
-    _arguments.add_sides(command)
-    less = command.add_argument_group("asking for less")
-    _arguments.add_modes(less)
-    _arguments.add_parity_size(less)
-    _arguments.add_no_alignment(less)
-    less.add_argument("--parity-only", action="store_true", help="the six gates, and no programs, kernels or times")
+    scope = command.add_argument_group("scope")
+    _arguments.add_modes(scope)
+    _arguments.add_parity_size(scope)
+    scope.add_argument("--parity-only", action="store_true", help="judge parity only: no programs, kernels or times")
+    _arguments.add_no_alignment(scope)
+    scope.add_argument("--no-timing", action="store_true", help="judge parity and compare programs only: no times")
     timing = command.add_argument_group("timing")
-    timing.add_argument(
-        "--pairs", type=_arguments.count, default=Plan.pairs, metavar="N",
-        help="sets of fresh processes; below 5 no interval is given (default: %(default)s)",
-    )  # fmt: skip
-    timing.add_argument(
-        "--budget", type=_arguments.seconds, default=Plan.budget_s, metavar="S",
-        help="seconds a workload and set (default: %(default)s)",
-    )  # fmt: skip
-    timing.add_argument("--no-timing", action="store_true", help="parity and programs only")
-    timing.add_argument("--seed", type=int, default=0, help="of the order in which processes and modes take turns")
+    _arguments.add_pairs(timing, Plan.pairs)
+    _arguments.add_budget(timing, Plan.budget_s)
+    _arguments.add_seed(timing)
+    _arguments.add_workers(command)
+    output = command.add_argument_group("output")
+    _arguments.add_out_folder(output, _arguments.DEFAULT_OUT)
+    _arguments.add_json(output)
 
 
 def main(options: argparse.Namespace) -> int:
-    """Run, write, print."""
+    """Run, write the record and the report, print the overview; the exit code."""
     out = writable_folder(options.out)
     plan = Plan(
         options.pairs, options.pairs, budget_s=options.budget, threads=available_processors(), seed=options.seed
@@ -75,5 +76,5 @@ def main(options: argparse.Namespace) -> int:
         parity_only=options.parity_only,
     )
     with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
-        found = whole_run.run(request, progress)
-    return deliver(found, out, options.json)
+        record = whole_run.run(request, progress)
+    return deliver(record, out, options.json)

@@ -14,9 +14,10 @@ from rich.text import Text
 
 from compare import records
 from compare.bench.timing import RatioTiming
-from compare.commands import _arguments
+from compare.commands import _arguments, _option_types
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._output import writable_file
+from compare.commands._parser import Help
 from compare.errors import RequestError
 from compare.progress import reporter
 from compare.records import SCHEMA
@@ -26,85 +27,91 @@ from compare.tuning.option_search import Row
 from compare.tuning.screening import Rules
 from compare.tuning.tuner import Tuned
 
-TEXT = """\
-Search XLA options with which the program that a port is timed on (its training step, or else its forward pass) is
-faster: each compiled, those that make the same code left out, the others raced in fresh processes, hopeless ones
-dropped early. The fastest is confirmed in processes that had no part in choosing it, then judged by every gate.
-Ends with the lines to paste into the port: `Model(compiler_options=...)`. Takes minutes; let the machine be quiet.
+HELP = Help(
+    description="""\
+Search XLA compiler options that make a port faster, judged on its training step, or on its forward pass if it has none.
 
-examples:
+Every candidate is compiled; those with new code are timed in fresh processes, slow ones dropped early. The fastest is
+timed again in further processes and must pass every parity gate. The result ends with the lines to paste into the port:
+`Model(compiler_options=...)`. Takes minutes; run it on a quiet machine. docs/tune.md lists the built-in options.
+""",
+    operands="WORKLOAD ...",
+    examples="""\
   jaxport tune mnist_mlp
   jaxport tune my_port.py --size paper -o tuned.json
   jaxport tune my_port.py --option xla_cpu_prefer_vector_width=128,256,512
   jaxport tune my_port.py --option xla_cpu_experimental_ynn_fusion_type=,LIBRARY_FUSION_TYPE_REDUCE
   jaxport tune --tf my_tf.py:f --jax my_jax.py:g --input x=f32[8,128]
-
-exit codes: 0 the search came to its end, whether or not anything is faster; 1 the port itself fails parity; 2 the
-request cannot be carried out. docs/tune.md says what each option does.
-"""
+""",
+    holds="the search finished, whether or not anything is faster",
+    fails="the port fails parity without any option",
+)
 
 _NATURAL_WIDTH = 10_000
 _STYLES = {"confirmed": "bold green", "parity fails": "red", "faster when screened": "", "not faster": ""}
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
-    """What can be asked."""
-    _arguments.add_workloads(command)
-    command.add_argument(
+    """Add arguments."""
+    _arguments.add_workloads(command, required=True)
+    scope = command.add_argument_group("scope")
+    scope.add_argument(
         "--option", action="append", default=[], metavar="NAME=VALUE,...",
-        help="try these values instead of the built-in options; `+` joins the parts of one value (repeat for more)",
+        help="an XLA option and the values to try, in place of the built-in options; `+` joins the parts of one value "
+        "(repeatable)",
     )  # fmt: skip
-    command.add_argument(
-        "--keep-numbers", action="store_true", help="leave out options that allow other results, such as fast math"
+    scope.add_argument(
+        "--keep-numbers", action="store_true", help="skip options that may change results, such as fast math"
     )
-    _arguments.add_parity_size(command)
-    command.add_argument("-o", "--out", type=Path, metavar="FILE", help="write the record there as well")
-    command.add_argument("--json", action="store_true", help="print the record, and nothing else, on standard output")
-    _arguments.add_interpreters(command)
+    _arguments.add_parity_size(scope)
     timing = command.add_argument_group("timing")
     timing.add_argument(
-        "--sets", type=_arguments.count, default=Rules.screening, metavar="N",
-        help="fresh processes that a candidate is screened in (default: %(default)s)",
+        "--sets", type=_option_types.count, default=Rules.screening, metavar="N",
+        help="fresh processes that screen each candidate (default: %(default)s)",
     )  # fmt: skip
     timing.add_argument(
-        "--pairs", type=_arguments.count, default=Rules.confirming, metavar="N",
-        help="further ones for the winner; below 5 no interval is given (default: %(default)s)",
+        "--pairs", type=_option_types.count, default=Rules.confirming, metavar="N",
+        help="further fresh processes that confirm the fastest; fewer than 5 give no interval (default: %(default)s)",
     )  # fmt: skip
     timing.add_argument(
-        "--budget", type=_arguments.seconds, default=tuner.Plan.budget_s, metavar="S",
-        help="seconds of rounds a process (default: %(default)s)",
+        "--budget", type=_option_types.seconds, default=tuner.Plan.budget_s, metavar="S",
+        help="seconds of timed calls in each process (default: %(default)s)",
     )  # fmt: skip
-    timing.add_argument("--threads", default=_arguments.ALL, metavar="N", help="default: %(default)s processors")
-    timing.add_argument("--seed", type=int, default=0, help="of the order in which candidates take turns")
+    _arguments.add_threads(timing)
+    _arguments.add_seed(timing)
+    _arguments.add_workers(command, recorded=False)
+    output = command.add_argument_group("output")
+    _arguments.add_out_file(output, "the record as JSON")
+    _arguments.add_json(output)
 
 
 def main(options: argparse.Namespace) -> int:
-    """Search, write, print."""
+    """Search, print, write the record; the exit code."""
     if not options.workloads and not options.tf and not options.jax:
-        raise RequestError("expected a workload or port file, found none: name what to tune")
+        raise RequestError("expected a workload or a port file, found none: name what to tune")
     if options.out is not None:
         writable_file(options.out)
     workloads = _arguments.workloads(options)
     sources, plan = _arguments.sources(options), _plan(options)
-    found: dict[str, Tuned] = {}
+    tuned: dict[str, Tuned] = {}
     with (
         tempfile.TemporaryDirectory(prefix="jaxport-") as folder,
         reporter(terminal.console(stderr=True), quiet=options.json) as progress,
     ):
-        for each in workloads:
-            found[each.name] = tuner.tune_workload(
-                each, options.size, options.data, sources, options.timeout, plan, Path(folder), progress
+        for workload in workloads:
+            tuned[workload.name] = tuner.tune_workload(
+                workload, options.size, options.data, sources, options.timeout, plan, Path(folder), progress
             )
-    record = records.to_json({"schema": SCHEMA, "workloads": found})
+    record = records.to_json({"schema": SCHEMA, "workloads": tuned})
     if options.json:
         terminal.print_json(record)
     else:
-        for name, each in found.items():
-            show(name, each, terminal.console())
+        for name, result in tuned.items():
+            show(name, result, terminal.console())
     if options.out is not None:
-        # Last: what was found is printed by then, whatever becomes of the file.
+        # Last: the result is printed by then, even where the file cannot be written.
         records.save(record, options.out)
-    return FAILS if any(each.reason for each in found.values()) else HOLDS
+    return FAILS if any(result.reason for result in tuned.values()) else HOLDS
 
 
 def _plan(options: argparse.Namespace) -> tuner.Plan:
@@ -113,20 +120,26 @@ def _plan(options: argparse.Namespace) -> tuner.Plan:
         keep_numbers=options.keep_numbers,
         rules=Rules(screening=options.sets, confirming=options.pairs),
         budget_s=options.budget,
-        threads=_arguments.thread_counts(options.threads)[0],
+        threads=_option_types.thread_counts(options.threads)[0],
         seed=options.seed,
         parity_size=options.parity_size,
     )
 
 
 def show(name: str, found: Tuned, console: Console) -> None:
-    """Every candidate in a line, then what may be said, then what to paste."""
+    """Print one line a candidate, then the conclusion, then the lines to paste.
+
+    Args:
+      name: the workload's.
+      found: the result of its search.
+      console: where to print.
+    """
     dimensions = ", ".join(f"{key} {value}" for key, value in found.dimensions.items())
     what = f"{name}: {found.pass_} at size {found.size}{f' ({dimensions})' if dimensions else ''}"
     console.print(Text(f"{what}, {found.threads} thread{'s' * (found.threads > 1)}", style="bold"), soft_wrap=True)
     table = _table(found.rows)
     if not console.is_terminal:
-        # A log or a pipe has no width: names that are cut off there cannot be pasted.
+        # A log or a pipe has no width, and a name that is cut off cannot be pasted.
         table.width = Measurement.get(console, console.options.update(max_width=_NATURAL_WIDTH), table).maximum
     console.print(table, soft_wrap=not console.is_terminal)
     for line in _sentences(found):
@@ -157,19 +170,19 @@ def _place(row: Row) -> tuple[float, str]:
 
 def _sentences(found: Tuned) -> Iterator[str]:
     if found.reason:
-        yield f"The port itself fails parity, so that there is nothing to tune: {found.reason}"
+        yield f"The port fails parity, so there is nothing to tune: {found.reason}"
     elif found.confirmed is None:
-        yield "Nothing beats the default: no candidate came out faster and still the same."
+        yield "Nothing beats the default: no candidate is faster and passes every gate."
     elif found.options:
         yield f"{found.confirmed.name} takes {_stated(found.confirmed.ratio)} of the default's time."
         yield "Every parity gate passes with it. Paste into the port's Model(...):"
     elif found.confirmed.ratio.withheld:
-        yield f"Nothing is stated: {found.confirmed.ratio.withheld}."
+        yield f"No conclusion: {found.confirmed.ratio.withheld}."
     else:
         ratio = found.confirmed.ratio
         yield (
-            f"Nothing beats the default: {found.confirmed.name} led the screening, and is confirmed as "
-            f"{ratio.verdict}, {_stated(ratio)}."
+            f"Nothing beats the default: {found.confirmed.name} was fastest in screening and is "
+            f"{ratio.verdict} when timed again, {_stated(ratio)}."
         )
         if ratio.note:
             yield f"{ratio.note}."

@@ -236,7 +236,7 @@ def initialize_libraries() -> None:
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedProgram:
     """A program compiled by this process's XLA for its first CPU, and called with arrays."""
 
     loaded: Any
@@ -266,7 +266,7 @@ class Loaded:
         return [np.asarray(shards[0]) for shards in results]
 
 
-def load_bytecode(bytecode: bytes, options: Mapping[str, Any]) -> Loaded:
+def load_bytecode(bytecode: bytes, options: Mapping[str, Any]) -> LoadedProgram:
     """Compile StableHLO bytecode, portable artifact or not, by this process's XLA for CPU, to be run in this process.
 
     Only a worker may: what runs here can end this process. `compare.hlo.executing` asks one.
@@ -293,6 +293,6 @@ def load_bytecode(bytecode: bytes, options: Mapping[str, Any]) -> Loaded:
             raise UnreadableProgram(_first_line(error)) from error
     devices = _private("jaxlib._jax", "DeviceList")(tuple(client.local_devices()[:1]))
     try:
-        return Loaded(client.compile_and_load(module, devices, settings))
+        return LoadedProgram(client.compile_and_load(module, devices, settings))
     except _private("jaxlib._jax", "JaxRuntimeError") as error:
         raise UnreadableProgram(f"expected a program that XLA compiles, found {_first_line(error)}") from error

@@ -46,7 +46,7 @@ def first_broken(
     wanted = [key for key in _way(graph, graph.results[result]) if _is_float(graph.nodes[key])]
     running = values.prepare(graph, wanted)
     found, usual = running(far), running(near)
-    expected = values.run(wide, [_widened(each) for each in far], [twins[key] for key in wanted])
+    expected = values.prepare(wide, [twins[key] for key in wanted])([_widened(array) for array in far])
     lost = {key: _lost(found[key], usual[key], expected[twins[key]], unit) for key in found}
     for key in wanted:
         node = graph.nodes[key]

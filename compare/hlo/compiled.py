@@ -98,7 +98,7 @@ class CompiledSummary:
 
 
 @dataclass(frozen=True)
-class Difference:
+class FigureDifference:
     """One thing in which two modules differ: the field of the summary, a sentence, and either side's figure.
 
     `name` is what a figure of the field is of: the target of custom calls, the dtypes of converts.
@@ -251,7 +251,7 @@ def _with_layout(shape: Shape) -> str:
     return f"{shape}{{{','.join(map(str, shape.layout))}}}"
 
 
-def compare(left: CompiledSummary, right: CompiledSummary, labels: tuple[str, str]) -> tuple[Difference, ...]:
+def compare(left: CompiledSummary, right: CompiledSummary, labels: tuple[str, str]) -> tuple[FigureDifference, ...]:
     """In what two modules differ; empty where nothing that is counted here does. `labels` name them in sentences."""
     found = [
         _figure(kind, unit, (getattr(left, kind), getattr(right, kind)), labels)
@@ -282,8 +282,8 @@ def _converts(summary: CompiledSummary) -> Counter[str]:
 
 def _figure(
     kind: str, unit: str, figures: tuple[Any, Any], labels: tuple[str, str], name: str = ""
-) -> Difference | None:
+) -> FigureDifference | None:
     if figures[0] == figures[1] or None in figures:
         return None
     text = f"{unit}: {figures[0]:,.0f} in {labels[0]}, {figures[1]:,.0f} in {labels[1]}"
-    return Difference(kind, text, *figures, name)
+    return FigureDifference(kind, text, *figures, name)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from compare.hlo import values
 from compare.hlo.graph import Graph, Node
-from compare.hlo.region_programs import flattened, given
+from compare.hlo.region_programs import PreparedLoop, State, flattened, given
 
 MOST_NODES = 500
 """A larger program is a model's: it decides by its weights, and each look at it costs seconds."""
 MOST_TURNS = 8
 """Of a loop that are looked at: one decides in later turns as it does in these, or as its condition says."""
-
-State = Sequence[np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -51,15 +51,22 @@ _HOLDS = {
 def conditions(graph: Graph) -> list[Condition]:
     """Decisions over floats that depend on what the program is given, not those inside of its loops and branches.
 
-    Guards against infinities are none.
+    Guards against infinities are left out.
     """
     given = _given(graph)
-    found = [each for node in graph for each in _of(graph, node) if {each.left, each.right} & given]
-    return [each for each in found if each.left != each.right and _is_finite(graph, each)]
+    decided = [condition for node in graph for condition in _of(graph, node)]
+    depending = [condition for condition in decided if {condition.left, condition.right} & given]
+    return [each for each in depending if each.left != each.right and _is_finite(graph, each)]
 
 
-Ways = tuple[bool, bool]
-"""Whether a condition held for some element, and whether it did not for some."""
+class Ways(NamedTuple):
+    """Whether a condition held for some element, and whether it failed for some."""
+
+    held: bool
+    failed: bool
+
+
+_NEITHER = Ways(False, False)
 
 
 class Watched:
@@ -71,43 +78,41 @@ class Watched:
 
     def __init__(self, graph: Graph) -> None:
         self._own = tuple(conditions(graph)) if len(graph) <= MOST_NODES else ()
-        self._inside = [each for node in graph if (each := _inside(graph, node)) is not None]
-        self.conditions = (*self._own, *(found for each in self._inside for found in each.conditions))
-        keys = {key for each in self._own for key in (each.left, each.right)}
-        keys.update(key for each in self._inside for key in each.given)
+        self._inside = [region for node in graph if (region := _inside(graph, node)) is not None]
+        self.conditions = (*self._own, *(condition for region in self._inside for condition in region.conditions))
+        keys = {key for condition in self._own for key in (condition.left, condition.right)}
+        keys.update(key for region in self._inside for key in region.given)
         self._running = values.prepare(graph, sorted(keys)) if keys else None
 
     def seen(self, calls: Sequence[Sequence[np.ndarray]]) -> list[list[Ways]]:
         """By call and condition, which ways it went."""
         if self._running is None:
             return [[] for _ in calls]
-        found = self._running.each(calls)
-        told = [self._decided(each) for each in found]
+        by_call = self._running.each(calls)
+        told = [self._decided(arrays) for arrays in by_call]
         for region in self._inside:
-            states = [[each[key] for key in region.given] for each in found]
+            states = [[arrays[key] for key in region.given] for arrays in by_call]
             told = [[*own, *more] for own, more in zip(told, region.seen(states), strict=True)]
         return told
 
-    def _decided(self, found: Mapping[int, np.ndarray]) -> list[Ways]:
+    def _decided(self, arrays: Mapping[int, np.ndarray]) -> list[Ways]:
         seen: list[Ways] = []
-        for each in self._own:
-            left, right = found[each.left], found[each.right]
-            held = _HOLDS[each.direction](left, right)
+        for condition in self._own:
+            left, right = arrays[condition.left], arrays[condition.right]
+            held = _HOLDS[condition.direction](left, right)
             # What is NaN decides nothing that a port is held to.
             failed = ~held & ~np.isnan(left) & ~np.isnan(right)
-            seen.append((bool(held.any()), bool(failed.any())))
+            seen.append(Ways(bool(held.any()), bool(failed.any())))
         return seen
 
 
 @dataclass(frozen=True)
-class _Loop:
-    """A loop: `goes_on` and `step` run its condition and its body, `body` watches what the body decides."""
+class _WatchedLoop:
+    """A loop: `body` watches what its body decides."""
 
     given: Sequence[int]
     body: Watched
-    goes_on: values.Prepared
-    step: values.Prepared
-    results: Sequence[int]
+    loop: PreparedLoop
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
@@ -115,23 +120,16 @@ class _Loop:
 
     def seen(self, states: Sequence[State]) -> list[list[Ways]]:
         """By call, which ways the body went in its first turns."""
-        told = [[(False, False)] * len(self.conditions) for _ in states]
-        running = dict(enumerate(states))
-        for _ in range(MOST_TURNS):
-            held = self.goes_on.each(list(running.values()))
-            on = [all(bool(value.all()) for value in each.values()) for each in held]
-            running = {call: state for (call, state), stays in zip(running.items(), on, strict=True) if stays}
-            if not running:
-                break
-            for call, ways in zip(running, self.body.seen(list(running.values())), strict=True):
-                told[call] = either(told[call], ways)
-            after = self.step.each(list(running.values()))
-            running = {call: [found[key] for key in self.results] for call, found in zip(running, after, strict=True)}
+        told = [[_NEITHER] * len(self.conditions) for _ in states]
+        for turn in itertools.islice(self.loop.turns(states), MOST_TURNS):
+            if turn.entered:
+                for call, ways in zip(turn.entered, self.body.seen(list(turn.entered.values())), strict=True):
+                    told[call] = either(told[call], ways)
         return told
 
 
 @dataclass(frozen=True)
-class _Branches:
+class _WatchedBranches:
     """A conditional: each branch watched where it is taken. The first given value chooses."""
 
     given: Sequence[int]
@@ -139,7 +137,7 @@ class _Branches:
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
-        return tuple(found for branch, _ in self.branches for found in branch.conditions)
+        return tuple(condition for branch, _ in self.branches for condition in branch.conditions)
 
     def seen(self, states: Sequence[State]) -> list[list[Ways]]:
         """By call, which ways the branch went that it took."""
@@ -148,39 +146,43 @@ class _Branches:
             calls = [call for call, state in enumerate(states) if int(np.ravel(state[0])[0]) == number]
             ways = dict(zip(calls, branch.seen([states[call][taken] for call in calls]), strict=True)) if calls else {}
             for call, of_call in enumerate(told):
-                of_call += ways.get(call, [(False, False)] * len(branch.conditions))
+                of_call += ways.get(call, [_NEITHER] * len(branch.conditions))
         return told
 
 
-def _inside(graph: Graph, node: Node) -> _Loop | _Branches | None:
+def _inside(graph: Graph, node: Node) -> _WatchedLoop | _WatchedBranches | None:
     """What a loop or conditional decides inside; None of another operation, or where it cannot be entered."""
     if node.opcode not in ("while", "conditional"):
         return None
-    regions = [flattened(region) for region in node.regions]
-    known = [region for region in regions if region is not None]
-    if len(known) < len(regions):
+    regions = [region for region in map(flattened, node.regions) if region is not None]
+    if len(regions) < len(node.regions):
         return None
-    if node.opcode == "while":
-        body, condition = known
-        watched = Watched(body)
-        if not watched.conditions:
-            return None
-        steps = values.prepare(condition, condition.results), values.prepare(body, body.results)
-        return _Loop(given(graph, node.operands), watched, *steps, body.results)
+    return _watched_loop(graph, node, *regions) if node.opcode == "while" else _watched_branches(graph, node, regions)
+
+
+def _watched_loop(graph: Graph, node: Node, body: Graph, condition: Graph) -> _WatchedLoop | None:
+    watched = Watched(body)
+    if not watched.conditions:
+        return None
+    return _WatchedLoop(given(graph, node.operands), watched, PreparedLoop(body, condition))
+
+
+def _watched_branches(graph: Graph, node: Node, regions: Sequence[Graph]) -> _WatchedBranches:
     chosen, *operands = node.operands
     keys, branches = [chosen], []
-    for region, operand in zip(known, operands, strict=True):
+    for region, operand in zip(regions, operands, strict=True):
         taken = given(graph, [operand])
         branches.append((Watched(region), slice(len(keys), len(keys) + len(taken))))
         keys += taken
     if graph.nodes[chosen].shape.dtype == "pred":
         branches.reverse()
-    return _Branches(keys, branches)
+    return _WatchedBranches(keys, branches)
 
 
 def either(some: Sequence[Ways], others: Sequence[Ways]) -> list[Ways]:
     """Which ways conditions went in one of two runs."""
-    return [(one[0] or other[0], one[1] or other[1]) for one, other in zip(some, others, strict=True)]
+    pairs = zip(some, others, strict=True)
+    return [Ways(one.held or other.held, one.failed or other.failed) for one, other in pairs]
 
 
 def _of(graph: Graph, node: Node) -> list[Condition]:

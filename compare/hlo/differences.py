@@ -40,7 +40,7 @@ class Explained:
 
 
 @dataclass(frozen=True)
-class Cell:
+class CompiledProgram:
     """One program compiled by one XLA: its optimized module, and what the compiler says beside it."""
 
     subject: Subject
@@ -49,7 +49,7 @@ class Cell:
 
 def explain_attribution(
     programs: Alignment | None,
-    cells: Mapping[str, Cell],
+    cells: Mapping[str, CompiledProgram],
     sides: Mapping[str, Mapping[str, Any]],
     cases: Mapping[str, Sequence[Any]] | None = None,
 ) -> Explained:
@@ -99,7 +99,7 @@ def _numerics(changes: Sequence[Change]) -> str:
     return "; last bits may differ" if any(change.numerics for change in changes) else ""
 
 
-def _two_compilers(frontend: str, cells: Mapping[str, Cell], cases: Sequence[Any]) -> list[Reason]:
+def _two_compilers(frontend: str, cells: Mapping[str, CompiledProgram], cases: Sequence[Any]) -> list[Reason]:
     names = [f"{frontend}@{compiler}" for compiler in _COMPILERS]
     if not all(name in cells for name in names):
         return []
@@ -117,7 +117,7 @@ def _two_compilers(frontend: str, cells: Mapping[str, Cell], cases: Sequence[Any
     ]
 
 
-def _figure(found: compiled.Difference, summaries: Sequence[compiled.CompiledSummary]) -> Reason:
+def _figure(found: compiled.FigureDifference, summaries: Sequence[compiled.CompiledSummary]) -> Reason:
     if found.kind == "custom_calls":
         lines = [call.source for each in summaries for call in each.custom_calls if found.name.startswith(call.target)]
     elif found.kind == "converts":

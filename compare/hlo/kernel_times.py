@@ -19,7 +19,7 @@ SMALL_S = 5e-6
 _FOREIGN = "XlaCallModule/"
 
 
-class Ran(Protocol):
+class RanKernel(Protocol):
     """One kernel as a profiler saw it run; workloads._framework.KernelRun is one."""
 
     @property
@@ -58,7 +58,7 @@ class Profile:
 
 
 @dataclass(frozen=True)
-class Located:
+class LocatedKernel:
     """A kernel's time, what it is in the module, and all source lines of what it computes.
 
     `opcode` is "" where the module has no such instruction; `share` is that of all kernels' time.
@@ -73,7 +73,7 @@ class Located:
 
 
 @dataclass(frozen=True)
-class Line:
+class LineTime:
     """A source line and the kernels that compute it; the time of a kernel of several lines counts for each of them."""
 
     source: str
@@ -91,7 +91,7 @@ class SmallRun:
     sources: tuple[str, ...] = field(default=())
 
 
-def profile(calls: Sequence[Sequence[Ran]]) -> Profile:
+def profile(calls: Sequence[Sequence[RanKernel]]) -> Profile:
     """What a mode's profiled calls say together. The k-th run of a name in one call is that in every other.
 
     Raises:
@@ -121,7 +121,7 @@ def _numbered(names: Iterable[str]) -> list[tuple[str, int]]:
     return numbered
 
 
-def _own_seconds(call: Sequence[Ran]) -> list[float | None]:
+def _own_seconds(call: Sequence[RanKernel]) -> list[float | None]:
     """Seconds of each kernel without those that began and ended within it on its thread."""
     own = [each.seconds for each in call]
     open_: dict[int, list[int]] = {}
@@ -136,7 +136,7 @@ def _own_seconds(call: Sequence[Ran]) -> list[float | None]:
     return own
 
 
-def _end(kernel: Ran) -> float:
+def _end(kernel: RanKernel) -> float:
     return kernel.start_s + (kernel.seconds or 0.0)
 
 
@@ -164,7 +164,7 @@ def compiled_subject(label: str, optimized: bytes, program: Subject) -> Subject:
     return Subject(label, optimized, program.parameters, program.results, dict(program.sources) | foreign)
 
 
-def located(times: Sequence[KernelTime], compiled: Subject) -> tuple[Located, ...]:
+def located(times: Sequence[KernelTime], compiled: Subject) -> tuple[LocatedKernel, ...]:
     """Kernels of a module that was profiled, with what they are in it, longest first.
 
     Raises:
@@ -175,7 +175,7 @@ def located(times: Sequence[KernelTime], compiled: Subject) -> tuple[Located, ..
     return _located(times, {name: (node.opcode, _sources(node)) for name, node in known.items()})
 
 
-def located_operations(times: Sequence[KernelTime], sources: Mapping[str, str]) -> tuple[Located, ...]:
+def located_operations(times: Sequence[KernelTime], sources: Mapping[str, str]) -> tuple[LocatedKernel, ...]:
     """Operations of TensorFlow's graph, "NAME:TYPE", with their source lines by name, longest first.
 
     An operation that runs eagerly is known by its type alone, and has no line.
@@ -187,10 +187,12 @@ def located_operations(times: Sequence[KernelTime], sources: Mapping[str, str]) 
     return _located(times, known)
 
 
-def _located(times: Sequence[KernelTime], known: Mapping[str, tuple[str, tuple[str, ...]]]) -> tuple[Located, ...]:
+def _located(
+    times: Sequence[KernelTime], known: Mapping[str, tuple[str, tuple[str, ...]]]
+) -> tuple[LocatedKernel, ...]:
     total = sum(each.seconds for each in times) or 1.0
     return tuple(
-        Located(each.name, each.seconds, each.calls, each.seconds / total, *known.get(each.name, ("", ())))
+        LocatedKernel(each.name, each.seconds, each.calls, each.seconds / total, *known.get(each.name, ("", ())))
         for each in sorted(times, key=lambda each: -each.seconds)
     )
 
@@ -202,40 +204,38 @@ def _sources(node: Node) -> tuple[str, ...]:
     return tuple(line for line, _ in lines.most_common())
 
 
-def lines(kernels: Sequence[Located]) -> tuple[Line, ...]:
+def lines(kernels: Sequence[LocatedKernel]) -> tuple[LineTime, ...]:
     """The way back: every source line with the kernels that compute it, longest first."""
-    found: dict[str, list[Located]] = {}
+    found: dict[str, list[LocatedKernel]] = {}
     for kernel in kernels:
         for source in kernel.sources:
             found.setdefault(source, []).append(kernel)
     joined = [
-        Line(source, sum(each.seconds for each in group), tuple(each.name for each in group))
+        LineTime(source, sum(each.seconds for each in group), tuple(each.name for each in group))
         for source, group in found.items()
     ]
     return tuple(sorted(joined, key=lambda line: -line.seconds))
 
 
-def small_runs(
-    profile: Profile, kernels: Sequence[Located] = (), threshold_s: float | None = None, fewest: int = 2
-) -> tuple[SmallRun, ...]:
-    """Runs of at least `fewest` consecutive kernels that each take less than a threshold, the longest in all first.
+def small_runs(profile: Profile, kernels: Sequence[LocatedKernel] = ()) -> tuple[SmallRun, ...]:
+    """Consecutive kernels that each take less than starting one costs, the runs that take longest in all first.
+
+    Starting one costs SMALL_S, or twice the fastest kernel of the call if that is more: where every kernel is a
+    call of its own, the fastest one is nearly all dispatch.
 
     Args:
       kernels: the same kernels located, for the source lines of a run.
-      threshold_s: what a kernel costs to start; by default SMALL_S, or twice the fastest kernel of the call if
-        that is more: where every kernel is a call of its own, the fastest one is nearly all dispatch.
     """
-    if threshold_s is None:
-        threshold_s = max(SMALL_S, 2 * min(profile.seconds, default=0.0))
+    threshold_s = max(SMALL_S, 2 * min(profile.seconds, default=0.0))
     sources = {each.name: each.sources for each in kernels}
-    found: list[SmallRun] = []
+    runs: list[SmallRun] = []
     start = 0
     for at in range(len(profile.seconds) + 1):
         if at < len(profile.seconds) and profile.seconds[at] < threshold_s:
             continue
-        if at - start >= fewest:
+        if at - start > 1:
             names = profile.names[start:at]
             of_run = dict.fromkeys(source for name in names for source in sources.get(name, ()))
-            found.append(SmallRun(start, names, sum(profile.seconds[start:at]), tuple(of_run)))
+            runs.append(SmallRun(start, names, sum(profile.seconds[start:at]), tuple(of_run)))
         start = at + 1
-    return tuple(sorted(found, key=lambda run: -run.seconds))
+    return tuple(sorted(runs, key=lambda run: -run.seconds))

@@ -42,25 +42,17 @@ def slot_digest(slot: str) -> bytes:
     return hashlib.blake2b(f"slot {slot}".encode(), digest_size=16).digest()
 
 
-def digests(graph: Graph, slots: Sequence[str] = ()) -> dict[int, bytes]:
-    """The digest of every value of a graph, in one pass.
-
-    Args:
-      slots: what fills each parameter; without them, parameters are known by their position.
-    """
+def digests(graph: Graph) -> dict[int, bytes]:
+    """The digest of every value of a graph, in one pass; parameters are known by their position."""
     regions: dict[int, bytes] = {}
-    found: dict[int, bytes] = {}
+    by_value: dict[int, bytes] = {}
     drawn: set[bytes] = set()
-    names = dict(zip(graph.parameters, slots, strict=True)) if slots else {}
     for node in graph:
-        if node.id in names:
-            found[node.id] = slot_digest(names[node.id])
-            continue
         bodies = [_region_digest(region, regions) for region in node.regions]
-        digest = digest_of(node, [found[key] for key in node.operands], bodies)
-        found[node.id] = told_apart(node, digest, drawn)
-        drawn.add(found[node.id])
-    return found
+        digest = digest_of(node, [by_value[key] for key in node.operands], bodies)
+        by_value[node.id] = told_apart(node, digest, drawn)
+        drawn.add(by_value[node.id])
+    return by_value
 
 
 def _region_digest(region: Graph, known: dict[int, bytes]) -> bytes:

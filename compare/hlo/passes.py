@@ -18,7 +18,7 @@ _START = "pipeline-start"
 
 
 @dataclass(frozen=True)
-class State:
+class ModuleState:
     """A module after one pass that changed it; `digests` numbers its results by their names."""
 
     pipeline: str
@@ -33,7 +33,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class Step:
+class ComparedPass:
     """A pass that changed either module: by how many instructions it left each, and whether both are equal after it.
 
     A side that the pass did not change has None. `equal_results` of `results` are the same value.
@@ -63,7 +63,7 @@ class PassDiff:
     """
 
     before: bool
-    steps: tuple[Step, ...]
+    steps: tuple[ComparedPass, ...]
     converges: str
     diverges: str
     equal_at_end: bool
@@ -92,7 +92,7 @@ def compare(left: Subject, right: Subject) -> PassDiff:
     return compared(states(left), states(right))
 
 
-def states(subject: Subject) -> tuple[State, ...]:
+def states(subject: Subject) -> tuple[ModuleState, ...]:
     """The program before any pass, at the start of every pipeline, after each pass that changed it, and optimized."""
     bytecode = bindings.bytecode_of_hlo(subject.hlo)
     with tempfile.TemporaryDirectory(prefix="jaxport-passes-") as folder:
@@ -106,45 +106,47 @@ def states(subject: Subject) -> tuple[State, ...]:
     return (before, *passed, _state(subject, "", "optimized", executable.optimized))
 
 
-def _state(subject: Subject, pipeline: str, pass_: str, hlo: bytes) -> State:
+def _state(subject: Subject, pipeline: str, pass_: str, hlo: bytes) -> ModuleState:
     form = at_level(Subject(subject.label, hlo, subject.parameters, subject.results), STRUCTURE)
     names = subject.results or [f"result {at}" for at in range(len(form.graph.results))]
     digests = dict(zip(names, (form.digests[key].hex() for key in form.graph.results), strict=True))
     instructions = sum(len(each.instructions) for each in proto.read_module(hlo).computations)
-    return State(pipeline, pass_, instructions, digests)
+    return ModuleState(pipeline, pass_, instructions, digests)
 
 
-def compared(left: Sequence[State], right: Sequence[State]) -> PassDiff:
+def compared(left: Sequence[ModuleState], right: Sequence[ModuleState]) -> PassDiff:
     """Hold the states of two programs against each other, each pass of the one beside the same pass of the other."""
     now = (left[0], right[0])
     before = _equal_results(*now)
-    steps: list[Step] = []
+    steps: list[ComparedPass] = []
     for pair in _merged(left[1:], right[1:]):
         now = (pair[0] or now[0], pair[1] or now[1])
         state = next(state for state in pair if state)
         sizes = [state.instructions if state else None for state in pair]
         if state.pass_ != _START:
-            steps.append(Step(state.name, sizes[0], sizes[1], *_equal_results(*now)))
+            steps.append(ComparedPass(state.name, sizes[0], sizes[1], *_equal_results(*now)))
     equal = [0 < before[0] == before[1], *(step.is_equal for step in steps)]
     return PassDiff(equal[0], tuple(steps), _first(equal, steps, False), _first(equal, steps, True), equal[-1])
 
 
-def _equal_results(left: State, right: State) -> tuple[int, int]:
+def _equal_results(left: ModuleState, right: ModuleState) -> tuple[int, int]:
     """How many results that both name are equal, and how many there are."""
     shared = left.digests.keys() & right.digests.keys()
     return sum(left.digests[name] == right.digests[name] for name in shared), len(shared)
 
 
-def _first(equal: Sequence[bool], steps: Sequence[Step], was: bool) -> str:
+def _first(equal: Sequence[bool], steps: Sequence[ComparedPass], was: bool) -> str:
     """The first pass at which equality turns from `was` to its opposite."""
     turned = (at for at, step in enumerate(steps) if equal[at] is was and step.is_equal is not was)
     return next((steps[at].pass_ for at in turned), "")
 
 
-def _merged(left: Sequence[State], right: Sequence[State]) -> list[tuple[State | None, State | None]]:
+def _merged(
+    left: Sequence[ModuleState], right: Sequence[ModuleState]
+) -> list[tuple[ModuleState | None, ModuleState | None]]:
     """Both lists of passes as one: a pass that changed one module only stands alone."""
     names = [state.name for state in left], [state.name for state in right]
-    found: list[tuple[State | None, State | None]] = []
+    found: list[tuple[ModuleState | None, ModuleState | None]] = []
     for tag, at, to, other_at, other_to in SequenceMatcher(None, *names, autojunk=False).get_opcodes():
         if tag == "equal":
             found += zip(left[at:to], right[other_at:other_to], strict=True)

@@ -16,6 +16,7 @@ from compare.hlo.align import Alignment, Match
 from compare.hlo.align._alignment import NUMBER, REGION
 from compare.hlo.graph import Attributes, Graph, Node
 from compare.hlo.numbering import digests
+from compare.hlo.places import differences_view, place_view
 from compare.hlo.rewriting import Change, Rewritten
 from compare.hlo.rules.algebraic import ALGEBRAIC
 from compare.hlo.rules.structural import STRUCTURAL
@@ -25,8 +26,7 @@ UNCHANGED, REWRITTEN, CHANGED, ONLY_HERE = "unchanged", "rewritten", "changed", 
 """It has a partner as written; it has one since a rule applied; another stands in its place; it has no counterpart."""
 
 _MEANINGS = {rule.name: rule.meaning for rule in (*STRUCTURAL, *ALGEBRAIC)}
-_LONGEST_LITERAL = 8
-_LONGEST_TEXT = 400
+_LONGEST_LITERAL, _LONGEST_TEXT = 8, 400
 _EXAMPLES = 3
 _NEAR = 64  # values that are looked at for the nearest one with a source
 
@@ -57,6 +57,7 @@ def view(
         "alike": pairs.alike,
         "results": [to_json(result) for result in alignment.results],
         "notes": [*alignment.notes, *(f"equal where {each}" for each in alignment.assumes)],
+        **differences_view(alignment),
         "frontier": [entry for prefixes, each in _nested(alignment) for entry in _frontier(each, prefixes, labels)],
         "changes": [change for _, form, label in forms for change in _changes(form.changes, label)],
     }
@@ -257,7 +258,7 @@ def _frontier(alignment: Alignment, prefixes: Prefixes, labels: Sequence[str]) -
         graph, other = graphs[here], graphs[1 - here]
         node = graph.nodes.get(entry.node)
         near = node and _counterpart(node.id, graph, other, partners[here])
-        yield to_json(entry) | {
+        yield place_view(entry) | {
             "node": f"{prefixes[here]}{node.id}" if node else "",
             "counterpart": f"{prefixes[1 - here]}{near.id}" if near else "",
             "counterpart_source": near.source if near else "",

@@ -10,7 +10,7 @@ from compare.hlo import bindings, executing
 from compare.hlo.graph import Graph
 from compare.hlo.write_module import written
 
-QUICK = {
+_QUICK = {
     "xla_backend_optimization_level": 0,
     "xla_llvm_disable_expensive_passes": True,
     # A fused kernel a value takes ten times as long to compile, and its intermediates are rounded otherwise.
@@ -19,32 +19,34 @@ QUICK = {
 """Where values are wanted, not speed."""
 
 
-def run(graph: Graph, arguments: Sequence[np.ndarray], wanted: Sequence[int]) -> dict[int, np.ndarray]:
-    """The values of some nodes for these arguments, which are in the order of the graph's parameters.
+def prepare(graph: Graph, wanted: Sequence[int]) -> PreparedGraph:
+    """Compile a graph to run it and return the values of some nodes.
 
     Raises:
-      UnreadableProgram: XLA cannot run the graph, as with a call of another framework's library.
+      UnreadableProgram: XLA cannot compile the graph, as with a call of another framework's library.
     """
-    return prepare(graph, wanted)(arguments)
-
-
-def prepare(graph: Graph, wanted: Sequence[int]) -> Prepared:
-    """The same, compiled once for several sets of arguments."""
     arrays = tuple(key for key in wanted if graph.nodes[key].shape.is_array)
     bytecode = bindings.bytecode_of_hlo(written(graph, arrays))
-    return Prepared(arrays, executing.compile_bytecode(bytecode, QUICK))
+    return PreparedGraph(arrays, executing.compile_bytecode(bytecode, _QUICK))
 
 
-class Prepared:
-    """A graph that is ready to be run; what it returns are arrays, never tuples or tokens."""
+class PreparedGraph:
+    """A compiled graph; what it returns are arrays, never tuples or tokens."""
 
     def __init__(self, wanted: tuple[int, ...], executable: executing.Executable) -> None:
         self._wanted, self._executable = wanted, executable
 
     def __call__(self, arguments: Sequence[np.ndarray]) -> dict[int, np.ndarray]:
-        """The wanted values, by node."""
+        """The wanted values, by node.
+
+        Args:
+          arguments: arrays in the order of the graph's parameters, of their shapes and dtypes.
+
+        Raises:
+          UnreadableProgram: XLA refuses to run it.
+        """
         return self.each([arguments])[0]
 
     def each(self, calls: Sequence[Sequence[np.ndarray]]) -> list[dict[int, np.ndarray]]:
         """The same of several calls in one request."""
-        return [dict(zip(self._wanted, found, strict=True)) for found in self._executable.each(calls)]
+        return [dict(zip(self._wanted, arrays, strict=True)) for arrays in self._executable.each(calls)]

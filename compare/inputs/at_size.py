@@ -93,11 +93,18 @@ def choose_size(workload: AnyWorkload, size: str | None) -> str:
         return size
     if size in SIZES and len(workload.sizes) == 1:
         return next(iter(workload.sizes))
-    raise RequestError(f"expected a size of {workload.name} ({', '.join(workload.sizes)}), found {size!r}")
+    raise RequestError(
+        f"expected a size of {workload.name} ({', '.join(workload.sizes)}), found {size!r}: choose one of these"
+    )
 
 
 def parity_size(workload: Workload, size: str, examples: Arrays | None) -> str:
     """The size that parity is judged at: the one asked for, or the largest that fits.
+
+    Args:
+      workload: whose sizes are looked through.
+      size: the size asked for.
+      examples: by input, arrays [examples, ...] that may decide dimensions; None where nothing is trained.
 
     Raises:
       RequestError: the workload refuses these dimensions.
@@ -122,6 +129,13 @@ def prepare_both(
 
     They are the same, unless they are huge or parity is asked for at another size (`judge_at`).
 
+    Args:
+      workload: what to draw.
+      size: a size of the workload; None takes the default, `smoke` for what trains and `default` for functions.
+      data: a file of training data; None takes the workload's own.
+      scratch: the folder to write arrays into.
+      judge_at: another size for parity.
+
     Raises:
       RequestError: the workload has no such size, or refuses its dimensions.
     """
@@ -138,6 +152,12 @@ def prepare_both(
 def prepare_one(workload: Workload, size: str, data: Path | None, scratch: Path) -> Prepared:
     """One random case at a size, as large as it may be.
 
+    Args:
+      workload: what to draw.
+      size: a size of the workload.
+      data: a file of training data; None takes the workload's own.
+      scratch: the folder to write arrays into.
+
     Raises:
       RequestError: the workload has no such size, or refuses its dimensions.
     """
@@ -145,7 +165,12 @@ def prepare_one(workload: Workload, size: str, data: Path | None, scratch: Path)
 
 
 def examples_of(workload: Workload, size: str, data: Path | None) -> Arrays | None:
-    """What the workload trains on at a size; None where it does not train.
+    """The training data of a size, by input, [examples, ...]; None where nothing is trained.
+
+    Args:
+      workload: what trains.
+      size: a size of the workload.
+      data: a file of training data; None takes the workload's own.
 
     Raises:
       RequestError: the workload refuses these dimensions.
@@ -157,7 +182,12 @@ def examples_of(workload: Workload, size: str, data: Path | None) -> Arrays | No
 def prepare(workload: Workload, size: str, examples: Arrays | None, scratch: Path, one_case: bool = False) -> Prepared:
     """Draw every array of a workload and write it where the workers read it.
 
-    `one_case` draws a single random case: all that compiling and timing need.
+    Args:
+      workload: what to draw.
+      size: a size of the workload.
+      examples: training data by input, [examples, ...]; None where nothing is trained.
+      scratch: the folder to write arrays into.
+      one_case: draw a single random case, all that compiling and timing need.
 
     Raises:
       RequestError: the workload refuses these dimensions.
@@ -202,7 +232,15 @@ def _others(workload: Workload, dimensions: Dimensions) -> tuple[Dimensions, ...
 def prepare_others(
     workload: Workload, size: str, dimensions: Dimensions, others: Sequence[Dimensions], scratch: Path
 ) -> list[Prepared | str]:
-    """The workload at other sizes of its named dimensions, without training; a string says why one is refused."""
+    """The workload at other sizes of its named dimensions, without training; a string says why one is refused.
+
+    Args:
+      workload: what to draw.
+      size: the size that is judged already.
+      dimensions: its dimensions.
+      others: per further size, the dimensions that differ.
+      scratch: the folder to write arrays into.
+    """
     return [_at(workload, size, dimensions, each, scratch) for each in others]
 
 
@@ -216,7 +254,12 @@ def _at(workload: Workload, size: str, dimensions: Dimensions, varied: Dimension
 
 
 def check_batch(workload: Workload, size: str, data: Path | None) -> tuple[Training, Arrays]:
-    """The training run whose batch is enlarged, and its examples.
+    """The training run whose batch is enlarged, and its data by input, [examples, ...].
+
+    Args:
+      workload: what trains.
+      size: a size of the workload.
+      data: a file of training data; None takes the workload's own.
 
     Raises:
       RequestError: the workload does not train, or its batch is no dimension that can be chosen.
@@ -234,6 +277,13 @@ def check_batch(workload: Workload, size: str, data: Path | None) -> tuple[Train
 
 def prepare_batch(workload: Workload, size: str, batch: int, data: Path | None, scratch: Path) -> Prepared:
     """The workload at a size with another batch: one case, and one batch of its training run.
+
+    Args:
+      workload: what trains.
+      size: a size of the workload.
+      batch: the number of examples in a batch.
+      data: a file of training data; None takes the workload's own.
+      scratch: the folder to write arrays into.
 
     Raises:
       RequestError: as `check_batch` does.
@@ -279,12 +329,12 @@ def plain(spec: ArraySpec) -> ArraySpec:
 
 
 def described(spec: ArraySpec) -> str:
-    """ "f32[8,128]"."""
+    """A spec as XLA writes its type: "f32[8,128]"."""
     return describe(spec.shape, spec.dtype)
 
 
 def describe(shape: tuple[int, ...], dtype: str) -> str:
-    """ "f32[8,128]": the way XLA writes a type."""
+    """A shape and dtype as XLA writes the type: "f32[8,128]"."""
     short = (
         dtype.replace("complex", "c")
         .replace("bfloat", "bf")

@@ -36,7 +36,9 @@ def parse_input(text: str) -> tuple[str, ArraySpec[int | str]]:
         raise RequestError(f"expected an input like {EXAMPLES}, found {text!r}: write NAME=DTYPE[SHAPE]")
     name, short, sizes, low, high = match.groups()
     if short not in _DTYPES:
-        raise RequestError(f"expected a dtype of {', '.join(_DTYPES)} in {text!r}, found {short!r}")
+        raise RequestError(
+            f"expected a dtype of {', '.join(_DTYPES)} in {text!r}, found {short!r}: choose one of these"
+        )
     shape = tuple(_size(size.strip(), text) for size in sizes.split(",") if sizes.strip())
     ends = (None, None) if low is None else (float(low), float(high))
     try:
@@ -49,7 +51,9 @@ def _size(text: str, of: str) -> int | str:
     if text.isdecimal():
         return int(text)
     if not text.isidentifier():
-        raise RequestError(f"expected sizes or names of dimensions, separated by commas, in {of!r}, found {text!r}")
+        raise RequestError(
+            f"expected integers or dimension names, separated by commas, in the shape of {of!r}, found {text!r}"
+        )
     return text
 
 
@@ -71,10 +75,14 @@ def parse_dimension(text: str) -> tuple[str, int, int | None]:
 
 
 def from_functions(tf: str, jax: str, inputs: Sequence[str], dimensions: Sequence[str] = ()) -> Workload:
-    """The workload that two functions and their inputs make; both are called with the inputs in that order.
+    """The workload that two functions and their inputs make.
 
     Args:
-      dimensions: of those that inputs name, the sizes that parity is judged between, or the one that is timed.
+      tf: FILE.py:NAME of the TensorFlow function.
+      jax: FILE.py:NAME of the JAX function.
+      inputs: NAME=TYPE[SHAPE] of each argument, in order.
+      dimensions: NAME=LOW..HIGH, the sizes of a named dimension that parity is judged between, or NAME=SIZE, the
+        one that is compiled and timed.
 
     Raises:
       RequestError: a reference names no file or no function, an input does not parse or occurs twice.
@@ -94,7 +102,7 @@ def from_functions(tf: str, jax: str, inputs: Sequence[str], dimensions: Sequenc
             raise RequestError(f"expected every input once, found {name!r} twice: rename one")
         specs[name] = spec
     if not specs:
-        raise RequestError(f"expected at least one --input, found none: describe them, like {EXAMPLES}")
+        raise RequestError(f"expected at least one --input, found none: add one for each argument, like {EXAMPLES}")
     told = [(text, *parse_dimension(text)) for text in dimensions]
     named = sorted({name for spec in specs.values() for name in spec.names})
     for text, name, *_ in told:

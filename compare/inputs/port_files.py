@@ -15,9 +15,9 @@ from compare import files
 from compare.errors import RequestError
 from compare.inputs import at_size
 from compare.inputs.at_size import Drawn, Prepared
-from compare.inputs.port_host import Asked
 from compare.sides._side import SideError, Unavailable
 from compare.sides.client import Stalled
+from compare.sides.protocol import PortRequest
 from compare.sides.replaceable import Replaceable
 from workloads import _registry
 from workloads._declared import AnyWorkload, Declared
@@ -51,7 +51,7 @@ def get(reference: str) -> AnyWorkload:
         return _registry.get(reference)
     if reference.endswith(".py"):
         _registry.check_file(Path(reference))
-    found = _ask("describe", Asked(reference, Path.cwd()))
+    found = _ask("describe", PortRequest(reference, Path.cwd()))
     try:
         return files.converted(found, Declared)
     except msgspec.ValidationError as error:
@@ -98,6 +98,13 @@ def prepare_both(
 ) -> tuple[Prepared, Prepared]:
     """As `at_size.prepare_both`, wherever the workload's functions may be called.
 
+    Args:
+      workload: what to draw.
+      size: a size of the workload; None takes the default, `smoke` for what trains and `default` for functions.
+      data: a file of training data; None takes the workload's own.
+      scratch: the folder to write arrays into.
+      judge_at: another size for parity.
+
     Raises:
       RequestError: the workload has no such size, refuses its dimensions, or its code fails.
     """
@@ -111,6 +118,12 @@ def prepare_both(
 
 def prepare_one(workload: AnyWorkload, size: str, data: Path | None, scratch: Path) -> Prepared:
     """As `at_size.prepare_one`, wherever the workload's functions may be called.
+
+    Args:
+      workload: what to draw.
+      size: a size of the workload.
+      data: a file of training data; None takes the workload's own.
+      scratch: the folder to write arrays into.
 
     Raises:
       RequestError: as `prepare_both` does.
@@ -137,7 +150,16 @@ def prepare_others(prepared: Prepared, scratch: Path) -> list[Prepared | str]:
 
 
 def check_batch(workload: AnyWorkload, size: str, data: Path | None) -> None:
-    """Raise RequestError where the workload has no batch that can be enlarged."""
+    """Check that the workload has a batch that can be enlarged.
+
+    Args:
+      workload: what trains.
+      size: a size of the workload.
+      data: a file of training data; None takes the workload's own.
+
+    Raises:
+      RequestError: it has none.
+    """
     if isinstance(workload, Workload):
         at_size.check_batch(workload, size, data)
     else:
@@ -146,6 +168,13 @@ def check_batch(workload: AnyWorkload, size: str, data: Path | None) -> None:
 
 def prepare_batch(workload: AnyWorkload, size: str, batch: int, data: Path | None, scratch: Path) -> Prepared:
     """As `at_size.prepare_batch`, wherever the workload's functions may be called.
+
+    Args:
+      workload: what trains.
+      size: a size of the workload.
+      batch: the number of examples in a batch.
+      data: a file of training data; None takes the workload's own.
+      scratch: the folder to write arrays into.
 
     Raises:
       RequestError: as `prepare_both` does, or there is no batch that can be enlarged.
@@ -163,7 +192,7 @@ def _prepared(workload: Declared, drawn: Drawn) -> Prepared:
 def _drawn(workload: Declared, method: str, type_: Any, **asked: Any) -> Any:
     if isinstance(workload, Unreadable):
         raise RequestError(workload.reason)
-    given = Asked(workload.reference, Path.cwd(), **asked)
+    given = PortRequest(workload.reference, Path.cwd(), **asked)
     try:
         return files.converted(_ask(method, given), type_)
     except _registry.RegistryError as error:
@@ -174,7 +203,7 @@ def _drawn(workload: Declared, method: str, type_: Any, **asked: Any) -> Any:
         ) from error
 
 
-def _ask(method: str, asked: Asked) -> Any:
+def _ask(method: str, asked: PortRequest) -> Any:
     if not _in_use:
         raise RuntimeError(
             "expected a worker for port files, found none: enter compare.inputs.port_files.ports_apart()"
@@ -188,7 +217,7 @@ class _PortHost:
     def __init__(self, timeout_s: float, stack: ExitStack) -> None:
         self._worker = Replaceable("ports", timeout_s, stack)
 
-    def ask(self, method: str, asked: Asked) -> Any:
+    def ask(self, method: str, asked: PortRequest) -> Any:
         """The answer in plain data.
 
         Raises:
@@ -201,7 +230,7 @@ class _PortHost:
         except Unavailable as error:
             raise _registry.RegistryError(error.reason) from error
         except Stalled as error:
-            found = f"that its code does not come to an end: {error.reason}"
+            found = f"code that does not finish: {error.reason}"
             raise _registry.RegistryError(f"expected a workload in {asked.reference}, found {found}") from error
         except SideError as error:
             raise _registry.RegistryError(f"expected a workload in {asked.reference}, found {error.reason}") from error

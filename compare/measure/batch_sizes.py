@@ -15,6 +15,7 @@ from compare.progress import Reporter
 from compare.records import Failure
 from compare.sides import requests
 from compare.sides._side import SideError
+from compare.sides.workers import failure_of
 from workloads._declared import AnyWorkload
 
 MODES: Mapping[str, Sequence[str]] = {"tf": ("eager", "graph", "jit"), "jax": ("jit", "donated")}
@@ -54,7 +55,7 @@ def measure(
             except SideError as error:
                 wanted.remove(arm)
                 rows.append(Row(arm, batch, reason=error.reason))
-                failures.append(Failure(side, f"batch {batch} of {arm}: {error.doing}", error.reason))
+                failures.append(failure_of(error, f"batch {batch} of {arm}"))
     return batches.summarise(limit_bytes, rows), failures
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,9 @@ from compare.measure import batch_sizes, machine_limits, phase_processes, timed_
 from compare.measure.phase_processes import Workers
 from compare.measure.timed_sets import Timed
 from compare.progress import Reporter
-from compare.records import Failure
 from compare.sides import requests
 from compare.sides._side import SIDES, Side, SideError
-from compare.sides.client import LiveSide
+from compare.sides.workers import WorkerSet, failure_of
 
 
 def time_all(
@@ -97,20 +95,20 @@ def measure_limits(
     assert asked is not None, "limits are those of some number of threads"
     least = min((one.public_s for one in dispatch.values()), default=None)
     reporter.stage(f"limits on {asked} thread{'s' * (asked > 1)}", len(workloads))
-    with ExitStack() as stack:
-        sides: dict[str, Side] = {}
+    with WorkerSet(workers.start) as group:
         for each in workloads:
             name = each.prepared.workload.name
             reporter.step(name)
             try:
-                _renew(sides, stack, workers)
-                for side in sides.values():
+                group.replace_lost()
+                group.start(workers.live)
+                for side in group.sides.values():
                     requests.load(side, each.prepared.loading)
-                limits = limits or machine_limits.measure_machine(sides, asked)
+                limits = limits or machine_limits.measure_machine(group.sides, asked)
                 if name in medians:
-                    parts[name]["roofline"] = _place(sides, each, parts[name], medians[name], limits, least)
+                    parts[name]["roofline"] = _place(group.sides, each, parts[name], medians[name], limits, least)
             except SideError as error:
-                parts[name]["failures"].append(Failure(error.side, f"limits: {error.doing}", error.reason))
+                parts[name]["failures"].append(failure_of(error, "limits"))
     return limits
 
 
@@ -142,15 +140,6 @@ def measure_batches(
         )
         parts[workload.name]["batches"] = found
         parts[workload.name]["failures"] += failures
-
-
-def _renew(sides: dict[str, Side], stack: ExitStack, workers: Workers) -> None:
-    """A process for every live side that has none, or whose process is gone."""
-    for name in workers.live:
-        side = sides.get(name)
-        if side is None or (isinstance(side, LiveSide) and not side.alive):
-            sides[name] = workers.start(name)
-            stack.callback(sides[name].close)
 
 
 def _place(

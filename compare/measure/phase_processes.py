@@ -20,6 +20,7 @@ from compare.sides._side import Side, SideError
 from compare.sides.client import LiveSide
 from compare.sides.pool import Source
 from compare.sides.settings import Settings
+from compare.sides.workers import failure_of
 from workloads._framework import MemoryAnalysis
 
 REPEATS = 3
@@ -100,7 +101,7 @@ def dispatch(workers: Workers, pair_count: int = 3, seed: int = 0) -> tuple[dict
                     for mode, told in requests.dispatch(side).items():
                         found[f"{name}/{mode}"].append(Dispatch(**told))
             except SideError as error:
-                failures.append(Failure(name, f"dispatch: {error.doing}", error.reason))
+                failures.append(failure_of(error, "dispatch"))
     return {mode: phases.median_dispatch(each) for mode, each in sorted(found.items())}, failures
 
 
@@ -150,7 +151,7 @@ def _measure_one(each: _Mode, repeats: int, failures: list[Failure]) -> ModePhas
         try:
             return ask()
         except SideError as error:
-            failures.append(Failure(each.side, f"phases {each.side}/{each.mode}, {what}: {error.doing}", error.reason))
+            failures.append(failure_of(error, f"phases {each.side}/{each.mode}, {what}"))
             return otherwise(error.reason)
 
     cold, memory = attempt("cold", lambda: each.cold(repeats), lambda reason: (None, None))

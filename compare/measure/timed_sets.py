@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -23,9 +22,10 @@ from compare.prove.collect import Collected
 from compare.records import CELLS, Failure
 from compare.sides import requests
 from compare.sides._side import SIDES, Side, SideError
-from compare.sides.client import LiveSide, close_all
+from compare.sides.client import LiveSide
 from compare.sides.pool import Source
 from compare.sides.settings import Settings
+from compare.sides.workers import WorkerSet, failure_of
 from workloads._framework import Program
 
 NULL_SUFFIX = "#2"
@@ -124,23 +124,25 @@ def _measure_all(
 
     reporter.stage(f"compiling{_on(plan)}", len(workloads) + 1)
     reporter.step("starting")
-    with _started([name for name in names if not name.endswith(NULL_SUFFIX)], start_whole) as group:
+    with WorkerSet(start_whole) as group:
+        group.start(name for name in names if not name.endswith(NULL_SUFFIX))
         for each in workloads:
             reporter.step(_name(each))
-            _replace_lost(group, start_whole)
-            _ready(each, group, samples[_name(each)], first=True)
-            _verify_threads(group, samples[_name(each)], plan)
+            group.replace_lost()
+            _ready(each, group.sides, samples[_name(each)], first=True)
+            _verify_threads(group.sides, samples[_name(each)], plan)
     for pair in range(plan.most_pairs):
         wanted = [each for each in workloads if pair < plan.pairs or not _narrow(samples[_name(each)], plan.precision)]
         if not wanted:
             break
         reporter.stage(_stage(pair, plan), len(wanted) + 1)
         reporter.step("starting")
-        with _started(pairs.spawn_order(names, pair, plan.seed), start) as group:
+        with WorkerSet(start) as group:
+            group.start(pairs.spawn_order(names, pair, plan.seed))
             for each in wanted:
                 reporter.step(_name(each))
-                _replace_lost(group, start)
-                _measure_one(each, group, samples[_name(each)], plan, pair)
+                group.replace_lost()
+                _measure_one(each, group.sides, samples[_name(each)], plan, pair)
 
 
 def medians(samples: Samples) -> dict[str, float]:
@@ -175,18 +177,6 @@ def _doubt(found: Threads | None) -> str:
     return "" if found.equal else found.reason
 
 
-@contextmanager
-def _started(names: Sequence[str], start: Callable[[str], LiveSide]) -> Iterator[dict[str, LiveSide]]:
-    """A set of processes, started in this order; whatever stands in it at the end is closed."""
-    group: dict[str, LiveSide] = {}
-    try:
-        for name in names:
-            group[name] = start(name)
-        yield group
-    finally:
-        close_all(group.values())
-
-
 def _process_names(workloads: Sequence[Timed], sources: Mapping[str, Source], plan: Plan) -> list[str]:
     """Two processes of each live side, and one of each peer that a workload has."""
     sides = [name for name, source in sources.items() if source.recorded is None and name in SIDES]
@@ -219,13 +209,7 @@ def _verify_threads(group: Mapping[str, Side], samples: Samples, plan: Plan) -> 
     try:
         samples.threads = used_threads.verify({name: group[name] for name in SIDES if name in group}, plan.threads)
     except SideError as error:
-        samples.failures.append(Failure(error.side, f"threads: {error.doing}", error.reason))
-
-
-def _replace_lost(group: dict[str, LiveSide], start: Callable[[str], LiveSide]) -> None:
-    for name in [name for name, side in group.items() if not side.alive]:
-        group[name].close()
-        group[name] = start(name)
+        samples.failures.append(failure_of(error, "threads"))
 
 
 def _measure_one(each: Timed, group: Mapping[str, Side], samples: Samples, plan: Plan, pair: int) -> None:
@@ -251,7 +235,7 @@ def _ready_one(name: str, side: Side, each: Timed, samples: Samples, first: bool
     try:
         requests.load(side, each.prepared.loading)
     except SideError as error:
-        samples.failures.append(Failure(side.name, f"timing: {error.doing}", error.reason))
+        samples.failures.append(failure_of(error, "timing"))
         return []
     arms: list[pairs.Arm] = []
     ready: set[str | int] = set()

@@ -13,6 +13,7 @@ from compare.parity import messages
 from compare.parity.evidence import PORT, TF_REFERENCE, TF_XLA, Evidence
 from compare.parity.measure import Distance, distance, largest, scale_of
 from compare.parity.messages import Place
+from compare.record.base import Verdict
 from compare.records import FAIL, PASS, Comparison
 from workloads._spec import Arrays
 
@@ -165,7 +166,7 @@ def sources(evidence: Evidence, pass_: str) -> str:
 
 
 def _comparison(
-    place: Place, dtype: str, far: Distance, bound: float, noise: float | None, verdict: str, message: str
+    place: Place, dtype: str, far: Distance, bound: float, noise: float | None, verdict: Verdict, message: str
 ) -> Comparison:
     return Comparison(
         gate=place.gate,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+import msgspec
 import numpy as np
 
 from compare.parity.bands import bands_of
 from compare.parity.measure import is_float, pattern, wide
+from compare.record.base import Verdict, known
 from compare.records import FAIL, PASS, Break, Comparison, Reach, Span
 from workloads._spec import STABILITY, Arrays
 from workloads._sweeps import Probe
@@ -185,7 +187,7 @@ def break_of(probe: Probe, said: Outcome) -> Break:
     )
 
 
-def deciding(spans: Sequence[Span], orders: float) -> tuple[str, Break | None]:
+def deciding(spans: Sequence[Span], orders: float) -> tuple[Verdict, Break | None]:
     """The verdict on an input, and the break that it rests on: the one at the most ordinary magnitude.
 
     The port fails where it breaks although the sum of the squares would stay in range. Beyond, formulas of equal
@@ -196,9 +198,13 @@ def deciding(spans: Sequence[Span], orders: float) -> tuple[str, Break | None]:
       orders: binary orders above and below 1 within which a break counts.
     """
     breaks = [each for span in spans for each in span.breaks]
-    counting = [each for each in breaks if abs(math.log2(each.magnitude)) <= orders]
-    worst = min(counting or breaks, key=lambda each: abs(math.log2(each.magnitude)), default=None)
+    counting = [each for each in breaks if _orders_from_one(each) <= orders]
+    worst = min(counting or breaks, key=_orders_from_one, default=None)
     return FAIL if counting else PASS, worst
+
+
+def _orders_from_one(lost: Break) -> float:
+    return abs(math.log2(known(lost.magnitude)))
 
 
 def comparison(found: Reach, dtype: str, declared: float) -> Comparison:
@@ -223,13 +229,13 @@ def comparison(found: Reach, dtype: str, declared: float) -> Comparison:
     lost = found.worst
     if lost is None:
         return row
-    return replace(
+    return msgspec.structs.replace(
         row,
         case=f"{found.input} {lost.pattern}{lost.magnitude:.3g}",
         leaf=lost.leaf,
         error=found.error,
-        bound=max(lost.bound, declared),
-        verdict=FAIL if found.verdict == FAIL and not found.error <= declared else PASS,
+        bound=max(known(lost.bound), declared),
+        verdict=FAIL if found.verdict == FAIL and not known(found.error) <= declared else PASS,
         worst_index=lost.index,
         expected=lost.exact,
         found=lost.found,

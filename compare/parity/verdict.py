@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
+
+from msgspec.structs import replace
 
 from compare.parity import messages
 from compare.parity.evidence import TRAJECTORY, Evidence, has_kinks, step_of, trajectories_as_runs
@@ -14,12 +14,14 @@ from compare.parity.rules import compare_doubles, compare_rounding, forward_base
 from compare.parity.stability import Swept, comparison
 from compare.parity.structure import compare_structure
 from compare.parity.telling import constants
+from compare.record import parity_part
+from compare.record.base import Verdict, known
 from compare.records import FAIL, NOT_APPLICABLE, PASS, AtSize, Comparison, Gate, Parity
 from workloads._dimensions import described
 from workloads._framework import FORWARD, GRADIENTS, KINKS, STEP, is_kinks
 from workloads._spec import STABILITY, Deviation
 
-Entries = tuple[Mapping[str, Any], ...]
+Entries = tuple[parity_part.Deviation, ...]
 
 
 def judge(evidence: Evidence) -> Parity:
@@ -57,14 +59,12 @@ def with_sweep(parity: Parity, workload: str, swept: Swept, declared: Sequence[D
     reasons = [messages.stale(workload, each) for each in declared if stale] + [swept.reason] * bool(swept.reason)
     verdict = NOT_APPLICABLE if not reach else FAIL if stale or _any_fails(comparisons) else PASS
     gates = {**parity.gates, STABILITY: Gate(verdict, comparisons, "; ".join(reasons))}
-    observed = max((each.error for each in comparisons), default=None)
+    observed = max((known(each.error) for each in comparisons), default=None)
     kept = tuple(
-        {"kind": "declared", "gate": STABILITY, "bound": each.bound, "observed": observed, "reason": each.reason}
+        parity_part.Deviation(kind="declared", gate=STABILITY, bound=each.bound, observed=observed, reason=each.reason)
         for each in declared
     )
-    return dataclasses.replace(
-        parity, verdict=_verdict(gates), gates=gates, reach=reach, deviations=(*parity.deviations, *kept)
-    )
+    return replace(parity, verdict=_verdict(gates), gates=gates, reach=reach, deviations=(*parity.deviations, *kept))
 
 
 def with_sizes(parity: Parity, judged: Sequence[tuple[AtSize, Parity | None]], varies: bool) -> Parity:
@@ -82,8 +82,8 @@ def with_sizes(parity: Parity, judged: Sequence[tuple[AtSize, Parity | None]], v
     failed = [size.reason for size, found in judged if found is None and size.verdict == FAIL]
     reasons = [structure.reason, *failed, *_unjudged([size for size, _ in judged], varies)]
     verdict = FAIL if failed else structure.verdict
-    gates["structure"] = dataclasses.replace(structure, verdict=verdict, reason="; ".join(filter(None, reasons)))
-    return dataclasses.replace(parity, verdict=_verdict(gates), gates=gates, sizes=tuple(size for size, _ in judged))
+    gates["structure"] = replace(structure, verdict=verdict, reason="; ".join(filter(None, reasons)))
+    return replace(parity, verdict=_verdict(gates), gates=gates, sizes=tuple(size for size, _ in judged))
 
 
 def _unjudged(sizes: Sequence[AtSize], varies: bool) -> list[str]:
@@ -106,17 +106,15 @@ def failure_at_size(parity: Parity) -> str:
 
 def _joined(gate: Gate, other: Gate, at: str) -> Gate:
     """The gate with what fails in the same gate at another size."""
-    failing = tuple(
-        dataclasses.replace(each, case=f"{each.case} at {at}") for each in other.comparisons if each.verdict == FAIL
-    )
+    failing = tuple(replace(each, case=f"{each.case} at {at}") for each in other.comparisons if each.verdict == FAIL)
     if failing:
-        return dataclasses.replace(gate, verdict=FAIL, comparisons=(*gate.comparisons, *failing))
+        return replace(gate, verdict=FAIL, comparisons=(*gate.comparisons, *failing))
     if other.verdict == FAIL and not other.comparisons:
-        return dataclasses.replace(gate, verdict=FAIL, reason="; ".join(filter(None, (gate.reason, other.reason))))
+        return replace(gate, verdict=FAIL, reason="; ".join(filter(None, (gate.reason, other.reason))))
     return gate
 
 
-def _verdict(gates: Mapping[str, Gate]) -> str:
+def _verdict(gates: Mapping[str, Gate]) -> Verdict:
     return PASS if all(gate.verdict in (PASS, NOT_APPLICABLE) for gate in gates.values()) else FAIL
 
 
@@ -130,7 +128,7 @@ def explicable(parity: Parity) -> frozenset[tuple[str, str]]:
         (comparison.pass_, comparison.case)
         for gate in parity.gates.values()
         for comparison in gate.comparisons
-        if comparison.verdict == FAIL and comparison.error <= comparison.bound + LARGEST_ALLOWANCE
+        if comparison.verdict == FAIL and known(comparison.error) <= known(comparison.bound) + LARGEST_ALLOWANCE
     )
 
 
@@ -200,16 +198,16 @@ def _without_evidence(evidence: Evidence, name: str) -> Gate:
 
 
 def _stale(evidence: Evidence, name: str, held: Sequence[Held]) -> tuple[str, ...]:
-    measured = [(each.comparison.error, each.bound) for each in held if each.bound is not None]
+    measured = [(known(each.comparison.error), each.bound) for each in held if each.bound is not None]
     if not measured or any(error > bound.undeclared for error, bound in measured):
         return ()
     return tuple(messages.stale(evidence.workload, deviation) for deviation in evidence.declared(name))
 
 
 def _deviations(evidence: Evidence, name: str, held: Sequence[Held]) -> Entries:
-    observed = max((each.comparison.error for each in held if each.bound is not None), default=None)
+    observed = max((known(each.comparison.error) for each in held if each.bound is not None), default=None)
     declared = (
-        {"kind": "declared", "gate": name, "bound": each.bound, "observed": observed, "reason": each.reason}
+        parity_part.Deviation(kind="declared", gate=name, bound=each.bound, observed=observed, reason=each.reason)
         for each in evidence.declared(name)
     )
     return (*declared, *_derived(evidence, name, held))
@@ -217,20 +215,22 @@ def _deviations(evidence: Evidence, name: str, held: Sequence[Held]) -> Entries:
 
 def _derived(evidence: Evidence, name: str, held: Sequence[Held]) -> Entries:
     """The leaves that pass only because of what is allowed for, each with its largest error."""
-    worst: dict[tuple[str, str], Mapping[str, Any]] = {}
+    worst: dict[tuple[str, str], parity_part.Deviation] = {}
     for each in held:
         comparison, bound = each.comparison, each.bound
-        if bound is None or comparison.verdict == FAIL or not bound.base < comparison.error <= bound.undeclared:
+        if bound is None or comparison.verdict == FAIL:
             continue
-        place = comparison.pass_, comparison.leaf
-        if place not in worst or worst[place]["observed"] < comparison.error:
-            worst[place] = {
-                "kind": "derived",
-                "gate": name,
-                "pass": comparison.pass_,
-                "leaf": comparison.leaf,
-                "bound": bound.undeclared,
-                "observed": comparison.error,
-                "reason": "; ".join(explained(evidence, comparison.pass_, bound)),
-            }
+        error, place = known(comparison.error), (comparison.pass_, comparison.leaf)
+        if not bound.base < error <= bound.undeclared:
+            continue
+        if place not in worst or known(worst[place].observed) < error:
+            worst[place] = parity_part.Deviation(
+                kind="derived",
+                gate=name,
+                pass_=comparison.pass_,
+                leaf=comparison.leaf,
+                bound=bound.undeclared,
+                observed=error,
+                reason="; ".join(explained(evidence, comparison.pass_, bound)),
+            )
     return tuple(worst.values())

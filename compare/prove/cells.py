@@ -9,7 +9,7 @@ from typing import Any
 
 from compare.hlo import compiled, kernel_times
 from compare.hlo.bindings import UnreadableProgram
-from compare.hlo.differences import Cell
+from compare.hlo.differences import CompiledProgram
 from compare.hlo.levels import Subject
 from compare.parity import measure
 from compare.prove.collect import Collected
@@ -47,14 +47,14 @@ class Cells:
     """
 
     described: Mapping[str, Any] = field(default_factory=dict)
-    modules: Mapping[str, Cell] = field(default_factory=dict)
+    modules: Mapping[str, CompiledProgram] = field(default_factory=dict)
     lost: Sequence[SideError] = ()
 
 
 def compile_cells(sides: Mapping[str, Side], collected: Mapping[str, Collected], case: str) -> Cells:
     """Compile each program on each side, run it, and profile it."""
     cells: dict[str, dict[str, Any]] = {}
-    modules: dict[str, Cell] = {}
+    modules: dict[str, CompiledProgram] = {}
     outputs: dict[str, Arrays] = {}
     lost: dict[str, SideError] = {}
     for cell in CELLS:
@@ -69,7 +69,7 @@ def compile_cells(sides: Mapping[str, Side], collected: Mapping[str, Collected],
                 built = requests.compile_program(sides[compiler], program)
                 outputs[cell] = requests.execute(sides[compiler], built.handle, case)
                 made = requests.optimized(sides[compiler], built.handle)
-                modules[cell] = Cell(_module(cell, made, program), made.temp_bytes)
+                modules[cell] = CompiledProgram(_module(cell, made, program), made.temp_bytes)
                 cells[cell] = _described(sides[compiler], built, made, modules[cell])
             except SideError as error:
                 cells[cell] = {"reason": error.reason}
@@ -90,7 +90,7 @@ def disagreements(cells: Mapping[str, Mapping[str, Any]]) -> list[Failure]:
     ]
 
 
-def _described(side: Side, built: Compiled, made: Optimized, cell: Cell) -> dict[str, Any]:
+def _described(side: Side, built: Compiled, made: Optimized, cell: CompiledProgram) -> dict[str, Any]:
     summary = compiled.describe(made.module, made.temp_bytes, cell.subject.sources)
     fields = {field.name: getattr(summary, field.name) for field in dataclasses.fields(summary)}
     kernel_names = {"kernel_names": list(summary.kernel_names), "compile_s": built.compile_s}

@@ -89,4 +89,4 @@ def _watch(of: Readable) -> _Watch | None:
     watched = Watched(of.graph) if len(of.graph) <= MOST_NODES else None
     if watched is None or not watched.conditions:
         return None
-    return _Watch(of, watched, [(False, False)] * len(watched.conditions))
+    return _Watch(of, watched, [Ways(False, False)] * len(watched.conditions))

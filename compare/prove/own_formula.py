@@ -13,6 +13,7 @@ from compare.parity.evidence import TF_REFERENCE, Evidence
 from compare.parity.measure import UNIT_ROUNDOFF, WIDE, largest
 from compare.prove.oracle import Doubles, largest_spreads
 from compare.prove.running import running
+from compare.record.base import known
 from compare.records import FAIL, Comparison, Parity
 from workloads._framework import FORWARD, GRADIENTS, Program, Twin
 from workloads._spec import Arrays
@@ -42,7 +43,7 @@ def explain_by_formula(twin: Twin, doubles: Doubles, evidence: Evidence, parity:
         if width == "float32" and _is_wide(evidence, comparison):
             # As wide as the reference: float32's roundings are what such a port must not make.
             continue
-        if comparison.error <= LARGEST[width] or _vanishes(evidence, comparison):
+        if known(comparison.error) <= LARGEST[width] or _vanishes(evidence, comparison):
             wanted[width, comparison.pass_].add((comparison.case, comparison.leaf))
     spreads: Spreads = {}
     for (width, pass_), places in sorted(wanted.items()):
@@ -56,7 +57,7 @@ def explain_by_formula(twin: Twin, doubles: Doubles, evidence: Evidence, parity:
 def _failures(parity: Parity) -> Iterator[tuple[str, Comparison]]:
     for name in ("semantics", "rounding", GRADIENTS):
         for each in parity.gates[name].comparisons:
-            if each.verdict == FAIL and each.pass_ in (FORWARD, GRADIENTS) and np.isfinite(each.error):
+            if each.verdict == FAIL and each.pass_ in (FORWARD, GRADIENTS) and np.isfinite(known(each.error)):
                 # A side named without a mode is its float64 run.
                 yield ("float64" if each.found_from == "jax" else "float32"), each
 

@@ -10,6 +10,7 @@ from compare.hlo import differences, donation, partitions, passes
 from compare.hlo.align import Alignment, align
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.levels import ALGEBRA, LEVELS, UNFUSED, Subject, read
+from compare.hlo.places import differences_view, place_view
 from compare.hlo.rewriting import Rewritten
 from compare.hlo.showing import module_view, view
 from compare.progress import Reporter
@@ -107,8 +108,10 @@ def summary(alignment: Alignment) -> dict[str, Any]:
         "assumes": list(alignment.assumes),
         "results": len(alignment.results),
         "results_equal": sum(result.equal for result in alignment.results),
+        "unequal": [result.name for result in alignment.results if not result.equal],
         "matchers": alignment.matchers,
-        "frontier": [dataclasses.asdict(entry) for entry in alignment.frontier],
+        **differences_view(alignment),
+        "frontier": [place_view(entry) for entry in alignment.frontier],
         "notes": list(alignment.notes),
     }
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from compare.errors import RequestError
-from compare.hlo.differences import Cell
+from compare.hlo.differences import CompiledProgram
 from compare.hlo.levels import Subject
 from compare.hlo.portable import portable
 from compare.inputs import port_files
@@ -46,7 +46,7 @@ class Pair:
     left: Subject
     right: Subject
     cases: Sequence[Arguments] = ()
-    cells: Mapping[str, Cell] = field(default_factory=dict)
+    cells: Mapping[str, CompiledProgram] = field(default_factory=dict)
     described: Mapping[str, Any] = field(default_factory=dict)
     donations: Mapping[str, Donation] = field(default_factory=dict)
     sides: Mapping[str, Any] = field(default_factory=dict)
@@ -121,7 +121,7 @@ def of_collected(
     )
 
 
-def _named(cell: Cell, program: Subject) -> Cell:
+def _named(cell: CompiledProgram, program: Subject) -> CompiledProgram:
     """What a module takes and returns is what its program does."""
     subject = dataclasses.replace(cell.subject, parameters=program.parameters, results=program.results)
     return dataclasses.replace(cell, subject=subject)

@@ -9,6 +9,7 @@ from functools import cached_property
 
 import ml_dtypes
 import numpy as np
+from msgspec import structs
 
 from compare.hlo import breaking, disturbing, stablehlo_text
 from compare.hlo.bindings import UnreadableProgram
@@ -23,6 +24,7 @@ from compare.prove.collect import FLOAT32, Collected
 from compare.prove.oracle import Doubles, promoted
 from compare.prove.running import Running, running
 from compare.prove.subjects import first_inputs, subject, twin_of
+from compare.record.base import known
 from compare.records import Break, Call, Reach, Span
 from compare.sides._side import SIDES
 from workloads import _sweeps
@@ -167,15 +169,18 @@ class _Pass:
         verdict, found = stability.deciding(spans, orders)
         if found is None:
             return Reach(moved, self._pass, verdict, spans, mode=self._mode)
+        nearest = known(found.magnitude)
         broken = [probe for probe, said in outcomes.items() if said.status == BREAKS and probe.pattern == found.pattern]
         counting = [
             said.error
             for probe, said in outcomes.items()
             if said.status == BREAKS and abs(math.log2(probe.magnitude)) <= orders
         ]
-        worst = self._blamed(found, min(broken, key=lambda probe: abs(math.log2(probe.magnitude / found.magnitude))))
+        worst = self._blamed(found, min(broken, key=lambda probe: abs(math.log2(probe.magnitude / nearest))))
         message = messages.breaks(self._workload, self._pass, moved, self._mode, spans, worst)
-        return Reach(moved, self._pass, verdict, spans, worst, max([found.error, *counting]), message, self._mode)
+        return Reach(
+            moved, self._pass, verdict, spans, worst, max([known(found.error), *counting]), message, self._mode
+        )
 
     def _span(self, outcomes: Mapping[Probe, Outcome]) -> Span:
         """Where one pattern holds, from the magnitude nearest to 1 outwards; each end lies between two calls."""
@@ -231,8 +236,8 @@ class _Pass:
             # The verdict stands without: XLA runs the program, only not with all of its values as results.
             first = None
         if first is None:
-            return dataclasses.replace(found, original_line=line)
-        return dataclasses.replace(found, operation=first.opcode, line=first.line, original_line=line)
+            return structs.replace(found, original_line=line)
+        return structs.replace(found, operation=first.opcode, line=first.line, original_line=line)
 
 
 def _position(written: Program, leaf: str) -> int:

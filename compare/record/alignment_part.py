@@ -8,11 +8,11 @@ from compare.record.base import Count, Many, Named, Part, Text, Texts
 class Departure(Part, frozen=True):
     """One entry of an alignment's frontier."""
 
-    side: Text = None
-    op: Text = None
-    name: Text = None
-    source: Text = None
-    reason: Text = None
+    side: Text = ""
+    op: Text = ""
+    name: Text = ""
+    source: Text = ""
+    reason: Text = ""
 
 
 class Level(Part, frozen=True):
@@ -20,7 +20,7 @@ class Level(Part, frozen=True):
     left: Count = None
     right: Count = None
     equal: bool | None = None
-    reason: Text = None
+    reason: Text = ""
 
 
 class Donated(Part, frozen=True):
@@ -32,7 +32,7 @@ class Donated(Part, frozen=True):
 
 
 class Alignment(Part, frozen=True):
-    level: Text = None
+    level: Text = ""
     matched: Count = None
     tf_only: Count = None
     jax_only: Count = None
@@ -42,8 +42,8 @@ class Alignment(Part, frozen=True):
 
 
 class Reason(Part, frozen=True):
-    kind: Text = None
-    text: Text = None
+    kind: Text = ""
+    text: Text = ""
     sources: Texts = ()
 
 
@@ -51,4 +51,4 @@ class Compilers(Part, frozen=True):
     frontend: Many[Reason] = ()
     compiler: Many[Reason] = ()
     partitions: Texts = ()
-    reason: Text = None
+    reason: Text = ""

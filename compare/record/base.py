@@ -14,11 +14,11 @@ _Value = TypeVar("_Value")
 NON_FINITE = ("inf", "-inf", "nan")
 """How a record writes the numbers that JSON has not."""
 
-Text = str | None
-Scalar = str | float | bool | None
+Scalar = str | int | float | bool | None
 Verdict = Literal["pass", "fail", "not_applicable"] | None
 
 if TYPE_CHECKING:
+    Text = str
     Number = float | None
     Count = int | None
     Numbers = tuple[float | None, ...]
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     Named = Mapping[str, _Value]
 else:
     # In a file any of these may be null, and so may what they hold; `Part` makes one form of it.
+    Text = str | None
     Number = float | Literal["inf", "-inf", "nan"] | None
     Count = Annotated[int, msgspec.Meta(ge=0)] | None
     Numbers = tuple[Number, ...] | None
@@ -42,8 +43,9 @@ Interval = tuple[Number, Number] | None
 class Part(msgspec.Struct, frozen=True):
     """Any part of a record: nothing in it must be there.
 
-    What is missing or null is None, or an empty collection. A collection of parts holds no null. Numbers that are not
-    finite are floats here, and strings in a file.
+    What is missing or null is None; a text or a collection is empty then. No collection but of numbers holds a null: a
+    name keeps a part that holds nothing, anything else is left out. Numbers that are not finite are floats here, and
+    strings in a file.
     """
 
     def __post_init__(self) -> None:
@@ -52,6 +54,17 @@ class Part(msgspec.Struct, frozen=True):
             changed = change(value)
             if changed is not value:
                 msgspec.structs.force_setattr(self, name, changed)
+
+
+def known(value: _Value | None) -> _Value:
+    """The value, for who cannot do without it.
+
+    Raises:
+      ValueError: it is missing. A judge that took another number in its place would be guessing.
+    """
+    if value is None:
+        raise ValueError("expected a value that every new record has, found none")
+    return value
 
 
 @functools.cache
@@ -65,12 +78,14 @@ def _changes(kind: type[Part]) -> tuple[tuple[str, Any], ...]:
 def _change(hint: Any) -> Any:
     """What makes one form of the values of a type."""
     options = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    if set(options) == {str, type(None)}:
+        return _text
     for option in options:
         match get_origin(option):
             case origin if origin is dict:
-                return functools.partial(_mapping, of_parts=_holds_parts(option), change=_change(get_args(option)[1]))
+                return functools.partial(_mapping, held=_held(option), change=_change(get_args(option)[1]))
             case origin if origin is tuple and get_args(option)[-1] is Ellipsis:
-                return functools.partial(_sequence, of_parts=_holds_parts(option), change=_change(get_args(option)[0]))
+                return functools.partial(_sequence, held=_held(option), change=_change(get_args(option)[0]))
             case origin if origin is tuple:
                 return _interval
             case origin if origin is Literal and get_args(option) == NON_FINITE:
@@ -78,9 +93,20 @@ def _change(hint: Any) -> Any:
     return None
 
 
-def _holds_parts(hint: Any) -> bool:
+def _held(hint: Any) -> tuple[Any, ...]:
+    """What a collection may hold beside null."""
     held = get_args(hint)[1 if get_origin(hint) is dict else 0]
-    return any(isinstance(option, type) and issubclass(option, Part) for option in get_args(held))
+    options = get_args(held) if get_origin(held) in (Union, UnionType) else (held,)
+    return tuple(option for option in options if option is not type(None))
+
+
+def _part_of(held: tuple[Any, ...]) -> type[Part] | None:
+    parts = [option for option in held if isinstance(option, type) and issubclass(option, Part)]
+    return parts[0] if parts else None
+
+
+def _text(value: Any) -> Any:
+    return "" if value is None else value
 
 
 def _number(value: Any) -> Any:
@@ -91,11 +117,17 @@ def _interval(value: Any) -> Any:
     return value and tuple(_number(end) for end in value)
 
 
-def _sequence(value: Any, of_parts: bool, change: Any) -> Any:
-    kept = [item for item in value or () if item is not None or not of_parts]
+def _sequence(value: Any, held: tuple[Any, ...], change: Any) -> Any:
+    kept = [item for item in value or () if item is not None or _part_of(held) is None]
     return tuple(map(change, kept) if change else kept)
 
 
-def _mapping(value: Any, of_parts: bool, change: Any) -> Any:
-    kept = {name: item for name, item in (value or {}).items() if item is not None or not of_parts}
-    return {name: change(item) for name, item in kept.items()} if change else kept
+def _mapping(value: Any, held: tuple[Any, ...], change: Any) -> Any:
+    named = dict(value or {})
+    part = _part_of(held)
+    if part is not None:
+        # A name without a part stays: dropped, a workload that is null would read as one that was never asked for.
+        return {name: part() if item is None else item for name, item in named.items()}
+    if held in ((str,), (int,)):
+        return {name: item for name, item in named.items() if item is not None}
+    return {name: change(item) for name, item in named.items()} if change else named

@@ -9,30 +9,30 @@ from compare.record.base import Count, Many, Named, Number, Part, Text, Texts, V
 
 class PeerGate(Part, frozen=True):
     verdict: Verdict = None
-    message: Text = None
+    message: Text = ""
 
 
 class Peer(Part, frozen=True):
     verdict: Literal["pass", "fail", "unavailable"] | None = None
-    reason: Text = None
+    reason: Text = ""
     gates: Named[PeerGate] = {}
-    version: Text = None
+    version: Text = ""
     passes: Texts = ()
 
 
 class Share(Part, frozen=True):
     share: Number = None
-    note: Text = None
+    note: Text = ""
 
 
 class Roofline(Part, frozen=True):
     threads: Count = None
     working_set_bytes: Number = None
-    kind: Text = None
+    kind: Text = ""
     bandwidth_bytes_per_s: Number = None
-    bandwidth_by: Text = None
+    bandwidth_by: Text = ""
     bounds: Named[Number] = {}
-    bound: Text = None
+    bound: Text = ""
     limit_s: Number = None
     modes: Named[Share] = {}
 
@@ -55,7 +55,7 @@ class Stages(Part, frozen=True):
 class Cache(Part, frozen=True):
     entries: Count = None
     bytes: Count = None
-    reason: Text = None
+    reason: Text = ""
 
 
 class Memory(Part, frozen=True):
@@ -71,18 +71,18 @@ class Phases(Part, frozen=True):
     cache: Cache | None = None
     memory: Memory | None = None
     code_bytes: Number = None
-    code_reason: Text = None
+    code_reason: Text = ""
     processes: Count = None
 
 
 class Batch(Part, frozen=True):
-    mode: Text = None
+    mode: Text = ""
     batch: Count = None
     peak_bytes: Number = None
     temp_bytes: Number = None
     steady_s: Number = None
     examples_per_s: Number = None
-    reason: Text = None
+    reason: Text = ""
 
 
 class Batches(Part, frozen=True):
@@ -95,7 +95,7 @@ class Batches(Part, frozen=True):
 class Rate(Part, frozen=True):
     bytes_per_s: Number = None
     flops_per_s: Number = None
-    by: Text = None
+    by: Text = ""
     working_set_bytes: Number = None
 
 

@@ -19,10 +19,10 @@ else:
 
 
 class Environment(Part, frozen=True):
-    jaxport: Text = None
-    python: Text = None
-    platform: Text = None
-    cpu: Text = None
+    jaxport: Text = ""
+    python: Text = ""
+    platform: Text = ""
+    cpu: Text = ""
     cores: Count = None
     sides: Named[dict[str, Any]] = {}
 
@@ -38,9 +38,9 @@ class Record(Part, frozen=True):
 
     schema: int
     workloads: Workloads
-    created: Text = None
+    created: Text = ""
     command: Texts = ()
-    size: Text = None
+    size: Text = ""
     environment: Environment | None = None
     machine: Named[Limits] = {}
     dispatch: Named[Entry] = {}

@@ -6,23 +6,23 @@ from compare.record.base import Indices, Many, Named, Number, Part, Text, Verdic
 
 
 class Deviation(Part, frozen=True, rename={"pass_": "pass"}):
-    gate: Text = None
-    kind: Text = None
-    pass_: Text = None
-    leaf: Text = None
+    gate: Text = ""
+    kind: Text = ""
+    pass_: Text = ""
+    leaf: Text = ""
     bound: Number = None
     observed: Number = None
-    reason: Text = None
+    reason: Text = ""
 
 
 class Comparison(Part, frozen=True, rename={"pass_": "pass"}):
-    gate: Text = None
-    pass_: Text = None
-    case: Text = None
-    leaf: Text = None
-    dtype: Text = None
-    found_from: Text = None
-    expected_from: Text = None
+    gate: Text = ""
+    pass_: Text = ""
+    case: Text = ""
+    leaf: Text = ""
+    dtype: Text = ""
+    found_from: Text = ""
+    expected_from: Text = ""
     error: Number = None
     bound: Number = None
     noise: Number = None
@@ -30,37 +30,37 @@ class Comparison(Part, frozen=True, rename={"pass_": "pass"}):
     worst_index: Indices = ()
     expected: Number = None
     found: Number = None
-    message: Text = None
+    message: Text = ""
 
 
 class Gate(Part, frozen=True):
     verdict: Verdict = None
-    reason: Text = None
     comparisons: Many[Comparison] = ()
+    reason: Text = ""
 
 
 class Break(Part, frozen=True):
-    pattern: Text = None
+    pattern: Text = ""
     magnitude: Number = None
-    leaf: Text = None
+    leaf: Text = ""
     index: Indices = ()
     found: Number = None
     original: Number = None
     exact: Number = None
     error: Number = None
     bound: Number = None
-    operation: Text = None
-    line: Text = None
-    original_line: Text = None
+    operation: Text = ""
+    line: Text = ""
+    original_line: Text = ""
 
 
 class Call(Part, frozen=True):
     magnitude: Number = None
-    said: Text = None
+    said: Text = ""
 
 
 class Span(Part, frozen=True):
-    pattern: Text = None
+    pattern: Text = ""
     low: Number = None
     high: Number = None
     calls: Many[Call] = ()
@@ -68,20 +68,20 @@ class Span(Part, frozen=True):
 
 
 class Reach(Part, frozen=True, rename={"pass_": "pass"}):
-    input: Text = None
-    pass_: Text = None
+    input: Text = ""
+    pass_: Text = ""
     verdict: Verdict = None
     spans: Many[Span] = ()
     worst: Break | None = None
     error: Number = None
-    message: Text = None
-    mode: Text = None
+    message: Text = ""
+    mode: Text = "jax/jit"
 
 
 class AtSize(Part, frozen=True):
     dimensions: Named[int] = {}
     verdict: Verdict = None
-    reason: Text = None
+    reason: Text = ""
 
 
 class Parity(Part, frozen=True):

@@ -10,19 +10,19 @@ class Written(Part, frozen=True):
 
     instructions: Count = None
     opcodes: Named[int] = {}
-    sha256: Text = None
-    text: Text = None
+    sha256: Text = ""
+    text: Text = ""
 
 
 class KernelTime(Part, frozen=True):
     """Of a kernel, of a source line, or of a run of small kernels."""
 
-    name: Text = None
-    source: Text = None
+    name: Text = ""
+    source: Text = ""
     seconds: Number = None
     calls: Number = None
     share: Number = None
-    opcode: Text = None
+    opcode: Text = ""
     names: Texts = ()
     sources: Texts = ()
 
@@ -36,14 +36,14 @@ class Compiled(Part, frozen=True):
     flops: Number = None
     bytes: Number = None
     compile_s: Number = None
-    text: Text = None
+    text: Text = ""
     error: Number = None
     usual_error: Number = None
     times: Many[KernelTime] = ()
     lines: Many[KernelTime] = ()
     small_runs: Many[KernelTime] = ()
-    same_as: Text = None
-    reason: Text = None
+    same_as: Text = ""
+    reason: Text = ""
 
 
 class Profile(Part, frozen=True):
@@ -52,4 +52,6 @@ class Profile(Part, frozen=True):
     seconds: Numbers = ()
     times: Many[KernelTime] = ()
     small_runs: Many[KernelTime] = ()
-    reason: Text = None
+    same_as: Text = ""
+    """The mode that this one is: nothing of its own was compiled."""
+    reason: Text = ""

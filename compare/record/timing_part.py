@@ -19,12 +19,12 @@ class Ratio(Part, frozen=True):
     ratio: Number = None
     ci95: Interval = None
     ci99: Interval = None
-    verdict: Text = None
+    verdict: Text = ""
     pairs: Count = None
     rounds: Count = None
     between_pair_share: Number = None
-    withheld: Text = None
-    note: Text = None
+    withheld: Text = ""
+    note: Text = ""
 
 
 class Power(Part, frozen=True):
@@ -41,7 +41,7 @@ class Threads(Part, frozen=True):
     asked: Count = None
     sides: Named[Bound] = {}
     equal: bool | None = None
-    reason: Text = None
+    reason: Text = ""
 
 
 class Timing(Part, frozen=True):

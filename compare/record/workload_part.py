@@ -13,13 +13,13 @@ from compare.record.timing_part import Timing
 class Cost(Part, frozen=True):
     flops: Number = None
     bytes: Number = None
-    source: Text = None
+    source: Text = ""
 
 
 class Failure(Part, frozen=True):
-    side: Text = None
-    doing: Text = None
-    reason: Text = None
+    side: Text = ""
+    doing: Text = ""
+    reason: Text = ""
 
 
 class Trajectory(Part, frozen=True):
@@ -27,15 +27,15 @@ class Trajectory(Part, frozen=True):
 
 
 class Workload(Part, frozen=True):
-    summary: Text = None
-    source: Text = None
-    size: Text = None
-    parity_size: Text = None
+    summary: Text = ""
+    source: Text = ""
+    size: Text = ""
+    parity_size: Text = ""
     dimensions: Named[Scalar] = {}
-    dtype: Text = None
+    dtype: Text = ""
     inputs: Named[str] = {}
     cost: Cost | None = None
-    sha256: Text = None
+    sha256: Text = ""
     failures: Many[Failure] = ()
     parity: Parity | None = None
     programs: Named[Written] = {}

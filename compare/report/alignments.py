@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from compare.report.program_texts import file_stem
 from compare.report.showable import one_line
 
 _MOST_SHOWN = 20
+_MOST_LINES = 6
 _LEGEND = (
     "matched/left/right values; * the programs are equal; ~ equal where something holds of the inputs; "
     "= every result is the same value, by other formulas in places"
@@ -42,7 +43,7 @@ def write_alignments(record: Mapping[str, Any], out: Path) -> list[str]:
 
 
 def print_alignments(record: Mapping[str, Any], console: Console) -> None:
-    """The table of pairs and levels, and of a pair that is alone what leads its frontier."""
+    """The table of pairs and levels; then of every pair that is not equal its results and the reasons."""
     pairs = record["pairs"]
     levels = list(dict.fromkeys(level for pair in pairs for level in pair["levels"]))
     table = Table(box=box.SIMPLE_HEAD if console.is_terminal else None, pad_edge=False)
@@ -73,24 +74,47 @@ def _cell(level: Mapping[str, Any] | None) -> str:
 
 
 def _residue(pair: Mapping[str, Any], brief: bool) -> Iterator[Text]:
-    for level, found in pair["levels"].items():
-        if "reason" in found and not brief:
-            yield Text(f"{pair['name']}, {level}: {found['reason']}")
-    for assumed in pair["levels"][pair["level"]].get("assumes", ()):
+    """Levels that could not be read, then of the shown level the results, the reasons, and the places without one."""
+    for level, numbers in pair["levels"].items():
+        if "reason" in numbers and not brief:
+            yield Text(f"{pair['name']}, {level}: {numbers['reason']}")
+    shown = pair["levels"][pair["level"]]
+    for assumed in shown.get("assumes", ()):
         yield Text(f"{pair['name']}, {pair['level']}: equal where {assumed}")
-    entries: Sequence[Mapping[str, Any]] = pair["levels"][pair["level"]].get("frontier", ())
-    if not entries:
+    reasons = shown.get("reasons", ())
+    if not reasons:
         return
-    yield Text(f"{pair['name']}: where they part, at {pair['level']}", style="bold")
-    for entry in entries[:_MOST_SHOWN]:
-        yield _frontier(entry)
-    if len(entries) > _MOST_SHOWN:
-        yield Text(f"  and {len(entries) - _MOST_SHOWN} more, in hlo.json")
+    yield Text(f"{pair['name']}, {pair['level']}: {shown['headline']}", style="bold")
+    if shown["unequal"] and shown["results"] > 1:
+        yield Text(f"  results that are not equal: {', '.join(map(one_line, shown['unequal']))}")
+    for reason in reasons:
+        yield from _reason(reason)
+    yield from _unexplained(shown)
 
 
-def _frontier(entry: Mapping[str, Any]) -> Text:
-    known = f" [{entry['explained']}]" if entry.get("explained") else ""
+def _reason(reason: Mapping[str, Any]) -> Iterator[Text]:
+    """One reason with its places on either side, then the lines of both sources."""
+    places = f"{reason['places']} place{'' if reason['places'] == 1 else 's'}"
+    sides = ", ".join(f"{count} in {one_line(side)}" for side, count in reason["sides"].items())
+    meaning = f": {reason['meaning']}" if reason["meaning"] else ""
+    name = (one_line(reason["name"]), "" if reason["kind"] else "yellow")
+    yield Text.assemble("  ", name, f", {places} ({sides}){meaning}")
+    for source in reason["sources"][:_MOST_LINES]:
+        yield Text(f"    {source}", style="dim")
+    if len(reason["sources"]) > _MOST_LINES:
+        yield Text(f"    and {len(reason['sources']) - _MOST_LINES} more lines, in hlo.json", style="dim")
+
+
+def _unexplained(shown: Mapping[str, Any]) -> Iterator[Text]:
+    """The places without a reason in full, those outside of bodies: their group comes last."""
+    places = [entry for entry in shown["frontier"] if entry["explanation"] is None][:_MOST_SHOWN]
+    yield from map(_place, places)
+    more = sum(reason["places"] for reason in shown["reasons"] if reason["kind"] is None) - len(places)
+    if more > 0:
+        yield Text(f"    and {more} more, on the page and in hlo.json")
+
+
+def _place(entry: Mapping[str, Any]) -> Text:
     where = f"  {entry['source']}" if entry["source"] else ""
-    return Text.assemble(
-        (f"  {entry['side']:4} ", "cyan"), f"{entry['op']} {entry['name']}: {entry['reason']}{known}", (where, "dim")
-    )
+    side = (f"    {entry['side']:4} ", "cyan")
+    return Text.assemble(side, f"{entry['op']} {entry['name']}: {entry['reason']}", (where, "dim"))

@@ -5,59 +5,125 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from compare import files, records
+from compare.record.base import Count, Number, Part, Scalar, Text
+from compare.record.parity_part import Parity
+from compare.record.program_parts import Profile, Written
+from compare.record.timing_part import Mode, Ratio, Timing
+from compare.record.workload_part import Workload
 from compare.records import SCHEMA, RecordError
-from compare.report import numbers
-from compare.report.showable import entries, mapping, part, text
+from compare.report.tables import PORT, median
 
 KEY = "jaxport"
 """Where a benchmark keeps its workload's part of the record, and machine_info the record's environment."""
 
-PORT = "jax/jit"
-
-_PHASES = ("first_call_s", "trace_s", "compile_s", "peak_rss_bytes", "page_faults")
-_RATIO = ("ratio", "ci95", "verdict", "withheld")
 _LONG = frozenset({"text", "stages", "comparisons", "names", "kernel_names", "opcodes", "frontier", "trajectory"})
 """What a record has of a workload that grows with the program: a file of many benchmarks is no place for it."""
 
 
-class _Benchmark(msgspec.Struct, frozen=True):
-    stats: dict[str, Any] | None = None
+class _Stats(Part, frozen=True):
+    median: Number = None
+
+
+class _Benchmark(Part, frozen=True):
+    stats: _Stats | None = None
     extra_info: dict[str, Any] | None = None
 
 
-class _Written(msgspec.Struct, frozen=True):
+class _File(msgspec.Struct, frozen=True):
     """What pytest-benchmark writes, as far as it is read: what a benchmark kept of a record is judged as a record."""
 
     machine_info: dict[str, Any]
-    benchmarks: list[_Benchmark]
+    benchmarks: tuple[_Benchmark, ...]
+    datetime: Text = ""
 
 
-def extra_info(name: str, workload: Mapping[str, Any], mode: str) -> dict[str, Any]:
+class _Kept(Part, frozen=True):
+    schema: Scalar = None
+    part: dict[str, Any] | None = None
+
+
+class _ExtraInfo(Part, frozen=True):
+    """What is read of what `extra_info` gave a benchmark."""
+
+    workload: Text = ""
+    size: Text = ""
+    mode: Text = ""
+    jaxport: _Kept | None = None
+
+
+class _Processor(Part, frozen=True):
+    brand_raw: Text = ""
+    count: Count = None
+
+
+class _Machine(Part, frozen=True):
+    """What is read of pytest-benchmark's own account of the machine."""
+
+    python_version: Text = ""
+    system: Text = ""
+    release: Text = ""
+    cpu: _Processor | None = None
+
+
+@dataclass(frozen=True)
+class _PortBenchmark:
+    """A benchmark of one mode of a port; `plain` is its workload's part of the record, fields of other versions too."""
+
+    workload: str
+    size: str
+    mode: str
+    median_s: Number
+    plain: Mapping[str, Any]
+    digests: tuple[str, str]
+    """Of JAX's program and of TensorFlow's; empty where the record has none."""
+
+    @property
+    def identity(self) -> tuple[str, str, str, str]:
+        """Name, size, and digests of both programs: two functions of one name may be different ports."""
+        return self.workload, self.size, *self.digests
+
+
+def extra_info(name: str, plain: Mapping[str, Any], mode: str) -> dict[str, Any]:
     """What a benchmark of one mode keeps: its own figures, and its workload's part of the record without long texts.
 
     `ratio_of` says which ratio stands under `ratio`, `ci95`, `verdict` and `withheld`; it is empty where
     the record has none for this mode.
+
+    Args:
+      name: of the workload.
+      plain: the workload's part of the record, as JSON.
+      mode: "jax/jit", "tf/graph", and so on.
     """
-    timing = mapping(workload, "timing")
+    workload = files.converted(plain, Workload)
+    timing = workload.timing or Timing()
     ratio_of = _ratio_of(timing, mode)
-    return {
+    timed, ratio = timing.modes.get(mode, Mode()), timing.ratios.get(ratio_of, Ratio())
+    figures = {
         "workload": name,
-        "size": part(workload, "size"),
+        "size": workload.size,
         "mode": mode,
-        "parity": part(workload, "parity", "verdict"),
-        "instructions": part(workload, "programs", mode.partition("/")[0], "instructions"),
-        "kernels": part(workload, "profile", mode, "kernels"),
-        **{key: part(timing, "modes", mode, key) for key in _PHASES},
+        "parity": (workload.parity or Parity()).verdict,
+        "instructions": workload.programs.get(mode.partition("/")[0], Written()).instructions,
+        "kernels": workload.profile.get(mode, Profile()).kernels,
+        "first_call_s": timed.first_call_s,
+        "trace_s": timed.trace_s,
+        "compile_s": timed.compile_s,
+        "peak_rss_bytes": timed.peak_rss_bytes,
+        "page_faults": timed.page_faults,
         "ratio_of": ratio_of,
-        **{key: part(timing, "ratios", ratio_of, key) for key in _RATIO},
-        KEY: {"schema": SCHEMA, "part": _short(workload)},
+        "ratio": ratio.ratio,
+        "ci95": ratio.ci95,
+        "verdict": ratio.verdict,
+        "withheld": ratio.withheld,
     }
+    return {**records.to_json(figures), KEY: {"schema": SCHEMA, "part": _short(plain)}}
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -67,47 +133,66 @@ def load(path: Path) -> dict[str, Any]:
       RecordError: it is neither, or of a newer jaxport.
     """
     plain = files.read_json(path, records.A_RECORD)
-    if part(plain, "machine_info") is None or part(plain, "benchmarks") is None:
+    if not isinstance(plain, dict) or plain.get("machine_info") is None or plain.get("benchmarks") is None:
         return records.checked(plain, path)
-    files.convert(plain, _Written, path, records.A_RECORD)
-    return records.checked(record_of(plain), path)
+    return records.checked(record_of(plain, path), path)
 
 
-def record_of(benchmark_json: Mapping[str, Any]) -> dict[str, Any]:
+def record_of(plain: Mapping[str, Any], path: Path) -> dict[str, Any]:
     """The record that benchmarks of ports make: medians from their statistics, everything else as they kept it.
 
     A mode that was not benchmarked has the median of the run that its workload's ratios come from.
 
+    Args:
+      plain: what pytest-benchmark wrote.
+      path: where it comes from.
+
     Raises:
       RecordError: none of the benchmarks is of a port, or they are of a newer jaxport.
     """
-    found = [each for each in entries(benchmark_json, "benchmarks") if mapping(each, "extra_info", KEY)]
-    if not found:
+    file = files.convert(plain, _File, path, records.A_RECORD)
+    of_ports = [benchmark for benchmark in file.benchmarks if (benchmark.extra_info or {}).get(KEY)]
+    if not of_ports:
         raise RecordError(
-            f"expected benchmarks of ports, found {len(entries(benchmark_json, 'benchmarks'))} of other things: "
+            f"expected benchmarks of ports, found {len(file.benchmarks)} of other things: "
             "pass the JSON of tests that use the fixture port_benchmark"
         )
-    for schema in (part(each, "extra_info", KEY, "schema") for each in found):
-        if not isinstance(schema, int) or schema > SCHEMA:
-            raise RecordError(f"expected benchmarks of schema {SCHEMA} or older, found {schema}: upgrade jaxport")
+    benchmarks = [_of_port(benchmark, path) for benchmark in of_ports]
     return {
         "schema": SCHEMA,
-        "created": text(benchmark_json, "datetime"),
+        "created": file.datetime or "",
         "command": ["pytest"],
-        "size": ", ".join(sorted({text(each, "extra_info", "size") for each in found})),
-        "environment": _environment(mapping(benchmark_json, "machine_info")),
-        "workloads": _workloads(found),
+        "size": ", ".join(sorted({benchmark.size for benchmark in benchmarks})),
+        "environment": _environment(file.machine_info, path),
+        "workloads": _workloads(benchmarks),
     }
 
 
-def _ratio_of(timing: Mapping[str, Any], mode: str) -> str:
+def _of_port(benchmark: _Benchmark, path: Path) -> _PortBenchmark:
+    info = files.convert(benchmark.extra_info, _ExtraInfo, path, records.A_RECORD, "of a benchmark's extra_info")
+    kept = info.jaxport or _Kept()
+    if not isinstance(kept.schema, int) or kept.schema > SCHEMA:
+        raise RecordError(f"expected benchmarks of schema {SCHEMA} or older, found {kept.schema}: upgrade jaxport")
+    plain = kept.part or {}
+    programs = files.convert(plain, Workload, path, records.A_RECORD, "of a benchmark's part of the record").programs
+    jax, tf = (programs.get(side, Written()).sha256 or "" for side in ("jax", "tf"))
+    return _PortBenchmark(
+        workload=info.workload or "",
+        size=info.size or "",
+        mode=info.mode or "",
+        median_s=benchmark.stats.median if benchmark.stats else None,
+        plain=plain,
+        digests=(jax, tf),
+    )
+
+
+def _ratio_of(timing: Timing, mode: str) -> str:
     """The port against this mode; for a mode of the port, that mode against the fastest one of the original."""
-    ratios = mapping(timing, "ratios")
-    if f"{PORT} vs {mode}" in ratios:
+    if f"{PORT} vs {mode}" in timing.ratios:
         return f"{PORT} vs {mode}"
-    others = [each for each in mapping(timing, "modes") if each.startswith("tf/") and f"{mode} vs {each}" in ratios]
-    medians = {each: numbers.finite(part(timing, "modes", each, "median_s")) for each in others}
-    fastest = min(others, key=lambda each: medians[each] or math.inf, default="")
+    others = [other for other in timing.modes if other.startswith("tf/") and f"{mode} vs {other}" in timing.ratios]
+    medians = {other: median(timing, other) for other in others}
+    fastest = min(others, key=lambda other: medians[other] or math.inf, default="")
     return f"{mode} vs {fastest}" if fastest else ""
 
 
@@ -117,43 +202,39 @@ def _short(value: Any) -> Any:
     return [_short(item) for item in value] if isinstance(value, list) else value
 
 
-def _workloads(found: Sequence[Any]) -> dict[str, Any]:
+def _workloads(benchmarks: Sequence[_PortBenchmark]) -> dict[str, Any]:
     """By name; what goes by one name and is not the same stands under its size, and its JAX program's digest, too."""
-    asked = list(dict.fromkeys(_identity(each) for each in found))
+    identities = list(dict.fromkeys(benchmark.identity for benchmark in benchmarks))
     workloads: dict[str, Any] = {}
-    for each in found:
-        identity, kept = _identity(each), mapping(each, "extra_info")
-        workload = workloads.setdefault(_key(identity, asked), copy.deepcopy(part(kept, KEY, "part")))
-        timed = part(workload, "timing", "modes", text(kept, "mode"))
-        if isinstance(timed, dict):
-            timed["median_s"] = part(each, "stats", "median")
+    for benchmark in benchmarks:
+        name = _key(benchmark.identity, identities)
+        workload = workloads.setdefault(name, copy.deepcopy(dict(benchmark.plain)))
+        timed = ((workload.get("timing") or {}).get("modes") or {}).get(benchmark.mode)
+        if timed is not None:
+            timed["median_s"] = records.to_json(benchmark.median_s)
     return workloads
 
 
-def _identity(each: Any) -> tuple[str, str, str, str]:
-    """Name, size, and digests of both programs: two functions of one name may be different ports."""
-    kept = mapping(each, "extra_info")
-    programs = mapping(kept, KEY, "part", "programs")
-    digests = (text(programs, "jax", "sha256"), text(programs, "tf", "sha256"))
-    return text(kept, "workload"), text(kept, "size"), *digests
-
-
-def _key(identity: tuple[str, str, str, str], asked: Sequence[tuple[str, str, str, str]]) -> str:
+def _key(identity: tuple[str, str, str, str], identities: Sequence[tuple[str, str, str, str]]) -> str:
     """As much of the identity as tells it from the others."""
     name, size, program, _ = identity
-    if [each[0] for each in asked].count(name) == 1:
+    if [other[0] for other in identities].count(name) == 1:
         return name
-    if [each[:2] for each in asked].count((name, size)) == 1:
+    if [other[:2] for other in identities].count((name, size)) == 1:
         return f"{name} at {size}"
     return f"{name} at {size}, program {program[:8]}"
 
 
-def _environment(machine: Mapping[str, Any]) -> dict[str, Any]:
+def _environment(machine_info: Mapping[str, Any], path: Path) -> dict[str, Any]:
     """What jaxport said of the machine; else what pytest-benchmark did."""
-    return dict(mapping(machine, KEY)) or {
-        "python": part(machine, "python_version"),
-        "platform": f"{text(machine, 'system')} {text(machine, 'release')}".strip(),
-        "cpu": part(machine, "cpu", "brand_raw"),
-        "cores": part(machine, "cpu", "count"),
+    if machine_info.get(KEY):
+        return machine_info[KEY]
+    machine = files.convert(machine_info, _Machine, path, records.A_RECORD, "of machine_info")
+    processor = machine.cpu or _Processor()
+    return {
+        "python": machine.python_version,
+        "platform": f"{machine.system or ''} {machine.release or ''}".strip(),
+        "cpu": processor.brand_raw,
+        "cores": processor.count,
         "sides": {},
     }

@@ -8,9 +8,10 @@ from typing import Any
 
 import altair as alt
 
+from compare.record.timing_part import Ratio, Timing
+from compare.record.workload_part import Workload
 from compare.report import drawing, numbers
-from compare.report.showable import entries, mapping, part
-from compare.report.tables import ordered
+from compare.report.tables import median, ordered
 
 
 @dataclass(frozen=True)
@@ -23,13 +24,13 @@ class LossGap:
     step: int
 
 
-def timing(workload: object) -> str:
+def timing(workload: Workload) -> str:
     """Median time of each mode, as labelled points on a logarithmic axis; empty where nothing was timed."""
-    medians = mapping(workload, "timing", "modes")
+    timed = workload.timing or Timing()
     rows = [
         {"mode": mode, "seconds": value, "label": numbers.seconds(value), "color": drawing.color(mode)}
-        for mode in ordered(medians)
-        if (value := numbers.finite(part(medians, mode, "median_s"))) is not None and value > 0
+        for mode in ordered(timed.modes)
+        if (value := median(timed, mode)) is not None and value > 0
     ]
     if not rows:
         return ""
@@ -44,13 +45,14 @@ def timing(workload: object) -> str:
     return drawing.svg(drawing.layered([points, labels], drawing.ROW_HEIGHT * len(rows)))
 
 
-def ratios(workload: object) -> str:
+def ratios(workload: Workload) -> str:
     """Time ratios with 95 % intervals around a line at 1.00, identical code below; empty where all are withheld."""
+    timed = workload.timing or Timing()
     rows = [
         row
-        for key in ("ratios", "null")
-        for name, entry in mapping(workload, "timing", key).items()
-        if (row := _ratio_row(name, entry, null=key == "null"))
+        for group, null in ((timed.ratios, False), (timed.null, True))
+        for name, ratio in group.items()
+        if (row := _ratio_row(name, ratio, null))
     ]
     if not rows:
         return ""
@@ -76,7 +78,7 @@ def ratios(workload: object) -> str:
     return drawing.svg(drawing.layered([one, intervals, points, labels], drawing.ROW_HEIGHT * len(rows)))
 
 
-def losses(workload: object) -> str:
+def losses(workload: Workload) -> str:
     """Loss curves of every recorded mode over one another; empty without a trajectory."""
     curves = _curves(workload)
     rows = [
@@ -103,7 +105,7 @@ def losses(workload: object) -> str:
     return drawing.svg(drawing.layered([under, over], drawing.ROW_HEIGHT * 8))
 
 
-def loss_gaps(workload: object) -> tuple[LossGap, ...]:
+def loss_gaps(workload: Workload) -> tuple[LossGap, ...]:
     """For every JAX mode against the first TF mode: the step at which the curves are farthest apart."""
     curves = _curves(workload)
     reference = next((mode for mode in curves if mode.startswith("tf/")), None)
@@ -111,15 +113,14 @@ def loss_gaps(workload: object) -> tuple[LossGap, ...]:
     return tuple(_gap(mode, reference, curves) for mode in ports) if reference else ()
 
 
-def _ratio_row(name: str, entry: object, null: bool) -> dict[str, Any] | None:
-    ratio = numbers.finite(part(entry, "ratio"))
-    if ratio is None or ratio <= 0 or part(entry, "withheld"):
+def _ratio_row(name: str, ratio: Ratio, null: bool) -> dict[str, Any] | None:
+    value = numbers.finite(ratio.ratio)
+    if value is None or value <= 0 or ratio.withheld:
         return None
-    bounds = entries(entry, "ci95")
-    low, high = map(numbers.finite, bounds) if len(bounds) == 2 else (ratio, ratio)
+    low, high = map(numbers.finite, ratio.ci95 or (value, value))
     shown = f"{name} (identical code)" if null else name
     color = drawing.NULL_COLOR if null else drawing.color(name)
-    return {"name": shown, "ratio": ratio, "low": low, "high": high, "label": numbers.ratio(ratio), "color": color}
+    return {"name": shown, "ratio": value, "low": low, "high": high, "label": numbers.ratio(value), "color": color}
 
 
 def _within(row: dict[str, Any], domain: Sequence[float]) -> dict[str, Any]:
@@ -128,9 +129,9 @@ def _within(row: dict[str, Any], domain: Sequence[float]) -> dict[str, Any]:
     return {**row, "low": low, "high": high}
 
 
-def _curves(workload: object) -> dict[str, list[float | None]]:
-    trajectory: Mapping[str, Any] = mapping(workload, "trajectory")
-    return {mode: [numbers.finite(loss) for loss in entries(trajectory, mode, "loss")] for mode in ordered(trajectory)}
+def _curves(workload: Workload) -> dict[str, list[float | None]]:
+    trajectories = workload.trajectory
+    return {mode: [numbers.finite(loss) for loss in trajectories[mode].loss] for mode in ordered(trajectories)}
 
 
 def _gap(first: str, second: str, curves: Mapping[str, Sequence[float | None]]) -> LossGap:

@@ -1,12 +1,35 @@
-"""What two compilers made of two programs, as lists to be read. From JSON alone."""
+"""What two compilers made of two programs, as lists to be read. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+import msgspec
+
+from compare import files
+from compare.record.alignment_part import Alignment, Compilers, Donated, Reason
+from compare.record.base import Named, Part, Text, Texts
+from compare.record.program_parts import Compiled, KernelTime
+from compare.record.workload_part import Workload
 from compare.report import numbers
-from compare.report.showable import entries, mapping, part, text
+
+
+class Passes(Part, frozen=True):
+    """Both programs, held against each other after every pass."""
+
+    reason: Text = ""
+    lines: Texts = ()
+
+
+class Pair(Part, frozen=True):
+    """Two programs beyond what they hold value by value."""
+
+    compilers: Compilers | None = None
+    compiled: Named[Compiled] = msgspec.field(default_factory=dict)
+    passes: Passes | None = None
+    donation: Named[Donated] = msgspec.field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -28,70 +51,92 @@ class Group:
     none: str
 
 
-def groups(pair: object) -> tuple[Group, ...]:
-    """All of a pair, or of a workload of a run, beyond the programs; what was not looked at is left out."""
-    return tuple(_groups(pair))
+def of_workload(workload: Workload) -> tuple[Group, ...]:
+    """All of a workload of a run."""
+    donation = (workload.alignment or Alignment()).donation
+    return groups(Pair(compilers=workload.compilers, compiled=workload.compiled, donation=donation))
 
 
-def _groups(pair: object) -> Iterator[Group]:
-    compilers = mapping(pair, "compilers")
-    if compilers.get("reason"):
-        yield Group("Compilers", "", (Item("", text(compilers, "reason")),), "")
-    elif compilers:
-        yield Group(
-            "Frontend",
-            "two programs under one compiler, beside where they part",
-            _items(compilers, "frontend"),
-            "no difference",
-        )
-        yield Group("Compiler", "one program under two compilers", _items(compilers, "compiler"), "no difference")
-        lines = tuple(Item("", str(line)) for line in entries(compilers, "partitions"))
-        yield Group("Kernels", "how tf@tf and jax@jax are cut into kernels", lines, "cut alike")
-    for cell in ("tf@tf", "jax@jax"):
-        found = mapping(pair, "compiled", cell)
-        if entries(found, "times"):
-            yield Group(f"Time in {cell}", "longest kernels, and where they come from", tuple(_times(found)), "")
-            runs = tuple(_small_run(each) for each in entries(found, "small_runs"))
-            yield Group(f"Small kernels in {cell}", "in a row: candidates to compile together", runs, "none in a row")
-    if mapping(pair, "passes"):
-        yield Group("Pass by pass", "both compiled here", tuple(_passes(pair)), "")
-    donation = mapping(pair, "donation") or mapping(pair, "alignment", "donation")
-    if donation:
-        yield Group("Donation", "what a training step overwrites in place", tuple(_donations(donation)), "")
+def of_pair(plain: Mapping[str, Any]) -> tuple[Group, ...]:
+    """All of a pair of `compare.prove.program_alignment` as JSON."""
+    return groups(files.converted(plain, Pair))
 
 
-def _items(compilers: object, name: str) -> tuple[Item, ...]:
-    # Operations that part are the frontier, which stands above with more to say of each.
-    return tuple(
-        Item(text(each, "kind"), text(each, "text"), tuple(map(str, entries(each, "sources"))))
-        for each in entries(compilers, name)
-        if text(each, "kind") != "operation"
+def groups(pair: Pair) -> tuple[Group, ...]:
+    """All of a pair; what was not looked at is left out."""
+    return (
+        *_made(pair.compilers),
+        *(group for cell in ("tf@tf", "jax@jax") for group in _timed(cell, pair.compiled.get(cell))),
+        *_by_pass(pair.passes),
+        *_donated(pair.donation),
     )
 
 
-def _times(found: object) -> Iterator[Item]:
-    for each in entries(found, "times"):
-        time, part_of = numbers.seconds(part(each, "seconds")), numbers.share(part(each, "share"))
-        yield Item(time, f"{text(each, 'name')}, {part_of} of the time", tuple(map(str, entries(each, "sources"))))
+def _made(compilers: Compilers | None) -> Iterator[Group]:
+    if compilers is None:
+        return
+    if compilers.reason:
+        yield Group("Compilers", "", (Item("", compilers.reason),), "")
+        return
+    yield Group(
+        "Frontend",
+        "two programs under one compiler, beside where they part",
+        _items(compilers.frontend),
+        "no difference",
+    )
+    yield Group("Compiler", "one program under two compilers", _items(compilers.compiler), "no difference")
+    lines = tuple(Item("", line) for line in compilers.partitions)
+    yield Group("Kernels", "how tf@tf and jax@jax are partitioned into kernels", lines, "no difference")
 
 
-def _small_run(run: object) -> Item:
-    names = ", ".join(map(str, entries(run, "names")))
-    return Item(numbers.seconds(part(run, "seconds")), names, tuple(map(str, entries(run, "sources"))))
+def _items(reasons: tuple[Reason, ...]) -> tuple[Item, ...]:
+    # Operations that part are the frontier, which stands above with more to say of each.
+    return tuple(
+        Item(reason.kind or "", reason.text or "", reason.sources) for reason in reasons if reason.kind != "operation"
+    )
 
 
-def _passes(pair: object) -> Iterator[Item]:
-    if reason := text(pair, "passes", "reason"):
-        yield Item("", reason)
-    for line in entries(pair, "passes", "lines"):
-        yield Item("", str(line))
+def _timed(cell: str, compiled: Compiled | None) -> Iterator[Group]:
+    if compiled is None or not compiled.times:
+        return
+    times = tuple(map(_time, compiled.times))
+    yield Group(f"Time in {cell}", "longest kernels, and where they come from", times, "")
+    runs = tuple(map(_small_run, compiled.small_runs))
+    yield Group(f"Small kernels in {cell}", "in a row: candidates to compile together", runs, "none in a row")
 
 
-def _donations(donation: Mapping[str, object]) -> Iterator[Item]:
-    for side, found in donation.items():
-        missed = [str(each) for each in entries(found, "missed")]
-        verdict = "all donated arrays are overwritten" if part(found, "holds") else f"{len(missed)} are not overwritten"
-        place = numbers.binary_bytes(part(found, "bytes_in_place"))
-        yield Item(side, f"{text(found, 'donated')} arrays donated: {verdict}; {place} updated in place")
-        for each in missed:
-            yield Item(side, each)
+def _time(kernel: KernelTime) -> Item:
+    share = f"{kernel.name or ''}, {numbers.share(kernel.share)} of the time"
+    return Item(numbers.seconds(kernel.seconds), share, kernel.sources)
+
+
+def _small_run(run: KernelTime) -> Item:
+    return Item(numbers.seconds(run.seconds), ", ".join(run.names), run.sources)
+
+
+def _by_pass(passes: Passes | None) -> Iterator[Group]:
+    if passes is not None:
+        lines = tuple(Item("", line) for line in (passes.reason, *passes.lines) if line)
+        yield Group("Pass by pass", "both compiled here", lines, "")
+
+
+def _donated(donation: Mapping[str, Donated]) -> Iterator[Group]:
+    if donation:
+        items = tuple(item for side, arrays in donation.items() for item in _donations(side, arrays))
+        yield Group("Donation", "what a training step overwrites in place", items, "")
+
+
+def _donations(side: str, arrays: Donated) -> Iterator[Item]:
+    place = numbers.binary_bytes(arrays.bytes_in_place)
+    counted = f"{numbers.count(arrays.donated)} arrays donated: {_overwritten(arrays)}"
+    yield Item(side, f"{counted}; {place} updated in place")
+    for missed in arrays.missed:
+        yield Item(side, missed)
+
+
+def _overwritten(arrays: Donated) -> str:
+    if arrays.holds:
+        return "all donated arrays are overwritten"
+    if arrays.holds is None and not arrays.missed:
+        return "not known whether all are overwritten"
+    return f"{len(arrays.missed)} are not overwritten"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from rich import box
 from rich.console import Console
@@ -11,10 +10,12 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from compare.record.envelope import Record
 from compare.records import FAIL, NOT_APPLICABLE, PASS
-from compare.report import tables, verdicts
-from compare.report.showable import mapping, on_lines
-from compare.report.tables import OverviewRow, RatioRow
+from compare.report import verdicts
+from compare.report.overviews import OverviewRow, overview
+from compare.report.showable import on_lines
+from compare.report.tables import RatioRow
 from compare.report.verdicts import WORDS
 
 _STYLES = {PASS: "green", FAIL: "bold red", verdicts.INCOMPLETE: "yellow", verdicts.NOT_JUDGED: "yellow"}
@@ -31,8 +32,8 @@ _NARROW_COLUMNS = ("workload", "parity", "gates that do not pass", _RATIO)
 """What a terminal of 80 columns has room for; the report has the rest."""
 
 
-def print_overview(record: Mapping[str, Any], console: Console) -> None:
-    """The table of workloads, a line for each failing gate and each thing that could not be had, the verdict."""
+def print_overview(record: Record, console: Console) -> None:
+    """The table of workloads, a line for each failing gate and each missing result, the verdict."""
     shown = on_lines(record)
     options = console.options.update(max_width=_NATURAL_WIDTH)
     table = _table(shown, console.is_terminal, _COLUMNS)
@@ -46,11 +47,11 @@ def print_overview(record: Mapping[str, Any], console: Console) -> None:
         console.print(line, soft_wrap=True)
 
 
-def _table(record: Mapping[str, Any], ruled: bool, columns: Sequence[str]) -> Table:
+def _table(record: Record, ruled: bool, columns: Sequence[str]) -> Table:
     table = Table(box=box.SIMPLE_HEAD if ruled else None, pad_edge=False)
     for title in columns:
         table.add_column(title, justify="right" if title in _NUMBERS else "left")
-    for row in tables.overview(record):
+    for row in overview(record):
         cells = _cells(row)
         table.add_row(*(cells[title] for title in columns))
     return table
@@ -87,13 +88,13 @@ def _ratio(row: RatioRow | None) -> str:
     return f"withheld ({other})" if row.withheld else f"{row.ratio} {row.interval} {row.verdict} ({other})"
 
 
-def _lines(record: Mapping[str, Any]) -> Iterator[Text]:
-    for name, workload in mapping(record, "workloads").items():
+def _lines(record: Record) -> Iterator[Text]:
+    for name, workload in record.workloads.items():
         for gate in verdicts.gates(workload):
             if gate.verdict == FAIL:
                 yield Text.assemble(_word(FAIL), " ", _single(gate.message))
         for failure in verdicts.failures(workload):
-            yield Text.assemble(("not had", "yellow"), " ", _single(f"{name}: {failure.line}"))
+            yield Text.assemble(("missing", "yellow"), " ", _single(f"{name}: {failure.line}"))
     for note, names in _notes(record).items():
         yield Text.assemble(("note", "yellow"), " ", f"{_some(names)}: {_single(note)}")
     headline = verdicts.headline(record)
@@ -101,14 +102,14 @@ def _lines(record: Mapping[str, Any]) -> Iterator[Text]:
     yield Text.assemble(_word(headline.verdict), f" {headline.sentence}{notes}")
 
 
-def _notes(record: Mapping[str, Any]) -> dict[str, list[str]]:
+def _notes(record: Record) -> dict[str, list[str]]:
     """What qualifies a verdict that holds, and the workloads that it is said of."""
-    found: dict[str, list[str]] = {}
-    for name, workload in mapping(record, "workloads").items():
+    by_note: dict[str, list[str]] = {}
+    for name, workload in record.workloads.items():
         for gate in verdicts.gates(workload):
             if gate.verdict == PASS and gate.reason:
-                found.setdefault(gate.reason, []).append(name)
-    return found
+                by_note.setdefault(gate.reason, []).append(name)
+    return by_note
 
 
 def _some(names: Sequence[str], most: int = 3) -> str:

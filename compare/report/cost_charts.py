@@ -8,9 +8,11 @@ from typing import Any
 
 import altair as alt
 
+from compare.record.cost_parts import Batch, Batches, Roofline
+from compare.record.timing_part import Timing
+from compare.record.workload_part import Cost, Workload
 from compare.report import drawing, numbers
-from compare.report.showable import entries, mapping, part, text
-from compare.report.tables import ordered
+from compare.report.tables import median, ordered
 
 HEIGHT = 220
 LABEL_HEIGHT = 14
@@ -29,15 +31,16 @@ _RATE_LABELS = (
 )
 
 
-def batches(workload: object) -> str:
+def batches(workload: Workload) -> str:
     """Peak memory of every mode against batch size, both logarithmic, under the limit; empty without batches."""
-    rows = [row for each in entries(workload, "batches", "rows") if (row := _batch(each))]
+    tried = workload.batches or Batches()
+    rows = [row for batch in tried.rows if (row := _batch(batch))]
     if not rows:
         return ""
     modes = ordered(dict.fromkeys(row["mode"] for row in rows))
     for row in rows:
         row["shape"] = _SHAPES[modes.index(row["mode"]) % len(_SHAPES)]
-    limit = numbers.finite(part(workload, "batches", "limit_bytes"))
+    limit = numbers.finite(tried.limit_bytes)
     span = drawing.domain([row["peak"] for row in rows] + ([limit] if limit else []), margin=1.5)
     wide = drawing.domain([row["batch"] for row in rows], margin=1.2)
     values = sorted({row["batch"] for row in rows})
@@ -57,16 +60,16 @@ def batches(workload: object) -> str:
     return drawing.svg(drawing.layered([*ceiling, lines, points, labels], HEIGHT))
 
 
-def roofline(workload: object) -> str:
+def roofline(workload: Workload) -> str:
     """Arithmetic a second against arithmetic a byte, both logarithmic: limits as lines, modes as points.
 
     Every mode stands at the intensity of the mathematics, its stated cost over the bytes of the roofline: what a mode
     moves beyond that is part of its distance from the limit. Empty where the cost or the limits are not known.
     """
-    found = mapping(workload, "roofline")
-    flops = numbers.finite(part(workload, "cost", "flops"))
-    moved, bandwidth = (numbers.finite(found.get(key)) for key in ("working_set_bytes", "bandwidth_bytes_per_s"))
-    computing = numbers.finite(part(found, "bounds", "compute_s"))
+    recorded = workload.roofline or Roofline()
+    flops = numbers.finite((workload.cost or Cost()).flops)
+    moved, bandwidth = map(numbers.finite, (recorded.working_set_bytes, recorded.bandwidth_bytes_per_s))
+    computing = numbers.finite(recorded.bounds.get("compute_s"))
     if not flops or not moved or not bandwidth or not computing:
         return ""
     points = _modes(workload, flops, flops / moved)
@@ -81,7 +84,7 @@ def roofline(workload: object) -> str:
     up = _axis("speed", span, "arithmetic a second, logarithmic", _RATE_LABELS, _RATE_TICKS)
     limits = alt.Data(values=_limits(peak, bandwidth, wide, span))
     roof = alt.Chart(limits).mark_line(color=drawing.INK, strokeWidth=2).encode(x=across, y=up)
-    calling = numbers.finite(part(found, "bounds", "dispatch_s"))
+    calling = numbers.finite(recorded.bounds.get("dispatch_s"))
     ceiling = (
         _ceiling(flops / calling, "dispatch", wide, span, "flops") if calling and flops / calling < span[1] else []
     )
@@ -89,7 +92,14 @@ def roofline(workload: object) -> str:
 
 
 def _marks(points: Sequence[dict[str, Any]], across: alt.X, up: alt.Y, span: Sequence[float]) -> list[alt.Chart]:
-    """Modes as points, and a thin line from each to its name."""
+    """Modes as points, and a thin line from each to its name.
+
+    Args:
+      points: what `_modes` gives.
+      across: the axis of FLOP a byte.
+      up: the axis of FLOP a second.
+      span: the ends of that axis.
+    """
     apart = [{**row, "flops": LEADER * row["flops"], "from": row["flops"]} for row in _spread(points, "speed", span)]
     leaders = alt.Chart(alt.Data(values=apart)).mark_rule(strokeWidth=1, color=drawing.GRID)
     base = alt.Chart(alt.Data(values=list(points))).encode(x=across, y=up, color=drawing.literal())
@@ -100,16 +110,23 @@ def _marks(points: Sequence[dict[str, Any]], across: alt.X, up: alt.Y, span: Seq
     ]
 
 
-def _batch(row: object) -> dict[str, Any] | None:
-    batch, peak = numbers.finite(part(row, "batch")), numbers.finite(part(row, "peak_bytes"))
+def _batch(row: Batch) -> dict[str, Any] | None:
+    batch, peak = numbers.finite(row.batch), numbers.finite(row.peak_bytes)
     if not batch or not peak or batch <= 0 or peak <= 0:
         return None
-    mode = text(row, "mode")
+    mode = row.mode or ""
     return {"mode": mode, "label": mode, "batch": batch, "peak": peak, "color": drawing.color(mode)}
 
 
 def _limits(peak: float, bandwidth: float, wide: Sequence[float], span: Sequence[float]) -> list[dict[str, float]]:
-    """Corners of the roof; where the bandwidth's line leaves the plot at the bottom, it starts there."""
+    """Corners of the roof; where the bandwidth's line leaves the plot at the bottom, it starts there.
+
+    Args:
+      peak: FLOP a second.
+      bandwidth: bytes a second.
+      wide: the ends of the axis of FLOP a byte.
+      span: the ends of the axis of FLOP a second.
+    """
     start = max(wide[0], span[0] / bandwidth)
     return [
         {"flops": start, "speed": min(peak, bandwidth * start)},
@@ -118,13 +135,19 @@ def _limits(peak: float, bandwidth: float, wide: Sequence[float], span: Sequence
     ]
 
 
-def _modes(workload: object, flops: float, intensity: float) -> list[dict[str, Any]]:
-    timed = mapping(workload, "timing", "modes")
-    seconds = {mode: numbers.finite(part(timed, mode, "median_s")) for mode in ordered(timed)}
+def _modes(workload: Workload, flops: float, intensity: float) -> list[dict[str, Any]]:
+    """A point a mode.
+
+    Args:
+      flops: of one call, as stated.
+      intensity: FLOP a byte, where every point stands.
+    """
+    timed = workload.timing or Timing()
+    seconds = {mode: median(timed, mode) for mode in ordered(timed.modes)}
     return [
-        {"label": mode, "flops": intensity, "speed": flops / median, "color": drawing.color(mode)}
-        for mode, median in seconds.items()
-        if median and median > 0
+        {"label": mode, "flops": intensity, "speed": flops / value, "color": drawing.color(mode)}
+        for mode, value in seconds.items()
+        if value and value > 0
     ]
 
 
@@ -142,14 +165,27 @@ def _last(rows: Sequence[dict[str, Any]], mode: str) -> dict[str, Any]:
 
 
 def _labels(rows: Sequence[dict[str, Any]], across: alt.X, field: str, span: Sequence[float]) -> alt.Chart:
-    """Names beside the points, as far apart as lines of text must be."""
+    """Names beside the points.
+
+    Args:
+      rows: the points, already as far apart as lines of text must be.
+      across: their horizontal axis.
+      field: of a row, what stands on the vertical axis.
+      span: the ends of that axis.
+    """
     where = alt.Y(f"{field}:Q", scale=alt.Scale(type="log", domain=list(span), nice=False))
     base = alt.Chart(alt.Data(values=list(rows)))
     return base.mark_text(align="left", dx=7).encode(x=across, y=where, text="label:N", color=drawing.literal())
 
 
 def _spread(rows: Sequence[dict[str, Any]], field: str, span: Sequence[float]) -> list[dict[str, Any]]:
-    """Copies of the rows, moved apart on the logarithmic axis until no two labels overlap; `at`: where they were."""
+    """Copies of the rows, moved apart on the logarithmic axis until no two labels overlap; `at`: where they were.
+
+    Args:
+      rows: the points.
+      field: of a row, what stands on the axis.
+      span: the ends of the axis.
+    """
     gap = LABEL_HEIGHT / HEIGHT * math.log(span[1] / span[0])
     moved: list[dict[str, Any]] = []
     free = math.inf
@@ -163,7 +199,15 @@ def _spread(rows: Sequence[dict[str, Any]], field: str, span: Sequence[float]) -
 def _ceiling(
     value: float, label: str, wide: Sequence[float], span: Sequence[float], across: str = "batch"
 ) -> list[alt.Chart]:
-    """A dashed line across the plot, named at its left end."""
+    """A dashed line across the plot, named at its left end.
+
+    Args:
+      value: its height.
+      label: its name.
+      wide: the ends of the horizontal axis.
+      span: the ends of the vertical axis.
+      across: what the horizontal axis is of.
+    """
     base = alt.Chart(alt.Data(values=[{"value": value, across: wide[0], "label": label}]))
     where = alt.Y("value:Q", scale=alt.Scale(type="log", domain=list(span), nice=False))
     left = alt.X(f"{across}:Q", scale=alt.Scale(type="log", domain=list(wide), nice=False))

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from compare.record.base import Number
+from compare.record.cost_parts import Batch, Batches, Cache, Memory, Phases, Stages
+from compare.record.envelope import Record
+from compare.record.workload_part import Workload
 from compare.report import numbers
-from compare.report.showable import entries, mapping, part, text
+from compare.report.showable import given
 from compare.report.tables import ordered
 
-STATES = ("cold", "cached")
-STAGES = ("import_s", "load_s", "trace_s", "lower_s", "compile_s", "first_call_s", "steady_s")
+STAGES = ("import", "load", "trace", "lower", "compile", "first call", "steady")
+"""What the seconds of a `PhaseRow` are of."""
 
 
 @dataclass(frozen=True)
@@ -61,102 +63,110 @@ class BatchRow:
     temporary: str
     steady: str
     throughput: str
-    fits: bool
+    fits: bool | None
+    """Within the limit; None where that is not known."""
     reason: str
 
 
-def phases(workload: object) -> tuple[PhaseRow, ...]:
+def phases(workload: Workload) -> tuple[PhaseRow, ...]:
     """Every mode, cold and then cached where there is a cache."""
-    found = mapping(workload, "phases")
     return tuple(
-        _phase(mode, state, each)
-        for mode in ordered(found)
-        for state in STATES
-        if (each := mapping(found, mode, state))
+        _phase(mode, state, stages)
+        for mode in ordered(workload.phases)
+        for state, stages in (("cold", workload.phases[mode].cold), ("cached", workload.phases[mode].cached))
+        if stages is not None
     )
 
 
-def storage(workload: object) -> tuple[StorageRow, ...]:
+def storage(workload: Workload) -> tuple[StorageRow, ...]:
     """Cache, memory and code of every mode."""
-    found = mapping(workload, "phases")
-    return tuple(_storage(mode, mapping(found, mode)) for mode in ordered(found))
+    return tuple(_storage(mode, workload.phases[mode]) for mode in ordered(workload.phases))
 
 
-def dispatch(record: object) -> tuple[DispatchRow, ...]:
+def dispatch(record: Record) -> tuple[DispatchRow, ...]:
     """What a call costs, by mode."""
-    found = mapping(record, "dispatch")
+    entries = record.dispatch
     return tuple(
-        DispatchRow(
-            mode, numbers.seconds(part(found, mode, "public_s")), numbers.seconds(part(found, mode, "concrete_s"))
-        )
-        for mode in ordered(found)
+        DispatchRow(mode, numbers.seconds(entries[mode].public_s), numbers.seconds(entries[mode].concrete_s))
+        for mode in ordered(entries)
     )
 
 
-def batches(workload: object) -> tuple[BatchRow, ...]:
+def batches(workload: Workload) -> tuple[BatchRow, ...]:
     """Every mode and batch size that was tried, in the record's order."""
-    limit = numbers.finite(part(workload, "batches", "limit_bytes"))
-    return tuple(_batch(row, limit) for row in entries(workload, "batches", "rows"))
+    tried = workload.batches or Batches()
+    return tuple(_batch(row, numbers.finite(tried.limit_bytes)) for row in tried.rows)
 
 
-def batch_limit(workload: object) -> str:
+def batch_limit(workload: Workload) -> str:
     """The memory that a batch may take; empty where no batches were tried."""
-    limit = part(workload, "batches", "limit_bytes")
+    limit = (workload.batches or Batches()).limit_bytes
     return numbers.binary_bytes(limit) if limit is not None else ""
 
 
-def largest_batches(workload: object) -> tuple[tuple[str, str], ...]:
+def largest_batches(workload: Workload) -> tuple[tuple[str, str], ...]:
     """By mode, the largest batch within the limit and its throughput."""
-    found = mapping(workload, "batches", "largest")
-    return tuple((mode, _largest(found[mode])) for mode in ordered(found))
+    largest = (workload.batches or Batches()).largest
+    return tuple((mode, _largest(largest[mode])) for mode in ordered(largest))
 
 
-def examples_per_second(value: object) -> str:
+def examples_per_second(value: Number) -> str:
     """Throughput: "13,653 examples/s"."""
-    found = numbers.finite(value)
-    return numbers.MISSING if found is None else f"{found:,.0f} examples/s"
+    number = numbers.finite(value)
+    return numbers.MISSING if number is None else f"{number:,.0f} examples/s"
 
 
-def _phase(mode: str, state: str, found: Mapping[str, Any]) -> PhaseRow:
+def _phase(mode: str, state: str, stages: Stages) -> PhaseRow:
+    seconds = (
+        *(stages.import_s, stages.load_s, stages.trace_s, stages.lower_s),
+        *(stages.compile_s, stages.first_call_s, stages.steady_s),
+    )
     return PhaseRow(
         mode=mode,
         state=state,
-        seconds=tuple(numbers.seconds(part(found, stage)) for stage in STAGES),
-        derived=bool(part(found, "compile_derived")),
-        held=numbers.binary_bytes(part(found, "baseline_rss_bytes")),
-        peak=numbers.binary_bytes(part(found, "peak_rss_bytes")),
+        seconds=tuple(map(numbers.seconds, seconds)),
+        derived=bool(stages.compile_derived),
+        held=numbers.binary_bytes(stages.baseline_rss_bytes),
+        peak=numbers.binary_bytes(stages.peak_rss_bytes),
     )
 
 
-def _storage(mode: str, found: Mapping[str, Any]) -> StorageRow:
+def _storage(mode: str, phases: Phases) -> StorageRow:
+    cache, memory = phases.cache or Cache(), phases.memory or Memory()
     return StorageRow(
         mode=mode,
-        entries=numbers.count(part(found, "cache", "entries")),
-        cache=numbers.binary_bytes(part(found, "cache", "bytes")),
-        arguments=numbers.binary_bytes(part(found, "memory", "argument_bytes")),
-        outputs=numbers.binary_bytes(part(found, "memory", "output_bytes")),
-        temporary=numbers.binary_bytes(part(found, "memory", "temp_bytes")),
-        aliased=numbers.binary_bytes(part(found, "memory", "alias_bytes")),
-        code=numbers.binary_bytes(part(found, "code_bytes")),
-        reasons=tuple(filter(None, (text(found, "cache", "reason"), text(found, "code_reason")))),
+        entries=numbers.count(cache.entries),
+        cache=numbers.binary_bytes(cache.bytes),
+        arguments=numbers.binary_bytes(memory.argument_bytes),
+        outputs=numbers.binary_bytes(memory.output_bytes),
+        temporary=numbers.binary_bytes(memory.temp_bytes),
+        aliased=numbers.binary_bytes(memory.alias_bytes),
+        code=numbers.binary_bytes(phases.code_bytes),
+        reasons=tuple(filter(None, (cache.reason, phases.code_reason))),
     )
 
 
-def _batch(row: object, limit: float | None) -> BatchRow:
-    peak = numbers.finite(part(row, "peak_bytes"))
+def _batch(row: Batch, limit: float | None) -> BatchRow:
     return BatchRow(
-        mode=text(row, "mode"),
-        batch=numbers.count(part(row, "batch")),
-        peak=numbers.binary_bytes(part(row, "peak_bytes")),
-        temporary=numbers.binary_bytes(part(row, "temp_bytes")),
-        steady=numbers.seconds(part(row, "steady_s")),
-        throughput=examples_per_second(part(row, "examples_per_s")),
-        fits=peak is not None and limit is not None and peak <= limit,
-        reason=text(row, "reason"),
+        mode=row.mode or "",
+        batch=numbers.count(row.batch),
+        peak=numbers.binary_bytes(row.peak_bytes),
+        temporary=numbers.binary_bytes(row.temp_bytes),
+        steady=numbers.seconds(row.steady_s),
+        throughput=examples_per_second(row.examples_per_s),
+        fits=_fits(row, limit),
+        reason=row.reason or "",
     )
 
 
-def _largest(found: object) -> str:
-    if not mapping(found):
+def _fits(row: Batch, limit: float | None) -> bool | None:
+    peak = numbers.finite(row.peak_bytes)
+    if row.reason:
+        return False
+    return None if peak is None or limit is None else peak <= limit
+
+
+def _largest(row: Batch) -> str:
+    if given(row) is None:
         return "no batch that was tried fits"
-    return f"batch {numbers.count(part(found, 'batch'))} at {examples_per_second(part(found, 'examples_per_s'))}"
+    return f"batch {numbers.count(row.batch)} at {examples_per_second(row.examples_per_s)}"

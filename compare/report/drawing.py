@@ -54,7 +54,13 @@ def domain(values: Sequence[float], margin: float) -> list[float]:
 
 
 def layered(layers: Sequence[alt.Chart], height: float, width: float = PLOT_WIDTH) -> alt.LayerChart:
-    """Layers over one another in a plot of that size."""
+    """Layers over one another in a plot.
+
+    Args:
+      layers: from the bottom up.
+      height: of the plot without its axes, in pixels.
+      width: the same.
+    """
     return alt.LayerChart(layer=list(layers)).properties(width=width, height=height)
 
 

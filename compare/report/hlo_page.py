@@ -51,17 +51,16 @@ def page(view: Json) -> str:
             labels=labels,
             level=text(shown, "level"),
             counts=mapping(shown, "levels", text(shown, "level")),
-            # What nobody can explain comes first, and so does a result that is not equal.
-            frontier=[
-                _entry(each, labels)
-                for each in sorted(entries(shown, "frontier"), key=lambda each: bool(text(each, "explained")))
-            ],
+            headline=text(shown, "headline"),
+            reasons=_reasons(shown, labels),
+            places=len(entries(shown, "frontier")),
             levels=mapping(shown, "levels"),
+            # A result that is not equal comes first.
             results=sorted(entries(shown, "results"), key=lambda each: bool(part(each, "equal"))),
             notes=entries(shown, "notes"),
             changes=entries(shown, "changes"),
             kernels=_kernels(shown),
-            made=compilers.groups(shown),
+            made=compilers.of_pair(shown),
             data=Markup(_embedded(payload(shown))),
             style=Markup((TEMPLATES / "report.css").read_text() + (TEMPLATES / "hlo.css").read_text()),
             script=Markup(script),
@@ -223,6 +222,23 @@ class _Packed:
         ends = [index.get(text(match, side), -1) for side, index in zip(SIDES, self._index, strict=True)]
         said = [self.string(text(match, "matcher")), part(match, "ulp"), self.string(text(match, "note"))]
         return [*ends, *said, self._list(entries(match, "differs"))]
+
+
+def _reasons(view: Json, labels: Sequence[str]) -> list[dict[str, Any]]:
+    """The reasons in the order of the view, each with its places; the places without a reason come last."""
+    places = [(mapping(each, "explanation"), _entry(each, labels)) for each in entries(view, "frontier")]
+    keys = ("kind", "name", "meaning")
+    return [
+        dict(reason)
+        | {
+            "rows": [
+                row
+                for explanation, row in places
+                if (all(explanation.get(key) == reason[key] for key in keys) if reason["kind"] else not explanation)
+            ]
+        }
+        for reason in entries(view, "reasons")
+    ]
 
 
 def _entry(entry: Json, labels: Sequence[str]) -> dict[str, Any]:

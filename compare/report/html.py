@@ -5,13 +5,15 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from compare.record.envelope import Record
+from compare.record.parity_part import Parity
+from compare.record.workload_part import Workload
 from compare.records import write_atomically
 from compare.report import (
     charts,
@@ -20,37 +22,38 @@ from compare.report import (
     costs,
     limits,
     numbers,
+    overviews,
     program_texts,
     reach,
     tables,
     timing_notes,
     verdicts,
 )
-from compare.report.showable import entries, mapping, part, printable, text
+from compare.report.showable import printable
 from workloads._dimensions import described
 
 TEMPLATES = Path(__file__).parent / "templates"
 
 
-def render(record: Mapping[str, Any]) -> str:
-    """The page for a record as `compare.records.load` reads it. Every string of the record is escaped."""
+def render(record: Record) -> str:
+    """The page for a record. Every string of the record is escaped."""
     shown = printable(record)
     script = (TEMPLATES / "report.js").read_text()
-    overview = tables.overview(shown)
+    overview = overviews.overview(shown)
     return (
         templates()
         .get_template("report.html.j2")
         .render(
             headline=verdicts.headline(shown),
             words=verdicts.WORDS,
-            created=text(shown, "created"),
-            command=" ".join(map(str, entries(shown, "command"))),
-            size=text(shown, "size"),
+            created=shown.created or "",
+            command=" ".join(shown.command),
+            size=shown.size or "",
             environment=tables.environment(shown),
             machine=limits.machine(shown),
             dispatch=costs.dispatch(shown),
             overview=overview,
-            sections=[_section(row, shown["workloads"][row.name]) for row in overview],
+            sections=[_section(row, shown.workloads[row.name]) for row in overview],
             style=Markup((TEMPLATES / "report.css").read_text()),
             script=Markup(script),
             script_hash=script_hash(script),
@@ -58,7 +61,7 @@ def render(record: Mapping[str, Any]) -> str:
     )
 
 
-def write_report(record: Mapping[str, Any], folder: Path) -> Path:
+def write_report(record: Record, folder: Path) -> Path:
     """Write report.html into the folder, making the folder where there is none; returns its path."""
     page = render(record)
     folder.mkdir(parents=True, exist_ok=True)
@@ -79,12 +82,12 @@ def templates() -> Environment:
     )
 
 
-def _section(row: tables.OverviewRow, workload: object) -> dict[str, Any]:
+def _section(row: overviews.OverviewRow, workload: Workload) -> dict[str, Any]:
     """All that the template shows of one workload."""
     return {
         "row": row,
-        "summary": text(workload, "summary"),
-        "source": text(workload, "source"),
+        "summary": workload.summary or "",
+        "source": workload.source or "",
         "cost": tables.cost(workload),
         "facts": _facts(workload),
         "failures": verdicts.failures(workload),
@@ -95,39 +98,41 @@ def _section(row: tables.OverviewRow, workload: object) -> dict[str, Any]:
         **_costs(workload),
         **_texts(workload),
         "page": program_texts.page(workload, row.name),
-        "made": compilers.groups(workload),
+        "made": compilers.of_workload(workload),
     }
 
 
-def _facts(workload: object) -> list[tuple[str, str]]:
+def _facts(workload: Workload) -> list[tuple[str, str]]:
     """Dimensions, then inputs with their types, then the compiler options that the port declares."""
-    facts = [(name, str(value)) for key in ("dimensions", "inputs") for name, value in mapping(workload, key).items()]
+    dimensions = [(name, numbers.scalar(value)) for name, value in workload.dimensions.items()]
+    facts = [*dimensions, *workload.inputs.items()]
     options = tables.compiler_options(workload)
     return [*facts, (f"compiler options of {tables.TUNED}", options)] if options else facts
 
 
-def _parity(workload: object) -> dict[str, Any]:
+def _parity(workload: Workload) -> dict[str, Any]:
+    parity = workload.parity or Parity()
     return {
         "gates": verdicts.gates(workload),
-        "oracle": [(name, str(source)) for name, source in mapping(workload, "parity", "oracle").items()],
+        "oracle": list(parity.oracle.items()),
         "deviations": [
             {
-                "gate": text(entry, "gate"),
-                "kind": text(entry, "kind") or "declared",
-                "where": " ".join(filter(None, (text(entry, "pass"), text(entry, "leaf")))),
-                "bound": numbers.error(part(entry, "bound")),
-                "observed": numbers.error(part(entry, "observed")),
-                "reason": text(entry, "reason"),
+                "gate": deviation.gate or "",
+                "kind": deviation.kind or "declared",
+                "where": " ".join(filter(None, (deviation.pass_, deviation.leaf))),
+                "bound": numbers.error(deviation.bound),
+                "observed": numbers.error(deviation.observed),
+                "reason": deviation.reason or "",
             }
-            for entry in entries(workload, "parity", "deviations")
+            for deviation in parity.deviations
         ],
         "sizes": [
             {
-                "dimensions": described(mapping(entry, "dimensions")),
-                "verdict": text(entry, "verdict"),
-                "reason": text(entry, "reason"),
+                "dimensions": described(size.dimensions),
+                "verdict": size.verdict or verdicts.NOT_JUDGED,
+                "reason": size.reason or "",
             }
-            for entry in entries(workload, "parity", "sizes")
+            for size in parity.sizes
         ],
         "reach": reach.rows(workload),
         "reach_key": reach.key(workload),
@@ -139,7 +144,7 @@ def _parity(workload: object) -> dict[str, Any]:
     }
 
 
-def _speed(workload: object) -> dict[str, Any]:
+def _speed(workload: Workload) -> dict[str, Any]:
     return {
         "matrix": tables.matrix(workload),
         "kernels": tables.kernels(workload),
@@ -153,7 +158,7 @@ def _speed(workload: object) -> dict[str, Any]:
     }
 
 
-def _conditions(workload: object) -> dict[str, Any]:
+def _conditions(workload: Workload) -> dict[str, Any]:
     return {
         "threads": timing_notes.threads(workload),
         "planted": timing_notes.planted(workload),
@@ -163,7 +168,7 @@ def _conditions(workload: object) -> dict[str, Any]:
     }
 
 
-def _costs(workload: object) -> dict[str, Any]:
+def _costs(workload: Workload) -> dict[str, Any]:
     return {
         "phases": costs.phases(workload),
         "storage": costs.storage(workload),
@@ -176,7 +181,7 @@ def _costs(workload: object) -> dict[str, Any]:
     }
 
 
-def _texts(workload: object) -> dict[str, Any]:
+def _texts(workload: Workload) -> dict[str, Any]:
     return {
         "opcodes": program_texts.opcodes(workload),
         "programs": program_texts.programs(workload),

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from compare.record.base import Number
+from compare.record.cost_parts import Limits
+from compare.record.envelope import Record
+from compare.record.workload_part import Workload
 from compare.report import numbers
-from compare.report.showable import mapping, part, text
+from compare.report.showable import given
 from compare.report.tables import ordered
 
-TRAFFIC = ("read", "copy", "triad")
-BOUNDS = {"memory": "moving its bytes", "compute": "its arithmetic", "dispatch": "calling it at all"}
+BOUNDS = {"memory": "memory traffic", "compute": "arithmetic", "dispatch": "dispatch overhead"}
 
 
 @dataclass(frozen=True)
@@ -43,56 +44,56 @@ class Roofline:
     rows: tuple[LimitRow, ...]
 
 
-def machine(record: object) -> tuple[MachineRow, ...]:
+def machine(record: Record) -> tuple[MachineRow, ...]:
     """Bandwidth by kind of traffic, then matrix products by type, for each number of threads."""
-    found = mapping(record, "machine")
-    return tuple(row for count in sorted(found, key=lambda each: (len(each), each)) for row in _machine(found, count))
+    counts = sorted(record.machine, key=lambda count: (len(count), count))
+    return tuple(row for count in counts for row in _machine(count, record.machine[count]))
 
 
-def roofline(workload: object) -> Roofline | None:
+def roofline(workload: Workload) -> Roofline | None:
     """None where the record has none."""
-    found = mapping(workload, "roofline")
-    if not found:
+    recorded = given(workload.roofline)
+    if recorded is None:
         return None
-    bound = text(found, "bound")
-    traffic = f"{text(found, 'kind')} traffic at {rate(part(found, 'bandwidth_bytes_per_s'))}"
-    by = f" by {text(found, 'bandwidth_by')}" if text(found, "bandwidth_by") else ""
+    bound = recorded.bound or ""
+    traffic = f"{recorded.kind or ''} traffic at {rate(recorded.bandwidth_bytes_per_s)}"
+    by = f" by {recorded.bandwidth_by}" if recorded.bandwidth_by else ""
     return Roofline(
         sentence=(
-            f"A step takes about {numbers.seconds(part(found, 'limit_s'))} at least here: that is "
-            f"{BOUNDS.get(bound, bound or 'not said')} (threads: {numbers.count(part(found, 'threads'))}, "
-            f"{numbers.binary_bytes(part(found, 'working_set_bytes'))} in use, {traffic}{by})"
+            f"Lower bound of a step on this machine: about {numbers.seconds(recorded.limit_s)}, from "
+            f"{BOUNDS.get(bound, bound or 'an unknown limit')} (threads: {numbers.count(recorded.threads)}, "
+            f"{numbers.binary_bytes(recorded.working_set_bytes)} in use, {traffic}{by})"
         ),
         bounds=tuple(
             (BOUNDS.get(name.removesuffix("_s"), name), numbers.seconds(value))
-            for name, value in mapping(found, "bounds").items()
+            for name, value in recorded.bounds.items()
         ),
         rows=tuple(
-            LimitRow(mode, numbers.share(part(found, "modes", mode, "share")), text(found, "modes", mode, "note"))
-            for mode in ordered(mapping(found, "modes"))
+            LimitRow(mode, numbers.share(recorded.modes[mode].share), recorded.modes[mode].note or "")
+            for mode in ordered(recorded.modes)
         ),
     )
 
 
-def rate(bytes_per_s: Any) -> str:
+def rate(bytes_per_s: Number) -> str:
     """Bytes a second, in decimal units as memory is sold: "19.0 GB/s"."""
-    found = numbers.finite(bytes_per_s)
-    return numbers.MISSING if found is None else f"{found / 1e9:,.1f} GB/s"
+    number = numbers.finite(bytes_per_s)
+    return numbers.MISSING if number is None else f"{number / 1e9:,.1f} GB/s"
 
 
-def _machine(found: Mapping[str, Any], count: str) -> list[MachineRow]:
+def _machine(count: str, limits: Limits) -> list[MachineRow]:
     rows = [
         MachineRow(
             threads=count,
             figure=kind,
-            value=rate(part(found, count, kind, "bytes_per_s")),
-            by=text(found, count, kind, "by"),
-            working_set=numbers.binary_bytes(part(found, count, kind, "working_set_bytes")),
+            value=rate(measured.bytes_per_s),
+            by=measured.by or "",
+            working_set=numbers.binary_bytes(measured.working_set_bytes),
         )
-        for kind in TRAFFIC
-        if mapping(found, count, kind)
+        for kind, measured in (("read", limits.read), ("copy", limits.copy), ("triad", limits.triad))
+        if measured is not None
     ]
-    for dtype, product in mapping(found, count, "gemm").items():
-        speed = numbers.operations(part(product, "flops_per_s"))
-        rows.append(MachineRow(count, f"matrix product {dtype}", f"{speed}/s", text(product, "by"), numbers.MISSING))
+    for dtype, product in limits.gemm.items():
+        speed = numbers.operations(product.flops_per_s)
+        rows.append(MachineRow(count, f"matrix product {dtype}", f"{speed}/s", product.by or "", numbers.MISSING))
     return rows

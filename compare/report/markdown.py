@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TypeVar
 
 from compare.report.showable import each_string, printable
+
+_Value = TypeVar("_Value")
 
 _MARKUP = re.compile(r"[\\`*\[\]|~#]|(?<![^\W_])_|_(?![^\W_])")
 _LEADING = re.compile(r"^(\d*)([-+=.)])(?=[-=\s]|$)")
@@ -22,7 +24,7 @@ def plain(text: str) -> str:
     return _LEADING.sub(r"\1\\\2", _MARKUP.sub(r"\\\g<0>", line))
 
 
-def escaped(value: Any) -> Any:
+def escaped(value: _Value) -> _Value:
     """The same data with every string in it, and every key, as `plain` has it: nothing that is made of it is markup."""
     return each_string(value, plain)
 
@@ -34,7 +36,13 @@ def code(text: str) -> str:
 
 
 def table(titles: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> list[str]:
-    """Lines of a table, with a blank one after it; the first `left` columns are text, the others numbers."""
+    """Lines of a table, with a blank one after it; none where there are no rows.
+
+    Args:
+      titles: of its columns.
+      rows: as many cells each, already escaped.
+      left: how many of the first columns are text; the others are numbers.
+    """
     rules = ["---" if place < left else "---:" for place in range(len(titles))]
     lines = [f"| {' | '.join(cells)} |" for cells in (titles, rules, *rows)]
     return [*lines, ""] if len(lines) > 2 else []

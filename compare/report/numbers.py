@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 
-MISSING = "\u2013"
+from compare.record.base import Interval, Number, Scalar
 
-Number = float | int | str | None
-"""Records write NaN and infinities as strings."""
+MISSING = "\u2013"
 
 _TIMES = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
@@ -54,13 +53,13 @@ def ratio(value: Number) -> str:
     """A factor of time, three significant digits: "2.31x"."""
     number = finite(value)
     if number is None:
-        return f"{value}x" if value in ("inf", "-inf") else _other(value)
+        return f"{value}x" if value in (math.inf, -math.inf) else _other(value)
     return f"{_significant(number)}x"
 
 
-def interval(bounds: object) -> str:
+def interval(bounds: Interval) -> str:
     """The ends of an interval of ratios: "[0.38, 0.42]"."""
-    if not isinstance(bounds, list | tuple) or len(bounds) != 2:
+    if bounds is None:
         return MISSING
     return f"[{', '.join(ratio(bound).removesuffix('x') for bound in bounds)}]"
 
@@ -69,6 +68,11 @@ def count(value: Number) -> str:
     """A whole number with separators: "1,234,567"."""
     number = finite(value)
     return _other(value) if number is None else f"{number:,.0f}"
+
+
+def scalar(value: Scalar) -> str:
+    """Text, a number or a truth value as it stands."""
+    return MISSING if value is None else str(value)
 
 
 def share(value: Number) -> str:

@@ -6,8 +6,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from compare.record.alignment_part import Alignment
+from compare.record.program_parts import Written
+from compare.record.workload_part import Workload
 from compare.report import numbers
-from compare.report.showable import entries, mapping, part, text
+from compare.report.showable import given
 from compare.report.tables import SIDES
 
 PROGRAMS = "programs"
@@ -57,7 +60,7 @@ class OpcodeRow:
 
 @dataclass(frozen=True)
 class FrontierRow:
-    """A place where the aligned programs part."""
+    """A place where the aligned programs diverge."""
 
     side: str
     op: str
@@ -66,67 +69,71 @@ class FrontierRow:
     reason: str
 
 
-def opcodes(workload: object) -> tuple[OpcodeRow, ...]:
+def opcodes(workload: Workload) -> tuple[OpcodeRow, ...]:
     """Every operation of either program, those that differ first; a lone program differs from nothing."""
-    tf, jax = (mapping(workload, "programs", side, "opcodes") for side in SIDES)
+    tf, jax = (_program(workload, side).opcodes for side in SIDES)
     if not tf or not jax:
         return tuple(OpcodeRow(op, _count_of(tf, op), _count_of(jax, op), "") for op in sorted({*tf, *jax}))
-    rows = [_opcode(op, tf.get(op) or 0, jax.get(op) or 0) for op in sorted({*tf, *jax})]
+    rows = [_opcode(op, tf.get(op, 0), jax.get(op, 0)) for op in sorted({*tf, *jax})]
     return tuple(sorted(rows, key=lambda row: not row.difference))
 
 
-def programs(workload: object) -> tuple[Pane, ...]:
+def programs(workload: Workload) -> tuple[Pane, ...]:
     """What each frontend handed to XLA; the panes of both sides, or of the one that there is."""
     differing = _differing(workload)
     return tuple(
-        _pane(SIDES[side], text(found, "text"), differing, _program_note(found))
+        _pane(SIDES[side], program.text or "", differing, _program_note(program))
         for side in SIDES
-        if (found := mapping(workload, "programs", side))
+        if (program := given(workload.programs.get(side)))
     )
 
 
-def stages(workload: object) -> tuple[tuple[str, tuple[Pane, ...]], ...]:
+def stages(workload: Workload) -> tuple[tuple[str, tuple[Pane, ...]], ...]:
     """Every stage that a framework offers, by name; a stage that both offer comes once with both texts."""
-    found = {side: mapping(workload, "stages", side) for side in SIDES}
-    names = dict.fromkeys(name for texts in found.values() for name in texts)
+    by_side = {side: workload.stages.get(side, {}) for side in SIDES}
+    names = dict.fromkeys(name for texts in by_side.values() for name in texts)
     return tuple(
-        (name, tuple(_pane(SIDES[side], str(texts[name])) for side, texts in found.items() if name in texts))
+        (name, tuple(_pane(SIDES[side], texts[name]) for side, texts in by_side.items() if name in texts))
         for name in names
     )
 
 
-def modules(workload: object) -> tuple[Pane, ...]:
+def modules(workload: Workload) -> tuple[Pane, ...]:
     """The optimized module of every cell that has its text."""
-    compiled = mapping(workload, "compiled")
-    return tuple(_pane(name, text(cell, "text")) for name, cell in compiled.items() if text(cell, "text"))
+    return tuple(_pane(name, cell.text) for name, cell in workload.compiled.items() if cell.text)
 
 
-def frontier(workload: object) -> tuple[FrontierRow, ...]:
-    """Where the aligned programs part, in the record's order."""
+def frontier(workload: Workload) -> tuple[FrontierRow, ...]:
+    """Where the aligned programs diverge, in the record's order."""
     return tuple(
-        FrontierRow(*(text(entry, key) for key in ("side", "op", "name", "source", "reason")))
-        for entry in entries(workload, "alignment", "frontier")
+        FrontierRow(
+            side=departure.side or "",
+            op=departure.op or "",
+            name=departure.name or "",
+            source=departure.source or "",
+            reason=departure.reason or "",
+        )
+        for departure in (workload.alignment or Alignment()).frontier
     )
 
 
-def alignment(workload: object) -> str:
+def alignment(workload: Workload) -> str:
     """How much of the programs is the same, in one sentence; empty where they were not aligned."""
-    found = mapping(workload, "alignment")
-    if not found:
+    aligned = given(workload.alignment)
+    if aligned is None:
         return ""
-    matched, tf, jax = (numbers.count(part(found, key)) for key in ("matched", "tf_only", "jax_only"))
+    matched, tf, jax = map(numbers.count, (aligned.matched, aligned.tf_only, aligned.jax_only))
     counts = f"{matched} operations matched, {tf} only in TF, {jax} only in JAX"
-    levels = mapping(found, "levels")
-    if not levels:
+    if not aligned.levels:
         return counts
-    equal = [level for level, each in levels.items() if part(each, "equal")]
+    equal = [name for name, level in aligned.levels.items() if level.equal]
     where = f"equal at {', '.join(equal)}" if equal else "equal at no level"
-    return f"{counts} at level {text(found, 'level')}; the programs are {where}"
+    return f"{counts} at level {aligned.level or ''}; the programs are {where}"
 
 
-def page(workload: object, name: str) -> str:
+def page(workload: Workload, name: str) -> str:
     """Where the page of both programs stands, beside the report; empty where there is none."""
-    return f"{PROGRAMS}/{file_stem(name)}.html" if mapping(workload, "alignment", "levels") else ""
+    return f"{PROGRAMS}/{file_stem(name)}.html" if (workload.alignment or Alignment()).levels else ""
 
 
 def file_stem(name: str) -> str:
@@ -134,10 +141,14 @@ def file_stem(name: str) -> str:
     return re.sub(r"[^\w.-]+", "_", name).strip("_") or "programs"
 
 
-def same_program(workload: object) -> bool:
+def same_program(workload: Workload) -> bool:
     """Whether both frontends handed XLA the very same text."""
-    tf, jax = (text(workload, "programs", side, "sha256") for side in SIDES)
+    tf, jax = (_program(workload, side).sha256 for side in SIDES)
     return bool(tf) and tf == jax
+
+
+def _program(workload: Workload, side: str) -> Written:
+    return workload.programs.get(side, Written())
 
 
 def _opcode(op: str, tf: int, jax: int) -> OpcodeRow:
@@ -148,16 +159,14 @@ def _count_of(opcodes: Mapping[str, int], op: str) -> str:
     return numbers.count(opcodes.get(op))
 
 
-def _differing(workload: object) -> frozenset[str]:
+def _differing(workload: Workload) -> frozenset[str]:
     return frozenset(row.opcode.rpartition(".")[2] for row in opcodes(workload) if row.difference)
 
 
-def _program_note(program: Mapping[str, object]) -> str:
-    instructions = part(program, "instructions")
-    plural = "" if instructions == 1 else "s"
-    return (
-        f"{numbers.count(instructions)} instruction{plural}, sha256 {text(program, 'sha256')[:12] or numbers.MISSING}"
-    )
+def _program_note(program: Written) -> str:
+    plural = "" if program.instructions == 1 else "s"
+    digest = (program.sha256 or "")[:12] or numbers.MISSING
+    return f"{numbers.count(program.instructions)} instruction{plural}, sha256 {digest}"
 
 
 def _pane(title: str, source: str, differing: frozenset[str] = frozenset(), note: str = "") -> Pane:

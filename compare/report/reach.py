@@ -8,8 +8,11 @@ from typing import Any
 
 import altair as alt
 
+from compare.record.base import Number
+from compare.record.parity_part import Break, Call, Parity, Reach, Span
+from compare.record.workload_part import Workload
 from compare.report import drawing, numbers
-from compare.report.showable import entries, part, text
+from compare.report.verdicts import NOT_JUDGED
 
 _LOOKS: Mapping[str, tuple[str, str, str]] = {
     "holds": ("circle", drawing.GRID, "both hold"),
@@ -19,6 +22,8 @@ _LOOKS: Mapping[str, tuple[str, str, str]] = {
     "nothing to judge": ("square", drawing.GRID, "nothing to judge: beyond the type, or decided by rounding"),
 }
 """By what is said of a call: its mark, its colour, and the sentence of the key."""
+
+_ROW_HEIGHT = 15
 
 
 @dataclass(frozen=True)
@@ -36,38 +41,28 @@ class ReachRow:
     """TensorFlow's line."""
 
 
-def rows(workload: object) -> list[ReachRow]:
+def rows(workload: Workload) -> list[ReachRow]:
     """A row for each input and pass that was swept."""
-    return [
-        ReachRow(
-            input=text(each, "input"),
-            pass_=text(each, "pass"),
-            verdict=text(each, "verdict"),
-            said=_said(each),
-            operation=" at ".join(filter(None, (text(each, "worst", "operation"), text(each, "worst", "line")))),
-            original=text(each, "worst", "original_line"),
-        )
-        for each in entries(workload, "parity", "reach")
-    ]
+    return [_row(reach) for reach in _swept(workload)]
 
 
-def key(workload: object) -> list[tuple[str, str]]:
+def key(workload: Workload) -> list[tuple[str, str]]:
     """The marks that the map has, and what each means."""
-    said = {text(call, "said") for call in _calls(workload)}
+    said = {call.said for _, _, call in _calls(workload)}
     names = {"circle": "●", "cross": "✚", "triangle-up": "▲", "diamond": "◆", "square": "■"}
     return [(names[mark], sentence) for status, (mark, _, sentence) in _LOOKS.items() if status in said]
 
 
-def chart(workload: object) -> str:
+def chart(workload: Workload) -> str:
     """Every call of the sweeps, a row for each pattern of each input and pass; empty where nothing was swept."""
-    found = list(_marks(workload))
-    if not found:
+    marks = list(_marks(workload))
+    if not marks:
         return ""
-    named = list(dict.fromkeys(mark["row"] for mark in found))
+    named = list(dict.fromkeys(mark["row"] for mark in marks))
     axis = alt.Axis(title="magnitude, logarithmic", format="~e", tickCount=8, labelOverlap=True)
-    scale = alt.Scale(type="log", domain=drawing.domain([mark["magnitude"] for mark in found], margin=3))
-    marks = (
-        alt.Chart(alt.Data(values=found))
+    scale = alt.Scale(type="log", domain=drawing.domain([mark["magnitude"] for mark in marks], margin=3))
+    points = (
+        alt.Chart(alt.Data(values=marks))
         .mark_point(filled=True, size=45, opacity=1)
         .encode(
             x=alt.X("magnitude:Q", scale=scale, axis=axis),
@@ -76,54 +71,61 @@ def chart(workload: object) -> str:
             shape=alt.Shape("shape:N", scale=None),
         )
     )
-    return drawing.svg(drawing.layered([marks], _ROW_HEIGHT * len(named)))
+    return drawing.svg(drawing.layered([points], _ROW_HEIGHT * len(named)))
 
 
-_ROW_HEIGHT = 15
+def _swept(workload: Workload) -> tuple[Reach, ...]:
+    return (workload.parity or Parity()).reach
 
 
-def _marks(workload: object) -> Iterator[dict[str, Any]]:
-    for each in entries(workload, "parity", "reach"):
-        for span in entries(each, "spans"):
-            for call in entries(span, "calls"):
-                magnitude = numbers.finite(part(call, "magnitude"))
-                look = _LOOKS.get(text(call, "said"))
-                if magnitude is not None and magnitude > 0 and look is not None:
-                    name = f"{text(each, 'input')} {text(span, 'pattern')}\u2026 ({text(each, 'pass')})"
-                    yield {"row": name, "magnitude": magnitude, "shape": look[0], "color": look[1]}
+def _row(reach: Reach) -> ReachRow:
+    worst = reach.worst or Break()
+    return ReachRow(
+        input=reach.input or "",
+        pass_=reach.pass_ or "",
+        verdict=reach.verdict or NOT_JUDGED,
+        said=_said(reach),
+        operation=" at ".join(filter(None, (worst.operation, worst.line))),
+        original=worst.original_line or "",
+    )
 
 
-def _calls(workload: object) -> Iterator[object]:
-    for each in entries(workload, "parity", "reach"):
-        for span in entries(each, "spans"):
-            yield from entries(span, "calls")
+def _calls(workload: Workload) -> Iterator[tuple[Reach, Span, Call]]:
+    for reach in _swept(workload):
+        for span in reach.spans:
+            for call in span.calls:
+                yield reach, span, call
 
 
-def _said(reach: object) -> tuple[str, ...]:
-    broken = tuple(sentence for span in entries(reach, "spans") for sentence in _breaks(span))
+def _marks(workload: Workload) -> Iterator[dict[str, Any]]:
+    for reach, span, call in _calls(workload):
+        magnitude = numbers.finite(call.magnitude)
+        look = _LOOKS.get(call.said or "")
+        if magnitude is not None and magnitude > 0 and look is not None:
+            name = f"{reach.input or ''} {span.pattern or ''}\u2026 ({reach.pass_ or ''})"
+            yield {"row": name, "magnitude": magnitude, "shape": look[0], "color": look[1]}
+
+
+def _said(reach: Reach) -> tuple[str, ...]:
+    broken = tuple(sentence for span in reach.spans for sentence in _breaks(span))
     if broken:
         return broken
-    ends = [number for span in entries(reach, "spans") for end in ("low", "high") if (number := _end(span, end))]
+    ends = [number for span in reach.spans for end in (span.low, span.high) if (number := numbers.finite(end))]
     if not ends:
         return (numbers.MISSING,)
     return (f"nowhere from {min(ends):.3g} to {max(ends):.3g}",)
 
 
-def _breaks(span: object) -> Iterator[str]:
-    pattern, low, high = text(span, "pattern"), _end(span, "low"), _end(span, "high")
-    for each in entries(span, "breaks"):
-        magnitude = _end(each, "magnitude")
+def _breaks(span: Span) -> Iterator[str]:
+    low, high = numbers.finite(span.low), numbers.finite(span.high)
+    for broken in span.breaks:
+        magnitude = numbers.finite(broken.magnitude)
         if magnitude is None:
             continue
-        values = f"{pattern}{magnitude:.3g}: jax {_value(each, 'found')}, tf {_value(each, 'original')}"
+        values = f"{span.pattern or ''}{magnitude:.3g}: jax {_value(broken.found)}, tf {_value(broken.original)}"
         held = high if magnitude > 1 else low
         yield f"{values} (holds at {held:.3g})" if held else values
 
 
-def _end(holder: object, name: str) -> float | None:
-    return numbers.finite(part(holder, name))
-
-
-def _value(found: object, name: str) -> str:
-    value = part(found, name)
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+def _value(value: Number) -> str:
+    return numbers.MISSING if value is None else f"{value:.4g}"

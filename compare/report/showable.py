@@ -1,10 +1,18 @@
-"""Reading a record of which any part may be missing or null, and making its strings fit to show."""
+"""Making strings fit to show, those of a record too; and reading JSON that is no record: dumps, programs by value."""
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
+
+import msgspec
+
+from compare.record.base import Part
+
+_Value = TypeVar("_Value")
+_Part = TypeVar("_Part", bound=Part)
 
 _STYLING = re.compile(r"\x1b\[[0-9;]*m")
 _UNPRINTABLE = re.compile(
@@ -13,55 +21,77 @@ _UNPRINTABLE = re.compile(
 _BREAKS = str.maketrans(dict.fromkeys("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029", " "))
 
 
-def part(record: object, *keys: str) -> Any:
-    """What stands at that place; None where anything on the way is missing or null."""
-    for key in keys:
-        record = record.get(key) if isinstance(record, Mapping) else None
-    return record
-
-
-def mapping(record: object, *keys: str) -> Mapping[str, Any]:
-    """The mapping at that place; empty where there is none."""
-    found = part(record, *keys)
-    return found if isinstance(found, Mapping) else {}
-
-
-def entries(record: object, *keys: str) -> Sequence[Any]:
-    """The list at that place; empty where there is none."""
-    found = part(record, *keys)
-    return found if isinstance(found, list | tuple) else ()
-
-
-def text(record: object, *keys: str) -> str:
-    """The text at that place; empty where there is none."""
-    found = part(record, *keys)
-    return "" if found is None else str(found)
+def given(part: _Part | None) -> _Part | None:
+    """The part, or None where nothing of it is there."""
+    return None if part is None or part == type(part)() else part
 
 
 def one_line(text: str) -> str:
     """The text as it may be shown, without a break that would make another line of the rest."""
-    return printable(text.translate(_BREAKS))
+    return _shown(text.translate(_BREAKS))
 
 
-def printable(value: Any) -> Any:
+def printable(value: _Value) -> _Value:
     """The same data without colour codes, and U+FFFD for what would steer a terminal or break an encoder.
 
     Reasons hold whatever a framework printed: escape sequences, lone surrogates, direction overrides.
     """
-    return each_string(value, lambda text: _UNPRINTABLE.sub("\ufffd", _STYLING.sub("", text)))
+    return each_string(value, _shown)
 
 
-def on_lines(value: Any) -> Any:
+def on_lines(value: _Value) -> _Value:
     """The same data printable, every string of it on one line: none makes a row of a table that is not its own."""
     return each_string(value, one_line)
 
 
-def each_string(value: Any, change: Callable[[str], str]) -> Any:
-    """The same data with every string in it changed, keys too."""
-    if isinstance(value, str):
-        return change(value)
-    if isinstance(value, Mapping):
-        return {change(str(key)): each_string(item, change) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [each_string(item, change) for item in value]
+def each_string(value: _Value, change: Callable[[str], str]) -> _Value:
+    """The same data with every string in it changed: of structs, dataclasses, mappings (keys too) and sequences."""
+    return _changed(value, change)
+
+
+def _changed(value: Any, change: Callable[[str], str]) -> Any:
+    match value:
+        case str():
+            return change(value)
+        case msgspec.Struct():
+            names = value.__struct_fields__
+            return msgspec.structs.replace(value, **{name: _changed(getattr(value, name), change) for name in names})
+        case Mapping():
+            return {change(str(key)): _changed(item, change) for key, item in value.items()}
+        case list():
+            return [_changed(item, change) for item in value]
+        case tuple():
+            return tuple(_changed(item, change) for item in value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        names = [field.name for field in dataclasses.fields(value)]
+        return dataclasses.replace(value, **{name: _changed(getattr(value, name), change) for name in names})
     return value
+
+
+def _shown(text: str) -> str:
+    return _UNPRINTABLE.sub("\ufffd", _STYLING.sub("", text))
+
+
+def part(plain: object, *keys: str) -> Any:
+    """What stands at that place of JSON that is no record; None where anything on the way is missing or null."""
+    for key in keys:
+        plain = plain.get(key) if isinstance(plain, Mapping) else None
+    return plain
+
+
+def mapping(plain: object, *keys: str) -> Mapping[str, Any]:
+    """The mapping at that place; empty where there is none."""
+    held = part(plain, *keys)
+    return held if isinstance(held, Mapping) else {}
+
+
+def entries(plain: object, *keys: str) -> Sequence[Any]:
+    """The list at that place; empty where there is none."""
+    held = part(plain, *keys)
+    return held if isinstance(held, list | tuple) else ()
+
+
+def text(plain: object, *keys: str) -> str:
+    """The text at that place; empty where there is none."""
+    held = part(plain, *keys)
+    return "" if held is None else str(held)

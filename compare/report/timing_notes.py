@@ -1,19 +1,23 @@
-"""Under which conditions a time was taken: threads, what the run could see, and peers beside the two sides. Pure."""
+"""Under which conditions a time was taken: threads, statistical power, and peers beside the two sides. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from compare.record.base import Number
+from compare.record.cost_parts import Peer, PeerGate
+from compare.record.timing_part import Power, Timing
+from compare.record.workload_part import Workload
 from compare.report import numbers
-from compare.report.showable import entries, mapping, part, text
+from compare.report.showable import given
 from compare.report.tables import SIDES, RatioRow, ordered, ratio_row
+from compare.report.verdicts import NOT_JUDGED
 
 
 @dataclass(frozen=True)
 class Threads:
-    """What was asked for and what each side computed on; `reason` says why they are not equal."""
+    """The threads requested and those that each side used; `reason` says why they are not equal."""
 
     sentence: str
     equal: bool
@@ -41,95 +45,104 @@ class PeerRow:
     ratio: RatioRow | None
 
 
-def threads(workload: object) -> Threads | None:
+def threads(workload: Workload) -> Threads | None:
     """One sentence; None where the record does not say."""
-    found = mapping(workload, "timing", "threads")
-    if not found:
+    recorded = given((workload.timing or Timing()).threads)
+    if recorded is None:
         return None
-    asked = part(found, "asked")
-    wanted = "as many threads as the frameworks choose" if asked is None else f"{_many(asked, 'thread')} asked for"
+    asked = recorded.asked
+    wanted = "as many threads as the frameworks choose" if asked is None else f"{_many(asked, 'thread')} requested"
     sides = [
-        f"{SIDES.get(side, side)} computed on {_many(part(each, 'parallelism'), 'thread')} of "
-        f"{_many(len(entries(each, 'processors')) or None, 'processor')}"
-        for side, each in mapping(found, "sides").items()
+        f"{SIDES.get(side, side)} used {_many(bound.parallelism, 'thread')} on "
+        f"{_many(len(bound.processors) or None, 'processor')}"
+        for side, bound in recorded.sides.items()
     ]
-    equal = part(found, "equal") is not False
-    return Threads("; ".join([wanted, *sides]), equal, "" if equal else text(found, "reason"))
+    equal = recorded.equal is not False
+    return Threads("; ".join([wanted, *sides]), equal, "" if equal else recorded.reason or "")
 
 
-def planted(workload: object) -> tuple[RatioRow, ...]:
+def planted(workload: Workload) -> tuple[RatioRow, ...]:
     """Slowdowns of known size and what the verdict said of each."""
-    return tuple(ratio_row(name, row) for name, row in mapping(workload, "timing", "power", "planted").items())
+    return tuple(ratio_row(name, ratio) for name, ratio in _power(workload).planted.items())
 
 
-def smallest(workload: object) -> tuple[tuple[str, str], ...]:
-    """By mode, the smallest slowdown that this run calls 95 times in 100."""
-    found = mapping(workload, "timing", "power", "smallest")
-    return tuple((mode, _slowdown(found[mode])) for mode in ordered(found))
+def smallest(workload: Workload) -> tuple[tuple[str, str], ...]:
+    """By mode, the smallest slowdown that this run detects 95 times in 100."""
+    slowdowns = _power(workload).smallest
+    return tuple((mode, _slowdown(slowdowns[mode])) for mode in ordered(slowdowns))
 
 
-def by_threads(workload: object) -> ByThreads | None:
+def by_threads(workload: Workload) -> ByThreads | None:
     """Modes and ratios by number of threads; None for fewer than two numbers."""
-    found = mapping(workload, "by_threads")
-    counts = sorted(found, key=_number)
+    counts = sorted(workload.by_threads, key=_number)
     if len(counts) < 2:
         return None
-    timed = [mapping(found, count, "modes") for count in counts]
-    modes = ordered(dict.fromkeys(mode for each in timed for mode in each))
-    stated = [mapping(found, count, "ratios") for count in counts]
-    names = dict.fromkeys(name for each in stated for name in each)
+    timings = [workload.by_threads[count] for count in counts]
+    modes = ordered(dict.fromkeys(mode for timing in timings for mode in timing.modes))
+    names = dict.fromkeys(name for timing in timings for name in timing.ratios)
     return ByThreads(
         counts=tuple(counts),
-        rows=tuple((mode, _speed_ups([part(each, mode, "median_s") for each in timed])) for mode in modes),
-        ratios=tuple(
-            (name, tuple(ratio_row(name, each[name]) if name in each else None for each in stated)) for name in names
-        ),
+        rows=tuple((mode, _speed_ups([_median(timing, mode) for timing in timings])) for mode in modes),
+        ratios=tuple((name, tuple(_ratio(timing, name) for timing in timings)) for name in names),
     )
 
 
-def peers(workload: object) -> tuple[PeerRow, ...]:
-    """Every peer, whether it could be had or not."""
-    return tuple(_peer(workload, name, found) for name, found in mapping(workload, "peers").items())
+def peers(workload: Workload) -> tuple[PeerRow, ...]:
+    """Every peer, whether it could be run or not."""
+    return tuple(_peer(workload, name, peer) for name, peer in workload.peers.items())
 
 
-def _peer(workload: object, name: str, found: object) -> PeerRow:
-    mode = f"{name}/jit"
-    ratio = part(workload, "timing", "ratios", f"jax/jit vs {mode}")
+def _power(workload: Workload) -> Power:
+    return (workload.timing or Timing()).power or Power()
+
+
+def _ratio(timing: Timing, name: str) -> RatioRow | None:
+    return ratio_row(name, timing.ratios[name]) if name in timing.ratios else None
+
+
+def _peer(workload: Workload, name: str, peer: Peer) -> PeerRow:
+    mode, timing = f"{name}/jit", workload.timing or Timing()
+    ratio = given(timing.ratios.get(f"jax/jit vs {mode}"))
     return PeerRow(
         name=name,
-        version=text(found, "version") or numbers.MISSING,
-        verdict=text(found, "verdict") or "not_judged",
-        reason=text(found, "reason") or _complaint(mapping(found, "gates")),
-        median=numbers.seconds(part(workload, "timing", "modes", mode, "median_s")),
+        version=peer.version or numbers.MISSING,
+        verdict=peer.verdict or NOT_JUDGED,
+        reason=peer.reason or _complaint(peer.gates),
+        median=numbers.seconds(_median(timing, mode)),
         ratio=ratio_row(f"jax/jit vs {mode}", ratio) if ratio else None,
     )
 
 
-def _complaint(gates: Mapping[str, Any]) -> str:
+def _median(timing: Timing, mode: str) -> Number:
+    timed = timing.modes.get(mode)
+    return timed.median_s if timed else None
+
+
+def _complaint(gates: Mapping[str, PeerGate]) -> str:
     """What the failing gates say."""
-    said = [(name, text(gate, "message")) for name, gate in gates.items() if part(gate, "verdict") == "fail"]
-    return "; ".join(f"{name}: {message}" if message else f"{name} fails" for name, message in said)
+    failing = {name: gate.message for name, gate in gates.items() if gate.verdict == "fail"}
+    return "; ".join(f"{name}: {message}" if message else f"{name} fails" for name, message in failing.items())
 
 
-def _speed_ups(medians: Sequence[Any]) -> tuple[tuple[str, str], ...]:
+def _speed_ups(medians: Sequence[Number]) -> tuple[tuple[str, str], ...]:
     first = numbers.finite(medians[0])
-    cells = []
-    for median in medians:
-        here = numbers.finite(median)
-        cells.append((numbers.seconds(median), numbers.ratio(first / here) if first and here else numbers.MISSING))
-    return tuple(cells)
+    return tuple((numbers.seconds(median), _speed_up(first, numbers.finite(median))) for median in medians)
 
 
-def _slowdown(value: object) -> str:
-    found = numbers.finite(value)
-    return f"{100 * found:.1f} %" if found is not None else "none below a factor of 100"
+def _speed_up(first: float | None, here: float | None) -> str:
+    return numbers.ratio(first / here) if first and here else numbers.MISSING
 
 
-def _many(count: object, what: str) -> str:
-    found = numbers.finite(count)
-    if found is None:
-        return f"{what}s not counted"
-    return f"{round(found, 1):g} {what}{'' if round(found, 1) == 1 else 's'}"
+def _slowdown(value: Number) -> str:
+    slowdown = numbers.finite(value)
+    return f"{100 * slowdown:.1f} %" if slowdown is not None else "none below a factor of 100"
+
+
+def _many(count: Number, what: str) -> str:
+    number = numbers.finite(count)
+    if number is None:
+        return f"an unknown number of {what}s"
+    return f"{round(number, 1):g} {what}{'' if round(number, 1) == 1 else 's'}"
 
 
 def _number(count: str) -> tuple[float, str]:

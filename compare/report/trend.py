@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import altair as alt
 from markupsafe import Markup
 
-from compare.records import to_json, write_atomically
+from compare.history.series import Line, Point, Trend
+from compare.records import write_atomically
 from compare.report import drawing, numbers, verdicts
 from compare.report.html import TEMPLATES, templates
-from compare.report.showable import entries, part, printable, text
-from compare.report.tables import anchors
+from compare.report.overviews import anchors
+from compare.report.showable import printable
 
 HEIGHT = 90
 WIDTH = 620
@@ -24,72 +26,85 @@ BREAK_LABEL = 40
 """Characters of the differing keys that a break has room for; the page lists them whole."""
 
 
-def write_trend(trend: object, path: Path) -> Path:
-    """Write the page of `compare.history.series.trend`, as an object or as JSON; returns its path."""
+@dataclass(frozen=True)
+class _Row:
+    """One ratio by its last run, and what is said of it against the runs before."""
+
+    ratio: str
+    last: str
+    interval: str
+    withheld: str
+    verdict: str
+    confirmed: bool
+
+
+@dataclass(frozen=True)
+class _Section:
+    """All ratios of one workload."""
+
+    name: str
+    anchor: str
+    chart: Markup
+    breaks: tuple[tuple[int, tuple[str, ...]], ...]
+    """The first run after each, and in what it differs from the one before."""
+    rows: tuple[_Row, ...]
+
+
+def write_trend(trend: Trend, path: Path) -> Path:
+    """Write the page of a history; returns its path."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, page(to_json(trend)))
+    write_atomically(path, page(trend))
     return path
 
 
-def page(trend: Mapping[str, Any]) -> str:
-    """The whole page for a history as JSON: no script, no network, every string escaped."""
+def page(trend: Trend) -> str:
+    """The whole page for a history: no script, no network, every string escaped."""
     shown = printable(trend)
-    lines = _by_workload(shown)
-    names = anchors(lines)
+    by_workload: dict[str, list[Line]] = {}
+    for line in shown.lines:
+        by_workload.setdefault(line.workload, []).append(line)
+    names = anchors(by_workload)
     return (
         templates()
         .get_template("trend.html.j2")
         .render(
-            runs=[numbers.count(run) for run in entries(shown, "runs")],
-            confirmed=sum(bool(part(line, "confirmed")) for line in entries(shown, "lines")),
-            sections=[_section(name, names[name], each) for name, each in lines.items()],
+            runs=[numbers.count(run) for run in shown.runs],
+            confirmed=sum(line.confirmed for line in shown.lines),
+            sections=[_section(name, names[name], lines) for name, lines in by_workload.items()],
             words=verdicts.WORDS,
             style=Markup((TEMPLATES / "report.css").read_text()),
         )
     )
 
 
-def chart(lines: Sequence[object]) -> str:
+def chart(lines: Sequence[Line]) -> str:
     """The lines of one workload over one another, a plot a ratio; empty where every ratio was withheld."""
-    runs = [run for line in lines for point in entries(line, "points") if (run := part(point, "run")) is not None]
+    runs = [point.run for line in lines for point in line.points]
     plots = [plot for line in lines if (plot := _plot(line, runs))]
     return drawing.svg(alt.VConcatChart(vconcat=plots, spacing=14)) if plots else ""
 
 
-def _by_workload(trend: Mapping[str, Any]) -> dict[str, list[object]]:
-    found: dict[str, list[object]] = {}
-    for line in entries(trend, "lines"):
-        found.setdefault(text(line, "workload"), []).append(line)
-    return found
+def _section(name: str, anchor: str, lines: Sequence[Line]) -> _Section:
+    breaks = {change.run: change.differing for line in lines for change in line.breaks}
+    rows = tuple(map(_row, lines))
+    return _Section(name, anchor, Markup(chart(lines)), tuple(breaks.items()), rows)
 
 
-def _section(name: str, anchor: str, lines: Sequence[object]) -> dict[str, Any]:
-    breaks = {text(each, "run"): entries(each, "differing") for line in lines for each in entries(line, "breaks")}
-    return {
-        "name": name,
-        "anchor": anchor,
-        "chart": Markup(chart(lines)),
-        "breaks": [(run, [str(line) for line in differing]) for run, differing in breaks.items()],
-        "rows": [_row(line) for line in lines],
-    }
+def _row(line: Line) -> _Row:
+    last = line.points[-1] if line.points else None
+    return _Row(
+        ratio=line.ratio,
+        last=numbers.ratio(last.ratio if last else None),
+        interval=numbers.interval(last.ci95 if last else None),
+        withheld=last.withheld if last else "",
+        verdict=line.verdict,
+        confirmed=line.confirmed,
+    )
 
 
-def _row(line: object) -> dict[str, Any]:
-    points = entries(line, "points")
-    last = points[-1] if points else None
-    return {
-        "ratio": text(line, "ratio"),
-        "last": numbers.ratio(part(last, "ratio")),
-        "interval": numbers.interval(part(last, "ci95")),
-        "withheld": text(last, "withheld"),
-        "verdict": text(line, "verdict"),
-        "confirmed": bool(part(line, "confirmed")),
-    }
-
-
-def _plot(line: object, runs: Sequence[int]) -> alt.LayerChart | None:
-    color = drawing.color(text(line, "ratio"))
-    rows = [row for point in entries(line, "points") if (row := _point(point, color))]
+def _plot(line: Line, runs: Sequence[int]) -> alt.LayerChart | None:
+    color = drawing.color(line.ratio)
+    rows = [row for point in line.points if (row := _point(point, color))]
     if not rows:
         return None
     ends = [row[key] for row in rows for key in ("low", "ratio", "high")]
@@ -113,8 +128,7 @@ def _plot(line: object, runs: Sequence[int]) -> alt.LayerChart | None:
         base.mark_rule(strokeWidth=2).encode(y=up("low:Q"), y2=alt.Y2("high:Q")),
         base.mark_point(filled=True, size=30, opacity=1).encode(y=up("ratio:Q")),
     ]
-    verdict = text(line, "verdict")
-    title = alt.TitleParams(f"{text(line, 'ratio')}: {verdict}" if verdict else text(line, "ratio"), offset=16)
+    title = alt.TitleParams(f"{line.ratio}: {line.verdict}" if line.verdict else line.ratio, offset=16)
     return drawing.layered(layers, HEIGHT, WIDTH).properties(title=title)
 
 
@@ -124,23 +138,24 @@ def _span(ends: Sequence[float]) -> list[float]:
     return drawing.domain(near, margin=1.05)
 
 
-def _point(point: object, color: str) -> dict[str, Any] | None:
-    ratio = numbers.finite(part(point, "ratio"))
-    if ratio is None or ratio <= 0 or part(point, "withheld"):
+def _point(point: Point, color: str) -> dict[str, Any] | None:
+    ratio = numbers.finite(point.ratio)
+    if ratio is None or ratio <= 0 or point.withheld:
         return None
-    ends = [number for each in entries(point, "ci95") if (number := numbers.finite(each)) and number > 0]
+    ends = [number for end in point.ci95 or () if (number := numbers.finite(end)) and number > 0]
     low, high = ends if len(ends) == 2 else (ratio, ratio)
-    found = {"run": part(point, "run"), "segment": part(point, "segment") or 0}
-    return {**found, "ratio": ratio, "low": low, "high": high, "color": color}
+    return {"run": point.run, "segment": point.segment, "ratio": ratio, "low": low, "high": high, "color": color}
 
 
-def _breaks(line: object, across: alt.X, span: Sequence[float]) -> list[alt.Chart]:
-    """A line before the first run that is unlike the one before it, with the keys that differ."""
-    rows = [
-        {"run": part(each, "run") - 0.5, "top": span[1], "label": _keys(entries(each, "differing"))}
-        for each in entries(line, "breaks")
-        if part(each, "run") is not None
-    ]
+def _breaks(line: Line, across: alt.X, span: Sequence[float]) -> list[alt.Chart]:
+    """A line before the first run that is unlike the one before it, with the keys that differ.
+
+    Args:
+      line: the ratio.
+      across: the axis of runs.
+      span: the ends of the axis of ratios.
+    """
+    rows = [{"run": change.run - 0.5, "top": span[1], "label": _keys(change.differing)} for change in line.breaks]
     if not rows:
         return []
     base = alt.Chart(alt.Data(values=rows)).encode(x=across)
@@ -150,7 +165,7 @@ def _breaks(line: object, across: alt.X, span: Sequence[float]) -> list[alt.Char
     return [rules, labels.encode(y=top, text=alt.Text("label:N"))]
 
 
-def _keys(differing: Sequence[object]) -> str:
+def _keys(differing: Sequence[str]) -> str:
     """The keys alone, cut to what a plot has room for: "cpu, jax.jaxlib"."""
-    keys = ", ".join(str(line).partition(":")[0].partition(" of ")[0] for line in differing)
+    keys = ", ".join(line.partition(":")[0].partition(" of ")[0] for line in differing)
     return keys if len(keys) <= BREAK_LABEL else f"{keys[:BREAK_LABEL]}…"

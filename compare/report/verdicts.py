@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from compare.record.base import Number
+from compare.record.envelope import Environment, Record
+from compare.record.parity_part import Comparison, Gate, Parity
+from compare.record.timing_part import Timing
+from compare.record.workload_part import Workload
 from compare.records import FAIL, GATES, NOT_APPLICABLE, PASS
 from compare.report import numbers
-from compare.report.showable import entries, mapping, part, text
+from compare.report.showable import given
 
 NOT_JUDGED = "not_judged"
 INCOMPLETE = "incomplete"
@@ -37,7 +40,7 @@ class Headline:
 
 @dataclass(frozen=True)
 class FailureRow:
-    """Something that could not be had, and why."""
+    """A result that is missing, and why."""
 
     side: str
     doing: str
@@ -70,13 +73,14 @@ class LeafRow:
 
 @dataclass(frozen=True)
 class GateRow:
-    """One gate with its leaves, worst first."""
+    """One gate with its leaves, worst first; those without a verdict apart."""
 
     name: str
     verdict: str
     reason: str
     against: str
     failing: tuple[LeafRow, ...]
+    unjudged: tuple[LeafRow, ...]
     passing: tuple[LeafRow, ...]
 
     @property
@@ -88,24 +92,25 @@ class GateRow:
         return f"{first} (and {more} more)" if more > 0 else first
 
 
-def headline(record: Mapping[str, Any]) -> Headline:
-    """Fail where a parity verdict fails; incomplete where one is missing or a part could not be had."""
-    workloads = mapping(record, "workloads")
-    verdicts = [verdict(workload) for workload in workloads.values()]
+def headline(record: Record) -> Headline:
+    """Fail where a parity verdict fails; incomplete where a verdict or another result is missing."""
+    workloads = record.workloads.values()
+    verdicts = [verdict(workload) for workload in workloads]
     failed, unjudged = verdicts.count(FAIL), verdicts.count(NOT_JUDGED)
-    lacking = sum(bool(failures(workload)) for workload in workloads.values())
-    withheld = sum(_withholds(workload) for workload in workloads.values())
+    lacking = sum(bool(workload.failures) for workload in workloads)
+    withheld = sum(_withholds(workload) for workload in workloads)
     counted = (
         (unjudged, "not judged for parity"),
-        (lacking, "with a part that could not be had"),
+        (lacking, "with missing results"),
         (withheld, "with time ratios withheld"),
     )
+    sides = (record.environment or Environment()).sides
     notes = (
         *(f"{_of(number, len(workloads))} {what}" for number, what in counted if number),
         *(
-            f"{side} was recorded elsewhere: {text(facts, 'recorded')}"
-            for side, facts in mapping(record, "environment", "sides").items()
-            if text(facts, "recorded")
+            f"{side} was recorded elsewhere: {facts['recorded']}"
+            for side, facts in sides.items()
+            if facts.get("recorded")
         ),
     )
     if failed:
@@ -116,80 +121,74 @@ def headline(record: Mapping[str, Any]) -> Headline:
     return Headline(PASS, f"Parity holds in {_of(len(workloads), len(workloads))}", notes)
 
 
-def verdict(workload: object) -> str:
+def verdict(workload: Workload) -> str:
     """The parity verdict of a workload, or that there is none."""
-    return text(workload, "parity", "verdict") or NOT_JUDGED
+    return (workload.parity or Parity()).verdict or NOT_JUDGED
 
 
-def gate_verdicts(workload: object) -> dict[str, str]:
+def gate_verdicts(workload: Workload) -> dict[str, str]:
     """Every gate in the order of the contract, whether the record has it or not."""
-    return {name: text(workload, "parity", "gates", name, "verdict") or NOT_JUDGED for name in _names(workload)}
+    return {name: gate.verdict or NOT_JUDGED for name, gate in _gates(workload).items()}
 
 
-def gates(workload: object) -> tuple[GateRow, ...]:
+def gates(workload: Workload) -> tuple[GateRow, ...]:
     """The gates that the record has."""
+    return tuple(_gate(name, gate) for name, gate in _gates(workload).items() if given(gate))
+
+
+def failures(workload: Workload) -> tuple[FailureRow, ...]:
+    """The results that are missing."""
     return tuple(
-        _gate(name, part(workload, "parity", "gates", name)) for name in _names(workload) if _has(workload, name)
+        FailureRow(failure.side or "?", failure.doing or "", failure.reason or "") for failure in workload.failures
     )
 
 
-def failures(workload: object) -> tuple[FailureRow, ...]:
-    """What could not be had."""
-    return tuple(
-        FailureRow(text(entry, "side") or "?", text(entry, "doing"), text(entry, "reason"))
-        for entry in entries(workload, "failures")
-    )
-
-
-def why_missing(workload: object) -> str:
+def why_missing(workload: Workload) -> str:
     """One sentence for a part of the record that is not there."""
-    if failures(workload):
-        return "it is not in the record, and what could not be had is listed above"
+    if workload.failures:
+        return "it is not in the record; missing results are listed above"
     return "it is not in the record"
 
 
-def _names(workload: object) -> tuple[str, ...]:
-    extra = (name for name in mapping(workload, "parity", "gates") if name not in GATES)
-    return (*GATES, *extra)
+def _gates(workload: Workload) -> dict[str, Gate]:
+    """Those of the contract first, empty where the record has none; then any other."""
+    recorded = (workload.parity or Parity()).gates
+    return {**{name: recorded.get(name, Gate()) for name in GATES}, **recorded}
 
 
-def _has(workload: object, name: str) -> bool:
-    return bool(mapping(workload, "parity", "gates", name))
-
-
-def _gate(name: str, gate: object) -> GateRow:
-    comparisons = sorted(entries(gate, "comparisons"), key=_used, reverse=True)
+def _gate(name: str, gate: Gate) -> GateRow:
+    leaves = [_leaf(comparison) for comparison in sorted(gate.comparisons, key=_used, reverse=True)]
     return GateRow(
         name=name,
-        verdict=text(gate, "verdict") or NOT_JUDGED,
-        reason=text(gate, "reason"),
+        verdict=gate.verdict or NOT_JUDGED,
+        reason=gate.reason or "",
         against="JAX vs TF" if name == EXACT else "JAX vs oracle",
-        failing=tuple(_leaf(entry) for entry in comparisons if part(entry, "verdict") == FAIL),
-        passing=tuple(_leaf(entry) for entry in comparisons if part(entry, "verdict") != FAIL),
+        failing=tuple(leaf for leaf in leaves if leaf.verdict == FAIL),
+        unjudged=tuple(leaf for leaf in leaves if leaf.verdict == NOT_JUDGED),
+        passing=tuple(leaf for leaf in leaves if leaf.verdict not in (FAIL, NOT_JUDGED)),
     )
 
 
-def _leaf(entry: object) -> LeafRow:
-    used = _used(entry)
+def _leaf(comparison: Comparison) -> LeafRow:
     return LeafRow(
-        pass_=text(entry, "pass"),
-        case=text(entry, "case"),
-        leaf=text(entry, "leaf"),
-        dtype=text(entry, "dtype"),
-        compared=f"{_run(text(entry, 'found_from'))} vs {_run(text(entry, 'expected_from'))}",
-        error=numbers.error(part(entry, "error")),
-        bound=numbers.error(part(entry, "bound")),
-        used=_headroom(used),
-        noise=numbers.error(part(entry, "noise")),
-        verdict=text(entry, "verdict"),
-        worst=_worst(entry),
-        message=text(entry, "message"),
+        pass_=comparison.pass_ or "",
+        case=comparison.case or "",
+        leaf=comparison.leaf or "",
+        dtype=comparison.dtype or "",
+        compared=f"{_run(comparison.found_from)} vs {_run(comparison.expected_from)}",
+        error=numbers.error(comparison.error),
+        bound=numbers.error(comparison.bound),
+        used=_headroom(_used(comparison)),
+        noise=numbers.error(comparison.noise),
+        verdict=comparison.verdict or NOT_JUDGED,
+        worst=_worst(comparison),
+        message=comparison.message or "",
     )
 
 
-def _used(entry: object) -> float:
+def _used(comparison: Comparison) -> float:
     """Error over bound; infinite where the error is not finite or must be zero and is not."""
-    error, bound = numbers.finite(part(entry, "error")), numbers.finite(part(entry, "bound"))
+    error, bound = numbers.finite(comparison.error), numbers.finite(comparison.bound)
     if error is None:
         return math.inf
     if not bound:
@@ -197,9 +196,9 @@ def _used(entry: object) -> float:
     return error / bound
 
 
-def _run(source: str) -> str:
+def _run(source: str | None) -> str:
     """A side named without a mode is its float64 run."""
-    return f"{source} float64" if source in ("tf", "jax") else source
+    return f"{source} float64" if source in ("tf", "jax") else source or ""
 
 
 def _headroom(used: float) -> str:
@@ -208,21 +207,19 @@ def _headroom(used: float) -> str:
     return f"{used:,.0f}" if used >= 100 else f"{used:.3g}"
 
 
-def _worst(entry: object) -> str:
-    found, expected = part(entry, "found"), part(entry, "expected")
-    if found is None and expected is None:
+def _worst(comparison: Comparison) -> str:
+    if comparison.found is None and comparison.expected is None:
         return ""
-    index = entries(entry, "worst_index")
-    return f"{f'{list(index)}: ' if index else ''}{_value(found)}, expected {_value(expected)}"
+    place = f"{list(comparison.worst_index)}: " if comparison.worst_index else ""
+    return f"{place}{_value(comparison.found)}, expected {_value(comparison.expected)}"
 
 
-def _value(value: object) -> str:
-    return f"{value:.9g}" if isinstance(value, float) else str(value)
+def _value(value: Number) -> str:
+    return numbers.MISSING if value is None else f"{value:.9g}"
 
 
-def _withholds(workload: object) -> bool:
-    ratios = mapping(workload, "timing", "ratios")
-    return any(part(ratio, "withheld") for ratio in ratios.values())
+def _withholds(workload: Workload) -> bool:
+    return any(ratio.withheld for ratio in (workload.timing or Timing()).ratios.values())
 
 
 def _of(number: int, total: int) -> str:

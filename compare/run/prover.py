@@ -174,12 +174,12 @@ class Prover:
 
     @contextmanager
     def _side(self, name: str) -> Iterator[Side]:
-        """The side; a worker that is lost meanwhile is replaced by the next request."""
+        """The side; what it had loaded is forgotten where it is lost."""
         try:
-            yield self._pool.get(name)
+            with self._pool.asking(name) as side:
+                yield side
         except SideError as error:
             if error.lost:
-                self._pool.drop(name)
                 self._loaded.pop(name, None)
             raise
 

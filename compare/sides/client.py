@@ -1,4 +1,4 @@
-"""A live side: starts a worker, talks to it, and turns whatever befalls it into one line."""
+"""A live side: starts a worker process, sends it requests, and reports every failure as a SideError of one line."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NAMES = {
 }
 
 STARTS = 3
-"""So often is a worker started that is killed, or does not answer, while it imports its framework."""
+"""How often a worker is started that dies, or does not answer, while it imports its framework."""
 
 _ERRORS = {"unavailable": Unavailable, "target": BadTarget}
 
@@ -140,7 +140,7 @@ class LiveSide(Side):
         return Missing(self.name, error.doing, reason, error.details, lost=True)
 
     def kill(self) -> None:
-        """End the worker without waiting for it; whoever waits for its answer learns of it."""
+        """Kill the worker without waiting for it; a pending request raises SideError."""
         self._closed = True
         self._process.kill()
 

@@ -1,7 +1,9 @@
-"""Which process or file stands for a side, and what becomes of it when it fails."""
+"""Which process or file stands for a side, and when a side that does not start is given up."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -9,10 +11,11 @@ from typing import Any
 
 from compare.sides import requests
 from compare.sides._side import SIDES, Missing, Side, SideError
-from compare.sides.client import LiveSide, close_all
+from compare.sides.client import LiveSide
 from compare.sides.recorded import RecordedSide
 from compare.sides.renewal import Renewal
 from compare.sides.settings import Settings
+from compare.sides.workers import WorkerSet
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,7 @@ class Source:
 
 
 GIVES_UP = 3
-"""So many workloads in a row a side may fail to come up for; it is not started for those that follow."""
+"""After a side failed to start for this many workloads in a row, it is not started again."""
 
 
 class Pool:
@@ -37,7 +40,7 @@ class Pool:
     def __init__(self, sources: dict[str, Source], scratch: Path, timeout_s: float, threads: int | None = None) -> None:
         self._sources, self._scratch, self._timeout_s = sources, scratch, timeout_s
         self._settings = Settings(threads)
-        self._sides: dict[str, Side] = {}
+        self._workers = WorkerSet(self._start)
         self._absent: dict[str, Missing] = {}
         self._failed: dict[str, list[SideError]] = {name: [] for name in sources}
         self._environments: dict[str, dict[str, Any]] = {}
@@ -45,8 +48,7 @@ class Pool:
 
     def __enter__(self) -> Pool:
         # Recorded sides first: a broken file is refused before a worker is started. Imports run while inputs are drawn.
-        for name in sorted(SIDES, key=lambda each: self._sources[each].recorded is None):
-            self._start(name)
+        self._workers.start(sorted(SIDES, key=lambda side: self._sources[side].recorded is None))
         return self
 
     def __exit__(
@@ -55,9 +57,8 @@ class Pool:
         self.close()
 
     def close(self) -> None:
-        """Let go of every worker. Sides are started when they are asked for, where nothing started them before."""
-        close_all(self._sides.values())
-        self._sides = {}
+        """Close every worker; a side that is asked for afterwards is started again."""
+        self._workers.close()
 
     def get(self, name: str) -> Side:
         """The side, running.
@@ -69,7 +70,7 @@ class Pool:
             raise self._absent[name]
         if len(self._failed[name]) >= GIVES_UP:
             raise self._failed[name][-1]
-        side = self._sides.get(name) or self._start(name)
+        side = self._workers.get(name)
         if isinstance(side, LiveSide):
             self._wait(name, side)
         return side
@@ -86,15 +87,13 @@ class Pool:
         Returns:
           The names of those that were replaced.
         """
-        found = {name: side for name, side in list(self._sides.items()) if isinstance(side, LiveSide)}
+        lost, sides = self._workers.lost(), self._workers.sides
         replaced = {
             name
-            for name in names or found
-            if name in found and (not found[name].alive or (grown and self._renewal.due(found[name])))
+            for name in names or list(sides)
+            if name in lost or (grown and name in sides and self._renewal.due(sides[name]))
         }
-        for name in replaced:
-            self.drop(name)
-            self._start(name)
+        self._workers.replace(replaced)
         return replaced
 
     def _wait(self, name: str, side: LiveSide) -> None:
@@ -125,16 +124,23 @@ class Pool:
             self._environments[name] = found | {"recorded": recorded.name if recorded else None}
         return self._environments[name]
 
+    @contextmanager
+    def asking(self, name: str) -> Iterator[Side]:
+        """The side, for requests that belong together; a worker that one of them loses is replaced by the next `get`.
+
+        Raises:
+          SideError: it cannot be started, or a request failed.
+        """
+        self.get(name)
+        with self._workers.asking(name) as side:
+            yield side
+
     def drop(self, name: str) -> None:
-        """Forget a lost worker; the next request starts a fresh one."""
-        side = self._sides.pop(name, None)
-        if side is not None:
-            side.close()
+        """Close a lost worker; the next request starts another."""
+        self._workers.drop(name)
 
     def _start(self, name: str) -> Side:
         source = self._sources[name]
         if source.recorded is not None:
-            self._sides[name] = RecordedSide(name, source.recorded)
-        else:
-            self._sides[name] = LiveSide(name, self._scratch, source.python, self._timeout_s, self._settings)
-        return self._sides[name]
+            return RecordedSide(name, source.recorded)
+        return LiveSide(name, self._scratch, source.python, self._timeout_s, self._settings)

@@ -14,8 +14,7 @@ from compare.hlo import executing
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.executing import Executable, Executor, Options, ProgramLost
 from compare.sides import xla
-from compare.sides._side import Reply, SideError
-from compare.sides.client import LiveSide
+from compare.sides._side import Reply, Side, SideError
 from compare.sides.replaceable import Replaceable
 from workloads._spec import Arrays
 
@@ -45,19 +44,31 @@ class ProgramWorker(Executor):
         self._released: list[int] = []
 
     def check(self, bytecode: bytes) -> None:
+        """Check that a program can be read.
+
+        Raises:
+          UnreadableProgram: it cannot.
+          ProgramLost: reading it ended the worker.
+        """
         with self._worker.asking:
             self.ask(self.current(), "read", {}, {xla.PROGRAM: np.frombuffer(bytecode, np.uint8)})
 
     def compile(self, bytecode: bytes, options: Options) -> Executable:
+        """Compile a program, and again in each worker that it is run in later.
+
+        Raises:
+          UnreadableProgram: XLA refuses it.
+          ProgramLost: compiling it ended the worker.
+        """
         compiled = _Compiled(self, bytecode, options)
         compiled.load()
         return compiled
 
-    def current(self) -> LiveSide:
+    def current(self) -> Side:
         """The worker that programs are given to now."""
         return self._worker.started()
 
-    def load(self, bytecode: bytes, options: Options) -> tuple[LiveSide, int]:
+    def load(self, bytecode: bytes, options: Options) -> tuple[Side, int]:
         """Compile in the worker that there is: that worker, and a handle which means something to it alone."""
         with self._worker.asking:
             side, handle = self.current(), next(self._handles)
@@ -73,7 +84,7 @@ class ProgramWorker(Executor):
             side, handle = compiled.load()
             return self.ask(side, method, {"handle": handle, **parameters}, arrays)
 
-    def ask(self, side: LiveSide, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
+    def ask(self, side: Side, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
         """The reply of a worker, which may be the last thing that it says."""
         released, self._released = self._released, []
         try:
@@ -91,9 +102,9 @@ class ProgramWorker(Executor):
 class _Compiled(Executable):
     def __init__(self, worker: ProgramWorker, bytecode: bytes, options: Options) -> None:
         self._worker, self._bytecode, self._options = worker, bytecode, options
-        self._loaded: tuple[LiveSide, int] | None = None
+        self._loaded: tuple[Side, int] | None = None
 
-    def load(self) -> tuple[LiveSide, int]:
+    def load(self) -> tuple[Side, int]:
         """The worker that has the program, and its handle there."""
         if self._loaded is None or self._loaded[0] is not self._worker.current():
             self._loaded = self._worker.load(self._bytecode, self._options)

@@ -1,4 +1,4 @@
-"""A worker that is started when it is first asked for something, and another one in its place once it is gone."""
+"""A worker that is started when it is first asked for something, and replaced once it is lost."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from compare.sides._side import Reply, SideError
+from compare.sides._side import Reply, Side, SideError
 from compare.sides.client import LiveSide
+from compare.sides.workers import WorkerSet
 from workloads._spec import Arrays
 
 
 class Replaceable:
-    """The worker of a name, whichever process it is now. One that died idle had nothing to lose, and is replaced.
+    """One worker, whichever process it is now. One that died between two requests is replaced.
 
     Args:
       stack: closes the worker.
@@ -25,26 +26,21 @@ class Replaceable:
     """
 
     def __init__(self, name: str, timeout_s: float, stack: ExitStack) -> None:
-        self._name = name
-        self._timeout_s = timeout_s
         # Made now: a command that starts the worker later may have temporary files of its own, which go with it.
-        self._scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=f"jaxport-{name}-")))
-        self._side: LiveSide | None = None
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=f"jaxport-{name}-")))
+        self._name = name
+        self._workers = stack.enter_context(WorkerSet(lambda name: LiveSide(name, scratch, timeout_s=timeout_s)))
         # Both sides are asked at once, each from a thread, and a worker answers one request after the other. Choosing
         # the worker and asking it is one step: what one thread asks may end the worker that another has just chosen.
         self.asking = threading.RLock()
-        stack.callback(self._close)
 
-    def started(self) -> LiveSide:
+    def started(self) -> Side:
         """The worker that there is now."""
         with self.asking:
-            if self._side is not None and not self._side.alive:
-                self._close()
-            if self._side is None:
-                self._side = LiveSide(self._name, self._scratch, timeout_s=self._timeout_s)
-            return self._side
+            self._workers.replace_lost()
+            return self._workers.get(self._name)
 
-    def call(self, side: LiveSide, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
+    def call(self, side: Side, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
         """Ask a worker that `started` gave.
 
         Raises:
@@ -54,11 +50,6 @@ class Replaceable:
             try:
                 return side.call(method, parameters, arrays)
             except SideError as error:
-                if error.lost and side is self._side:
-                    self._close()
+                if error.lost and side is self._workers.sides.get(self._name):
+                    self._workers.drop(self._name)
                 raise
-
-    def _close(self) -> None:
-        if self._side is not None:
-            self._side.close()
-            self._side = None

@@ -39,16 +39,22 @@ class Parameter(Leaf, frozen=True, kw_only=True):
 
 
 class Signature(msgspec.Struct, frozen=True):
+    """Parameters and results of a program."""
+
     parameters: tuple[Parameter, ...]
     results: tuple[Leaf, ...]
 
 
 class Program(Signature, frozen=True):
+    """A program: texts of its stages, and lines of its source by op_name."""
+
     stages: dict[str, str]
     sources: dict[str, str] = {}
 
 
 class Donation(Signature, frozen=True, kw_only=True):
+    """A compiled training step, and the positions of its donated parameters."""
+
     donated: tuple[Size, ...]
 
     def __post_init__(self) -> None:
@@ -62,16 +68,22 @@ class Donation(Signature, frozen=True, kw_only=True):
 
 
 class Loaded(msgspec.Struct, frozen=True):
+    """The modes of each pass, and the compiler options of mode `tuned`."""
+
     modes: dict[Literal["forward", "gradients", "step"], list[str]]
     compiler_options: dict[str, Scalar] = {}
 
 
 class Compiled(msgspec.Struct, frozen=True):
+    """The handle of a compiled program, and seconds of compiling it."""
+
     handle: int
     compile_s: float
 
 
 class Optimized(msgspec.Struct, frozen=True):
+    """Bytes of temporary memory; None where the compiler does not say."""
+
     temp_bytes: int | None
 
 

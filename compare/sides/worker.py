@@ -22,14 +22,17 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import msgspec
+
 from compare.bench import clock, memory, phases, threads
-from compare.sides import mapped, wire
+from compare.sides import mapped, protocol, wire
 from compare.sides._host import Host
 from compare.sides._side import Reply
 from compare.sides.explained import explained
 from compare.sides.optional_imports import left_out
 from compare.sides.peers import PEERS
 from compare.sides.processes import end_with_parent
+from compare.sides.protocol import ProtocolError
 from compare.sides.settings import pin
 from workloads._framework import Framework, Prepared, Unsupported
 from workloads._spec import Arrays
@@ -47,86 +50,89 @@ HOSTED = {
 class Worker(Host):
     """Turns requests into calls of one framework."""
 
+    host = "framework"
+
     def __init__(self, framework: Framework, import_s: float) -> None:
+        super().__init__()
         self._framework = framework
         self._import_s, self._load_s = import_s, 0.0
         # Before a twin is built: TensorFlow makes weights and optimizer slots then, JAX when a mode is prepared.
         self._held: int | None = None
         self._prepared: dict[str | int, Prepared] = {}
 
-    def environment(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+    def environment(self, parameters: protocol.Nothing, arrays: Arrays) -> Reply:
         """Versions and device of this side, and what its process was told of memory."""
         versions = {"python": sys.version.split()[0], "numpy": importlib.import_module("numpy").__version__}
         return Reply(dict(self._framework.environment()) | versions | memory.settings(os.environ))
 
-    def load(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+    def load(self, parameters: protocol.Load, arrays: Arrays) -> Reply:
         """Build the twin on the arrays of a file."""
         self._prepared = {}
-        packed = mapped.load(Path(parameters["arrays"]))
+        packed = mapped.load(parameters.arrays)
         self._held = memory.reset_peak_rss()
         start = time.perf_counter()
-        modes = self._framework.load(wire.unpack_twin(parameters, packed))
+        modes = self._framework.load(wire.unpack_twin(msgspec.structs.asdict(parameters), packed))
         self._load_s = time.perf_counter() - start
         return Reply(modes)
 
-    def outputs(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+    def outputs(self, parameters: protocol.Outputs, arrays: Arrays) -> Reply:
         """One pass in one mode."""
-        return Reply(arrays=self._framework.outputs(**parameters))
+        return Reply(arrays=self._framework.outputs(*msgspec.structs.astuple(parameters)))
 
-    def trajectory(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+    def trajectory(self, parameters: protocol.Trajectory, arrays: Arrays) -> Reply:
         """A training run in one mode."""
-        return Reply(arrays=self._framework.trajectory(**parameters))
+        return Reply(arrays=self._framework.trajectory(*msgspec.structs.astuple(parameters)))
 
-    def program(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+    def program(self, parameters: protocol.Lowering, arrays: Arrays) -> Reply:
         """What the frontend hands to XLA."""
-        return wire.pack_program(self._framework.program(**parameters))
+        return wire.pack_program(self._framework.program(*msgspec.structs.astuple(parameters)))
 
-    def compile(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+    def compile(self, parameters: protocol.Compile, arrays: Arrays) -> Reply:
         """Compile a program of either side."""
-        return Reply(vars(self._framework.compile(wire.unpack_program(Reply(parameters, arrays)))))
+        return Reply(vars(self._framework.compile(wire.unpack_program(Reply(msgspec.to_builtins(parameters), arrays)))))
 
-    def optimized(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+    def optimized(self, parameters: protocol.Handle, arrays: Arrays) -> Reply:
         """What XLA made of a compiled program."""
-        return wire.pack_optimized(self._framework.optimized(**parameters))
+        return wire.pack_optimized(self._framework.optimized(*msgspec.structs.astuple(parameters)))
 
-    def execute(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+    def execute(self, parameters: protocol.Execute, arrays: Arrays) -> Reply:
         """Run a compiled program."""
-        return Reply(arrays=self._framework.execute(**parameters))
+        return Reply(arrays=self._framework.execute(*msgspec.structs.astuple(parameters)))
 
-    def unroll(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+    def unroll(self, parameters: protocol.Unroll, arrays: Arrays) -> Reply:
         """A training run of a compiled step program."""
-        return Reply(arrays=self._framework.unroll(**parameters))
+        return Reply(arrays=self._framework.unroll(*msgspec.structs.astuple(parameters)))
 
-    def offer(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+    def offer(self, parameters: protocol.Offer, arrays: Arrays) -> Reply:
         """Make a mode more, of compiler options."""
-        self._framework.offer(**parameters)
+        self._framework.offer(*msgspec.structs.astuple(parameters))
         return Reply()
 
-    def digest(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+    def digest(self, parameters: protocol.Mode, arrays: Arrays) -> Reply:
         """What the compiler makes of the main pass in a mode."""
-        return Reply(self._framework.digest(**parameters))
+        return Reply(self._framework.digest(*msgspec.structs.astuple(parameters)))
 
-    def profile(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+    def profile(self, parameters: protocol.Target, arrays: Arrays) -> Reply:
         """The kernels that each of some warm calls ran."""
-        calls = self._framework.profile(parameters["target"])
+        calls = self._framework.profile(parameters.target)
         return Reply([[dataclasses.astuple(kernel) for kernel in call] for call in calls])
 
-    def donation(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+    def donation(self, parameters: protocol.Nothing, arrays: Arrays) -> Reply:
         """The compiled training step, and what it may overwrite."""
         return wire.pack_donation(self._framework.donation())
 
-    def prepare(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+    def prepare(self, parameters: protocol.Target, arrays: Arrays) -> Reply:
         """Make a target ready to be timed; seconds of trace and compile where they can be told apart, and peak memory.
 
         The first call is all that a user waits for until the first result: trace, compile and run.
         """
         memory.reset_peak_rss()
-        prepared = self._framework.prepare(parameters["target"])
+        prepared = self._framework.prepare(parameters.target)
         with prepared.around():
             (first_call_s,) = clock.time_calls(prepared.call, 1)
             clock.time_calls(prepared.call, 1)
         first_call_s += (prepared.trace_s or 0.0) + (prepared.lower_s or 0.0) + (prepared.compile_s or 0.0)
-        self._prepared[parameters["target"]] = prepared
+        self._prepared[parameters.target] = prepared
         return Reply(
             {
                 "first_call_s": first_call_s,
@@ -137,14 +143,14 @@ class Worker(Host):
             }
         )
 
-    def phases(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+    def phases(self, parameters: protocol.Target, arrays: Arrays) -> Reply:
         """What one target costs this process, for compare.bench.phases to put together.
 
         Means nothing but in a process that has done nothing else. The framework is asked to analyse
         last: that compiles again, and would count as time and memory of the target.
         """
         memory.reset_peak_rss()
-        prepared = self._framework.prepare(parameters["target"])
+        prepared = self._framework.prepare(parameters.target)
         with prepared.around():
             run_s, second_s = clock.time_calls(prepared.call, 2)
             steady = clock.time_calls(prepared.call, phases.steady_calls(second_s))
@@ -164,9 +170,9 @@ class Worker(Host):
             }
         )
 
-    def dispatch(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+    def dispatch(self, parameters: protocol.CallCount, arrays: Arrays) -> Reply:
         """By mode, seconds of one call of next to no work: the public entry, and the compiled code itself."""
-        calls = parameters["calls"]
+        calls = parameters.calls
 
         def median_s(call: Callable[[], object]) -> float:
             clock.time_calls(call, calls // 10)
@@ -182,31 +188,31 @@ class Worker(Host):
             }
         )
 
-    def round(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+    def round(self, parameters: protocol.Round, arrays: Arrays) -> Reply:
         """Seconds of each of a number of calls of a prepared target, each slowed by a known part where asked."""
-        prepared = self._prepared[parameters["target"]]
-        call = clock.slowed(prepared.call, parameters["slowdown"]) if parameters["slowdown"] else prepared.call
+        prepared = self._prepared[parameters.target]
+        call = clock.slowed(prepared.call, parameters.slowdown) if parameters.slowdown else prepared.call
         with prepared.around():
-            return Reply(clock.time_calls(call, parameters["calls"]))
+            return Reply(clock.time_calls(call, parameters.calls))
 
-    def page_faults(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+    def page_faults(self, parameters: protocol.TargetCalls, arrays: Arrays) -> Reply:
         """Page faults of this process over some calls of a prepared target; None where they are not counted."""
-        prepared = self._prepared[parameters["target"]]
+        prepared = self._prepared[parameters.target]
         with prepared.around():
             before = memory.page_faults()
-            clock.time_calls(prepared.call, parameters["calls"])
+            clock.time_calls(prepared.call, parameters.calls)
             after = memory.page_faults()
         return Reply(None if before is None or after is None else after - before)
 
-    def threads(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+    def threads(self, parameters: protocol.TargetCalls, arrays: Arrays) -> Reply:
         """Seconds of processor time of each thread over some calls of a prepared target, most first."""
-        prepared = self._prepared[parameters["target"]]
+        prepared = self._prepared[parameters.target]
         before = threads.cpu_seconds()
         with prepared.around():
-            clock.time_calls(prepared.call, parameters["calls"])
+            clock.time_calls(prepared.call, parameters.calls)
         return Reply(threads.spent(before, threads.cpu_seconds()))
 
-    def processors(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+    def processors(self, parameters: protocol.Nothing, arrays: Arrays) -> Reply:
         """Numbers of the processors that any thread of this process may run on."""
         return Reply(threads.allowed_processors())
 
@@ -223,7 +229,8 @@ def answer(host: Host, request: Mapping[str, Any]) -> dict[str, Any]:
 def described(error: BaseException) -> dict[str, Any]:
     """A failure as the coordinator reads it: what kind it is, one line, and the traceback."""
     kind = "unavailable" if isinstance(error, Unsupported) else "target" if isinstance(error, TargetError) else "error"
-    reason = explained(error) if kind == "error" else " ".join(str(error).split())
+    plain = kind != "error" or isinstance(error, ProtocolError)
+    reason = " ".join(str(error).split()) if plain else explained(error)
     return {"ok": False, "kind": kind, "reason": reason, "details": traceback.format_exc()}
 
 

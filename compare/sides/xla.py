@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import ml_dtypes as ml_dtypes  # NumPy knows bfloat16 once it is imported
+import msgspec
 import numpy as np
 
 from compare.hlo import artifacts, bindings
+from compare.sides import protocol
 from compare.sides._host import Host
 from compare.sides._side import Reply
+from compare.sides.protocol import Method
 from workloads._framework import Unsupported
 from workloads._spec import Arrays
 
@@ -26,10 +29,13 @@ def create() -> Host:
 class Programs(Host):
     """Programs by handle, until they are let go."""
 
-    def __init__(self) -> None:
-        self._loaded: dict[int, bindings.Loaded] = {}
+    host = "xla"
 
-    def read(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+    def __init__(self) -> None:
+        super().__init__()
+        self._loaded: dict[int, bindings.LoadedProgram] = {}
+
+    def read(self, parameters: protocol.Released, arrays: Arrays) -> Reply:
         """Read a program that may be damaged, by all that reads it elsewhere."""
         try:
             artifacts.hlo_of_artifact(arrays[PROGRAM].tobytes())
@@ -37,30 +43,30 @@ class Programs(Host):
             raise Unsupported(str(error)) from error
         return Reply()
 
-    def compile(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+    def compile(self, parameters: protocol.CompileBytecode, arrays: Arrays) -> Reply:
         """Compile a program under a handle that the caller chose."""
         try:
-            found = bindings.load_bytecode(arrays[PROGRAM].tobytes(), parameters["options"])
+            found = bindings.load_bytecode(arrays[PROGRAM].tobytes(), parameters.options)
         except bindings.UnreadableProgram as error:
             raise Unsupported(str(error)) from error
-        self._loaded[parameters["handle"]] = found
+        self._loaded[parameters.handle] = found
         return Reply()
 
-    def optimized(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+    def optimized(self, parameters: protocol.ReleasedHandle, arrays: Arrays) -> Reply:
         """What XLA made of a program."""
-        return Reply(arrays={PROGRAM: np.frombuffer(self._loaded[parameters["handle"]].optimized, np.uint8)})
+        return Reply(arrays={PROGRAM: np.frombuffer(self._loaded[parameters.handle].optimized, np.uint8)})
 
-    def run(self, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+    def run(self, parameters: protocol.Run, arrays: Arrays) -> Reply:
         """Calls of a program, one after the other."""
-        program = self._loaded[parameters["handle"]]
-        value, packed = pack_calls(program.each(unpack_calls(parameters["calls"], arrays)))
+        program = self._loaded[parameters.handle]
+        value, packed = pack_calls(program.each(unpack_calls(parameters.calls, arrays)))
         return Reply(value, packed)
 
-    def reply(self, method: str, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
-        """The reply to one request, which also says what is no longer wanted."""
-        for handle in parameters["released"]:
+    def _answer(self, method: Method, parameters: msgspec.Struct, arrays: Arrays) -> Reply:
+        assert isinstance(parameters, protocol.Released)
+        for handle in parameters.released:
             self._loaded.pop(handle, None)
-        return super().reply(method, parameters, arrays)
+        return super()._answer(method, parameters, arrays)
 
 
 Described = Sequence[Sequence[Sequence[Any]]]

@@ -173,15 +173,15 @@ def test_what_a_compiler_refuses_fails(tmp_path: Path, capsys: pytest.CaptureFix
         (["folder"], "expected bundle.json of a bug report at .*folder.*, found no such file"),
         (["module.mlirbc", "--compilers", "here"], "expected two results of module.mlirbc to compare, found only"),
         (["module.mlirbc", "--compilers", "gcc"], "expected names of here, interpreter, tf, jax, found 'gcc'"),
-        (["module.mlirbc", "--xla", "xla_no_such=1"], "expected an option of XLA .*, found xla_no_such=1"),
+        (["module.mlirbc", "--xla", "xla_no_such=1"], "expected an XLA option .*, found xla_no_such=1"),
         (["module.mlirbc", "--xla", "xla_backend_optimization_level=high"], "found .*=high"),
-        (["module.mlirbc", "--xla", "xla_dump_to"], "expected NAME=VALUE after --xla, found 'xla_dump_to'"),
+        (["module.mlirbc", "--xla", "xla_dump_to"], "expected --xla NAME=VALUE, found 'xla_dump_to'"),
         (["module.mlirbc", "--inputs", "short"], "expected 2 inputs of module.mlirbc, found 1"),
         (["module.mlirbc", "--inputs", "other"], r"expected input '1' .* int32\[4\], found float32\[4\]"),
         (["module.mlirbc", "--inputs", "named"], "expected arrays named by position, 0 to 1, in .*, found x, y"),
         (["module.mlirbc", "--inputs", "noise"], "expected a safetensors file at .*noise, found"),
         (["module.mlirbc", "--inputs", "short", "--seed", "1"], "expected --inputs or --seed, found both"),
-        (["module.mlirbc", "--tolerance", "-1"], "expected a number from 0, found '-1'"),
+        (["module.mlirbc", "--tolerance", "-1"], "expected a number of at least 0, found '-1'"),
     ],
 )
 def test_bad_input_is_one_line(tmp_path: Path, arguments: list[str], message: str) -> None:
@@ -200,8 +200,8 @@ def test_bad_input_is_one_line(tmp_path: Path, arguments: list[str], message: st
 @pytest.mark.parametrize(
     ("index", "message"),
     [
-        ("{", "expected bundle.json of a bug report at .*, found broken JSON"),
-        ("[]", "found `array` where `object` is due"),
+        ("{", "expected bundle.json of a bug report at .*, found invalid JSON"),
+        ("[]", "found `array` where `object` is expected"),
         ('{"schema": 99, "modules": []}', "expected a bug report of schema 1 or older, found 99: upgrade"),
         ('{"schema": 1, "modules": []}', "expected a program in .*, found none"),
     ],

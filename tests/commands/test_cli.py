@@ -109,18 +109,18 @@ def replaying(file: str) -> list[str]:
 REFUSED = {
     "no command": ([], "the following arguments are required: COMMAND: see `jaxport --help`"),
     "unknown command": (["prove"], "invalid choice: 'prove' (choose from"),
-    "unknown option": (["run", "add", "--fast"], "unrecognized arguments: --fast"),
+    "unknown option": (["run", "add", "--fast"], "expected options of `jaxport run`, found --fast"),
     "unknown workload": (["run", "runing_exampel"], "found 'runing_exampel': did you mean running_example"),
     "unknown size": (["run", "add", "--size", "huge", "--tf-python", "./python0"], "expected a size of add (smoke, "),
     "option without a value": (["run", "add", "--pairs"], "argument --pairs: expected one argument: see `jaxport run"),
-    "no number": (["run", "add", "--pairs", "few"], "expected a whole number from 1, found 'few'"),
-    "no pairs": (["run", "add", "--pairs", "0"], "expected a whole number from 1, found '0'"),
-    "no time": (["run", "add", "--timeout", "-1"], "expected a number of seconds above 0, found '-1'"),
+    "no number": (["run", "add", "--pairs", "few"], "expected a positive integer, found 'few'"),
+    "no pairs": (["run", "add", "--pairs", "0"], "expected a positive integer, found '0'"),
+    "no time": (["run", "add", "--timeout", "-1"], "expected a positive number of seconds, found '-1'"),
     "no side": (recording("x.side"), "the following arguments are required: --side"),
     "another side": (recording("x.side", "--side", "torch"), "invalid choice: 'torch'"),
     "tf alone": (["run", "--tf", "f.py:doubles"], "expected --tf and --jax together"),
     "jax alone": (["run", "--jax", "f.py:doubles"], "expected --tf and --jax together"),
-    "functions and a name": (["run", "add", "--tf", "f.py:a", "--jax", "f.py:a"], "no workload beside them"),
+    "functions and a name": (["run", "add", "--tf", "f.py:a", "--jax", "f.py:a"], "no WORKLOAD, found"),
     "an input alone": (["run", "--input", "x=f32[3]"], "expected --tf and --jax with --input, found neither"),
     "an input that does not parse": (functions("f.py:doubles", "--input", "x:f32"), "found 'x:f32': write NAME=DTYPE"),
     "an input of no dtype": (functions("f.py:doubles", "--input", "x=f31[3]"), "expected a dtype of f32"),
@@ -134,9 +134,9 @@ REFUSED = {
         "expected weight 'kernel' as (2, 3), found (3, 2) after a round trip through the JAX twin",
     ),
     "another structure": (functions("f.py:masked"), "found one array from TensorFlow and {masked} from JAX"),
-    "a file in the way": (["run", "add", "-o", "a_file"], "expected a folder that can be written at a_file"),
-    "a file in the path": (["run", "add", "-o", "a_file/out"], "expected a folder that can be written at a_file/out"),
-    "a folder in the way": (recording(".", "--side", "jax"), "expected a file to write at ., found a folder"),
+    "a file in the way": (["run", "add", "-o", "a_file"], "expected a writable folder at a_file"),
+    "a file in the path": (["run", "add", "-o", "a_file/out"], "expected a writable folder at a_file/out"),
+    "a folder in the way": (recording(".", "--side", "jax"), "expected an output file at ., found a folder"),
     "no interpreter": (["run", "add", "--tf-python", "./absent"], "expected a Python interpreter at ./absent"),
     "a folder as interpreter": (["run", "add", "--jax-python", "."], "expected a Python interpreter at ., found"),
     "no interpreter to record": (recording("x.side", "--side", "tf", "--python", "./absent"), "check --python"),
@@ -154,26 +154,26 @@ REFUSED = {
     "data of other shapes": (mnist("shapes.npz"), "found x_train (2, 3)"),
     "data that is no archive": (mnist("a_file"), "found a broken zip"),
     "no record": (["report"], "expected a results.json at jaxport-report/results.json, found no such file"),
-    "a broken record": (["report", "broken.json"], "expected a results.json at broken.json, found broken JSON"),
+    "a broken record": (["report", "broken.json"], "expected a results.json at broken.json, found invalid JSON"),
     "a newer record": (["report", "newer.json"], f"expected schema {records.SCHEMA} or older in newer.json"),
     "a foreign record": (["report", "foreign.json"], "expected a results.json at foreign.json, found object missing"),
     "a list as record": (["report", "list.json", "-o", "out"], "expected a results.json at list.json, found `array`"),
-    "no threads": (["bench", "add", "--threads", "0"], "expected a whole number from 1, found '0' in --threads"),
-    "threads in words": (["bench", "add", "--threads", "all,two"], "found 'two' in --threads: give numbers or `all`"),
+    "no threads": (["bench", "add", "--threads", "0"], "expected a positive integer, found '0' in --threads"),
+    "threads in words": (["bench", "add", "--threads", "all,two"], "found 'two' in --threads: give integers or `all`"),
     "too many threads": (["bench", "add", "--threads", "4096"], "found 4096: lower it"),
-    "fewer pairs at most": (["bench", "--pairs", "9", "--most-pairs", "5"], "expected --most-pairs from --pairs 9 on"),
-    "no precision": (["bench", "--precision", "0"], "expected a part such as 3% or 0.03, found '0'"),
+    "fewer pairs at most": (["bench", "--pairs", "9", "--max-pairs", "5"], "--max-pairs of at least --pairs 9"),
+    "no precision": (["bench", "--precision", "0"], "expected a fraction such as 3% or 0.03, found '0'"),
     "memory in words": (["bench", "--memory-limit", "much"], "expected bytes such as 512M or 2G, found 'much'"),
-    "no batch to enlarge": (["bench", "add", "--batches", "8"], "expected a workload that trains beside --batches"),
-    "a folder to calibrate to": (["calibrate", "add", "-o", "."], "expected a file to write at ., found a folder"),
-    "batches of nothing": (["bench", "--batches", "8,0"], "expected a whole number from 1, found '0'"),
-    "nothing to tune": (["tune"], "expected a workload or port file, found none: name what to tune"),
+    "no batch to enlarge": (["bench", "add", "--batches", "8"], "expected a workload that trains with --batches"),
+    "a folder to calibrate to": (["calibrate", "add", "-o", "."], "expected an output file at ., found a folder"),
+    "batches of nothing": (["bench", "--batches", "8,0"], "expected a positive integer, found '0'"),
+    "nothing to tune": (["tune"], "expected a workload or a port file, found none: name what to tune"),
     "nothing known to tune": (["tune", "runing_exampel"], "did you mean running_example"),
     "no value to tune": (["tune", "add", "--option", "xla_a"], "expected --option NAME=VALUE,VALUE, found 'xla_a'"),
-    "nowhere to tune to": (["tune", "add", "-o", "."], "expected a file to write at ., found a folder"),
+    "nowhere to tune to": (["tune", "add", "-o", "."], "expected an output file at ., found a folder"),
     "no size to tune": (["tune", "mnist_mlp", "--size", "huge"], "expected a size of mnist_mlp (smoke, "),
     "nothing to calibrate": (["calibrate", "runing_exampel"], "did you mean running_example"),
-    "nowhere to calibrate to": (["calibrate", "add", "-o", "a_file/c.json"], "a folder that can be written at a_file"),
+    "nowhere to calibrate to": (["calibrate", "add", "-o", "a_file/c.json"], "a writable folder at a_file"),
     "one run to compare": (["compare", "1"], "expected two runs or more, found one"),
     "runs of no history": (["compare", "1", "2"], "expected saved runs in .jaxport/history, found none"),
     "no history": (["history"], "expected saved runs in .jaxport/history, found none"),
@@ -201,7 +201,7 @@ def test_what_cannot_be_carried_out_is_one_line_and_leaves_nothing_behind(
 def test_a_folder_that_may_not_be_written_is_refused(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "closed").mkdir(mode=0o500)
     assert cli.main(["run", "add", "-o", "closed/out"]) == 2
-    assert "expected a folder that can be written at closed/out" in capsys.readouterr().err
+    assert "expected a writable folder at closed/out" in capsys.readouterr().err
 
 
 @pytest.mark.process
@@ -229,7 +229,7 @@ def test_what_nobody_foresaw_is_one_line_that_asks_for_debug(
 ) -> None:
     monkeypatch.setattr(whole_run, "run", raising(ZeroDivisionError("one\ntwo")))
     assert cli.main(["run", "add"]) == 2
-    expected = "jaxport: expected no ZeroDivisionError here, found one: one two: run with --debug and report it\n"
+    expected = "jaxport: expected no internal error, found ZeroDivisionError: one two: run with --debug and report it\n"
     assert capsys.readouterr().err == expected
 
 

@@ -66,7 +66,7 @@ def test_bench_times_on_all_threads_and_on_one_with_everything_beside(asked: lis
 
 
 def test_bench_leaves_out_what_is_not_wanted(asked: list[Request]) -> None:
-    cli.main(["bench", "add", "--threads", "1", "--phases", "0", "--no-limits", "--no-peers", "--most-pairs", "12"])
+    cli.main(["bench", "add", "--threads", "1", "--phases", "0", "--no-limits", "--no-peers", "--max-pairs", "12"])
     (request,) = asked
     assert [(plan.threads, plan.most_pairs) for plan in request.plans] == [(1, 12)]
     assert (request.extras.limits, request.extras.phases, request.extras.peers) == (False, 0, False)
@@ -86,7 +86,7 @@ def test_a_saved_run_is_found_by_its_number(
     cli.main(["bench", "add", "--save"])
     kept = store.find("1", tmp_path / ".jaxport/history")
     assert json.loads(kept.read_text()) == json.loads((tmp_path / "jaxport-report/results.json").read_text())
-    assert "kept as .jaxport/history/0001-" in capsys.readouterr().err
+    assert "saved as .jaxport/history/0001-" in capsys.readouterr().err
 
 
 # A disk that is full
@@ -106,7 +106,7 @@ def full(monkeypatch: pytest.MonkeyPatch, refused: Callable[[Path], bool]) -> No
 
 def kept_elsewhere(error: str) -> dict[str, Any]:
     """The record that a line says is kept; it is removed."""
-    (path,) = (Path(line.rpartition(" ")[2]) for line in error.splitlines() if "what was found is kept as" in line)
+    (path,) = (Path(line.rpartition(" ")[2]) for line in error.splitlines() if "results kept as" in line)
     found = json.loads(path.read_text())
     shutil.rmtree(path.parent)
     return found
@@ -140,7 +140,7 @@ def test_where_no_disk_takes_the_record_it_is_printed(
     assert cli.main(["run", "add", *as_json]) == 2
     out, err = capsys.readouterr()
     assert json.loads(out) == records.to_json(record(measured(1)))
-    assert "jaxport-report/results.json, found No space left on device" in err and "is kept" not in err
+    assert "jaxport-report/results.json, found No space left on device" in err and "results kept" not in err
 
 
 @pytest.mark.process
@@ -152,7 +152,7 @@ def test_a_recorded_side_is_kept_where_its_place_is_full(
     full(monkeypatch, lambda path: path.name == "x.side" and tmp_path in (tmp_path / path).parents)
     asked = ["record", "add", "--side", "tf", "-o", "x.side", "--python", interpreter(tmp_path, JAX_AS_TF)]
     assert cli.main(asked) == 2
-    (line,) = (line for line in capsys.readouterr().err.splitlines() if "is kept as" in line)
+    (line,) = (line for line in capsys.readouterr().err.splitlines() if "results kept as" in line)
     path = Path(line.rpartition(" ")[2])
     assert RecordedSide("tf", path).call("environment", {}).value
     shutil.rmtree(path.parent)
@@ -210,9 +210,9 @@ def raising(error: Exception) -> Callable[..., Any]:
 
 
 IN_THE_WAY = {
-    "a dangling link": "a link that leads nowhere",
-    "a pipe": "something that is no file",
-    "n" * 300: "a name too long for a file",
+    "a dangling link": "a broken symbolic link",
+    "a pipe": "a device, pipe or socket",
+    "n" * 300: "a name that is too long",
 }
 
 
@@ -336,7 +336,7 @@ def test_every_command_that_takes_a_workload_takes_two_functions(
     assert cli.main([*command, "--tf", "absent.py:f", "--jax", "absent.py:g", "--input", "x=f32[2]"]) == 2
     assert "expected a Python file at absent.py for --tf, found nothing" in capsys.readouterr().err
     assert cli.main([*command, "add", "--tf", "absent.py:f", "--jax", "absent.py:g"]) == 2
-    assert "expected --tf and --jax together and no workload beside them" in capsys.readouterr().err
+    assert "expected --tf and --jax together and no WORKLOAD, found --tf and --jax and add" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 
@@ -354,5 +354,5 @@ def calibrated(folder: Path, monkeypatch: pytest.MonkeyPatch, tf: str) -> int:
     monkeypatch.chdir(folder)
     (folder / "functions.py").write_text("def adds(x): return x + 1\n")
     (folder / "port.py").write_text(PORT)
-    asked = ["calibrate", "port.py", "--runs", "1", "--pairs", "3", "--most-pairs", "3", "--budget", "0.05"]
+    asked = ["calibrate", "port.py", "--runs", "1", "--pairs", "3", "--max-pairs", "3", "--budget", "0.05"]
     return cli.main([*asked, "--tf-python", interpreter(folder, tf), "-o", "c.json"])

@@ -69,6 +69,25 @@ def test_a_level_that_does_not_hold_is_exit_code_1(programs: Path, capsys: pytes
     assert {entry["side"] for entry in frontier} == {"first.mlirbc", "other.pb"}
 
 
+def test_the_reasons_stand_alike_on_the_terminal_in_the_json_and_on_the_page(
+    programs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["hlo", "first.mlirbc", "other.pb"]) == 0
+
+    pair = written(programs)
+    shown = pair["levels"]["algebraic"]
+    headline = "the result is not equal; the programs differ in 2 places, all without a known reason"
+    assert shown["headline"] == pair["view"]["headline"] == headline
+    assert shown["reasons"] == pair["view"]["reasons"]
+    assert [(reason["kind"], reason["name"]) for reason in shown["reasons"]] == [(None, "no reason known")]
+    (page,) = (programs / "jaxport-hlo").glob("*.html")
+    assert headline in page.read_text()
+    printed = capsys.readouterr().out
+    assert f"first.mlirbc and other.pb, algebraic: {headline}" in printed
+    assert "no reason known, 2 places (1 in first.mlirbc, 1 in other.pb)" in printed
+    assert "literal 3.0 -> 3.5" in printed
+
+
 def test_json_is_all_that_stands_on_standard_output(programs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cli.main(["hlo", "first.mlirbc", "swapped.mlirbc", "--json"])
 
@@ -89,8 +108,11 @@ def test_one_file_against_itself_has_two_names(programs: Path) -> None:
         (["first.mlirbc", "add"], "expected two programs"),
         (["first.mlirbc", "./absent.pb"], "expected WORKLOAD:tf, WORKLOAD:jax, a file or a dump directory"),
         (["first.mlirbc", "notes.txt"], "expected a serialized HloModuleProto or HloProto, found 5 other bytes"),
-        (["first.mlirbc", "other.pb", "--level", "optimized"], "expected workloads beside optimized, found programs"),
-        (["first.mlirbc", "other.pb", "--expect-equal", "optimized"], "expected workloads beside optimized"),
+        (
+            ["first.mlirbc", "other.pb", "--level", "optimized"],
+            "expected workloads with level optimized, found programs",
+        ),
+        (["first.mlirbc", "other.pb", "--expect-equal", "optimized"], "expected workloads with level optimized"),
         (["port.py", "sub/port.py"], "expected workloads of different names, found 'adds' twice"),
         (["add", "nothing"], "expected the name of a workload or a port file"),
         (["nothing"], "expected the name of a workload or a port file"),

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pages import decoded
 from places import ROOT
 from rich.console import Console
 from rich.table import Table
@@ -21,7 +22,8 @@ from compare import cli
 from compare.bundles.distance import Difference
 from compare.bundles.replaying import Compared, Replayed
 from compare.commands import locate, replay, tune
-from compare.hlo.locate import Departure, Place
+from compare.history.moves import Recurrence
+from compare.hlo.locate import Departure, OperationPlace
 from compare.progress import Bars, Lines
 from compare.prove import locating as locating
 from compare.report import terminal
@@ -57,17 +59,19 @@ def overview(console: Console) -> None:
     gate = {"verdict": "fail", "comparisons": [], "reason": EVIL}
     failure = {"side": EVIL, "doing": EVIL, "reason": EVIL}
     workload = {"parity": {"verdict": "fail", "gates": {"structure": gate}}, "failures": [failure], "size": EVIL}
-    print_overview({"workloads": {EVIL: workload}}, console)
+    print_overview(decoded({"workloads": {EVIL: workload}}), console)
 
 
 def changes(console: Console) -> None:
-    print_changes([{"workload": EVIL, "ratio": EVIL, "verdict": EVIL, "changes": [], "reason": EVIL}], console)
+    print_changes([Recurrence(EVIL, EVIL, EVIL, False, (), (), EVIL)], console)
 
 
 def alignments(console: Console) -> None:
-    frontier = [{"side": "tf", "op": EVIL, "name": EVIL, "reason": EVIL, "explained": EVIL, "source": EVIL}]
-    level = dict.fromkeys(("matched", "left", "right", "results", "results_equal"), 1)
-    level |= {"equal": False, "assumes": [EVIL], "frontier": frontier}
+    place = dict.fromkeys(("side", "op", "name", "reason", "source"), EVIL)
+    reason = {"kind": "rule", "name": EVIL, "meaning": EVIL, "places": 1, "sides": {EVIL: 1}, "sources": [EVIL]}
+    level: dict[str, Any] = dict.fromkeys(("matched", "left", "right", "results", "results_equal"), 2)
+    level |= {"equal": False, "assumes": [EVIL], "headline": EVIL, "unequal": [EVIL], "reasons": [reason]}
+    level |= {"frontier": [place | {"explanation": None}]}
     levels = {"raw": level, EVIL: {"reason": EVIL}}
     print_alignments({"pairs": [{"name": EVIL, "level": "raw", "levels": levels}]}, console)
 
@@ -79,7 +83,7 @@ def modules(console: Console) -> None:
 
 
 def located(console: Console) -> None:
-    place = Place("jax", EVIL, f"{EVIL}:3", EVIL, EVIL)
+    place = OperationPlace("jax", EVIL, f"{EVIL}:3", EVIL, EVIL)
     departure = Departure("changed", EVIL, place, place, EVIL, EVIL, EVIL, None, inside=(EVIL,))
     found = locating.Located(locating.DEPARTS, "float64", (departure,), (), (EVIL,), (1, 1), EVIL, {f"{EVIL}:3": EVIL})
     locate.show({EVIL: {"forward": found}}, console)

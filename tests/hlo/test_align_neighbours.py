@@ -9,10 +9,11 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from hlo_cases import random_cases
 from hlo_programs import exported, written
 
 from compare.hlo import bindings
-from compare.hlo.align import Alignment, align, random_cases
+from compare.hlo.align import Alignment, align
 from compare.hlo.align._alignment import NEIGHBOURHOOD
 from compare.hlo.levels import RAW, STRUCTURE, Subject
 

@@ -9,19 +9,19 @@ import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 import pytest
+from hlo_cases import random_cases
 from hlo_programs import exported, written
 
 from compare.hlo import bindings
-from compare.hlo.align import Alignment, align, intermediates, random_cases
+from compare.hlo.align import Alignment, align, intermediates
 from compare.hlo.align._alignment import NUMBER, VALUE
-from compare.hlo.align.by_number import by_number
-from compare.hlo.align.by_value import by_value
-from compare.hlo.align.candidates import Values, candidates, places_of
+from compare.hlo.align.candidates import TellingValues, candidates, places_of
 from compare.hlo.align.fingerprints import TOLERANCE, could_be_equal, fingerprint
 from compare.hlo.align.layouts import laid_out
 from compare.hlo.graph import Graph
 from compare.hlo.levels import RAW, STRUCTURE, Subject, at_level
-from compare.hlo.values import Prepared
+from compare.hlo.pair import Pair
+from compare.hlo.values import PreparedGraph
 
 Function = Callable[..., Any]
 GENERATOR = np.random.default_rng(3)
@@ -239,21 +239,23 @@ def test_an_operation_that_changes_nothing_has_a_partner() -> None:
 def test_few_bytes_at_a_time_find_the_same_and_compile_each_group_once(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled: list[tuple[int, ...]] = []
 
-    def prepared(graph: Graph, wanted: Sequence[int]) -> Prepared:
+    def prepared(graph: Graph, wanted: Sequence[int]) -> PreparedGraph:
         compiled.append((id(graph), *wanted))
         return honest(graph, wanted)
 
     honest = intermediates._prepared
     monkeypatch.setattr(intermediates, "_prepared", prepared)
     pair = subject("tf", lambda x: sigmoid(x) @ x, MATRIX), subject("jax", lambda x: sigmoid_of_tanh(x) @ x, MATRIX)
-    forms = at_level(pair[0], STRUCTURE), at_level(pair[1], STRUCTURE)
-    known, cases = by_number(*forms), random_cases(*pair)
-    at_once = by_value(*forms, known, cases)
-    assert at_once
+    cases = random_cases(*pair)
+    at_once = align(*pair, STRUCTURE, cases).matches
+    assert VALUE in {match.matcher for match in at_once}
     compiled.clear()
-    assert by_value(*forms, known, cases, budget=1) == at_once
+    monkeypatch.setattr("compare.hlo.align._align.BUDGET", 1)
+    assert align(*pair, STRUCTURE, cases).matches == at_once
     assert len(compiled) == len(set(compiled)) > 2
-    assert not by_value(*forms, known, cases, tolerance=1e-9), "another formula is not equal to the bit"
+    monkeypatch.setattr("compare.hlo.align._align.TOLERANCE", 1e-9)
+    strict = align(*pair, STRUCTURE, cases).matches
+    assert VALUE not in {match.matcher for match in strict}, "another formula is not equal to the bit"
 
 
 def test_what_cannot_be_run_is_said_and_the_rest_matched() -> None:
@@ -283,8 +285,8 @@ def test_what_cannot_be_run_is_said_and_the_rest_matched() -> None:
 def test_candidates_stay_few_where_all_values_look_alike() -> None:
     form = at_level(subject("tf", lambda x: sum(jnp.sin(x + k) for k in range(40)), MATRIX), STRUCTURE)
     prints = {key: [fingerprint(MATRIX, TOLERANCE)] for key in form.graph.nodes}
-    values = Values(form.graph, prints, places_of(form.graph))
-    found = candidates(values, values, (list(prints), list(prints)), TOLERANCE)
+    values = TellingValues(form.graph, prints, places_of(form.graph))
+    found = candidates(Pair(values, values), Pair(list(prints), list(prints)), TOLERANCE)
     assert 0 < len(found) <= 16 * len(prints)
 
 

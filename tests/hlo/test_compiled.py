@@ -14,7 +14,7 @@ from hlo_programs import exported
 
 from compare.hlo import bindings, compiled, executing
 from compare.hlo.bindings import UnreadableProgram
-from compare.hlo.compiled import Alias, CompiledSummary, Difference
+from compare.hlo.compiled import Alias, CompiledSummary, FigureDifference
 from compare.hlo.graph import Graph, Node, Shape
 
 MATRIX = np.ones((8, 8), np.float32)
@@ -222,7 +222,7 @@ class TestCompare:
     def test_says_what_differs_and_no_more(self, changed: dict[str, Any], kind: str, text: str) -> None:
         (found,) = compiled.compare(self.ONE, dataclasses.replace(self.ONE, **changed), ("a", "b"))
         assert (found.kind, found.text) == (kind, text)
-        assert isinstance(found, Difference)
+        assert isinstance(found, FigureDifference)
         assert found.left != found.right
 
     def test_what_one_side_does_not_say_is_no_difference(self) -> None:

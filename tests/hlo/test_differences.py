@@ -12,14 +12,15 @@ from hlo_programs import exported
 
 from compare import records
 from compare.hlo import bindings, differences, executing
-from compare.hlo.align import Alignment, FrontierEntry, align
-from compare.hlo.differences import Cell, explain_attribution
+from compare.hlo.align import Alignment, FrontierEntry, Reason, ReasonKind, align
+from compare.hlo.differences import CompiledProgram, explain_attribution
 from compare.hlo.graph import Graph
 from compare.hlo.levels import Subject
 from compare.hlo.rewriting import Change, Rewritten
 
 MATRIX = np.ones((8, 8), np.float32)
 UNFUSED = {"xla_disable_hlo_passes": "fusion,fusion-wrapper,dot-library-rewriter"}
+SIGNED_ZERO = Reason(ReasonKind.RULE, "signed zero", "x + 0 is x")
 SIDES = {"tf": {"tensorflow": "2.21.0", "threads": 2}, "jax": {"jaxlib": "0.10.2", "threads": 2}}
 
 
@@ -27,9 +28,11 @@ def program(label: str, function: Callable[..., Any]) -> Subject:
     return Subject(label, bindings.hlo_of(bindings.parse(exported(function, MATRIX))), ("input x",), ("y",))
 
 
-def cell(function: Callable[..., Any], options: dict[str, Any] | None = None, temp_bytes: int | None = None) -> Cell:
+def cell(
+    function: Callable[..., Any], options: dict[str, Any] | None = None, temp_bytes: int | None = None
+) -> CompiledProgram:
     module = executing.compile_bytecode(exported(function, MATRIX), options).optimized
-    return Cell(Subject("", module, ("input x",), ("y",)), temp_bytes)
+    return CompiledProgram(Subject("", module, ("input x",), ("y",)), temp_bytes)
 
 
 def wave(x: Any) -> Any:
@@ -69,7 +72,7 @@ class TestFrontend:
         assert any(each.sources for each in found)
 
     def test_a_known_difference_is_said(self) -> None:
-        entry = FrontierEntry("tf", "reduce", "sum", "model.py:3", "no reduce of these operands in jax", "signed zero")
+        entry = FrontierEntry("tf", "reduce", "sum", "model.py:3", "no reduce of these operands in jax", SIGNED_ZERO)
         form = applied()
         (found,) = explain_attribution(Alignment("algebraic", form, form, (), (entry,)), {}, {}).frontend
         assert found.text.endswith("no reduce of these operands in jax; known difference: signed zero")
@@ -109,7 +112,8 @@ class TestCompiler:
             metadata={source_file="m.py" source_line=7} }"""
         plain = "HloModule hand\nENTRY e { p = f32[4] parameter(0)\nROOT c = f32[4] sine(p) }"
         cells = {
-            name: Cell(Subject("", bindings.hlo_from_text(body))) for name, body in (("tf@tf", text), ("tf@jax", plain))
+            name: CompiledProgram(Subject("", bindings.hlo_from_text(body)))
+            for name, body in (("tf@tf", text), ("tf@jax", plain))
         }
         found = [each for each in explain_attribution(None, cells, {}).compiler if each.kind == "library"]
         assert [(each.text, each.sources) for each in found] == [

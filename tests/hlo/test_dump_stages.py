@@ -13,7 +13,7 @@ from places import DATA
 from compare.hlo import bindings, proto
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.dumps import AFTER, BEFORE, DumpedModule, modules, stage_bytes, stages
-from compare.hlo.dumps.dumped_programs import Program
+from compare.hlo.dumps.dumped_programs import DumpedProgram
 
 DUMPS = DATA / "dumps"
 
@@ -165,7 +165,7 @@ def test_a_pass_that_only_renames_changed_nothing(tmp_path: Path) -> None:
 
 def structure(changed: Any) -> str:
     """What the passes are compared by."""
-    return stages.count("file", Program(changed)).structure
+    return stages.count("file", DumpedProgram(changed)).structure
 
 
 def test_numbers_of_instructions_are_no_structure_and_operands_are() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from compare.hlo import bindings, levels
+from compare.hlo.align import Reason, ReasonKind
 from compare.hlo.align.explanations import EXPLANATIONS, explain
 from compare.hlo.graph import Graph
 
@@ -80,10 +81,9 @@ EXPLAINED = {
     "index wrap-around": [(WRAPPED, "below"), (WRAPPED, "added"), (WRAPPED, "r"), (WRAPPED, "zs")],
     "NaN for invalid indices": [(FILLED, "r"), (FILLED, "valid"), (FILLED, "cs")],
     "clamped scatter": [(SCATTERED, "j"), (SCATTERED, "zs")],
-    "one-hot labels": [(ONE_HOT, "same"), (ONE_HOT, "rows"), (ONE_HOT, "classes")],
+    "one-hot labels": [(ONE_HOT, "same"), (ONE_HOT, "rows"), (ONE_HOT, "classes"), (SOFTMAX, "logit")],
     "softmax normalized elsewhere": [(SOFTMAX, "soft"), (SOFTMAX, "squared"), (SOFTMAX, "ss")],
     "logarithm of a softmax": [(SOFTMAX, "logged"), (SOFTMAX, "wide")],
-    "gathered logits": [(SOFTMAX, "logit")],
     "derivative of tanh": [(TANH, "squared"), (TANH, "rest")],
     "derivative of rsqrt": [(RSQRT, "r")],
 }
@@ -106,15 +106,21 @@ def graph_of(program: str) -> Graph:
     return levels.read(levels.Subject("test", bindings.hlo_from_text(text)))
 
 
-def explained(program: str, name: str) -> str:
+def reason_of(program: str, name: str) -> Reason | None:
     graph = graph_of(program)
     (node,) = [node for node in graph if node.name == name]
     return explain(node, graph)
 
 
+def explained(program: str, name: str) -> str:
+    reason = reason_of(program, name)
+    return reason.name if reason else ""
+
+
 def test_every_explanation_has_an_example() -> None:
-    assert set(EXPLAINED) == {explanation.name for explanation in EXPLANATIONS}
-    assert all(explanation.meaning for explanation in EXPLANATIONS)
+    assert set(EXPLAINED) == {explanation.reason.name for explanation in EXPLANATIONS}
+    assert all(explanation.reason.meaning for explanation in EXPLANATIONS)
+    assert {explanation.reason.kind for explanation in EXPLANATIONS} == {ReasonKind.FRONTEND}
 
 
 @pytest.mark.parametrize(
@@ -136,4 +142,6 @@ cs = f32[4] broadcast(c), dimensions={}
 n = f32[4] negate(x)
 ROOT r = f32[4] divide(n, cs)"""
     assert explained(program, "r") == "division by a constant"
+    reason = reason_of(program, "r")
+    assert reason and reason.kind == ReasonKind.RULE and reason.meaning
     assert explained(program, "n") == ""

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compare.hlo import bindings, compiled, executing, kernel_times
-from compare.hlo.kernel_times import KernelTime, Located, Profile
+from compare.hlo.kernel_times import KernelTime, LocatedKernel, Profile
 from compare.hlo.levels import Subject
 from compare.inputs.at_size import prepare
 from compare.prove import cells
@@ -115,7 +115,9 @@ class TestLocated:
         assert [(each.name, each.share, each.calls) for each in found] == [(names[1], 0.75, 2), (names[0], 0.25, 1)]
 
     def test_a_kernel_that_the_module_has_not_stays_without_a_place(self) -> None:
-        assert kernel_times.located([KernelTime("nowhere", 1.0, 1)], module()) == (Located("nowhere", 1.0, 1, 1.0),)
+        assert kernel_times.located([KernelTime("nowhere", 1.0, 1)], module()) == (
+            LocatedKernel("nowhere", 1.0, 1, 1.0),
+        )
 
     def test_operations_of_tensorflow_are_known_by_name(self) -> None:
         times = [KernelTime("dense/MatMul:_MklMatMul", 2.0, 1), KernelTime("Mul", 1.0, 1)]
@@ -144,9 +146,9 @@ class TestLocated:
 class TestLines:
     def test_the_way_back_has_every_kernel_of_a_line(self) -> None:
         kernels = [
-            Located("f", 3.0, 1, 0.5, "fusion", ("a.py:1", "a.py:2")),
-            Located("g", 2.0, 1, 0.4, "dot", ("a.py:2",)),
-            Located("h", 1.0, 1, 0.1, "copy"),
+            LocatedKernel("f", 3.0, 1, 0.5, "fusion", ("a.py:1", "a.py:2")),
+            LocatedKernel("g", 2.0, 1, 0.4, "dot", ("a.py:2",)),
+            LocatedKernel("h", 1.0, 1, 0.1, "copy"),
         ]
         found = kernel_times.lines(kernels)
         assert [(line.source, line.seconds, line.kernels) for line in found] == [
@@ -162,29 +164,25 @@ class TestSmallRuns:
         return kernel_times.profile([in_turn(*zip(names, (each * US for each in microseconds), strict=True))])
 
     def test_are_consecutive_and_below_the_threshold(self) -> None:
-        found = kernel_times.small_runs(self.profile(1, 2, 90, 3, 3, 3), threshold_s=5 * US)
+        found = kernel_times.small_runs(self.profile(1, 2, 90, 3, 3, 3))
         assert [(run.first, run.names) for run in found] == [(3, ("d", "e", "f")), (0, ("a", "b"))]
         assert found[0].seconds == pytest.approx(9 * US)
 
     def test_a_single_small_kernel_is_no_run(self) -> None:
-        assert kernel_times.small_runs(self.profile(90, 1, 90), threshold_s=5 * US) == ()
+        assert kernel_times.small_runs(self.profile(90, 1, 90)) == ()
 
     def test_large_kernels_are_no_run(self) -> None:
-        assert kernel_times.small_runs(self.profile(5, 5, 7), threshold_s=5 * US) == ()
+        assert kernel_times.small_runs(self.profile(5, 11, 14)) == ()
 
     def test_where_every_kernel_is_a_call_twice_the_fastest_is_small(self) -> None:
         (run,) = kernel_times.small_runs(self.profile(30, 50, 500, 40))
         assert run.names == ("a", "b")
         assert kernel_times.small_runs(self.profile(1, 6, 7)) == ()
 
-    def test_the_threshold_may_be_what_a_call_costs(self) -> None:
-        (run,) = kernel_times.small_runs(self.profile(5, 6, 90), threshold_s=7 * US)
-        assert run.names == ("a", "b")
-
     def test_a_run_knows_the_lines_that_it_comes_from(self) -> None:
         kernels = [
-            Located("a", US, 1, 0.5, "fusion", ("m.py:1",)),
-            Located("b", US, 1, 0.5, "fusion", ("m.py:1", "m.py:2")),
+            LocatedKernel("a", US, 1, 0.5, "fusion", ("m.py:1",)),
+            LocatedKernel("b", US, 1, 0.5, "fusion", ("m.py:1", "m.py:2")),
         ]
         (run,) = kernel_times.small_runs(self.profile(1, 1), kernels)
         assert run.sources == ("m.py:1", "m.py:2")

@@ -13,7 +13,7 @@ from hlo_programs import exported
 from compare.hlo import bindings, passes
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.levels import Subject
-from compare.hlo.passes import State
+from compare.hlo.passes import ModuleState
 
 MATRIX = np.ones((4, 4), np.float32)
 START = "pipeline-start"
@@ -23,8 +23,8 @@ def subject(label: str, function: Callable[..., Any], results: tuple[str, ...] =
     return Subject(label, bindings.hlo_of(bindings.parse(exported(function, MATRIX))), ("input x",), results)
 
 
-def state(pass_: str, digest: str, pipeline: str = "simplification", **more: str) -> State:
-    return State(pipeline, pass_, 3, {"y": digest, **more})
+def state(pass_: str, digest: str, pipeline: str = "simplification", **more: str) -> ModuleState:
+    return ModuleState(pipeline, pass_, 3, {"y": digest, **more})
 
 
 def power(x: Any) -> Any:
@@ -109,7 +109,7 @@ class TestCompared:
         assert not found.equal_at_end
 
     def test_programs_without_a_shared_result_are_not_equal(self) -> None:
-        left, right = ([State("", pass_, 1, {name: "1"}) for pass_ in ("before", "cse")] for name in "ab")
+        left, right = ([ModuleState("", pass_, 1, {name: "1"}) for pass_ in ("before", "cse")] for name in "ab")
         found = passes.compared(left, right)
         assert not found.before
         assert not found.steps[0].is_equal

@@ -118,17 +118,16 @@ class TestBindings:
         check = f"""
 import sys
 from pathlib import Path
-from compare.hlo import attribution, compiled, files, levels, program, promote
+from compare.hlo import artifacts, compiled, levels, promote, stablehlo_text
 from compare.hlo.align import align
 artifact = Path({str(program_file)!r}).read_bytes()
 promote.promote(artifact)
-subject = levels.Subject("tf", files.hlo_of_artifact(artifact))
+subject = levels.Subject("tf", artifacts.hlo_of_artifact(artifact))
 assert align(subject, subject).is_equal
-program.describe(artifact)
+stablehlo_text.describe(artifact)
 assert not {{"jax", "tensorflow"}} & set(sys.modules)
 """
-        root = ROOT
-        found = subprocess.run([sys.executable, "-c", check], cwd=root, capture_output=True, text=True, check=False)
+        found = subprocess.run([sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=False)
         assert (found.returncode, found.stdout, found.stderr) == (0, "", "")
 
     @pytest.mark.usefixtures("fresh_bindings")

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hlo_cases import random_cases
 from places import ROOT
 
 from compare.bench import memory
-from compare.hlo.align import Alignment, align, random_cases
+from compare.hlo.align import Alignment, align
 from compare.hlo.graph import Graph, Node, Shape
 from compare.hlo.levels import ALGEBRA, Subject
 from compare.hlo.write_module import written

@@ -27,7 +27,7 @@ def loops(graph: Graph) -> list[int]:
 
 
 def results(graph: Graph) -> list[np.ndarray]:
-    found = values.run(graph, [MATRIX], graph.results)
+    found = values.prepare(graph, graph.results)([MATRIX])
     return [found[key] for key in graph.results]
 
 

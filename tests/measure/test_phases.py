@@ -233,9 +233,9 @@ def test_peak_memory_counts_the_twin_and_its_mode_and_nothing_that_analysing_nee
         return Analysis()
 
     mapped.save({"cases/seed0/x": np.zeros(1)}, tmp_path / "arrays")
-    twin = {"target": "", "builds": False, "dimensions": {}, "cases": ["seed0"], "inputs": ["x"]}
+    twin = {"workload": "growing", "target": "", "builds": False, "dimensions": {}, "cases": ["seed0"], "inputs": ["x"]}
     worker = Worker(cast(Any, Growing()), import_s=0.0)
-    worker.load(twin | {"arrays": str(tmp_path / "arrays")}, {})
-    said = worker.phases({"target": "jit"}, {}).value
+    worker.reply("load", twin | {"arrays": str(tmp_path / "arrays"), "sha256": ""}, {})
+    said = worker.reply("phases", {"target": "jit"}, {}).value
     grown = said["peak_rss_bytes"] - said["baseline_rss_bytes"]
     assert 2 << 24 <= grown < 1 << 27

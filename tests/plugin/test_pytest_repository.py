@@ -109,7 +109,7 @@ def test_a_place_for_a_side_that_is_none_is_one_line_a_test(tmp_path: Path) -> N
     (tmp_path / "test_functions.py").write_text(PORT_TESTS)
     found = session(tmp_path, "--jaxport-tf-python=/no/such", "-k", "again or bug")
     lines = set(found.tests.values())
-    assert lines == {"expected a Python interpreter at /no/such, found nothing to run: check --tf-python"}
+    assert lines == {"expected a Python interpreter at /no/such, found no executable: check --tf-python"}
 
 
 # What was asked before.

@@ -20,7 +20,7 @@ from sides_here import BothSides, WithoutTexts
 from compare import records
 from compare.commands import locate as command
 from compare.errors import RequestError
-from compare.hlo.locate import DOUBLE, SINGLE, Departure, Findings, Ran, between, ran
+from compare.hlo.locate import DOUBLE, SINGLE, Departure, Findings, RanProgram, between, ran
 from compare.inputs.at_size import Prepared, examples_of, prepare
 from compare.progress import Silent
 from compare.prove import locating, subjects
@@ -92,7 +92,7 @@ class Bench:
         # Names of slots and arrays of the left are the same for every port of the workload.
         return between(self._left(workload, pass_, doubled), ran(chosen, given, [True, False], precision))
 
-    def _run_left(self, workload: str, pass_: str, doubled: bool) -> Ran:
+    def _run_left(self, workload: str, pass_: str, doubled: bool) -> RanProgram:
         left = self.original(workload, pass_)
         assert left is not None
         prepared = self.prepared(self.honest(workload))

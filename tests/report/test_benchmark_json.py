@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pages import decoded
 from places import DATA
 from rich.console import Console
 
@@ -36,22 +37,26 @@ def written(*benchmarks: dict[str, Any], machine: dict[str, Any] | None = None) 
     return {"machine_info": told, "benchmarks": list(benchmarks), "datetime": "2026-01-01T00:00:00+00:00"}
 
 
+def of_benchmarks(plain: dict[str, Any]) -> dict[str, Any]:
+    return benchmark_json.record_of(plain, Path("benchmark.json"))
+
+
 def overview(record: dict[str, Any]) -> str:
     out = io.StringIO()
-    print_overview(record, Console(file=out, width=300))
+    print_overview(decoded(record), Console(file=out, width=300))
     return out.getvalue()
 
 
 def test_benchmarked_modes_have_the_medians_that_were_measured() -> None:
     seconds = {mode: 0.001 * (place + 1) for place, mode in enumerate(MODES)}
-    found = benchmark_json.record_of(written(*(benchmark(mode, each) for mode, each in seconds.items())))
+    found = of_benchmarks(written(*(benchmark(mode, each) for mode, each in seconds.items())))
     timed = found["workloads"][NAME]["timing"]["modes"]
     assert {mode: each["median_s"] for mode, each in timed.items()} == seconds
     assert timed["tf/jit"]["compile_s"] == 0.061
 
 
 def test_one_benchmark_brings_all_of_its_workload() -> None:
-    expected, found = SMALL["workloads"][NAME], benchmark_json.record_of(written(benchmark("jax/jit", 0.5)))
+    expected, found = SMALL["workloads"][NAME], of_benchmarks(written(benchmark("jax/jit", 0.5)))
     part = found["workloads"][NAME]
     assert part["timing"]["modes"].pop("jax/jit")["median_s"] == 0.5
     assert part["timing"]["modes"] == {mode: expected["timing"]["modes"][mode] for mode in MODES if mode != "jax/jit"}
@@ -74,12 +79,12 @@ def test_long_texts_stay_in_the_run_s_own_record(name: str) -> None:
 def test_reading_changes_nothing_that_was_written() -> None:
     given = written(benchmark("jax/jit", 0.5))
     before = copy.deepcopy(given)
-    benchmark_json.record_of(given)
+    of_benchmarks(given)
     assert given == before
 
 
 def test_one_workload_at_two_sizes_stands_twice() -> None:
-    found = benchmark_json.record_of(written(benchmark("jax/jit", 1.0, "smoke"), benchmark("jax/jit", 2.0)))
+    found = of_benchmarks(written(benchmark("jax/jit", 1.0, "smoke"), benchmark("jax/jit", 2.0)))
     medians = {name: part["timing"]["modes"]["jax/jit"]["median_s"] for name, part in found["workloads"].items()}
     assert medians == {f"{NAME} at smoke": 1.0, f"{NAME} at default": 2.0}
 
@@ -88,18 +93,18 @@ def test_two_ports_of_one_name_are_not_taken_for_one() -> None:
     """Two files with a function `forward` each: the slower one's median must not stand beside the other's parity."""
     other = benchmark("jax/jit", 2.0)
     other["extra_info"]["jaxport"]["part"]["programs"]["jax"]["sha256"] = "0123456789abcdef"
-    found = benchmark_json.record_of(written(benchmark("jax/jit", 1.0), other))["workloads"]
+    found = of_benchmarks(written(benchmark("jax/jit", 1.0), other))["workloads"]
     medians = {name: part["timing"]["modes"]["jax/jit"]["median_s"] for name, part in found.items()}
     own = SMALL["workloads"][NAME]["programs"]["jax"]["sha256"][:8]
     assert medians == {f"{NAME} at default, program {own}": 1.0, f"{NAME} at default, program 01234567": 2.0}
 
 
 def test_console_and_page_show_it_with_what_is_missing_as_missing() -> None:
-    found = benchmark_json.record_of(written(benchmark("jax/jit", 0.5), machine={"python_version": "3.12.1"}))
+    found = of_benchmarks(written(benchmark("jax/jit", 0.5), machine={"python_version": "3.12.1"}))
     row, verdict = overview(found).splitlines()[-2:]
     assert "0.405x [0.384, 0.428] faster (tf/jit)" in row
     assert verdict == "pass Parity holds in 1 of 1 workload"
-    page = render(found)
+    page = render(decoded(found))
     assert "3.12.1" in page and "500 ms" in page
 
 
@@ -144,7 +149,7 @@ NEWER["extra_info"]["jaxport"]["schema"] = SCHEMA + 1
         (written(), "expected benchmarks of ports, found 0 of other"),
         (written(NEWER), f"expected benchmarks of schema {SCHEMA} or older, found {SCHEMA + 1}: upgrade jaxport"),
         ({"results": []}, "expected a results.json at .*other.json, found object missing required field `schema`"),
-        ([], "expected a results.json at .*other.json, found `array` where `object` is due"),
+        ([], "expected a results.json at .*other.json, found `array` where `object` is expected"),
     ],
     ids=["of other tests", "none", "newer", "other JSON", "a list"],
 )
@@ -156,7 +161,7 @@ def test_other_json_is_refused_in_one_line(tmp_path: Path, given: object, messag
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(("text", "message"), [("{", "found broken JSON"), (None, "expected a results.json at")])
+@pytest.mark.parametrize(("text", "message"), [("{", "found invalid JSON"), (None, "expected a results.json at")])
 def test_a_broken_or_missing_file_is_refused_as_a_record_is(tmp_path: Path, text: str | None, message: str) -> None:
     path = tmp_path / "file.json"
     if text is not None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from browsing import watched
+from pages import decoded
 from places import DATA
 from playwright.sync_api import Browser
 
@@ -22,7 +23,7 @@ RECORD = DATA / "record_small.json"
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of the small record, hostile strings and all."""
-    return write_report(load(RECORD), tmp_path_factory.mktemp("report"))
+    return write_report(decoded(load(RECORD)), tmp_path_factory.mktemp("report"))
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +34,7 @@ def pages(report: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, P
     history = trend({1: record, 2: record, 3: record | {"environment": {"cpu": "another"}}})
     return {
         "small": report,
-        "full": write_report(record, folder),
+        "full": write_report(decoded(record), folder),
         "history": write_trend(history, folder / "trend.html"),
     }
 

@@ -8,8 +8,10 @@ import xml.etree.ElementTree as ElementTree
 from typing import Any
 
 import pytest
+from pages import workload_of
 from places import DATA
 
+from compare.record.workload_part import Workload
 from compare.records import load
 from compare.report import charts
 from compare.report.drawing import JAX_COLOR, TF_COLOR
@@ -37,9 +39,8 @@ DRAWINGS = (charts.timing, charts.ratios, charts.losses)
 def test_a_chart_is_well_formed_deterministic_and_keeps_hostile_names_as_text(
     record: dict[str, Any], draw: Any
 ) -> None:
-    workload = record["workloads"]["mnist_mlp"]
-    drawn = draw(workload)
-    assert draw(copy.deepcopy(workload)) == drawn
+    drawn = draw(workload_of(record["workloads"]["mnist_mlp"]))
+    assert draw(workload_of(record["workloads"]["mnist_mlp"])) == drawn
     tags = {element.tag.rpartition("}")[2] for element in ElementTree.fromstring(drawn).iter()}
     assert tags <= {"svg", "g", "path", "text", "line", "rect"}
 
@@ -47,30 +48,30 @@ def test_a_chart_is_well_formed_deterministic_and_keeps_hostile_names_as_text(
 @pytest.mark.parametrize("draw", DRAWINGS)
 def test_the_style_sheet_knows_every_colour_of_a_chart(record: dict[str, Any], draw: Any) -> None:
     style = (TEMPLATES / "report.css").read_text()
-    painted = set(re.findall(r'(?:fill|stroke)="#[0-9a-f]+"', draw(record["workloads"]["mnist_mlp"])))
+    painted = set(re.findall(r'(?:fill|stroke)="#[0-9a-f]+"', draw(workload_of(record["workloads"]["mnist_mlp"]))))
     assert painted
     assert all(f"[{paint}]" in style for paint in painted)
 
 
 def test_the_timing_chart_labels_every_mode_that_was_timed(honest: dict[str, Any]) -> None:
-    drawn = charts.timing(honest)
+    drawn = charts.timing(workload_of(honest))
     assert all(f">{mode}<" in drawn for mode in honest["timing"]["modes"])
     assert ">3.40 ms<" in drawn
 
 
 def test_the_ratio_chart_leaves_out_what_was_withheld_and_shows_the_null(record: dict[str, Any]) -> None:
-    drawn = charts.ratios(record["workloads"]["mnist_mlp"])
+    drawn = charts.ratios(workload_of(record["workloads"]["mnist_mlp"]))
     assert ">jax/jit vs tf/jit<" not in drawn
     assert ">jax/jit vs itself (identical code)<" in drawn
 
 
 def test_nothing_to_draw_draws_nothing() -> None:
-    assert [draw(None) for draw in DRAWINGS] == ["", "", ""]
+    assert [draw(Workload()) for draw in DRAWINGS] == ["", "", ""]
 
 
 def test_loss_curves_of_both_sides_lie_over_one_another() -> None:
     modes = ("tf/jit", "tf/keras", "jax/jit", "jax/donated", "jax/tuned")
-    drawn = charts.losses({"trajectory": {mode: {"loss": [2.0, 1.0, 0.5]} for mode in modes}})
+    drawn = charts.losses(workload_of({"trajectory": {mode: {"loss": [2.0, 1.0, 0.5]} for mode in modes}}))
     curves = re.findall(r'<path[^>]*aria-roledescription="line mark"[^>]*>', drawn)
     shown = [
         (re.findall(r'stroke="([^"]+)"', curve)[0], re.findall(r'stroke-width="([^"]+)"', curve)[0]) for curve in curves
@@ -89,5 +90,5 @@ def test_loss_curves_of_both_sides_lie_over_one_another() -> None:
     ],
 )
 def test_the_largest_gap_between_losses_is_found(tf: list[Any], jax: list[Any], error: float, step: int) -> None:
-    (gap,) = charts.loss_gaps({"trajectory": {"tf/jit": {"loss": tf}, "jax/jit": {"loss": jax}}})
+    (gap,) = charts.loss_gaps(workload_of({"trajectory": {"tf/jit": {"loss": tf}, "jax/jit": {"loss": jax}}}))
     assert (gap.error, gap.step) == (pytest.approx(error), step)

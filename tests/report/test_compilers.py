@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from compare.report.compilers import groups
+import pytest
+from pages import workload_of
+
+from compare.report.compilers import of_pair, of_workload
+from compare.report.numbers import MISSING
 
 PAIR = {
     "compilers": {
@@ -25,18 +29,28 @@ PAIR = {
 
 
 def test_every_part_is_a_group_in_the_order_of_the_question() -> None:
-    assert [group.title for group in groups(PAIR)] == ["Frontend", "Compiler", "Kernels", "Pass by pass", "Donation"]
+    assert [group.title for group in of_pair(PAIR)] == ["Frontend", "Compiler", "Kernels", "Pass by pass", "Donation"]
 
 
 def test_operations_are_left_to_the_frontier() -> None:
-    frontend, compiler, *_ = groups(PAIR)
+    frontend, compiler, *_ = of_pair(PAIR)
 
     assert [(item.kind, item.sources) for item in frontend.items] == [("rule", ("model.py:3",))]
     assert compiler.items == () and compiler.none == "no difference"
 
 
+def test_programs_in_which_nothing_differs_say_so() -> None:
+    made = of_pair({"compilers": {"frontend": [], "compiler": [], "partitions": []}})
+
+    assert [(group.title, group.items, group.none) for group in made] == [
+        ("Frontend", (), "no difference"),
+        ("Compiler", (), "no difference"),
+        ("Kernels", (), "no difference"),
+    ]
+
+
 def test_what_was_donated_in_vain_is_named() -> None:
-    texts = [f"{item.kind}: {item.text}" for item in groups(PAIR)[-1].items]
+    texts = [f"{item.kind}: {item.text}" for item in of_pair(PAIR)[-1].items]
 
     assert texts == [
         "tf: 4 arrays donated: all donated arrays are overwritten; 2.00 KiB updated in place",
@@ -45,8 +59,15 @@ def test_what_was_donated_in_vain_is_named() -> None:
     ]
 
 
+@pytest.mark.parametrize("holds", [{}, {"holds": None}])
+def test_a_donation_without_a_verdict_is_not_told_as_one_that_holds_or_fails(holds: dict[str, None]) -> None:
+    (group,) = of_pair({"donation": {"tf": {"donated": 4, **holds}}})
+
+    assert group.items[0].text == f"4 arrays donated: not known whether all are overwritten; {MISSING} updated in place"
+
+
 def test_a_workload_of_a_run_keeps_its_donation_with_its_alignment() -> None:
-    (group,) = groups({"alignment": {"donation": PAIR["donation"]}})
+    (group,) = of_workload(workload_of({"alignment": {"donation": PAIR["donation"]}}))
 
     assert group.title == "Donation"
 
@@ -54,7 +75,7 @@ def test_a_workload_of_a_run_keeps_its_donation_with_its_alignment() -> None:
 def test_kernels_come_with_time_share_and_lines_and_small_ones_in_a_row() -> None:
     kernel = {"name": "fusion", "seconds": 0.002, "calls": 1, "share": 0.8, "opcode": "fusion", "sources": ["m.py:3"]}
     run = {"first": 1, "names": ["add", "multiply"], "seconds": 2e-6, "sources": ["m.py:4", "m.py:5"]}
-    longest, small = groups({"compiled": {"jax@jax": {"times": [kernel], "small_runs": [run]}}})
+    longest, small = of_workload(workload_of({"compiled": {"jax@jax": {"times": [kernel], "small_runs": [run]}}}))
 
     assert (longest.title, small.title) == ("Time in jax@jax", "Small kernels in jax@jax")
     assert [(item.kind, item.text, item.sources) for item in longest.items] == [
@@ -64,6 +85,6 @@ def test_kernels_come_with_time_share_and_lines_and_small_ones_in_a_row() -> Non
 
 
 def test_what_was_not_looked_at_is_left_out_and_what_failed_says_why() -> None:
-    assert groups({}) == ()
-    (group,) = groups({"compilers": {"reason": "expected a module tf@tf, found none"}})
+    assert of_workload(workload_of({})) == ()
+    (group,) = of_pair({"compilers": {"reason": "expected a module tf@tf, found none"}})
     assert [item.text for item in group.items] == ["expected a module tf@tf, found none"]

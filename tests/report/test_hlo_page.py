@@ -86,10 +86,32 @@ def test_what_needs_no_script_is_on_the_page_without_one() -> None:
     parsed = Page(page(small()))
     said = " ".join(parsed.text.split())
     told = ("/home/u/model.py:4", "/home/u/port.py:7", "no power of these operands in jax", "square", "not run",
-            "x ** 2 is x * x", "! may differ", "loss", "fusion.1", "2.50 µs", "part in 1 place")  # fmt: skip
+            "x ** 2 is x * x", "! may differ", "loss", "fusion.1", "2.50 µs",
+            "the result is not equal; the programs differ in 1 place for 1 reason",
+            "square 1 place 1 in tf")  # fmt: skip
     for part in told:
         assert part in said
     assert {"#left-3", "#right-2", "#left-kernel-fusion.1", "#left-5"} <= set(parsed.values("href"))
+
+
+def test_places_stand_under_their_reason_and_those_without_one_come_last_and_open() -> None:
+    pair = small()
+    (place,) = pair["frontier"]
+    pair["frontier"].append(place | {"name": "odd.7", "explanation": None})
+    unknown = {"kind": None, "name": "no reason known", "meaning": "", "places": 1, "sides": {"tf": 1}, "sources": []}
+    pair["reasons"].append(unknown)
+    pair["results"].append(pair["results"][0] | {"name": "weight", "equal": True})
+    said = " ".join(Page(page(pair)).text.split())
+    assert said.index("square 1 place") < said.index("power.3") < said.index("no reason known") < said.index("odd.7")
+    assert said.count("power.3") == said.count("odd.7") == 1
+    assert "results that are not equal: loss" in said
+
+
+@pytest.mark.parametrize("changed", [{"kind": "formula"}, {"name": "cube"}, {"meaning": "x ** 3 is x * x * x"}])
+def test_a_place_stands_under_no_reason_but_its_own(changed: dict[str, str]) -> None:
+    pair = small()
+    pair["frontier"][0]["explanation"] = pair["frontier"][0]["explanation"] | changed
+    assert "power.3" not in Page(page(pair)).text
 
 
 def test_an_equal_pair_says_so() -> None:

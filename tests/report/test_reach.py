@@ -6,7 +6,9 @@ import dataclasses
 from typing import Any
 
 import pytest
+from pages import workload_of
 
+from compare.record.workload_part import Workload
 from compare.records import Break, Call, Reach, Span, to_json
 from compare.report import reach
 
@@ -20,8 +22,8 @@ FAILS = Reach(
 HOLDS = Reach("y", "gradients", "pass", (Span("around ", 4.0, 1e16, (Call(4.0, "port is better"),)),))
 
 
-def workload(*found: Reach) -> dict[str, Any]:
-    return {"parity": {"reach": to_json(found)}}
+def workload(*swept: Reach) -> Workload:
+    return workload_of({"parity": {"reach": to_json(swept)}})
 
 
 def test_a_break_is_told_with_both_values_and_lines() -> None:
@@ -56,6 +58,7 @@ def test_a_break_without_a_holding_magnitude_names_none() -> None:
     "part", [{}, {"parity": None}, {"parity": {"reach": [None, {"spans": [None, {"calls": [None]}]}]}}]
 )
 def test_what_is_missing_is_left_out(part: dict[str, Any]) -> None:
-    assert reach.chart(part) == ""
-    assert reach.key(part) == []
-    assert all(row.said for row in reach.rows(part))
+    holed = workload_of(part)
+    assert reach.chart(holed) == ""
+    assert reach.key(holed) == []
+    assert all(row.said for row in reach.rows(holed))

@@ -7,10 +7,13 @@ import re
 from typing import Any
 
 import pytest
+from pages import decoded, workload_of
 from places import DATA
 
+from compare.record.envelope import Record
+from compare.record.workload_part import Workload
 from compare.records import GATES, load
-from compare.report import numbers, program_texts, tables, verdicts
+from compare.report import numbers, overviews, program_texts, tables, verdicts
 from compare.report.showable import printable
 
 RECORD = load(DATA / "record_small.json")
@@ -28,9 +31,9 @@ def honest(record: dict[str, Any]) -> dict[str, Any]:
     return record["workloads"]["running_example"]
 
 
-def only(workload: object) -> dict[str, Any]:
+def only(workload: dict[str, Any]) -> Record:
     """A record of one workload."""
-    return {"workloads": {"one": workload}}
+    return decoded({"workloads": {"one": workload}})
 
 
 # The verdict of the run
@@ -59,12 +62,23 @@ def test_a_run_does_not_pass_once_one_workload_fails_or_lacks_a_part(
 
 
 def test_a_run_of_no_workload_does_not_pass() -> None:
-    assert verdicts.headline({"workloads": {}}).verdict == "incomplete"
+    assert verdicts.headline(decoded({})).verdict == "incomplete"
+
+
+@pytest.mark.parametrize("lost", [None, {}, {"parity": None}, {"parity": {"gates": {"structure": None}}}])
+def test_a_workload_without_a_verdict_is_counted_and_never_passes(honest: dict[str, Any], lost: Any) -> None:
+    record = decoded({"workloads": {"one": honest, "lost": lost}})
+    assert verdicts.headline(record) == verdicts.Headline(
+        "incomplete",
+        "Parity holds in 1 of 2 workloads; the run is incomplete",
+        ("1 of 2 workloads not judged for parity",),
+    )
+    assert [row.verdict for row in overviews.overview(record)] == ["pass", "not_judged"]
 
 
 def test_the_headline_says_what_was_withheld_and_what_was_recorded_elsewhere(record: dict[str, Any]) -> None:
     record["environment"]["sides"]["tf"]["recorded"] = "tf-gpu.json"
-    notes = verdicts.headline(record).notes
+    notes = verdicts.headline(decoded(record)).notes
     assert "1 of 4 workloads with time ratios withheld" in notes
     assert "tf was recorded elsewhere: tf-gpu.json" in notes
 
@@ -73,11 +87,13 @@ def test_the_headline_says_what_was_withheld_and_what_was_recorded_elsewhere(rec
 
 
 def test_gates_come_in_the_order_of_the_contract_even_where_the_record_has_none() -> None:
-    assert verdicts.gate_verdicts(None) == dict.fromkeys(GATES, "not_judged")
+    assert verdicts.gate_verdicts(Workload()) == dict.fromkeys(GATES, "not_judged")
 
 
 def test_failing_leaves_come_apart_and_carry_the_message(record: dict[str, Any]) -> None:
-    semantics = next(gate for gate in verdicts.gates(record["workloads"]["mnist_mlp"]) if gate.name == "semantics")
+    semantics = next(
+        gate for gate in verdicts.gates(workload_of(record["workloads"]["mnist_mlp"])) if gate.name == "semantics"
+    )
     (leaf,) = semantics.failing
     assert leaf.worst == "[3, 17]: 0.12345678, expected 0.123456791"
     assert leaf.used == "2,700"
@@ -85,15 +101,22 @@ def test_failing_leaves_come_apart_and_carry_the_message(record: dict[str, Any])
     assert "leaf logits[3, 17]" in semantics.message
 
 
+def test_a_leaf_without_a_verdict_is_not_among_those_that_pass(honest: dict[str, Any]) -> None:
+    honest["parity"]["gates"]["rounding"]["comparisons"][5]["verdict"] = None
+    rounding = next(gate for gate in verdicts.gates(workload_of(honest)) if gate.name == "rounding")
+    assert [leaf.verdict for leaf in rounding.unjudged] == ["not_judged"]
+    assert (len(rounding.passing), rounding.failing) == (13, ())
+
+
 def test_a_gate_says_how_many_more_leaves_fail(record: dict[str, Any]) -> None:
     comparisons = record["workloads"]["mnist_mlp"]["parity"]["gates"]["semantics"]["comparisons"]
     comparisons.extend(copy.deepcopy([comparisons[1]] * 3))
-    semantics = verdicts.gates(record["workloads"]["mnist_mlp"])[1]
+    semantics = verdicts.gates(workload_of(record["workloads"]["mnist_mlp"]))[1]
     assert semantics.message.endswith("(and 3 more)")
 
 
 def test_a_gate_that_fails_without_leaves_says_its_reason(record: dict[str, Any]) -> None:
-    structure = verdicts.gates(record["workloads"]["lstm"])[0]
+    structure = verdicts.gates(workload_of(record["workloads"]["lstm"]))[0]
     assert structure.message == "lstm: structure gate: no evidence; tf: the process ended with signal 11; jax: ran"
 
 
@@ -102,12 +125,12 @@ def test_the_leaf_nearest_its_bound_comes_first_and_an_error_that_is_no_number_b
 ) -> None:
     comparisons = honest["parity"]["gates"]["rounding"]["comparisons"]
     comparisons[5]["error"], comparisons[9]["error"] = 4.7e-7, "nan"
-    rounding = next(gate for gate in verdicts.gates(honest) if gate.name == "rounding")
+    rounding = next(gate for gate in verdicts.gates(workload_of(honest)) if gate.name == "rounding")
     assert [row.error for row in rounding.passing[:2]] == ["nan", "4.7e-07"]
 
 
 def test_structure_is_held_against_tf_and_the_rest_against_the_oracle(honest: dict[str, Any]) -> None:
-    against = {gate.name: gate.against for gate in verdicts.gates(honest)}
+    against = {gate.name: gate.against for gate in verdicts.gates(workload_of(honest))}
     assert against["structure"] == "JAX vs TF"
     assert against["rounding"] == "JAX vs oracle"
 
@@ -116,7 +139,7 @@ def test_structure_is_held_against_tf_and_the_rest_against_the_oracle(honest: di
 
 
 def test_overview_of_a_whole_workload(record: dict[str, Any]) -> None:
-    row = tables.overview(record)[0]
+    row = overviews.overview(decoded(record))[0]
     assert row.instructions == ("11", "9")
     assert row.kernels == ("4", "2", "1")
     assert row.ratio is not None
@@ -131,29 +154,32 @@ def test_overview_of_a_whole_workload(record: dict[str, Any]) -> None:
 
 def test_the_best_tf_mode_is_the_fastest_and_not_the_one_that_flatters_jax(honest: dict[str, Any]) -> None:
     honest["timing"]["modes"]["tf/graph"]["median_s"] = 1e-4
-    best = tables.against_best(honest)
+    best = tables.against_best(workload_of(honest))
     assert best is not None
     assert best.name == "jax/jit vs tf/graph"
 
 
 def test_a_withheld_ratio_stays_withheld_with_its_reason(record: dict[str, Any]) -> None:
-    row = tables.against_best(record["workloads"]["mnist_mlp"])
+    row = tables.against_best(workload_of(record["workloads"]["mnist_mlp"]))
     assert row is not None
     assert row.withheld.startswith("identical code against itself did not come out equal")
 
 
 def test_null_rows_are_told_apart(honest: dict[str, Any]) -> None:
-    assert [row.name for row in tables.ratios(honest) if row.null] == ["jax/jit vs itself", "tf/jit vs itself"]
+    assert [row.name for row in tables.ratios(workload_of(honest)) if row.null] == [
+        "jax/jit vs itself",
+        "tf/jit vs itself",
+    ]
 
 
 def test_attribution_in_words(honest: dict[str, Any]) -> None:
     words = "jax/jit takes 0.406x of tf/jit's time: frontend 1.00x, compiler 0.411x, runtime 0.983x"
-    assert tables.attribution_in_words(honest) == words
+    assert tables.attribution_in_words(workload_of(honest)) == words
 
 
 def test_attribution_with_a_hole_claims_no_total(honest: dict[str, Any]) -> None:
     honest["attribution"]["compiler"] = None
-    assert tables.attribution_in_words(honest).startswith("jax/jit takes an unknown part of tf/jit's time")
+    assert tables.attribution_in_words(workload_of(honest)).startswith("jax/jit takes an unknown part of tf/jit's time")
 
 
 @pytest.mark.parametrize(
@@ -179,26 +205,26 @@ def test_many_page_faults_of_the_port_alone_are_told_with_their_remedy(
         "its memory is mapped anew each time. "
         "GLIBC_TUNABLES=glibc.malloc.hugetlb=1 in the environment asks for large pages"
     )
-    assert tables.page_faults_in_words(honest) == (words if said else "")
+    assert tables.page_faults_in_words(workload_of(honest)) == (words if said else "")
 
 
 def test_a_row_of_the_matrix_is_a_frontend_and_a_column_a_compiler(honest: dict[str, Any]) -> None:
-    names = [[cell.name for cell in cells] for _, cells in tables.matrix(honest)]
+    names = [[cell.name for cell in cells] for _, cells in tables.matrix(workload_of(honest))]
     assert names == [["tf@tf", "tf@jax"], ["jax@tf", "jax@jax"]]
 
 
 def test_a_cell_that_could_not_be_compiled_says_why(honest: dict[str, Any]) -> None:
-    (_, _), (_, (refused, _)) = tables.matrix(honest)
+    (_, _), (_, (refused, _)) = tables.matrix(workload_of(honest))
     assert (refused.facts, refused.reason) == ((), honest["compiled"]["jax@tf"]["reason"])
 
 
 def test_kernels_are_counted_by_name(record: dict[str, Any]) -> None:
-    names = {row.mode: dict(row.names) for row in tables.kernels(record["workloads"]["mnist_mlp"])}
+    names = {row.mode: dict(row.names) for row in tables.kernels(workload_of(record["workloads"]["mnist_mlp"]))}
     assert names["tf/<script>alert(1)</script>"]["gemm_0"] == 4
 
 
 def test_anchors_are_unique_and_harmless() -> None:
-    found = tables.anchors(["a b", "a/b", "a-b", '"><script>', "", "my_port"])
+    found = overviews.anchors(["a b", "a/b", "a-b", '"><script>', "", "my_port"])
     assert len(set(found.values())) == 6
     assert all(re.fullmatch(r"[\w~-]+", anchor) for anchor in found.values())
     assert found["my_port"] == "workload-my_port"
@@ -208,13 +234,13 @@ def test_anchors_are_unique_and_harmless() -> None:
 
 
 def test_operations_that_differ_come_first_and_their_lines_are_marked(honest: dict[str, Any]) -> None:
-    assert [row.opcode for row in program_texts.opcodes(honest) if row.difference] == [
+    assert [row.opcode for row in program_texts.opcodes(workload_of(honest)) if row.difference] == [
         "broadcast_in_dim",
         "constant",
         "divide",
         "power",
     ]
-    tf, _ = program_texts.programs(honest)
+    tf, _ = program_texts.programs(workload_of(honest))
     assert [line.text.split()[2] for line in tf.lines if line.marked] == [
         *["stablehlo.constant"] * 4,
         "stablehlo.broadcast_in_dim",
@@ -225,17 +251,17 @@ def test_operations_that_differ_come_first_and_their_lines_are_marked(honest: di
 
 def test_equal_counts_mark_nothing(honest: dict[str, Any]) -> None:
     honest["programs"]["tf"]["opcodes"] = honest["programs"]["jax"]["opcodes"]
-    assert not any(line.marked for pane in program_texts.programs(honest) for line in pane.lines)
+    assert not any(line.marked for pane in program_texts.programs(workload_of(honest)) for line in pane.lines)
 
 
 def test_lines_of_hlo_text_are_marked_too(honest: dict[str, Any]) -> None:
     text = 'ROOT %add.2 = f32[8,8]{1,0} add(%a, %b)\n%p = (f32[], s32[]) power(%a, %b), metadata={op_name="add"}'
     honest["programs"]["tf"]["text"] = text
-    assert [line.marked for line in program_texts.programs(honest)[0].lines] == [False, True]
+    assert [line.marked for line in program_texts.programs(workload_of(honest))[0].lines] == [False, True]
 
 
 def test_a_lone_program_differs_from_nothing(record: dict[str, Any]) -> None:
-    lost = record["workloads"]["lstm"]
+    lost = workload_of(record["workloads"]["lstm"])
     (pane,) = program_texts.programs(lost)
     assert not any(line.marked for line in pane.lines)
     assert [(row.tf, row.jax, row.difference) for row in program_texts.opcodes(lost)] == [(numbers.MISSING, "1", "")]
@@ -243,20 +269,20 @@ def test_a_lone_program_differs_from_nothing(record: dict[str, Any]) -> None:
 
 def test_a_text_too_long_for_a_page_is_cut_and_says_so(honest: dict[str, Any]) -> None:
     honest["programs"]["tf"]["text"] = "\n".join(["x" * 10_000] + ["y"] * (program_texts.MAX_LINES + 9))
-    pane = program_texts.programs(honest)[0]
+    pane = program_texts.programs(workload_of(honest))[0]
     assert (len(pane.lines), pane.omitted) == (program_texts.MAX_LINES, 10)
     assert pane.lines[0].text.endswith("(9500 more characters)")
 
 
 def test_a_stage_that_both_sides_offer_comes_once(honest: dict[str, Any]) -> None:
-    stages = {name: [pane.title for pane in panes] for name, panes in program_texts.stages(honest)}
+    stages = {name: [pane.title for pane in panes] for name, panes in program_texts.stages(workload_of(honest))}
     assert stages == {"hlo": ["TF"], "optimized_hlo": ["TF", "JAX"], "jaxpr": ["JAX"]}
 
 
 @pytest.mark.parametrize(("tf", "jax", "same"), [("ab", "ab", True), ("ab", "cd", False), ("", "", False)])
 def test_the_same_program_is_one_with_the_same_digest(tf: str, jax: str, same: bool) -> None:
     workload = {"programs": {"tf": {"sha256": tf}, "jax": {"sha256": jax}}}
-    assert program_texts.same_program(workload) is same
+    assert program_texts.same_program(workload_of(workload)) is same
 
 
 # Strings
@@ -280,5 +306,7 @@ def test_strings_lose_what_steers_a_terminal_and_keep_the_rest(raw: str, shown: 
 
 
 def test_a_size_too_large_for_parity_says_where_parity_was_judged(honest: dict[str, Any]) -> None:
-    assert tables.overview(only(honest | {"size": "paper", "parity_size": "paper"}))[0].size == "paper"
-    assert tables.overview(only(honest | {"size": "paper", "parity_size": "smoke"}))[0].size == "paper, parity at smoke"
+    assert overviews.overview(only(honest | {"size": "paper", "parity_size": "paper"}))[0].size == "paper"
+    assert (
+        overviews.overview(only(honest | {"size": "paper", "parity_size": "smoke"}))[0].size == "paper, parity at smoke"
+    )

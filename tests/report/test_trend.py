@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pages import Page, holes, hostile
+from pages import HOSTILE, Page
 
+from compare.history.series import Break, Line, Point, Trend
 from compare.report import drawing, trend
 from compare.report.html import TEMPLATES
+from compare.report.showable import each_string
 
 
 @pytest.fixture
@@ -19,27 +22,27 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drawing, "svg", lambda chart: "<svg></svg>")
 
 
-def history(**changes: Any) -> dict[str, Any]:
-    """A trend as JSON: one workload, two ratios, a break before run 5, a withheld point."""
+def point(run: int, ratio: float | None, segment: int = 0, withheld: str = "") -> Point:
+    ci95 = None if ratio is None else (ratio * 0.97, ratio * 1.03)
+    return Point(run, "2026-11-20", "0.1.0", segment, ratio, ci95, withheld)
 
-    def point(run: int, ratio: float | None, segment: int = 0, withheld: str = "") -> dict[str, Any]:
-        ci95 = None if ratio is None else [ratio * 0.97, ratio * 1.03]
-        return {"run": run, "segment": segment, "ratio": ratio, "ci95": ci95, "withheld": withheld}
 
-    line = {
-        "workload": "add",
-        "ratio": "jax/jit vs tf/jit",
-        "points": [point(1, 0.6), point(2, 0.61), point(5, 0.7, 1), point(6, None, 1, "the null missed 1")],
-        "breaks": [{"run": 5, "differing": ["cpu: A, then B", "size of add: smoke, then default"]}],
-        "verdict": "not compared",
-        "confirmed": False,
-    }
-    other = line | {"ratio": "tf/jit vs tf/eager", "breaks": [], "verdict": "regression confirmed", "confirmed": True}
-    return {"runs": [1, 2, 5, 6], "lines": [line | changes, other]}
+def history(**changes: Any) -> Trend:
+    """A trend: one workload, two ratios, a break before run 5, a withheld point."""
+    line = Line(
+        workload="add",
+        ratio="jax/jit vs tf/jit",
+        points=(point(1, 0.6), point(2, 0.61), point(5, 0.7, 1), point(6, None, 1, "the null missed 1")),
+        breaks=(Break(5, ("cpu: A, then B", "size of add: smoke, then default")),),
+        verdict="not compared",
+        confirmed=False,
+    )
+    other = replace(line, ratio="tf/jit vs tf/eager", breaks=(), verdict="regression confirmed", confirmed=True)
+    return Trend((1, 2, 5, 6), (replace(line, **changes), other))
 
 
 def test_the_trend_has_a_plot_a_ratio_and_breaks_the_line_with_the_keys_that_differ() -> None:
-    drawn = trend.chart(history()["lines"])
+    drawn = trend.chart(history().lines)
     assert ">jax/jit vs tf/jit: not compared<" in drawn and ">tf/jit vs tf/eager: regression confirmed<" in drawn
     assert ">cpu, size<" in drawn
     # Runs 1 and 2 are joined; run 5 is of another machine.
@@ -48,44 +51,39 @@ def test_the_trend_has_a_plot_a_ratio_and_breaks_the_line_with_the_keys_that_dif
 
 
 def test_the_trend_in_the_colours_of_the_page_and_the_same_every_time() -> None:
-    drawn = trend.chart(history()["lines"])
+    drawn = trend.chart(history().lines)
     style = (TEMPLATES / "report.css").read_text()
     assert all(f"[{paint}]" in style for paint in re.findall(r'(?:fill|stroke)="#[0-9a-f]+"', drawn))
-    assert trend.chart(history()["lines"]) == drawn
+    assert trend.chart(history().lines) == drawn
 
 
 def test_the_page_of_a_history_says_what_differs_and_what_is_confirmed() -> None:
     shown = " ".join(Page(trend.page(history())).text.split())
-    assert "1 regression seen again" in shown
+    assert "1 confirmed regression" in shown
     assert "from run 5cpu: A, then B; size of add: smoke, then default" in shown
     assert "the null missed 1" in shown
-    calm = history()
-    calm["lines"] = calm["lines"][:1]
-    assert "No regression was seen again" in Page(trend.page(calm)).text
+    calm = replace(history(), lines=history().lines[:1])
+    assert "No confirmed regression" in Page(trend.page(calm)).text
 
 
 def test_every_string_of_a_history_is_escaped(undrawn: None) -> None:
-    page = Page(trend.page(hostile(history(ratio="jax/jit <i>"))))
-    assert not {"b", "i", "script"} & set(page.tags)
-    assert "<b onclick='x'>" in page.text
-
-
-def shortest() -> dict[str, Any]:
-    """The history with one point of each kind: in the first stretch, after the break, withheld."""
-    whole = history()
-    return whole | {"lines": [line | {"points": [line["points"][at] for at in (0, 2, 3)]} for line in whole["lines"]]}
-
-
-def test_the_page_of_a_history_comes_out_whatever_is_missing(undrawn: None) -> None:
-    for changed in (*holes(shortest()), {}, {"runs": None, "lines": None}):
-        assert Page(trend.page(changed)).tags
+    evil = each_string(history(), lambda text: f"{text}{HOSTILE}")
+    html = trend.page(evil)
+    assert not {"b", "i", "script"} & set(Page(html).tags)
+    assert Page(html).text.count("<b onclick='x'>&amp;") >= 10
+    assert "\x1b" not in html
 
 
 def test_a_history_whose_every_ratio_was_withheld_has_no_chart() -> None:
-    points = [{"run": 1, "ratio": None, "withheld": "the null missed 1"}]
-    lines = [line | {"points": points} for line in history()["lines"]]
+    points = (point(1, None, withheld="the null missed 1"),)
+    lines = tuple(replace(line, points=points) for line in history().lines)
     assert trend.chart(lines) == ""
-    assert "Every ratio was withheld." in trend.page({"runs": [1], "lines": lines})
+    assert "Every ratio was withheld." in trend.page(Trend((1,), lines))
+
+
+@pytest.mark.parametrize("empty", [Trend((), ()), Trend((1,), (Line("add", "a vs b", (), (), "", False),))])
+def test_a_history_without_a_ratio_has_a_page(empty: Trend) -> None:
+    assert Page(trend.page(empty)).tags
 
 
 def test_the_page_of_a_history_is_written_whole(tmp_path: Path, undrawn: None) -> None:

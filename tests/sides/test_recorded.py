@@ -281,7 +281,7 @@ GOOD = {"format": FORMAT, "side": "tf", "replies": {}}
     [
         (None, "found a safetensors file of something else"),
         ({"format": FORMAT}, "found object missing required field `side`"),
-        ([], "found `array` where `object` is due"),
+        ([], "found `array` where `object` is expected"),
         (GOOD | {"side": "jax"}, "found a recorded jax side: write it with `jaxport record --side tf"),
         (GOOD | {"format": FORMAT + 1}, f"of format {FORMAT}, found format {FORMAT + 1}: upgrade jaxport"),
         (GOOD | {"format": FORMAT + 1, "side": "jax"}, "upgrade jaxport"),

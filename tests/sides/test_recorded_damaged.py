@@ -48,7 +48,7 @@ def rewritten(recorded_sides: Path, path: Path, change: Callable[[dict[str, Any]
 @pytest.mark.parametrize(
     ("method", "change", "found"),
     [
-        ("load", lambda kept: kept.update(value=[]), "`array` where `object` is due, in its reply to load"),
+        ("load", lambda kept: kept.update(value=[]), "`array` where `object` is expected, in its reply to load"),
         ("load", lambda kept: kept.update(value={"modes": {"backward": []}}), "invalid enum value 'backward'"),
         ("program", lambda kept: kept["value"]["parameters"][0].update(kind="guess"), "at $.parameters[0].kind"),
         ("program", lambda kept: kept["value"]["results"][0].update(dtype="float7"), "dtype 'float7'"),
@@ -60,7 +60,11 @@ def rewritten(recorded_sides: Path, path: Path, change: Callable[[dict[str, Any]
         ("execute", lambda kept: kept.update(arrays={}), "no arrays in its reply to execute"),
         ("compile", lambda kept: kept.update(value={"handle": 0}), "missing required field `compile_s`"),
         ("profile", lambda kept: kept.update(value=["a", []]), "names of kernels among calls in its reply to profile"),
-        ("environment", lambda kept: kept.update(value=3), "`int` where `object` is due, in its reply to environment"),
+        (
+            "environment",
+            lambda kept: kept.update(value=3),
+            "`int` where `object` is expected, in its reply to environment",
+        ),
     ],
 )
 @pytest.mark.parametrize("names_methods", [True, False], ids=["when opened", "when asked"])

@@ -25,8 +25,8 @@ def match(left: str, right: str, **more: Any) -> dict[str, Any]:
 def view(left: dict[str, Any], right: dict[str, Any], *matches: dict[str, Any], **more: Any) -> dict[str, Any]:
     counts = {"matched": len(matches), "left": len(left["nodes"]), "right": len(right["nodes"]), "equal": False}
     plain = {"labels": [left["label"], right["label"]], "level": "structural", "levels": {"structural": counts}}
-    empty: dict[str, list[Any]] = {name: [] for name in ("alike", "frontier", "changes", "results", "notes")}
-    return plain | {"left": left, "right": right, "matches": list(matches)} | empty | more
+    empty: dict[str, list[Any]] = {name: [] for name in ("alike", "frontier", "reasons", "changes", "results", "notes")}
+    return plain | {"headline": ""} | {"left": left, "right": right, "matches": list(matches)} | empty | more
 
 
 def small() -> dict[str, Any]:
@@ -60,8 +60,11 @@ def small() -> dict[str, Any]:
         node("5", "while", "4", regions=[other]),
         node("6", "copy", "2", name="late"),
     )
+    square = {"kind": "rule", "name": "square", "meaning": "x ** 2 is x * x"}
+    reasons = [square | {"places": 1, "sides": {"tf": 1}, "sources": ["/home/u/model.py:4"]}]
+    headline = "the result is not equal; the programs differ in 1 place for 1 reason"
     frontier = [{"side": "tf", "op": "power", "name": "power.3", "source": "/home/u/model.py:4", "node": "3",
-                 "reason": "no power of these operands in jax", "explained": "square", "counterpart": "2",
+                 "reason": "no power of these operands in jax", "explanation": square, "counterpart": "2",
                  "counterpart_source": "/home/u/port.py:7"}]  # fmt: skip
     changes = [{"rule": "powers", "side": "jax", "count": 2, "numerics": True, "meaning": "x ** 2 is x * x",
                 "examples": [{"name": "p", "before": "power", "after": "multiply", "source": ""}]}]  # fmt: skip
@@ -70,9 +73,8 @@ def small() -> dict[str, Any]:
                match("2", "6", matcher="value")]  # fmt: skip
     alike = [match("1", "1", matcher="neighbourhood", differs=["literal"])]
     results = [{"name": "loss", "left": 5, "right": None, "equal": False, "matcher": "", "ulp": None}]
-    return view(
-        left, right, *matches, alike=alike, frontier=frontier, changes=changes, results=results, notes=["not run"]
-    )
+    told = {"headline": headline, "reasons": reasons, "frontier": frontier, "results": results, "notes": ["not run"]}
+    return view(left, right, *matches, alike=alike, changes=changes, **told)
 
 
 def large(count: int) -> dict[str, Any]:

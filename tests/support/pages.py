@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import contextlib
+import copy
+from collections.abc import Iterable, Iterator
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
+
+import msgspec
+
+from compare.files import converted
+from compare.record.envelope import Record
+from compare.record.results_file import decode
+from compare.record.workload_part import Workload
+from compare.records import SCHEMA
 
 HOSTILE = "<b onclick='x'>&amp;\x1b[31m"
 VOID = {"meta", "link", "br", "input", "img"}
@@ -47,9 +58,9 @@ class Page(HTMLParser):
 
 
 def shortened(value: Any) -> Any:
-    """The value with one item a list: a longer list with a hole teaches no more, and takes longer."""
+    """The value with one item a list: more with a hole teach no more, and take longer. Intervals keep both ends."""
     if isinstance(value, dict):
-        return {key: shortened(item) for key, item in value.items()}
+        return {key: item if key in ("ci95", "ci99") else shortened(item) for key, item in value.items()}
     return [shortened(item) for item in value[:1]] if isinstance(value, list) else value
 
 
@@ -67,13 +78,27 @@ def holes(value: Any) -> Iterator[Any]:
             yield {other: part for other, part in value.items() if other != key}
 
 
-def hostile(value: Any, peers: Collection[str] = ()) -> Any:
-    """Every string made hostile, and every key that names a mode, a ratio or a peer; what a page looks for stays."""
+def hostile(value: Any) -> Any:
+    """Every string made hostile, of JSON that is no record; its keys stay."""
     if isinstance(value, dict):
-        return {
-            f"{key}{HOSTILE}" if "/" in key or key in peers else key: hostile(item, peers)
-            for key, item in value.items()
-        }
+        return {key: hostile(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [hostile(item, peers) for item in value]
+        return [hostile(item) for item in value]
     return f"{value}{HOSTILE}" if isinstance(value, str) else value
+
+
+def decoded(plain: dict[str, Any]) -> Record:
+    """The record of plain JSON; what every record has to have is added."""
+    return decode({"schema": SCHEMA, "workloads": {}, **copy.deepcopy(plain)}, Path("results.json"))
+
+
+def workload_of(plain: dict[str, Any] | None) -> Workload:
+    """One workload's part of a record."""
+    return decoded({"workloads": {"one": plain}}).workloads["one"]
+
+
+def decodable(workloads: Iterable[dict[str, Any] | None]) -> Iterator[Workload]:
+    """Those that a record may hold: a list of texts or whole numbers may be null, and holds no null."""
+    for plain in workloads:
+        with contextlib.suppress(msgspec.ValidationError):
+            yield Workload() if plain is None else converted(plain, Workload)

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 from interpreters import JAX_AS_TF, interpreter
+from pages import decoded
 from rich.console import Console
 from runs import record_of
 
 from compare.inputs.at_size import Prepared, prepare_both
 from compare.inputs.request import Extras, Plan
-from compare.report import results_page, tables
+from compare.report import overviews, results_page
 from compare.report.console import print_overview
 from compare.report.html import render
 from compare.report.markdown import escaped
@@ -161,18 +162,18 @@ def test_it_is_timed_beside_the_untuned_port_and_against_it(judged: dict[str, An
 def test_page_and_console_show_it_beside_the_untuned_ratio(
     judged: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (row,) = tables.overview(judged)
+    (row,) = overviews.overview(decoded(judged))
     assert row.ratio is not None and row.tuned is not None
     assert (row.ratio.name.partition(" vs ")[0], row.tuned.name.partition(" vs ")[0]) == ("jax/jit", "jax/tuned")
-    page = render(judged)
+    page = render(decoded(judged))
     assert f'<dt>compiler options of jax/tuned</dt><dd class="code">{YNN}=</dd>' in page
     assert "with compiler options:" in page
-    print_overview(judged, Console())
+    print_overview(decoded(judged), Console())
     assert "; tuned: " in capsys.readouterr().out
 
 
 def test_the_page_of_results_names_the_options_and_both_ratios(judged: dict[str, Any]) -> None:
-    page = results_page.page(judged)
+    page = results_page.page(decoded(judged))
     assert f"Compiler options of jax/tuned: {escaped(YNN)}=." in page
     assert "| jax/tuned vs tf/" in page and "| jax/tuned vs jax/jit |" in page
     assert "; with its compiler options jax/tuned vs tf/" in page

@@ -18,6 +18,7 @@ from compare.hlo.align.paired_regions import Regions
 from compare.hlo.align.slots import matched_parameters, parameter_names, result_pairs
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.levels import RAW, STRUCTURE, Subject, at_level
+from compare.hlo.pair import Pair
 
 
 def align(
@@ -25,52 +26,53 @@ def align(
     right: Subject,
     level: str = STRUCTURE,
     cases: Sequence[Arguments] = (),
-    tolerance: float = TOLERANCE,
 ) -> Alignment:
     """Align two programs.
 
     Args:
+      left, right: the programs, with the names of their parameters and results where they have any.
+      level: the canonical form that both are brought to first, one of `levels.LEVELS`.
       cases: arguments to run both with, the same arrays on either side; two cases, so that what is
-        equal once by chance is told from what is the same. Without any, nothing is matched by value.
-      tolerance: within which float32 values are the same, relative to each value's scale; other types scale
+        equal once by chance is told from what is the same. Without any, nothing is matched by value. Float32
+        values within `fingerprints.TOLERANCE` are the same, relative to each value's scale; other types scale
         with their precision.
 
     Raises:
       UnreadableProgram: a program cannot be read, or brought to that level.
     """
-    found = _aligned(_problem(left, right, level, cases, tolerance))
-    return dataclasses.replace(found, assumes=_assumed(left, right, found))
+    subjects = Pair(left, right)
+    alignment = _aligned(_problem(subjects, level, cases))
+    return dataclasses.replace(alignment, assumes=_assumed(subjects, alignment))
 
 
-def _assumed(left: Subject, right: Subject, found: Alignment) -> tuple[str, ...]:
-    """What must hold of the inputs for programs that came out equal; nothing where they are without assuming it."""
-    fired = {change.assumes for form in (found.left, found.right) for change in form.changes if change.assumes}
-    if not fired or not found.is_equal:
+def _assumed(subjects: Pair[Subject], alignment: Alignment) -> tuple[str, ...]:
+    """What must hold of the inputs for programs to be equal; nothing where they are equal without assuming it."""
+    forms = alignment.left, alignment.right
+    fired = {change.assumes for form in forms for change in form.changes if change.assumes}
+    if not fired or not alignment.is_equal:
         return ()
-    strict = _aligned(_problem(left, right, found.level, (), TOLERANCE, assuming=False))
+    strict = _aligned(_problem(subjects, alignment.level, (), assuming=False))
     return () if strict.is_equal else tuple(sorted(fired))
 
 
-def _problem(
-    left: Subject, right: Subject, level: str, cases: Sequence[Arguments], tolerance: float, assuming: bool = True
-) -> Problem:
-    forms = at_level(left, level, assuming), at_level(right, level, assuming)
-    graphs = forms[0].graph, forms[1].graph
+def _problem(subjects: Pair[Subject], level: str, cases: Sequence[Arguments], assuming: bool = True) -> Problem:
+    forms = subjects.map(lambda subject: at_level(subject, level, assuming))
+    graphs = forms.map(lambda form: form.graph)
     return Problem(
         level=level,
-        labels=(left.label, right.label),
+        labels=subjects.map(lambda subject: subject.label),
         forms=forms,
-        slots=matched_parameters(left, right, graphs),
-        results=result_pairs(left, right, graphs),
-        names=(parameter_names(left, graphs[0]), parameter_names(right, graphs[1])),
-        runs=Runs(graphs, lambda: cases, tolerance, BUDGET) if cases else None,
+        slots=matched_parameters(subjects, graphs),
+        results=result_pairs(subjects, graphs),
+        names=Pair(parameter_names(subjects.left, graphs.left), parameter_names(subjects.right, graphs.right)),
+        runs=Runs(graphs, lambda: cases, TOLERANCE, BUDGET) if cases else None,
     )
 
 
 def _aligned(problem: Problem) -> Alignment:
-    """Every matcher in order, until none finds more; then what is only alike, and where the two part."""
-    graphs = problem.forms[0].graph, problem.forms[1].graph
-    numbering = Numbering(*problem.forms, as_written=problem.level == RAW)
+    """Every matcher in order, until none finds more; then what is only alike, and where the two first differ."""
+    graphs = problem.graphs
+    numbering = Numbering(problem.forms, as_written=problem.level == RAW)
     regions = Regions(problem, numbering, _aligned)
     known = [*problem.slots, *numbering.matches(problem.slots)]
     values = _values(problem, known)
@@ -84,7 +86,8 @@ def _aligned(problem: Problem) -> Alignment:
     bodies = regions.alignments([*known, *similar], known)
     return Alignment(
         problem.level,
-        *problem.forms,
+        problem.forms.left,
+        problem.forms.right,
         matches=tuple(known),
         frontier=tuple(frontier(problem, known, similar, bodies)),
         alike=tuple(similar),
@@ -96,22 +99,22 @@ def _aligned(problem: Problem) -> Alignment:
 
 def _values(problem: Problem, known: Sequence[Match]) -> EqualValues:
     if problem.runs is None:
-        return EqualValues({}, ({}, {}))
+        return EqualValues({})
     try:
-        return equal_values((problem.forms[0].graph, problem.forms[1].graph), known, problem.runs)
+        return equal_values(problem.graphs, known, problem.runs)
     except UnreadableProgram as error:
-        return EqualValues({}, ({}, {}), notes=(f"nothing was compared by running it: {error}",))
+        return EqualValues({}, notes=(f"nothing was compared by running it: {error}",))
 
 
 def _results(problem: Problem, numbering: Numbering, known: Sequence[Match]) -> tuple[ResultMatch, ...]:
     numbers = numbering.numbers(known)
     direct = {(match.left, match.right): match for match in known}
     by_left = {match.left: match for match in known}
-    found: list[ResultMatch] = []
-    for name, left, right in ((each.name, each.left, each.right) for each in problem.results):
-        if left is None or right is None or numbers[0][left] != numbers[1][right]:
-            found.append(ResultMatch(name, left, right, False))
+    results: list[ResultMatch] = []
+    for name, left, right in ((result.name, result.left, result.right) for result in problem.results):
+        if left is None or right is None or numbers.left[left] != numbers.right[right]:
+            results.append(ResultMatch(name, left, right, False))
         else:
             match = direct.get((left, right), by_left[left])
-            found.append(ResultMatch(name, left, right, True, match.matcher, match.ulp))
-    return tuple(found)
+            results.append(ResultMatch(name, left, right, True, match.matcher, match.ulp))
+    return tuple(results)

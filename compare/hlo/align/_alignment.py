@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,12 +34,36 @@ class Match:
     note: str = ""
 
 
+class ReasonKind(enum.StrEnum):
+    """How it was established why two programs part in a place."""
+
+    FRONTEND = "frontend"
+    """The value is part of a known difference between the frontends."""
+    RULE = "rule"
+    """A rule of the algebraic level, one that may change last bits, would rewrite the value."""
+    PARAMETER = "parameter"
+    """Both programs take different parameters, or carry different state in a loop."""
+    BODY = "body"
+    """The operation is the same but for its bodies, and they part in places of their own."""
+    FORMULA = "formula"
+    """The value is used for matched values alone, which the other program computes another way."""
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why two programs part, for every place of either side that it explains; equal for all of them."""
+
+    kind: ReasonKind
+    name: str
+    meaning: str
+
+
 @dataclass(frozen=True)
 class FrontierEntry:
     """A value without a partner whose operands all have one: a first place where two programs part.
 
     `op` is HLO's opcode, `name` the instruction's and `source` the "file:line" or "".
-    `explained` names the known difference between frontends that this is, "" where none is known.
+    `reason` says what is missing on the other side; `explanation` is why, None where no reason is known.
     `node` is its id in the canonical graph of its side.
     """
 
@@ -47,8 +72,22 @@ class FrontierEntry:
     name: str
     source: str
     reason: str
-    explained: str = ""
+    explanation: Reason | None = None
     node: int = -1
+
+    @property
+    def explained(self) -> str:
+        """The name of the known difference between frontends that this is, or of the rule; "" of neither."""
+        is_known = self.explanation and self.explanation.kind in (ReasonKind.FRONTEND, ReasonKind.RULE)
+        return self.explanation.name if self.explanation and is_known else ""
+
+
+@dataclass(frozen=True)
+class ReasonGroup:
+    """The places that one reason explains, all of an alignment and of its bodies; those without a reason for None."""
+
+    reason: Reason | None
+    places: tuple[FrontierEntry, ...]
 
 
 @dataclass(frozen=True)
@@ -128,6 +167,16 @@ class Alignment:
             and not _computed(self.left.graph, self.left_only)
             and not _computed(self.right.graph, self.right_only)
         )
+
+    @property
+    def reasons(self) -> tuple[ReasonGroup, ...]:
+        """Every place grouped by its reason, the reason with most places first; places without one come last."""
+        groups: dict[Reason | None, list[FrontierEntry]] = {}
+        for alignment in (self, *(region.alignment for region in self.nested())):
+            for entry in alignment.frontier:
+                groups.setdefault(entry.explanation, []).append(entry)
+        ordered = sorted(groups.items(), key=lambda group: (group[0] is None, -len(group[1])))
+        return tuple(ReasonGroup(reason, tuple(places)) for reason, places in ordered)
 
     def nested(self) -> Iterator[RegionAlignment]:
         """The alignments of all bodies, those of a body after its own."""

@@ -13,67 +13,81 @@ from compare.hlo.align.equal_values import Arguments, Runs
 from compare.hlo.align.slots import ResultPair, random_array
 from compare.hlo.align.state import SlotPairs, flattened, slot_values, slots_of
 from compare.hlo.graph import Graph
+from compare.hlo.pair import Pair
 from compare.hlo.rewriting import Rewritten
 
 
 def body_problem(
     outer: Problem,
-    bodies: tuple[Graph, Graph],
+    bodies: Pair[Graph],
     slots: SlotPairs,
     results: Positions,
     form_of: Callable[[Graph], Rewritten],
 ) -> Problem:
-    """Two bodies, the slots that are one filled alike; where the outer graphs are run, so are they, on random state."""
-    forms = form_of(bodies[0]), form_of(bodies[1])
-    ends = [ResultPair(f"result {one}", bodies[0].results[one], bodies[1].results[other]) for one, other in results]
+    """Two bodies as a problem; where the outer graphs are run, so are they, on random state.
+
+    Args:
+      outer: the problem of the programs, or bodies, that they belong to.
+      bodies: to be aligned.
+      slots: that are one; they are given the same arrays.
+      results: positions of results that are one.
+      form_of: makes of a body what is aligned.
+    """
+    left, right = bodies
+    ends = [ResultPair(f"result {one}", left.results[one], right.results[other]) for one, other in results]
     return Problem(
         level=outer.level,
         labels=outer.labels,
-        forms=forms,
+        forms=bodies.map(form_of),
         slots=_matched(bodies, slots),
         results=ends,
-        names=(_names(bodies[0]), _names(bodies[1])),
+        names=bodies.map(_names),
+        paired_by_name=False,
         runs=_runs(outer.runs, bodies, slots) if outer.runs else None,
     )
 
 
-def _matched(bodies: tuple[Graph, Graph], slots: SlotPairs) -> list[Match]:
-    values = slot_values(bodies[0]), slot_values(bodies[1])
-    found = [
-        Match(values[0][one], values[1][other], SLOT) for one, other in slots if one in values[0] and other in values[1]
+def _matched(bodies: Pair[Graph], slots: SlotPairs) -> list[Match]:
+    values = bodies.map(slot_values)
+    nodes = bodies.map(lambda body: body.nodes)
+    ends = [
+        (values.left[slot.left], values.right[slot.right])
+        for slot in slots
+        if slot.left in values.left and slot.right in values.right
     ]
-    found = [each for each in found if bodies[0].nodes[each.left].shape == bodies[1].nodes[each.right].shape]
-    tuples = zip(bodies[0].parameters, bodies[1].parameters, strict=False)
-    return found + [
-        Match(one, other, SLOT)
-        for one, other in tuples
-        if bodies[0].nodes[one].shape.dtype == bodies[1].nodes[other].shape.dtype == "tuple"
+    arrays = [(one, other) for one, other in ends if nodes.left[one].shape == nodes.right[other].shape]
+    tuples = [
+        (one, other)
+        for one, other in zip(bodies.left.parameters, bodies.right.parameters, strict=False)
+        if nodes.left[one].shape.dtype == nodes.right[other].shape.dtype == "tuple"
     ]
+    return [Match(one, other, SLOT) for one, other in (*arrays, *tuples)]
 
 
 def _names(body: Graph) -> dict[int, str]:
     return {
-        key: f"parameter {at}" if part is None else f"state {part}" for (at, part), key in slot_values(body).items()
+        key: f"parameter {slot.parameter}" if slot.part is None else f"state {slot.part}"
+        for slot, key in slot_values(body).items()
     }
 
 
-def _runs(outer: Runs, bodies: tuple[Graph, Graph], slots: SlotPairs) -> Runs | None:
-    left, right = flattened(bodies[0]), flattened(bodies[1])
+def _runs(outer: Runs, bodies: Pair[Graph], slots: SlotPairs) -> Runs | None:
+    left, right = bodies.map(flattened)
     if left is None or right is None:
         return None
-    return Runs((left, right), lambda: _random_cases(bodies, slots), outer.tolerance, outer.budget, loops=False)
+    return Runs(Pair(left, right), lambda: _random_cases(bodies, slots), outer.tolerance, outer.budget, loops=False)
 
 
-def _random_cases(bodies: tuple[Graph, Graph], slots: SlotPairs) -> list[Arguments]:
+def _random_cases(bodies: Pair[Graph], slots: SlotPairs) -> list[Arguments]:
     """Arguments of both in the order of their slots, slots that are one filled alike."""
-    partners = {other: one for one, other in slots}
+    partners = {slot.right: slot.left for slot in slots}
     cases: list[Arguments] = []
     for seed in (0, 1):
         generator = np.random.default_rng(seed)
-        made = {slot: random_array(shape, generator) for slot, shape in slots_of(bodies[0]).items()}
-        other = {slot: random_array(shape, generator) for slot, shape in slots_of(bodies[1]).items()}
-        other |= {slot: made[one] for slot, one in partners.items() if _fits(made[one], other[slot])}
-        cases.append((list(made.values()), list(other.values())))
+        left = {slot: random_array(shape, generator) for slot, shape in slots_of(bodies.left).items()}
+        right = {slot: random_array(shape, generator) for slot, shape in slots_of(bodies.right).items()}
+        right |= {slot: left[one] for slot, one in partners.items() if _fits(left[one], right[slot])}
+        cases.append((list(left.values()), list(right.values())))
     return cases
 
 

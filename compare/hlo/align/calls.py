@@ -8,15 +8,18 @@ from dataclasses import dataclass
 from compare.hlo.align.by_number import Numbers
 from compare.hlo.align.state import Slot, SlotPairs, pair_by_keys, pair_states, slots_of
 from compare.hlo.graph import Graph, Node
+from compare.hlo.pair import Pair
 from compare.hlo.rewriting import Rewritten
 
 Positions = tuple[tuple[int, int], ...]
 PartsRead = Mapping[int, Mapping[int, int]]
 """By tuple, the values that read its parts, by part."""
+_ONLY: Positions = ((0, 0),)
+"""The only result of either body."""
 
 
 @dataclass(frozen=True)
-class Call:
+class PairedCall:
     """Two values with bodies, side by side.
 
     Attributes:
@@ -29,41 +32,57 @@ class Call:
 
     slots: tuple[SlotPairs, ...]
     results: tuple[Positions, ...]
-    given: tuple[frozenset[tuple[Slot, Slot]], ...]
+    given: tuple[frozenset[Pair[Slot]], ...]
     outputs: Positions
     same: bool
     loop: bool = False
 
 
 @dataclass(frozen=True, eq=False)
-class Calls:
-    """What is known of two graphs when their bodies are entered.
+class Caller:
+    """One graph whose bodies are entered.
 
     Attributes:
-      numbers: of all values, equal where values match.
+      numbers: of all values, equal where values of the two graphs match.
       read: by tuple, its parts that are read.
-      form_of: a body as what is aligned.
     """
 
-    graphs: tuple[Graph, Graph]
-    numbers: tuple[Numbers, Numbers]
-    read: tuple[PartsRead, PartsRead]
+    graph: Graph
+    numbers: Numbers
+    read: PartsRead
+
+    def parts(self, node: Node) -> list[Hashable]:
+        """Numbers of all that a value is called with, tuples taken apart."""
+        return [part for key in node.operands for part in self.state(key)]
+
+    def state(self, key: int) -> list[Hashable]:
+        """Numbers of the parts of a tuple, or the number of what is none."""
+        node = self.graph.nodes[key]
+        if node.opcode == "tuple":
+            return [self.numbers[operand] for operand in node.operands]
+        if node.shape.dtype == "tuple":
+            return [(self.numbers[key], part) for part in range(len(node.shape.parts))]
+        return [self.numbers[key]]
+
+    def leaving(self, node: Node) -> dict[int, int]:
+        """By part of a value that is read, its number."""
+        if node.shape.dtype != "tuple":
+            return {0: self.numbers[node.id]}
+        return {part: self.numbers[key] for part, key in self.read.get(node.id, {}).items()}
+
+    def operands(self, node: Node) -> list[int]:
+        """The number of every operand."""
+        return [self.numbers[key] for key in node.operands]
+
+
+@dataclass(frozen=True, eq=False)
+class Calls:
+    """What is known of two graphs when their bodies are entered; `form_of` makes of a body what is aligned."""
+
+    callers: Pair[Caller]
     form_of: Callable[[Graph], Rewritten]
 
-    def parts(self, side: int, node: Node) -> list[Hashable]:
-        """Numbers of all that a value is called with, tuples taken apart."""
-        return [part for key in node.operands for part in self.state(side, key)]
-
-    def state(self, side: int, key: int) -> list[Hashable]:
-        """Numbers of the parts of a tuple, or the number of what is none."""
-        node = self.graphs[side].nodes[key]
-        if node.opcode == "tuple":
-            return [self.numbers[side][operand] for operand in node.operands]
-        if node.shape.dtype == "tuple":
-            return [(self.numbers[side][key], part) for part in range(len(node.shape.parts))]
-        return [self.numbers[side][key]]
-
-    def call(self, left: Node, right: Node) -> Call:
+    def call(self, left: Node, right: Node) -> PairedCall:
         """Two values of one opcode and as many bodies."""
         if left.opcode == "while":
             return self._loop(left, right)
@@ -71,63 +90,68 @@ class Calls:
             return self._branches(left, right)
         return self._reducer(left, right)
 
-    def _loop(self, left: Node, right: Node) -> Call:
-        entering = self.state(0, left.operands[0]), self.state(1, right.operands[0])
-        bodies = self.form_of(left.regions[0]), self.form_of(right.regions[0])
+    def _loop(self, left: Node, right: Node) -> PairedCall:
+        entering = Pair(self._entering(self.callers.left, left), self._entering(self.callers.right, right))
+        bodies = Pair(self._body(left), self._body(right))
         regular = all(len(body.graph.results) == len(state) for body, state in zip(bodies, entering, strict=True))
         if not regular:
             # A body that returns a tuple which it did not make.
-            return Call(((), ()), ((), ((0, 0),)), (frozenset(), frozenset()), (), False, True)
-        leaving = self._leaving(0, left), self._leaving(1, right)
+            return PairedCall(((), ()), ((), _ONLY), (frozenset(), frozenset()), (), False, True)
+        leaving = Pair(self.callers.left.leaving(left), self.callers.right.leaving(right))
         pairs = tuple(pair_states(bodies, entering, leaving))
-        slots = _slot_pairs(bodies[0].graph, bodies[1].graph, pairs)
+        slots = _slot_pairs(bodies.left.graph, bodies.right.graph, pairs)
         given = frozenset(
-            slot for slot, (one, other) in zip(slots, pairs, strict=True) if entering[0][one] == entering[1][other]
+            slot for slot, (one, other) in zip(slots, pairs, strict=True) if entering.left[one] == entering.right[other]
         )
-        return Call((slots, slots), (pairs, ((0, 0),)), (given, given), pairs, True, True)
+        return PairedCall((slots, slots), (pairs, _ONLY), (given, given), pairs, True, True)
 
-    def _leaving(self, side: int, node: Node) -> dict[int, int]:
-        if node.shape.dtype != "tuple":
-            return {0: self.numbers[side][node.id]}
-        return {part: self.numbers[side][key] for part, key in self.read[side].get(node.id, {}).items()}
+    def _entering(self, caller: Caller, loop: Node) -> list[Hashable]:
+        (state,) = loop.operands
+        return caller.state(state)
 
-    def _branches(self, left: Node, right: Node) -> Call:
+    def _body(self, loop: Node) -> Rewritten:
+        body, _ = loop.regions
+        return self.form_of(body)
+
+    def _branches(self, left: Node, right: Node) -> PairedCall:
+        chosen, *operands = left.operands
+        other_chosen, *other_operands = right.operands
         slots: list[SlotPairs] = []
-        given: list[frozenset[tuple[Slot, Slot]]] = []
-        for at, bodies in enumerate(zip(left.regions, right.regions, strict=True), start=1):
-            states = self.state(0, left.operands[at]), self.state(1, right.operands[at])
-            shapes = [list(map(str, slots_of(body).values())) for body in bodies]
-            keys = [
-                [[(shape, number), shape] for shape, number in zip(shapes[side], states[side], strict=True)]
-                for side in (0, 1)
-            ]
-            pairs = tuple(pair_by_keys(*keys))
-            slots.append(_slot_pairs(*bodies, pairs))
-            same = (states[0][one] == states[1][other] for one, other in pairs)
+        given: list[frozenset[Pair[Slot]]] = []
+        for body, other, operand, other_operand in zip(
+            left.regions, right.regions, operands, other_operands, strict=True
+        ):
+            state, other_state = self.callers.left.state(operand), self.callers.right.state(other_operand)
+            pairs = tuple(pair_by_keys(_branch_keys(body, state), _branch_keys(other, other_state)))
+            slots.append(_slot_pairs(body, other, pairs))
+            same = (state[mine] == other_state[theirs] for mine, theirs in pairs)
             given.append(frozenset(slot for slot, holds in zip(slots[-1], same, strict=True) if holds))
         bodies = zip(left.regions, right.regions, strict=True)
-        results = tuple(_in_order(one.results, other.results) for one, other in bodies)
-        outputs = min(results, key=len)
-        same = self.numbers[0][left.operands[0]] == self.numbers[1][right.operands[0]]
-        return Call(tuple(slots), results, tuple(given), outputs, same)
+        results = tuple(_in_order(body.results, other.results) for body, other in bodies)
+        same = self.callers.left.numbers[chosen] == self.callers.right.numbers[other_chosen]
+        return PairedCall(tuple(slots), results, tuple(given), min(results, key=len), same)
 
-    def _reducer(self, left: Node, right: Node) -> Call:
+    def _reducer(self, left: Node, right: Node) -> PairedCall:
         """Of several inputs, each has its slots, its result and its part of the value."""
         inputs = len(left.shape.parts) or 1
-        called = [self.numbers[0][key] for key in left.operands], [self.numbers[1][key] for key in right.operands]
+        called, others = self.callers.left.operands(left), self.callers.right.operands(right)
         moved = _in_order(range(inputs), range(len(right.shape.parts) or 1))
-        if inputs > 1 and len(called[0]) == len(called[1]):
-            keys = [[[number] for number in side[:inputs]] for side in called]
-            found = tuple(pair_by_keys(*keys))
-            moved = found if len(found) == inputs else moved
+        if inputs > 1 and len(called) == len(others):
+            pairs = pair_by_keys([[number] for number in called[:inputs]], [[number] for number in others[:inputs]])
+            moved = tuple(pairs) if len(pairs) == inputs else moved
         order = _moved(left.opcode, dict(moved), len(left.operands))
-        same = len(called[0]) == len(called[1]) and [called[1][at] for at in order] == called[0]
+        same = len(called) == len(others) and [others[at] for at in order] == called
         slots = tuple(_reducer_slots(*bodies, dict(moved)) for bodies in zip(left.regions, right.regions, strict=True))
         results = tuple(
             moved if len(body.results) == inputs else _in_order(body.results, other.results)
             for body, other in zip(left.regions, right.regions, strict=True)
         )
-        return Call(slots, results, tuple(map(frozenset, slots)), moved, same)
+        return PairedCall(slots, results, tuple(map(frozenset, slots)), moved, same)
+
+
+def _branch_keys(body: Graph, state: Sequence[Hashable]) -> list[list[Hashable]]:
+    shapes = map(str, slots_of(body).values())
+    return [[(shape, number), shape] for shape, number in zip(shapes, state, strict=True)]
 
 
 def _in_order(left: Sequence[object], right: Sequence[object]) -> Positions:
@@ -135,8 +159,8 @@ def _in_order(left: Sequence[object], right: Sequence[object]) -> Positions:
 
 
 def _slot_pairs(left: Graph, right: Graph, pairs: Positions) -> SlotPairs:
-    slots = list(slots_of(left)), list(slots_of(right))
-    return tuple((slots[0][one], slots[1][other]) for one, other in pairs)
+    slots, others = list(slots_of(left)), list(slots_of(right))
+    return tuple(Pair(slots[one], others[other]) for one, other in pairs)
 
 
 def _moved(opcode: str, moved: Mapping[int, int], operands: int) -> list[int]:
@@ -151,14 +175,13 @@ def _moved(opcode: str, moved: Mapping[int, int], operands: int) -> list[int]:
 
 def _reducer_slots(left: Graph, right: Graph, moved: Mapping[int, int]) -> SlotPairs:
     """Of reducers, the accumulated inputs come before the new ones; a comparator has both of an input side by side."""
-    inputs, slots = len(moved), list(slots_of(left))
-    if len(slots) != len(slots_of(right)):
+    inputs, slots = len(moved), len(slots_of(left))
+    if slots != len(slots_of(right)):
         return ()
-    pairs = ((at, at) for at in range(len(slots)))
-    if inputs > 1 and len(slots) == 2 * inputs:
+    pairs = [(at, at) for at in range(slots)]
+    if inputs > 1 and slots == 2 * inputs:
         together = len(left.results) == inputs
         blocks = [(block * inputs + one, block * inputs + other) for block in (0, 1) for one, other in moved.items()]
         beside = [(2 * one + which, 2 * other + which) for one, other in moved.items() for which in (0, 1)]
         pairs = blocks if together else beside
-    names = slots, list(slots_of(right))
-    return tuple((names[0][one], names[1][other]) for one, other in pairs)
+    return _slot_pairs(left, right, tuple(pairs))

@@ -8,24 +8,32 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import NamedTuple
 
 import ml_dtypes
 import numpy as np
 
 from compare.hlo.align.fingerprints import Fingerprint, could_be_equal, tolerance_of
 from compare.hlo.graph import Graph
+from compare.hlo.pair import Pair
 
 _NEAREST = 2
 _STEP = 40
 """Width of a bucket in tolerances: wide enough that a value is seldom at an edge."""
 
 Key = tuple[object, ...]
-Place = tuple[int, int, int]
-"""Depth, position and id: what orders values of one fingerprint."""
+
+
+class GraphPosition(NamedTuple):
+    """Where a value stands in its graph: what orders values of one fingerprint."""
+
+    depth: int
+    position: int
+    id: int
 
 
 @dataclass(frozen=True, eq=False)
-class Values:
+class TellingValues:
     """Values of one graph that can be told from others.
 
     Attributes:
@@ -35,52 +43,59 @@ class Values:
 
     graph: Graph
     prints: Mapping[int, Sequence[Fingerprint]]
-    places: Mapping[int, Place]
+    places: Mapping[int, GraphPosition]
 
 
-def places_of(graph: Graph) -> dict[int, Place]:
+def places_of(graph: Graph) -> dict[int, GraphPosition]:
     """By node, the longest way to it from a parameter or constant, its position, and its id."""
-    found: dict[int, Place] = {}
+    places: dict[int, GraphPosition] = {}
     for position, node in enumerate(graph):
-        depth = 1 + max((found[key][0] for key in node.operands), default=-1)
-        found[node.id] = depth, position, node.id
-    return found
+        depth = 1 + max((places[key].depth for key in node.operands), default=-1)
+        places[node.id] = GraphPosition(depth, position, node.id)
+    return places
 
 
-def candidates(
-    left: Values, right: Values, open_: tuple[Iterable[int], Iterable[int]], tolerance: float
-) -> set[tuple[int, int]]:
-    """Pairs, left first, one of which at least is open: those of one opcode and those nearest in their graphs."""
-    pairs = {(key, other) for key, other in _found(left, right, open_[0], tolerance)}
-    return pairs | {(other, key) for key, other in _found(right, left, open_[1], tolerance)}
+def candidates(values: Pair[TellingValues], open_: Pair[list[int]], tolerance: float) -> set[Pair[int]]:
+    """Pairs one of which at least is open: those of one opcode and those nearest in their graphs.
+
+    Args:
+      values: of either graph, those that can be told from others.
+      open_: of either graph, the values that have no partner yet.
+      tolerance: float32's, relative to each value's scale.
+    """
+    pairs = set(_alike(values, open_.left, tolerance))
+    return pairs | {pair.swapped for pair in _alike(values.swapped, open_.right, tolerance)}
 
 
-def _found(asking: Values, asked: Values, open_: Iterable[int], tolerance: float) -> Iterator[tuple[int, int]]:
+def _alike(values: Pair[TellingValues], open_: Iterable[int], tolerance: float) -> Iterator[Pair[int]]:
+    """Open values of the left graph with values of the right one."""
+    asking, asked = values
     buckets = _buckets(asked, tolerance)
     for key in open_:
         if key not in asking.prints:
             continue
         prints, opcode = asking.prints[key], asking.graph.nodes[key].opcode
-        within = _within(prints[0], tolerance)
-        near = _keys(prints[0], within, 4 * within)
+        first, *_ = prints
+        within = _within(first, tolerance)
+        near = _keys(first, within, 4 * within)
         lists = [buckets.get((kind, *bucket), []) for kind in (opcode, "") for bucket in near]
-        others = {each for places in lists for each in _nearest(places, asking.places[key])}
+        others = {near_by for places in lists for near_by in _nearest(places, asking.places[key])}
         for other in sorted(others):
             pairs = zip(prints, asked.prints[other], strict=True)
             if all(could_be_equal(one, another, within) for one, another in pairs):
-                yield key, other
+                yield Pair(key, other)
 
 
-def _buckets(values: Values, tolerance: float) -> dict[Key, list[Place]]:
+def _buckets(values: TellingValues, tolerance: float) -> dict[Key, list[GraphPosition]]:
     """Places by opcode and fingerprint, and again under the opcode "" for any opcode; in order."""
-    found: dict[Key, list[Place]] = defaultdict(list)
-    for key, prints in values.prints.items():
-        (bucket,) = _keys(prints[0], _within(prints[0], tolerance), 0.0)
+    buckets: dict[Key, list[GraphPosition]] = defaultdict(list)
+    for key, (first, *_) in values.prints.items():
+        (bucket,) = _keys(first, _within(first, tolerance), 0.0)
         for opcode in (values.graph.nodes[key].opcode, ""):
-            found[opcode, *bucket].append(values.places[key])
-    for places in found.values():
+            buckets[opcode, *bucket].append(values.places[key])
+    for places in buckets.values():
         places.sort()
-    return found
+    return buckets
 
 
 def _within(print_: Fingerprint, tolerance: float) -> float:
@@ -95,10 +110,10 @@ def _keys(print_: Fingerprint, within: float, margin: float) -> set[Key]:
     if not within or not print_.scale:
         return {plain}
     measures = math.log(print_.scale), print_.spread[2]
-    steps = [{math.floor((each + move) / (_STEP * within)) for move in (-margin, margin)} for each in measures]
-    return {(*plain, *each) for each in product(*steps)}
+    steps = [{math.floor((value + move) / (_STEP * within)) for move in (-margin, margin)} for value in measures]
+    return {(*plain, *bucket) for bucket in product(*steps)}
 
 
-def _nearest(places: Sequence[Place], place: Place) -> Iterator[int]:
+def _nearest(places: Sequence[GraphPosition], place: GraphPosition) -> Iterator[int]:
     at = bisect_left(places, place)
-    return (each[2] for each in places[max(0, at - _NEAREST) : at + _NEAREST])
+    return (near.id for near in places[max(0, at - _NEAREST) : at + _NEAREST])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from compare.hlo.graph import Graph, Node
 from compare.hlo.numbering import COMMUTATIVE
+from compare.hlo.pair import Pair
 
 
 class Partners:
@@ -35,13 +36,20 @@ class Partners:
         return key in self._of_right
 
     def __contains__(self, pair: tuple[int, int]) -> bool:
-        return pair[1] in self._of_left.get(pair[0], ())
+        left, right = pair
+        return right in self._of_left.get(left, ())
 
 
-def change(left: Node, right: Node, graphs: tuple[Graph, Graph], partners: Partners) -> str:
-    """What would make the left value the right one: "literal 0.001 -> 0.00101", "operands swapped"."""
-    found = [*_own(left, right), *_operands(left, right, graphs, partners)]
-    return "; ".join(found) or "operands or bodies differ in turn"
+def change(left: Node, right: Node, graphs: Pair[Graph], partners: Partners) -> str:
+    """What would make the left value the right one: "literal 0.001 -> 0.00101", "operands swapped".
+
+    Args:
+      left, right: the two values.
+      graphs: that they are of, for the names of what they read.
+      partners: which values of the graphs are paired.
+    """
+    changes = [*_own(left, right), *_operands(left, right, graphs, partners)]
+    return "; ".join(changes) or "operands or bodies differ in turn"
 
 
 def _own(left: Node, right: Node) -> Iterator[str]:
@@ -62,8 +70,8 @@ def _own(left: Node, right: Node) -> Iterator[str]:
 
 def _literals(one: np.ndarray, other: np.ndarray) -> Iterator[str]:
     # Bytes, so that NaN is itself and -0.0 is not 0.0.
-    bits = [np.ascontiguousarray(each).view(np.uint8).reshape(each.size, -1) for each in (one, other)]
-    differs = np.flatnonzero(np.any(bits[0] != bits[1], axis=1)) if one.size else np.array([], np.int64)
+    mine, theirs = (np.ascontiguousarray(array).view(np.uint8).reshape(array.size, -1) for array in (one, other))
+    differs = np.flatnonzero(np.any(mine != theirs, axis=1)) if one.size else np.array([], np.int64)
     if differs.size and one.size == 1:
         yield f"literal {one[0]!s} -> {other[0]!s}"
     elif differs.size:
@@ -71,23 +79,26 @@ def _literals(one: np.ndarray, other: np.ndarray) -> Iterator[str]:
         yield f"literal at {differs.size} of {one.size} places, first {one[at]!s} -> {other[at]!s}"
 
 
-def _operands(left: Node, right: Node, graphs: tuple[Graph, Graph], partners: Partners) -> Iterator[str]:
+def _operands(left: Node, right: Node, graphs: Pair[Graph], partners: Partners) -> Iterator[str]:
     one, other = left.operands, right.operands
     if len(one) != len(other):
         yield f"{len(one)} operands -> {len(other)}"
         return
-    if left.opcode in COMMUTATIVE and ((one[0], other[1]) in partners or (one[1], other[0]) in partners):
+    if left.opcode in COMMUTATIVE and any(_paired(one, other[::-1], partners)):
         other = other[::-1]
-    if all(pair in partners for pair in zip(one, other, strict=True)):
+    if all(_paired(one, other, partners)):
         return
-    if len(one) == 2 and (one[0], other[1]) in partners and (one[1], other[0]) in partners:
+    if len(one) == 2 and all(_paired(one, other[::-1], partners)):
         yield "operands swapped"
         return
-    for at, pair in enumerate(zip(one, other, strict=True)):
+    for at, (mine, theirs) in enumerate(zip(one, other, strict=True)):
         # Where an operand has no partner at all, it is what was changed.
-        if pair not in partners and partners.of_left(pair[0]) and partners.has_right(pair[1]):
-            read = graphs[0].nodes[pair[0]], graphs[1].nodes[pair[1]]
-            yield f"operand {at} rewired: {_called(read[0])} -> {_called(read[1])}"
+        if (mine, theirs) not in partners and partners.of_left(mine) and partners.has_right(theirs):
+            yield f"operand {at} rewired: {_called(graphs.left.nodes[mine])} -> {_called(graphs.right.nodes[theirs])}"
+
+
+def _paired(one: Sequence[int], other: Sequence[int], partners: Partners) -> list[bool]:
+    return [pair in partners for pair in zip(one, other, strict=True)]
 
 
 def _called(node: Node) -> str:
@@ -98,6 +109,11 @@ def said(value: Any) -> str:
     """An attribute in the manner of HLO text, messages by their fields that are set."""
     if not isinstance(value, tuple):
         return str(value)
-    if value and all(isinstance(each, tuple) and len(each) == 2 and isinstance(each[0], str) for each in value):
-        return f"{{{', '.join(f'{name}: {said(each)}' for name, each in value)}}}"
+    if value and all(map(_is_field, value)):
+        return f"{{{', '.join(f'{name}: {said(inner)}' for name, inner in value)}}}"
     return f"({', '.join(map(said, value))})"
+
+
+def _is_field(value: Any) -> bool:
+    """Whether it is one (name, value) of a message."""
+    return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str)

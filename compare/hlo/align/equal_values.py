@@ -9,15 +9,18 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from compare.hlo.align._alignment import Match
-from compare.hlo.align.candidates import Values, candidates, places_of
+from compare.hlo.align.candidates import TellingValues, candidates, places_of
 from compare.hlo.align.fingerprints import Fingerprint
 from compare.hlo.align.intermediates import Intermediates, depending_on
 from compare.hlo.align.layouts import Layout, laid_out
 from compare.hlo.graph import Graph
+from compare.hlo.pair import Pair
 
 Arguments = tuple[Sequence[np.ndarray], Sequence[np.ndarray]]
 """Arrays for the left program and for the right one, each in the order of its parameters."""
-Pair = tuple[int, int]
+Ids = Pair[int]
+Prints = Mapping[int, Sequence[Fingerprint]]
+"""By value, its fingerprint in each case."""
 
 _LEAST_BITS = 8.0
 
@@ -34,7 +37,7 @@ class Runs:
       loops: whether to run what depends on a loop; on arbitrary state a loop may never end.
     """
 
-    graphs: tuple[Graph, Graph]
+    graphs: Pair[Graph]
     cases: Callable[[], Sequence[Arguments]]
     tolerance: float
     budget: int
@@ -57,45 +60,58 @@ class EqualValues:
     to an operand of theirs to the bit, as a sum with zeros is.
     """
 
-    pairs: Mapping[Pair, Equal]
-    bits: tuple[Mapping[int, float], Mapping[int, float]]
-    fixed: tuple[set[int], set[int]] = field(default_factory=lambda: (set(), set()))
-    idle: tuple[set[int], set[int]] = field(default_factory=lambda: (set(), set()))
+    pairs: Mapping[Ids, Equal]
+    bits: Pair[Mapping[int, float]] = field(default=Pair({}, {}))
+    fixed: Pair[set[int]] = field(default_factory=lambda: Pair(set(), set()))
+    idle: Pair[set[int]] = field(default_factory=lambda: Pair(set(), set()))
     notes: tuple[str, ...] = ()
 
 
-def equal_values(graphs: tuple[Graph, Graph], known: Iterable[Match], runs: Runs) -> EqualValues:
+def equal_values(graphs: Pair[Graph], known: Iterable[Match], runs: Runs) -> EqualValues:
     """Run both graphs and find the values without a partner that are equal to any value of the other one.
+
+    Args:
+      graphs: to be aligned.
+      known: matches that were found before; they are not repeated.
+      runs: what is run for it, and how.
 
     Raises:
       UnreadableProgram: this process's XLA cannot run a graph, for another reason than a call of a library.
     """
-    fixed = _fixed(graphs[0]), _fixed(graphs[1])
+    fixed = graphs.map(_fixed)
     known = list(known)
-    open_ = _open(graphs[0], {match.left for match in known}), _open(graphs[1], {match.right for match in known})
-    if not any(open_):
-        return EqualValues({}, ({}, {}), fixed)
-    wanted, cases = _wanted(graphs, open_), runs.cases()
-    arguments = [case[0] for case in cases], [case[1] for case in cases]
-    sides = (
-        _intermediates(runs, 0, wanted[0], open_[0], arguments[0]),
-        _intermediates(runs, 1, wanted[1], open_[1], arguments[1]),
+    open_ = Pair(
+        _open(graphs.left, {match.left for match in known}), _open(graphs.right, {match.right for match in known})
     )
-    prints = sides[0].fingerprints(runs.tolerance), sides[1].fingerprints(runs.tolerance)
-    bits = _evidence(runs.graphs[0], prints[0], arguments[0]), _evidence(runs.graphs[1], prints[1], arguments[1])
-    left, right = (_telling(graphs[side], prints[side], bits[side], fixed[side]) for side in (0, 1))
-    pairs = _verified(candidates(left, right, open_, runs.tolerance), sides, prints, runs.tolerance)
+    if not any(open_):
+        return EqualValues({}, fixed=fixed)
+    cases = runs.cases()
+    arguments = Pair([left for left, _ in cases], [right for _, right in cases])
+    sides = Pair(
+        _intermediates(runs, runs.graphs.left, _wanted(graphs, open_), open_.left, arguments.left),
+        _intermediates(runs, runs.graphs.right, _wanted(graphs.swapped, open_.swapped), open_.right, arguments.right),
+    )
+    prints: Pair[Prints] = sides.map(lambda side: side.fingerprints(runs.tolerance))
+    bits = Pair(
+        _evidence(runs.graphs.left, prints.left, arguments.left),
+        _evidence(runs.graphs.right, prints.right, arguments.right),
+    )
+    telling = Pair(
+        _telling(graphs.left, prints.left, bits.left, fixed.left),
+        _telling(graphs.right, prints.right, bits.right, fixed.right),
+    )
+    pairs = _verified(candidates(telling, open_, runs.tolerance), sides, prints, runs.tolerance)
     constant = _same_content(open_, prints, fixed)
-    idle = _idle(graphs[0], prints[0]), _idle(graphs[1], prints[1])
-    return EqualValues(pairs | constant, bits, fixed, idle, (*sides[0].notes, *sides[1].notes))
+    idle = Pair(_idle(graphs.left, prints.left), _idle(graphs.right, prints.right))
+    return EqualValues(pairs | constant, bits, fixed, idle, (*sides.left.notes, *sides.right.notes))
 
 
-def _idle(graph: Graph, prints: Mapping[int, Sequence[Fingerprint]]) -> set[int]:
-    contents = {key: [each.content for each in cases] for key, cases in prints.items()}
+def _idle(graph: Graph, prints: Prints) -> set[int]:
+    contents = {key: [case.content for case in cases] for key, cases in prints.items()}
     return {
         key
         for key, content in contents.items()
-        if content in [contents.get(each) for each in graph.nodes[key].operands]
+        if content in [contents.get(operand) for operand in graph.nodes[key].operands]
     }
 
 
@@ -108,99 +124,95 @@ def _open(graph: Graph, taken: set[int]) -> list[int]:
     return [node.id for node in graph if node.id not in taken and node.shape.is_array]
 
 
-def _wanted(graphs: tuple[Graph, Graph], open_: tuple[list[int], list[int]]) -> tuple[list[int], list[int]]:
-    """Open values, what they are made of, and what one of the other side could be equal to: of as many elements."""
-    arrays = tuple({node.id: node.shape.elements for node in graph if node.shape.is_array} for graph in graphs)
-    sizes = tuple({arrays[side][key] for key in open_[side]} for side in (0, 1))
-    every = tuple(set(each.values()) for each in arrays)
+def _wanted(graphs: Pair[Graph], open_: Pair[list[int]]) -> list[int]:
+    """Of the left graph, open values, what they are made of, and what open ones of the right one could be equal to.
 
-    def of(side: int) -> list[int]:
-        asked = {*open_[side], *(operand for key in open_[side] for operand in graphs[side].nodes[key].operands)}
-        return [
-            key
-            for key, size in arrays[side].items()
-            if size in sizes[1 - side] or (key in asked and size in every[1 - side])
-        ]
+    Only values of as many elements can be equal.
+    """
+    sizes, others = graphs.map(_sizes)
+    every, open_sizes = set(others.values()), {others[key] for key in open_.right}
+    operands = (operand for key in open_.left for operand in graphs.left.nodes[key].operands)
+    asked = {*open_.left, *operands}
+    return [key for key, size in sizes.items() if size in open_sizes or (key in asked and size in every)]
 
-    return of(0), of(1)
+
+def _sizes(graph: Graph) -> dict[int, int]:
+    return {node.id: node.shape.elements for node in graph if node.shape.is_array}
 
 
 def _intermediates(
-    runs: Runs, side: int, wanted: list[int], asked: list[int], arguments: Sequence[Sequence[np.ndarray]]
+    runs: Runs, graph: Graph, wanted: list[int], asked: list[int], arguments: Sequence[Sequence[np.ndarray]]
 ) -> Intermediates:
-    graph = runs.graphs[side]
     if not runs.loops:
         endless = depending_on(graph, lambda node: node.opcode == "while")
         wanted = [key for key in wanted if key not in endless]
     return Intermediates(graph, arguments, wanted, asked, runs.budget // 2)
 
 
-def _evidence(
-    graph: Graph, prints: Mapping[int, Sequence[Fingerprint]], arguments: Sequence[Sequence[np.ndarray]]
-) -> dict[int, float]:
+def _evidence(graph: Graph, prints: Prints, arguments: Sequence[Sequence[np.ndarray]]) -> dict[int, float]:
     """Bits of each value over all cases: none where it stays the same though what it depends on does not."""
-    by_parameter = zip(graph.parameters, *arguments, strict=True)
-    moving = {key for key, *arrays in by_parameter if any(not _same(arrays[0], each) for each in arrays[1:])}
+    moving = {
+        key
+        for key, first, *others in zip(graph.parameters, *arguments, strict=True)
+        if any(not _same(first, other) for other in others)
+    }
     changed = depending_on(graph, lambda node: node.id in moving)
-    found: dict[int, float] = {}
+    bits: dict[int, float] = {}
     for key, cases in prints.items():
-        different = {each.content: each.bits for each in cases}
+        different = {case.content: case.bits for case in cases}
         still = key in changed and len(different) == 1
-        found[key] = 0.0 if still else sum(different.values())
-    return found
+        bits[key] = 0.0 if still else sum(different.values())
+    return bits
 
 
 def _same(one: np.ndarray, other: np.ndarray) -> bool:
     return one is other or one.tobytes() == other.tobytes()
 
 
-def _telling(
-    graph: Graph, prints: Mapping[int, Sequence[Fingerprint]], bits: Mapping[int, float], fixed: set[int]
-) -> Values:
-    kept = {key: each for key, each in prints.items() if key not in fixed and bits[key] >= _LEAST_BITS}
-    return Values(graph, kept, places_of(graph))
+def _telling(graph: Graph, prints: Prints, bits: Mapping[int, float], fixed: set[int]) -> TellingValues:
+    kept = {key: cases for key, cases in prints.items() if key not in fixed and bits[key] >= _LEAST_BITS}
+    return TellingValues(graph, kept, places_of(graph))
 
 
 def _verified(
-    pairs: Iterable[Pair],
-    sides: tuple[Intermediates, Intermediates],
-    prints: tuple[Mapping[int, Sequence[Fingerprint]], Mapping[int, Sequence[Fingerprint]]],
-    tolerance: float,
-) -> dict[Pair, Equal]:
+    pairs: Iterable[Ids], sides: Pair[Intermediates], prints: Pair[Prints], tolerance: float
+) -> dict[Ids, Equal]:
     """Pairs whose arrays are equal indeed; group by group, so that few arrays are held at a time."""
-    grouped: dict[Pair, list[Pair]] = defaultdict(list)
-    for pair in sorted(pairs):
-        grouped[sides[0].group_of[pair[0]], sides[1].group_of[pair[1]]].append(pair)
-    found: dict[Pair, Equal] = {}
+    grouped: dict[Ids, list[Ids]] = defaultdict(list)
+    for ids in sorted(pairs):
+        grouped[Pair(sides.left.group_of[ids.left], sides.right.group_of[ids.right])].append(ids)
+    verified: dict[Ids, Equal] = {}
     for groups in sorted(grouped, key=_there_and_back):
-        members = grouped[groups]
-        left, right = sides[0].group(groups[0]), sides[1].group(groups[1])
-        for key, other in members:
-            printed = zip(prints[0][key], prints[1][other], strict=True)
-            scales = [max(one.scale, another.scale) for one, another in printed]
-            arrays = [(one[key], another[other]) for one, another in zip(left, right, strict=True)]
+        left, right = sides.left.group(groups.left), sides.right.group(groups.right)
+        for ids in grouped[groups]:
+            printed = zip(prints.left[ids.left], prints.right[ids.right], strict=True)
+            scales = [max(one.scale, other.scale) for one, other in printed]
+            arrays = [(one[ids.left], other[ids.right]) for one, other in zip(left, right, strict=True)]
             equal = laid_out(arrays, scales, tolerance)
             if equal is not None:
-                found[key, other] = Equal(*equal)
-    return found
+                verified[ids] = Equal(*equal)
+    return verified
 
 
-def _there_and_back(groups: Pair) -> Pair:
+def _there_and_back(groups: Ids) -> tuple[int, int]:
     """Orders pairs of groups by the first, and by the second up and down in turn: what was kept is asked for next."""
     first, second = groups
     return first, -second if first % 2 else second
 
 
-def _same_content(
-    open_: tuple[list[int], list[int]],
-    prints: tuple[Mapping[int, Sequence[Fingerprint]], Mapping[int, Sequence[Fingerprint]]],
-    fixed: tuple[set[int], set[int]],
-) -> dict[Pair, Equal]:
+def _same_content(open_: Pair[list[int]], prints: Pair[Prints], fixed: Pair[set[int]]) -> dict[Ids, Equal]:
     """Values that depend on no parameter, one of them open, and are the same to the bit, shape included."""
-    contents = tuple(
-        {key: cases[0].content for key, cases in prints[side].items() if key in fixed[side]} for side in (0, 1)
-    )
-    first = tuple({content: key for key, content in reversed(each.items())} for each in contents)
-    pairs = {(key, first[1].get(contents[0][key])) for key in open_[0] if key in contents[0]}
-    pairs |= {(first[0].get(contents[1][key]), key) for key in open_[1] if key in contents[1]}
-    return {(one, other): Equal(Layout(), 0.0) for one, other in pairs if one is not None and other is not None}
+    left, right = _contents(prints.left, fixed.left), _contents(prints.right, fixed.right)
+    first = Pair(_by_content(left), _by_content(right))
+    pairs = {(key, first.right.get(left[key])) for key in open_.left if key in left}
+    pairs |= {(first.left.get(right[key]), key) for key in open_.right if key in right}
+    return {Pair(one, other): Equal(Layout(), 0.0) for one, other in pairs if one is not None and other is not None}
+
+
+def _contents(prints: Prints, fixed: set[int]) -> dict[int, bytes]:
+    return {key: first.content for key, (first, *_) in prints.items() if key in fixed}
+
+
+def _by_content(contents: dict[int, bytes]) -> dict[bytes, int]:
+    """The first value of each content."""
+    return {content: key for key, content in reversed(contents.items())}

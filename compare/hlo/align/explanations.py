@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from compare.hlo.align._alignment import Reason, ReasonKind
 from compare.hlo.graph import Graph, Node
 from compare.hlo.rewriting import rewrite
 from compare.hlo.rules.algebraic import ALGEBRAIC
@@ -17,37 +18,37 @@ _CARRIERS = _MOVES | {"constant", "iota", "convert", "and", "compare", "slice"}
 """What is there for its users alone."""
 _BY_ARGUMENTS = frozenset({"factors ordered", "transposed products"})
 """Rules whose order is that of the arguments' names, which a graph alone does not tell."""
+_RULES = {rule.name: Reason(ReasonKind.RULE, rule.name, rule.meaning) for rule in ALGEBRAIC}
 _FARTHEST = 6
 """Steps that an operation is looked away from."""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """One difference; `applies` says whether a value of a graph is part of it."""
+    """One difference as one side shows it; `applies` says whether a value of a graph is part of it."""
 
-    name: str
-    meaning: str
+    reason: Reason
     applies: Callable[[Node, Graph], bool]
 
 
-def explain(node: Node, graph: Graph) -> str:
-    """The name of the known difference that a value is part of, "" of none.
+def explain(node: Node, graph: Graph) -> Reason | None:
+    """The known difference that a value is part of, None of none.
 
     Beside `EXPLANATIONS`, a rule that touches numerics and that the algebraic level would rewrite the value by is
     one, under the rule's name: at that level it is gone.
     """
     for explanation in EXPLANATIONS:
         if explanation.applies(node, graph):
-            return explanation.name
-    return _rules(graph).get((node.name, str(node)), "")
+            return explanation.reason
+    return _rules(graph).get((node.name, str(node)))
 
 
 @functools.lru_cache(maxsize=4)
-def _rules(graph: Graph) -> dict[tuple[str, str], str]:
+def _rules(graph: Graph) -> dict[tuple[str, str], Reason]:
     """The algebraic rule that each value of a graph is rewritten by; values are known by their names."""
     changes = rewrite(graph, ALGEBRAIC).changes
-    found = [change for change in changes if change.numerics and change.rule not in _BY_ARGUMENTS]
-    return {(change.name, change.before): change.rule for change in reversed(found)}
+    applied = [change for change in changes if change.numerics and change.rule not in _BY_ARGUMENTS]
+    return {(change.name, change.before): _RULES[change.rule] for change in reversed(applied)}
 
 
 @functools.lru_cache(maxsize=4)
@@ -191,48 +192,46 @@ def _rsqrt_derivative(node: Node, graph: Graph) -> bool:
     return node.operands[1] == (root.operands[0] if node.opcode == "divide" else root.id)
 
 
+def _known(name: str, meaning: str, *parts: Callable[[Node, Graph], bool]) -> tuple[Explanation, ...]:
+    """One difference between the frontends, which may look another way on either side."""
+    return tuple(Explanation(Reason(ReasonKind.FRONTEND, name, meaning), part) for part in parts)
+
+
 EXPLANATIONS = (
-    Explanation(
+    *_known(
         "unused argument", "TensorFlow keeps an argument that nothing reads, JAX leaves it out", _unused_argument
     ),
-    Explanation(
-        "index wrap-around", "JAX counts a negative index from the end, TensorFlow does not", _index_wrap
-    ),
-    Explanation(
+    *_known("index wrap-around", "JAX counts a negative index from the end, TensorFlow does not", _index_wrap),
+    *_known(
         "NaN for invalid indices",
         "JAX's gathers fill with NaN where an index is out of bounds; TensorFlow's cross-entropy, where a label is",
         _part_of(_checks_index),
     ),
-    Explanation(
+    *_known(
         "clamped scatter",
         "JAX's gradient of a clipping gather clips its indices too, TensorFlow's drops what is out of bounds",
         _part_of(_clamps_scattered),
     ),
-    Explanation(
+    *_known(
         "one-hot labels",
-        "TensorFlow's sparse cross-entropy compares labels with an iota, where JAX gathers one logit",
+        "TensorFlow's sparse cross-entropy compares labels with an iota and multiplies by the one-hot, "
+        "JAX's gathers one logit and scatters its gradient",
         _part_of(_one_hot),
-    ),
-    Explanation(
-        "gathered logits",
-        "JAX's cross-entropy gathers one logit and scatters its gradient, where TensorFlow multiplies by a one-hot",
         _part_of(_picks_logit),
     ),
-    Explanation(
+    *_known(
         "softmax normalized elsewhere",
         "by the sum of exponentials TensorFlow divides a softmax, and JAX what the softmax is multiplied by",
         _part_of(_normalizes),
     ),
-    Explanation(
+    *_known(
         "logarithm of a softmax",
         "TensorFlow subtracts the logarithm from each logit, JAX adds it to the maximum",
         _part_of(_logs),
     ),
-    Explanation(
+    *_known(
         "derivative of tanh", "TensorFlow's is 1 - t * t, JAX's (1 - t) * (1 + t), multiplied out", _tanh_derivative
     ),
-    Explanation(
-        "derivative of rsqrt", "TensorFlow's is made of r * r * r, JAX's of r / v", _rsqrt_derivative
-    ),
+    *_known("derivative of rsqrt", "TensorFlow's is made of r * r * r, JAX's of r / v", _rsqrt_derivative),
 )  # fmt: skip
 """In the order in which they are tried."""

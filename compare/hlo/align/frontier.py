@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from compare.hlo.align._alignment import FrontierEntry, Match, RegionAlignment, unread_parameters
 from compare.hlo.align._problem import Problem
-from compare.hlo.align.explanations import explain
+from compare.hlo.align.reasons import Established
 from compare.hlo.graph import Graph, Node
 
 _MOST_OPERANDS = 4
@@ -20,11 +20,12 @@ def frontier(
     taken = {match.left for match in matches}, {match.right for match in matches}
     closest = {match.left: match for match in alike}, {match.right: match for match in alike}
     parted = _parted(regions)
-    found: list[FrontierEntry] = []
+    entries: list[FrontierEntry] = []
     for side in (0, 1):
-        say = _Reasons(problem, side, taken[side], closest[side], parted[side])
-        found += [say.entry(node) for node in _first(problem.forms[side].graph, taken[side])]
-    return found
+        established = Established(problem, side, matches, closest[side], parted[side])
+        places = _Places(problem, side, established, closest[side], parted[side])
+        entries += [places.entry(node) for node in _first(problem.forms[side].graph, taken[side])]
+    return entries
 
 
 def _first(graph: Graph, taken: set[int]) -> list[Node]:
@@ -40,15 +41,6 @@ def _first(graph: Graph, taken: set[int]) -> list[Node]:
     return found
 
 
-def _absorbed(graph: Graph, taken: set[int]) -> set[int]:
-    """Values without a partner that reach no result but through values that have one."""
-    reaching = {key for key in graph.results if key not in taken}
-    for node in reversed(list(graph)):
-        if node.id in reaching:
-            reaching.update(key for key in node.operands if key not in taken)
-    return set(graph.nodes) - taken - reaching
-
-
 def _parted(regions: Sequence[RegionAlignment]) -> tuple[dict[int, int], dict[int, int]]:
     """By value of either side, in how many places its bodies part."""
     found: tuple[dict[int, int], dict[int, int]] = {}, {}
@@ -58,19 +50,24 @@ def _parted(regions: Sequence[RegionAlignment]) -> tuple[dict[int, int], dict[in
     return found
 
 
-class _Reasons:
-    """Why values of one side have no partner, for people."""
+class _Places:
+    """Values of one side without a partner, told for people."""
 
     def __init__(
-        self, problem: Problem, side: int, taken: set[int], closest: dict[int, Match], parted: dict[int, int]
+        self,
+        problem: Problem,
+        side: int,
+        established: Established,
+        closest: dict[int, Match],
+        parted: dict[int, int],
     ) -> None:
         self._nodes = problem.forms[side].graph.nodes
         self._others = problem.forms[1 - side].graph.nodes
         self._label, self._other = problem.labels[side], problem.labels[1 - side]
         self._names, self._other_names = problem.names[side], problem.names[1 - side]
-        self._graph, self._side = problem.forms[side].graph, side
+        self._side = side
         self._closest, self._parted = closest, parted
-        self._absorbed = _absorbed(self._graph, taken)
+        self._established = established
 
     def entry(self, node: Node) -> FrontierEntry:
         """One value as an entry."""
@@ -80,8 +77,8 @@ class _Reasons:
             reason = f"{self._other} carries no such state: {self._names[node.id]}, {node.shape}"
         else:
             reason = self._of_operation(node)
-        explained = "" if node.opcode == "parameter" else explain(node, self._graph)
-        return FrontierEntry(self._label, node.opcode, node.name, node.source, reason, explained, node.id)
+        explanation = self._established.of(node)
+        return FrontierEntry(self._label, node.opcode, node.name, node.source, reason, explanation, node.id)
 
     def _of_parameter(self, node: Node) -> str:
         name = self._names.get(node.id, node.name)
@@ -97,7 +94,7 @@ class _Reasons:
             said.append(f"bodies part in {self._parted[node.id]} places")
         if node.id in self._closest:
             said.append(self._nearest(self._closest[node.id]))
-        if node.id in self._absorbed:
+        if node.id in self._established.absorbed:
             said.append("all that comes of it is matched: another formula for the same values")
         return "; ".join(said)
 

@@ -8,12 +8,11 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 import numpy as np
 
-from compare.hlo import bindings, executing
+from compare.hlo import values
 from compare.hlo.align.fingerprints import Fingerprint, fingerprint
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.graph import Graph, Node, Shape
-from compare.hlo.values import QUICK, Prepared
-from compare.hlo.write_module import written
+from compare.hlo.values import PreparedGraph
 
 BUDGET = 512 * 2**20
 """Bytes of intermediates that are held at a time, of both programs and all cases together."""
@@ -42,8 +41,9 @@ class Intermediates:
         self.notes: list[str] = []
         self._groups = _grouped(graph, self._runnable(list(wanted)), budget // max(1, len(cases)))
         self.group_of = {key: number for number, group in enumerate(self._groups) for key in group}
-        self._kept: tuple[int, list[dict[int, np.ndarray]]] = -1, []
-        self._runs: dict[int, Prepared] = {}
+        self._kept_group: int | None = None
+        self._kept: list[dict[int, np.ndarray]] = []
+        self._runs: dict[int, PreparedGraph] = {}
 
     def fingerprints(self, tolerance: float) -> dict[int, list[Fingerprint]]:
         """By node, the fingerprint of its value in each case."""
@@ -55,13 +55,13 @@ class Intermediates:
 
     def group(self, number: int) -> list[dict[int, np.ndarray]]:
         """The arrays of one group, by node, for each case."""
-        if self._kept[0] != number:
+        if self._kept_group != number:
             # What was kept is let go first.
-            self._kept = -1, []
+            self._kept_group, self._kept = number, []
             if number not in self._runs:
                 self._runs[number] = _prepared(self._graph, self._groups[number])
-            self._kept = number, [self._runs[number](arguments) for arguments in self._cases]
-        return self._kept[1]
+            self._kept = [self._runs[number](arguments) for arguments in self._cases]
+        return self._kept
 
     def _runnable(self, wanted: list[int]) -> list[int]:
         """What of the wanted values this process can compute."""
@@ -110,9 +110,8 @@ def _needed(graph: Graph, wanted: Iterable[int]) -> Graph:
     return dataclasses.replace(graph, nodes={key: node for key, node in graph.nodes.items() if key in alive})
 
 
-def _prepared(graph: Graph, wanted: Sequence[int]) -> Prepared:
-    bytecode = bindings.bytecode_of_hlo(written(_needed(graph, wanted), wanted))
-    return Prepared(tuple(wanted), executing.compile_bytecode(bytecode, QUICK))
+def _prepared(graph: Graph, wanted: Sequence[int]) -> PreparedGraph:
+    return values.prepare(_needed(graph, wanted), wanted)
 
 
 def _grouped(graph: Graph, wanted: Sequence[int], budget: int) -> list[list[int]]:

@@ -38,13 +38,12 @@ class Layout:
 
 def layouts(left: tuple[int, ...], right: tuple[int, ...]) -> Iterator[Layout]:
     """Arrangements by which arrays of two shapes could be equal, the plainest first."""
-    bare = _bare(left), _bare(right)
-    same = bare[0] == bare[1]
-    yield Layout(reshaped=not same)
-    fits = sorted(bare[0]) == sorted(bare[1])
+    bare, other = _bare(left), _bare(right)
+    yield Layout(reshaped=bare != other)
+    fits = sorted(bare) == sorted(other)
     for order in _orders(left):
         moved = tuple(left[axis] for axis in order)
-        if not fits or _bare(moved) == bare[1]:
+        if not fits or _bare(moved) == other:
             yield Layout(left=order, reshaped=not fits)
     if not fits:
         yield from (Layout(right=order, reshaped=True) for order in _orders(right))
@@ -71,16 +70,18 @@ def laid_out(
     """The first arrangement by which two values are equal in every case, within the tolerance of their type.
 
     Args:
-      cases: the two values of each case.
+      cases: the two values of each case, of one number of elements and any shapes.
       scales: of both, in each case, as their fingerprints have them.
+      tolerance: float32's, relative to the scale.
 
     Returns:
       The arrangement and the largest distance; None where no arrangement makes them equal.
     """
-    for layout in layouts(cases[0][0].shape, cases[0][1].shape):
+    (left, right), *_ = cases
+    for layout in layouts(left.shape, right.shape):
         arguments = [(*arrays, layout, scale, tolerance) for arrays, scale in zip(cases, scales, strict=True)]
-        if all(_probed(*each) for each in arguments):
-            gaps = [distance(*each) for each in arguments]
+        if all(_probed(*case) for case in arguments):
+            gaps = [distance(*case) for case in arguments]
             if None not in gaps:
                 return layout, max(gap for gap in gaps if gap is not None)
     return None
@@ -91,9 +92,8 @@ def _probed(left: np.ndarray, right: np.ndarray, layout: Layout, scale: float, t
     if left.size <= _PROBES:
         return True
     places = np.linspace(0, left.size - 1, _PROBES).astype(np.int64)
-    views = layout.views(left, right)
-    some = [view[np.unravel_index(places, view.shape)] for view in views]
-    return _gap(some[0], some[1], scale, tolerance) is not None
+    one, other = (view[np.unravel_index(places, view.shape)] for view in layout.views(left, right))
+    return _gap(one, other, scale, tolerance) is not None
 
 
 def distance(left: np.ndarray, right: np.ndarray, layout: Layout, scale: float, tolerance: float) -> float | None:
@@ -101,6 +101,12 @@ def distance(left: np.ndarray, right: np.ndarray, layout: Layout, scale: float, 
 
     The unit is that of the larger of an element and its value's scale: what rounding leaves of a sum that
     cancels is judged by what it was made of.
+
+    Args:
+      left, right: arrays of one number of elements.
+      layout: by which their elements correspond.
+      scale: of both, as their fingerprints have it.
+      tolerance: float32's, relative to the scale.
     """
     one, other = layout.views(left, right)
     return _gap(one.ravel(), other.ravel(), scale, tolerance)

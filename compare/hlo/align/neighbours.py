@@ -10,6 +10,7 @@ from compare.hlo.align._alignment import NEIGHBOURHOOD, Match
 from compare.hlo.align.changed_values import Partners, change
 from compare.hlo.graph import Graph, Node
 from compare.hlo.numbering import COMMUTATIVE
+from compare.hlo.pair import Pair
 
 _MOST_USERS = 16
 """Of a value with more users, such as the constant 0, their place says nothing."""
@@ -31,7 +32,7 @@ _RELATED = (
 _FAMILY = {opcode: number for number, family in enumerate(_RELATED) for opcode in family}
 
 
-def alike(graphs: tuple[Graph, Graph], known: Sequence[Match]) -> list[Match]:
+def alike(graphs: Pair[Graph], known: Sequence[Match]) -> list[Match]:
     """Pairs without a partner, each value in one at most, the most similar first; their notes say what was changed.
 
     Candidates are reached only through operands and users that are matched, or alike themselves: what is
@@ -39,26 +40,33 @@ def alike(graphs: tuple[Graph, Graph], known: Sequence[Match]) -> list[Match]:
     """
     search = _Search(graphs, known)
     pairs = search.pairs()
-    partners = search.partners
+    partners, nodes = search.partners, graphs.map(lambda graph: graph.nodes)
     return [
-        Match(left, right, NEIGHBOURHOOD, note=change(graphs[0].nodes[left], graphs[1].nodes[right], graphs, partners))
+        Match(
+            left,
+            right,
+            NEIGHBOURHOOD,
+            note=change(nodes.left[left], nodes.right[right], graphs, partners),
+        )
         for left, right in pairs
         # A tuple is no value of its own: what was changed in it is paired itself.
-        if graphs[0].nodes[left].opcode != "tuple"
+        if nodes.left[left].opcode != "tuple"
     ]
 
 
 class _Search:
     """Greedy best-first search; the score of a pair grows as its neighbours find partners."""
 
-    def __init__(self, graphs: tuple[Graph, Graph], known: Sequence[Match]) -> None:
-        self._nodes = graphs[0].nodes, graphs[1].nodes
-        self._users = graphs[0].users(), graphs[1].users()
-        self._places = tuple({node.id: at for at, node in enumerate(graph)} for graph in graphs)
+    def __init__(self, graphs: Pair[Graph], known: Sequence[Match]) -> None:
+        self._nodes = graphs.map(lambda graph: graph.nodes)
+        self._users = graphs.map(lambda graph: graph.users())
+        self._places = graphs.map(lambda graph: {node.id: at for at, node in enumerate(graph)})
         self._known = [(match.left, match.right) for match in known]
         self.partners = Partners(self._known)
-        taken = {left for left, _ in self._known}, {right for _, right in self._known}
-        self._open = set(graphs[0].nodes) - taken[0], set(graphs[1].nodes) - taken[1]
+        self._open = Pair(
+            set(graphs.left.nodes) - {left for left, _ in self._known},
+            set(graphs.right.nodes) - {right for _, right in self._known},
+        )
         self._queue: list[tuple[float, int, int, int]] = []
         self._scores: dict[tuple[int, int], float] = {}
 
@@ -68,40 +76,38 @@ class _Search:
             return []
         for pair in self._known:
             self._look_around(*pair)
-        found: list[tuple[int, int]] = []
+        pairs: list[tuple[int, int]] = []
         while self._queue:
             _, _, left, right = heapq.heappop(self._queue)
-            if left in self._open[0] and right in self._open[1]:
-                self._open[0].discard(left)
-                self._open[1].discard(right)
+            if left in self._open.left and right in self._open.right:
+                self._open.left.discard(left)
+                self._open.right.discard(right)
                 self.partners.add(left, right)
-                found.append((left, right))
+                pairs.append((left, right))
                 self._look_around(left, right)
-        return found
+        return pairs
 
     def _look_around(self, left: int, right: int) -> None:
         """Consider what stands at the same places around two values that are paired."""
         for one, other in self._around(left, right):
-            if one in self._open[0] and other in self._open[1]:
+            if one in self._open.left and other in self._open.right:
                 self._consider(one, other)
 
     def _around(self, left: int, right: int) -> Iterator[tuple[int, int]]:
-        one, other = self._nodes[0][left], self._nodes[1][right]
+        one, other = self._nodes.left[left], self._nodes.right[right]
         yield from zip(one.operands, other.operands, strict=False)
         yield from zip(one.operands, reversed(other.operands), strict=False)
-        users = self._open_users(0, left), self._open_users(1, right)
-        if max(map(len, users)) <= _MOST_USERS:
-            yield from ((user, used) for user in users[0] for used in users[1])
-
-    def _open_users(self, side: int, key: int) -> list[int]:
-        return [user for user in dict.fromkeys(self._users[side][key]) if user in self._open[side]]
+        users = _open_among(self._users.left[left], self._open.left)
+        others = _open_among(self._users.right[right], self._open.right)
+        if max(len(users), len(others)) <= _MOST_USERS:
+            yield from ((user, other_user) for user in users for other_user in others)
 
     def _consider(self, left: int, right: int) -> None:
-        score = self._score(self._nodes[0][left], self._nodes[1][right])
+        score = self._score(self._nodes.left[left], self._nodes.right[right])
         if score >= _ENOUGH and score > self._scores.get((left, right), 0.0):
             self._scores[left, right] = score
-            apart = abs(self._places[0][left] - self._places[1][right])
-            heapq.heappush(self._queue, (-score, apart, left, right))
+            distance = abs(self._places.left[left] - self._places.right[right])
+            heapq.heappush(self._queue, (-score, distance, left, right))
 
     def _score(self, left: Node, right: Node) -> float:
         """Opcode 3, operands 3, users 2, shape 1, the frontend's words 1."""
@@ -109,7 +115,7 @@ class _Search:
             return 0.0
         opcode = 3.0 if left.opcode == right.opcode else 1.5 * _are_related(left.opcode, right.opcode)
         operands = 3.0 * self._share(left.operands, right.operands, left.opcode in COMMUTATIVE)
-        users = self._users[0][left.id][:_MOST_USERS], self._users[1][right.id][:_MOST_USERS]
+        users = self._users.left[left.id][:_MOST_USERS], self._users.right[right.id][:_MOST_USERS]
         place = operands + 2.0 * self._share(*users, unordered=True)
         shape = 1.0 if left.shape == right.shape else 0.5 * (left.shape.dimensions == right.shape.dimensions)
         return opcode + place + shape + _shared_words(left, right) if place else 0.0
@@ -121,8 +127,12 @@ class _Search:
         others = set(right)
         held = sum(pair in self.partners for pair in zip(left, right, strict=False))
         somewhere = sum(not others.isdisjoint(self.partners.of_left(one)) for one in left)
-        found = somewhere if unordered else held + 0.5 * max(0, somewhere - held)
-        return found / max(len(left), len(right))
+        shared = somewhere if unordered else held + 0.5 * max(0, somewhere - held)
+        return shared / max(len(left), len(right))
+
+
+def _open_among(users: Sequence[int], open_: set[int]) -> list[int]:
+    return [user for user in dict.fromkeys(users) if user in open_]
 
 
 def _are_related(left: str, right: str) -> bool:
@@ -130,5 +140,9 @@ def _are_related(left: str, right: str) -> bool:
 
 
 def _shared_words(left: Node, right: Node) -> float:
-    words = [{word.lower() for word in _WORDS.findall(node.op_name)} for node in (left, right)]
-    return len(words[0] & words[1]) / max(1, len(words[0] | words[1]))
+    words, others = _words(left), _words(right)
+    return len(words & others) / max(1, len(words | others))
+
+
+def _words(node: Node) -> set[str]:
+    return {word.lower() for word in _WORDS.findall(node.op_name)}

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import ml_dtypes
 import numpy as np
 
 from compare.hlo.align._alignment import SLOT, Match
-from compare.hlo.align.equal_values import Arguments
 from compare.hlo.graph import Graph, Shape
-from compare.hlo.levels import Subject, read
+from compare.hlo.levels import Subject
+from compare.hlo.pair import Pair
 
 _MOST = 4
 """Random integers are below: they count loops and index short axes."""
@@ -32,56 +32,32 @@ def parameter_names(subject: Subject, graph: Graph) -> dict[int, str]:
     return dict(zip(graph.parameters, names, strict=True))
 
 
-def matched_parameters(left: Subject, right: Subject, graphs: tuple[Graph, Graph]) -> list[Match]:
+def matched_parameters(subjects: Pair[Subject], graphs: Pair[Graph]) -> list[Match]:
     """Parameters of one name and shape; where a side has no names, of one position in as many parameters."""
-    pairs = _parameter_pairs(left, right, graphs)
-    shapes = tuple({key: graph.nodes[key].shape for key in graph.parameters} for graph in graphs)
-    return [Match(one, other, SLOT) for one, other in pairs if shapes[0][one] == shapes[1][other]]
+    left, right = graphs.map(lambda graph: {key: graph.nodes[key].shape for key in graph.parameters})
+    return [Match(one, other, SLOT) for one, other in _parameter_pairs(subjects, graphs) if left[one] == right[other]]
 
 
-def _parameter_pairs(left: Subject, right: Subject, graphs: tuple[Graph, Graph]) -> list[tuple[int, int]]:
-    one, other = graphs
-    if not left.parameters or not right.parameters:
-        alike = len(one.parameters) == len(other.parameters)
-        return list(zip(one.parameters, other.parameters, strict=True)) if alike else []
-    places = {name: key for key, name in parameter_names(right, other).items()}
-    named = parameter_names(left, one).items()
+def _parameter_pairs(subjects: Pair[Subject], graphs: Pair[Graph]) -> list[tuple[int, int]]:
+    if not subjects.left.parameters or not subjects.right.parameters:
+        left, right = graphs.left.parameters, graphs.right.parameters
+        return list(zip(left, right, strict=True)) if len(left) == len(right) else []
+    places = {name: key for key, name in parameter_names(subjects.right, graphs.right).items()}
+    named = parameter_names(subjects.left, graphs.left).items()
     return [(key, places[name]) for key, name in named if name in places]
 
 
-def result_pairs(left: Subject, right: Subject, graphs: tuple[Graph, Graph]) -> list[ResultPair]:
+def result_pairs(subjects: Pair[Subject], graphs: Pair[Graph]) -> list[ResultPair]:
     """Results by name, the left program's first; where a side has no names, by position."""
-    lists = graphs[0].results, graphs[1].results
-    named = left.results and right.results
-    names = [
-        (subject.results if named else [str(at) for at in range(len(found))])
-        for subject, found in zip((left, right), lists, strict=True)
-    ]
-    one, other = (dict(zip(*each, strict=True)) for each in zip(names, lists, strict=True))
-    return [ResultPair(name, one.get(name), other.get(name)) for name in (one | other)]
+    are_named = bool(subjects.left.results and subjects.right.results)
+    left = _result_ids(subjects.left, graphs.left, are_named)
+    right = _result_ids(subjects.right, graphs.right, are_named)
+    return [ResultPair(name, left.get(name), right.get(name)) for name in (left | right)]
 
 
-def random_cases(left: Subject, right: Subject, seeds: Sequence[int] = (0, 1)) -> list[Arguments]:
-    """Arguments for programs that come without data: one array for one slot, on both sides.
-
-    Floats are standard normal, integers 0 to 3, booleans either. A program whose loops end for some
-    inputs only may not end on these.
-
-    Raises:
-      UnreadableProgram: the bytes of a program are no HLO.
-    """
-    graphs = read(left), read(right)
-    partners = {match.right: match.left for match in matched_parameters(left, right, graphs)}
-    cases: list[Arguments] = []
-    for seed in seeds:
-        generator = np.random.default_rng(seed)
-        made = {key: random_array(graphs[0].nodes[key].shape, generator) for key in graphs[0].parameters}
-        other = [
-            made[partners[key]] if key in partners else random_array(graphs[1].nodes[key].shape, generator)
-            for key in graphs[1].parameters
-        ]
-        cases.append((list(made.values()), other))
-    return cases
+def _result_ids(subject: Subject, graph: Graph, are_named: bool) -> dict[str, int]:
+    names = subject.results if are_named else [str(at) for at in range(len(graph.results))]
+    return dict(zip(names, graph.results, strict=True))
 
 
 def random_array(shape: Shape, generator: np.random.Generator) -> np.ndarray:

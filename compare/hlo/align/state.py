@@ -5,15 +5,23 @@ from __future__ import annotations
 import dataclasses
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
+from typing import NamedTuple
 
 from compare.hlo.align.by_number import Numbering, Numbers
 from compare.hlo.graph import Graph, Node, Shape
 from compare.hlo.numbering import digests
+from compare.hlo.pair import Pair
 from compare.hlo.rewriting import Rewritten
 
-Slot = tuple[int, int | None]
-"""A body's parameter by position, and the part of it where it is a tuple."""
-SlotPairs = tuple[tuple[Slot, Slot], ...]
+
+class Slot(NamedTuple):
+    """A body's parameter by position, and the part of it where it is a tuple."""
+
+    parameter: int
+    part: int | None = None
+
+
+SlotPairs = tuple[Pair[Slot], ...]
 
 _ROUNDS = 8
 
@@ -21,23 +29,25 @@ _ROUNDS = 8
 def slot_values(body: Graph) -> dict[Slot, int]:
     """By slot, the value in the body that holds it; a part of a tuple that nothing reads has none."""
     positions = {key: at for at, key in enumerate(body.parameters)}
-    found: dict[Slot, int] = {(at, None): key for key, at in positions.items() if body.nodes[key].shape.is_array}
+    values = {Slot(at): key for key, at in positions.items() if body.nodes[key].shape.is_array}
     for node in body:
-        if node.opcode == "get-tuple-element" and node.operands[0] in positions:
-            found.setdefault((positions[node.operands[0]], node.attribute("tuple_index")), node.id)
-    return found
+        if node.opcode == "get-tuple-element":
+            (state,) = node.operands
+            if state in positions:
+                values.setdefault(Slot(positions[state], node.attribute("tuple_index")), node.id)
+    return values
 
 
 def slots_of(body: Graph) -> dict[Slot, Shape]:
     """Every slot and its shape, in order."""
-    found: dict[Slot, Shape] = {}
+    slots: dict[Slot, Shape] = {}
     for at, key in enumerate(body.parameters):
         shape = body.nodes[key].shape
         if shape.dtype == "tuple":
-            found |= {(at, part): each for part, each in enumerate(shape.parts)}
+            slots |= {Slot(at, part): inner for part, inner in enumerate(shape.parts)}
         else:
-            found[at, None] = shape
-    return found
+            slots[Slot(at)] = shape
+    return slots
 
 
 def reads(body: Graph) -> dict[int, frozenset[Slot]]:
@@ -46,13 +56,13 @@ def reads(body: Graph) -> dict[int, frozenset[Slot]]:
     empty: frozenset[Slot] = frozenset()
     # Sets are shared by values that depend on the same: of a large body most do.
     known: dict[frozenset[frozenset[Slot]], frozenset[Slot]] = {}
-    found: dict[int, frozenset[Slot]] = {}
+    slots_read: dict[int, frozenset[Slot]] = {}
     for node in body:
-        parts = frozenset(found[key] for key in node.operands)
+        parts = frozenset(slots_read[key] for key in node.operands)
         if parts not in known:
             known[parts] = empty.union(*parts)
-        found[node.id] = given.get(node.id, known[parts])
-    return found
+        slots_read[node.id] = given.get(node.id, known[parts])
+    return slots_read
 
 
 def flattened(body: Graph) -> Graph | None:
@@ -65,15 +75,16 @@ def flattened(body: Graph) -> Graph | None:
         return None
     last = max(body.nodes)
     places = {
-        slot: body.parameters[slot[0]] if slot[1] is None else last + at for at, slot in enumerate(slots, start=1)
+        slot: body.parameters[slot.parameter] if slot.part is None else last + at
+        for at, slot in enumerate(slots, start=1)
     }
     nodes: dict[int, Node] = {}
     for at, (slot, key) in enumerate(places.items()):
         number = (("parameter_number", at),)
-        nodes[key] = Node(key, f"slot {slot}", "parameter", slots[slot], attributes=number)
+        nodes[key] = Node(key, f"slot {slot.parameter} {slot.part}", "parameter", slots[slot], attributes=number)
     for node in body:
         if node.opcode == "parameter" and node.shape.dtype == "tuple":
-            parts = tuple(key for slot, key in places.items() if body.parameters[slot[0]] == node.id)
+            parts = tuple(key for slot, key in places.items() if body.parameters[slot.parameter] == node.id)
             nodes[node.id] = dataclasses.replace(node, opcode="tuple", operands=parts, attributes=())
         elif node.opcode != "parameter":
             nodes[node.id] = node
@@ -85,29 +96,32 @@ def as_form(body: Graph) -> Rewritten:
     return Rewritten(body, digests(body), {}, ())
 
 
-def pair_by_keys(left: Sequence[Sequence[Hashable]], right: Sequence[Sequence[Hashable]]) -> list[tuple[int, int]]:
-    """Positions of two lists that share a key, by the first keys first; several of one key in their order.
+Keys = Sequence[Sequence[Hashable]]
+"""By position, its keys from the most telling to the least; None pairs nothing."""
 
-    Each position has its keys from the most telling to the least; None pairs nothing.
-    """
-    rest = dict(enumerate(left)), dict(enumerate(right))
-    found: list[tuple[int, int]] = []
+
+def pair_by_keys(left: Keys, right: Keys) -> list[tuple[int, int]]:
+    """Positions of two lists that share a key, by the first keys first; several of one key in their order."""
+    mine, theirs = dict(enumerate(left)), dict(enumerate(right))
+    pairs: list[tuple[int, int]] = []
     for rank in range(min(map(len, (*left, *right)), default=0)):
         places: dict[Hashable, list[int]] = defaultdict(list)
-        for at, keys in reversed(rest[1].items()):
+        for at, keys in reversed(theirs.items()):
             places[keys[rank]].append(at)
-        for at, keys in list(rest[0].items()):
+        for at, keys in list(mine.items()):
             if keys[rank] is not None and places[keys[rank]]:
                 other = places[keys[rank]].pop()
-                found.append((at, other))
-                del rest[0][at], rest[1][other]
-    return sorted(found)
+                pairs.append((at, other))
+                del mine[at], theirs[other]
+    return sorted(pairs)
+
+
+Start = tuple[str, Hashable]
+"""Of a part of a loop's state, its shape and the number of what it starts from."""
 
 
 def pair_states(
-    bodies: tuple[Rewritten, Rewritten],
-    entering: tuple[Sequence[Hashable], Sequence[Hashable]],
-    leaving: tuple[Mapping[int, int], Mapping[int, int]],
+    bodies: Pair[Rewritten], entering: Pair[Sequence[Hashable]], leaving: Pair[Mapping[int, int]]
 ) -> list[tuple[int, int]]:
     """Which parts of two loops' states are one: by what they start from, become, and end as.
 
@@ -116,21 +130,27 @@ def pair_states(
       entering: by part, the number of what it starts from.
       leaving: by part that is read after the loop, the number of what it ends as.
     """
-    shapes = [list(slots_of(body.graph).values()) for body in bodies]
-    starts = [list(zip(map(str, shapes[side]), entering[side], strict=True)) for side in (0, 1)]
-    if len(set(starts[0])) == len(starts[0]) and set(starts[0]) == set(starts[1]):
-        roles: tuple[list[int], list[int]] = [0] * len(starts[0]), [0] * len(starts[1])
+    starts = Pair(_starts(bodies.left, entering.left), _starts(bodies.right, entering.right))
+    if len(set(starts.left)) == len(starts.left) and set(starts.left) == set(starts.right):
+        roles = starts.map(lambda side: [0] * len(side))
     else:
-        roles = _roles(bodies, (starts[0], starts[1]))
-    keys = [
-        [_keys(*each, leaving[side].get(at)) for at, each in enumerate(zip(starts[side], roles[side], strict=True))]
-        for side in (0, 1)
-    ]
-    return pair_by_keys(*keys)
+        roles = _roles(bodies, starts)
+    return pair_by_keys(
+        _all_keys(starts.left, roles.left, leaving.left), _all_keys(starts.right, roles.right, leaving.right)
+    )
 
 
-def _keys(start: tuple[str, Hashable], role: int, end: int | None) -> list[Hashable]:
-    shape = start[0]
+def _starts(body: Rewritten, entering: Sequence[Hashable]) -> list[Start]:
+    return list(zip(map(str, slots_of(body.graph).values()), entering, strict=True))
+
+
+def _all_keys(starts: Sequence[Start], roles: Sequence[int], leaving: Mapping[int, int]) -> list[list[Hashable]]:
+    parts = enumerate(zip(starts, roles, strict=True))
+    return [_keys(start, role, leaving.get(at)) for at, (start, role) in parts]
+
+
+def _keys(start: Start, role: int, end: int | None) -> list[Hashable]:
+    shape, _ = start
     ended = None if end is None else (shape, end)
     return [
         (start, role, end),
@@ -143,29 +163,29 @@ def _keys(start: tuple[str, Hashable], role: int, end: int | None) -> list[Hasha
     ]
 
 
-def _roles(
-    bodies: tuple[Rewritten, Rewritten], starts: tuple[Sequence[Hashable], Sequence[Hashable]]
-) -> tuple[list[int], list[int]]:
+def _roles(bodies: Pair[Rewritten], starts: Pair[list[Start]]) -> Pair[list[int]]:
     """By part, a number that is equal where parts are computed alike from parts that are computed alike."""
-    numbering = Numbering(*bodies)
+    numbering = Numbering(bodies)
     table: dict[Hashable, int] = {}
-    roles = [[table.setdefault(start, -1 - len(table)) for start in side] for side in starts]
+
+    def number(key: Hashable) -> int:
+        return table.setdefault(key, -1 - len(table))
+
+    def next_roles(body: Rewritten, roles: list[int], numbers: Numbers) -> list[int]:
+        return [number((role, numbers[end])) for role, end in zip(roles, body.graph.results, strict=True)]
+
+    roles = starts.map(lambda side: [number(start) for start in side])
     for _ in range(_ROUNDS):
-        given = [_given(body.graph, side) for body, side in zip(bodies, roles, strict=True)]
-        numbers = numbering.numbered(*given)
-        before = len({*roles[0], *roles[1]})
-        roles = [
-            [
-                table.setdefault((role, numbers[side][result]), -1 - len(table))
-                for role, result in zip(roles[side], bodies[side].graph.results, strict=True)
-            ]
-            for side in (0, 1)
-        ]
-        if len({*roles[0], *roles[1]}) == before:
+        numbers = numbering.numbered(Pair(_given(bodies.left, roles.left), _given(bodies.right, roles.right)))
+        before = len({*roles.left, *roles.right})
+        roles = Pair(
+            next_roles(bodies.left, roles.left, numbers.left), next_roles(bodies.right, roles.right, numbers.right)
+        )
+        if len({*roles.left, *roles.right}) == before:
             break
-    return roles[0], roles[1]
+    return roles
 
 
-def _given(body: Graph, roles: Sequence[int]) -> Numbers:
-    by_slot = dict(zip(slots_of(body), roles, strict=True))
-    return {key: by_slot[slot] for slot, key in slot_values(body).items()}
+def _given(body: Rewritten, roles: Sequence[int]) -> Numbers:
+    by_slot = dict(zip(slots_of(body.graph), roles, strict=True))
+    return {key: by_slot[slot] for slot, key in slot_values(body.graph).items()}

@@ -57,7 +57,7 @@ class Allocation:
 
 
 @dataclass(frozen=True)
-class Live:
+class LiveValue:
     """A value that is live when most is."""
 
     instruction: str
@@ -77,7 +77,7 @@ class Buffers:
     reported: int | None
     by_use: Mapping[str, int]
     allocations: tuple[Allocation, ...]
-    peak: tuple[Live, ...]
+    peak: tuple[LiveValue, ...]
 
 
 def read_buffers(module: DumpedModule) -> Buffers | None:
@@ -102,7 +102,9 @@ def from_texts(texts: Mapping[str, str], files: tuple[str, ...] = ()) -> Buffers
     reported = [int(total) for total in _TOTAL.findall(texts.get("memory-usage-report", ""))]
     peak = _PEAK.search(everything)
     live = _LIVE.findall(peak[2]) if peak else []
-    return _buffers(files, found, sum(reported) if reported else None, [Live(name, int(size)) for name, size in live])
+    return _buffers(
+        files, found, sum(reported) if reported else None, [LiveValue(name, int(size)) for name, size in live]
+    )
 
 
 def _allocations(text: str, defined: Mapping[str, str]) -> Iterable[Allocation]:
@@ -161,7 +163,7 @@ def _declared(allocation: object) -> Allocation:
 
 
 def _buffers(
-    files: tuple[str, ...], found: list[Allocation], reported: int | None = None, peak: Iterable[Live] = ()
+    files: tuple[str, ...], found: list[Allocation], reported: int | None = None, peak: Iterable[LiveValue] = ()
 ) -> Buffers:
     by_use = {use: sum(each.bytes for each in found if each.use == use) for use in USES}
     total = sum(by_use.values()) if found or reported is None else reported

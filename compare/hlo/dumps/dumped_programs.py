@@ -17,23 +17,23 @@ _LEFT_OUT = re.compile(r"^\s*(?:ROOT )?%?(\S+) = .*\bconstant\(\{\.\.\.\}\)", re
 
 
 @dataclass(frozen=True)
-class Program:
+class DumpedProgram:
     """An HloModuleProto, and the names of the constants whose values the text that it was read from left out."""
 
     module: Any
     left_out: frozenset[str] = frozenset()
 
 
-def read_file(file: DumpedFile) -> Program:
+def read_file(file: DumpedFile) -> DumpedProgram:
     """The HLO in one file of a stage or pass.
 
     Raises:
       UnreadableProgram: it is cut off, or this jaxlib's XLA does not take the text.
     """
     if file.details.get("format") != _TEXT:
-        return Program(proto.read_module(file.data()))
+        return DumpedProgram(proto.read_module(file.data()))
     text = file.text()
-    return Program(proto.read_module(_parsed(text)), frozenset(_LEFT_OUT.findall(text)))
+    return DumpedProgram(proto.read_module(_parsed(text)), frozenset(_LEFT_OUT.findall(text)))
 
 
 def stage_file(module: DumpedModule, stage: str) -> DumpedFile:

@@ -56,7 +56,7 @@ class PassStep:
 
 
 @dataclass(frozen=True)
-class Step:
+class ExecutedInstruction:
     """One instruction of the optimized module that runs code, in order; `depth` counts the loops and calls around it.
 
     `within` counts by opcode what a fusion holds.
@@ -73,7 +73,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Problem:
+class UnreadFile:
     """A file that could not be read, and why."""
 
     file: str
@@ -81,23 +81,23 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Stages:
+class ModuleStages:
     """Both ends of the optimization, what differs between them, the passes between, and what runs in the end."""
 
     before: Stage | None
     after: Stage | None
     passes: tuple[PassStep, ...]
-    steps: tuple[Step, ...]
-    problems: tuple[Problem, ...]
+    steps: tuple[ExecutedInstruction, ...]
+    problems: tuple[UnreadFile, ...]
 
 
-def read_stages(module: DumpedModule) -> Stages:
+def read_stages(module: DumpedModule) -> ModuleStages:
     """Everything that the HLO files of one module say; what cannot be read is among the problems."""
-    problems: list[Problem] = []
+    problems: list[UnreadFile] = []
     before, after = (_stage(module, stage, problems) for stage in (grammar.BEFORE, grammar.AFTER))
     steps = tuple(_steps(read_module.read_message(after[1]))) if after else ()
     passes = tuple(_passes(module, before and before[0], after and after[0], problems))
-    return Stages(before and before[0], after and after[0], passes, steps, tuple(problems))
+    return ModuleStages(before and before[0], after and after[0], passes, steps, tuple(problems))
 
 
 def difference(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
@@ -106,7 +106,7 @@ def difference(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str,
     return {name: found[name] for name in sorted(found, key=lambda each: (-abs(found[each]), each)) if found[name]}
 
 
-def count(file: str, program: dumped_programs.Program) -> Stage:
+def count(file: str, program: dumped_programs.DumpedProgram) -> Stage:
     """Count one program."""
     computations = program.module.computations
     opcodes = Counter(each.opcode for computation in computations for each in computation.instructions)
@@ -121,20 +121,20 @@ def count(file: str, program: dumped_programs.Program) -> Stage:
     )
 
 
-def _stage(module: DumpedModule, stage: str, problems: list[Problem]) -> tuple[Stage, Any] | None:
+def _stage(module: DumpedModule, stage: str, problems: list[UnreadFile]) -> tuple[Stage, Any] | None:
     name = stage
     try:
         file = dumped_programs.stage_file(module, stage)
         name = file.path.name
         program = dumped_programs.read_file(file)
     except UnreadableProgram as error:
-        problems.append(Problem(name, str(error)))
+        problems.append(UnreadFile(name, str(error)))
         return None
     return count(name, program), program.module
 
 
 def _passes(
-    module: DumpedModule, before: Stage | None, after: Stage | None, problems: list[Problem]
+    module: DumpedModule, before: Stage | None, after: Stage | None, problems: list[UnreadFile]
 ) -> Iterator[PassStep]:
     files = dumped_programs.pass_files(module)
     last = before
@@ -146,11 +146,11 @@ def _passes(
         yield _pass({}, after.file, last, after)
 
 
-def _counted(file: DumpedFile, problems: list[Problem]) -> Stage | None:
+def _counted(file: DumpedFile, problems: list[UnreadFile]) -> Stage | None:
     try:
         return count(file.path.name, dumped_programs.read_file(file))
     except UnreadableProgram as error:
-        problems.append(Problem(file.path.name, str(error)))
+        problems.append(UnreadFile(file.path.name, str(error)))
         return None
 
 
@@ -193,7 +193,7 @@ def _anonymous(instruction: Any, places: Mapping[int, int], numbers: Mapping[int
     return copy.SerializeToString(deterministic=True)
 
 
-def _steps(graph: Graph, depth: int = 0) -> Iterator[Step]:
+def _steps(graph: Graph, depth: int = 0) -> Iterator[ExecutedInstruction]:
     for node in graph:
         if node.opcode in _CONTROL_FLOW:
             yield _step(node, depth)
@@ -203,12 +203,12 @@ def _steps(graph: Graph, depth: int = 0) -> Iterator[Step]:
             yield _step(node, depth)
 
 
-def _step(node: Node, depth: int) -> Step:
+def _step(node: Node, depth: int) -> ExecutedInstruction:
     fused = node.opcode == "fusion"
     inside = [each for region in node.regions for each in region.walk()] if fused else []
     within = Counter(each.opcode for each in inside if each.opcode != "parameter")
     kind = node.attribute("custom_call_target") or node.attribute("fusion_kind") or ""
-    return Step(
+    return ExecutedInstruction(
         name=node.name,
         opcode=node.opcode,
         shape=str(node.shape),

@@ -8,7 +8,7 @@ from pathlib import Path
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.dumps import buffers, gpu, grammar, llvm, stages
 from compare.hlo.dumps.directory import DumpedFile, DumpedModule, listing
-from compare.hlo.dumps.stages import Problem, Stages
+from compare.hlo.dumps.stages import ModuleStages, UnreadFile
 
 SCHEMA = 1
 
@@ -32,7 +32,7 @@ class ModuleSummary:
     function: str
     cluster: int | None
     direction: str
-    stages: Stages
+    stages: ModuleStages
     kernels: tuple[llvm.Kernel, ...]
     mlir: tuple[llvm.Mlir, ...]
     ptx: tuple[gpu.Ptx, ...]
@@ -40,7 +40,7 @@ class ModuleSummary:
     buffers: buffers.Buffers | None
     options: tuple[str, ...]
     files: tuple[FileEntry, ...]
-    problems: tuple[Problem, ...]
+    problems: tuple[UnreadFile, ...]
 
 
 @dataclass(frozen=True)
@@ -93,15 +93,15 @@ def _module(directory: Path, module: DumpedModule) -> ModuleSummary:
     )
 
 
-def _buffers(module: DumpedModule) -> tuple[buffers.Buffers | None, tuple[Problem, ...]]:
+def _buffers(module: DumpedModule) -> tuple[buffers.Buffers | None, tuple[UnreadFile, ...]]:
     try:
         return buffers.read_buffers(module), ()
     except UnreadableProgram as error:
-        return None, (Problem("buffer assignment", str(error)),)
+        return None, (UnreadFile("buffer assignment", str(error)),)
 
 
-def _unread(module: DumpedModule) -> tuple[Problem, ...]:
-    return tuple(Problem(file.path.name, f"found {file.unread}") for file in module.of(grammar.OTHER) if file.unread)
+def _unread(module: DumpedModule) -> tuple[UnreadFile, ...]:
+    return tuple(UnreadFile(file.path.name, f"found {file.unread}") for file in module.of(grammar.OTHER) if file.unread)
 
 
 def _options(module: DumpedModule) -> tuple[str, ...]:

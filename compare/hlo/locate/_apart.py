@@ -21,7 +21,7 @@ _SAME_ELEMENTS = frozenset({"reshape", "copy", "bitcast"})
 
 
 @dataclass(frozen=True)
-class Difference:
+class OperationDifference:
     """Two operations that stand at the same place, and what they differ in: one of the names above, or an attribute."""
 
     what: str
@@ -29,7 +29,7 @@ class Difference:
     right: int
 
 
-Found = tuple[Difference, ...] | None
+Found = tuple[OperationDifference, ...] | None
 
 
 def apart(parting: Parting, left: int, right: int) -> Found:
@@ -62,7 +62,7 @@ class _Walk:
             return self._constants(left, right)
         agreed = left not in self._parting.departed[0], right not in self._parting.departed[1]
         if all(agreed) and mine.shape.elements == theirs.shape.elements:
-            return (Difference(OPERAND, left, right),)
+            return (OperationDifference(OPERAND, left, right),)
         if mine.opcode != theirs.opcode:
             return self._through(mine, theirs, depth)
         own = tuple(self._own(mine, theirs))
@@ -74,7 +74,7 @@ class _Walk:
         if arrays[0] is None or arrays[1] is None:
             return None
         same = arrays[0].size == arrays[1].size and np.array_equal(exact(arrays[0]).ravel(), exact(arrays[1]).ravel())
-        return () if same else (Difference(CONSTANT, left, right),)
+        return () if same else (OperationDifference(CONSTANT, left, right),)
 
     def _through(self, mine: Node, theirs: Node, depth: int) -> Found:
         """The same of what one of them is a copy of."""
@@ -85,15 +85,15 @@ class _Walk:
         for node, pair in (mine, lambda key: (key, theirs.id)), (theirs, lambda key: (mine.id, key)):
             if node.opcode == "transpose":
                 inner = self.pair(*pair(node.operands[0]), depth)
-                return None if inner is None else (Difference(TRANSPOSED, mine.id, theirs.id), *inner)
+                return None if inner is None else (OperationDifference(TRANSPOSED, mine.id, theirs.id), *inner)
         return None
 
-    def _own(self, mine: Node, theirs: Node) -> Iterator[Difference]:
+    def _own(self, mine: Node, theirs: Node) -> Iterator[OperationDifference]:
         for name in _naming.changed_attributes(mine, theirs):
             # A reshape has none, and what a broadcast spreads is looked at with its shape.
-            yield Difference(name, mine.id, theirs.id)
+            yield OperationDifference(name, mine.id, theirs.id)
         if reducers(mine) != reducers(theirs):
-            yield Difference(REDUCER, mine.id, theirs.id)
+            yield OperationDifference(REDUCER, mine.id, theirs.id)
 
     def _operands(self, mine: Node, theirs: Node, depth: int) -> Found:
         if len(mine.operands) != len(theirs.operands) or mine.opcode in ("while", "conditional", "parameter"):
@@ -109,10 +109,10 @@ class _Walk:
         # Which factor of a product stands first is a matter of its axes, which are held against each other.
         if mine.opcode in COMMUTATIVE or mine.opcode == "dot":
             return min((each for each in (straight, crossed) if each is not None), key=len, default=None)
-        return (Difference(SWAPPED, mine.id, theirs.id),) if crossed == () else straight
+        return (OperationDifference(SWAPPED, mine.id, theirs.id),) if crossed == () else straight
 
     def _each(self, mine: tuple[int, ...], theirs: tuple[int, ...], depth: int) -> Found:
-        found: list[Difference] = []
+        found: list[OperationDifference] = []
         for left, right in zip(mine, theirs, strict=True):
             inner = self.pair(left, right, depth)
             if inner is None:

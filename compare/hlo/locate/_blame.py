@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Sequence
 
 from compare.hlo.locate._canonical import RESULT, Computation
-from compare.hlo.locate._departing import Side
-from compare.hlo.locate._findings import Place
+from compare.hlo.locate._departing import MeasuredProgram
+from compare.hlo.locate._findings import OperationPlace
 from compare.hlo.locate._search import CHANGED, EXTRA, MISSING, Attempt, Parting, behind
 
 _WRAPPED = re.compile(r"^(?:(?:transpose|jvp|vmap|remat|checkpoint|rematted_computation)\(+)+")
@@ -41,7 +41,7 @@ def blamed(parting: Parting, attempt: Attempt | None) -> Blamed:
     return CHANGED, _sibling(parting, _made(parting.left, left), right), right
 
 
-def _made(side: Side, key: int) -> int:
+def _made(side: MeasuredProgram, key: int) -> int:
     """What a result is made by; any other value itself."""
     node = side.program.node(key)
     return node.operands[0] if node.opcode == RESULT else key
@@ -64,7 +64,7 @@ def _sibling(parting: Parting, left: int, right: int) -> int:
     return same[0] if same else left
 
 
-def _behind(side: Side, started: list[int], key: int, departed: tuple[int, ...]) -> list[int]:
+def _behind(side: MeasuredProgram, started: list[int], key: int, departed: tuple[int, ...]) -> list[int]:
     found = behind(side, key, departed)
     return [each for each in started if each in found] or [key]
 
@@ -105,14 +105,14 @@ def likeness(parting: Parting, left: int, right: int) -> float:
     return 2.0 * (mine.opcode == theirs.opcode) + reads + 0.5 * (mine.shape == theirs.shape) + same_type
 
 
-def place(side: Side, key: int | None) -> Place | None:
+def place(side: MeasuredProgram, key: int | None) -> OperationPlace | None:
     """Where an operation stands; one without a line stands where what it reads does."""
     if key is None:
         return None
     node = side.program.node(key)
     key = node.operands[0] if node.opcode == RESULT else key
     node = side.program.node(key)
-    return Place(
+    return OperationPlace(
         side.program.label, node.opcode, node.name, str(node.shape), _line(side.program, key), scope(node.op_name)
     )
 

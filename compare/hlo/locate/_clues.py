@@ -8,7 +8,7 @@ from compare.hlo.causes import Clue
 from compare.hlo.graph import Node
 from compare.hlo.locate import _naming
 from compare.hlo.locate._canonical import RESULT, Computation
-from compare.hlo.locate._departing import Side
+from compare.hlo.locate._departing import MeasuredProgram
 from compare.hlo.locate._measured import distance
 from compare.hlo.locate._search import MISSING, Attempt, Parting
 
@@ -47,11 +47,11 @@ def _ends_a_branch(parting: Parting, left: int | None) -> bool:
     return node is not None and node.opcode == "add" and any(key in parting.departed[0] for key in node.operands)
 
 
-def _constants(side: Side, key: int | None) -> tuple[float, ...]:
+def _constants(side: MeasuredProgram, key: int | None) -> tuple[float, ...]:
     return () if key is None else _naming.constants_of(side, key)
 
 
-def _reads_array(side: Side, key: int | None) -> bool:
+def _reads_array(side: MeasuredProgram, key: int | None) -> bool:
     """Whether it reads a constant whose elements are not one number."""
     operands = () if key is None else side.program.node(key).operands
     read = [side.program.graph.constant(each) for each in operands]
@@ -82,7 +82,7 @@ def _around(program: Computation, key: int | None) -> set[str]:
     return {program.node(each).opcode for each in found if each != key}
 
 
-def _slots(side: Side, key: int | None) -> tuple[str, ...]:
+def _slots(side: MeasuredProgram, key: int | None) -> tuple[str, ...]:
     operands = () if key is None else side.program.node(key).operands
     return tuple(slot for slot in map(side.program.slot, operands) if slot)
 

@@ -9,18 +9,18 @@ import numpy as np
 
 from compare.hlo.graph import Node
 from compare.hlo.locate._canonical import RESULT, Computation
-from compare.hlo.locate._measured import Measured, distance, exact, is_float
+from compare.hlo.locate._measured import MeasuredValues, distance, exact, is_float
 
 # Another shape of the same elements: what reads it is to blame where that shape is not the right one.
 _SPREAD = frozenset({"broadcast", "reshape", "copy"})
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class MeasuredProgram:
     """A program, its values, and by case whether small changes of the arguments make small changes of values."""
 
     program: Computation
-    measured: Measured
+    measured: MeasuredValues
     smooth: tuple[bool, ...] = ()
 
     def array(self, key: int) -> np.ndarray:
@@ -36,7 +36,7 @@ class Agreement:
     right: Mapping[int, tuple[int, ...]]
 
 
-def agreement(left: Side, right: Side) -> Agreement:
+def agreement(left: MeasuredProgram, right: MeasuredProgram) -> Agreement:
     """Pair values whose arrays agree in every case, whatever their shape; results only under one name."""
     found: tuple[dict[int, list[int]], dict[int, list[int]]] = {}, {}
     for mine, theirs in _candidates(left, right):
@@ -46,14 +46,14 @@ def agreement(left: Side, right: Side) -> Agreement:
     return Agreement(_sorted(found[0], left, right), _sorted(found[1], right, left))
 
 
-def _sorted(found: Mapping[int, list[int]], own: Side, other: Side) -> dict[int, tuple[int, ...]]:
+def _sorted(found: Mapping[int, list[int]], own: MeasuredProgram, other: MeasuredProgram) -> dict[int, tuple[int, ...]]:
     def unlike(key: int, partner: int) -> tuple[bool, int]:
         return own.program.node(key).opcode != other.program.node(partner).opcode, partner
 
     return {key: tuple(sorted(each, key=lambda one: unlike(key, one))) for key, each in found.items()}
 
 
-def _candidates(left: Side, right: Side) -> list[tuple[int, int]]:
+def _candidates(left: MeasuredProgram, right: MeasuredProgram) -> list[tuple[int, int]]:
     """Pairs of one size and kind whose sums are near enough; results by name."""
     shared = left.program.results.keys() & right.program.results.keys()
     found = [(left.program.results[name], right.program.results[name]) for name in sorted(shared)]
@@ -73,7 +73,7 @@ def kind_of(array: np.ndarray) -> tuple[int, str]:
     return array.size, "f" if is_float(array) else array.dtype.kind.replace("u", "i")
 
 
-def _buckets(side: Side) -> dict[tuple[int, str], list[int]]:
+def _buckets(side: MeasuredProgram) -> dict[tuple[int, str], list[int]]:
     found: dict[tuple[int, str], list[int]] = {}
     for key in side.measured.arrays:
         if side.program.node(key).opcode != RESULT:
@@ -81,17 +81,17 @@ def _buckets(side: Side) -> dict[tuple[int, str], list[int]]:
     return found
 
 
-def _sum(side: Side, key: int) -> float:
+def _sum(side: MeasuredProgram, key: int) -> float:
     array = exact(side.array(key)).ravel()
     weights = 1 + np.arange(array.size) % 7
     return float(np.real(np.sum(np.where(np.isfinite(array), array, 0) * weights)))
 
 
-def _slack(side: Side, key: int) -> float:
+def _slack(side: MeasuredProgram, key: int) -> float:
     return 8 * side.array(key).size * (side.measured.bounds[key][0] + 1e-15)
 
 
-def _agree(left: Side, mine: int, right: Side, theirs: int) -> bool:
+def _agree(left: MeasuredProgram, mine: int, right: MeasuredProgram, theirs: int) -> bool:
     nodes = left.program.node(mine), right.program.node(theirs)
     if nodes[0].opcode == RESULT and not _same_type(nodes[0], nodes[1]):
         return False
@@ -112,12 +112,12 @@ def _same_type(left: Node, right: Node) -> bool:
     return left.shape.dimensions == right.shape.dimensions and (own or left.shape.dtype == right.shape.dtype)
 
 
-def _is_flat(side: Side, key: int) -> bool:
+def _is_flat(side: MeasuredProgram, key: int) -> bool:
     """Whether all elements are one number: many values are zero, or one, and nothing else in common."""
     return all(array.size > 1 and bool(np.all(array == array.flat[0])) for array in side.measured.arrays[key])
 
 
-def _is_constant(left: Side, mine: int, right: Side, theirs: int) -> bool:
+def _is_constant(left: MeasuredProgram, mine: int, right: MeasuredProgram, theirs: int) -> bool:
     return mine in left.program.constants or theirs in right.program.constants
 
 

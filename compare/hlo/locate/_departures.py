@@ -14,15 +14,16 @@ from compare.hlo.locate import _inside_regions, _naming
 from compare.hlo.locate._blame import Blamed, blamed, place, where_missing
 from compare.hlo.locate._canonical import Case, Computation, program
 from compare.hlo.locate._clues import clue
-from compare.hlo.locate._departing import Side, agreement
+from compare.hlo.locate._departing import MeasuredProgram, agreement
 from compare.hlo.locate._edges import only_at_edges
-from compare.hlo.locate._findings import Departure, Findings, Place, Sample
-from compare.hlo.locate._measured import DOUBLE, Measured, Precision, distance, exact, measure, size
+from compare.hlo.locate._findings import Departure, Findings, OperationPlace, Sample
+from compare.hlo.locate._measured import DOUBLE, MeasuredValues, Precision, distance, exact, measure, size
 from compare.hlo.locate._parts import Reordered, reordered
 from compare.hlo.locate._proofs import cause_of
 from compare.hlo.locate._search import CHANGED, MISSING, Attempt, Parting, board, mends, part, search
 from compare.hlo.locate._spot import spots
 from compare.hlo.locate._switches import Given, Switchboard
+from compare.hlo.region_programs import State
 
 _MOST = 8
 """Departures that are told apart in one program."""
@@ -32,10 +33,10 @@ Found = tuple[Parting, Attempt | None]
 
 
 @dataclass(frozen=True, eq=False)
-class Ran:
+class RanProgram:
     """A computation that was run on the cases of one side."""
 
-    side: Side
+    side: MeasuredProgram
     arguments: Sequence[Sequence[np.ndarray]]
     smooth: Sequence[bool]
     precision: Precision
@@ -45,14 +46,14 @@ class Ran:
 class Searched:
     """Both programs, whether all results agree with what was found, and whether that is one departure alone."""
 
-    left: Ran
-    right: Ran
+    left: RanProgram
+    right: RanProgram
     confirmed: bool
     alone: bool
 
 
 def ran(subject: Subject, arguments: Sequence[Sequence[np.ndarray]], smooth: Sequence[bool],
-        precision: Precision = DOUBLE) -> Ran:  # fmt: skip
+        precision: Precision = DOUBLE) -> RanProgram:  # fmt: skip
     """A program in its canonical form, and all of its values on every case.
 
     Raises:
@@ -65,10 +66,10 @@ def ran(subject: Subject, arguments: Sequence[Sequence[np.ndarray]], smooth: Seq
 
 
 def run_computation(computation: Computation, arguments: Sequence[Sequence[np.ndarray]], smooth: Sequence[bool],
-                    precision: Precision) -> Ran:  # fmt: skip
+                    precision: Precision) -> RanProgram:  # fmt: skip
     """The same of a computation."""
-    return Ran(
-        Side(computation, measure(computation, arguments, smooth, precision), tuple(smooth)),
+    return RanProgram(
+        MeasuredProgram(computation, measure(computation, arguments, smooth, precision), tuple(smooth)),
         arguments,
         smooth,
         precision,
@@ -88,7 +89,7 @@ def locate(left: Subject, right: Subject, cases: Sequence[Case], precision: Prec
     )
 
 
-def between(left: Ran, right: Ran) -> Findings:
+def between(left: RanProgram, right: RanProgram) -> Findings:
     """The same of two programs that were run."""
     parting = part(left.side, right.side, agreement(left.side, right.side))
     if not parting.results:
@@ -106,7 +107,7 @@ def between(left: Ran, right: Ran) -> Findings:
 def _of_parts(parting: Parting, found: Reordered) -> Departure:
     """Parts that are read in another order: no operation is another one, and the line is that which cuts them out."""
     cause, label = (GATES if found.gates else PARTS), parting.right.program.label
-    where = Place(label, found.part.opcode, found.part.name, str(found.part.shape), found.part.source)
+    where = OperationPlace(label, found.part.opcode, found.part.name, str(found.part.shape), found.part.source)
     told = found.told(parting.left.program.label)
     return Departure(
         CHANGED, found.part.opcode, None, where, told, cause.name, cause.remedy, value=None, confirmed=True
@@ -155,7 +156,9 @@ def _repaired(parting: Parting, switches: Switchboard, given: Given, cases: int)
     side = parting.right
     arrays = {key: [run.get(key, array) for run, array in zip(runs, each, strict=True)]
               for key, each in side.measured.arrays.items()}  # fmt: skip
-    right = Side(side.program, Measured(arrays, side.measured.bounds, side.measured.again), side.smooth)
+    right = MeasuredProgram(
+        side.program, MeasuredValues(arrays, side.measured.bounds, side.measured.again), side.smooth
+    )
     return part(parting.left, right, agreement(parting.left, right))
 
 
@@ -166,19 +169,22 @@ def _departures(searched: Searched, parting: Parting, attempt: Attempt | None) -
     return inside or [_told(searched, parting, attempt, found)]
 
 
-def _inside(mine: Ran, theirs: Ran, left: int | None, right: int | None) -> list[Departure]:
+def _inside(mine: RanProgram, theirs: RanProgram, left: int | None, right: int | None) -> list[Departure]:
     if left is None or right is None:
         return []
 
-    def judge(own: Computation, states: Sequence[list[np.ndarray]], other: Computation,
-              others: Sequence[list[np.ndarray]]) -> tuple[Departure, ...]:  # fmt: skip
+    def judge(own: Computation, states: Sequence[State], other: Computation,
+              others: Sequence[State]) -> tuple[Departure, ...]:  # fmt: skip
         # A state may be at an edge: a counter, or what a loop starts from.
         rough = [False] * len(states)
         first = run_computation(own, states, rough, mine.precision)
         return between(first, run_computation(other, others, rough, theirs.precision)).departures
 
-    inputs = [list(each) for each in mine.arguments], [list(each) for each in theirs.arguments]
-    return _inside_regions.enter(mine.side, left, theirs.side, right, inputs, judge)
+    return _inside_regions.enter(_entered(mine, left), _entered(theirs, right), judge)
+
+
+def _entered(ran: RanProgram, key: int) -> _inside_regions.Entered:
+    return _inside_regions.Entered(ran.side.program, ran.side.program.node(key), ran.arguments)
 
 
 def _told(searched: Searched, parting: Parting, attempt: Attempt | None, found: Blamed) -> Departure:

@@ -11,13 +11,13 @@ import numpy as np
 from compare.hlo.locate._measured import distance, size
 
 if TYPE_CHECKING:
-    from compare.hlo.locate._departures import Ran
+    from compare.hlo.locate._departures import RanProgram
 
 _STEP = 1e-3
 _SLACK = 100.0
 
 
-def only_at_edges(left: Ran, right: Ran) -> bool:
+def only_at_edges(left: RanProgram, right: RanProgram) -> bool:
     """Whether all shared results agree in every case whose arguments are moved off their edges."""
     for at, smooth in enumerate(left.smooth):
         if not smooth:
@@ -29,7 +29,7 @@ def only_at_edges(left: Ran, right: Ran) -> bool:
     return True
 
 
-def _moved(ran: Ran, arguments: Sequence[np.ndarray]) -> list[np.ndarray]:
+def _moved(ran: RanProgram, arguments: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Every float by a little of its own, the same on both sides."""
     return [_off(each, slot) for slot, each in zip(ran.side.program.slots, arguments, strict=True)]
 

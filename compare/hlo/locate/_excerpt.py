@@ -13,7 +13,7 @@ from compare.hlo import values
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.graph import Attributes, Graph, Node, Shape
 from compare.hlo.locate._canonical import CARRIERS, runnable
-from compare.hlo.locate._departing import Side
+from compare.hlo.locate._departing import MeasuredProgram
 from compare.hlo.locate._switches import values_dtype
 
 _SPREAD = frozenset({"broadcast", "reshape", "copy"})
@@ -26,7 +26,7 @@ Arrays = Sequence[np.ndarray]
 class Excerpt:
     """What a value is computed by: `nodes` in the order of the program, from `leaves`, which agree."""
 
-    side: Side
+    side: MeasuredProgram
     target: int
     nodes: tuple[int, ...]
     leaves: tuple[int, ...]
@@ -48,7 +48,7 @@ class Excerpt:
         return Draft(self)
 
 
-def excerpt(side: Side, target: int, departed: Collection[int], cut: Collection[int] = ()) -> Excerpt:
+def excerpt(side: MeasuredProgram, target: int, departed: Collection[int], cut: Collection[int] = ()) -> Excerpt:
     """What a value is computed by, back to what does not depart or is in `cut`; constants belong to it."""
     program = side.program
     inner, leaves, waiting = set[int](), dict[int, None](), [target]

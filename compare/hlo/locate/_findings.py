@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Place:
+class OperationPlace:
     """One operation of one side.
 
     `source` is the user's "file:line", "" where nothing tells it, `scope` the layers that it stands in
@@ -50,8 +50,8 @@ class Departure:
 
     kind: str
     op: str
-    left: Place | None
-    right: Place | None
+    left: OperationPlace | None
+    right: OperationPlace | None
     difference: str
     cause: str
     remedy: str

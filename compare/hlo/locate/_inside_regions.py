@@ -1,26 +1,26 @@
-"""Goes into loops and branches: their bodies are programs of their own, run on what they are given there."""
+"""Enters loops and branches: their bodies are programs of their own, run on what they are given there."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-
-import numpy as np
 
 from compare.hlo import values
 from compare.hlo.graph import Graph, Node
 from compare.hlo.locate._canonical import Computation, program, runnable
-from compare.hlo.locate._departing import Side
 from compare.hlo.locate._findings import Departure
 from compare.hlo.locate._measured import distance, size
-from compare.hlo.region_programs import flattened, given
+from compare.hlo.pair import Pair
+from compare.hlo.region_programs import PreparedLoop, State, flattened, given
 
 _TURNS = 3
 """Turns of a loop whose states its body is run on."""
 _MOST_TURNS = 64
 
-State = list[np.ndarray]
+GOES_ON = "goes on"
+"""The name of a loop condition's result."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,136 +36,165 @@ Judge = Callable[[Computation, Sequence[State], Computation, Sequence[State]], S
 """Locates departures of the right computation, each run on its own states."""
 
 
-def enter(left: Side, mine: int, right: Side, theirs: int, inputs: tuple[list[State], list[State]],
-          judge: Judge) -> list[Departure]:  # fmt: skip
+@dataclass(frozen=True, eq=False)
+class Entered:
+    """A while or conditional of a program, and by case the arguments that the program is run on."""
+
+    computation: Computation
+    node: Node
+    arguments: Sequence[State]
+
+
+def enter(left: Entered, right: Entered, judge: Judge) -> list[Departure]:
     """The departures inside of two loops, or of two conditionals; none where they cannot be told apart inside.
 
     Args:
-      inputs: the arguments of either program, by case.
+      left, right: what is entered.
+      judge: locates departures of two bodies.
     """
-    nodes = left.program.node(mine), right.program.node(theirs)
-    if nodes[0].opcode != nodes[1].opcode or nodes[0].opcode not in ("while", "conditional"):
+    if left.node.opcode != right.node.opcode or left.node.opcode not in ("while", "conditional"):
         return []
-    sides = (left, nodes[0], inputs[0]), (right, nodes[1], inputs[1])
-    if nodes[0].opcode == "while":
-        loops = [_Loop(side.program, node, arguments) for side, node, arguments in sides]
-        return _loops(loops[0], loops[1], judge)
-    found: list[Departure] = []
-    for branches in zip(*(_branches(side.program, node, arguments) for side, node, arguments in sides), strict=False):
-        mine_, theirs_ = branches
-        if mine_ and theirs_ and mine_.states and theirs_.states:
-            names = _paired(mine_.states, theirs_.states)
-            results = [f"result {at}" for at in range(len(mine_.graph.results))]
-            others = [f"result {at}" for at in range(len(theirs_.graph.results))]
-            found += _judged(mine_, theirs_, names, (results, others), judge, "branch of the conditional")
-    return found
+    if left.node.opcode == "while":
+        return _loops(_loop_runs(left), _loop_runs(right), judge)
+    departures: list[Departure] = []
+    for mine, theirs in zip(_branches(left), _branches(right), strict=False):
+        if mine and theirs and mine.states and theirs.states:
+            names = _paired(Pair(mine.states, theirs.states))
+            results = Pair(mine, theirs).map(lambda region: [f"result {at}" for at in range(len(region.graph.results))])
+            departures += _judged(mine, theirs, names, results, judge, "branch of the conditional")
+    return departures
 
 
-def _judged(mine: Region, theirs: Region, slots: tuple[list[str], list[str]], results: tuple[list[str], list[str]],
-            judge: Judge, inside: str) -> list[Departure]:  # fmt: skip
-    found = judge(
-        program(mine.label, mine.graph, slots[0], results[0]), mine.states,
-        program(theirs.label, theirs.graph, slots[1], results[1]), theirs.states,
+def _judged(left: Region, right: Region, slots: Pair[list[str]], results: Pair[list[str]], judge: Judge,
+            inside: str) -> list[Departure]:  # fmt: skip
+    departures = judge(
+        program(left.label, left.graph, slots.left, results.left), left.states,
+        program(right.label, right.graph, slots.right, results.right), right.states,
     )  # fmt: skip
-    return [dataclasses.replace(each, inside=(inside, *each.inside)) for each in found]
+    return [dataclasses.replace(departure, inside=(inside, *departure.inside)) for departure in departures]
 
 
-class _Loop:
-    """A loop and the states that it goes through, by case and turn."""
+@dataclass(frozen=True, eq=False)
+class _LoopRuns:
+    """A loop, flattened, and by case the states that it goes through, turn by turn."""
 
-    def __init__(self, computation: Computation, node: Node, arguments: list[State]) -> None:
-        self.label = computation.label
-        self.body, self.condition = (flattened(region) for region in node.regions)
-        self.runs = [self._run(start) for start in _parts(computation, node.operands, arguments)]
+    label: str
+    body: Graph
+    condition: Graph
+    runs: list[list[State]]
 
-    def _run(self, start: State) -> list[State]:
-        if self.body is None or self.condition is None:
-            return [start]
-        body = values.prepare(self.body, self.body.results)
-        condition = values.prepare(self.condition, self.condition.results)
-        states = [start]
-        while len(states) < _MOST_TURNS and all(each.all() for each in condition(states[-1]).values()):
-            found = body(states[-1])
-            states.append([found[key] for key in self.body.results])
-        return states
+    def body_on(self, runs: Sequence[Sequence[State]]) -> Region:
+        """The body, to be run on these states."""
+        return Region(self.label, self.body, [state for states in runs for state in states])
+
+    def condition_on(self, runs: Sequence[Sequence[State]]) -> Region:
+        """The condition, to be run on these states."""
+        return Region(self.label, self.condition, [state for states in runs for state in states])
 
 
-def _loops(mine: _Loop, theirs: _Loop, judge: Judge) -> list[Departure]:
-    bodies, conditions = (mine.body, theirs.body), (mine.condition, theirs.condition)
-    if bodies[0] is None or bodies[1] is None or conditions[0] is None or conditions[1] is None:
+def _loop_runs(entered: Entered) -> _LoopRuns | None:
+    """A loop with its states in the first turns; None where its state is no tuple of arrays."""
+    body, condition = (flattened(region) for region in entered.node.regions)
+    if body is None or condition is None:
+        return None
+    starts = _parts(entered, entered.node.operands)
+    runs: list[list[State]] = [[] for _ in starts]
+    for turn in itertools.islice(PreparedLoop(body, condition).turns(starts), _MOST_TURNS):
+        for case, state in turn.reached.items():
+            runs[case].append(state)
+    return _LoopRuns(entered.computation.label, body, condition, runs)
+
+
+def _loops(left: _LoopRuns | None, right: _LoopRuns | None, judge: Judge) -> list[Departure]:
+    if left is None or right is None:
         return []
-    names = _paired([run[0] for run in mine.runs], [run[0] for run in theirs.runs],
-                    [run[-1] for run in mine.runs], [run[-1] for run in theirs.runs])  # fmt: skip
-    turns = [_aligned(own, other, names, _TURNS) for own, other in zip(mine.runs, theirs.runs, strict=True)]
-    left = Region(mine.label, bodies[0], [state for own, _ in turns for state in own])
-    right = Region(theirs.label, bodies[1], [state for _, other in turns for state in other])
-    found = _judged(left, right, names, names, judge, "body of the while")
-    if found:
-        return found
-    turns = [_aligned(own, other, names, _MOST_TURNS) for own, other in zip(mine.runs, theirs.runs, strict=True)]
-    left = Region(mine.label, conditions[0], [state for own, _ in turns for state in own])
-    right = Region(theirs.label, conditions[1], [state for _, other in turns for state in other])
-    return _judged(left, right, names, (["goes on"], ["goes on"]), judge, "condition of the while")
+    first = Pair([states[0] for states in left.runs], [states[0] for states in right.runs])
+    last = Pair([states[-1] for states in left.runs], [states[-1] for states in right.runs])
+    names = _paired(first, last)
+    mine, theirs = _aligned(left.runs, right.runs, names, _TURNS)
+    departures = _judged(left.body_on(mine), right.body_on(theirs), names, names, judge, "body of the while")
+    if departures:
+        return departures
+    mine, theirs = _aligned(left.runs, right.runs, names, _MOST_TURNS)
+    conditions = left.condition_on(mine), right.condition_on(theirs)
+    return _judged(*conditions, names, Pair([GOES_ON], [GOES_ON]), judge, "condition of the while")
 
 
-def _aligned(mine: list[State], theirs: list[State], names: tuple[list[str], list[str]],
-             most: int) -> tuple[list[State], list[State]]:  # fmt: skip
-    """States of both loops, turn by turn: what they share is as the left loop has it."""
-    turns = min(len(mine), len(theirs), most)
-    shared = {name: at for at, name in enumerate(names[0])}
-    others = [
-        [
-            mine[turn][shared[name]].reshape(own.shape).astype(own.dtype) if name in shared else own
-            for name, own in zip(names[1], theirs[turn], strict=True)
-        ]
-        for turn in range(turns)
+def _aligned(
+    left: Sequence[Sequence[State]], right: Sequence[Sequence[State]], names: Pair[list[str]], most: int
+) -> Pair[list[list[State]]]:
+    """States of both loops, by case and turn: what they share is as the left loop has it."""
+    shared = {name: at for at, name in enumerate(names.left)}
+    both: Pair[list[list[State]]] = Pair([], [])
+    for mine, theirs in zip(left, right, strict=True):
+        turns = list(zip(mine, theirs, strict=False))[:most]
+        both.left.append([state for state, _ in turns])
+        both.right.append([_shared(state, other, shared, names.right) for state, other in turns])
+    return both
+
+
+def _shared(state: State, other: State, shared: Mapping[str, int], names: Sequence[str]) -> State:
+    """The right loop's state, with the left loop's parts where they have one name."""
+    return [
+        state[shared[name]].reshape(own.shape).astype(own.dtype) if name in shared else own
+        for name, own in zip(names, other, strict=True)
     ]
-    return mine[:turns], others
 
 
-def _paired(mine: list[State], theirs: list[State], *ends: list[State]) -> tuple[list[str], list[str]]:
-    """Names of the parts of two states: one name where they start alike, those first that end alike as well."""
+def _paired(*states: Pair[list[State]]) -> Pair[list[str]]:
+    """Names of the parts of two regions' states: one name where all of the states are alike, or else the first ones.
+
+    Args:
+      states: those that the regions start from, by case, and those that they end with where there are any.
+    """
+    first = states[0].map(lambda cases: len(cases[0]))
     names: dict[int, str] = {}
-    taken: dict[int, str] = {}
-    both = [(mine, theirs), *([(ends[0], ends[1])] if ends else [])]
-    for depth in range(len(both), 0, -1):
-        for at in range(len(theirs[0])):
-            free = [each for each in range(len(mine[0])) if each not in taken]
-            alike = [each for each in free if all(_alike(own, each, other, at) for own, other in both[:depth])]
-            if at not in names and alike:
-                names[at] = taken[alike[0]] = f"state {alike[0]}"
-    left = [f"state {at}" for at in range(len(mine[0]))]
-    return left, [names.get(at, f"another state {at}") for at in range(len(theirs[0]))]
-
-
-def _alike(mine: list[State], at: int, theirs: list[State], other: int) -> bool:
-    return all(
-        a[at].size == b[other].size
-        and a[at].dtype.kind == b[other].dtype.kind
-        and distance(a[at].ravel(), b[other].ravel()) <= 1e-6 * size(a[at])
-        for a, b in zip(mine, theirs, strict=True)
+    taken: set[int] = set()
+    for depth in range(len(states), 0, -1):
+        for at in range(first.right):
+            free = [part for part in range(first.left) if part not in taken]
+            alike = (part for part in free if all(_alike(pair, part, at) for pair in states[:depth]))
+            part = next(alike, None) if at not in names else None
+            if part is not None:
+                names[at] = f"state {part}"
+                taken.add(part)
+    return Pair(
+        [f"state {part}" for part in range(first.left)],
+        [names.get(at, f"another state {at}") for at in range(first.right)],
     )
 
 
-def _parts(computation: Computation, operands: Sequence[int], arguments: list[State]) -> list[State]:
+def _alike(states: Pair[list[State]], part: int, other: int) -> bool:
+    """Whether a part of the left states is a part of the right ones, in every case."""
+    return all(
+        mine[part].size == theirs[other].size
+        and mine[part].dtype.kind == theirs[other].dtype.kind
+        and distance(mine[part].ravel(), theirs[other].ravel()) <= 1e-6 * size(mine[part])
+        for mine, theirs in zip(states.left, states.right, strict=True)
+    )
+
+
+def _parts(entered: Entered, operands: Sequence[int]) -> list[State]:
     """By case, the arrays that a region is given, tuples taken apart."""
-    keys = given(computation.graph, operands)
-    prepared = values.prepare(runnable(computation.graph), keys)
-    found = [prepared(each) for each in arguments]
-    return [[each[key] for key in keys] for each in found]
+    graph = entered.computation.graph
+    keys = given(graph, operands)
+    prepared = values.prepare(runnable(graph), keys)
+    by_case = [prepared(arguments) for arguments in entered.arguments]
+    return [[arrays[key] for key in keys] for arrays in by_case]
 
 
-def _branches(computation: Computation, node: Node, arguments: list[State]) -> list[Region | None]:
+def _branches(entered: Entered) -> list[Region | None]:
     """The branch for 0 or false first, each on the cases that take it."""
-    chosen, *operands = node.operands
-    regions = list(zip(node.regions, operands, strict=True))
-    numbers = [np.ravel(state[0])[0] for state in _parts(computation, [chosen], arguments)]
+    computation = entered.computation
+    chosen, *operands = entered.node.operands
+    regions = list(zip(entered.node.regions, operands, strict=True))
+    numbers = [int(state[0].flat[0]) for state in _parts(entered, [chosen])]
     if computation.node(chosen).shape.dtype == "pred":
         regions.reverse()
-    found: list[Region | None] = []
+    branches: list[Region | None] = []
     for at, (region, operand) in enumerate(regions):
         body = flattened(region)
-        states = _parts(computation, [operand], arguments)
-        taken = [state for state, number in zip(states, numbers, strict=True) if int(number) == at]
-        found.append(Region(computation.label, body, taken) if body else None)
-    return found
+        states = _parts(entered, [operand])
+        taken = [state for state, number in zip(states, numbers, strict=True) if number == at]
+        branches.append(Region(computation.label, body, taken) if body else None)
+    return branches

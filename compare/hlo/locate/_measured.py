@@ -42,7 +42,7 @@ SINGLE = Precision(2.0**-23, 4e-6, 1e-6)
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class MeasuredValues:
     """Per value and case, the array, and the largest difference that rounding explains.
 
     `again` gives all values for other arguments.
@@ -54,7 +54,7 @@ class Measured:
 
 
 def measure(program: Computation, cases: Sequence[Sequence[np.ndarray]], smooth: Sequence[bool],
-            precision: Precision) -> Measured:  # fmt: skip
+            precision: Precision) -> MeasuredValues:  # fmt: skip
     """Run a program on every case: as it is, and with constants and arguments moved within their rounding.
 
     Constants of frontends are rounded to float32, each frontend's in its own place: what that does to a
@@ -66,7 +66,7 @@ def measure(program: Computation, cases: Sequence[Sequence[np.ndarray]], smooth:
     lifted, constants = _lifted(runnable(program.graph))
     wanted = wanted_of(program)
     prepared = values.prepare(lifted, wanted)
-    found = Measured(
+    found = MeasuredValues(
         {key: [] for key in wanted}, {key: [] for key in wanted}, lambda given: prepared([*given, *constants])
     )
     for arguments, is_smooth in zip(cases, smooth, strict=True):

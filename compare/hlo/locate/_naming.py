@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from compare.hlo.graph import Node
-from compare.hlo.locate._departing import Side
+from compare.hlo.locate._departing import MeasuredProgram
 from compare.hlo.locate._search import EXTRA, MISSING, Parting
 from compare.hlo.numbering import COMMUTATIVE
 
@@ -86,13 +86,13 @@ def _told_apart(parting: Parting, right: int, left: int) -> tuple[str, str]:
     return own, other
 
 
-def _with_line(side: Side, key: int) -> str:
+def _with_line(side: MeasuredProgram, key: int) -> str:
     carried = side.program.node(side.program.carried(key))
     line = side.program.node(key).source or carried.source
     return f"{described(side, key, 0)} ({line.rpartition('/')[2] or carried.name})"
 
 
-def described(side: Side, key: int, depth: int) -> str:
+def described(side: MeasuredProgram, key: int, depth: int) -> str:
     """A value in words: what fills it, or the operation that makes it, and so many operations before it."""
     program = side.program
     key = program.carried(key)
@@ -137,7 +137,7 @@ def are_swapped(parting: Parting, left: int, right: int) -> bool:
     return first in other and second in one and not (first in one and second in other)
 
 
-def told(side: Side, key: int) -> str:
+def told(side: MeasuredProgram, key: int) -> str:
     """An operation in words: its opcode and the constant that it reads."""
     node = side.program.node(key)
     constants = constants_of(side, key)
@@ -146,7 +146,7 @@ def told(side: Side, key: int) -> str:
     return f"{node.opcode}{inner}{by}"
 
 
-def named(side: Side, key: int) -> str:
+def named(side: MeasuredProgram, key: int) -> str:
     """A value in words: what fills it, or the operation that makes it."""
     slot = side.program.slot(key)
     if slot:
@@ -154,7 +154,7 @@ def named(side: Side, key: int) -> str:
     return f"the {told(side, side.program.carried(key))}"
 
 
-def constants_of(side: Side, key: int) -> tuple[float, ...]:
+def constants_of(side: MeasuredProgram, key: int) -> tuple[float, ...]:
     """Values of the constant operands of an operation, of those that are one number throughout."""
     found = []
     for operand in side.program.node(key).operands:

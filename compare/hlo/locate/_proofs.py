@@ -12,7 +12,7 @@ import numpy as np
 
 from compare.hlo.causes import CAUSES, UNKNOWN, Cause, is_close, is_count
 from compare.hlo.locate import _edits, _fitting, _known_functions
-from compare.hlo.locate._apart import CONSTANT, OPERAND, REDUCER, SWAPPED, TRANSPOSED, Difference
+from compare.hlo.locate._apart import CONSTANT, OPERAND, REDUCER, SWAPPED, TRANSPOSED, OperationDifference
 from compare.hlo.locate._canonical import Computation
 from compare.hlo.locate._counting import counts, depths, squares, transformed
 from compare.hlo.locate._fitting import Proof
@@ -43,27 +43,27 @@ def cause_of(spots: list[Spot], alone: bool) -> tuple[Cause, str]:
     return UNKNOWN, ""
 
 
-def _of(differences: Collection[Difference] | None, *what: str) -> list[Difference]:
+def _of(differences: Collection[OperationDifference] | None, *what: str) -> list[OperationDifference]:
     """The differences, where there are any and all are of these kinds."""
     found = list(differences or ())
     return found if all(each.what in what for each in found) else []
 
 
-def _but_for_counts(spot: Spot) -> list[Difference]:
+def _but_for_counts(spot: Spot) -> list[OperationDifference]:
     """What both differ in; that a mean over another number of elements divides by another comes with that."""
     found = list(spot.apart or ())
     kept = [each for each in found if each.what != CONSTANT or not _is_of_counts(spot, each)]
     return kept or found
 
 
-def _is_of_counts(spot: Spot, difference: Difference) -> bool:
+def _is_of_counts(spot: Spot, difference: OperationDifference) -> bool:
     keys = difference.left, difference.right
     sides = (spot.parting.left.program.graph, spot.parting.right.program.graph)
     arrays = [graph.constant(key) for graph, key in zip(sides, keys, strict=True)]
     return all(each is not None and each.size == 1 and is_count(float(each.flat[0].real)) for each in arrays)
 
 
-def _opcodes(spot: Spot, found: Collection[Difference]) -> set[str]:
+def _opcodes(spot: Spot, found: Collection[OperationDifference]) -> set[str]:
     return {spot.parting.right.program.node(each.right).opcode for each in found}
 
 

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from compare.hlo.locate._canonical import CARRIERS, RESULT
-from compare.hlo.locate._departing import Agreement, Side, departing, first, kind_of
+from compare.hlo.locate._departing import Agreement, MeasuredProgram, departing, first, kind_of
 from compare.hlo.locate._measured import distance
 from compare.hlo.locate._switches import READING, SPREAD, VALUE, Given, Switch, Switchboard
 
@@ -27,8 +27,8 @@ _AT_ONCE = 8
 class Parting:
     """Where two programs part: what departs on either side, and what of it reads only what agrees."""
 
-    left: Side
-    right: Side
+    left: MeasuredProgram
+    right: MeasuredProgram
     agreement: Agreement
     departed: tuple[tuple[int, ...], tuple[int, ...]]
     first: tuple[tuple[int, ...], tuple[int, ...]]
@@ -68,7 +68,7 @@ class Parting:
         return found
 
 
-def part(left: Side, right: Side, agreed: Agreement) -> Parting:
+def part(left: MeasuredProgram, right: MeasuredProgram, agreed: Agreement) -> Parting:
     """Where two programs part, from what they agree on."""
     # What only one side returns departs from nothing.
     alone = [
@@ -155,7 +155,9 @@ def _possible(parting: Parting, switches: Switchboard, keys: Sequence[int]) -> I
     return (each for key in keys for each in attempts(parting, key) if switches.can(each.switch))
 
 
-def _is_narrow(side: Side, key: int, departed: Sequence[int], started: Sequence[int], results: Sequence[str]) -> bool:
+def _is_narrow(
+    side: MeasuredProgram, key: int, departed: Sequence[int], started: Sequence[int], results: Sequence[str]
+) -> bool:
     ends = [side.program.results[name] for name in results]
     return not _behind_all(side, ends, {each for each in departed if each != key}) & set(started)
 
@@ -220,7 +222,7 @@ def attempts(parting: Parting, key: int) -> Iterator[Attempt]:
     yield from (_changed(parting, key, each) for each in sorted(later, key=lambda one: _unlike(parting, key, one)))
 
 
-def _can_stand_for(side: Side, key: int, kind: tuple[int, str]) -> bool:
+def _can_stand_for(side: MeasuredProgram, key: int, kind: tuple[int, str]) -> bool:
     node = side.program.node(key)
     return node.opcode != RESULT and node.shape.is_array and kind_of(side.array(key)) == kind
 
@@ -325,12 +327,12 @@ def _gained(parting: Parting, values: dict[int, np.ndarray], key: int) -> int:
     )
 
 
-def behind(side: Side, key: int, within: Sequence[int]) -> set[int]:
+def behind(side: MeasuredProgram, key: int, within: Sequence[int]) -> set[int]:
     """Departing values that a departing value is computed from, itself included."""
     return _behind_all(side, [key], set(within))
 
 
-def _behind_all(side: Side, keys: Sequence[int], within: set[int]) -> set[int]:
+def _behind_all(side: MeasuredProgram, keys: Sequence[int], within: set[int]) -> set[int]:
     waiting, found, nodes = list(keys), set[int](), side.program.graph.nodes
     while waiting:
         each = waiting.pop()

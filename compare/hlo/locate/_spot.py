@@ -14,7 +14,7 @@ from compare.hlo.locate import _known_functions
 from compare.hlo.locate._apart import Found, apart
 from compare.hlo.locate._blame import Blamed
 from compare.hlo.locate._canonical import CARRIERS, Computation
-from compare.hlo.locate._departing import Side
+from compare.hlo.locate._departing import MeasuredProgram
 from compare.hlo.locate._excerpt import Arrays, Excerpt, excerpt
 from compare.hlo.locate._measured import distance
 from compare.hlo.locate._search import Attempt, Parting
@@ -141,7 +141,7 @@ def spots(parting: Parting, attempt: Attempt | None, blamed: Blamed, clue: Clue,
     return found
 
 
-def _bounds(side: Side, key: int) -> list[float]:
+def _bounds(side: MeasuredProgram, key: int) -> list[float]:
     return [2 * each for each in side.measured.bounds[key]]
 
 

@@ -52,11 +52,11 @@ class Switchboard:
         return self._results.keys()
 
     @cached_property
-    def _few(self) -> values.Prepared:
+    def _few(self) -> values.PreparedGraph:
         return values.prepare(self._graph, list(self._results.values()))
 
     @cached_property
-    def _many(self) -> values.Prepared:
+    def _many(self) -> values.PreparedGraph:
         # Most searches end before this is wanted, and many results take long to compile.
         return values.prepare(self._graph, list(self._all.values()))
 

@@ -1,0 +1,87 @@
+"""What options take: text on the command line as numbers, with one line where it is none."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable
+
+from compare.errors import RequestError
+from compare.sides.settings import available_processors
+
+ALL = "all"
+"""As a number of threads: one a processor."""
+
+_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+
+def thread_counts(text: str) -> list[int]:
+    """Thread counts, each once, none above the number of processors.
+
+    Args:
+      text: "all,1": integers or `all`, separated by commas.
+
+    Raises:
+      RequestError: something else.
+    """
+    available = available_processors()
+    asked = [available if number == ALL else _thread_count(number) for number in text.split(",")]
+    if max(asked) > available:
+        raise RequestError(
+            f"expected --threads of at most {available}, the processors of this machine, found {max(asked)}: lower it"
+        )
+    return list(dict.fromkeys(asked))
+
+
+def _thread_count(text: str) -> int:
+    try:
+        return count(text)
+    except argparse.ArgumentTypeError as error:
+        raise RequestError(f"{error} in --threads: give integers or `{ALL}`, separated by commas") from error
+
+
+def count(text: str) -> int:
+    """A positive integer."""
+    return int(_checked(text, int, 1, "a positive integer"))
+
+
+def count_or_zero(text: str) -> int:
+    """An integer that is not negative."""
+    return int(_checked(text, int, 0, "an integer of at least 0"))
+
+
+def counts(text: str) -> tuple[int, ...]:
+    """Positive integers, separated by commas."""
+    return tuple(count(number) for number in text.split(","))
+
+
+def seconds(text: str) -> float:
+    """Seconds, at least a hundredth."""
+    return _checked(text, float, 0.01, "a positive number of seconds")
+
+
+def fraction(text: str) -> float:
+    """A fraction of one: "0.03" or "3%"."""
+    kind = (lambda given: float(given[:-1]) / 100) if text.endswith("%") else float
+    return _checked(text, kind, 0.001, "a fraction such as 3% or 0.03")
+
+
+def memory(text: str) -> int:
+    """Bytes: "2G", "512M", "100000"."""
+    number, unit = (text[:-1], text[-1].upper()) if text[-1:].upper() in set("KMGT") else (text, "")
+    return int(_checked(number, float, 1, "bytes such as 512M or 2G") * _UNITS[unit])
+
+
+def tolerance(text: str) -> float:
+    """A number that is not negative."""
+    return _checked(text, float, 0.0, "a number of at least 0")
+
+
+def _checked(text: str, kind: Callable[[str], float], low: float, what: str) -> float:
+    try:
+        value = kind(text)
+    except ValueError:
+        value = math.nan
+    if not low <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"expected {what}, found {text!r}")
+    return value

@@ -1,0 +1,25 @@
+"""Two of a kind: one of the left program, one of the right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, NamedTuple, TypeVar
+
+T = TypeVar("T", covariant=True)
+S = TypeVar("S")
+
+
+class Pair(NamedTuple, Generic[T]):
+    """What belongs to the left program and what belongs to the right one."""
+
+    left: T
+    right: T
+
+    def map(self, function: Callable[[T], S]) -> Pair[S]:
+        """The function's result for either side."""
+        return Pair(function(self.left), function(self.right))
+
+    @property
+    def swapped(self) -> Pair[T]:
+        """The same pair seen from the right program: this side and the other one."""
+        return Pair(self.right, self.left)

@@ -1,0 +1,81 @@
+"""Every workload of a run in one line, shared by the page and the console. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from compare.record.envelope import Record
+from compare.record.workload_part import Workload
+from compare.report import numbers
+from compare.report.tables import PORT, TUNED, RatioRow, against_best, attribution
+from compare.report.verdicts import gate_verdicts, verdict
+
+
+@dataclass(frozen=True)
+class OverviewRow:
+    """One workload in one line."""
+
+    name: str
+    anchor: str
+    size: str
+    dtype: str
+    verdict: str
+    gates: Mapping[str, str]
+    instructions: tuple[str, str]
+    kernels: tuple[str, str, str]
+    """tf/eager, tf/jit, jax/jit."""
+    ratio: RatioRow | None
+    attribution: tuple[tuple[str, str], ...]
+    tuned: RatioRow | None = None
+    """The same of jax/tuned, where the port declares compiler options; beside the other, never in its place."""
+
+
+def overview(record: Record) -> tuple[OverviewRow, ...]:
+    """Every workload, in the record's order."""
+    workloads = record.workloads
+    return tuple(_overview(name, anchor, workloads[name]) for name, anchor in anchors(workloads).items())
+
+
+def anchors(names: Iterable[str]) -> dict[str, str]:
+    """An identifier for each name: stable, unique, and harmless in an attribute or a URL."""
+    seen: Counter[str] = Counter()
+    by_name: dict[str, str] = {}
+    for name in names:
+        plain = "workload-" + (re.sub(r"[^A-Za-z0-9_]+", "-", name).strip("-") or "unnamed")
+        seen[plain] += 1
+        by_name[name] = plain if seen[plain] == 1 else f"{plain}~{seen[plain]}"
+    return by_name
+
+
+def _overview(name: str, anchor: str, workload: Workload) -> OverviewRow:
+    return OverviewRow(
+        name=name,
+        anchor=anchor,
+        size=_size(workload),
+        dtype=workload.dtype or "",
+        verdict=verdict(workload),
+        gates=gate_verdicts(workload),
+        instructions=(_program(workload, "tf"), _program(workload, "jax")),
+        kernels=(_counted(workload, "tf/eager"), _counted(workload, "tf/jit"), _counted(workload, PORT)),
+        ratio=against_best(workload),
+        attribution=attribution(workload),
+        tuned=against_best(workload, TUNED),
+    )
+
+
+def _size(workload: Workload) -> str:
+    size, judged = workload.size or "", workload.parity_size or ""
+    return f"{size}, parity at {judged}" if judged and judged != size else size
+
+
+def _program(workload: Workload, side: str) -> str:
+    program = workload.programs.get(side)
+    return numbers.count(program.instructions if program else None)
+
+
+def _counted(workload: Workload, mode: str) -> str:
+    profile = workload.profile.get(mode)
+    return numbers.count(profile.kernels if profile else None)

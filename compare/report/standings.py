@@ -1,0 +1,117 @@
+"""Whether jax/jit is ahead in a workload, and why not. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from compare.record.parity_part import Parity
+from compare.record.timing_part import Timing
+from compare.record.workload_part import Workload
+from compare.records import FAIL
+from compare.report import numbers, tables
+from compare.report.showable import given
+from compare.report.tables import DONATED, PORT, TUNED, RatioRow, ordered, ratio_row
+
+FASTER = "faster"
+
+_RELATIONS = {"slower": "slower than", "equivalent": "equivalent to", "inconclusive": "inconclusive against"}
+
+_OTHER_MODES = {
+    DONATED: "updating its state in place, as TensorFlow does,",
+    TUNED: "with its compiler options",
+}
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Whether jax/jit is ahead in one workload, in one sentence."""
+
+    workload: str
+    ahead: bool
+    sentence: str
+
+
+def standing(name: str, workload: Workload) -> Standing:
+    """Ahead only where the verdict against every timed TF mode is faster: which of them is the fastest is measured too.
+
+    The sentence names the TF mode of the lowest median, or every mode that is not beaten, with what the attribution
+    or the record gives as the reason. The workload is escaped.
+    """
+    medians = _tf_medians(workload)
+    if not medians:
+        return Standing(name, False, _untimed(workload))
+    rows = {mode: against_mode(workload, mode) for mode in medians}
+    unbeaten = [mode for mode, row in rows.items() if row is None or row.withheld or row.verdict != FASTER]
+    if not unbeaten:
+        best = min(medians, key=lambda mode: medians[mode])
+        row = rows[best]
+        assert row is not None
+        said = f"{row.ratio} {row.interval} of the time of {best}, the fastest TF mode"
+        return Standing(name, True, "; ".join([said, *_other_modes(workload)]))
+    reasons = _reasons({mode: rows[mode] for mode in unbeaten})
+    return Standing(name, False, "; ".join([*reasons, *_attributed(workload), *_other_modes(workload)]))
+
+
+def _tf_medians(workload: Workload) -> dict[str, float]:
+    timing = workload.timing or Timing()
+    medians = {mode: tables.median(timing, mode) for mode in ordered(timing.modes) if mode.startswith("tf/")}
+    return {mode: median for mode, median in medians.items() if median is not None}
+
+
+def against_mode(workload: Workload, mode: str) -> RatioRow | None:
+    """The port against a mode; None where the record has no such ratio."""
+    return recorded_ratio(workload, f"{PORT} vs {mode}")
+
+
+def _reasons(rows: Mapping[str, RatioRow | None]) -> Iterator[str]:
+    """What is said of each mode; modes for which the same was withheld are named together."""
+    withheld: dict[str, list[str]] = {}
+    for mode, row in rows.items():
+        if row is None:
+            withheld.setdefault("no ratio in the record", []).append(mode)
+        elif row.withheld:
+            withheld.setdefault(f"withheld: {row.withheld}", []).append(mode)
+        else:
+            yield f"{_RELATIONS.get(row.verdict, row.verdict)} {mode}, {row.ratio} {row.interval}"
+    for reason, modes in withheld.items():
+        yield f"against {', '.join(modes)} {reason}"
+
+
+def _attributed(workload: Workload) -> Iterator[str]:
+    """Which factor costs the most against tf/jit; nothing where none is above 1."""
+    factors = {name: numbers.finite(value) for name, value in workload.attribution.items()}
+    known = {name: value for name, value in factors.items() if value is not None}
+    if not known:
+        return
+    name = max(known, key=lambda factor: known[factor])
+    if known[name] > 1:
+        yield f"against tf/jit the {name} costs the most, {numbers.ratio(known[name])} (medians, no interval)"
+
+
+def _other_modes(workload: Workload) -> Iterator[str]:
+    """What the port's other compiled modes make of it; nothing of one that it lacks or that was not timed."""
+    for mode, how in _OTHER_MODES.items():
+        row = tables.against_best(workload, mode)
+        if row:
+            yield f"{how} {row.name}: {stated(row)}"
+
+
+def _untimed(workload: Workload) -> str:
+    if (workload.parity or Parity()).verdict == FAIL:
+        return "not timed: parity fails"
+    reasons = [failure.reason or "" for failure in workload.failures]
+    return f"not timed: {reasons[0]}" if reasons else "not timed: no TF mode has a time in the record"
+
+
+def recorded_ratio(workload: Workload, name: str) -> RatioRow | None:
+    """The ratio of that name; None where the record has none."""
+    ratio = given((workload.timing or Timing()).ratios.get(name))
+    return ratio_row(name, ratio) if ratio else None
+
+
+def stated(row: RatioRow | None) -> str:
+    """One ratio in one cell; the reason of a withheld one stands elsewhere on the page."""
+    if row is None:
+        return numbers.MISSING
+    return "withheld" if row.withheld else f"{row.ratio} {row.interval} {row.verdict}"
