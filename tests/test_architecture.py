@@ -14,6 +14,8 @@ import pytest
 from places import ROOT
 from slow_files import LONGEST, SLOW
 
+from compare.sides.client import LiveSide
+
 PACKAGES = ("workloads", "tf_reference", "jaxport", "compare")
 PEERS = "compare/sides/peers"
 LISTING = """
@@ -89,6 +91,13 @@ def test_an_import_against_a_contract_is_found(copied: Path, file: str, line: st
     path.write_text(before) if before is not None else path.unlink()
     assert done.returncode == 1
     assert f"\n{broken}" in done.stdout.partition("Broken contracts")[2]
+
+
+def test_a_test_without_the_mark_starts_neither_python_nor_a_worker(tmp_path: Path) -> None:
+    with pytest.raises(pytest.fail.Exception, match=r"mark the test with @pytest\.mark\.process"):
+        subprocess.run([sys.executable, "-c", ""], check=False)
+    with pytest.raises(pytest.fail.Exception, match=r"mark the test with @pytest\.mark\.process"):
+        LiveSide("jax", tmp_path)
 
 
 @pytest.mark.parametrize("name", sorted({*SLOW, *LONGEST}))

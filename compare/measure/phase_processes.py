@@ -54,7 +54,7 @@ class Workers:
 
     def start(self, side: str, cache: Path | None = None, dump: Path | None = None) -> Side:
         """A process of its own for one side."""
-        settings = Settings(self.threads, cache, dump)
+        settings = Settings(self.threads, cache, dump, whole_imports=True)
         return self.launch(side, self.scratch, self.sources[side].python, self.timeout_s, settings)
 
     def folder(self, prefix: str) -> Path:

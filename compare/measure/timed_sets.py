@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -125,13 +125,16 @@ def _measure_all(
     cache = Path(tempfile.mkdtemp(prefix="compiled-", dir=scratch))
     settings = Settings(plan.threads, compilation_cache=cache)
 
-    def start(name: str) -> LiveSide:
+    def start(name: str, settings: Settings = settings) -> LiveSide:
         side = processes[name].side
         return LiveSide(side, scratch, sources[side].python, timeout_s, settings)
 
+    # The memory that these hold is told: a user's process has whatever its framework imports.
+    start_whole = partial(start, settings=replace(settings, whole_imports=True))
+
     reporter.stage(f"compiling{_on(plan)}", len(workloads) + 1)
     reporter.step("starting")
-    with WorkerSet(start) as group:
+    with WorkerSet(start_whole) as group:
         group.start(name for name, process in processes.items() if process.copy == 1)
         for each in workloads:
             reporter.step(_name(each))

@@ -269,6 +269,8 @@ def _environment(name: str, folder: Path, foreign: bool, settings: Settings) -> 
     if name != "jax":
         environment.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     if name == "tf":
+        # Whatever keras.json says.
+        environment.setdefault("KERAS_BACKEND", "tensorflow")
         # Lets the runtime's own switch cluster on CPU; without the switch it changes nothing.
         flags = environment.get("TF_XLA_FLAGS", "")
         environment["TF_XLA_FLAGS"] = f"{flags} --tf_xla_cpu_global_jit".strip()

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from compare.sides import optional_imports
+
 THREAD_VARIABLES = (
     *("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"),
     # JAX's CPU client sizes its pools by these: XLA_FLAGS and OMP_NUM_THREADS change nothing.
@@ -25,12 +27,15 @@ class Settings:
         the environment asks for.
       dump: a folder where XLA writes what it compiles; None writes nothing.
       clustering: a folder where TensorFlow writes its graphs before and after clustering; None writes nothing.
+      whole_imports: with every library that a framework imports where it finds it: for what measures the import, or
+        the memory that the process holds.
     """
 
     threads: int | None = None
     compilation_cache: Path | None = None
     dump: Path | None = None
     clustering: Path | None = None
+    whole_imports: bool = False
 
     def variables(self, side: str, inherited: Mapping[str, str]) -> dict[str, str]:
         """The environment variables that say so to a side; flags that were set before are kept."""
@@ -40,6 +45,8 @@ class Settings:
         if self.dump is not None:
             found["XLA_FLAGS"] = f"{inherited.get('XLA_FLAGS', '')} --xla_dump_to={self.dump}".strip()
         found |= (_tf_cache if side == "tf" else _jax_cache)(self.compilation_cache, inherited)
+        if self.whole_imports:
+            found[optional_imports.WHOLE] = "1"
         if self.clustering is not None and side == "tf":
             flags = found.get("TF_XLA_FLAGS", inherited.get("TF_XLA_FLAGS", ""))
             found["TF_XLA_FLAGS"] = f"{flags} --tf_xla_clustering_debug".strip()

@@ -29,6 +29,7 @@ from compare.sides import mapped, protocol, wire
 from compare.sides._host import Host
 from compare.sides._side import Reply
 from compare.sides.explained import explained
+from compare.sides.optional_imports import left_out
 from compare.sides.peers import PEERS
 from compare.sides.processes import end_with_parent
 from compare.sides.protocol import ProtocolError
@@ -251,7 +252,8 @@ def serve(side: str, requests: BinaryIO, replies: BinaryIO) -> None:
 
 def _hosted(name: str) -> Host:
     start = time.perf_counter()
-    made: Framework | Host = importlib.import_module(HOSTED[name]).create()
+    with left_out(HOSTED[name]):
+        made: Framework | Host = importlib.import_module(HOSTED[name]).create()
     return made if isinstance(made, Host) else Worker(made, time.perf_counter() - start)
 
 
