@@ -1,4 +1,4 @@
-"""Two programs through this process's XLA, pass by pass: after which pass they are equal, and when they differ again."""
+"""Two programs through this process's XLA, pass by pass: after which pass they are equal, or no longer equal."""
 
 from __future__ import annotations
 
