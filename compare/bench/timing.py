@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from compare.bench import power, reasons, stats
 from compare.bench.stats import Interval, Rounds
 from compare.bench.threads import Threads
-from compare.records import CELLS
+from compare.record.vocabulary import CELLS
 
 Samples = Mapping[str, Rounds]
 """Seconds by arm, pair and round: arms run in the same pairs, and are empty in one where they failed."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from compare import records
 from compare.commands._arguments import add_history, add_json
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._parser import Help
 from compare.errors import RequestError
 from compare.history import moves, store
 from compare.history.moves import Recurrence
+from compare.record.results_file import load_plain
 from compare.report import terminal
 from compare.report.changes import print_changes
 
@@ -45,7 +45,7 @@ def main(options: argparse.Namespace) -> int:
     """Compare, print; the exit code."""
     if len(options.runs) < 2:
         raise RequestError("expected two runs or more, found one: name the baseline, then later runs")
-    runs = [records.load(store.find(reference, options.history)) for reference in options.runs]
+    runs = [load_plain(store.find(reference, options.history)) for reference in options.runs]
     return tell(moves.compare_all(runs), options.json)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from compare import records
 from compare.commands._arguments import DEFAULT_HISTORY, add_json
 from compare.commands._output import writable_file
 from compare.commands._parser import Help
@@ -13,6 +12,7 @@ from compare.commands.compare import tell
 from compare.history import store
 from compare.history.moves import recurring_all
 from compare.history.series import trend
+from compare.record.results_file import load_plain
 from compare.report import terminal
 from compare.report.trend import write_trend
 
@@ -45,7 +45,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Read every run, plot, check for regressions; the exit code."""
-    history = {run.number: records.load(run.path) for run in store.runs(options.history)}
+    history = {run.number: load_plain(run.path) for run in store.runs(options.history)}
     changes, drawn = recurring_all(list(history.values())), trend(history)
     out = options.out or options.history / "trend.html"
     writable_file(out)

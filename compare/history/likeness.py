@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from compare.records import RecordError
+from compare.record.results_file import RecordError
 
 HOST = ("platform", "cpu", "cores", "python")
 SIDE = (

@@ -11,7 +11,7 @@ from compare.bench.stats import LEAST_MARGIN, WIDEST_MARGIN, Interval
 from compare.history import estimates
 from compare.history.estimates import Estimate
 from compare.history.likeness import differences, refuse_unlike, shared_workloads
-from compare.records import RecordError
+from compare.record.results_file import RecordError
 
 Record = Mapping[str, Any]
 

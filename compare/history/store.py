@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from compare import records
-from compare.records import RecordError
+from compare.plain_json import write_json
+from compare.record.results_file import RecordError
 
 _NAME = re.compile(r"(\d{4,})-(\d{8}T\d{6}Z)\.json")
 _LAST = re.compile(r"last(?:~(\d{1,9}))?")
@@ -39,7 +39,7 @@ def save(record: Mapping[str, Any], folder: Path) -> Path:
     number = _claim(folder)
     path = folder / f"{number:04d}-{stamp}.json"
     try:
-        records.save(record, path)
+        write_json(path, record)
     finally:
         _claim_path(folder, number).unlink()
     return path

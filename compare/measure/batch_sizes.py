@@ -12,7 +12,7 @@ from compare.inputs.at_size import Prepared
 from compare.inputs.port_files import prepare_batch
 from compare.measure.phase_processes import Workers
 from compare.progress import Reporter
-from compare.records import Failure
+from compare.record.workload_part import Failure
 from compare.sides import requests
 from compare.sides._side import SideError
 from workloads._declared import AnyWorkload

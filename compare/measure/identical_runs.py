@@ -12,7 +12,7 @@ from compare.inputs.port_files import prepare_both
 from compare.inputs.request import Plan
 from compare.measure import timed_sets
 from compare.progress import Reporter
-from compare.records import Failure
+from compare.record.workload_part import Failure
 from compare.sides.pool import Source
 from workloads._declared import AnyWorkload
 

@@ -15,7 +15,7 @@ from compare.measure import batch_sizes, machine_limits, phase_processes, timed_
 from compare.measure.phase_processes import Workers
 from compare.measure.timed_sets import Timed
 from compare.progress import Reporter
-from compare.records import Failure
+from compare.record.workload_part import Failure
 from compare.sides import requests
 from compare.sides._side import SIDES, Side, SideError
 from compare.sides.client import LiveSide

@@ -15,7 +15,7 @@ from compare.parity.rules import compare_rounding
 from compare.parity.structure import compare_structure
 from compare.prove.collect import FLOAT32, Collected
 from compare.prove.oracle import Doubles
-from compare.records import FAIL, NOT_APPLICABLE, PASS
+from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
 from compare.sides import requests
 from compare.sides._side import Side, SideError, Unavailable
 from compare.sides.peers import PEERS
@@ -175,7 +175,7 @@ def _training(evidence: Evidence) -> list[Held]:
 def _gate(peer: str, held: Sequence[Held], why_none: str) -> PeerGate:
     if not held:
         return PeerGate(NOT_APPLICABLE, why_none)
-    failed = [each.comparison for each in held if each.comparison.verdict == FAIL]
+    failed = [each for each in held if each.verdict == FAIL]
     if not failed:
         return PeerGate(PASS)
     return PeerGate(FAIL, failed[0].message.replace(PORT, f"{peer}/{MODE}"))

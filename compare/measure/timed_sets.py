@@ -20,7 +20,8 @@ from compare.measure import used_threads
 from compare.progress import Reporter
 from compare.prove.cells import split
 from compare.prove.collect import Collected
-from compare.records import CELLS, Failure
+from compare.record.vocabulary import CELLS
+from compare.record.workload_part import Failure
 from compare.sides import requests
 from compare.sides._side import SIDES, Side, SideError
 from compare.sides.client import LiveSide, close_all

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, get_a
 
 import msgspec
 
+from compare.record.vocabulary import Judgement
+
 _Value = TypeVar("_Value")
 
 NON_FINITE = ("inf", "-inf", "nan")
@@ -16,7 +18,7 @@ NON_FINITE = ("inf", "-inf", "nan")
 
 Text = str | None
 Scalar = str | int | float | bool | None
-Verdict = Literal["pass", "fail", "not_applicable"] | None
+Verdict = Judgement | None
 
 if TYPE_CHECKING:
     Number = float | None
@@ -27,8 +29,8 @@ if TYPE_CHECKING:
     Many = tuple[_Value, ...]
     Named = Mapping[str, _Value]
 else:
-    # In a file any of these may be null, and so may what they hold; `Part` makes one form of it.
-    Number = float | Literal["inf", "-inf", "nan"] | None
+    # In a file any of these may be null, and so may what they hold; `Part` makes one form of it. Whole numbers stay so.
+    Number = int | float | Literal["inf", "-inf", "nan"] | None
     Count = Annotated[int, msgspec.Meta(ge=0)] | None
     Numbers = tuple[Number, ...] | None
     Indices = tuple[int, ...] | None

@@ -12,7 +12,7 @@ import pytest
 
 from compare.bench.stats import EQUIVALENT, FASTER, INCONCLUSIVE, SLOWER
 from compare.bench.timing import Phases, Planted, Power, Timing, summarise
-from compare.records import to_json
+from compare.plain_json import to_json
 
 PAIRS, ROUNDS = 8, 12
 SECONDS = {

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from compare.history import estimates, moves
 from compare.history.estimates import Estimate
 from compare.history.series import trend
-from compare.records import RecordError
+from compare.record.results_file import RecordError
 
 # The arithmetic
 

@@ -11,13 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compare import records
 from compare.bench.batches import Largest, Row, bytes_per_example, largest_under, summarise
 from compare.errors import RequestError
 from compare.inputs.at_size import prepare_batch
 from compare.measure import batch_sizes
 from compare.measure.phase_processes import Workers
+from compare.plain_json import to_json
 from compare.progress import Silent
+from compare.record.workload_part import Failure
 from compare.sides import mapped
 from compare.sides._side import Reply, Side, SideError
 from compare.sides.pool import Source
@@ -138,7 +139,7 @@ class Fake(Side):
 MODES = {"tf": ("eager",), "jax": ("jit",)}
 
 
-def measured(scratch: Path, killed_above: int) -> tuple[Any, list[records.Failure], list[tuple[str, int]]]:
+def measured(scratch: Path, killed_above: int) -> tuple[Any, list[Failure], list[tuple[str, int]]]:
     tried: list[tuple[str, int]] = []
 
     def launch(side: str, scratch: Path, python: str | None, timeout_s: float, settings: Settings) -> Side:
@@ -160,14 +161,14 @@ def test_every_mode_is_measured_at_every_batch_smallest_first(tmp_path: Path) ->
 def test_a_mode_that_fails_is_reported_and_not_tried_at_a_larger_batch(tmp_path: Path) -> None:
     found, failures, tried = measured(tmp_path, killed_above=16)
     reason = "the worker ended by signal SIGKILL"
-    assert failures == [records.Failure("tf", "batch 32 of tf/eager: phases eager", reason)]
+    assert failures == [Failure("tf", "batch 32 of tf/eager: phases eager", reason)]
     assert ("tf/eager", 64) not in tried and ("jax/jit", 64) in tried
     assert Row("tf/eager", 32, reason=reason) in found.rows
     assert found.largest["tf/eager"] == Largest(16, 32.0)
 
 
 def test_the_record_holds_the_batches_under_stable_names(tmp_path: Path) -> None:
-    record = records.to_json(measured(tmp_path, killed_above=16)[0])
+    record = to_json(measured(tmp_path, killed_above=16)[0])
     assert {"limit_bytes", "rows", "largest"} <= set(record)
     assert set(record["rows"][0]) == {
         *("mode", "batch", "peak_bytes", "temp_bytes", "steady_s", "examples_per_s", "reason")

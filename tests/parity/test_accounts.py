@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from test_numpy_model import HONEST, ON_ARRAYS, Leaves, Side, gathered, verdicts
 
-from compare.parity import Evidence, OracleSource, explicable, judge
-from compare.records import FAIL, NOT_APPLICABLE, PASS, Failure, to_json
+from compare.parity import Evidence, OracleSource, explicable, held_leaves, judge
+from compare.plain_json import to_json
+from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
+from compare.record.workload_part import Failure
 from workloads._spec import Deviation
 
 REASON = "the port adds 1e-4 to epsilon"
@@ -46,10 +48,10 @@ def test_a_declared_deviation_passes_and_is_listed() -> None:
     evidence = declaring(port, ("semantics", 1e-6), ("gradients", 1e-5), ("training", 1e-3))
     parity = judge(evidence)
     assert parity.verdict == PASS
-    listed = {entry["gate"]: entry for entry in parity.deviations if entry["kind"] == "declared"}
-    assert listed["semantics"]["reason"] == REASON
-    assert listed["semantics"]["bound"] == 1e-6
-    assert 1e-8 < listed["semantics"]["observed"] < 1e-6
+    listed = {entry.gate: entry for entry in parity.deviations if entry.kind == "declared"}
+    assert listed["semantics"].reason == REASON
+    assert listed["semantics"].bound == 1e-6
+    assert 1e-8 < listed["semantics"].observed < 1e-6
     raised = [c for c in parity.gates["semantics"].comparisons if c.leaf == "hidden"]
     assert all(f"declared deviation up to 1e-06: {REASON}" in comparison.message for comparison in raised)
 
@@ -82,12 +84,12 @@ def test_a_deviation_of_an_unknown_gate_is_refused() -> None:
 def test_rounded_constants_excuse_what_they_explain_and_are_listed() -> None:
     parity = judge(promoted(spread=1e-8, shift=2e-8))
     assert parity.verdict == PASS
-    (entry,) = [entry for entry in parity.deviations if entry["gate"] == "semantics"]
-    assert (entry["kind"], entry["pass"], entry["leaf"]) == ("derived", "forward", "output")
-    assert entry["observed"] == pytest.approx(2e-8)
-    assert entry["bound"] == pytest.approx(4e-8, rel=1e-3)
-    assert "constants rounded to float32" in entry["reason"]
-    assert "tf promoted (built from a SavedModel)" in entry["reason"]
+    (entry,) = [entry for entry in parity.deviations if entry.gate == "semantics"]
+    assert (entry.kind, entry.pass_, entry.leaf) == ("derived", "forward", "output")
+    assert entry.observed == pytest.approx(2e-8)
+    assert entry.bound == pytest.approx(4e-8, rel=1e-3)
+    assert "constants rounded to float32" in entry.reason
+    assert "tf promoted (built from a SavedModel)" in entry.reason
     (widened,) = [c for c in parity.gates["semantics"].comparisons if c.case == "seed0" and c.leaf == "output"]
     assert "bound 4e-08; widened by 4e-08, which constants rounded to float32 explain" in widened.message
 
@@ -96,14 +98,14 @@ def test_rounded_constants_excuse_what_they_explain_and_are_listed() -> None:
 def test_rounded_constants_excuse_nothing_else(spread: float, shift: float) -> None:
     parity = judge(promoted(spread, shift))
     assert parity.gates["semantics"].verdict == FAIL
-    assert not [entry for entry in parity.deviations if entry["gate"] == "semantics"]
+    assert not [entry for entry in parity.deviations if entry.gate == "semantics"]
 
 
 @pytest.mark.parametrize(("shift", "looked_at"), [(0.0, False), (2e-8, True), (9e-3, True), (0.1, False)])
 def test_what_no_rounded_constant_can_excuse_is_not_explained(shift: float, looked_at: bool) -> None:
-    parity = judge(promoted(spread=0.0, shift=shift))
-    assert (parity.gates["semantics"].verdict == PASS) is (shift == 0)
-    assert explicable(parity) == ({("forward", "seed0")} if looked_at else set())
+    evidence = promoted(spread=0.0, shift=shift)
+    assert (judge(evidence).gates["semantics"].verdict == PASS) is (shift == 0)
+    assert explicable(held_leaves(evidence)) == ({("forward", "seed0")} if looked_at else set())
 
 
 def test_an_unused_allowance_is_not_listed() -> None:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from compare.parity import Evidence, judge
-from compare.records import FAIL, PASS, Failure
+from compare.record.vocabulary import FAIL, PASS
+from compare.record.workload_part import Failure
 from workloads._spec import Deviation
 
 ROUNDING = 2.0**-24
@@ -141,7 +142,7 @@ def test_large_integers_are_compared_without_rounding() -> None:
 def test_rounded_constants_widen_the_rounding_gate_once(shift: float, expected: str) -> None:
     made = evidence({"a": [1.0]}, {"a": [1.0 + shift]}, allowance={("forward", "seed0", "a", 0): 1e-3})
     assert verdict(made, "rounding") == expected
-    assert bool([e for e in judge(made).deviations if e["gate"] == "rounding"]) == (expected == PASS)
+    assert bool([e for e in judge(made).deviations if e.gate == "rounding"]) == (expected == PASS)
 
 
 @pytest.mark.parametrize(("width", "gate"), [("float32", "rounding"), ("float64", "semantics")])
@@ -154,9 +155,9 @@ def test_rounding_of_the_original_formula_widens_the_bound_of_its_width(
     for of, verdict_ in ((width, expected), ("float64" if width == "float32" else "float32", FAIL)):
         made = evidence({"a": [1.0, 0.5]}, **ports, formula={(of, "forward", "seed0", "a", 0): 4e-3})
         assert verdict(made, gate) == verdict_
-        entries = [each for each in judge(made).deviations if each["gate"] == gate]
-        assert [entry["kind"] for entry in entries] == ["derived"] * (verdict_ == PASS)
-        assert all("roundings of TF's own formula" in entry["reason"] for entry in entries)
+        entries = [each for each in judge(made).deviations if each.gate == gate]
+        assert [entry.kind for entry in entries] == ["derived"] * (verdict_ == PASS)
+        assert all("roundings of TF's own formula" in entry.reason for entry in entries)
 
 
 @pytest.mark.parametrize(("shift", "expected"), [(4.5e-6, PASS), (5.5e-6, FAIL)])
@@ -170,7 +171,7 @@ def test_a_declaration_raises_the_bound_to_its_own_and_is_not_added(shift: float
     )
     parity = judge(made)
     assert parity.gates["semantics"].verdict == expected
-    assert [entry["kind"] for entry in parity.deviations] == ["declared"]
+    assert [entry.kind for entry in parity.deviations] == ["declared"]
 
 
 def test_a_derived_deviation_shows_the_largest_error_of_all_cases() -> None:
@@ -181,7 +182,7 @@ def test_a_derived_deviation_shows_the_largest_error_of_all_cases() -> None:
     both = replace(one, doubles={**one.doubles, **other.doubles}, outputs={**one.outputs, **other.outputs})
     allowed = (("forward", case, "a", 0) for case in ("seed0", "seed1"))
     (entry,) = judge(replace(both, allowance=dict.fromkeys(allowed, 1e-9))).deviations
-    assert entry["observed"] == pytest.approx(3e-9)
+    assert entry.observed == pytest.approx(3e-9)
 
 
 def test_at_kinks_float32_is_not_held_against_the_oracle() -> None:

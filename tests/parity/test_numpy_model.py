@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compare.parity import Evidence, OracleSource, judge
-from compare.records import NOT_APPLICABLE, PASS
+from compare.record.vocabulary import NOT_APPLICABLE, PASS
 from workloads._spec import GATES, STABILITY
 
 ON_ARRAYS = tuple(gate for gate in GATES if gate != STABILITY)

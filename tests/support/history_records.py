@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from compare import records
 from compare.bench import timing
+from compare.plain_json import to_json
 
 Record = dict[str, Any]
 
@@ -27,7 +27,7 @@ def measured(seed: int, slowdown: float = 0.0, spread: float = 0.02) -> dict[str
 
     arms = {"tf/jit": 1e-3, "jax/jit": 6e-4 * (1 + slowdown), "tf/jit#2": 1e-3, "jax/jit#2": 6e-4 * (1 + slowdown)}
     nulls = {"tf/jit": "tf/jit#2", "jax/jit": "jax/jit#2"}
-    return records.to_json(timing.summarise({arm: rounds(each) for arm, each in arms.items()}, {}, nulls))
+    return to_json(timing.summarise({arm: rounds(each) for arm, each in arms.items()}, {}, nulls))
 
 
 def record(timed: dict[str, Any], minute: int = 0) -> Record:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from runs import JUDGED, LEAN_MODES, WHOLE
 
-from compare.records import CELLS, GATES
+from compare.record.vocabulary import CELLS
+from workloads._spec import GATES
 
 VISIBLY = 0.85
 """Which part of its loss a model that visibly learns may keep: mask_rcnn keeps 0.78 after 50 steps, the others less."""

@@ -12,7 +12,7 @@ import pytest
 from mutants import TRAJECTORY, Cases, Mutant, plant, remake, verdicts
 from runs import IN_ZOO
 
-from compare.records import FAIL, PASS
+from compare.record.vocabulary import FAIL, PASS
 from workloads import _arrays, _registry
 from workloads._spec import Arrays
 

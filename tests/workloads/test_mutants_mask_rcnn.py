@@ -19,7 +19,7 @@ import pytest
 from mutants import Cases, Mutant, plant, remake, verdicts
 from runs import IN_ZOO
 
-from compare.records import FAIL, PASS
+from compare.record.vocabulary import FAIL, PASS
 from jaxport._nnx import WeightMap
 from workloads import _anchors, _arrays, _registry
 
