@@ -7,7 +7,6 @@ time to import is imported by the first test that asks for it.
 from __future__ import annotations
 
 import argparse
-import copy
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -21,6 +20,8 @@ from workloads import _modes
 if TYPE_CHECKING:
     from pytest_benchmark.fixture import BenchmarkFixture
 
+    from compare.record.base import Part
+    from compare.record.workload_part import Workload
     from compare.run.prover import Judged, Port, Prover
 
 PAIRS = 5
@@ -84,9 +85,7 @@ class Proof:
           The workload's part of results.json, as `json.load` gives it.
         """
         named = _port(self._folder, reference, tf, jax, inputs, dimensions)
-        found = _or_fail(lambda: _proved(self._prover, named, size or self._size, 0, parity_only).part)
-        # What one test does to it, another must not see.
-        return copy.deepcopy(found)
+        return _or_fail(lambda: _plain(_proved(self._prover, named, size or self._size, 0, parity_only).part))
 
 
 class Benchmark:
@@ -137,14 +136,14 @@ class Benchmark:
             # Left unused, pytest-benchmark's fixture would warn beside the failure; used and failed, it keeps quiet.
             once, rounds = _raising(refused), 1
         _or_fail(lambda: self._benchmark.pedantic(lambda: self._clock.advance(once()), rounds=rounds))
-        return copy.deepcopy(part)
+        return part
 
     def _ready(self, named: Port, size: str | None, mode: str) -> tuple[dict[str, Any], Callable[[], float], int]:
         """The record's part, what times one round of the mode, and how many rounds there is time for."""
         from compare.report.benchmark_json import extra_info
 
         found = _proved(self._prover, named, size, self._pairs)
-        modes = found.part["profile"]
+        modes = found.part.profile
         if mode not in modes:
             raise Refused(f"expected a mode of {found.name} ({', '.join(modes)}), found {mode!r}: name one of those")
         once = self._prover.rounds(named, size, mode)
@@ -152,8 +151,9 @@ class Benchmark:
         once()
         fitting = int(self._max_time_s / (time.perf_counter() - start))
         self._benchmark.group = self._benchmark.group or found.name
-        self._benchmark.extra_info.update(extra_info(found.name, found.part, mode))
-        return found.part, once, max(self._min_rounds, min(MOST_ROUNDS, fitting))
+        part = _plain(found.part)
+        self._benchmark.extra_info.update(extra_info(found.name, part, mode))
+        return part, once, max(self._min_rounds, min(MOST_ROUNDS, fitting))
 
 
 @pytest.fixture(scope="session")
@@ -219,7 +219,7 @@ def pytest_benchmark_update_machine_info(config: pytest.Config, machine_info: di
 
     prover = config.stash.get(_PROVER, None)
     if prover is not None:
-        machine_info[KEY] = prover.environment
+        machine_info[KEY] = _plain(prover.environment)
 
 
 _PROVER: pytest.StashKey[Prover] = pytest.StashKey()
@@ -251,15 +251,20 @@ def _proved(prover: Prover, port: Port, size: str | None, pairs: int, parity_onl
     return found
 
 
-def _wrong(name: str, part: Mapping[str, Any]) -> list[str]:
+def _plain(part: Part) -> dict[str, Any]:
+    """A part of the record as JSON, made anew: what one test does to it, another does not see."""
+    from compare.plain_json import to_json
+
+    return to_json(part)
+
+
+def _wrong(name: str, part: Workload) -> list[str]:
     """The report's sentence for each gate that fails and each result that is missing."""
-    from compare import files
-    from compare.record.workload_part import Workload
-    from compare.records import FAIL
+    from compare.record.vocabulary import FAIL
     from compare.report import verdicts
     from compare.report.showable import printable
 
-    shown = printable(files.converted(part, Workload))
+    shown = printable(part)
     messages = [gate.message for gate in verdicts.gates(shown) if gate.verdict == FAIL]
     messages += [f"{name}: {failure.line}" for failure in verdicts.failures(shown)]
     return [" ".join(message.split()) for message in messages]

@@ -1,7 +1,9 @@
-"""Files that cannot be written are named. Workers need this much, and nothing of records."""
+"""Whole files or none, and errors that name the file. Workers need this much, and nothing of records."""
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,3 +27,26 @@ def writing(path: Path) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or f"a disk that took less than it was given ({error})"
         raise UnwrittenError(f"expected to write {path}, found {reason}: make room, or write elsewhere") from error
+
+
+def write_atomically(path: Path, data: str | bytes) -> None:
+    """Write the whole file or nothing: a reader never sees half of it.
+
+    Raises:
+      UnwrittenError: the disk is full, or the file cannot be written.
+    """
+    with writing(path):
+        _replace(path, data)
+
+
+def _replace(path: Path, data: str | bytes) -> None:
+    # Not named after the file: whose name may be as long as names can be.
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".jaxport.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data.encode() if isinstance(data, str) else data)
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import altair as alt
 
-from compare.records import write_atomically
 from compare.report import drawing
+from compare.writing import write_atomically
 
 OUT = Path(__file__).parent / "images" / "hlo-scale.svg"
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from compare.records import CELLS
+from compare.record.vocabulary import CELLS
 
 
 @dataclass(frozen=True)

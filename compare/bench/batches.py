@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from compare.record.cost_parts import Batch, Largest
+from compare.record.cost_parts import Batch, LargestBatch
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Batches:
 
     limit_bytes: int
     rows: tuple[Batch, ...]
-    largest: Mapping[str, Largest | None]
+    largest: Mapping[str, LargestBatch | None]
     bytes_per_example: Mapping[str, float | None]
 
 
@@ -55,8 +55,8 @@ def summarise(limit_bytes: int, rows: Sequence[Batch]) -> Batches:
     return Batches(limit_bytes, tuple(rows), largest, slopes)
 
 
-def _largest(row: Batch) -> Largest:
-    return Largest(batch=row.batch, examples_per_s=row.examples_per_s)
+def _largest(row: Batch) -> LargestBatch:
+    return LargestBatch(batch=row.batch, examples_per_s=row.examples_per_s)
 
 
 def _size(row: Batch) -> int:

@@ -14,11 +14,14 @@ from typing import Annotated, Any, Literal
 import msgspec
 import numpy as np
 
-from compare import files, records
+from compare import files
 from compare.errors import RequestError
 from compare.hlo import standalone
 from compare.hlo.bindings import UnreadableProgram
+from compare.plain_json import to_json
+from compare.record.vocabulary import CELLS
 from compare.sides import wire
+from compare.writing import write_atomically
 from workloads._foreign import MEBIBYTE, Unusable, is_zip, said, unpack, zip_opened
 
 SCHEMA = 1
@@ -56,7 +59,7 @@ class _Entry(msgspec.Struct, frozen=True):
     kind: Literal["program", "optimized"]
     file: str
     inputs: str
-    outputs: Annotated[dict[str, str], msgspec.Meta(max_length=len(records.CELLS))]
+    outputs: Annotated[dict[str, str], msgspec.Meta(max_length=len(CELLS))]
     parameters: tuple[_Named, ...]
     results: tuple[_Named, ...]
 
@@ -108,7 +111,7 @@ def save_arrays(arrays: Sequence[np.ndarray], path: Path) -> None:
 
 def save_index(index: Mapping[str, Any], folder: Path) -> None:
     """Write bundle.json, files without the folders that they lie in on this machine."""
-    records.write_atomically(folder / INDEX, json.dumps(without_folders(records.to_json(index)), indent=1) + "\n")
+    write_atomically(folder / INDEX, json.dumps(without_folders(to_json(index)), indent=1) + "\n")
 
 
 def without_folders(value: Any) -> Any:

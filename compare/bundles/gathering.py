@@ -17,15 +17,18 @@ from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.portable import portable
 from compare.inputs.at_size import Prepared, choose_size
 from compare.inputs.port_files import prepare_one
+from compare.plain_json import to_json
 from compare.progress import Reporter
-from compare.prove.collect import FLOAT32, reasons
-from compare.records import CELLS, Failure, write_atomically
+from compare.prove.collect import FLOAT32, unique
+from compare.record.vocabulary import CELLS
+from compare.record.workload_part import Failure
 from compare.run import record_parts
 from compare.sides import mapped, requests, wire
 from compare.sides._side import SIDES, BadTarget, Missing, Side, SideError
 from compare.sides.client import LiveSide
 from compare.sides.settings import Settings
 from compare.sides.workers import WorkerSet, failure_of
+from compare.writing import write_atomically
 from workloads._declared import AnyWorkload
 from workloads._framework import FORWARD, STEP, Program, Twin
 from workloads._modes import parse_cell
@@ -83,8 +86,8 @@ def collect(request: Request, folder: Path, scratch: Path, reporter: Reporter) -
             report.add_cell(cell)
         sides = {side: workers.ask(side, requests.environment) or {} for side in SIDES}
     index = report.index() | {
-        "environment": record_parts.environment(sides) | {"flags": flags(os.environ)},
-        "failures": reasons(workers.failures),
+        "environment": to_json(record_parts.environment(sides)) | {"flags": flags(os.environ)},
+        "failures": to_json(unique(workers.failures)),
     }
     bundle.save_index(index, folder)
     readme.save(bundle.without_folders(index), folder)

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from compare.records import write_atomically
 from compare.report.markdown import code, escaped, plain, table
+from compare.writing import write_atomically
 
 _FILES = """\
 | file | what it is |

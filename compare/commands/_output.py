@@ -3,39 +3,39 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from compare import records
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._signals import uninterrupted
 from compare.errors import RequestError
 from compare.history import store
-from compare.record.envelope import Record
-from compare.record.results_file import decode
+from compare.plain_json import to_json, write_json
+from compare.record.envelope import SCHEMA, Record
+from compare.record.vocabulary import PASS
 from compare.report import terminal
 from compare.report.alignments import write_alignments
 from compare.report.console import print_overview
 from compare.report.html import render
 from compare.report.program_texts import PROGRAMS
 from compare.run import record_parts
+from compare.run.whole_run import RunResult
 from compare.sides.processes import outside_scratch
-from compare.writing import UnwrittenError
+from compare.writing import UnwrittenError, write_atomically
 
 _LONGEST_NAME = 255
 """Bytes that a file's name may have on the common file systems."""
 
 
 @uninterrupted()
-def deliver(found: Any, out: Path, as_json: bool, history: Path | None = None) -> int:
+def deliver(result: RunResult, out: Path, as_json: bool, history: Path | None = None) -> int:
     """Write results.json, report.html and the pages of the programs, and print the overview; the exit code.
 
     Args:
-      found: the record.
+      result: the record, and the views of its programs.
       out: the output folder.
       as_json: print the record in place of the overview.
       history: the folder of saved runs where the record is saved too.
@@ -43,25 +43,22 @@ def deliver(found: Any, out: Path, as_json: bool, history: Path | None = None) -
     Raises:
       UnwrittenError: a file could not be written; the record is then kept in a temporary folder, or printed.
     """
-    plain = records.to_json(found)
-    pairs = _taken_out(plain)
+    record, plain = result.record, to_json(result.record)
     with or_else(lambda: _rescue(plain, as_json)):
-        # What does not fit is cut down while the place is looked for: the record itself is still to be kept.
-        record = decode(copy.deepcopy(plain), out / "results.json")
         page, overview = render(record), told(record)
         out.mkdir(parents=True, exist_ok=True)
-        records.save(plain, out / "results.json")
-    records.write_atomically(out / "report.html", page)
+        write_json(out / "results.json", plain)
+    write_atomically(out / "report.html", page)
     if history is not None:
         terminal.complain(f"saved as {store.save(plain, history)}")
-    if pairs:
-        write_alignments({"schema": records.SCHEMA, "pairs": pairs}, out / PROGRAMS)
+    if result.views:
+        write_alignments(to_json({"schema": SCHEMA, "pairs": result.views}), out / PROGRAMS)
     if as_json:
         terminal.print_json(plain)
     else:
         terminal.write(overview)
         terminal.say(out / "report.html")
-    return exit_code(plain)
+    return exit_code(record)
 
 
 @contextlib.contextmanager
@@ -87,14 +84,8 @@ def keep(name: str, write: Callable[[Path], object]) -> bool:
 
 def _rescue(record: Any, as_json: bool) -> None:
     """Print the record if JSON was asked for, or if no disk takes it."""
-    if as_json or not keep("results.json", lambda path: records.save(record, path)):
+    if as_json or not keep("results.json", lambda path: write_json(path, record)):
         terminal.print_json(record)
-
-
-def _taken_out(found: Mapping[str, Any]) -> list[Any]:
-    """Both programs of every workload, value by value: as large as the programs, and kept in a file of their own."""
-    pairs = [workload.pop("hlo", None) for workload in found["workloads"].values()]
-    return [pair for pair in pairs if pair]
 
 
 def told(record: Record) -> str:
@@ -105,9 +96,9 @@ def told(record: Record) -> str:
     return captured.get()
 
 
-def exit_code(found: Mapping[str, Any]) -> int:
+def exit_code(record: Record) -> int:
     """0 where every verdict of the record holds, else 1."""
-    return HOLDS if record_parts.verdict(found) == records.PASS else FAILS
+    return HOLDS if record_parts.verdict(record) == PASS else FAILS
 
 
 def writable_file(path: Path) -> None:

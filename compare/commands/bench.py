@@ -107,8 +107,8 @@ def main(options: argparse.Namespace) -> int:
         ),
     )
     with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
-        record = whole_run.run(request, progress)
-    return deliver(record, out, options.json, options.history if options.save else None)
+        result = whole_run.run(request, progress)
+    return deliver(result, out, options.json, options.history if options.save else None)
 
 
 def _check_batches(workloads: Sequence[AnyWorkload], options: argparse.Namespace) -> None:

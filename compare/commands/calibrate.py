@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 from rich.table import Table
 
-from compare import records
 from compare.bench.calibration import ModeCalibration, calibrate
 from compare.commands import _arguments, _option_types
 from compare.commands._exit_codes import FAILS, HOLDS
@@ -15,6 +14,7 @@ from compare.commands._output import writable_file
 from compare.commands._parser import Help
 from compare.inputs import port_files
 from compare.measure.identical_runs import null_runs
+from compare.plain_json import write_json
 from compare.progress import reporter
 from compare.report import terminal
 
@@ -85,7 +85,7 @@ def main(options: argparse.Namespace) -> int:
         terminal.complain(line)
     if options.out is not None:
         kept = {"workload": workload.name, "plan": plan, "modes": calibrations, "failures": failures, "runs": runs}
-        records.save(records.to_json(kept), options.out)
+        write_json(options.out, kept)
     whole = len(calibrations) == len(sources) and all(mode.runs == options.runs for mode in calibrations.values())
     return HOLDS if whole and all(_holds(mode) for mode in calibrations.values()) else FAILS
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from compare import records
 from compare.commands import _arguments
 from compare.commands._exit_codes import HOLDS
 from compare.commands._output import writable_folder
@@ -13,6 +12,7 @@ from compare.commands._parser import Help
 from compare.errors import RequestError
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.dumps import summary
+from compare.plain_json import to_json, write_json
 from compare.report import terminal
 from compare.report.dump_pages import print_modules, write_pages
 
@@ -53,12 +53,12 @@ def main(options: argparse.Namespace) -> int:
             f"expected an output folder other than the dump, found {options.out} for both: choose another --out"
         )
     try:
-        dump = records.to_json(summary.summarize(options.directory, besides=options.out))
+        dump = to_json(summary.summarize(options.directory, besides=options.out))
     except UnreadableProgram as error:
         raise RequestError(str(error)) from error
     out = writable_folder(options.out)
     index = write_pages(dump, out)
-    records.save(dump, out / "dump.json")
+    write_json(out / "dump.json", dump)
     if options.json:
         terminal.print_json(dump)
         return HOLDS

@@ -9,17 +9,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from compare import records
 from compare.commands import _arguments
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._output import writable_folder
 from compare.commands._parser import Help
 from compare.errors import RequestError
 from compare.hlo.levels import ALGEBRA
+from compare.plain_json import to_json
 from compare.progress import reporter
 from compare.prove import program_pairs
 from compare.prove.program_alignment import OPTIMIZED, SHOWN, examine
-from compare.records import SCHEMA
+from compare.record.envelope import SCHEMA
 from compare.report import terminal
 from compare.report.alignments import print_alignments, write_alignments
 from compare.sides.pool import Pool
@@ -101,11 +101,11 @@ def main(options: argparse.Namespace) -> int:
         pool = Pool(_arguments.sources(options), scratch, options.timeout)
         stack.callback(pool.close)
         pairs = [
-            examine(pair, options.level, progress, by_pass=options.compiler_passes)
+            examine(pair, options.level, progress, by_pass=options.compiler_passes).view
             for pair in program_pairs.chosen([own] if own else options.programs, pool, choice, scratch, progress)
         ]
     record = {"schema": SCHEMA, "pairs": pairs}
-    plain = records.to_json(record)
+    plain = to_json(record)
     written = write_alignments(plain, out)
     if options.json:
         terminal.print_json(plain)

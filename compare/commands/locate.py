@@ -20,7 +20,7 @@ from compare.commands._parser import Help
 from compare.hlo.locate import Departure, OperationPlace
 from compare.progress import reporter
 from compare.prove import locating
-from compare.records import SCHEMA
+from compare.record.envelope import SCHEMA
 from compare.report import terminal
 from compare.sides.pool import Pool
 

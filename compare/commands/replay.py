@@ -12,7 +12,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from compare import records
 from compare.bundles import bundle, replaying
 from compare.bundles.replaying import Replayed
 from compare.commands import _arguments, _option_types
@@ -20,6 +19,7 @@ from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._parser import Help
 from compare.errors import RequestError
 from compare.inputs.at_size import describe
+from compare.plain_json import to_json
 from compare.progress import reporter
 from compare.report import terminal
 from compare.sides._side import SIDES
@@ -97,7 +97,7 @@ def main(options: argparse.Namespace) -> int:
         with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
             replays = replaying.replay(modules, _request(options, modules), scratch, progress)
     if options.json:
-        terminal.print_json([{**records.to_json(replayed), "agrees": replayed.agrees} for replayed in replays])
+        terminal.print_json([{**to_json(replayed), "agrees": replayed.agrees} for replayed in replays])
     else:
         show(replays, _console())
     return HOLDS if all(replayed.agrees for replayed in replays) else FAILS

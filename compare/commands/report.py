@@ -44,13 +44,12 @@ def main(options: argparse.Namespace) -> int:
     """Read the record, render, print; the exit code."""
     path = store.results_of(options.record)
     plain = benchmark_json.load(path)
-    code = exit_code(plain)
+    record = decode(plain, path)
     if options.json:
         terminal.print_json(plain)
-        return code
-    record = decode(plain, path)
+        return exit_code(record)
     overview = told(record)
     report = write_report(record, writable_folder(options.out or path.parent))
     terminal.write(overview)
     terminal.say(report)
-    return code
+    return exit_code(record)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from compare import records
 from compare.commands._arguments import DEFAULT_OUT, add_history
 from compare.commands._exit_codes import HOLDS
 from compare.commands._output import writable_file
 from compare.commands._parser import Help
 from compare.history import store
-from compare.record.results_file import decode
+from compare.record import results_file
 from compare.report import terminal
 from compare.report.results_page import page
+from compare.writing import write_atomically
 
 HELP = Help(
     description="""\
@@ -43,9 +43,9 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """Read the records, write the page; the exit code."""
     paths = [store.find(reference, options.history) for reference in options.records]
-    made = page(*(decode(records.load(path), path) for path in paths))
+    made = page(*map(results_file.load, paths))
     writable_file(options.out)
     options.out.parent.mkdir(parents=True, exist_ok=True)
-    records.write_atomically(options.out, made)
+    write_atomically(options.out, made)
     terminal.say(options.out)
     return HOLDS

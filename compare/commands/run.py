@@ -76,5 +76,5 @@ def main(options: argparse.Namespace) -> int:
         parity_only=options.parity_only,
     )
     with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
-        record = whole_run.run(request, progress)
-    return deliver(record, out, options.json)
+        result = whole_run.run(request, progress)
+    return deliver(result, out, options.json)

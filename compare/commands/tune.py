@@ -12,15 +12,15 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from compare import records
 from compare.commands import _arguments, _option_types
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._output import writable_file
 from compare.commands._parser import Help
 from compare.errors import RequestError
+from compare.plain_json import to_json, write_json
 from compare.progress import reporter
+from compare.record.envelope import SCHEMA
 from compare.record.timing_part import Ratio
-from compare.records import SCHEMA
 from compare.report import terminal
 from compare.tuning import candidate_options, tuner
 from compare.tuning.option_search import Row
@@ -102,7 +102,7 @@ def main(options: argparse.Namespace) -> int:
             tuned[workload.name] = tuner.tune_workload(
                 workload, options.size, options.data, sources, options.timeout, plan, Path(folder), progress
             )
-    record = records.to_json({"schema": SCHEMA, "workloads": tuned})
+    record = to_json({"schema": SCHEMA, "workloads": tuned})
     if options.json:
         terminal.print_json(record)
     else:
@@ -110,7 +110,7 @@ def main(options: argparse.Namespace) -> int:
             show(name, result, terminal.console())
     if options.out is not None:
         # Last: the result is printed by then, even where the file cannot be written.
-        records.save(record, options.out)
+        write_json(options.out, record)
     return FAILS if any(result.reason for result in tuned.values()) else HOLDS
 
 

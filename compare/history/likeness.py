@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from compare.record.envelope import Environment, Record
+from compare.record.results_file import RecordError
 from compare.record.timing_part import Threads, Timing
 from compare.record.workload_part import Workload
-from compare.records import RecordError
 
 HOST = ("platform", "cpu", "cores", "python")
 SIDE = (

@@ -11,9 +11,9 @@ from compare.history import estimates
 from compare.history.estimates import Estimate
 from compare.history.likeness import differences, refuse_unlike
 from compare.record.envelope import Record
+from compare.record.results_file import RecordError
 from compare.record.timing_part import Mode, Ratio, Timing
 from compare.record.workload_part import Workload
-from compare.records import RecordError
 from workloads._modes import parse_pair
 
 IMPROVED = "improved"

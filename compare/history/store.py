@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from compare import records
+from compare.plain_json import write_json
 from compare.record.envelope import Record
-from compare.record.results_file import decode
-from compare.records import RecordError
+from compare.record.results_file import RecordError, decode, load_plain
 
 _NAME = re.compile(r"(\d{4,})-(\d{8}T\d{6}Z)\.json")
 _LAST = re.compile(r"last(?:~(\d{1,9}))?")
@@ -45,7 +44,7 @@ def save(record: Mapping[str, Any], folder: Path) -> Path:
     number = _claim(folder)
     path = folder / f"{number:04d}-{stamp}.json"
     try:
-        records.save(record, path)
+        write_json(path, record)
     finally:
         _claim_path(folder, number).unlink()
     return path
@@ -85,7 +84,7 @@ def load(path: Path) -> Record:
     Raises:
       RecordError: not there, not JSON, not a record, or written by a newer jaxport.
     """
-    return decode(records.load(path), path)
+    return decode(load_plain(path), path)
 
 
 def results_of(path: Path) -> Path:

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 from compare.hlo.align import Alignment, FrontierEntry, ReasonGroup
-from compare.records import to_json
+from compare.plain_json import to_json
 
 NO_REASON = "no reason known"
 """The name of the group of places that nothing explains."""

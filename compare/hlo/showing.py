@@ -20,7 +20,7 @@ from compare.hlo.places import differences_view, place_view
 from compare.hlo.rewriting import Change, Rewritten
 from compare.hlo.rules.algebraic import ALGEBRAIC
 from compare.hlo.rules.structural import STRUCTURAL
-from compare.records import to_json
+from compare.plain_json import to_json
 
 UNCHANGED, REWRITTEN, CHANGED, ONLY_HERE = "unchanged", "rewritten", "changed", "only here"
 """It has a partner as written; it has one since a rule applied; another stands in its place; it has no counterpart."""

@@ -13,7 +13,7 @@ from compare.inputs.port_files import prepare_batch
 from compare.measure.phase_processes import Workers
 from compare.progress import Reporter
 from compare.record.cost_parts import Batch
-from compare.records import Failure
+from compare.record.workload_part import Failure
 from compare.sides import requests
 from compare.sides._side import SideError
 from compare.sides.workers import failure_of

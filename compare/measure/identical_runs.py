@@ -12,7 +12,7 @@ from compare.inputs.request import Plan
 from compare.measure import timed_sets
 from compare.progress import Reporter
 from compare.record.timing_part import Timing
-from compare.records import Failure
+from compare.record.workload_part import Failure
 from compare.sides.pool import Source
 from workloads._declared import AnyWorkload
 from workloads._modes import CONTROL_NAMES

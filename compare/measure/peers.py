@@ -19,7 +19,7 @@ from compare.parity.structure import compare_structure
 from compare.prove.collect import FLOAT32, Collected
 from compare.prove.oracle import Doubles
 from compare.record.cost_parts import Peer, PeerGate
-from compare.records import FAIL, NOT_APPLICABLE, PASS
+from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
 from compare.sides import requests
 from compare.sides._side import Side, SideError, Unavailable
 from compare.sides.peers import PEERS
@@ -157,7 +157,7 @@ def _training(evidence: Evidence) -> list[Held]:
 def _gate(held: Sequence[Held], why_none: str) -> PeerGate:
     if not held:
         return _gate_of(NOT_APPLICABLE, why_none)
-    failed = [each.comparison for each in held if each.comparison.verdict == FAIL]
+    failed = [each for each in held if each.verdict == FAIL]
     if not failed:
         return _gate_of(PASS)
     return _gate_of(FAIL, failed[0].message)

@@ -14,7 +14,7 @@ from compare.bench import pairs, phases
 from compare.inputs.at_size import Prepared
 from compare.progress import Reporter
 from compare.record.cost_parts import Cache, Entry, Memory, Phases, Stages
-from compare.records import Failure
+from compare.record.workload_part import Failure
 from compare.sides import requests
 from compare.sides._side import Side, SideError
 from compare.sides.client import LiveSide

@@ -20,7 +20,7 @@ from compare.progress import Reporter
 from compare.prove.collect import Collected
 from compare.record import timing_part
 from compare.record.timing_part import Threads
-from compare.records import Failure
+from compare.record.workload_part import Failure
 from compare.sides import requests
 from compare.sides._side import SIDES, Side, SideError
 from compare.sides.client import LiveSide

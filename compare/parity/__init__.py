@@ -1,6 +1,24 @@
 """Parity: is the port the same as the original? Six gates over evidence that others gathered."""
 
 from compare.parity.evidence import Evidence, OracleSource
-from compare.parity.verdict import explicable, failure_at_size, judge, with_sizes, with_sweep
+from compare.parity.verdict import (
+    explicable,
+    failure_at_size,
+    held_leaves,
+    judge,
+    judge_held,
+    with_sizes,
+    with_sweep,
+)
 
-__all__ = ["Evidence", "OracleSource", "explicable", "failure_at_size", "judge", "with_sizes", "with_sweep"]
+__all__ = [
+    "Evidence",
+    "OracleSource",
+    "explicable",
+    "failure_at_size",
+    "held_leaves",
+    "judge",
+    "judge_held",
+    "with_sizes",
+    "with_sweep",
+]

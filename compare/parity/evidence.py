@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from compare.parity.bands import Scales, bands_of
 from compare.parity.measure import largest
-from compare.records import Failure
+from compare.record.workload_part import Failure
 from workloads import _modes
 from workloads._framework import GRADIENTS, STEP, is_kinks
 from workloads._spec import Arrays, Deviation

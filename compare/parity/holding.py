@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,8 +13,8 @@ from compare.parity import messages
 from compare.parity.evidence import TF_REFERENCE, TF_XLA, Evidence
 from compare.parity.measure import Distance, distance, largest, scale_of
 from compare.parity.messages import Place
-from compare.record.base import Verdict
-from compare.records import FAIL, PASS, Comparison
+from compare.record.parity_part import Comparison
+from compare.record.vocabulary import FAIL, PASS
 from workloads._spec import Arrays
 
 Noise = Mapping[tuple[str, str, str], float]
@@ -66,10 +66,59 @@ class Bound:
 
 @dataclass(frozen=True)
 class Held:
-    """A comparison and the parts of its bound; None where there was nothing to measure."""
+    """A leaf held against a bound.
 
-    comparison: Comparison
+    Attributes:
+      place: what is held against what.
+      dtype: of what was found.
+      far: how far it is, and where.
+      bound: by its parts; None where there was nothing to measure.
+      noise: of TensorFlow, in the same measure; None where its modes did not run.
+      verdict: whether the error is within the bound.
+      message: one line where it is not, or where the bound was widened.
+    """
+
+    place: Place
+    dtype: str
+    far: Distance
     bound: Bound | None
+    noise: float | None
+    verdict: Literal["pass", "fail"]
+    message: str
+
+    @property
+    def error(self) -> float:
+        """Relative to the largest value; infinite where nothing could be measured."""
+        return self.far.error
+
+    @property
+    def limit(self) -> float:
+        """The largest error that passes; 0 where nothing could be measured."""
+        return self.bound.value if self.bound else 0.0
+
+    def recorded(self) -> Comparison:
+        """The same in a record."""
+        return Comparison(
+            gate=self.place.gate,
+            pass_=self.place.pass_,
+            case=self.place.case,
+            leaf=self.place.leaf,
+            dtype=self.dtype,
+            found_from=self.place.found_from,
+            expected_from=self.place.expected_from,
+            error=self.error,
+            bound=self.limit,
+            noise=self.noise,
+            verdict=self.verdict,
+            worst_index=self.far.index,
+            expected=_number(self.far.expected),
+            found=_number(self.far.found),
+            message=self.message,
+        )
+
+
+Leaves = Mapping[str, Sequence[Held]]
+"""By gate, every leaf that it holds."""
 
 
 def measure_noise(evidence: Evidence) -> Noise:
@@ -113,7 +162,7 @@ def missing_runs(
 def refuse(place: Place, problem: str, dtype: str) -> Held:
     """A comparison that fails before any value is looked at; no declared deviation covers it."""
     message = messages.refused(place, problem)
-    return Held(_comparison(place, dtype, Distance(math.inf), 0.0, None, FAIL, message), None)
+    return Held(place, dtype, Distance(math.inf), None, None, FAIL, message)
 
 
 def hold(context: Context, place: Place, far: Distance, bound: Bound, dtype: str, notes: tuple[str, ...] = ()) -> Held:
@@ -127,7 +176,7 @@ def hold(context: Context, place: Place, far: Distance, bound: Bound, dtype: str
     message = ""
     if verdict == FAIL or notes:
         message = messages.measured(place, far, dtype, str(bound), (*notes, *_of_tensorflow(context, place, own_noise)))
-    return Held(_comparison(place, dtype, far, bound.value, own_noise, verdict, message), bound)
+    return Held(place, dtype, far, bound, own_noise, verdict, message)
 
 
 def _of_tensorflow(context: Context, place: Place, noise: float | None) -> tuple[str, ...]:
@@ -163,28 +212,6 @@ def sources(evidence: Evidence, pass_: str) -> str:
     """Where the float64 arrays of a pass came from, both sides."""
     sides = [side for side in ("tf", "jax") if (side, pass_) in evidence.oracle]
     return ", ".join(f"{side} {evidence.oracle[side, pass_]}" for side in sides)
-
-
-def _comparison(
-    place: Place, dtype: str, far: Distance, bound: float, noise: float | None, verdict: Verdict, message: str
-) -> Comparison:
-    return Comparison(
-        gate=place.gate,
-        pass_=place.pass_,
-        case=place.case,
-        leaf=place.leaf,
-        dtype=dtype,
-        found_from=place.found_from,
-        expected_from=place.expected_from,
-        error=far.error,
-        bound=bound,
-        noise=noise,
-        verdict=verdict,
-        worst_index=far.index,
-        expected=_number(far.expected),
-        found=_number(far.found),
-        message=message,
-    )
 
 
 def _number(value: Any) -> float | None:

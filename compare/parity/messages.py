@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from compare.parity.breaks import Broken, Extent
 from compare.parity.measure import Distance
-from compare.records import Break, Span
 from workloads._spec import Deviation
 
 
@@ -143,20 +143,21 @@ def unseen(side: str, condition: str, line: str, held: bool) -> str:
     )
 
 
-def breaks(workload: str, pass_: str, moved: str, mode: str, spans: Sequence[Span], found: Break) -> str:
+def breaks(workload: str, pass_: str, moved: str, mode: str, extents: Sequence[Extent], worst: Broken) -> str:
     """Where the port stops holding while the original goes on."""
-    inputs = f"{moved} {found.pattern}{found.magnitude:.3g}"
+    found = worst.outcome
+    inputs = f"{moved} {worst.pattern}{worst.magnitude:.3g}"
     place = f"{workload}: stability gate, {pass_} pass, {inputs}: leaf {found.leaf}{list(found.index)}"
-    port = f"{mode} {found.found:.6g}{_at(found.operation, found.line)}"
-    original = f"tf/jit {found.original:.6g}{_at('', found.original_line)}, in float64 {found.exact:.6g}"
-    return f"{place}: {port}; {original}; {held(next(span for span in spans if span.pattern == found.pattern))}"
+    port = f"{mode} {found.found:.6g}{_at(worst.operation, worst.line)}"
+    original = f"tf/jit {found.original:.6g}{_at('', worst.original_line)}, in float64 {found.exact:.6g}"
+    return f"{place}: {port}; {original}; {held(next(each for each in extents if each.pattern == worst.pattern))}"
 
 
-def held(span: Span) -> str:
+def held(extent: Extent) -> str:
     """Between which magnitudes a pattern holds."""
-    if span.low is None or span.high is None:
+    if extent.low is None or extent.high is None:
         return "it does not hold at ordinary magnitudes either"
-    return f"it holds from {span.low:.3g} to {span.high:.3g}"
+    return f"it holds from {extent.low:.3g} to {extent.high:.3g}"
 
 
 def _at(operation: str, line: str) -> str:

@@ -10,9 +10,10 @@ import msgspec
 import numpy as np
 
 from compare.parity.bands import bands_of
+from compare.parity.breaks import Broken, Extent, Outcome, Reached
 from compare.parity.measure import is_float, pattern, wide
-from compare.record.base import Verdict, known
-from compare.records import FAIL, PASS, Break, Comparison, Reach, Span
+from compare.record.parity_part import Comparison
+from compare.record.vocabulary import FAIL, PASS, Judgement
 from workloads._spec import STABILITY, Arrays
 from workloads._sweeps import Probe
 
@@ -61,29 +62,6 @@ class Values:
     original: Arrays
     exact: Arrays
     moved: Sequence[Arrays] = ()
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What is said of one call, by its worst element. `error` and `bound` are relative to `exact`'s scale."""
-
-    status: str
-    leaf: str = ""
-    index: tuple[int, ...] = ()
-    found: float = 0.0
-    original: float = 0.0
-    exact: float = 0.0
-    error: float = 0.0
-    bound: float = 0.0
-
-
-@dataclass(frozen=True)
-class Swept:
-    """What a sweep found: in which type, and why nothing, or not everything, was swept."""
-
-    reach: tuple[Reach, ...] = ()
-    dtype: str = ""
-    reason: str = ""
 
 
 def outcome(values: Values, rounding: Rounding) -> Outcome:
@@ -172,22 +150,12 @@ def _at(
     return Outcome(status, leaf, index, found, original, exact, float(errors[index]), float(bounds[index]))
 
 
-def break_of(probe: Probe, said: Outcome) -> Break:
+def broken(probe: Probe, outcome: Outcome) -> Broken:
     """A call that the port breaks in."""
-    return Break(
-        pattern=probe.pattern,
-        magnitude=probe.magnitude,
-        leaf=said.leaf,
-        index=said.index,
-        found=said.found,
-        original=said.original,
-        exact=said.exact,
-        error=said.error,
-        bound=said.bound,
-    )
+    return Broken(probe.pattern, probe.magnitude, outcome)
 
 
-def deciding(spans: Sequence[Span], orders: float) -> tuple[Verdict, Break | None]:
+def deciding(extents: Sequence[Extent], orders: float) -> tuple[Judgement, Broken | None]:
     """The verdict on an input, and the break that it rests on: the one at the most ordinary magnitude.
 
     The port fails where it breaks although the sum of the squares would stay in range. Beyond, formulas of equal
@@ -195,49 +163,48 @@ def deciding(spans: Sequence[Span], orders: float) -> tuple[Verdict, Break | Non
     The map shows it.
 
     Args:
+      extents: by pattern.
       orders: binary orders above and below 1 within which a break counts.
     """
-    breaks = [each for span in spans for each in span.breaks]
-    counting = [each for each in breaks if _orders_from_one(each) <= orders]
-    worst = min(counting or breaks, key=_orders_from_one, default=None)
+    breaks = [broken for extent in extents for broken in extent.breaks]
+    counting = [broken for broken in breaks if abs(math.log2(broken.magnitude)) <= orders]
+    worst = min(counting or breaks, key=lambda broken: abs(math.log2(broken.magnitude)), default=None)
     return FAIL if counting else PASS, worst
 
 
-def _orders_from_one(lost: Break) -> float:
-    return abs(math.log2(known(lost.magnitude)))
-
-
-def comparison(found: Reach, dtype: str, declared: float) -> Comparison:
+def comparison(reached: Reached, dtype: str, declared: float) -> Comparison:
     """A sweep as a row of the gate: the break that decides, or none.
 
     Args:
+      reached: what the sweep of one input tells.
+      dtype: that was swept.
       declared: the bound that the workload's deviations of this gate raise it to.
     """
     row = Comparison(
         gate=STABILITY,
-        pass_=found.pass_,
-        case=found.input,
+        pass_=reached.pass_,
+        case=reached.input,
         leaf="",
         dtype=dtype,
-        found_from=found.mode,
+        found_from=reached.mode,
         expected_from="tf",
         error=0.0,
         bound=declared,
-        noise=None,
         verdict=PASS,
+        message="",
     )
-    lost = found.worst
-    if lost is None:
+    worst = reached.worst
+    if worst is None:
         return row
     return msgspec.structs.replace(
         row,
-        case=f"{found.input} {lost.pattern}{lost.magnitude:.3g}",
-        leaf=lost.leaf,
-        error=found.error,
-        bound=max(known(lost.bound), declared),
-        verdict=FAIL if found.verdict == FAIL and not known(found.error) <= declared else PASS,
-        worst_index=lost.index,
-        expected=lost.exact,
-        found=lost.found,
-        message=found.message,
+        case=f"{reached.input} {worst.pattern}{worst.magnitude:.3g}",
+        leaf=worst.outcome.leaf,
+        error=reached.error,
+        bound=max(worst.outcome.bound, declared),
+        verdict=FAIL if reached.verdict == FAIL and not reached.error <= declared else PASS,
+        worst_index=worst.outcome.index,
+        expected=worst.outcome.exact,
+        found=worst.outcome.found,
+        message=reached.message,
     )

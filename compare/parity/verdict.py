@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
 
 from msgspec.structs import replace
 
 from compare.parity import messages
+from compare.parity.breaks import Swept
 from compare.parity.evidence import TRAJECTORY, Evidence, has_kinks, step_of, trajectories_as_runs
-from compare.parity.holding import LARGEST_ALLOWANCE, Context, Held, explained, measure_noise, sources
+from compare.parity.holding import LARGEST_ALLOWANCE, Bound, Context, Held, Leaves, explained, measure_noise, sources
 from compare.parity.measure import SEMANTICS_BOUND, largest
 from compare.parity.rules import compare_doubles, compare_rounding, forward_base, gradient_base
-from compare.parity.stability import Swept, comparison
+from compare.parity.stability import comparison
 from compare.parity.structure import compare_structure
 from compare.parity.telling import constants
-from compare.record import parity_part
-from compare.record.base import Verdict, known
-from compare.records import FAIL, NOT_APPLICABLE, PASS, AtSize, Comparison, Gate, Parity
+from compare.record.parity_part import AtSize, Comparison, Deviation, Gate, Parity
+from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
+from workloads import _spec
 from workloads._dimensions import described
 from workloads._framework import FORWARD, GRADIENTS, KINKS, STEP, is_kinks
-from workloads._spec import STABILITY, Deviation
-
-Entries = tuple[parity_part.Deviation, ...]
+from workloads._spec import STABILITY
 
 
 def judge(evidence: Evidence) -> Parity:
@@ -29,42 +29,55 @@ def judge(evidence: Evidence) -> Parity:
 
     A gate without evidence fails unless it cannot have any.
     """
+    return judge_held(evidence, held_leaves(evidence))
+
+
+def held_leaves(evidence: Evidence) -> Leaves:
+    """Every leaf that a gate holds against a bound."""
     context = Context(evidence, measure_noise(evidence))
-    held = {
+    return {
         "structure": compare_structure(context),
         "semantics": compare_doubles(context, "semantics", FORWARD, evidence.cases(FORWARD), forward_base),
         "rounding": compare_rounding(context, "rounding", FORWARD, _random(evidence.float_cases(FORWARD))),
         "gradients": _gradients(context),
         "training": _training(evidence),
     }
-    gates = {name: _gate(evidence, name, found) for name, found in held.items()}
+
+
+def judge_held(evidence: Evidence, leaves: Leaves) -> Parity:
+    """As `judge`, of leaves that are held already."""
+    gates = {name: _gate(evidence, name, held) for name, held in leaves.items()}
     return Parity(
         verdict=_verdict(gates),
         gates=gates,
         oracle={pass_: sources(evidence, pass_) for pass_ in sorted({pass_ for _, pass_ in evidence.oracle})},
-        deviations=tuple(entry for name, found in held.items() for entry in _deviations(evidence, name, found)),
+        deviations=tuple(entry for name, held in leaves.items() for entry in _deviations(evidence, name, held)),
     )
 
 
-def with_sweep(parity: Parity, workload: str, swept: Swept, declared: Sequence[Deviation]) -> Parity:
+def with_sweep(parity: Parity, workload: str, swept: Swept, declared: Sequence[_spec.Deviation]) -> Parity:
     """The parity with its last gate judged.
 
     Args:
+      parity: as `judge` gives it.
+      workload: its name.
+      swept: what the sweep tells.
       declared: the workload's deviations of this gate.
     """
-    bound = max((each.bound for each in declared), default=0.0)
-    reach = swept.reach
-    comparisons = tuple(comparison(each, swept.dtype, bound) for each in reach)
-    stale = bool(declared) and bool(reach) and all(each.verdict == PASS for each in reach)
-    reasons = [messages.stale(workload, each) for each in declared if stale] + [swept.reason] * bool(swept.reason)
-    verdict = NOT_APPLICABLE if not reach else FAIL if stale or _any_fails(comparisons) else PASS
-    gates = {**parity.gates, STABILITY: Gate(verdict, comparisons, "; ".join(reasons))}
-    observed = max((known(each.error) for each in comparisons), default=None)
-    kept = tuple(
-        parity_part.Deviation(kind="declared", gate=STABILITY, bound=each.bound, observed=observed, reason=each.reason)
-        for each in declared
+    bound = max((deviation.bound for deviation in declared), default=0.0)
+    comparisons = tuple(comparison(reached, swept.dtype, bound) for reached in swept.reached)
+    stale = bool(declared) and bool(comparisons) and all(reached.verdict == PASS for reached in swept.reached)
+    reasons = [messages.stale(workload, deviation) for deviation in declared if stale] + [swept.reason]
+    verdict = NOT_APPLICABLE if not comparisons else FAIL if stale or _any_fails(comparisons) else PASS
+    gates = {**parity.gates, STABILITY: Gate(verdict, comparisons, "; ".join(filter(None, reasons)))}
+    observed = max((reached.error for reached in swept.reached), default=None)
+    return replace(
+        parity,
+        verdict=_verdict(gates),
+        gates=gates,
+        reach=tuple(reached.recorded() for reached in swept.reached),
+        deviations=(*parity.deviations, *_declared(declared, observed)),
     )
-    return replace(parity, verdict=_verdict(gates), gates=gates, reach=reach, deviations=(*parity.deviations, *kept))
 
 
 def with_sizes(parity: Parity, judged: Sequence[tuple[AtSize, Parity | None]], varies: bool) -> Parity:
@@ -90,7 +103,7 @@ def _unjudged(sizes: Sequence[AtSize], varies: bool) -> list[str]:
     """What to remark of sizes that nothing is known of."""
     refused = [size for size in sizes if size.verdict == NOT_APPLICABLE]
     if refused:
-        return [messages.not_at_sizes([described(each.dimensions) for each in refused], refused[0].reason)]
+        return [messages.not_at_sizes([described(each.dimensions) for each in refused], refused[0].reason or "")]
     return [] if varies else [messages.one_size()]
 
 
@@ -101,7 +114,7 @@ def failure_at_size(parity: Parity) -> str:
     """
     failing = [each for gate in parity.gates.values() for each in gate.comparisons if each.verdict == FAIL]
     without = [gate.reason for gate in parity.gates.values() if gate.verdict == FAIL and not gate.comparisons]
-    return next((each.message for each in failing), next(iter(without), ""))
+    return next((each.message for each in failing), next(iter(without), None)) or ""
 
 
 def _joined(gate: Gate, other: Gate, at: str) -> Gate:
@@ -114,7 +127,7 @@ def _joined(gate: Gate, other: Gate, at: str) -> Gate:
     return gate
 
 
-def _verdict(gates: Mapping[str, Gate]) -> Verdict:
+def _verdict(gates: Mapping[str, Gate]) -> Literal["pass", "fail"]:
     return PASS if all(gate.verdict in (PASS, NOT_APPLICABLE) for gate in gates.values()) else FAIL
 
 
@@ -122,13 +135,13 @@ def _any_fails(comparisons: Sequence[Comparison]) -> bool:
     return any(each.verdict == FAIL for each in comparisons)
 
 
-def explicable(parity: Parity) -> frozenset[tuple[str, str]]:
+def explicable(leaves: Leaves) -> frozenset[tuple[str, str]]:
     """(pass, case) of each failure that constants rounded to float32 might explain; the others need no second look."""
     return frozenset(
-        (comparison.pass_, comparison.case)
-        for gate in parity.gates.values()
-        for comparison in gate.comparisons
-        if comparison.verdict == FAIL and known(comparison.error) <= known(comparison.bound) + LARGEST_ALLOWANCE
+        (held.place.pass_, held.place.case)
+        for gate in leaves.values()
+        for held in gate
+        if held.verdict == FAIL and held.error <= held.limit + LARGEST_ALLOWANCE
     )
 
 
@@ -166,12 +179,12 @@ def _training(evidence: Evidence) -> list[Held]:
 def _gate(evidence: Evidence, name: str, held: Sequence[Held]) -> Gate:
     if not held:
         return _without_evidence(evidence, name)
-    comparisons = tuple(each.comparison for each in held)
+    comparisons = tuple(each.recorded() for each in held)
     outputs = constants(evidence) if name == "semantics" else {}
     untold = outputs and all(outputs.values())
     nothing = (messages.nothing_told(evidence.workload, outputs),) if untold else ()
     reasons = (*_stale(evidence, name, held), *nothing)
-    failed = bool(reasons) or any(comparison.verdict == FAIL for comparison in comparisons)
+    failed = bool(reasons) or any(each.verdict == FAIL for each in held)
     if name == "gradients" and not failed and not _any_gradient(evidence):
         return Gate(NOT_APPLICABLE, comparisons, "every gradient is zero, in the original too: nothing is judged by it")
     if not failed:
@@ -198,39 +211,40 @@ def _without_evidence(evidence: Evidence, name: str) -> Gate:
 
 
 def _stale(evidence: Evidence, name: str, held: Sequence[Held]) -> tuple[str, ...]:
-    measured = [(known(each.comparison.error), each.bound) for each in held if each.bound is not None]
+    measured = [(each.error, each.bound) for each in held if each.bound is not None]
     if not measured or any(error > bound.undeclared for error, bound in measured):
         return ()
     return tuple(messages.stale(evidence.workload, deviation) for deviation in evidence.declared(name))
 
 
-def _deviations(evidence: Evidence, name: str, held: Sequence[Held]) -> Entries:
-    observed = max((known(each.comparison.error) for each in held if each.bound is not None), default=None)
-    declared = (
-        parity_part.Deviation(kind="declared", gate=name, bound=each.bound, observed=observed, reason=each.reason)
-        for each in evidence.declared(name)
-    )
-    return (*declared, *_derived(evidence, name, held))
+def _deviations(evidence: Evidence, name: str, held: Sequence[Held]) -> Iterator[Deviation]:
+    observed = max((each.error for each in held if each.bound is not None), default=None)
+    yield from _declared(evidence.declared(name), observed)
+    yield from _derived(evidence, held)
 
 
-def _derived(evidence: Evidence, name: str, held: Sequence[Held]) -> Entries:
+def _declared(declared: Sequence[_spec.Deviation], observed: float | None) -> Iterator[Deviation]:
+    """What a workload declares of a gate, with the largest error of all that it covers."""
+    for each in declared:
+        yield Deviation(kind="declared", gate=each.gate, bound=each.bound, observed=observed, reason=each.reason)
+
+
+def _derived(evidence: Evidence, held: Sequence[Held]) -> Iterator[Deviation]:
     """The leaves that pass only because of what is allowed for, each with its largest error."""
-    worst: dict[tuple[str, str], parity_part.Deviation] = {}
+    worst: dict[tuple[str, str], tuple[Held, Bound]] = {}
     for each in held:
-        comparison, bound = each.comparison, each.bound
-        if bound is None or comparison.verdict == FAIL:
+        if each.bound is None or each.verdict == FAIL or not each.bound.base < each.error <= each.bound.undeclared:
             continue
-        error, place = known(comparison.error), (comparison.pass_, comparison.leaf)
-        if not bound.base < error <= bound.undeclared:
-            continue
-        if place not in worst or known(worst[place].observed) < error:
-            worst[place] = parity_part.Deviation(
-                kind="derived",
-                gate=name,
-                pass_=comparison.pass_,
-                leaf=comparison.leaf,
-                bound=bound.undeclared,
-                observed=error,
-                reason="; ".join(explained(evidence, comparison.pass_, bound)),
-            )
-    return tuple(worst.values())
+        leaf = each.place.pass_, each.place.leaf
+        if leaf not in worst or worst[leaf][0].error < each.error:
+            worst[leaf] = each, each.bound
+    for (pass_, leaf), (each, bound) in worst.items():
+        yield Deviation(
+            kind="derived",
+            gate=each.place.gate,
+            pass_=pass_,
+            leaf=leaf,
+            bound=bound.undeclared,
+            observed=each.error,
+            reason="; ".join(explained(evidence, pass_, bound)),
+        )

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+
+from msgspec.structs import replace
 
 from compare.hlo import compiled, kernel_times
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.differences import CompiledProgram
 from compare.hlo.levels import Subject
 from compare.parity import measure
+from compare.prove import kernel_parts
 from compare.prove.collect import Collected
 from compare.prove.subjects import subject
-from compare.records import Failure
+from compare.record import program_parts
+from compare.record.workload_part import Failure
 from compare.sides import requests
 from compare.sides._side import Side, SideError
 from workloads import _modes
@@ -41,14 +43,14 @@ class Cells:
       lost: failures that cost a side its worker.
     """
 
-    described: Mapping[str, Any] = field(default_factory=dict)
+    described: Mapping[str, program_parts.Compiled] = field(default_factory=dict)
     modules: Mapping[str, CompiledProgram] = field(default_factory=dict)
     lost: Sequence[SideError] = ()
 
 
 def compile_cells(sides: Mapping[str, Side], collected: Mapping[str, Collected], case: str) -> Cells:
     """Compile each program on each side, run it, and profile it."""
-    cells: dict[str, dict[str, Any]] = {}
+    described: dict[str, program_parts.Compiled] = {}
     modules: dict[str, CompiledProgram] = {}
     outputs: dict[str, Arrays] = {}
     lost: dict[str, SideError] = {}
@@ -56,27 +58,28 @@ def compile_cells(sides: Mapping[str, Side], collected: Mapping[str, Collected],
         cell, frontend, compiler = str(each), each.frontend, each.compiler
         program = collected[frontend].portable if frontend in collected else None
         if compiler not in sides or compiler in lost:
-            cells[cell] = {"reason": lost[compiler].reason if compiler in lost else f"the {compiler} side is missing"}
+            reason = lost[compiler].reason if compiler in lost else f"the {compiler} side is missing"
+            described[cell] = program_parts.Compiled(reason=reason)
         elif program is None:
-            cells[cell] = {"reason": f"the {frontend} side gave no program"}
+            described[cell] = program_parts.Compiled(reason=f"the {frontend} side gave no program")
         else:
             try:
                 built = requests.compile_program(sides[compiler], program)
                 outputs[cell] = requests.execute(sides[compiler], built.handle, case)
                 made = requests.optimized(sides[compiler], built.handle)
                 modules[cell] = CompiledProgram(_module(cell, made, program), made.temp_bytes)
-                cells[cell] = _described(sides[compiler], built, made, modules[cell])
+                described[cell] = _described(sides[compiler], built, made, modules[cell])
             except SideError as error:
-                cells[cell] = {"reason": error.reason}
+                described[cell] = program_parts.Compiled(reason=error.reason)
                 if error.lost:
                     lost[compiler] = error
     for cell in outputs:
         errors = _errors(outputs[cell], outputs.get("tf@tf", {}))
-        cells[cell] |= {"error": max(errors, default=None), "usual_error": _usual(errors)}
-    return Cells(cells, modules, list(lost.values()))
+        described[cell] = replace(described[cell], error=max(errors, default=None), usual_error=_usual(errors))
+    return Cells(described, modules, list(lost.values()))
 
 
-def disagreements(cells: Mapping[str, Mapping[str, Any]]) -> list[Failure]:
+def disagreements(cells: Mapping[str, program_parts.Compiled]) -> list[Failure]:
     """Cells whose results are not those of TensorFlow's program in TensorFlow's XLA: they computed something else."""
     return [
         Failure(
@@ -85,15 +88,32 @@ def disagreements(cells: Mapping[str, Mapping[str, Any]]) -> list[Failure]:
             f"its results differ from tf@tf by {error:.2g} of the largest value",
         )
         for cell, each in cells.items()
-        if (error := each.get("error")) is not None and not (error <= TIPPED and each["usual_error"] <= AGREEMENT)
+        if (error := each.error) is not None and not _agrees(error, each.usual_error)
     ]
 
 
-def _described(side: Side, built: Compiled, made: Optimized, cell: CompiledProgram) -> dict[str, Any]:
+def _agrees(error: float, usual_error: float | None) -> bool:
+    return error <= TIPPED and usual_error is not None and usual_error <= AGREEMENT
+
+
+def _described(side: Side, built: Compiled, made: Optimized, cell: CompiledProgram) -> program_parts.Compiled:
     summary = compiled.describe(made.module, made.temp_bytes, cell.subject.sources)
-    fields = {field.name: getattr(summary, field.name) for field in dataclasses.fields(summary)}
-    kernel_names = {"kernel_names": list(summary.kernel_names), "compile_s": built.compile_s}
-    return fields | kernel_names | _kernel_times(side, built, cell.subject)
+    counted = program_parts.Compiled(
+        instructions=summary.instructions,
+        fusions=summary.fusions,
+        kernels=summary.kernels,
+        kernel_names=summary.kernel_names,
+        flops=summary.flops,
+        bytes=summary.bytes,
+        text=summary.text,
+        custom_calls=tuple(program_parts.CustomCall(**vars(each)) for each in summary.custom_calls),
+        layout_copies=tuple(program_parts.LayoutCopy(**vars(each)) for each in summary.layout_copies),
+        converts=tuple(program_parts.Convert(**vars(each)) for each in summary.converts),
+        aliases=tuple(program_parts.Alias(**vars(each)) for each in summary.aliases),
+        temp_bytes=summary.temp_bytes,
+        compile_s=built.compile_s,
+    )
+    return _with_times(counted, side, built, cell.subject)
 
 
 def _module(cell: str, made: Optimized, program: Program) -> Subject:
@@ -105,17 +125,23 @@ def _module(cell: str, made: Optimized, program: Program) -> Subject:
     return kernel_times.compiled_subject(cell, made.module, written)
 
 
-def _kernel_times(side: Side, built: Compiled, module: Subject) -> dict[str, Any]:
-    """Where the time of the cell goes, kernel by kernel and line by line; or why that is not known."""
+def _with_times(
+    counted: program_parts.Compiled, side: Side, built: Compiled, module: Subject
+) -> program_parts.Compiled:
+    """The cell with where its time goes, kernel by kernel and line by line; or why that is not known."""
     try:
         profile = kernel_times.profile(requests.profile(side, built.handle))
     except SideError as error:
         if error.lost:
             raise
-        return {"times": [], "lines": [], "small_runs": [], "times_reason": error.reason}
-    times = kernel_times.located(profile.times, module)
-    runs = kernel_times.small_runs(profile, times)
-    return {"times": times, "lines": kernel_times.lines(times), "small_runs": runs}
+        return replace(counted, times_reason=error.reason)
+    located = kernel_times.located(profile.times, module)
+    return replace(
+        counted,
+        times=kernel_parts.times(located),
+        lines=kernel_parts.lines(located),
+        small_runs=kernel_parts.small_runs(profile, located),
+    )
 
 
 def _errors(found: Arrays, expected: Arrays) -> list[float]:

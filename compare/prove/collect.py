@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
+
+from msgspec.structs import replace
 
 from compare.hlo import kernel_times
 from compare.hlo.bindings import UnreadableProgram
@@ -13,7 +15,9 @@ from compare.hlo.portable import portable
 from compare.inputs.at_size import Prepared
 from compare.parity.evidence import PORT, TF_REFERENCE
 from compare.progress import Reporter
-from compare.records import Failure
+from compare.prove import kernel_parts
+from compare.record.program_parts import Profile
+from compare.record.workload_part import Failure
 from compare.sides import requests
 from compare.sides._side import BadTarget, Side, SideError, Unavailable
 from workloads import _modes
@@ -53,7 +57,7 @@ class Collected:
     """The same, as either side's XLA reads it."""
     donation: Donation | None = None
     """The training step compiled as users run it, and what it may overwrite."""
-    profile: dict[str, Any] = field(default_factory=dict)
+    profile: dict[str, Profile] = field(default_factory=dict)
     not_double: dict[str, str] = field(default_factory=dict)
     """pass -> why the twin could not be built in float64."""
     failures: list[Failure] = field(default_factory=list)
@@ -69,14 +73,14 @@ class Collected:
     @property
     def distinct_modes(self) -> list[str]:
         """The modes of the main pass that run something of their own."""
-        alike = {mode for mode, profile in self.profile.items() if "same_as" in profile}
+        alike = {mode for mode, profile in self.profile.items() if profile.same_as is not None}
         return [mode for mode in self.modes.get(self.main_pass, ()) if f"{self.side}/{mode}" not in alike]
 
     def refused(self, pass_: str) -> str:
         """Why the side has nothing of a pass; empty where it has it, or failed at it."""
         if pass_ not in self.modes:
             return "no input or weight is a float: there is nothing to differentiate"
-        return next((each.reason for each in self.refusals if f" {pass_} " in f"{each.doing} "), "")
+        return next((each.reason for each in self.refusals if f" {pass_} " in f"{each.doing} "), None) or ""
 
 
 def collect_evidence(side: Side, prepared: Prepared, reporter: Reporter, wanted: Collection[str] = ()) -> Collected:
@@ -255,27 +259,27 @@ def _collect_profiles(side: Side, found: Collected, reporter: Reporter) -> None:
         except SideError as error:
             if error.lost:
                 raise
-            found.profile[f"{side.name}/{mode}"] = {"reason": error.reason}
+            found.profile[f"{side.name}/{mode}"] = Profile(reason=error.reason)
     _note_idle(found.profile)
 
 
-def _note_idle(profile: dict[str, Any]) -> None:
+def _note_idle(profiles: dict[str, Profile]) -> None:
     """Autoclustering that compiled nothing is graph mode: the same kernels of TensorFlow's, under the same names."""
-    cluster, graph = profile.get(AUTOCLUSTER, {}), profile.get(GRAPH, {})
-    if cluster.get("names") and cluster["names"] == graph.get("names"):
-        profile[AUTOCLUSTER] = {**cluster, "same_as": GRAPH}
+    cluster, graph = profiles.get(AUTOCLUSTER, Profile()), profiles.get(GRAPH, Profile())
+    if cluster.names and cluster.names == graph.names:
+        profiles[AUTOCLUSTER] = replace(cluster, same_as=GRAPH)
 
 
-def _profiled(side: Side, mode: str, program: Program | None) -> dict[str, Any]:
-    found = kernel_times.profile(requests.profile(side, mode))
-    times = kernel_times.located_operations(found.times, program.sources if program else {})
-    return {
-        "kernels": found.kernels,
-        "names": list(found.names),
-        "seconds": list(found.seconds),
-        "times": times,
-        "small_runs": kernel_times.small_runs(found, times),
-    }
+def _profiled(side: Side, mode: str, program: Program | None) -> Profile:
+    profile = kernel_times.profile(requests.profile(side, mode))
+    located = kernel_times.located_operations(profile.times, program.sources if program else {})
+    return Profile(
+        kernels=profile.kernels,
+        names=profile.names,
+        seconds=profile.seconds,
+        times=kernel_parts.times(located),
+        small_runs=kernel_parts.small_runs(profile, located),
+    )
 
 
 def steps_of(prepared: Prepared) -> int:
@@ -283,7 +287,6 @@ def steps_of(prepared: Prepared) -> int:
     return 28 if prepared.workload.training else 18
 
 
-def reasons(failures: Sequence[Failure]) -> list[Mapping[str, str]]:
-    """Failures as JSON, each once."""
-    unique = dict.fromkeys((failure.side, failure.doing, failure.reason) for failure in failures)
-    return [{"side": side, "doing": doing, "reason": reason} for side, doing, reason in unique]
+def unique(failures: Iterable[Failure]) -> tuple[Failure, ...]:
+    """Each failure once."""
+    return tuple(dict.fromkeys(failures))

@@ -11,7 +11,8 @@ from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.executing import Options, ProgramLost
 from compare.hlo.promote import PromotionError
 from compare.inputs.at_size import Prepared
-from compare.parity import Evidence, explicable, judge, with_sweep
+from compare.parity import Evidence, explicable, held_leaves, judge, judge_held, with_sweep
+from compare.parity.breaks import Swept
 from compare.progress import Reporter
 from compare.prove import sweeping
 from compare.prove.collect import Collected, collect_evidence
@@ -19,7 +20,9 @@ from compare.prove.further import further
 from compare.prove.oracle import Doubles, explain, find_doubles, twin_with
 from compare.prove.own_formula import explain_by_formula
 from compare.prove.subjects import twin_of
-from compare.records import PASS, Failure, Parity
+from compare.record.parity_part import Parity
+from compare.record.vocabulary import PASS
+from compare.record.workload_part import Failure
 from compare.sides._side import SIDES, BadTarget, SideError
 from compare.sides.pool import Pool
 from workloads._framework import FORWARD, GRADIENTS
@@ -134,15 +137,16 @@ def parity_of(
       ordinary: see `Evidence`; at another size than the workload's own.
     """
     evidence = dataclasses.replace(_evidence(prepared, collected, doubles, failures), ordinary=ordinary or {})
-    parity = judge(evidence)
-    allowance = _allowance(pool, prepared, collected, doubles, failures, evidence, explicable(parity))
+    held = held_leaves(evidence)
+    allowance = _allowance(pool, prepared, collected, doubles, failures, evidence, explicable(held))
     if any(allowance.values()):
         evidence = dataclasses.replace(evidence, allowance=allowance)
-        parity = judge(evidence)
+        held = held_leaves(evidence)
+    parity = judge_held(evidence, held)
     if parity.verdict == PASS:
         return parity
     try:
-        spreads = explain_by_formula(twin_with(prepared, doubles), doubles, evidence, parity)
+        spreads = explain_by_formula(twin_with(prepared, doubles), doubles, evidence, held)
     except UnreadableProgram:
         # What cannot be explained stays a failure.
         return parity
@@ -186,7 +190,7 @@ def with_stability(
     """
     reporter.step("stability")
     if parity.verdict != PASS:
-        unswept = sweeping.Swept(reason="not judged: the port already differs at ordinary inputs")
+        unswept = Swept(reason="not judged: the port already differs at ordinary inputs")
         return with_sweep(parity, prepared.workload.name, unswept, ())
     port = collected["jax"]
     sweeps = [{}, port.compiler_options] if "tuned" in port.modes.get(FORWARD, ()) else [{}]
@@ -202,15 +206,16 @@ def swept_with(
     failures: list[Failure],
 ) -> Parity:
     """The parity with what sweeps of the port tell, compiled with each of these options."""
-    found: list[sweeping.Swept] = []
+    found: list[Swept] = []
     for options in sweeps:
         try:
             found.append(sweeping.sweep(prepared, collected, doubles, options))
         except ProgramLost as error:
             failures.append(Failure("both sides", "sweep", str(error)))
-            found.append(sweeping.Swept(reason=f"not judged: {error}"))
+            found.append(Swept(reason=f"not judged: {error}"))
     reasons = dict.fromkeys(each.reason for each in found if each.reason)
-    swept = sweeping.Swept(tuple(reach for each in found for reach in each.reach), found[0].dtype, "; ".join(reasons))
+    reached = tuple(reached for each in found for reached in each.reached)
+    swept = Swept(reached, found[0].dtype, "; ".join(reasons))
     declared = [each for each in prepared.workload.deviations if each.gate == STABILITY]
     return with_sweep(parity, prepared.workload.name, swept, declared)
 

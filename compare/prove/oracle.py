@@ -18,7 +18,7 @@ from compare.parity.measure import wide
 from compare.prove.collect import FLOAT32, FLOAT64, Collected
 from compare.prove.running import running, without_states
 from compare.prove.subjects import twin_of
-from compare.records import Failure
+from compare.record.workload_part import Failure
 from compare.sides import requests
 from compare.sides._side import Side, SideError
 from workloads._framework import STEP, Program, Twin

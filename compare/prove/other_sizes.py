@@ -16,7 +16,9 @@ from compare.progress import Reporter
 from compare.prove import judging
 from compare.prove.collect import Collected
 from compare.prove.oracle import Doubles
-from compare.records import FAIL, NOT_APPLICABLE, PASS, AtSize, Failure, Parity
+from compare.record.parity_part import AtSize, Parity
+from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
+from compare.record.workload_part import Failure
 from compare.sides.pool import Pool
 from workloads import _modes
 from workloads._dimensions import Dimensions

@@ -10,11 +10,12 @@ import numpy as np
 
 from compare.hlo import disturbing
 from compare.parity.evidence import TF_REFERENCE, Evidence
+from compare.parity.holding import Held, Leaves
 from compare.parity.measure import UNIT_ROUNDOFF, WIDE, largest
+from compare.parity.messages import Place
 from compare.prove.oracle import Doubles, largest_spreads
 from compare.prove.running import running
-from compare.record.base import known
-from compare.records import FAIL, Comparison, Parity
+from compare.record.vocabulary import FAIL
 from workloads._framework import FORWARD, GRADIENTS, Program, Twin
 from workloads._spec import Arrays
 
@@ -32,19 +33,19 @@ NOTHING = 1e-9
 Spreads = dict[tuple[str, str, str, str, int], float]
 
 
-def explain_by_formula(twin: Twin, doubles: Doubles, evidence: Evidence, parity: Parity) -> Spreads:
+def explain_by_formula(twin: Twin, doubles: Doubles, evidence: Evidence, leaves: Leaves) -> Spreads:
     """By width, pass, case, leaf and group of magnitudes, the relative spread; empty where it can explain nothing.
 
     Raises:
       UnreadableProgram: XLA cannot run the original's float64 program apart.
     """
     wanted: dict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
-    for width, comparison in _failures(parity):
-        if width == "float32" and _is_wide(evidence, comparison):
+    for width, held in _failures(leaves):
+        if width == "float32" and _is_wide(evidence, held.place):
             # As wide as the reference: float32's roundings are what such a port must not make.
             continue
-        if known(comparison.error) <= LARGEST[width] or _vanishes(evidence, comparison):
-            wanted[width, comparison.pass_].add((comparison.case, comparison.leaf))
+        if held.error <= LARGEST[width] or _vanishes(evidence, held.place):
+            wanted[width, held.place.pass_].add((held.place.case, held.place.leaf))
     spreads: Spreads = {}
     for (width, pass_), places in sorted(wanted.items()):
         program = doubles.programs.get(("tf", pass_))
@@ -54,24 +55,24 @@ def explain_by_formula(twin: Twin, doubles: Doubles, evidence: Evidence, parity:
     return spreads
 
 
-def _failures(parity: Parity) -> Iterator[tuple[str, Comparison]]:
+def _failures(leaves: Leaves) -> Iterator[tuple[str, Held]]:
     for name in ("semantics", "rounding", GRADIENTS):
-        for each in parity.gates[name].comparisons:
-            if each.verdict == FAIL and each.pass_ in (FORWARD, GRADIENTS) and np.isfinite(known(each.error)):
+        for held in leaves[name]:
+            if held.verdict == FAIL and held.place.pass_ in (FORWARD, GRADIENTS) and np.isfinite(held.error):
                 # A side named without a mode is its float64 run.
-                yield ("float64" if each.found_from == "jax" else "float32"), each
+                yield ("float64" if held.place.found_from == "jax" else "float32"), held
 
 
-def _is_wide(evidence: Evidence, comparison: Comparison) -> bool:
+def _is_wide(evidence: Evidence, place: Place) -> bool:
     """Whether the original's own result, as it is written, is float64 already."""
-    written = evidence.outputs.get((TF_REFERENCE, comparison.pass_, comparison.case), {}).get(comparison.leaf)
+    written = evidence.outputs.get((TF_REFERENCE, place.pass_, place.case), {}).get(place.leaf)
     return written is not None and written.dtype.name in WIDE
 
 
-def _vanishes(evidence: Evidence, comparison: Comparison) -> bool:
-    pass_, case, leaf = comparison.pass_, comparison.case, comparison.leaf
-    here = evidence.doubles.get(("tf", pass_, case), {})
-    return leaf in here and largest([here[leaf]]) <= NOTHING * _ordinary(evidence, pass_, leaf)
+def _vanishes(evidence: Evidence, place: Place) -> bool:
+    here = evidence.doubles.get(("tf", place.pass_, place.case), {})
+    ordinary = _ordinary(evidence, place.pass_, place.leaf)
+    return place.leaf in here and largest([here[place.leaf]]) <= NOTHING * ordinary
 
 
 def _ordinary(evidence: Evidence, pass_: str, leaf: str) -> float:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from compare.hlo import differences, donation, partitions, passes
-from compare.hlo.align import Alignment, align
+from compare.hlo.align import Alignment, FrontierEntry, align
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.levels import ALGEBRA, LEVELS, UNFUSED, Subject, read
 from compare.hlo.places import differences_view, place_view
 from compare.hlo.rewriting import Rewritten
 from compare.hlo.showing import module_view, view
+from compare.plain_json import to_json
 from compare.progress import Reporter
 from compare.prove.program_pairs import Pair
+from compare.record import alignment_part
+from compare.record.alignment_part import Compilers, Departure, Donated, Explanation, Level, Reason
+from compare.record.program_parts import Compiled
 
 OPTIMIZED = "optimized"
 """Beside the levels: each frontend's program as its own compiler left it."""
@@ -22,11 +27,28 @@ SHOWN = (*LEVELS, OPTIMIZED)
 _OWN = ("tf@tf", "jax@jax")
 
 
-def examine(pair: Pair, shown: str, reporter: Reporter, thorough: bool = True, by_pass: bool = False) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Examined:
+    """A pair at every level, and what its compilers made of it.
+
+    Attributes:
+      view: what pages of the pair show, as JSON.
+      alignment: the same in a record: the level that is shown in full, the others in numbers.
+      compilers: why the 2 x 2 is what it is; None where there is none.
+    """
+
+    view: dict[str, Any]
+    alignment: alignment_part.Alignment
+    compilers: Compilers | None
+
+
+def examine(pair: Pair, shown: str, reporter: Reporter, thorough: bool = True, by_pass: bool = False) -> Examined:
     """Align a pair at every level, and say what its compilers made of it.
 
     Args:
+      pair: both programs.
       shown: the level that `view` holds, value by value.
+      reporter: is told of every level.
       thorough: whether the programs are run at every level, to match by value; else at `shown` alone, and
         level `unfused` is left out. Every level is another program to compile.
       by_pass: whether to compile both programs here and hold them against each other after every pass.
@@ -35,43 +57,43 @@ def examine(pair: Pair, shown: str, reporter: Reporter, thorough: bool = True, b
       UnreadableProgram: the programs cannot be aligned at the level to be shown.
     """
     reporter.stage(f"{pair.name}: alignment", len(SHOWN) + 1)
-    alignments, levels = _levels(pair, shown, thorough, reporter)
+    levels = _levels(pair, shown, thorough, reporter)
+    alignments = {level: each for level, each in levels.items() if isinstance(each, Alignment)}
     reporter.step("compilers")
     programs = {level: each for level, each in alignments.items() if level != OPTIMIZED}
     labels = _OWN if shown == OPTIMIZED else (pair.left.label, pair.right.label)
-    return {
+    compilers = _compilers(pair if thorough else _numbered(pair), alignments.get(ALGEBRA))
+    donated = {side: _donation(side, pair) for side in pair.donations}
+    made = {
         "name": pair.name,
         "labels": list(labels),
         "level": shown,
-        "levels": levels,
+        "levels": {level: summary(each) for level, each in levels.items()},
         "view": view(alignments[shown], programs, labels, _times(pair)),
         "pictures": _pictures(pair, alignments.get(OPTIMIZED)),
-        "compilers": _compilers(pair if thorough else _numbered(pair), alignments.get(ALGEBRA)),
+        "compilers": to_json(compilers),
         "passes": _passes(pair) if by_pass else None,
         "compiled": {cell: _kernels(pair.described[cell]) for cell in _OWN if cell in pair.cells},
-        "donation": {side: _donation(side, pair) for side in pair.donations},
+        "donation": {side: to_json(found) for side, found in donated.items()},
     }
+    return Examined(made, _recorded(shown, alignments[shown], levels, donated), compilers)
 
 
-def _levels(
-    pair: Pair, shown: str, thorough: bool, reporter: Reporter
-) -> tuple[dict[str, Alignment], dict[str, dict[str, Any]]]:
-    """The alignment at each level that there is, and each level in numbers."""
+def _levels(pair: Pair, shown: str, thorough: bool, reporter: Reporter) -> dict[str, Alignment | str]:
+    """By level, the alignment or why there is none."""
     there = [level for level in (SHOWN if pair.described else LEVELS) if thorough or level != UNFUSED]
     if shown not in there:
         raise UnreadableProgram(f"expected a level of {', '.join(there)}, found {shown}: choose one of these")
-    alignments: dict[str, Alignment] = {}
-    levels: dict[str, dict[str, Any]] = {}
+    levels: dict[str, Alignment | str] = {}
     for level in there:
         reporter.step(level)
         try:
-            alignments[level] = _aligned(pair if thorough or level == shown else _numbered(pair), level)
-            levels[level] = summary(alignments[level])
+            levels[level] = _aligned(pair if thorough or level == shown else _numbered(pair), level)
         except UnreadableProgram as error:
             if level == shown:
                 raise
-            levels[level] = {"reason": str(error)}
-    return alignments, levels
+            levels[level] = str(error)
+    return levels
 
 
 def _numbered(pair: Pair) -> Pair:
@@ -79,25 +101,53 @@ def _numbered(pair: Pair) -> Pair:
     return dataclasses.replace(pair, cases=())
 
 
-def recorded(examined: Mapping[str, Any]) -> dict[str, Any]:
-    """The `alignment` of a workload's record: the level that is shown in full, the others in numbers."""
-    levels = examined["levels"]
-    shown = levels[examined["level"]]
-    numbers = ("matched", "left", "right", "equal", "assumes", "results", "results_equal", "reason")
-    return {
-        "level": examined["level"],
-        "matched": shown["matched"],
-        "tf_only": shown["left_only"],
-        "jax_only": shown["right_only"],
-        "matchers": shown["matchers"],
-        "frontier": shown["frontier"],
-        "levels": {level: {name: found[name] for name in numbers if name in found} for level, found in levels.items()},
-        "donation": examined["donation"],
-    }
+def _recorded(
+    shown: str, alignment: Alignment, levels: Mapping[str, Alignment | str], donated: Mapping[str, Donated]
+) -> alignment_part.Alignment:
+    return alignment_part.Alignment(
+        level=shown,
+        matched=alignment.matched,
+        tf_only=len(alignment.left_only),
+        jax_only=len(alignment.right_only),
+        matchers=alignment.matchers,
+        frontier=tuple(map(_departure, alignment.frontier)),
+        levels={level: _level(each) for level, each in levels.items()},
+        donation=donated,
+    )
 
 
-def summary(alignment: Alignment) -> dict[str, Any]:
+def _level(alignment: Alignment | str) -> Level:
+    if isinstance(alignment, str):
+        return Level(reason=alignment)
+    return Level(
+        matched=alignment.matched,
+        left=len(alignment.left.graph),
+        right=len(alignment.right.graph),
+        equal=alignment.is_equal,
+        assumes=tuple(alignment.assumes),
+        results=len(alignment.results),
+        results_equal=sum(result.equal for result in alignment.results),
+    )
+
+
+def _departure(entry: FrontierEntry) -> Departure:
+    why = entry.explanation
+    return Departure(
+        side=entry.side,
+        op=entry.op,
+        name=entry.name,
+        source=entry.source,
+        reason=entry.reason,
+        explanation=Explanation(why.kind.value, why.name, why.meaning) if why else None,
+        node=entry.node,
+        explained=entry.explained,
+    )
+
+
+def summary(alignment: Alignment | str) -> dict[str, Any]:
     """One level in numbers: values of either program, how many have a partner, who found it, what is left."""
+    if isinstance(alignment, str):
+        return {"reason": alignment}
     return {
         "matched": alignment.matched,
         "left": len(alignment.left.graph),
@@ -125,13 +175,20 @@ def _aligned(pair: Pair, level: str) -> Alignment:
 
 def _module(pair: Pair, cell: str) -> Subject:
     if cell not in pair.cells:
-        raise UnreadableProgram(f"expected a module {cell}, found none: {pair.described[cell]['reason']}")
+        raise UnreadableProgram(f"expected a module {cell}, found none: {pair.described[cell].reason}")
     return pair.cells[cell].subject
 
 
 def _times(pair: Pair) -> dict[str, dict[str, float]]:
     """Seconds of each kernel of the optimized modules, by cell."""
-    return {cell: {each.name: each.seconds for each in pair.described[cell].get("times", ())} for cell in pair.cells}
+    return {
+        cell: {
+            kernel.name: kernel.seconds
+            for kernel in pair.described[cell].times
+            if kernel.name is not None and kernel.seconds is not None
+        }
+        for cell in pair.cells
+    }
 
 
 def _pictures(pair: Pair, optimized: Alignment | None) -> dict[str, Any]:
@@ -148,17 +205,21 @@ def _picture(subject: Subject, form: Rewritten, alone: set[int]) -> dict[str, An
     return module_view(graph, [key for key in graph.nodes if form.stands_for.get(key) not in alone])
 
 
-def _compilers(pair: Pair, programs: Alignment | None) -> dict[str, Any]:
+def _compilers(pair: Pair, programs: Alignment | None) -> Compilers | None:
     """Why the 2 x 2 is what it is: what two frontends wrote, what two compilers made of it, cut into which kernels."""
     if not pair.cells:
-        return {}
+        return None
     same = {"tf": [(left, left) for left, _ in pair.cases], "jax": [(right, right) for _, right in pair.cases]}
     try:
         explained = differences.explain_attribution(programs, pair.cells, pair.sides, same)
         whole = partitions.compare(_module(pair, _OWN[0]), _module(pair, _OWN[1]), pair.cases)
     except UnreadableProgram as error:
-        return {"reason": str(error)}
-    return {**dataclasses.asdict(explained), "partitions": whole.lines}
+        return Compilers(reason=str(error))
+    return Compilers(_reasons(explained.frontend), _reasons(explained.compiler), tuple(whole.lines))
+
+
+def _reasons(found: Iterable[differences.Reason]) -> tuple[Reason, ...]:
+    return tuple(Reason(each.kind, each.text, each.sources) for each in found)
 
 
 def _passes(pair: Pair) -> Mapping[str, Any]:
@@ -169,21 +230,21 @@ def _passes(pair: Pair) -> Mapping[str, Any]:
     return {"lines": found.lines, "steps": [dataclasses.asdict(step) for step in found.steps]}
 
 
-def _kernels(described: Mapping[str, Any]) -> dict[str, Any]:
+def _kernels(described: Compiled) -> dict[str, Any]:
     """Where the time of a cell goes: kernels with their lines, lines with their kernels, runs of small kernels."""
-    return {name: described.get(name, ()) for name in ("times", "lines", "small_runs")}
+    return {"times": described.times, "lines": described.lines, "small_runs": described.small_runs}
 
 
-def _donation(side: str, pair: Pair) -> dict[str, Any]:
+def _donation(side: str, pair: Pair) -> Donated:
     """What became of the arguments that a training step may overwrite."""
     given = pair.donations[side]
     names = tuple(f"{each.kind} {each.name}" for each in given.parameters)
     subject = Subject(side, given.optimized, names, tuple(each.name for each in given.results))
-    found = donation.verify(subject, given.donated)
-    return {
-        "holds": found.holds,
-        "donated": found.donated,
-        "bytes_in_place": found.bytes_in_place,
-        "bytes_missed": found.bytes_missed,
-        "missed": [str(each) for each in found.missed],
-    }
+    verified = donation.verify(subject, given.donated)
+    return Donated(
+        holds=verified.holds,
+        donated=verified.donated,
+        bytes_in_place=verified.bytes_in_place,
+        bytes_missed=verified.bytes_missed,
+        missed=tuple(str(each) for each in verified.missed),
+    )

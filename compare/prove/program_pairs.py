@@ -20,6 +20,7 @@ from compare.prove.cells import Cells, compile_cells
 from compare.prove.collect import Collected, attempt
 from compare.prove.references import read_reference
 from compare.prove.subjects import Arguments, cases, subjects
+from compare.record.program_parts import Compiled
 from compare.sides import requests
 from compare.sides._side import SIDES
 from compare.sides.pool import Pool
@@ -48,7 +49,7 @@ class Pair:
     right: Subject
     cases: Sequence[Arguments] = ()
     cells: Mapping[str, CompiledProgram] = field(default_factory=dict)
-    described: Mapping[str, Any] = field(default_factory=dict)
+    described: Mapping[str, Compiled] = field(default_factory=dict)
     donations: Mapping[str, Donation] = field(default_factory=dict)
     sides: Mapping[str, Any] = field(default_factory=dict)
 

@@ -9,7 +9,6 @@ from functools import cached_property
 
 import ml_dtypes
 import numpy as np
-from msgspec import structs
 
 from compare.hlo import breaking, disturbing, stablehlo_text
 from compare.hlo.bindings import UnreadableProgram
@@ -17,15 +16,15 @@ from compare.hlo.executing import Options, ProgramLost
 from compare.hlo.promote import PromotionError
 from compare.inputs.at_size import Prepared
 from compare.parity import messages, stability
+from compare.parity.breaks import Broken, Extent, Outcome, Reached, Swept
 from compare.parity.evidence import PORT, TUNED
 from compare.parity.measure import UNIT_ROUNDOFF, is_float, largest
-from compare.parity.stability import BOTH, BREAKS, UNJUDGED, Outcome, Rounding, Swept, Values
+from compare.parity.stability import BOTH, BREAKS, UNJUDGED, Rounding, Values
 from compare.prove.collect import FLOAT32, Collected
 from compare.prove.oracle import Doubles, promoted
 from compare.prove.running import Running, running
 from compare.prove.subjects import first_inputs, subject, twin_of
-from compare.record.base import known
-from compare.records import Break, Call, Reach, Span
+from compare.record.parity_part import Call
 from compare.sides._side import SIDES
 from workloads import _sweeps
 from workloads._framework import FORWARD, GRADIENTS, Program
@@ -58,7 +57,7 @@ def sweep(
     if elements > MOST_ELEMENTS:
         return Swept(reason=f"not swept: hundreds of calls on {elements:,} elements take minutes; judge a smaller size")
     dtype = _narrowest(prepared)
-    found: list[Reach] = []
+    reached: list[Reached] = []
     reasons: list[str] = []
     for pass_ in (FORWARD, GRADIENTS):
         programs = [collected[side].programs.get((pass_, FLOAT32)) for side in SIDES if side in collected]
@@ -68,12 +67,12 @@ def sweep(
             reasons.append(f"{pass_}: not swept, a side gave no program")
             continue
         try:
-            found += _Pass(pass_, prepared, *known, dtype, options or {}).reach()
+            reached += _Pass(pass_, prepared, *known, dtype, options or {}).reach()
         except ProgramLost:
             raise
         except UnreadableProgram as error:
             reasons.append(f"{pass_}: not swept, the programs do not run apart from their frameworks: {error}")
-    return Swept(tuple(found), dtype, "; ".join(reasons))
+    return Swept(tuple(reached), dtype, "; ".join(reasons))
 
 
 def _narrowest(prepared: Prepared) -> str:
@@ -107,7 +106,7 @@ class _Pass:
         self._moderate = bool(self._twin.weights)
         self._rounding = self._measured(stablehlo_text.roundings(original.artifact))
 
-    def reach(self) -> Iterator[Reach]:
+    def reach(self) -> Iterator[Reached]:
         """What each input may be."""
         probes = list(_sweeps.probes(self._specs, self._moderate))
         outcomes = dict(zip(probes, self._outcomes(probes), strict=True))
@@ -159,30 +158,28 @@ class _Pass:
             for name, array in inputs.items()
         }
 
-    def _reach_of(self, moved: str, outcomes: Mapping[Probe, Outcome]) -> Reach:
-        spans = tuple(
-            self._span({probe: said for probe, said in outcomes.items() if probe.pattern == pattern})
+    def _reach_of(self, moved: str, outcomes: Mapping[Probe, Outcome]) -> Reached:
+        extents = tuple(
+            self._extent({probe: said for probe, said in outcomes.items() if probe.pattern == pattern})
             for pattern in dict.fromkeys(probe.pattern for probe in outcomes)
         )
         names = _sweeps.swept(self._specs) if moved == _sweeps.ALL else [moved]
         orders = min(_sweeps.squares_within(self._specs[name]) for name in names)
-        verdict, found = stability.deciding(spans, orders)
-        if found is None:
-            return Reach(moved, self._pass, verdict, spans, mode=self._mode)
-        nearest = known(found.magnitude)
-        broken = [probe for probe, said in outcomes.items() if said.status == BREAKS and probe.pattern == found.pattern]
+        verdict, lost = stability.deciding(extents, orders)
+        if lost is None:
+            return Reached(moved, self._pass, verdict, extents, mode=self._mode)
+        broken = [probe for probe, said in outcomes.items() if said.status == BREAKS and probe.pattern == lost.pattern]
         counting = [
             said.error
             for probe, said in outcomes.items()
             if said.status == BREAKS and abs(math.log2(probe.magnitude)) <= orders
         ]
-        worst = self._blamed(found, min(broken, key=lambda probe: abs(math.log2(probe.magnitude / nearest))))
-        message = messages.breaks(self._workload, self._pass, moved, self._mode, spans, worst)
-        return Reach(
-            moved, self._pass, verdict, spans, worst, max([known(found.error), *counting]), message, self._mode
-        )
+        worst = self._blamed(lost, min(broken, key=lambda probe: abs(math.log2(probe.magnitude / lost.magnitude))))
+        message = messages.breaks(self._workload, self._pass, moved, self._mode, extents, worst)
+        error = max([lost.outcome.error, *counting])
+        return Reached(moved, self._pass, verdict, extents, worst, error, message, self._mode)
 
-    def _span(self, outcomes: Mapping[Probe, Outcome]) -> Span:
+    def _extent(self, outcomes: Mapping[Probe, Outcome]) -> Extent:
         """Where one pattern holds, from the magnitude nearest to 1 outwards; each end lies between two calls."""
         ordered = sorted(outcomes, key=lambda probe: probe.magnitude)
         calls = tuple(Call(probe.magnitude, outcomes[probe].status) for probe in ordered)
@@ -191,12 +188,12 @@ class _Pass:
         broken = [at for at, probe in enumerate(ordered) if outcomes[probe].status == BREAKS]
         if middle in broken:
             probe = ordered[middle]
-            return Span(pattern, None, None, calls, (stability.break_of(probe, outcomes[probe]),))
+            return Extent(pattern, None, None, calls, (stability.broken(probe, outcomes[probe]),))
         below = max((at for at in broken if at < middle), default=None)
         above = min((at for at in broken if at > middle), default=None)
         judged = [probe.magnitude for probe in ordered if outcomes[probe].status != UNJUDGED]
         if not judged:
-            return Span(pattern, None, None, calls)
+            return Extent(pattern, None, None, calls)
         low, high, breaks = judged[0], judged[-1], []
         if below is not None:
             held, lost = self._edge(ordered[below + 1], ordered[below], outcomes[ordered[below]])
@@ -204,9 +201,9 @@ class _Pass:
         if above is not None:
             held, lost = self._edge(ordered[above - 1], ordered[above], outcomes[ordered[above]])
             high, breaks = held, [*breaks, lost]
-        return Span(pattern, low, high, calls, tuple(breaks))
+        return Extent(pattern, low, high, calls, tuple(breaks))
 
-    def _edge(self, held: Probe, lost: Probe, said: Outcome) -> tuple[float, Break]:
+    def _edge(self, held: Probe, lost: Probe, said: Outcome) -> tuple[float, Broken]:
         """The last magnitude that holds, and the first that does not."""
         while max(held.magnitude, lost.magnitude) > CLOSE * min(held.magnitude, lost.magnitude):
             middle = dataclasses.replace(held, magnitude=math.sqrt(held.magnitude) * math.sqrt(lost.magnitude))
@@ -215,19 +212,19 @@ class _Pass:
                 lost, said = middle, found
             else:
                 held = middle
-        return held.magnitude, stability.break_of(lost, said)
+        return held.magnitude, stability.broken(lost, said)
 
-    def _blamed(self, found: Break, far: Probe) -> Break:
+    def _blamed(self, worst: Broken, far: Probe) -> Broken:
         """The break with the operation and the lines behind it, which show best where the port is far gone."""
         inputs = _sweeps.drawn(far, self._specs, self._base)
         port, original = self._port.program, self._original.program
         line = ""
         try:
-            line = breaking.line_of(subject("tf", original), _position(original, found.leaf))
+            line = breaking.line_of(subject("tf", original), _position(original, worst.outcome.leaf))
             first = breaking.first_broken(
                 subject("jax", port),
                 subject("jax", promoted(port)),
-                _position(port, found.leaf),
+                _position(port, worst.outcome.leaf),
                 self._port.arguments(inputs),
                 self._port.arguments(self._base),
                 self._rounding.unit,
@@ -236,8 +233,8 @@ class _Pass:
             # The verdict stands without: XLA runs the program, only not with all of its values as results.
             first = None
         if first is None:
-            return structs.replace(found, original_line=line)
-        return structs.replace(found, operation=first.opcode, line=first.line, original_line=line)
+            return dataclasses.replace(worst, original_line=line)
+        return dataclasses.replace(worst, operation=first.opcode, line=first.line, original_line=line)
 
 
 def _position(written: Program, leaf: str) -> int:

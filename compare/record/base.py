@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, get_a
 
 import msgspec
 
+from compare.record.vocabulary import Judgement
+
 _Value = TypeVar("_Value")
 
 NON_FINITE = ("inf", "-inf", "nan")
 """How a record writes the numbers that JSON has not."""
 
 Scalar = str | int | float | bool | None
-Verdict = Literal["pass", "fail", "not_applicable"] | None
+Verdict = Judgement | None
 
 if TYPE_CHECKING:
     Text = str
@@ -27,9 +29,9 @@ if TYPE_CHECKING:
     Many = tuple[_Value, ...]
     Named = Mapping[str, _Value]
 else:
-    # In a file any of these may be null, and so may what they hold; `Part` makes one form of it.
+    # In a file any of these may be null, and so may what they hold; `Part` makes one form of it. Whole numbers stay so.
     Text = str | None
-    Number = float | Literal["inf", "-inf", "nan"] | None
+    Number = int | float | Literal["inf", "-inf", "nan"] | None
     Count = Annotated[int, msgspec.Meta(ge=0)] | None
     Numbers = tuple[Number, ...] | None
     Indices = tuple[int, ...] | None

@@ -8,33 +8,59 @@ from compare.record.base import Count, Many, Named, Number, Part, Text, Texts, V
 
 
 class PeerGate(Part, frozen=True):
+    """What one gate says of a peer."""
+
     verdict: Verdict = None
+    """Pass, fail or not_applicable."""
     message: Text = ""
+    """The first comparison that fails, or why there is none."""
 
 
 class Peer(Part, frozen=True):
+    """Another way to run the original in JAX."""
+
     verdict: Literal["pass", "fail", "unavailable"] | None = None
+    """Of all gates; unavailable where it cannot run."""
     reason: Text = ""
+    """Why it fails or is unavailable, or is not timed."""
     gates: Named[PeerGate] = {}
+    """By gate."""
     version: Text = ""
+    """Name and version of its package."""
     passes: Texts = ()
+    """The passes that it was judged on."""
 
 
 class Share(Part, frozen=True):
+    """How near a mode comes to the limit."""
+
     share: Number = None
+    """The limit's seconds over the mode's: 1 is as fast as the machine allows."""
     note: Text = ""
+    """What qualifies it."""
 
 
 class Roofline(Part, frozen=True):
+    """Which limit of the machine binds a workload."""
+
     threads: Count = None
+    """That all was measured on."""
     working_set_bytes: Number = None
-    bandwidth_bytes_per_s: Number = None
-    bandwidth_by: Text = ""
+    """Bytes that one call reads and writes."""
     kind: Text = ""
+    """Of traffic whose bandwidth was taken: read, copy or triad."""
+    bandwidth_bytes_per_s: Number = None
+    """Bytes a second at this working set."""
+    bandwidth_by: Text = ""
+    """Who reached it."""
     bounds: Named[Number] = {}
+    """Least seconds of a call by memory_s, compute_s and dispatch_s; null where not measured."""
     bound: Text = ""
+    """The largest of them: memory, compute or dispatch."""
     limit_s: Number = None
+    """Its seconds."""
     modes: Named[Share] = {}
+    """By mode."""
 
 
 class Stages(Part, frozen=True):
@@ -47,30 +73,49 @@ class Stages(Part, frozen=True):
     """
 
     import_s: Number = None
+    """Seconds to import the framework."""
     load_s: Number = None
+    """Seconds to build the twin and take its arrays."""
     trace_s: Number = None
+    """Seconds to trace."""
     lower_s: Number = None
+    """Seconds to lower to StableHLO."""
     compile_s: Number = None
+    """Seconds to compile."""
     compile_derived: bool | None = None
+    """Whether compiling was not timed apart: the first call beyond lowering and one steady call."""
     first_call_s: Number = None
+    """Seconds until the first result: trace, lower, compile and run."""
     steady_s: Number = None
+    """Seconds of a call after it, the median."""
     baseline_rss_bytes: Number = None
+    """Bytes of physical memory before the twin was built."""
     peak_rss_bytes: Number = None
+    """Bytes of physical memory at most since the mode was prepared."""
 
 
 class Cache(Part, frozen=True):
     """What one process left in an empty compilation cache; `reason` says why it helps no later process."""
 
     entries: Count = None
+    """Files."""
     bytes: Count = None
+    """Their bytes."""
     reason: Text = ""
+    """Why it helps no later process."""
 
 
 class Memory(Part, frozen=True):
+    """What the compiler plans for one call."""
+
     argument_bytes: Number = None
+    """Bytes of the arguments."""
     output_bytes: Number = None
+    """Bytes of the results."""
     temp_bytes: Number = None
+    """Bytes of intermediates."""
     alias_bytes: Number = None
+    """Bytes of results that overwrite an argument."""
 
 
 class Phases(Part, frozen=True):
@@ -81,67 +126,101 @@ class Phases(Part, frozen=True):
     """
 
     cold: Stages | None = None
+    """Without a compilation cache."""
     cached: Stages | None = None
+    """With a filled one; null where it keeps nothing."""
     cache: Cache | None = None
+    """What it was filled with."""
     memory: Memory | None = None
+    """Null where the compiler does not tell."""
     code_bytes: Number = None
+    """Bytes of the object files that XLA writes."""
     code_reason: Text = ""
+    """Why there are none."""
     processes: Count = None
+    """Behind each median."""
 
 
 class Batch(Part, frozen=True):
-    """One mode at one batch size, in a fresh process.
-
-    Attributes:
-      peak_bytes: physical memory held at most, from before the mode was prepared through its steady calls, less what
-        the process held before: arguments, weights, intermediates, and the compiler. None where the platform keeps no
-        count, or the mode failed.
-      temp_bytes: what the compiler allocates for intermediates; None where there is none or it does not say.
-      steady_s: median seconds of a step.
-      reason: why there are no figures; no larger batch of the mode was tried then.
-    """
+    """One mode's training step at one batch size, in a fresh process."""
 
     mode: Text = ""
+    """SIDE/MODE."""
     batch: Count = None
+    """Examples in a batch."""
     peak_bytes: Number = None
+    """Bytes of physical memory at most, less those held before the mode was prepared."""
     temp_bytes: Number = None
+    """Bytes that the compiler plans for intermediates."""
     steady_s: Number = None
+    """Seconds of a step, the median."""
     examples_per_s: Number = None
+    """Examples a second."""
     reason: Text = ""
+    """Why there are no figures."""
 
 
-class Largest(Part, frozen=True):
-    """The largest batch of a mode under the limit, and its throughput there."""
+class LargestBatch(Part, frozen=True):
+    """The largest batch of a mode below the memory limit."""
 
     batch: Count = None
+    """Examples in it."""
     examples_per_s: Number = None
+    """Examples a second at that size."""
 
 
 class Batches(Part, frozen=True):
+    """Memory and throughput by batch size."""
+
     limit_bytes: Number = None
+    """Of memory, as asked for."""
     rows: Many[Batch] = ()
-    largest: Named[Largest] = {}
+    """One a mode and batch size."""
+    largest: Named[LargestBatch] = {}
+    """By mode, below the limit; null where none fits."""
     bytes_per_example: Named[Number] = {}
+    """By mode, bytes that the peak grows by with each further example; null with fewer than two peaks."""
 
 
-class Rate(Part, frozen=True):
+class Bandwidth(Part, frozen=True):
+    """The most that was moved between memory and processor."""
+
     bytes_per_s: Number = None
-    flops_per_s: Number = None
+    """Bytes read plus bytes written, a second."""
     by: Text = ""
+    """Who reached it."""
     working_set_bytes: Number = None
+    """Bytes that were moved in one call."""
+
+
+class Throughput(Part, frozen=True):
+    """The most that was computed in matrix products of one dtype."""
+
+    flops_per_s: Number = None
+    """Floating-point operations a second, 2mnk a product."""
+    by: Text = ""
+    """Who reached it."""
 
 
 class Limits(Part, frozen=True):
     """Of the machine, on so many threads."""
 
-    read: Rate | None = None
-    copy: Rate | None = None
-    triad: Rate | None = None
-    gemm: Named[Rate] = {}
+    threads: Count = None
+    """That all was measured on."""
+    read: Bandwidth | None = None
+    """Reading alone."""
+    copy: Bandwidth | None = None
+    """As much written as read."""
+    triad: Bandwidth | None = None
+    """One array written for two that are read."""
+    gemm: Named[Throughput] = {}
+    """By dtype as HLO writes it: f32, bf16."""
 
 
 class Entry(Part, frozen=True):
     """Seconds of one call of x + 1 on eight elements. `concrete_s`: None where a mode has no code to call itself."""
 
     public_s: Number = None
+    """Seconds through the public call."""
     concrete_s: Number = None
+    """Seconds of the compiled code itself; null where a mode has none to call."""

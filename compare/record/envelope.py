@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from compare.record.base import Count, Named, Part, Text, Texts
+from compare.record.base import Count, Named, Part, Scalar, Text, Texts
 from compare.record.cost_parts import Entry, Limits
 from compare.record.workload_part import Workload
+
+SCHEMA = 1
 
 # Unlike other collections it has to be there.
 if TYPE_CHECKING:
@@ -19,12 +21,21 @@ else:
 
 
 class Environment(Part, frozen=True):
+    """Versions and machine: what a ratio depends on."""
+
     jaxport: Text = ""
+    """Version of jaxport."""
     python: Text = ""
+    """Version of the Python that ran it."""
     platform: Text = ""
+    """Operating system and its release."""
     cpu: Text = ""
+    """The processor, as the system names it."""
     cores: Count = None
-    sides: Named[dict[str, Any]] = {}
+    """Processors that jaxport may use."""
+    sides: Named[Named[Scalar]] = {}
+    """By side: versions of its packages, `device`, `threads`, `allocator` where the environment told it something, and
+    `recorded`, the file's name where it was replayed."""
 
 
 class Schema(msgspec.Struct, frozen=True):
@@ -37,10 +48,18 @@ class Record(Part, frozen=True):
     """A results.json whole."""
 
     schema: int
+    """Version of this format."""
     workloads: Workloads
+    """By name."""
     created: Text = ""
+    """UTC time, ISO 8601."""
     command: Texts = ()
+    """The command line."""
     size: Text = ""
+    """The size asked for, or tour."""
     environment: Environment | None = None
+    """Versions and machine."""
     machine: Named[Limits] = {}
+    """Limits of the machine by number of threads."""
     dispatch: Named[Entry] = {}
+    """By mode, what a call costs that does next to nothing."""

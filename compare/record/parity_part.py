@@ -6,91 +6,170 @@ from compare.record.base import Indices, Many, Named, Number, Part, Text, Verdic
 
 
 class Deviation(Part, frozen=True, rename={"pass_": "pass"}):
+    """A bound that is wider than its rule has it, declared by the workload or derived from its programs."""
+
     gate: Text = ""
+    """The gate that it widens."""
     kind: Text = ""
+    """Declared or derived."""
     pass_: Text = ""
+    """Of a derived one: the pass."""
     leaf: Text = ""
+    """Of a derived one: the array."""
     bound: Number = None
+    """Relative to the largest value."""
     observed: Number = None
+    """The largest error, relative to the largest value; null where nothing was measured."""
     reason: Text = ""
+    """Why it is allowed."""
 
 
 class Comparison(Part, frozen=True, rename={"pass_": "pass"}):
+    """One leaf held against one bound. Errors are max|found - expected| / max|expected|."""
+
     gate: Text = ""
+    """The gate that it belongs to."""
     pass_: Text = ""
+    """The pass: forward, gradients or step."""
     case: Text = ""
+    """The case that was run."""
     leaf: Text = ""
+    """The array's name; empty where runs were not comparable."""
     dtype: Text = ""
+    """Of what was found."""
     found_from: Text = ""
+    """Whose array is judged: a mode of the port, or jax for its float64 arrays."""
     expected_from: Text = ""
+    """What it is held against."""
     error: Number = None
+    """Relative to the largest value; inf where arrays are not comparable."""
     bound: Number = None
+    """The largest error that passes."""
     noise: Number = None
+    """TensorFlow eager against TensorFlow XLA, in the same measure; null where not run."""
     verdict: Verdict = None
+    """Pass or fail."""
     worst_index: Indices = ()
+    """Where the error is largest."""
     expected: Number = None
+    """The value expected there."""
     found: Number = None
+    """The value found there."""
     message: Text = ""
+    """One line where it fails or its bound was widened, else empty."""
 
 
 class Gate(Part, frozen=True):
+    """What one gate says."""
+
     verdict: Verdict = None
+    """Pass, fail or not_applicable."""
     comparisons: Many[Comparison] = ()
+    """One a leaf, case and mode."""
     reason: Text = ""
+    """Why there is nothing to compare, or what qualifies the verdict; empty where nothing does."""
 
 
 class Break(Part, frozen=True):
+    """Where the port breaks and the original does not, by its worst element."""
+
     pattern: Text = ""
+    """How inputs were drawn."""
     magnitude: Number = None
+    """Of the inputs."""
     leaf: Text = ""
+    """The array that breaks."""
     index: Indices = ()
+    """Its worst element."""
     found: Number = None
+    """The port's value there."""
     original: Number = None
+    """TensorFlow's value there."""
     exact: Number = None
+    """TensorFlow's value there in float64."""
     error: Number = None
+    """Relative to the largest value of the leaf."""
     bound: Number = None
+    """The largest error that holds, in the same measure."""
     operation: Text = ""
+    """The first opcode that breaks in the port's program; empty where nothing tells it."""
     line: Text = ""
+    """FILE:LINE of that operation."""
     original_line: Text = ""
+    """FILE:LINE where TensorFlow computes the leaf."""
 
 
 class Call(Part, frozen=True):
+    """One call of a sweep."""
+
     magnitude: Number = None
+    """Of the inputs."""
     said: Text = ""
+    """Holds, port breaks, port is better, both break, or nothing to judge."""
 
 
 class Span(Part, frozen=True):
+    """Between which magnitudes the port holds where the original does, in one pattern of inputs."""
+
     pattern: Text = ""
+    """How inputs were drawn."""
     low: Number = None
+    """The least magnitude that holds; null where it breaks at ordinary magnitudes, or nothing can be judged."""
     high: Number = None
+    """The largest magnitude that holds; null as `low`."""
     calls: Many[Call] = ()
+    """From the least magnitude to the largest."""
     breaks: Many[Break] = ()
+    """The first call beyond each end that does not hold."""
 
 
 class Reach(Part, frozen=True, rename={"pass_": "pass"}):
+    """What the sweep of one input found in one pass."""
+
     input: Text = ""
+    """The input that was swept, or all of them."""
     pass_: Text = ""
+    """The pass: forward or gradients."""
     verdict: Verdict = None
+    """Fail where the port breaks at a magnitude that counts."""
     spans: Many[Span] = ()
+    """By pattern."""
     worst: Break | None = None
+    """The break that decides: the one at the most ordinary magnitude."""
     error: Number = None
+    """The largest error of any break that counts."""
     message: Text = ""
-    mode: Text = "jax/jit"
+    """One line where it breaks, else empty."""
+    mode: Text = ""
+    """Of the port: jax/tuned where it was compiled with the options that it declares."""
 
 
 class AtSize(Part, frozen=True):
+    """The port at other sizes of its named dimensions."""
+
     dimensions: Named[int] = {}
+    """The sizes."""
     verdict: Verdict = None
+    """Not applicable where the original does not take them."""
     reason: Text = ""
+    """Why it fails, or is not judged there; else empty."""
 
 
 class Parity(Part, frozen=True):
+    """The six gates; passes when each passes or does not apply."""
+
     verdict: Verdict = None
+    """Pass or fail."""
     gates: Named[Gate] = {}
+    """By gate."""
     oracle: Named[str] = {}
+    """By pass: where each side's float64 arrays came from, and why."""
     deviations: Many[Deviation] = ()
+    """Declared and derived."""
     reach: Many[Reach] = ()
+    """What the stability gate rests on, by input and pass."""
     sizes: Many[AtSize] = ()
+    """Other sizes of named dimensions."""
 
     def __post_init__(self) -> None:
         """Refuse a verdict that the gates contradict: the exit code rests on it.

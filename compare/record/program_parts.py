@@ -9,49 +9,171 @@ class Written(Part, frozen=True):
     """A program as handed to XLA."""
 
     instructions: Count = None
+    """Operations, without those that only hold others."""
     opcodes: Named[int] = {}
+    """How many of each opcode."""
     sha256: Text = ""
+    """Digest of its text, constants included."""
     text: Text = ""
+    """Its StableHLO, large constants left out."""
 
 
 class KernelTime(Part, frozen=True):
-    """Of a kernel, of a source line, or of a run of small kernels."""
+    """All runs of one kernel in one call."""
 
     name: Text = ""
-    source: Text = ""
+    """The kernel's name."""
     seconds: Number = None
+    """Of all its runs together."""
     calls: Number = None
+    """How often it runs in one call."""
     share: Number = None
+    """Of the time of all kernels."""
     opcode: Text = ""
-    names: Texts = ()
+    """Of its instruction; empty where the module has none of that name."""
     sources: Texts = ()
+    """FILE:LINE of what it computes."""
+
+
+class LineTime(Part, frozen=True):
+    """A source line."""
+
+    source: Text = ""
+    """FILE:LINE."""
+    seconds: Number = None
+    """Of its kernels; that of a kernel of several lines counts for each of them."""
+    kernels: Texts = ()
+    """That compute it."""
+
+
+class SmallRun(Part, frozen=True):
+    """Small kernels one after the other: candidates to compile together."""
+
+    first: Count = None
+    """The place of the first in the profile."""
+    names: Texts = ()
+    """The kernels."""
+    seconds: Number = None
+    """Of all of them."""
+    sources: Texts = ()
+    """FILE:LINE of what they compute."""
+
+
+class CustomCall(Part, frozen=True):
+    """Code that XLA did not write: a custom call, or a fusion that is handed to a library."""
+
+    name: Text = ""
+    """Of the instruction."""
+    target: Text = ""
+    """What is called."""
+    library: Text = ""
+    """Whose it is; empty where that is not known."""
+    source: Text = ""
+    """FILE:LINE."""
+
+
+class LayoutCopy(Part, frozen=True):
+    """A copy, transpose or bitcast after which elements stand in another order, or under other dimensions."""
+
+    name: Text = ""
+    """Of the instruction."""
+    opcode: Text = ""
+    """Copy, transpose or bitcast."""
+    before: Text = ""
+    """Shape and layout, as HLO writes it."""
+    after: Text = ""
+    """Shape and layout, as HLO writes it."""
+    bytes: Count = None
+    """That are written; 0 of a bitcast."""
+    source: Text = ""
+    """FILE:LINE."""
+
+
+class Convert(Part, frozen=True):
+    """A conversion between dtypes."""
+
+    name: Text = ""
+    """Of the instruction."""
+    before: Text = ""
+    """Dtype, as HLO writes it."""
+    after: Text = ""
+    """Dtype, as HLO writes it."""
+    elements: Count = None
+    """That are converted."""
+    source: Text = ""
+    """FILE:LINE."""
+
+
+class Alias(Part, frozen=True):
+    """A result that overwrites a parameter."""
+
+    result: Count = None
+    """Its position."""
+    parameter: Count = None
+    """Its position."""
+    kind: Text = ""
+    """May-alias or must-alias."""
 
 
 class Compiled(Part, frozen=True):
+    """An optimized module: one program compiled by one side's XLA."""
+
     instructions: Count = None
+    """Of all computations."""
     fusions: Count = None
+    """Fusion instructions."""
     kernels: Count = None
+    """Instructions that run code; a loop's body counts once."""
     kernel_names: Texts = ()
-    temp_bytes: Count = None
+    """Their names."""
     flops: Number = None
+    """Operations of a call, as XLA counts them."""
     bytes: Number = None
-    compile_s: Number = None
+    """Bytes of a call read and written, as XLA counts them."""
     text: Text = ""
-    error: Number = None
-    usual_error: Number = None
+    """Its HLO."""
+    custom_calls: Many[CustomCall] = ()
+    """Code of libraries."""
+    layout_copies: Many[LayoutCopy] = ()
+    """Changes of layout."""
+    converts: Many[Convert] = ()
+    """Conversions between dtypes."""
+    aliases: Many[Alias] = ()
+    """Results that overwrite a parameter."""
+    temp_bytes: Count = None
+    """Bytes of intermediates, as the compiler plans them."""
+    compile_s: Number = None
+    """Seconds to compile."""
     times: Many[KernelTime] = ()
-    lines: Many[KernelTime] = ()
-    small_runs: Many[KernelTime] = ()
-    same_as: Text = ""
+    """By kernel, longest first."""
+    lines: Many[LineTime] = ()
+    """By source line, longest first."""
+    small_runs: Many[SmallRun] = ()
+    """Candidates to compile together."""
+    times_reason: Text = ""
+    """Why there are no times."""
+    error: Number = None
+    """The largest against tf@tf, relative to the largest value of a result."""
+    usual_error: Number = None
+    """The same but for half of ten results and more."""
     reason: Text = ""
+    """Why there is no module."""
 
 
 class Profile(Part, frozen=True):
+    """What a profiler saw in one call of a mode."""
+
     kernels: Count = None
+    """That ran."""
     names: Texts = ()
+    """Every kernel in the order in which they ran."""
     seconds: Numbers = ()
+    """Of each of these; empty where no times were kept."""
     times: Many[KernelTime] = ()
-    small_runs: Many[KernelTime] = ()
+    """By kernel, longest first."""
+    small_runs: Many[SmallRun] = ()
+    """Candidates to compile together."""
     same_as: Text = ""
     """The mode that this one is: nothing of its own was compiled."""
     reason: Text = ""
+    """Why there is no profile."""

@@ -7,49 +7,90 @@ from compare.record.base import Many, Named, Number, Numbers, Part, Scalar, Text
 from compare.record.cost_parts import Batches, Peer, Phases, Roofline
 from compare.record.parity_part import Parity
 from compare.record.program_parts import Compiled, Profile, Written
-from compare.record.timing_part import Timing
+from compare.record.timing_part import Attribution, Timing
 
 
 class Cost(Part, frozen=True):
+    """What one call needs, as the workload declares it."""
+
     flops: Number = None
+    """Floating-point operations."""
     bytes: Number = None
+    """Bytes read and written."""
     source: Text = ""
+    """How both were counted."""
 
 
 class Failure(Part, frozen=True):
+    """A result that is missing."""
+
     side: Text = ""
+    """Whose: tf, jax, or both sides."""
     doing: Text = ""
+    """What was asked for."""
     reason: Text = ""
+    """Why it is missing."""
 
 
 class Trajectory(Part, frozen=True):
+    """A training run in float32."""
+
     loss: Numbers = ()
+    """By step."""
 
 
 class Workload(Part, frozen=True):
+    """All that a run says of one workload."""
+
     summary: Text = ""
+    """One line on it."""
     source: Text = ""
+    """Where it was taken from."""
     size: Text = ""
+    """That was compiled and timed."""
     parity_size: Text = ""
+    """That parity was judged at."""
     dimensions: Named[Scalar] = {}
+    """By name, at `size`."""
     dtype: Text = ""
+    """That the twins are written in."""
     inputs: Named[str] = {}
-    cost: Cost | None = None
+    """Dtype and shape by input."""
     sha256: Text = ""
+    """Digest of all arrays that both sides were given."""
+    cost: Cost | None = None
+    """Null where the workload declares none."""
     failures: Many[Failure] = ()
+    """Missing results."""
     parity: Parity | None = None
+    """Null where nothing was judged."""
     programs: Named[Written] = {}
+    """By side, as handed to XLA."""
     stages: Named[Named[str]] = {}
+    """By side, the framework's own texts: stablehlo, hlo, optimized_hlo, and JAX's jaxpr."""
     alignment: Alignment | None = None
-    compilers: Compilers | None = None
+    """Null where a program is missing."""
     compiled: Named[Compiled] = {}
+    """By program@compiler."""
     profile: Named[Profile] = {}
+    """By mode."""
     trajectory: Named[Trajectory] = {}
+    """By mode."""
     compiler_options: Named[Scalar] = {}
+    """What jax/tuned was compiled with."""
     timing: Timing | None = None
+    """Null where nothing was timed."""
+    attribution: Attribution | None = None
+    """Null where a time is missing or a ratio is withheld."""
+    compilers: Compilers | None = None
+    """The differences behind the attribution."""
     by_threads: Named[Timing] = {}
+    """By number of threads, where several were asked for."""
     peers: Named[Peer] = {}
+    """By name."""
     roofline: Roofline | None = None
+    """Null where no limit was measured."""
     phases: Named[Phases] = {}
+    """By mode."""
     batches: Batches | None = None
-    attribution: Named[Number] = {}
+    """Null where no batch sizes were asked for."""

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from compare import records
+from compare.plain_json import write_json
 from compare.report.hlo_page import write_hlo_page
 from compare.report.model_explorer import write_model_explorer
 from compare.report.pictures import write_picture
@@ -29,7 +29,7 @@ _LEGEND = (
 def write_alignments(record: Mapping[str, Any], out: Path) -> list[str]:
     """Write hlo.json and, for every pair, a page, pictures and Model Explorer's files; what was written."""
     out.mkdir(parents=True, exist_ok=True)
-    records.save(record, out / "hlo.json")
+    write_json(out / "hlo.json", record)
     written = [str(out / "hlo.json")]
     for pair in record["pairs"]:
         stem = file_stem(pair["name"])

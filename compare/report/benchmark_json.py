@@ -11,13 +11,15 @@ from typing import Any
 
 import msgspec
 
-from compare import files, records
+from compare import files
+from compare.plain_json import to_json
 from compare.record.base import Count, Number, Part, Scalar, Text
+from compare.record.envelope import SCHEMA
 from compare.record.parity_part import Parity
 from compare.record.program_parts import Profile, Written
+from compare.record.results_file import A_RECORD, RecordError, checked
 from compare.record.timing_part import Mode, Ratio, Timing
 from compare.record.workload_part import Workload
-from compare.records import SCHEMA, RecordError
 from compare.report.tables import PORT, median
 
 KEY = "jaxport"
@@ -123,7 +125,7 @@ def extra_info(name: str, plain: Mapping[str, Any], mode: str) -> dict[str, Any]
         "verdict": ratio.verdict,
         "withheld": ratio.withheld,
     }
-    return {**records.to_json(figures), KEY: {"schema": SCHEMA, "part": _short(plain)}}
+    return {**to_json(figures), KEY: {"schema": SCHEMA, "part": _short(plain)}}
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -132,10 +134,10 @@ def load(path: Path) -> dict[str, Any]:
     Raises:
       RecordError: it is neither, or of a newer jaxport.
     """
-    plain = files.read_json(path, records.A_RECORD)
+    plain = files.read_json(path, A_RECORD)
     if not isinstance(plain, dict) or plain.get("machine_info") is None or plain.get("benchmarks") is None:
-        return records.checked(plain, path)
-    return records.checked(record_of(plain, path), path)
+        return checked(plain, path)
+    return checked(record_of(plain, path), path)
 
 
 def record_of(plain: Mapping[str, Any], path: Path) -> dict[str, Any]:
@@ -150,7 +152,7 @@ def record_of(plain: Mapping[str, Any], path: Path) -> dict[str, Any]:
     Raises:
       RecordError: none of the benchmarks is of a port, or they are of a newer jaxport.
     """
-    file = files.convert(plain, _File, path, records.A_RECORD)
+    file = files.convert(plain, _File, path, A_RECORD)
     of_ports = [benchmark for benchmark in file.benchmarks if (benchmark.extra_info or {}).get(KEY)]
     if not of_ports:
         raise RecordError(
@@ -169,12 +171,12 @@ def record_of(plain: Mapping[str, Any], path: Path) -> dict[str, Any]:
 
 
 def _of_port(benchmark: _Benchmark, path: Path) -> _PortBenchmark:
-    info = files.convert(benchmark.extra_info, _ExtraInfo, path, records.A_RECORD, "of a benchmark's extra_info")
+    info = files.convert(benchmark.extra_info, _ExtraInfo, path, A_RECORD, "of a benchmark's extra_info")
     kept = info.jaxport or _Kept()
     if not isinstance(kept.schema, int) or kept.schema > SCHEMA:
         raise RecordError(f"expected benchmarks of schema {SCHEMA} or older, found {kept.schema}: upgrade jaxport")
     plain = kept.part or {}
-    programs = files.convert(plain, Workload, path, records.A_RECORD, "of a benchmark's part of the record").programs
+    programs = files.convert(plain, Workload, path, A_RECORD, "of a benchmark's part of the record").programs
     jax, tf = (programs.get(side, Written()).sha256 or "" for side in ("jax", "tf"))
     return _PortBenchmark(
         workload=info.workload or "",
@@ -211,7 +213,7 @@ def _workloads(benchmarks: Sequence[_PortBenchmark]) -> dict[str, Any]:
         workload = workloads.setdefault(name, copy.deepcopy(dict(benchmark.plain)))
         timed = ((workload.get("timing") or {}).get("modes") or {}).get(benchmark.mode)
         if timed is not None:
-            timed["median_s"] = records.to_json(benchmark.median_s)
+            timed["median_s"] = to_json(benchmark.median_s)
     return workloads
 
 
@@ -229,7 +231,7 @@ def _environment(machine_info: Mapping[str, Any], path: Path) -> dict[str, Any]:
     """What jaxport said of the machine; else what pytest-benchmark did."""
     if machine_info.get(KEY):
         return machine_info[KEY]
-    machine = files.convert(machine_info, _Machine, path, records.A_RECORD, "of machine_info")
+    machine = files.convert(machine_info, _Machine, path, A_RECORD, "of machine_info")
     processor = machine.cpu or _Processor()
     return {
         "python": machine.python_version,

@@ -11,7 +11,7 @@ import msgspec
 from compare import files
 from compare.record.alignment_part import Alignment, Compilers, Donated, Reason
 from compare.record.base import Named, Part, Text, Texts
-from compare.record.program_parts import Compiled, KernelTime
+from compare.record.program_parts import Compiled, KernelTime, SmallRun
 from compare.record.workload_part import Workload
 from compare.report import numbers
 
@@ -110,7 +110,7 @@ def _time(kernel: KernelTime) -> Item:
     return Item(numbers.seconds(kernel.seconds), share, kernel.sources)
 
 
-def _small_run(run: KernelTime) -> Item:
+def _small_run(run: SmallRun) -> Item:
     return Item(numbers.seconds(run.seconds), ", ".join(run.names), run.sources)
 
 

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from compare.record.envelope import Record
-from compare.records import FAIL, NOT_APPLICABLE, PASS
+from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
 from compare.report import verdicts
 from compare.report.overviews import OverviewRow, overview
 from compare.report.showable import on_lines

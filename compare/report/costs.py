@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from compare.record.base import Number
-from compare.record.cost_parts import Batch, Batches, Cache, Largest, Memory, Phases, Stages
+from compare.record.cost_parts import Batch, Batches, Cache, LargestBatch, Memory, Phases, Stages
 from compare.record.envelope import Record
 from compare.record.workload_part import Workload
 from compare.report import numbers
@@ -166,7 +166,7 @@ def _fits(row: Batch, limit: float | None) -> bool | None:
     return None if peak is None or limit is None else peak <= limit
 
 
-def _largest(row: Largest) -> str:
+def _largest(row: LargestBatch) -> str:
     if given(row) is None:
         return "no batch that was tried fits"
     return f"batch {numbers.count(row.batch)} at {examples_per_second(row.examples_per_s)}"

@@ -13,10 +13,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from compare.records import write_atomically
 from compare.report import numbers
 from compare.report.html import TEMPLATES, templates
 from compare.report.showable import entries, mapping, on_lines, part, printable, text
+from compare.writing import write_atomically
 
 INDEX = "index.html"
 

@@ -12,10 +12,10 @@ from typing import Any
 
 from markupsafe import Markup
 
-from compare.records import write_atomically
 from compare.report import compilers, numbers
 from compare.report.html import TEMPLATES, script_hash, templates
 from compare.report.showable import entries, mapping, part, printable, text
+from compare.writing import write_atomically
 
 SIDES = ("left", "right")
 SHOWN_KERNELS = 12

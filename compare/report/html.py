@@ -14,7 +14,6 @@ from markupsafe import Markup
 from compare.record.envelope import Record
 from compare.record.parity_part import Parity
 from compare.record.workload_part import Workload
-from compare.records import write_atomically
 from compare.report import (
     charts,
     compilers,
@@ -30,6 +29,7 @@ from compare.report import (
     verdicts,
 )
 from compare.report.showable import printable
+from compare.writing import write_atomically
 from workloads._dimensions import described
 
 TEMPLATES = Path(__file__).parent / "templates"

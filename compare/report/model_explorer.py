@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from compare.records import write_atomically
 from compare.report import numbers
 from compare.report.showable import entries, mapping, part, printable, text
+from compare.writing import write_atomically
 
 Json = Mapping[str, Any]
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import graphviz
 
-from compare.records import write_atomically
 from compare.report.showable import entries, part, printable, text
+from compare.writing import write_atomically
 
 Json = Mapping[str, Any]
 

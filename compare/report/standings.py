@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from compare.record.parity_part import Parity
 from compare.record.timing_part import Timing
+from compare.record.vocabulary import FAIL
 from compare.record.workload_part import Workload
-from compare.records import FAIL
 from compare.report import numbers, tables
 from compare.report.showable import given
 from compare.report.tables import DONATED, PORT, TUNED, RatioRow, ordered, ratio_row
@@ -80,7 +80,7 @@ def _reasons(rows: Mapping[str, RatioRow | None]) -> Iterator[str]:
 
 def _attributed(workload: Workload) -> Iterator[str]:
     """Which factor costs the most against tf/jit; nothing where none is above 1."""
-    factors = {name: numbers.finite(value) for name, value in workload.attribution.items()}
+    factors = {name: numbers.finite(value) for name, value in tables.factors(workload)}
     known = {name: value for name, value in factors.items() if value is not None}
     if not known:
         return

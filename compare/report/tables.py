@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
 
+from compare.record.base import Number
 from compare.record.envelope import Environment, Record
 from compare.record.program_parts import Compiled
 from compare.record.timing_part import Ratio, Timing
@@ -183,21 +184,26 @@ def compiler_options(workload: Workload) -> str:
     return " ".join(f"{name}={numbers.scalar(value)}" for name, value in workload.compiler_options.items())
 
 
-def attribution(workload: Workload) -> tuple[tuple[str, str], ...]:
+def factors(workload: Workload) -> tuple[tuple[str, Number], ...]:
     """The factors whose product is the jax/tf ratio; empty where there are none."""
-    factors = workload.attribution
-    return tuple((name, numbers.ratio(factors.get(name))) for name in ("frontend", "compiler", "runtime") if factors)
+    found = given(workload.attribution)
+    return (("frontend", found.frontend), ("compiler", found.compiler), ("runtime", found.runtime)) if found else ()
+
+
+def attribution(workload: Workload) -> tuple[tuple[str, str], ...]:
+    """The same as they are shown."""
+    return tuple((name, numbers.ratio(factor)) for name, factor in factors(workload))
 
 
 def attribution_in_words(workload: Workload) -> str:
     """One sentence; empty where there is no attribution."""
-    factors = attribution(workload)
-    if not factors:
+    shown = attribution(workload)
+    if not shown:
         return ""
-    values = [numbers.finite(workload.attribution.get(name)) for name, _ in factors]
+    values = [numbers.finite(factor) for _, factor in factors(workload)]
     known = [value for value in values if value is not None]
-    total = numbers.ratio(prod(known)) if len(known) == len(factors) else "an unknown part"
-    return f"jax/jit takes {total} of tf/jit's time: {', '.join(f'{name} {factor}' for name, factor in factors)}"
+    total = numbers.ratio(prod(known)) if len(known) == len(shown) else "an unknown part"
+    return f"jax/jit takes {total} of tf/jit's time: {', '.join(f'{name} {factor}' for name, factor in shown)}"
 
 
 def page_faults_in_words(workload: Workload) -> str:

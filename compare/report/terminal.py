@@ -14,7 +14,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
-from compare.records import to_json
+from compare.plain_json import to_json
 from compare.report.showable import one_line, printable
 from compare.writing import writing
 

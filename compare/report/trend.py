@@ -11,11 +11,11 @@ import altair as alt
 from markupsafe import Markup
 
 from compare.history.series import Line, Point, Trend
-from compare.records import write_atomically
 from compare.report import drawing, numbers, verdicts
 from compare.report.html import TEMPLATES, templates
 from compare.report.overviews import anchors
 from compare.report.showable import printable
+from compare.writing import write_atomically
 
 HEIGHT = 90
 WIDTH = 620

@@ -9,10 +9,11 @@ from compare.record.base import Number
 from compare.record.envelope import Environment, Record
 from compare.record.parity_part import Comparison, Gate, Parity
 from compare.record.timing_part import Timing
+from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
 from compare.record.workload_part import Workload
-from compare.records import FAIL, GATES, NOT_APPLICABLE, PASS
 from compare.report import numbers
 from compare.report.showable import given
+from workloads._spec import GATES
 
 NOT_JUDGED = "not_judged"
 INCOMPLETE = "incomplete"

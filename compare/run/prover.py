@@ -11,7 +11,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 from compare.bench.pairs import CALLS, DROPPED
 from compare.errors import RequestError
@@ -20,7 +19,9 @@ from compare.inputs.foreign_code import foreign_code_apart
 from compare.inputs.port_files import prepare_both
 from compare.inputs.request import Extras, Plan
 from compare.progress import Silent
-from compare.records import PASS, to_json
+from compare.record.envelope import Environment, Record
+from compare.record.vocabulary import PASS
+from compare.record.workload_part import Workload
 from compare.run import record_parts, whole_run
 from compare.sides import processes, requests
 from compare.sides._side import Side, SideError
@@ -69,11 +70,11 @@ class Port:
 
 @dataclass(frozen=True)
 class Judged:
-    """A port's name, its part of the record as plain JSON, the pairs of processes that it was to be timed in, and
-    whether parity was all that was asked for."""
+    """A port's name, its part of the record, the pairs of processes that it was to be timed in, and whether parity was
+    all that was asked for."""
 
     name: str
-    part: dict[str, Any]
+    part: Workload
     pairs: int
     parity_only: bool = False
 
@@ -87,7 +88,7 @@ class Prover:
         self._loaded: dict[str, tuple[Port, str | None]] = {}
         self._drawn: tuple[tuple[Port, str | None], Path, Loading] | None = None
         self._stack = ExitStack()
-        self.environment: dict[str, Any] = {}
+        self.environment = Environment()
         """That of the last run: versions and machine."""
 
     def __enter__(self) -> Prover:
@@ -123,10 +124,10 @@ class Prover:
         if twice:
             raise RequestError(f"expected ports of different names in one run, found {twice[0]!r} twice: rename one")
         if missing:
-            found = self._run(list(missing.values()), size, pairs, parity_only)
-            self.environment = found["environment"]
+            record = self._run(list(missing.values()), size, pairs, parity_only)
+            self.environment = record.environment or Environment()
             for port, workload in missing.items():
-                part = found["workloads"][workload.name]
+                part = record.workloads[workload.name]
                 self._judged[port, size] = Judged(workload.name, part, pairs, parity_only)
         return [self._judged[port, size] for port in asked]
 
@@ -135,9 +136,9 @@ class Prover:
         if found is None or (found.parity_only and not parity_only):
             return False
         # What does not hold is not timed, however often it is asked for.
-        return found.pairs >= pairs or (found.part["parity"] or {}).get("verdict") != PASS
+        return found.pairs >= pairs or found.part.parity is None or found.part.parity.verdict != PASS
 
-    def _run(self, workloads: Sequence[AnyWorkload], size: str | None, pairs: int, parity_only: bool) -> dict[str, Any]:
+    def _run(self, workloads: Sequence[AnyWorkload], size: str | None, pairs: int, parity_only: bool) -> Record:
         plans = (Plan(pairs, pairs, threads=available_processors()),) if pairs else ()
         # A test tells of ratios: the machine's limits would cost it a minute, and nobody would read them.
         extras = Extras(limits=False)
@@ -145,10 +146,10 @@ class Prover:
             workloads, size, sources=self._sources, timeout_s=self._timeout_s, plans=plans, extras=extras,
             parity_only=parity_only,
         )  # fmt: skip
-        found = to_json(whole_run.run(request, Silent(), self._judges if parity_only else None))
-        if any(record_parts.was_interrupted(part) for part in found["workloads"].values()):
+        record = whole_run.run(request, Silent(), self._judges if parity_only else None).record
+        if any(map(record_parts.was_interrupted, record.workloads.values())):
             raise KeyboardInterrupt  # the whole session is meant, not this port
-        return found
+        return record
 
     def rounds(self, port: Port, size: str | None, mode: str) -> Callable[[], float]:
         """Loads a port, makes the mode ready, and gives what times one round of it: seconds of a call, the median.

@@ -11,48 +11,69 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from compare.hlo import stablehlo_text
 from compare.inputs.at_size import Prepared, described
-from compare.prove import program_alignment
-from compare.prove.collect import FLOAT32, Collected, reasons
-from compare.records import CELLS, FAIL, PASS, SCHEMA, Failure, Parity
+from compare.prove.collect import FLOAT32, Collected, unique
+from compare.prove.program_alignment import Examined
+from compare.record.cost_parts import Entry, Limits
+from compare.record.envelope import SCHEMA, Environment, Record
+from compare.record.parity_part import Parity
+from compare.record.program_parts import Compiled, Written
+from compare.record.vocabulary import CELLS, FAIL, PASS
+from compare.record.workload_part import Cost, Failure, Trajectory, Workload
 from compare.sides.requests import Loading
 from workloads._declared import AnyWorkload
+from workloads._spec import Cost as DeclaredCost
 
 INTERRUPTED = "interrupted"
 """What a failure of both sides begins with where somebody wanted no more."""
 
 
-def environment(sides: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def environment(sides: Mapping[str, Mapping[str, Any]]) -> Environment:
     """Versions and machine: what a ratio depends on."""
     try:
         own = version("jaxport")
     except PackageNotFoundError:
         own = "unknown: not installed"
-    return {
-        "jaxport": own,
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-        "cpu": cpu_name(),
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
-        "sides": sides,
-    }
+    return Environment(
+        jaxport=own,
+        python=platform.python_version(),
+        platform=platform.platform(),
+        cpu=cpu_name(),
+        cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        sides=sides,
+    )
 
 
 def envelope(
-    environment: Mapping[str, Any], workloads: Mapping[str, Any], size: str | None, machine: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The whole record; `machine` holds what was measured of the machine itself."""
+    environment: Environment,
+    workloads: Mapping[str, Workload],
+    size: str | None,
+    machine: Mapping[str, Limits],
+    dispatch: Mapping[str, Entry],
+) -> Record:
+    """The whole record.
+
+    Args:
+      environment: versions and machine.
+      workloads: every workload's part, by name.
+      size: that was asked for; None is the tour's.
+      machine: its limits, by number of threads.
+      dispatch: what a call costs at least, by mode.
+    """
     now = datetime.datetime.now(datetime.UTC)
-    return {
-        "schema": SCHEMA,
-        "created": now.isoformat(timespec="seconds"),
-        "command": ["jaxport", *sys.argv[1:]],
-        "size": size or "tour",
-        "environment": environment,
-        **machine,
-        "workloads": {name: {**part, "failures": reasons(part["failures"])} for name, part in workloads.items()},
-    }
+    return Record(
+        schema=SCHEMA,
+        created=now.isoformat(timespec="seconds"),
+        command=("jaxport", *sys.argv[1:]),
+        size=size or "tour",
+        environment=environment,
+        machine=machine,
+        dispatch=dispatch,
+        workloads={name: replace(part, failures=unique(part.failures)) for name, part in workloads.items()},
+    )
 
 
 def workload(
@@ -60,76 +81,84 @@ def workload(
     parity_size: str,
     collected: Mapping[str, Collected],
     parity: Parity | None,
-    cells: Mapping[str, Any],
-    examined: Mapping[str, Any] | None,
+    cells: Mapping[str, Compiled],
+    examined: Examined | None,
     failures: Sequence[Failure],
-) -> dict[str, Any]:
+) -> Workload:
     """One workload's part; what time tells is added to it later, and failures with it."""
     spec = prepared.workload
-    return {
-        "summary": spec.summary,
-        "source": spec.source,
-        "size": prepared.size,
-        "parity_size": parity_size,
-        "dimensions": dict(prepared.dimensions),
-        "dtype": FLOAT32,
-        "inputs": {name: described(spec) for name, spec in prepared.inputs.items()},
-        "sha256": prepared.loading.sha256,
-        "cost": vars(prepared.cost) if prepared.cost else None,
-        "failures": list(failures),
-        "parity": parity,
-        "programs": {
-            side: stablehlo_text.describe(each.main.artifact) for side, each in collected.items() if each.main
-        },
-        "stages": {side: dict(each.main.stages) for side, each in collected.items() if each.main},
-        "alignment": program_alignment.recorded(examined) if examined else None,
-        "compiled": cells,
-        "profile": {mode: kernels for each in collected.values() for mode, kernels in each.profile.items()},
-        "trajectory": _losses(collected),
-        "compiler_options": dict(collected["jax"].compiler_options) if "jax" in collected else {},
-        "timing": None,
-        "attribution": None,
-        "compilers": examined["compilers"] if examined else None,
-        "by_threads": {},
-        "peers": {},
-        "roofline": None,
-        "phases": {},
-        "batches": None,
-    }
+    return Workload(
+        summary=spec.summary,
+        source=spec.source,
+        size=prepared.size,
+        parity_size=parity_size,
+        dimensions=dict(prepared.dimensions),
+        dtype=FLOAT32,
+        inputs={name: described(spec) for name, spec in prepared.inputs.items()},
+        sha256=prepared.loading.sha256,
+        cost=_cost(prepared.cost),
+        failures=tuple(failures),
+        parity=parity,
+        programs={side: _written(each.main.artifact) for side, each in collected.items() if each.main},
+        stages={side: dict(each.main.stages) for side, each in collected.items() if each.main},
+        alignment=examined.alignment if examined else None,
+        compiled=cells,
+        profile={mode: profile for each in collected.values() for mode, profile in each.profile.items()},
+        trajectory=_losses(collected),
+        compiler_options=dict(collected["jax"].compiler_options) if "jax" in collected else {},
+        compilers=examined.compilers if examined else None,
+    )
 
 
-def not_judged(spec: AnyWorkload, size: str | None, failure: Failure) -> dict[str, Any]:
+def not_judged(spec: AnyWorkload, size: str | None, failure: Failure) -> Workload:
     """The part of a workload that cannot be judged, and why."""
     nothing = Loading(spec.name, {}, False, {}, (), (), Path(), "")
     prepared = Prepared(size or "", {}, nothing, {}, None, workload=spec)
-    empty = {cell: {"reason": failure.reason} for cell in CELLS}
-    return workload(prepared, prepared.size, {}, None, empty, None, [failure])
+    return workload(prepared, prepared.size, {}, None, empty_cells(failure.reason), None, [failure])
 
 
-def note_interrupted(parts: Mapping[str, dict[str, Any]], asked: Sequence[str]) -> None:
+def empty_cells(reason: str) -> dict[str, Compiled]:
+    """All four cells, and why they are empty."""
+    return dict.fromkeys(CELLS, Compiled(reason=reason))
+
+
+def failing(part: Workload, *failures: Failure) -> Workload:
+    """The part with further failures."""
+    return replace(part, failures=(*part.failures, *failures))
+
+
+def interrupted(parts: Mapping[str, Workload], asked: Sequence[str]) -> dict[str, Workload]:
     """What was judged stands, and says that more was asked for."""
     missing = [name for name in asked if name not in parts]
     named = ", ".join([*missing[:3], *(["..."] if len(missing) > 3 else [])])
     reason = f"{INTERRUPTED}: judged before it: {len(parts)} of {len(asked)}; not in this record: {named}"
-    for part in parts.values():
-        part["failures"].append(Failure("both sides", "judging", reason))
+    return {name: failing(part, Failure("both sides", "judging", reason)) for name, part in parts.items()}
 
 
-def was_interrupted(part: Mapping[str, Any]) -> bool:
-    """Whether a workload's part of the record, as JSON, stems from a run that was interrupted."""
-    return any(each["reason"].startswith(INTERRUPTED) for each in part["failures"] if each["side"] == "both sides")
+def was_interrupted(part: Workload) -> bool:
+    """Whether a workload's part of the record stems from a run that was interrupted."""
+    return any((each.reason or "").startswith(INTERRUPTED) for each in part.failures if each.side == "both sides")
 
 
-def verdict(record: Mapping[str, Any]) -> str:
-    """Pass where every workload's parity passes and no side failed at anything; of a record as JSON."""
-    parts = record["workloads"].values()
-    clean = all((part.get("parity") or {}).get("verdict") == PASS and not part.get("failures") for part in parts)
+def verdict(record: Record) -> str:
+    """Pass where every workload's parity passes and no side failed at anything."""
+    parts = record.workloads.values()
+    clean = all(part.parity is not None and part.parity.verdict == PASS and not part.failures for part in parts)
     return PASS if clean and parts else FAIL
 
 
-def _losses(collected: Mapping[str, Collected]) -> dict[str, Any]:
+def _cost(declared: DeclaredCost | None) -> Cost | None:
+    return None if declared is None else Cost(flops=declared.flops, bytes=declared.bytes, source=declared.source)
+
+
+def _written(artifact: bytes) -> Written:
+    summary = stablehlo_text.describe(artifact)
+    return Written(instructions=summary.instructions, opcodes=summary.opcodes, sha256=summary.sha256, text=summary.text)
+
+
+def _losses(collected: Mapping[str, Collected]) -> dict[str, Trajectory]:
     return {
-        mode: {"loss": [float(value) for value in arrays["loss"]]}
+        mode: Trajectory(loss=tuple(float(value) for value in arrays["loss"]))
         for each in collected.values()
         for (mode, dtype), arrays in each.trajectories.items()
         if dtype == FLOAT32

@@ -5,8 +5,11 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from compare.errors import RequestError
 from compare.hlo.bindings import UnreadableProgram
@@ -14,12 +17,15 @@ from compare.hlo.levels import ALGEBRA
 from compare.inputs.at_size import Prepared, choose_size
 from compare.inputs.port_files import Unreadable, prepare_both, prepare_others
 from compare.inputs.request import Request
-from compare.measure import measurements, peers, timed_sets
+from compare.measure import peers, timed_sets
 from compare.progress import Reporter
 from compare.prove import cells, judging, other_sizes, program_alignment, program_pairs
 from compare.prove.collect import Collected, attempt, collect_evidence, collect_program, steps_of
-from compare.records import CELLS, PASS, Failure
-from compare.run import record_parts
+from compare.prove.program_alignment import Examined
+from compare.record.envelope import Environment, Record
+from compare.record.vocabulary import PASS
+from compare.record.workload_part import Failure, Workload
+from compare.run import measured_parts, record_parts
 from compare.sides import requests
 from compare.sides._side import BadTarget, Side
 from compare.sides.pool import Pool
@@ -27,10 +33,49 @@ from workloads._declared import AnyWorkload
 from workloads._framework import Program
 
 
-def run(request: Request, reporter: Reporter, pool: Pool | None = None) -> dict[str, Any]:
+@dataclass(frozen=True)
+class RunResult:
+    """A record, and beside it what pages show of every pair of programs that was aligned, as JSON."""
+
+    record: Record
+    views: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """One workload: its part of the record, the view of its programs, and what may be timed."""
+
+    part: Workload
+    view: Mapping[str, Any] | None = None
+    timed: timed_sets.Timed | None = None
+
+
+@dataclass(frozen=True)
+class _AllJudged:
+    """Every workload that was judged, by name, and the sides."""
+
+    workloads: Mapping[str, _Judged]
+    sides: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def parts(self) -> dict[str, Workload]:
+        return {name: judged.part for name, judged in self.workloads.items()}
+
+    @property
+    def to_time(self) -> list[timed_sets.Timed]:
+        return [judged.timed for judged in self.workloads.values() if judged.timed is not None]
+
+    @property
+    def views(self) -> tuple[Mapping[str, Any], ...]:
+        return tuple(judged.view for judged in self.workloads.values() if judged.view is not None)
+
+
+def run(request: Request, reporter: Reporter, pool: Pool | None = None) -> RunResult:
     """Judge every workload; the record, not yet written.
 
     Args:
+      request: what was asked for.
+      reporter: is told of every step.
       pool: workers that judge it and outlive it; by default it starts its own.
 
     Raises:
@@ -40,9 +85,28 @@ def run(request: Request, reporter: Reporter, pool: Pool | None = None) -> dict[
     with tempfile.TemporaryDirectory(prefix="jaxport-") as folder:
         scratch = Path(folder)
         with nullcontext(pool) if pool else Pool(request.sources_with_peers(), scratch, request.timeout_s) as judging:
-            parts, to_time, sides = _judge_all(request, judging, scratch, reporter)
-        machine = _time_all(request, to_time, parts, scratch, reporter) if to_time and request.plans else {}
-    return record_parts.envelope(record_parts.environment(sides), parts, request.size, machine)
+            judged = _judge_all(request, judging, scratch, reporter)
+        environment = record_parts.environment(judged.sides)
+        if not judged.to_time or not request.plans:
+            return RunResult(record_parts.envelope(environment, judged.parts, request.size, {}, {}), judged.views)
+        return RunResult(_timed(request, judged, environment, scratch, reporter), judged.views)
+
+
+def _timed(request: Request, judged: _AllJudged, environment: Environment, scratch: Path, reporter: Reporter) -> Record:
+    """The record with what time tells. Interrupted, it leaves what was judged and timed before: hours, it may be."""
+    drafts = measured_parts.Drafts(judged.parts)
+    try:
+        drafts.measure(request, judged.to_time, scratch, reporter)
+    except KeyboardInterrupt:
+        reason = f"{record_parts.INTERRUPTED}: what was judged and timed before it stands"
+        stopped = Failure("both sides", "timing", reason)
+        names = {timed.prepared.workload.name for timed in judged.to_time}
+        parts = {
+            name: record_parts.failing(part, stopped) if name in names else part
+            for name, part in drafts.workloads.items()
+        }
+        return record_parts.envelope(environment, parts, request.size, {}, {})
+    return record_parts.envelope(environment, drafts.workloads, request.size, drafts.machine, drafts.dispatch)
 
 
 def _check_sizes(request: Request) -> None:
@@ -51,21 +115,6 @@ def _check_sizes(request: Request) -> None:
         if not isinstance(workload, Unreadable):
             for size in (request.size, request.parity_size):
                 choose_size(workload, size)
-
-
-def _time_all(
-    request: Request, to_time: Sequence[timed_sets.Timed], parts: dict[str, Any], scratch: Path, reporter: Reporter
-) -> dict[str, Any]:
-    """What time tells of the machine. Interrupted, it leaves what was judged and timed before: hours, it may be."""
-    try:
-        return measurements.time_all(request, to_time, parts, scratch, reporter)
-    except KeyboardInterrupt:
-        stopped = Failure(
-            "both sides", "timing", f"{record_parts.INTERRUPTED}: what was judged and timed before it stands"
-        )
-        for each in to_time:
-            parts[each.prepared.workload.name]["failures"].append(stopped)
-        return {}
 
 
 def record_side(
@@ -106,33 +155,30 @@ def _run_compiled(side: Side, program: Program, case: str) -> None:
     requests.profile(side, handle)
 
 
-def _judge_all(
-    request: Request, pool: Pool, scratch: Path, reporter: Reporter
-) -> tuple[dict[str, Any], list[timed_sets.Timed], dict[str, Any]]:
-    """Every workload's part, what may be timed, and the sides. A workload that cannot be judged costs itself.
+def _judge_all(request: Request, pool: Pool, scratch: Path, reporter: Reporter) -> _AllJudged:
+    """A workload that cannot be judged costs itself.
 
     Raises:
       RequestError, BadTarget: what the first one lacks, where none of them could be judged.
     """
-    parts: dict[str, Any] = {}
-    to_time: list[timed_sets.Timed] = []
+    judged: dict[str, _Judged] = {}
     refused: list[RequestError | BadTarget] = []
     try:
         for workload in request.workloads:
-            part, timed = _judged(pool, workload, request, scratch, reporter, refused)
+            each = _judged(pool, workload, request, scratch, reporter, refused)
             # Asked while the workers live: interrupted, the record tells of them all the same.
             pool.environments()
-            parts[workload.name] = part
-            if timed is not None:
-                to_time.append(timed)
+            judged[workload.name] = each
     except KeyboardInterrupt:
-        if len(refused) == len(parts):
+        if len(refused) == len(judged):
             raise  # nothing was judged
-        record_parts.note_interrupted(parts, [workload.name for workload in request.workloads])
-        return parts, [], pool.environments()
+        parts = {name: each.part for name, each in judged.items()}
+        stopped = record_parts.interrupted(parts, [workload.name for workload in request.workloads])
+        kept = {name: _Judged(stopped[name], each.view) for name, each in judged.items()}
+        return _AllJudged(kept, pool.environments())
     if refused and len(refused) == len(request.workloads):
         raise refused[0]
-    return parts, to_time, pool.environments()
+    return _AllJudged(judged, pool.environments())
 
 
 def _failure(error: Exception) -> Failure:
@@ -153,7 +199,7 @@ def _judged(
     scratch: Path,
     reporter: Reporter,
     refused: list[RequestError | BadTarget],
-) -> tuple[dict[str, Any], timed_sets.Timed | None]:
+) -> _Judged:
     """As `_judge_one`; what cannot be judged says why in its part, and is noted."""
     try:
         small, large = prepare_both(workload, request.size, request.data, scratch, request.parity_size)
@@ -161,11 +207,11 @@ def _judged(
         return _judge_one(pool, small, large, scratch, reporter, request)
     except (RequestError, BadTarget) as error:
         refused.append(error)
-        return record_parts.not_judged(workload, request.size, _failure(error)), None
+        return _Judged(record_parts.not_judged(workload, request.size, _failure(error)))
     except Exception as error:
         if len(request.workloads) == 1:
             raise
-        return record_parts.not_judged(workload, request.size, _failure(error)), None
+        return _Judged(record_parts.not_judged(workload, request.size, _failure(error)))
 
 
 def _judge_one(
@@ -175,8 +221,8 @@ def _judge_one(
     scratch: Path,
     reporter: Reporter,
     request: Request,
-) -> tuple[dict[str, Any], timed_sets.Timed | None]:
-    """The workload's part of the record, and what may be timed: nothing where parity fails."""
+) -> _Judged:
+    """Nothing may be timed where parity fails."""
     failures: list[Failure] = []
 
     def collect(name: str) -> Collected:
@@ -197,22 +243,23 @@ def _judge_one(
     parity = other_sizes.with_others(pool, parity, small, doubles, scratch, reporter)
     reporter.result(f"{small.workload.name}: parity {'holds' if parity.verdict == PASS else 'fails'}")
     if request.parity_only:
-        unasked = {cell: {"reason": "parity alone was asked for"} for cell in CELLS}
-        return record_parts.workload(large, small.size, collected, parity, unasked, None, failures), None
+        unasked = record_parts.empty_cells("parity alone was asked for")
+        return _Judged(record_parts.workload(large, small.size, collected, parity, unasked, None, failures))
     collected = judging.both(pool, failures, collect_main, names=list(collected))
     table = _cells(pool, collected, large, failures)
     examined = _examined(pool, large, collected, table, failures, reporter) if request.alignment else None
     part = record_parts.workload(large, small.size, collected, parity, table.described, examined, failures)
-    part["hlo"] = examined
+    view = examined.view if examined else None
     if parity.verdict != PASS:
-        return part, None
-    part["failures"] += cells.disagreements(table.described)
+        return _Judged(part, view)
+    part = record_parts.failing(part, *cells.disagreements(table.described))
     timed = timed_sets.timed(large, collected)
     if request.extras.peers:
         reporter.step("peers")
-        part["peers"] = peers.judge(pool, small, collected, doubles)
-        timed = peers.join(timed, part["peers"], collected["tf"].main_pass)
-    return part, timed
+        results = peers.judge(pool, small, collected, doubles)
+        part = replace(part, peers=results)
+        timed = peers.join(timed, results, collected["tf"].main_pass)
+    return _Judged(part, view, timed)
 
 
 def _cells(pool: Pool, collected: Mapping[str, Collected], prepared: Prepared, failures: list[Failure]) -> cells.Cells:
@@ -231,7 +278,7 @@ def _examined(
     table: cells.Cells,
     failures: list[Failure],
     reporter: Reporter,
-) -> dict[str, Any] | None:
+) -> Examined | None:
     """Both programs held against each other; None where a side gave none."""
     try:
         pair = program_pairs.of_collected(prepared, collected, table, pool.environments())

@@ -17,9 +17,9 @@ from compare import files
 from compare.errors import Foreseen
 from compare.hlo import executing
 from compare.hlo.bindings import UnreadableProgram
-from compare.records import write_atomically
 from compare.sides import replies, wire
 from compare.sides._side import Reply, Side, SideError, Unavailable
+from compare.writing import write_atomically
 from workloads._spec import Arrays
 
 FORMAT = 1

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType, TracebackType
 
-from compare.records import Failure
+from compare.record.workload_part import Failure
 from compare.sides._side import Side, SideError
 from compare.sides.client import LiveSide, close_all
 

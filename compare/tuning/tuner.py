@@ -20,7 +20,9 @@ from compare.progress import Reporter
 from compare.prove import judging
 from compare.prove.collect import Collected, collect_mode
 from compare.prove.oracle import Doubles
-from compare.records import FAIL, PASS, Failure, Parity
+from compare.record.parity_part import Parity
+from compare.record.vocabulary import FAIL, PASS
+from compare.record.workload_part import Failure
 from compare.run.record_parts import cpu_name
 from compare.sides import requests
 from compare.sides._side import Side, SideError
@@ -294,4 +296,4 @@ def _failing(parity: Parity) -> str:
     if parity.verdict == PASS:
         return ""
     gate = next(each for each in parity.gates.values() if each.verdict == FAIL)
-    return next((each.message for each in gate.comparisons if each.verdict == FAIL), gate.reason)
+    return next((each.message for each in gate.comparisons if each.verdict == FAIL), gate.reason) or ""

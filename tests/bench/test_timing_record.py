@@ -11,9 +11,9 @@ import pytest
 
 from compare.bench.stats import EQUIVALENT, FASTER, INCONCLUSIVE, SLOWER
 from compare.bench.timing import Planted, summarise
+from compare.plain_json import to_json
 from compare.record import timing_part
 from compare.record.timing_part import Power, Timing
-from compare.records import to_json
 from workloads._modes import Arm, parse_arm
 
 PAIRS, ROUNDS = 8, 12

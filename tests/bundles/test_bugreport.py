@@ -18,7 +18,7 @@ from compare.commands import replay as replay_command
 from compare.commands._parser import Parser
 from compare.errors import RequestError
 from compare.hlo import proto
-from compare.records import CELLS
+from compare.record.vocabulary import CELLS
 from compare.sides import wire
 from compare.sides.settings import Settings
 

@@ -16,7 +16,9 @@ import pytest
 from interpreters import JAX_AS_TF, interpreter
 from places import ROOT
 
-from compare import cli, records
+from compare import cli
+from compare.record.envelope import SCHEMA
+from compare.record.results_file import RecordError
 from compare.run import whole_run
 from workloads import _registry
 
@@ -61,7 +63,7 @@ def prepared(folder: Path) -> Path:
     (folder / "same_name.py").write_text(MISFIT.replace('name="misfit"', 'name="add"'))
     (folder / "a_file").write_text("in the way\n")
     (folder / "broken.json").write_text('{"schema": 1, ')
-    (folder / "newer.json").write_text(json.dumps({"schema": records.SCHEMA + 1, "workloads": {}}))
+    (folder / "newer.json").write_text(json.dumps({"schema": SCHEMA + 1, "workloads": {}}))
     (folder / "foreign.json").write_text('{"version": 3, "results": []}')
     (folder / "list.json").write_text("[]")
     np.savez(folder / "other.npz", weights=np.ones(3))
@@ -155,7 +157,7 @@ REFUSED = {
     "data that is no archive": (mnist("a_file"), "found a broken zip"),
     "no record": (["report"], "expected a results.json at jaxport-report/results.json, found no such file"),
     "a broken record": (["report", "broken.json"], "expected a results.json at broken.json, found invalid JSON"),
-    "a newer record": (["report", "newer.json"], f"expected schema {records.SCHEMA} or older in newer.json"),
+    "a newer record": (["report", "newer.json"], f"expected schema {SCHEMA} or older in newer.json"),
     "a foreign record": (["report", "foreign.json"], "expected a results.json at foreign.json, found object missing"),
     "a list as record": (["report", "list.json", "-o", "out"], "expected a results.json at list.json, found `array`"),
     "no threads": (["bench", "add", "--threads", "0"], "expected a positive integer, found '0' in --threads"),
@@ -233,7 +235,7 @@ def test_what_nobody_foresaw_is_one_line_that_asks_for_debug(
     assert capsys.readouterr().err == expected
 
 
-@pytest.mark.parametrize("error", [ZeroDivisionError("unforeseen"), records.RecordError("foreseen")])
+@pytest.mark.parametrize("error", [ZeroDivisionError("unforeseen"), RecordError("foreseen")])
 def test_debug_shows_the_traceback_and_ends_the_same_way(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:

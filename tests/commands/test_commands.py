@@ -16,13 +16,15 @@ import numpy as np
 import pytest
 from history_records import measured, record
 from interpreters import ABSENT, JAX_AS_TF, interpreter
+from pages import decoded
 from places import DATA
 
-from compare import cli, records
+from compare import cli
 from compare.history import store
+from compare.plain_json import to_json
 from compare.report import tables
 from compare.run import whole_run
-from compare.run.whole_run import Request
+from compare.run.whole_run import Request, RunResult
 from compare.sides import mapped, wire
 from compare.sides.recorded import RecordedSide
 from compare.sides.settings import available_processors
@@ -44,9 +46,9 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Request]:
     """What was asked of a run; the record that comes back is made by hand."""
     found: list[Request] = []
 
-    def instead(request: Request, _: object) -> dict[str, Any]:
+    def instead(request: Request, _: object) -> RunResult:
         found.append(request)
-        return record(measured(1))
+        return RunResult(decoded(record(measured(1))))
 
     monkeypatch.setattr(whole_run, "run", instead)
     monkeypatch.chdir(tmp_path)
@@ -117,14 +119,13 @@ def test_a_full_disk_is_named_and_what_was_judged_is_not_lost(
     asked: list[Request], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], file: str
 ) -> None:
     """Told apart by what is written there: the file itself, or another after the record."""
-    whole = record(measured(1)) | {"workloads": {"add": record(measured(1))["workloads"]["add"] | {"hlo": PAIR}}}
-    monkeypatch.setattr(whole_run, "run", lambda *_: whole)
+    monkeypatch.setattr(whole_run, "run", lambda *_: RunResult(decoded(record(measured(1))), (PAIR,)))
     full(monkeypatch, lambda path: file in str(path) and tmp_path in (tmp_path / path).parents)
     assert cli.main(["bench", "add", "--save"]) == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert re.search(rf"jaxport: expected to write .*{file}.*, found No space left on device: make room, or", err)
-    expected = records.to_json(record(measured(1)))
+    expected = to_json(decoded(record(measured(1))))
     found = (
         kept_elsewhere(err) if file == "results.json" else json.loads(Path("jaxport-report/results.json").read_text())
     )
@@ -139,7 +140,7 @@ def test_where_no_disk_takes_the_record_it_is_printed(
     full(monkeypatch, lambda path: True)
     assert cli.main(["run", "add", *as_json]) == 2
     out, err = capsys.readouterr()
-    assert json.loads(out) == records.to_json(record(measured(1)))
+    assert json.loads(out) == to_json(decoded(record(measured(1))))
     assert "jaxport-report/results.json, found No space left on device" in err and "results kept" not in err
 
 

@@ -14,9 +14,8 @@ import pytest
 from history_records import change_of, changed, compare_all, decoded, record, stated
 from places import ROOT
 
-from compare import records
 from compare.history import likeness, moves, store
-from compare.records import RecordError
+from compare.record.results_file import RecordError, load_plain
 
 # The folder
 
@@ -29,7 +28,7 @@ def test_runs_are_numbered_in_the_order_in_which_they_were_saved(tmp_path: Path)
         (1, "20261120T100500Z", paths[0]),
         (2, "20261120T100300Z", paths[1]),
     ]
-    assert records.load(paths[1])["created"] == "2026-11-20T10:03:00+00:00"
+    assert load_plain(paths[1])["created"] == "2026-11-20T10:03:00+00:00"
     assert sorted(path.name for path in folder.iterdir()) == [path.name for path in paths]
 
 
@@ -76,10 +75,10 @@ def test_a_number_taken_between_listing_and_claiming_is_given_up(
 
 
 def test_a_run_that_cannot_be_written_leaves_no_claim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(found: object, path: Path) -> None:
+    def full(path: Path, value: object) -> None:
         raise OSError("no space left")
 
-    monkeypatch.setattr(records, "save", full)
+    monkeypatch.setattr(store, "write_json", full)
     with pytest.raises(OSError, match="no space left"):
         store.save(record(stated(0.6)), tmp_path)
     assert list(tmp_path.iterdir()) == []

@@ -28,7 +28,7 @@ from hypothesis import strategies as st
 
 from compare.history import estimates, moves
 from compare.history.estimates import Estimate
-from compare.records import RecordError
+from compare.record.results_file import RecordError
 
 # The arithmetic
 

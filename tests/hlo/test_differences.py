@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from hlo_programs import exported
 
-from compare import records
 from compare.hlo import bindings, differences, executing
 from compare.hlo.align import Alignment, FrontierEntry, Reason, ReasonKind, align
 from compare.hlo.differences import CompiledProgram, explain_attribution
 from compare.hlo.graph import Graph
 from compare.hlo.levels import Subject
 from compare.hlo.rewriting import Change, Rewritten
+from compare.plain_json import to_json
 
 MATRIX = np.ones((8, 8), np.float32)
 UNFUSED = {"xla_disable_hlo_passes": "fusion,fusion-wrapper,dot-library-rewriter"}
@@ -147,6 +147,6 @@ class TestCompiler:
 
 
 def test_it_is_data_for_the_record() -> None:
-    found = records.to_json(explain_attribution(align(program("tf", wave), program("jax", other)), {}, SIDES))
+    found = to_json(explain_attribution(align(program("tf", wave), program("jax", other)), {}, SIDES))
     assert set(found) == {"frontend", "compiler"}
     assert all(set(line) == {"kind", "text", "sources"} for lines in found.values() for line in lines)

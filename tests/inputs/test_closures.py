@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from compare import records
 from compare.inputs.functions import from_functions
+from compare.plain_json import to_json
 from compare.progress import Silent
 from compare.prove import locating
 from compare.prove.locating import AGREES, DEPARTS, Choice
@@ -138,7 +138,7 @@ def test_every_pass_of_a_closed_over_model_is_located(
 def judged(folder: Path) -> dict[str, Any]:
     workloads = [port(folder, "trains", "trains"), port(folder, "carries", "carries")]
     asked = whole_run.Request(workloads, plans=(), parity_only=True, modes=("tf/jit", "jax/jit"))
-    return records.to_json(whole_run.run(asked, Silent()))["workloads"]
+    return to_json(whole_run.run(asked, Silent()).record)["workloads"]
 
 
 @pytest.mark.parametrize("name", ["trains", "carries"])

@@ -21,12 +21,14 @@ import pytest
 from damaged import Case
 from places import DATA, ROOT
 
-from compare import files, records
+from compare import files
 from compare.bundles import bundle
 from compare.errors import RequestError
 from compare.hlo import proto, read_module, whole
 from compare.hlo.artifacts import hlo_of_file
 from compare.hlo.bindings import UnreadableProgram
+from compare.plain_json import write_json
+from compare.record.results_file import RecordError, load_plain
 from workloads import _foreign
 from workloads._foreign import Unusable
 
@@ -98,16 +100,16 @@ def test_a_refusal_names_the_place(tmp_path: Path, place: tuple[str, ...], value
     at[last] = value
     path = tmp_path / "r.json"
     path.write_text(json.dumps(changed))
-    with pytest.raises(records.RecordError) as refused:
-        records.load(path)
+    with pytest.raises(RecordError) as refused:
+        load_plain(path)
     assert str(refused.value) == f"expected a results.json at {path}, found {said}: pass what `jaxport run` wrote"
 
 
 def test_fields_that_are_not_declared_are_kept_and_half_characters_read(tmp_path: Path) -> None:
     changed = copy.deepcopy(RECORD) | {"later": [{"x": 10**19}]}
     changed["workloads"]["mnist_mlp"] |= {"summary": "\ud800", "also later": "inf"}
-    records.save(changed, tmp_path / "r.json")
-    assert records.load(tmp_path / "r.json") == changed
+    write_json(tmp_path / "r.json", changed)
+    assert load_plain(tmp_path / "r.json") == changed
 
 
 # What is no regular file

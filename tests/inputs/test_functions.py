@@ -12,8 +12,8 @@ import pytest
 from compare.errors import RequestError
 from compare.inputs.at_size import describe
 from compare.inputs.functions import from_functions, parse_input
+from compare.plain_json import to_json
 from compare.progress import Silent
-from compare.records import to_json
 from compare.run import whole_run
 from compare.sides.pool import Pool
 from workloads import ArraySpec, Workload
@@ -151,10 +151,11 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str, str]
     programs = whole_run.Request([named[key] for key in WITH_PROGRAMS], plans=(), alignment=False)
     with Pool(dict(parity.sources), folder, parity.timeout_s) as pool:
         found = (
-            whole_run.run(parity, Silent(), pool)["workloads"] | whole_run.run(programs, Silent(), pool)["workloads"]
+            to_json(whole_run.run(parity, Silent(), pool).record)["workloads"]
+            | to_json(whole_run.run(programs, Silent(), pool).record)["workloads"]
         )
     assert all(found[named[key].name]["compiled"]["tf@jax"]["kernels"] for key in WITH_PROGRAMS)
-    parities = {key: to_json(found[each.name])["parity"] for key, each in named.items()}
+    parities = {key: found[each.name]["parity"] for key, each in named.items()}
     gates = {key: {name: gate["verdict"] for name, gate in each["gates"].items()} for key, each in parities.items()}
     return lambda _, jax, text: {name for name, verdict in gates[jax, text].items() if verdict == "fail"}
 

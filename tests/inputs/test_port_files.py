@@ -15,7 +15,7 @@ from compare.errors import RequestError
 from compare.inputs import port_files
 from compare.parity import Evidence
 from compare.prove import judging
-from compare.records import Parity
+from compare.record.parity_part import Parity
 from compare.sides.client import LiveSide
 from workloads import _registry
 

@@ -11,14 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compare import records
 from compare.bench.batches import bytes_per_example, largest_under, summarise
 from compare.errors import RequestError
 from compare.inputs.at_size import prepare_batch
 from compare.measure import batch_sizes
 from compare.measure.phase_processes import Workers
+from compare.plain_json import to_json
 from compare.progress import Silent
-from compare.record.cost_parts import Batch, Largest
+from compare.record.cost_parts import Batch, LargestBatch
+from compare.record.workload_part import Failure
 from compare.sides import mapped
 from compare.sides._side import Reply, Side, SideError
 from compare.sides.pool import Source
@@ -90,7 +91,7 @@ def test_what_is_said_to_fit_was_measured_and_fits(rows: list[Batch], limit: int
 def test_each_mode_is_judged_by_itself_and_gives_its_throughput_there() -> None:
     rows = [row(8, 10), row(16, 30), row(8, 90, "tf/eager"), row(16, 190, "tf/eager")]
     found = summarise(25, rows)
-    assert found.largest == {"jax/jit": Largest(batch=8, examples_per_s=80.0), "tf/eager": None}
+    assert found.largest == {"jax/jit": LargestBatch(batch=8, examples_per_s=80.0), "tf/eager": None}
     assert found.rows == tuple(rows)
     assert found.bytes_per_example == {"jax/jit": 2.5, "tf/eager": 12.5}
 
@@ -139,7 +140,7 @@ class Fake(Side):
 MODES = {"tf": ("eager",), "jax": ("jit",)}
 
 
-def measured(scratch: Path, killed_above: int) -> tuple[Any, list[records.Failure], list[tuple[str, int]]]:
+def measured(scratch: Path, killed_above: int) -> tuple[Any, list[Failure], list[tuple[str, int]]]:
     tried: list[tuple[str, int]] = []
 
     def launch(side: str, scratch: Path, python: str | None, timeout_s: float, settings: Settings) -> Side:
@@ -157,20 +158,20 @@ def test_every_mode_is_measured_at_every_batch_smallest_first(tmp_path: Path) ->
     assert found.rows[-1] == Batch(
         mode="jax/jit", batch=64, peak_bytes=64_000, temp_bytes=192, steady_s=0.5, examples_per_s=128.0, reason=""
     )
-    assert found.largest["jax/jit"] == Largest(batch=32, examples_per_s=64.0)
+    assert found.largest["jax/jit"] == LargestBatch(batch=32, examples_per_s=64.0)
 
 
 def test_a_mode_that_fails_is_reported_and_not_tried_at_a_larger_batch(tmp_path: Path) -> None:
     found, failures, tried = measured(tmp_path, killed_above=16)
     reason = "the worker ended by signal SIGKILL"
-    assert failures == [records.Failure("tf", "batch 32 of tf/eager: phases eager", reason)]
+    assert failures == [Failure("tf", "batch 32 of tf/eager: phases eager", reason)]
     assert ("tf/eager", 64) not in tried and ("jax/jit", 64) in tried
     assert Batch(mode="tf/eager", batch=32, reason=reason) in found.rows
-    assert found.largest["tf/eager"] == Largest(batch=16, examples_per_s=32.0)
+    assert found.largest["tf/eager"] == LargestBatch(batch=16, examples_per_s=32.0)
 
 
 def test_the_record_holds_the_batches_under_stable_names(tmp_path: Path) -> None:
-    record = records.to_json(measured(tmp_path, killed_above=16)[0])
+    record = to_json(measured(tmp_path, killed_above=16)[0])
     assert {"limit_bytes", "rows", "largest"} <= set(record)
     assert set(record["rows"][0]) == {
         *("mode", "batch", "peak_bytes", "temp_bytes", "steady_s", "examples_per_s", "reason")
@@ -208,4 +209,4 @@ def test_a_real_process_says_what_a_batch_costs(tmp_path: Path) -> None:
     assert not failures
     assert only.peak_bytes and only.peak_bytes > 32 * 64 * 4, "at least the images"
     assert only.temp_bytes is not None and only.steady_s
-    assert found.largest["jax/jit"] == Largest(batch=32, examples_per_s=32 / only.steady_s)
+    assert found.largest["jax/jit"] == LargestBatch(batch=32, examples_per_s=32 / only.steady_s)

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compare import records
 from compare.inputs.at_size import Prepared, prepare_both
 from compare.measure import peers
+from compare.plain_json import to_json
 from compare.prove.collect import FLOAT32, FLOAT64, Collected
 from compare.prove.oracle import Doubles
 from compare.record.cost_parts import Peer
@@ -233,7 +233,7 @@ def test_a_peer_that_does_not_start_is_unavailable(reference: Reference, kind: t
 
 def test_the_record_holds_a_result_of_every_peer(reference: Reference) -> None:
     results = peers.judge(Staff(Spoken(reference.cases)), reference.prepared, {"tf": reference.tf}, reference.doubles)
-    told = records.to_json(results)
+    told = to_json(results)
     assert tuple(told) == PEERS
     assert {"verdict", "reason", "gates", "version"} <= set(told[PEER])
 

@@ -12,16 +12,17 @@ import numpy as np
 import pytest
 from phase_times import parts, told
 
-from compare import records
 from compare.bench import phases
 from compare.inputs.at_size import Prepared, prepare
 from compare.measure import phase_processes as run
 from compare.measure.measurements import measure_phases
 from compare.measure.phase_processes import Workers
 from compare.measure.timed_sets import timed
+from compare.plain_json import to_json
 from compare.progress import Silent
 from compare.prove.collect import Collected
 from compare.record.cost_parts import Cache, Entry, Memory, Phases
+from compare.record.workload_part import Failure
 from compare.sides import mapped, requests
 from compare.sides._side import Reply, Side, SideError
 from compare.sides.pool import Source
@@ -95,7 +96,7 @@ CACHED = [told(compile_s=seconds) for seconds in (9.0, 0.3, 0.1, 0.2)]
 MODES = {"jax": ("jit",), "tf": ("jit",)}
 SOURCES = {"jax": Source(), "tf": Source(recorded=Path("kept"))}
 
-Measured = tuple[dict[str, Phases], list[records.Failure], list[str]]
+Measured = tuple[dict[str, Phases], list[Failure], list[str]]
 Measure = Callable[..., Measured]
 
 
@@ -162,7 +163,7 @@ def test_a_mode_that_writes_nothing_has_no_cached_phases_and_no_code(measure: Me
 @pytest.mark.parametrize(("fails", "method"), [("cold", "phases"), ("cached", "phases"), ("code", "prepare")])
 def test_what_fails_is_reported_and_costs_only_itself(measure: Measure, fails: str, method: str) -> None:
     found, failures, _ = measure(fails=fails)
-    assert failures == [records.Failure("jax", f"phases jax/jit, {fails}: {method} jit", "it broke")]
+    assert failures == [Failure("jax", f"phases jax/jit, {fails}: {method} jit", "it broke")]
     assert ("jax/jit" in found) == (fails != "cold")
     if fails == "cached":
         assert found["jax/jit"].cached is None and found["jax/jit"].cache.reason == "it broke"
@@ -171,7 +172,7 @@ def test_what_fails_is_reported_and_costs_only_itself(measure: Measure, fails: s
 
 
 def test_the_record_holds_the_phases_of_a_mode_under_stable_names(measure: Measure) -> None:
-    record = records.to_json(measure()[0])["jax/jit"]
+    record = to_json(measure()[0])["jax/jit"]
     assert set(record) == {"cold", "cached", "cache", "memory", "code_bytes", "code_reason", "processes"}
     assert set(record["cold"]) == set(record["cached"])
     assert {"import_s", "load_s", "trace_s", "lower_s", "compile_s", "compile_derived"} <= set(record["cold"])
@@ -189,7 +190,7 @@ def test_dispatch_is_the_median_over_processes_and_a_side_that_fails_is_named(tm
 
     found, failures = run.dispatch(Workers({"tf": Source(), "jax": Source()}, tmp_path, 1.0, launch=launch))
     assert found == {"jax/eager": Entry(public_s=3.0)}
-    assert failures == [records.Failure("tf", "dispatch: import TensorFlow", "it is not there")] * 3
+    assert failures == [Failure("tf", "dispatch: import TensorFlow", "it is not there")] * 3
 
 
 # Real processes.

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from interpreters import JAX_AS_TF, interpreter
 
-from compare import records
 from compare.bench import host_limits
 from compare.bench.roofline import Bandwidth, Limits, Throughput, Work, best, bounds, place, rate, share
 from compare.hlo import probes
 from compare.inputs.at_size import prepare
 from compare.measure import machine_limits
+from compare.plain_json import to_json
 from compare.sides import requests
 from compare.sides._side import Reply, Side, SideError
 from compare.sides.client import LiveSide
@@ -122,7 +122,7 @@ def test_a_rate_is_that_of_the_best_rounds_median() -> None:
 def test_the_record_says_how_near_each_mode_came_and_to_what() -> None:
     work = Work(flops=1e6, bytes_read=10e6, bytes_written=0, dtype="f32")
     cached = Bandwidth(20e9, "jax xla", 10_000_000)
-    found = records.to_json(place(work, {"tf/jit": 2e-3, "jax/jit": 0.4e-3}, HAND, cached, 15e-6))
+    found = to_json(place(work, {"tf/jit": 2e-3, "jax/jit": 0.4e-3}, HAND, cached, 15e-6))
     assert found["bounds"] == pytest.approx({"memory_s": 0.5e-3, "compute_s": 10e-6, "dispatch_s": 15e-6})
     assert (found["bound"], found["limit_s"], found["kind"]) == ("memory", 0.5e-3, "read")
     assert (found["threads"], found["working_set_bytes"]) == (1, 10_000_000)

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from compare import records
 from compare.bench.threads import allowed_processors, cpu_seconds, judge, parallelism, spent
 from compare.hlo import probes
 from compare.inputs.at_size import prepare
 from compare.measure import used_threads
+from compare.plain_json import to_json
 from compare.record.timing_part import Bound
 from compare.sides import requests
 from compare.sides._side import Reply, Side, SideError
@@ -126,7 +126,7 @@ def test_nothing_observed_is_not_equal() -> None:
 
 
 def test_the_record_holds_what_each_side_used() -> None:
-    found = records.to_json(judge(2, {"tf": TWO, "jax": TWO}))
+    found = to_json(judge(2, {"tf": TWO, "jax": TWO}))
     assert found["sides"]["tf"] == {"processors": [0, 1], "parallelism": 1.93}
     assert found["asked"] == 2 and found["equal"] is True
 

@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from compare import records
 from compare.bench import pairs
 from compare.bench.pairs import Measured
 from compare.bench.threads import judge
@@ -20,10 +19,11 @@ from compare.hlo import probes
 from compare.inputs.at_size import prepare_both
 from compare.inputs.request import Plan
 from compare.measure import timed_sets
+from compare.plain_json import to_json
 from compare.progress import Silent
 from compare.record import timing_part
 from compare.record.timing_part import Bound, Threads
-from compare.records import CELLS
+from compare.record.vocabulary import CELLS
 from compare.sides import requests
 from compare.sides._side import SIDES, Reply, Side
 from compare.sides.client import LiveSide
@@ -46,7 +46,7 @@ def samples(**slowed: float) -> timed_sets.Samples:
 
 
 def test_attribution_multiplies_to_the_published_ratio() -> None:
-    found = records.to_json(timed_sets.summarise(samples(), recorded=()))
+    found = to_json(timed_sets.summarise(samples(), recorded=()))
     ratios, parts = found["timing"]["ratios"], found["attribution"]
     assert set(parts) == {"frontend", "compiler", "runtime"}
     assert math.prod(parts.values()) == pytest.approx(ratios["jax/jit vs tf/jit"]["ratio"])

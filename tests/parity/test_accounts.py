@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from numpy_model import HONEST, ON_ARRAYS, Leaves, Side, gathered, verdicts
 
-from compare.parity import Evidence, OracleSource, explicable, judge
-from compare.records import FAIL, NOT_APPLICABLE, PASS, Failure, to_json
+from compare.parity import Evidence, OracleSource, explicable, held_leaves, judge
+from compare.plain_json import to_json
+from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
+from compare.record.workload_part import Failure
 from workloads._spec import Deviation
 
 REASON = "the port adds 1e-4 to epsilon"
@@ -101,9 +103,9 @@ def test_rounded_constants_excuse_nothing_else(spread: float, shift: float) -> N
 
 @pytest.mark.parametrize(("shift", "looked_at"), [(0.0, False), (2e-8, True), (9e-3, True), (0.1, False)])
 def test_what_no_rounded_constant_can_excuse_is_not_explained(shift: float, looked_at: bool) -> None:
-    parity = judge(promoted(spread=0.0, shift=shift))
-    assert (parity.gates["semantics"].verdict == PASS) is (shift == 0)
-    assert explicable(parity) == ({("forward", "seed0")} if looked_at else set())
+    evidence = promoted(spread=0.0, shift=shift)
+    assert (judge(evidence).gates["semantics"].verdict == PASS) is (shift == 0)
+    assert explicable(held_leaves(evidence)) == ({("forward", "seed0")} if looked_at else set())
 
 
 def test_an_unused_allowance_is_not_listed() -> None:

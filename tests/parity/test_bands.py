@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from compare.parity import Evidence, judge
 from compare.parity.bands import GAP, bands_of
-from compare.records import FAIL, PASS
+from compare.record.vocabulary import FAIL, PASS
 
 LOWEST = float(np.finfo(np.float32).min)
 FILLS = [-1e9, LOWEST, 1e30, -np.inf]

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from compare.parity import Evidence, judge
-from compare.records import FAIL, PASS, Failure
+from compare.record.vocabulary import FAIL, PASS
+from compare.record.workload_part import Failure
 from workloads._spec import Deviation
 
 ROUNDING = 2.0**-24

@@ -11,7 +11,7 @@ import pytest
 from numpy_model import HONEST, Leaves, Side, gathered, verdicts
 
 from compare.parity import Evidence, judge
-from compare.records import FAIL, PASS
+from compare.record.vocabulary import FAIL, PASS
 from workloads._spec import Deviation
 
 Change = Callable[[Leaves], Leaves]

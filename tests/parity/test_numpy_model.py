@@ -24,7 +24,7 @@ from numpy_model import (
 )
 
 from compare.parity import Evidence, judge
-from compare.records import NOT_APPLICABLE, PASS
+from compare.record.vocabulary import NOT_APPLICABLE, PASS
 
 
 def test_an_honest_port_passes_every_gate() -> None:

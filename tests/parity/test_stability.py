@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from compare.parity import stability
-from compare.parity.stability import BETTER, BOTH, BREAKS, HOLDS, UNJUDGED, Rounding, Swept, Values
+from compare.parity.breaks import Broken, Extent, Outcome, Reached, Swept
+from compare.parity.stability import BETTER, BOTH, BREAKS, HOLDS, UNJUDGED, Rounding, Values
 from compare.parity.verdict import with_sweep
-from compare.records import FAIL, NOT_APPLICABLE, PASS, Break, Gate, Parity, Reach, Span
+from compare.record.parity_part import Gate, Parity
+from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
 from workloads._spec import STABILITY, Deviation
 
 FLOAT32 = Rounding(unit=2.0**-24, tiny=2.0**-126, largest=3.4e38, times=10)
@@ -102,17 +104,17 @@ def test_integers_and_booleans_are_judged_where_rounding_does_not_decide_them() 
 # The gate.
 
 
-def broken(magnitude: float, error: float = np.inf) -> Break:
-    return Break("positive, up to ", magnitude, "y", (0,), np.inf, 1.0, 1.0, error, 1e-6)
+def broken(magnitude: float, error: float = np.inf) -> Broken:
+    return Broken("positive, up to ", magnitude, Outcome(BREAKS, "y", (0,), np.inf, 1.0, 1.0, error, 1e-6))
 
 
-def reach(magnitude: float, error: float = np.inf) -> Reach:
-    span = Span("positive, up to ", 1.0, magnitude / 2, (), (broken(magnitude, error),))
-    verdict, worst = stability.deciding([span], orders=60)
-    return Reach("x", "forward", verdict, (span,), worst, error, "x breaks")
+def reach(magnitude: float, error: float = np.inf) -> Reached:
+    extent = Extent("positive, up to ", 1.0, magnitude / 2, (), (broken(magnitude, error),))
+    verdict, worst = stability.deciding([extent], orders=60)
+    return Reached("x", "forward", verdict, (extent,), worst, error, "x breaks")
 
 
-def judged(*found: Reach, reason: str = "", declared: tuple[Deviation, ...] = ()) -> Parity:
+def judged(*found: Reached, reason: str = "", declared: tuple[Deviation, ...] = ()) -> Parity:
     parity = Parity(PASS, {"structure": Gate(PASS)})
     return with_sweep(parity, "port", Swept(found, "float32", reason), declared)
 
@@ -130,8 +132,8 @@ def test_a_break_beyond_is_told_and_does_not_fail() -> None:
 
 
 def test_the_break_at_the_most_ordinary_magnitude_decides() -> None:
-    spans = [Span("a", 1, 2, (), (broken(2.0**50),)), Span("b", 1, 2, (), (broken(1e-3), broken(1e6)))]
-    assert stability.deciding(spans, orders=60) == (FAIL, broken(1e-3))
+    extents = [Extent("a", 1, 2, (), (broken(2.0**50),)), Extent("b", 1, 2, (), (broken(1e-3), broken(1e6)))]
+    assert stability.deciding(extents, orders=60) == (FAIL, broken(1e-3))
 
 
 def test_nothing_swept_is_said() -> None:
@@ -156,7 +158,7 @@ def test_a_deviation_is_not_missed_where_nothing_was_swept() -> None:
 
 
 def test_a_deviation_that_no_longer_occurs_fails() -> None:
-    holds = Reach("x", "forward", PASS, ())
+    holds = Reached("x", "forward", PASS, ())
     found = judged(holds, declared=(Deviation(STABILITY, 0.5, "why"),))
     assert found.verdict == FAIL
     assert "no longer occurs" in found.gates[STABILITY].reason

@@ -10,7 +10,7 @@ from interpreters import JAX_AS_TF, interpreter
 
 from compare import cli
 from compare.parity import Evidence, judge
-from compare.records import FAIL, PASS
+from compare.record.vocabulary import FAIL, PASS
 
 
 def judged(*cases: dict[str, list[float]]) -> tuple[str, str]:

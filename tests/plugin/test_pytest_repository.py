@@ -9,13 +9,14 @@ from typing import Any
 import jax
 import pytest
 from interpreters import JAX_AS_TF, interpreter
+from pages import decoded
 from plugin_sessions import PASSED, WRITTEN, Session, session
 
 from compare.errors import RequestError
 from compare.inputs.at_size import prepare
 from compare.run import whole_run
 from compare.run.prover import Port, Prover
-from compare.run.whole_run import Request
+from compare.run.whole_run import Request, RunResult
 from compare.sides import mapped, requests, wire
 from compare.sides._side import Reply, Side
 from compare.sides.pool import Source
@@ -120,7 +121,7 @@ def requested(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bool, bool]]:
     """Of each run that the prover asks for: parity alone? by workers that are kept?"""
     found: list[tuple[bool, bool]] = []
 
-    def instead(request: Request, _: object, pool: object = None) -> dict[str, Any]:
+    def instead(request: Request, _: object, pool: object = None) -> RunResult:
         found.append((request.parity_only, pool is not None))
         verdict = "fail" if request.workloads[0].name == "add" else "pass"
         part = {
@@ -128,7 +129,7 @@ def requested(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bool, bool]]:
             "parity": {"verdict": verdict},
             "profile": {} if request.parity_only else {"jax/jit": {}},
         }
-        return {"environment": {}, "workloads": {each.name: part for each in request.workloads}}
+        return RunResult(decoded({"workloads": {each.name: part for each in request.workloads}}))
 
     monkeypatch.setattr(whole_run, "run", instead)
     return found

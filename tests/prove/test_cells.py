@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from compare.prove import cells
+from compare.record.program_parts import Compiled
 
 EXPECTED = {"loss": np.float32(2.0), "moment": np.array([1e-9, -1e-9], np.float32), "count": np.array([1, 2])}
 
@@ -45,6 +46,6 @@ def test_integers_have_no_rounding_and_other_shapes_nothing_in_common() -> None:
     ],
 )
 def test_an_activation_that_is_tipped_over_may_move_half_of_many_results(errors: list[float], holds: bool) -> None:
-    described = {"tf@jax": {"error": max(errors), "usual_error": cells._usual(errors)}}
+    described = {"tf@jax": Compiled(error=max(errors), usual_error=cells._usual(errors))}
     found = cells.disagreements(described)
     assert [each.doing for each in found] == ([] if holds else ["cell tf@jax"])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from compare.hlo import bindings
-from compare.parity import Evidence, judge
+from compare.parity import Evidence, held_leaves
 from compare.prove.oracle import Doubles
 from compare.prove.own_formula import LARGEST, explain_by_formula
 from workloads._framework import Parameter, Program, Result, Twin
@@ -56,7 +56,7 @@ def spread(body: str, x: np.ndarray, original: np.ndarray, error: float, ordinar
     )  # fmt: skip
     twin = Twin("", False, {}, cases, {})
     doubles = Doubles(programs={("tf", "forward"): program(body)})
-    return max(explain_by_formula(twin, doubles, evidence, judge(evidence)).values(), default=0.0)
+    return max(explain_by_formula(twin, doubles, evidence, held_leaves(evidence)).values(), default=0.0)
 
 
 def test_what_cancels_explains_an_error_of_its_size() -> None:

@@ -17,11 +17,11 @@ from planted import PLANTED, Planted
 from rich.console import Console
 from sides_here import BothSides, WithoutTexts
 
-from compare import records
 from compare.commands import locate as command
 from compare.errors import RequestError
 from compare.hlo.locate import DOUBLE, SINGLE, Departure, Findings, RanProgram, between, ran
 from compare.inputs.at_size import Prepared, examples_of, prepare
+from compare.plain_json import to_json
 from compare.progress import Silent
 from compare.prove import locating, subjects
 from compare.prove.oracle import promoted
@@ -250,7 +250,7 @@ def test_an_error_of_an_earlier_pass_is_not_named_again(bench: Bench, tmp_path: 
     port = planted.write(PLANTED[NAMES.index("sum instead of mean")], tmp_path / "port")
     found = located(bench, port.file, tmp_path)
     assert "mean, gradients: departs where an earlier pass does; x, y differ" in printed(found)
-    record = json.loads(json.dumps(records.to_json(locating.record(found))))
+    record = json.loads(json.dumps(to_json(locating.record(found))))
     (departure,) = record["workloads"]["mean"]["forward"]["departures"]
     assert departure["right"]["source"] == port.broken
     assert (departure["kind"], departure["op"], departure["cause"]) == ("missing", "divide", "mean or sum")

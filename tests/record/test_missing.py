@@ -9,9 +9,9 @@ import pytest
 from pages import decoded, workload_of
 
 from compare.record.envelope import Record
-from compare.record.timing_part import Mode
+from compare.record.results_file import RecordError
+from compare.record.timing_part import Attribution, Mode
 from compare.record.workload_part import Workload
-from compare.records import RecordError
 
 
 def test_a_workload_that_is_null_is_one_that_holds_nothing() -> None:
@@ -40,7 +40,7 @@ def test_texts_and_counts_by_name_are_never_null_and_numbers_may_be() -> None:
     )
     assert (workload.inputs, workload.stages) == ({"y": "f32[]"}, {"tf": {}})
     assert workload.programs["tf"].opcodes == {"add": 2}
-    assert workload.attribution == {"frontend": None, "compiler": math.inf}
+    assert workload.attribution == Attribution(None, math.inf)
 
 
 def test_values_of_dimensions_and_options_keep_their_type() -> None:

@@ -13,14 +13,15 @@ from pages import decoded
 from places import DATA
 from rich.console import Console
 
-from compare import records
-from compare.records import SCHEMA, RecordError
+from compare.plain_json import write_json
+from compare.record.envelope import SCHEMA
+from compare.record.results_file import RecordError, load_plain
 from compare.report import benchmark_json
 from compare.report.console import print_overview
 from compare.report.html import render
 
-FULL = records.load(DATA / "record_full.json")
-SMALL = records.load(DATA / "record_small.json")
+FULL = load_plain(DATA / "record_full.json")
+SMALL = load_plain(DATA / "record_small.json")
 NAME = "running_example"
 MODES = tuple(SMALL["workloads"][NAME]["timing"]["modes"])
 
@@ -171,5 +172,5 @@ def test_a_broken_or_missing_file_is_refused_as_a_record_is(tmp_path: Path, text
 
 
 def test_a_results_json_is_read_as_it_is(tmp_path: Path) -> None:
-    records.save(SMALL, tmp_path / "results.json")
+    write_json(tmp_path / "results.json", SMALL)
     assert benchmark_json.load(tmp_path / "results.json") == SMALL

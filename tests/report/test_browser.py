@@ -11,7 +11,7 @@ from pages import decoded
 from places import DATA
 from playwright.sync_api import Browser
 
-from compare.records import load
+from compare.record.results_file import load_plain
 from compare.report.html import write_report
 from compare.report.trend import write_trend
 
@@ -23,13 +23,13 @@ RECORD = DATA / "record_small.json"
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of the small record, hostile strings and all."""
-    return write_report(decoded(load(RECORD)), tmp_path_factory.mktemp("report"))
+    return write_report(decoded(load_plain(RECORD)), tmp_path_factory.mktemp("report"))
 
 
 @pytest.fixture(scope="module")
 def pages(report: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The same, the page of the record that has every part, and that of a history of three runs."""
-    record = load(DATA / "record_full.json")
+    record = load_plain(DATA / "record_full.json")
     folder = tmp_path_factory.mktemp("pages")
     history = trend({1: record, 2: record, 3: record | {"environment": {"cpu": "another"}}})
     return {

@@ -11,13 +11,13 @@ import pytest
 from pages import workload_of
 from places import DATA
 
+from compare.record.results_file import load_plain
 from compare.record.workload_part import Workload
-from compare.records import load
 from compare.report import charts
 from compare.report.drawing import JAX_COLOR, TF_COLOR
 from compare.report.html import TEMPLATES
 
-RECORD = load(DATA / "record_small.json")
+RECORD = load_plain(DATA / "record_small.json")
 
 
 @pytest.fixture

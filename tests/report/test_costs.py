@@ -12,14 +12,14 @@ import pytest
 from pages import Page, decodable, decoded, holes, workload_of
 from places import DATA
 
-from compare.record.envelope import Record
-from compare.records import SCHEMA, load
+from compare.record.envelope import SCHEMA, Record
+from compare.record.results_file import load_plain
 from compare.report import cost_charts, costs, drawing, limits, timing_notes
 from compare.report.html import TEMPLATES, render
 from compare.report.numbers import MISSING
 
-RECORD = load(DATA / "record_full.json")
-OLD = load(DATA / "record_small.json")
+RECORD = load_plain(DATA / "record_full.json")
+OLD = load_plain(DATA / "record_small.json")
 
 
 @pytest.fixture

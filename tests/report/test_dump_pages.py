@@ -16,10 +16,10 @@ from pages import Page, holes, hostile
 from places import DATA
 from rich.console import Console
 
-from compare import records
 from compare.commands import dump
 from compare.errors import RequestError
 from compare.hlo.dumps.summary import summarize
+from compare.plain_json import to_json
 from compare.report import dump_pages
 
 DUMPS = DATA / "dumps"
@@ -32,7 +32,7 @@ THUNKS = {"file": "t.txt", "kinds": {"kKernel": 1}, "thunks": [
 @pytest.fixture(scope="module")
 def record() -> dict[str, Any]:
     """The samples of both frameworks as one dump, with a GPU's files in the first module."""
-    found = [records.to_json(summarize(DUMPS / folder)) for folder in ("jax", "tf_jit", "tf_autocluster")]
+    found = [to_json(summarize(DUMPS / folder)) for folder in ("jax", "tf_jit", "tf_autocluster")]
     modules = [module for each in found for module in each["modules"]]
     modules[0] |= {"ptx": [PTX], "thunks": [THUNKS], "problems": [{"file": "bad.txt", "reason": "expected HLO"}]}
     return found[0] | {"modules": modules, "unknown": [{"path": "notes.txt", "bytes": 5, "kind": "of no module"}]}

@@ -15,15 +15,15 @@ from pages import Page, decodable, decoded, holes, shortened
 from places import DATA
 from rich.console import Console
 
-from compare.record.envelope import Record
-from compare.records import SCHEMA, load
+from compare.record.envelope import SCHEMA, Record
+from compare.record.results_file import load_plain
 from compare.report import drawing, verdicts
 from compare.report.console import print_overview
 from compare.report.html import TEMPLATES, render, write_report
 from compare.report.overviews import anchors
 
 SMALL = DATA / "record_small.json"
-RECORD = load(SMALL)
+RECORD = load_plain(SMALL)
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,9 @@ import pytest
 from msgspec.structs import replace
 from pages import workload_of
 
+from compare.plain_json import to_json
+from compare.record.parity_part import Break, Call, Reach, Span
 from compare.record.workload_part import Workload
-from compare.records import Break, Call, Reach, Span, to_json
 from compare.report import reach
 
 BROKEN = Break(

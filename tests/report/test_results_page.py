@@ -17,16 +17,16 @@ from places import DATA
 from rich.console import Console
 
 from compare.history.moves import Recurrence
-from compare.record.envelope import Record
-from compare.records import SCHEMA, load
+from compare.record.envelope import SCHEMA, Record
+from compare.record.results_file import load_plain
 from compare.report import markdown
 from compare.report.changes import print_changes
 from compare.report.numbers import MISSING
 from compare.report.results_page import page
 from compare.report.standings import standing
 
-RECORD = load(DATA / "record_full.json")
-OLD = load(DATA / "record_small.json")
+RECORD = load_plain(DATA / "record_full.json")
+OLD = load_plain(DATA / "record_small.json")
 
 
 @pytest.fixture

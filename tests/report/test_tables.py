@@ -11,12 +11,13 @@ from pages import decoded, workload_of
 from places import DATA
 
 from compare.record.envelope import Record
+from compare.record.results_file import load_plain
 from compare.record.workload_part import Workload
-from compare.records import GATES, load
 from compare.report import numbers, overviews, program_texts, tables, verdicts
 from compare.report.showable import printable
+from workloads._spec import GATES
 
-RECORD = load(DATA / "record_small.json")
+RECORD = load_plain(DATA / "record_small.json")
 
 
 @pytest.fixture

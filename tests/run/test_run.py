@@ -13,21 +13,22 @@ import pytest
 from interpreters import JAX_AS_TF, interpreter
 from runs import record_of
 
-from compare import records
 from compare.bench.pairs import Measured
 from compare.inputs.at_size import Prepared, digest, prepare_both
 from compare.inputs.request import Plan
 from compare.measure import timed_sets
+from compare.plain_json import to_json, write_json
 from compare.progress import Reporter
-from compare.records import CELLS, GATES, SCHEMA
+from compare.record.envelope import SCHEMA
+from compare.record.results_file import load_plain
+from compare.record.vocabulary import CELLS
 from compare.run import whole_run
 from compare.sides import requests
 from compare.sides.client import LiveSide
 from compare.sides.pool import Source
 from workloads import Workload, _registry
 from workloads._modes import JAX_JIT, TF_JIT, Arm
-
-pytestmark = pytest.mark.process
+from workloads._spec import GATES
 
 NOT_ASKED: Any = SimpleNamespace(name="jax")
 
@@ -72,7 +73,7 @@ def whole(told: Told) -> dict[str, Any]:
     request = whole_run.Request(
         [_registry.get("scale_and_add")], size="smoke", plans=[Plan(2, 2, budget_s=0.2, threads=1)]
     )
-    return records.to_json(whole_run.run(request, told))
+    return to_json(whole_run.run(request, told).record)
 
 
 @pytest.fixture(scope="module")
@@ -85,8 +86,8 @@ def test_the_record_has_its_schema_and_says_what_it_depends_on(whole: dict[str, 
     assert {"jaxport", "python", "platform", "cpu", "cores", "sides"} <= set(whole["environment"])
     assert whole["environment"]["sides"]["tf"]["tensorflow"]
     assert whole["environment"]["sides"]["jax"]["jaxlib"]
-    records.save(whole, tmp_path / "results.json")
-    assert records.load(tmp_path / "results.json") == whole
+    write_json(tmp_path / "results.json", whole)
+    assert load_plain(tmp_path / "results.json") == whole
 
 
 def test_a_workload_s_part_has_every_field_of_the_contract(judged: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ from numpy_model import HONEST
 
 from compare.parity import judge
 from compare.parity.evidence import Evidence
-from compare.records import FAIL, PASS
+from compare.record.vocabulary import FAIL, PASS
 from tf_reference import Model, _keras
 from workloads._target import TargetError
 

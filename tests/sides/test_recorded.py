@@ -17,7 +17,7 @@ from safetensors.numpy import save_file
 
 from compare.cli import main
 from compare.inputs.at_size import Prepared, prepare
-from compare.records import CELLS
+from compare.record.vocabulary import CELLS
 from compare.sides import pool, requests
 from compare.sides._side import Reply, Side, SideError, Unavailable
 from compare.sides.client import LiveSide

@@ -14,7 +14,7 @@ from compare.inputs.request import Plan
 from compare.measure import batch_sizes, measurements, phase_processes, timed_sets
 from compare.measure.phase_processes import Workers
 from compare.progress import Silent
-from compare.records import Failure
+from compare.record.workload_part import Failure
 from compare.sides import processes, requests
 from compare.sides._side import Side, SideError
 from compare.sides.client import LiveSide

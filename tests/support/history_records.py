@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from compare import records
 from compare.bench import timing
 from compare.history import moves, series
 from compare.history.moves import Change, Recurrence
+from compare.plain_json import to_json
 from compare.record import envelope
 from compare.record.results_file import decode
 from workloads._modes import JAX_JIT, TF_JIT, Arm, parse_arm
@@ -34,7 +34,7 @@ def measured(seed: int, slowdown: float = 0.0, spread: float = 0.02) -> dict[str
 
     seconds = {"tf/jit": 1e-3, "jax/jit": 6e-4 * (1 + slowdown), "tf/jit#2": 1e-3, "jax/jit#2": 6e-4 * (1 + slowdown)}
     nulls = {Arm(mode): Arm(mode, copy=2) for mode in (TF_JIT, JAX_JIT)}
-    return records.to_json(timing.summarise({parse_arm(arm): rounds(each) for arm, each in seconds.items()}, {}, nulls))
+    return to_json(timing.summarise({parse_arm(arm): rounds(each) for arm, each in seconds.items()}, {}, nulls))
 
 
 def record(timed: dict[str, Any], minute: int = 0) -> Record:

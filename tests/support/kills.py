@@ -16,9 +16,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from compare import records
 from compare.commands._signals import interruptible
 from compare.inputs.request import Plan
+from compare.plain_json import to_json
 from compare.progress import Silent
 from compare.run import whole_run
 from compare.sides.client import STARTS, LiveSide
@@ -188,7 +188,7 @@ def tried(kills: Sequence[Kill], plans: tuple[Plan, ...]) -> bool:
     killer = Killer(kills, [each.name for each in asked])
     request = whole_run.Request(asked, "smoke", plans=plans, modes=("tf/graph",), alignment=False)
     with watched(killer):
-        found = records.to_json(whole_run.run(request, killer))["workloads"]
+        found = to_json(whole_run.run(request, killer).record)["workloads"]
     holds = True
     for each in kills:
         part, after = found[each.name], found[f"after_{each.moment}"]

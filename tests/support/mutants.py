@@ -12,7 +12,7 @@ import pytest
 from places import ROOT
 
 from compare.parity import Evidence, judge
-from compare.records import FAIL, PASS
+from compare.record.vocabulary import FAIL, PASS
 from jaxport._framework import create
 from workloads import _arrays, _registry
 from workloads._framework import FORWARD, GRADIENTS, Twin

@@ -12,10 +12,9 @@ from typing import Any
 import msgspec
 
 from compare.files import converted
-from compare.record.envelope import Record
+from compare.record.envelope import SCHEMA, Record
 from compare.record.results_file import decode
 from compare.record.workload_part import Workload
-from compare.records import SCHEMA
 
 HOSTILE = "<b onclick='x'>&amp;\x1b[31m"
 VOID = {"meta", "link", "br", "input", "img"}

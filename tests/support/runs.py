@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from compare import records
 from compare.inputs.request import Request
+from compare.plain_json import to_json
 from compare.progress import Silent
 from compare.run import whole_run
 from workloads import _registry
@@ -17,7 +17,7 @@ from workloads import _registry
 def record_of(*references: str, **asked: Any) -> dict[str, Any]:
     """The record of a run, as it would be read back from results.json."""
     workloads = [_registry.get(reference) for reference in references]
-    return records.to_json(whole_run.run(Request(workloads, **asked), Silent()))
+    return to_json(whole_run.run(Request(workloads, **asked), Silent()).record)
 
 
 WHOLE = (*_registry.TOUR, "lstm_cell")

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from runs import JUDGED, LEAN_MODES, WHOLE
 
-from compare.records import CELLS, GATES
+from compare.record.vocabulary import CELLS
+from workloads._spec import GATES
 
 pytestmark = pytest.mark.process
 

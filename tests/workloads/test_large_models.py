@@ -13,7 +13,7 @@ from runs import LARGE
 
 from compare.inputs.at_size import examples_of, prepare
 from compare.parity import Evidence, judge
-from compare.records import NOT_APPLICABLE, PASS
+from compare.record.vocabulary import NOT_APPLICABLE, PASS
 from compare.sides import requests
 from compare.sides.client import LiveSide
 from workloads import _registry

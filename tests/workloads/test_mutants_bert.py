@@ -13,7 +13,7 @@ from mutants import TRAJECTORY, Cases, Mutant, plant, remake, verdicts
 from mutants_bert import MUTANTS
 from runs import IN_ZOO
 
-from compare.records import FAIL, PASS
+from compare.record.vocabulary import FAIL, PASS
 from workloads import _arrays, _registry
 from workloads._spec import Arrays
 

@@ -10,7 +10,7 @@ from mutants import Cases, Mutant, found_by, plant, remake, verdicts
 from mutants_conv_and_lstm import MUTANTS
 from runs import IN_ZOO
 
-from compare.records import FAIL, PASS
+from compare.record.vocabulary import FAIL, PASS
 
 pytestmark = [IN_ZOO, pytest.mark.process]
 

@@ -20,7 +20,7 @@ from mutants import Cases, Mutant, plant, remake, verdicts
 from mutants_mask_rcnn import MUTANTS
 from runs import IN_ZOO
 
-from compare.records import FAIL, PASS
+from compare.record.vocabulary import FAIL, PASS
 from jaxport._nnx import WeightMap
 from workloads import _anchors, _arrays, _registry
 

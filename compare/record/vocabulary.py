@@ -1,0 +1,15 @@
+"""Words that a record uses for verdicts and cells."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+PASS: Final = "pass"
+FAIL: Final = "fail"
+NOT_APPLICABLE: Final = "not_applicable"
+
+Judgement = Literal["pass", "fail", "not_applicable"]
+"""What a gate says."""
+
+CELLS = ("tf@tf", "jax@jax", "tf@jax", "jax@tf")
+"""program@compiler: each frontend's program compiled by each side's XLA."""
