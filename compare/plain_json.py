@@ -39,9 +39,10 @@ def to_json(value: Any) -> Any:
 
 def _is_empty(value: Any) -> bool:
     """Whether a struct holds nothing: under a name it stands for a null."""
-    return isinstance(value, msgspec.Struct) and not any(
-        getattr(value, field) not in (None, (), {}) for field in value.__struct_fields__
-    )
+    if not isinstance(value, msgspec.Struct):
+        return False
+    held = (getattr(value, field) for field in value.__struct_fields__)
+    return all(each is None or (isinstance(each, str | tuple | Mapping) and not each) for each in held)
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import msgspec
 import numpy as np
 import pytest
 
@@ -148,7 +147,7 @@ def test_a_declared_deviation_raises_the_bound(bound: float, verdict: str) -> No
 
 
 def test_a_deviation_excuses_no_break_that_is_larger_elsewhere() -> None:
-    edge = msgspec.structs.replace(reach(89.0, error=0.3), error=np.inf)
+    edge = dataclasses.replace(reach(89.0, error=0.3), error=np.inf)
     assert judged(edge, declared=(Deviation(STABILITY, 0.5, "why"),)).verdict == FAIL
 
 
