@@ -155,7 +155,7 @@ def test_a_worker_in_an_endless_native_call_ends_with_a_coordinator_that_was_kil
 STUBBORN = """
 import threading
 from compare import cli
-from compare.run import run
+from compare.run import whole_run
 
 def stubborn(*_):
     while True:
@@ -165,7 +165,7 @@ def stubborn(*_):
         except KeyboardInterrupt:
             pass
 
-run.run = stubborn
+whole_run.run = stubborn
 cli.main(["run", "add"])
 """
 

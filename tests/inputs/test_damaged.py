@@ -265,7 +265,7 @@ def test_a_constant_of_another_size_than_its_shape_is_refused() -> None:
         ("[" * 65 + "]" * 65, "nested 65 levels deep"),
         ("1e999", "beyond the range of float64"),
         ("9" * 21, "an integer of 21 digits"),
-        ("-Infinity", "no number"),
+        ("-Infinity", "not a JSON number"),
         ('{"a": 1, "a": 1}', "'a' twice"),
     ],
 )

@@ -46,7 +46,7 @@ def test_an_input_is_name_dtype_shape_and_range(text: str, name: str, spec: Arra
         ("x=f32[8;2]", "expected an input like"),
         ("f32[8]", "expected an input like"),
         ("x=f33[8]", "expected a dtype of f32"),
-        ("x=f32[1 2]", "expected sizes or names of dimensions, separated by commas"),
+        ("x=f32[1 2]", "expected integers or dimension names, separated by commas"),
         ("n=i32[4]:10..0", "expected low below high"),
         ("n=i32[4]:1..1", "expected low below high"),
         ("n=i32[4]:0..0.5", "expected whole numbers for int32"),

@@ -61,6 +61,11 @@ def write(folder: Path, name: str, before: str = "", tf: str = "double", jax: st
     return str(path)
 
 
+def files_in(folder: Path) -> set[Path]:
+    """What lies in a folder but for the bytecode that Python keeps of what it imports."""
+    return {path for path in folder.iterdir() if path.name != "__pycache__"}
+
+
 @pytest.mark.parametrize("command", ["run", "locate"])
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_code_that_ends_its_process_is_refused_in_one_line(
@@ -68,13 +73,13 @@ def test_code_that_ends_its_process_is_refused_in_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     path = write(tmp_path, "port", before=ending)
-    given = set(tmp_path.iterdir())
+    given = files_in(tmp_path)
     assert cli.main([command, path]) == 2
     said = capsys.readouterr()
     (line,) = said.err.splitlines()
     assert said.out == ""
     assert re.search(rf"^jaxport: expected a .*port\.py, found.*{ENDINGS[ending]}", line), line
-    assert set(tmp_path.iterdir()) == given
+    assert files_in(tmp_path) == given
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -91,12 +96,12 @@ def test_a_command_refuses_functions_that_end_their_process(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     path = write(tmp_path, "port", more=ending_in("inputs", "sys.exit()"))
-    given = set(tmp_path.iterdir())
+    given = files_in(tmp_path)
     assert cli.main([command, path]) == 2
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.startswith("jaxport: expected a workload in") and len(said.err.splitlines()) == 1
-    assert set(tmp_path.iterdir()) == given
+    assert files_in(tmp_path) == given
 
 
 def ending_in(where: str, ending: str) -> str:
