@@ -47,7 +47,7 @@ def bytes_per_example(rows: Iterable[Batch]) -> float | None:
 
 def summarise(limit_bytes: int, rows: Sequence[Batch]) -> Batches:
     """The largest batch of each mode that was tried."""
-    modes = dict.fromkeys(row.mode for row in rows if row.mode is not None)
+    modes = dict.fromkeys(row.mode for row in rows if row.mode)
     by_mode = {mode: [row for row in rows if row.mode == mode] for mode in modes}
     fitting = {mode: largest_under(limit_bytes, tried) for mode, tried in by_mode.items()}
     largest = {mode: _largest(row) if row else None for mode, row in fitting.items()}

@@ -93,12 +93,12 @@ def _point(number: int, record: Record, workload: str, ratio: str, segment: int)
     low, high = map(_finite, row.ci95 or (None, None))
     return Point(
         run=number,
-        created=record.created or "",
-        jaxport=(record.environment or Environment()).jaxport or "",
+        created=record.created,
+        jaxport=(record.environment or Environment()).jaxport,
         segment=segment,
         ratio=_finite(row.ratio),
         ci95=None if low is None or high is None else (low, high),
-        withheld=row.withheld or "",
+        withheld=row.withheld,
     )
 
 

@@ -124,7 +124,7 @@ def _judged(mode: Mode, told: Prepared, tf: Collected, doubles: Doubles, answers
         "gradients": _gate_of(NOT_APPLICABLE, _NOT_JUDGED["gradients"]),
         "training": _gate(_training(evidence) if answers.trajectory is not None else [], why),
     }
-    failing = [gate.message or "" for gate in gates.values() if gate.verdict == FAIL]
+    failing = [gate.message for gate in gates.values() if gate.verdict == FAIL]
     if failing:
         return _result(FAIL, failing[0], gates)
     passes = (FORWARD,) if answers.trajectory is None else (FORWARD, STEP)

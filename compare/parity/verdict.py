@@ -103,7 +103,7 @@ def _unjudged(sizes: Sequence[AtSize], varies: bool) -> list[str]:
     """What to remark of sizes that nothing is known of."""
     refused = [size for size in sizes if size.verdict == NOT_APPLICABLE]
     if refused:
-        return [messages.not_at_sizes([described(each.dimensions) for each in refused], refused[0].reason or "")]
+        return [messages.not_at_sizes([described(each.dimensions) for each in refused], refused[0].reason)]
     return [] if varies else [messages.one_size()]
 
 

@@ -73,7 +73,7 @@ class Collected:
     @property
     def distinct_modes(self) -> list[str]:
         """The modes of the main pass that run something of their own."""
-        alike = {mode for mode, profile in self.profile.items() if profile.same_as is not None}
+        alike = {mode for mode, profile in self.profile.items() if profile.same_as}
         return [mode for mode in self.modes.get(self.main_pass, ()) if f"{self.side}/{mode}" not in alike]
 
     def refused(self, pass_: str) -> str:

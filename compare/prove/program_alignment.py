@@ -185,7 +185,7 @@ def _times(pair: Pair) -> dict[str, dict[str, float]]:
         cell: {
             kernel.name: kernel.seconds
             for kernel in pair.described[cell].times
-            if kernel.name is not None and kernel.seconds is not None
+            if kernel.name and kernel.seconds is not None
         }
         for cell in pair.cells
     }

@@ -177,11 +177,11 @@ def _of_port(benchmark: _Benchmark, path: Path) -> _PortBenchmark:
         raise RecordError(f"expected benchmarks of schema {SCHEMA} or older, found {kept.schema}: upgrade jaxport")
     plain = kept.part or {}
     programs = files.convert(plain, Workload, path, A_RECORD, "of a benchmark's part of the record").programs
-    jax, tf = (programs.get(side, Written()).sha256 or "" for side in ("jax", "tf"))
+    jax, tf = (programs.get(side, Written()).sha256 for side in ("jax", "tf"))
     return _PortBenchmark(
         workload=info.workload or "",
-        size=info.size or "",
-        mode=info.mode or "",
+        size=info.size,
+        mode=info.mode,
         median_s=benchmark.stats.median if benchmark.stats else None,
         plain=plain,
         digests=(jax, tf),

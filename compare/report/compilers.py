@@ -91,9 +91,7 @@ def _made(compilers: Compilers | None) -> Iterator[Group]:
 
 def _items(reasons: tuple[Reason, ...]) -> tuple[Item, ...]:
     # Operations that part are the frontier, which stands above with more to say of each.
-    return tuple(
-        Item(reason.kind or "", reason.text or "", reason.sources) for reason in reasons if reason.kind != "operation"
-    )
+    return tuple(Item(reason.kind, reason.text, reason.sources) for reason in reasons if reason.kind != "operation")
 
 
 def _timed(cell: str, compiled: Compiled | None) -> Iterator[Group]:

@@ -114,7 +114,7 @@ def _batch(row: Batch) -> dict[str, Any] | None:
     batch, peak = numbers.finite(row.batch), numbers.finite(row.peak_bytes)
     if not batch or not peak or batch <= 0 or peak <= 0:
         return None
-    mode = row.mode or ""
+    mode = row.mode
     return {"mode": mode, "label": mode, "batch": batch, "peak": peak, "color": drawing.color(mode)}
 
 

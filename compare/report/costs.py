@@ -148,14 +148,14 @@ def _storage(mode: str, phases: Phases) -> StorageRow:
 
 def _batch(row: Batch, limit: float | None) -> BatchRow:
     return BatchRow(
-        mode=row.mode or "",
+        mode=row.mode,
         batch=numbers.count(row.batch),
         peak=numbers.binary_bytes(row.peak_bytes),
         temporary=numbers.binary_bytes(row.temp_bytes),
         steady=numbers.seconds(row.steady_s),
         throughput=examples_per_second(row.examples_per_s),
         fits=_fits(row, limit),
-        reason=row.reason or "",
+        reason=row.reason,
     )
 
 

@@ -46,9 +46,9 @@ def render(record: Record) -> str:
         .render(
             headline=verdicts.headline(shown),
             words=verdicts.WORDS,
-            created=shown.created or "",
+            created=shown.created,
             command=" ".join(shown.command),
-            size=shown.size or "",
+            size=shown.size,
             environment=tables.environment(shown),
             machine=limits.machine(shown),
             dispatch=costs.dispatch(shown),
@@ -86,8 +86,8 @@ def _section(row: overviews.OverviewRow, workload: Workload) -> dict[str, Any]:
     """All that the template shows of one workload."""
     return {
         "row": row,
-        "summary": workload.summary or "",
-        "source": workload.source or "",
+        "summary": workload.summary,
+        "source": workload.source,
         "cost": tables.cost(workload),
         "facts": _facts(workload),
         "failures": verdicts.failures(workload),
@@ -117,12 +117,12 @@ def _parity(workload: Workload) -> dict[str, Any]:
         "oracle": list(parity.oracle.items()),
         "deviations": [
             {
-                "gate": deviation.gate or "",
+                "gate": deviation.gate,
                 "kind": deviation.kind or "declared",
                 "where": " ".join(filter(None, (deviation.pass_, deviation.leaf))),
                 "bound": numbers.error(deviation.bound),
                 "observed": numbers.error(deviation.observed),
-                "reason": deviation.reason or "",
+                "reason": deviation.reason,
             }
             for deviation in parity.deviations
         ],
@@ -130,7 +130,7 @@ def _parity(workload: Workload) -> dict[str, Any]:
             {
                 "dimensions": described(size.dimensions),
                 "verdict": size.verdict or verdicts.NOT_JUDGED,
-                "reason": size.reason or "",
+                "reason": size.reason,
             }
             for size in parity.sizes
         ],

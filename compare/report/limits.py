@@ -55,7 +55,7 @@ def roofline(workload: Workload) -> Roofline | None:
     recorded = given(workload.roofline)
     if recorded is None:
         return None
-    bound = recorded.bound or ""
+    bound = recorded.bound
     traffic = f"{recorded.kind or ''} traffic at {rate(recorded.bandwidth_bytes_per_s)}"
     by = f" by {recorded.bandwidth_by}" if recorded.bandwidth_by else ""
     return Roofline(
@@ -69,7 +69,7 @@ def roofline(workload: Workload) -> Roofline | None:
             for name, value in recorded.bounds.items()
         ),
         rows=tuple(
-            LimitRow(mode, numbers.share(recorded.modes[mode].share), recorded.modes[mode].note or "")
+            LimitRow(mode, numbers.share(recorded.modes[mode].share), recorded.modes[mode].note)
             for mode in ordered(recorded.modes)
         ),
     )
@@ -87,7 +87,7 @@ def _machine(count: str, limits: Limits) -> list[MachineRow]:
             threads=count,
             figure=kind,
             value=rate(measured.bytes_per_s),
-            by=measured.by or "",
+            by=measured.by,
             working_set=numbers.binary_bytes(measured.working_set_bytes),
         )
         for kind, measured in (("read", limits.read), ("copy", limits.copy), ("triad", limits.triad))
@@ -95,5 +95,5 @@ def _machine(count: str, limits: Limits) -> list[MachineRow]:
     ]
     for dtype, product in limits.gemm.items():
         speed = numbers.operations(product.flops_per_s)
-        rows.append(MachineRow(count, f"matrix product {dtype}", f"{speed}/s", product.by or "", numbers.MISSING))
+        rows.append(MachineRow(count, f"matrix product {dtype}", f"{speed}/s", product.by, numbers.MISSING))
     return rows

@@ -55,7 +55,7 @@ def _overview(name: str, anchor: str, workload: Workload) -> OverviewRow:
         name=name,
         anchor=anchor,
         size=_size(workload),
-        dtype=workload.dtype or "",
+        dtype=workload.dtype,
         verdict=verdict(workload),
         gates=gate_verdicts(workload),
         instructions=(_program(workload, "tf"), _program(workload, "jax")),
@@ -67,7 +67,7 @@ def _overview(name: str, anchor: str, workload: Workload) -> OverviewRow:
 
 
 def _size(workload: Workload) -> str:
-    size, judged = workload.size or "", workload.parity_size or ""
+    size, judged = workload.size, workload.parity_size
     return f"{size}, parity at {judged}" if judged and judged != size else size
 
 

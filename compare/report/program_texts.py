@@ -82,7 +82,7 @@ def programs(workload: Workload) -> tuple[Pane, ...]:
     """What each frontend handed to XLA; the panes of both sides, or of the one that there is."""
     differing = _differing(workload)
     return tuple(
-        _pane(SIDES[side], program.text or "", differing, _program_note(program))
+        _pane(SIDES[side], program.text, differing, _program_note(program))
         for side in SIDES
         if (program := given(workload.programs.get(side)))
     )
@@ -107,11 +107,11 @@ def frontier(workload: Workload) -> tuple[FrontierRow, ...]:
     """Where the aligned programs diverge, in the record's order."""
     return tuple(
         FrontierRow(
-            side=departure.side or "",
-            op=departure.op or "",
-            name=departure.name or "",
-            source=departure.source or "",
-            reason=departure.reason or "",
+            side=departure.side,
+            op=departure.op,
+            name=departure.name,
+            source=departure.source,
+            reason=departure.reason,
         )
         for departure in (workload.alignment or Alignment()).frontier
     )
@@ -165,7 +165,7 @@ def _differing(workload: Workload) -> frozenset[str]:
 
 def _program_note(program: Written) -> str:
     plural = "" if program.instructions == 1 else "s"
-    digest = (program.sha256 or "")[:12] or numbers.MISSING
+    digest = (program.sha256)[:12] or numbers.MISSING
     return f"{numbers.count(program.instructions)} instruction{plural}, sha256 {digest}"
 
 

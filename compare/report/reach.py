@@ -81,12 +81,12 @@ def _swept(workload: Workload) -> tuple[Reach, ...]:
 def _row(reach: Reach) -> ReachRow:
     worst = reach.worst or Break()
     return ReachRow(
-        input=reach.input or "",
-        pass_=reach.pass_ or "",
+        input=reach.input,
+        pass_=reach.pass_,
         verdict=reach.verdict or NOT_JUDGED,
         said=_said(reach),
         operation=" at ".join(filter(None, (worst.operation, worst.line))),
-        original=worst.original_line or "",
+        original=worst.original_line,
     )
 
 
@@ -100,7 +100,7 @@ def _calls(workload: Workload) -> Iterator[tuple[Reach, Span, Call]]:
 def _marks(workload: Workload) -> Iterator[dict[str, Any]]:
     for reach, span, call in _calls(workload):
         magnitude = numbers.finite(call.magnitude)
-        look = _LOOKS.get(call.said or "")
+        look = _LOOKS.get(call.said)
         if magnitude is not None and magnitude > 0 and look is not None:
             name = f"{reach.input or ''} {span.pattern or ''}\u2026 ({reach.pass_ or ''})"
             yield {"row": name, "magnitude": magnitude, "shape": look[0], "color": look[1]}

@@ -71,7 +71,7 @@ def _speeds(workloads: Sequence[tuple[str, Workload]]) -> list[str]:
 def _run(record: Record, command: str) -> list[str]:
     environment = record.environment or Environment()
     rows = [
-        ("date", record.created or ""),
+        ("date", record.created),
         ("command", command),
         ("machine", f"{environment.cpu or ''}, {environment.platform or ''}"),
         ("cores", "" if environment.cores is None else str(environment.cores)),

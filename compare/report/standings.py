@@ -100,7 +100,7 @@ def _other_modes(workload: Workload) -> Iterator[str]:
 def _untimed(workload: Workload) -> str:
     if (workload.parity or Parity()).verdict == FAIL:
         return "not timed: parity fails"
-    reasons = [failure.reason or "" for failure in workload.failures]
+    reasons = [failure.reason for failure in workload.failures]
     return f"not timed: {reasons[0]}" if reasons else "not timed: no TF mode has a time in the record"
 
 

@@ -131,11 +131,11 @@ def ratio_row(name: str, ratio: Ratio, null: bool = False) -> RatioRow:
         name=name,
         ratio=numbers.ratio(ratio.ratio),
         interval=numbers.interval(ratio.ci95),
-        verdict=ratio.verdict or "",
+        verdict=ratio.verdict,
         pairs=numbers.count(ratio.pairs),
         rounds=numbers.count(ratio.rounds),
         between_pair_share=numbers.share(ratio.between_pair_share),
-        withheld=ratio.withheld or "",
+        withheld=ratio.withheld,
         null=null,
     )
 
@@ -165,8 +165,8 @@ def kernels(workload: Workload) -> tuple[KernelRow, ...]:
             mode=mode,
             count=numbers.count(profiles[mode].kernels),
             names=tuple(Counter(profiles[mode].names).items()),
-            reason=profiles[mode].reason or "",
-            same_as=profiles[mode].same_as or "",
+            reason=profiles[mode].reason,
+            same_as=profiles[mode].same_as,
         )
         for mode in ordered(profiles)
     )

@@ -58,7 +58,7 @@ def threads(workload: Workload) -> Threads | None:
         for side, bound in recorded.sides.items()
     ]
     equal = recorded.equal is not False
-    return Threads("; ".join([wanted, *sides]), equal, "" if equal else recorded.reason or "")
+    return Threads("; ".join([wanted, *sides]), equal, "" if equal else recorded.reason)
 
 
 def planted(workload: Workload) -> tuple[RatioRow, ...]:

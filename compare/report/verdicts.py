@@ -139,9 +139,7 @@ def gates(workload: Workload) -> tuple[GateRow, ...]:
 
 def failures(workload: Workload) -> tuple[FailureRow, ...]:
     """The results that are missing."""
-    return tuple(
-        FailureRow(failure.side or "?", failure.doing or "", failure.reason or "") for failure in workload.failures
-    )
+    return tuple(FailureRow(failure.side or "?", failure.doing, failure.reason) for failure in workload.failures)
 
 
 def why_missing(workload: Workload) -> str:
@@ -162,7 +160,7 @@ def _gate(name: str, gate: Gate) -> GateRow:
     return GateRow(
         name=name,
         verdict=gate.verdict or NOT_JUDGED,
-        reason=gate.reason or "",
+        reason=gate.reason,
         against="JAX vs TF" if name == EXACT else "JAX vs oracle",
         failing=tuple(leaf for leaf in leaves if leaf.verdict == FAIL),
         unjudged=tuple(leaf for leaf in leaves if leaf.verdict == NOT_JUDGED),
@@ -172,10 +170,10 @@ def _gate(name: str, gate: Gate) -> GateRow:
 
 def _leaf(comparison: Comparison) -> LeafRow:
     return LeafRow(
-        pass_=comparison.pass_ or "",
-        case=comparison.case or "",
-        leaf=comparison.leaf or "",
-        dtype=comparison.dtype or "",
+        pass_=comparison.pass_,
+        case=comparison.case,
+        leaf=comparison.leaf,
+        dtype=comparison.dtype,
         compared=f"{_run(comparison.found_from)} vs {_run(comparison.expected_from)}",
         error=numbers.error(comparison.error),
         bound=numbers.error(comparison.bound),
@@ -183,7 +181,7 @@ def _leaf(comparison: Comparison) -> LeafRow:
         noise=numbers.error(comparison.noise),
         verdict=comparison.verdict or NOT_JUDGED,
         worst=_worst(comparison),
-        message=comparison.message or "",
+        message=comparison.message,
     )
 
 

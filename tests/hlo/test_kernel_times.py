@@ -20,6 +20,7 @@ from compare.hlo.kernel_times import KernelTime, LocatedKernel, Profile
 from compare.hlo.levels import Subject
 from compare.inputs.at_size import prepare
 from compare.prove import cells
+from compare.record import program_parts
 from compare.sides import requests
 from compare.sides._side import Reply, Side, SideError
 from compare.sides.client import LiveSide
@@ -215,12 +216,13 @@ class TestRequests:
         assert requests.profile(Answers([[["a", 1, 0.5, 2.0]], []]), "jit") == [[ran("a", 2.0, 0.5, 1)], []]
 
     def test_a_cell_that_cannot_be_profiled_says_why(self) -> None:
-        found = cells._kernel_times(Answers(None, lost=False), Compiled(0, 0.0), module())
-        assert found == {"times": [], "lines": [], "small_runs": [], "times_reason": "not recorded"}
+        counted = program_parts.Compiled(instructions=1)
+        timed = cells._with_times(counted, Answers(None, lost=False), Compiled(0, 0.0), module())
+        assert timed == program_parts.Compiled(instructions=1, times_reason="not recorded")
 
     def test_a_side_that_is_lost_is_not_survived(self) -> None:
         with pytest.raises(SideError):
-            cells._kernel_times(Answers(None, lost=True), Compiled(0, 0.0), module())
+            cells._with_times(program_parts.Compiled(), Answers(None, lost=True), Compiled(0, 0.0), module())
 
 
 @pytest.fixture(scope="module", params=["tf", "jax"])

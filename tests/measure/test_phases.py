@@ -22,6 +22,7 @@ from compare.plain_json import to_json
 from compare.progress import Silent
 from compare.prove.collect import Collected
 from compare.record.cost_parts import Cache, Entry, Memory, Phases
+from compare.record.program_parts import Profile
 from compare.record.workload_part import Failure
 from compare.sides import mapped, requests
 from compare.sides._side import Reply, Side, SideError
@@ -137,7 +138,7 @@ def test_a_mode_is_measured_cold_then_with_a_cache_that_one_process_filled(measu
 def test_a_mode_that_compiled_nothing_has_neither_times_nor_phases_of_its_own(
     example: Prepared, tmp_path: Path
 ) -> None:
-    profile: dict[str, Any] = {"tf/autocluster": {"same_as": "tf/graph"}, "tf/graph": {}}
+    profile = {"tf/autocluster": Profile(same_as="tf/graph"), "tf/graph": Profile()}
     collected = Collected("tf", modes={"forward": ["graph", "autocluster"]}, profile=profile)
     to_time = timed(example, {"tf": collected})
     assert to_time.modes == {"tf": ["graph"]}
