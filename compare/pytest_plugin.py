@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
-from workloads import _modes
-
 if TYPE_CHECKING:
     from pytest_benchmark.fixture import BenchmarkFixture
 
@@ -28,7 +26,6 @@ PAIRS = 5
 """The fewest pairs of processes from which a ratio has an interval."""
 
 MOST_ROUNDS = 100
-PORTED = str(_modes.PORT)
 
 Result = TypeVar("Result")
 
@@ -117,12 +114,12 @@ class Benchmark:
         inputs: Mapping[str, str] | None = None,
         dimensions: Mapping[str, str] | None = None,
         size: str | None = None,
-        mode: str = PORTED,
+        mode: str | None = None,
     ) -> dict[str, Any]:
         """Fail the test as `port` does; else benchmark `mode`, with ratios over pairs of processes in extra_info.
 
         Args:
-          mode: "jax/jit", "tf/graph", and so on; the other arguments are those of `port`.
+          mode: "tf/graph", and so on, by default the port's own, "jax/jit"; the other arguments are those of `port`.
 
         Returns:
           The workload's part of results.json, timing included.
@@ -138,10 +135,14 @@ class Benchmark:
         _or_fail(lambda: self._benchmark.pedantic(lambda: self._clock.advance(once()), rounds=rounds))
         return part
 
-    def _ready(self, named: Port, size: str | None, mode: str) -> tuple[dict[str, Any], Callable[[], float], int]:
+    def _ready(
+        self, named: Port, size: str | None, asked: str | None
+    ) -> tuple[dict[str, Any], Callable[[], float], int]:
         """The record's part, what times one round of the mode, and how many rounds there is time for."""
         from compare.report.benchmark_json import extra_info
+        from workloads import _modes
 
+        mode = asked or str(_modes.PORT)
         found = _proved(self._prover, named, size, self._pairs)
         modes = found.part.profile
         if mode not in modes:

@@ -22,13 +22,16 @@ pytestmark = pytest.mark.process
 RECORD = DATA / "record_small.json"
 
 PROVER = f"""
-import json, pytest
+import pytest
+from pathlib import Path
 from types import SimpleNamespace
+from compare.record import results_file
+from compare.record.envelope import Environment
 
-WORKLOADS = json.load(open({str(RECORD)!r}))["workloads"]
+WORKLOADS = results_file.load(Path({str(RECORD)!r})).workloads
 
 class MadeUp:
-    environment = {{"cpu": "made up"}}
+    environment = Environment(cpu="made up")
 
     def judge(self, asked, size, pairs, parity_only=False):
         (port,) = asked
@@ -183,7 +186,7 @@ def test_what_failed_is_in_no_file_and_nothing_is_said_but_its_sentences(told: S
     assert set(told.benchmarks) == {"test_measured", "test_another_mode", "test_an_eager_port", "test_asked_for_late"}
     # Warnings are errors there: an unused fixture of pytest-benchmark would add one to each failure.
     assert "Traceback" not in told.printed and "PytestBenchmarkWarning" not in told.printed
-    assert told.machine["jaxport"] == {"cpu": "made up"}
+    assert told.machine["jaxport"]["cpu"] == "made up"
 
 
 def test_with_benchmarks_disabled_ports_are_proved_and_nothing_is_timed(tmp_path: Path) -> None:
