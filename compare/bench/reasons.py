@@ -17,8 +17,8 @@ def null_missed(arm: str, null: Ratio, other: str = SECOND_PROCESS) -> str:
     """Identical code did not come out equal."""
     low, high = null.ci99
     return (
-        f"{arm} against {other} comes out at {null.ratio:.3f}, "
-        f"99 % interval [{low:.3f}, {high:.3f}] without 1: the machine is too unsteady, run again"
+        f"A/A check failed: {arm} against {other} gives {null.ratio:.3f}, 99 % interval "
+        f"[{low:.3f}, {high:.3f}], which excludes 1: run again on a quieter machine"
     )
 
 

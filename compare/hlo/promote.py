@@ -55,7 +55,7 @@ def _verify(module: ir.Module) -> None:
         module.operation.verify()
     except ir.MLIRError as error:
         found = "; ".join(str(error).splitlines())
-        raise PromotionError(f"expected operations whose types are all there is to widen, found {found}") from error
+        raise PromotionError(f"expected operations that can be promoted to float64, found {found}") from error
 
 
 def is_double(artifact: bytes) -> bool:

@@ -198,7 +198,7 @@ def _running(group: Mapping[str, Side], processes: Mapping[str, _Process]) -> li
 
 
 def _stage(pair: int, plan: Plan) -> str:
-    more = "" if pair < plan.pairs else ", for nulls that are still wide"
+    more = "" if pair < plan.pairs else ", until the A/A interval is narrow"
     return f"timing{_on(plan)}, processes {pair + 1} of {plan.pairs if pair < plan.pairs else plan.most_pairs}{more}"
 
 

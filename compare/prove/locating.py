@@ -26,7 +26,7 @@ from workloads._framework import FORWARD, GRADIENTS, STEP, Program, is_kinks
 PASSES = (FORWARD, GRADIENTS, STEP)
 
 AGREES, DEPARTS, NONE, FAILED = "agrees", "departs", "none", "failed"
-"""What is said of a pass: none where the workload has no such pass, failed where a program could not be had or run."""
+"""What is said of a pass: none where the workload has no such pass, failed where a program is missing or fails."""
 
 _SMALLEST = "smoke"
 _MOST_TEXT = 160

@@ -236,7 +236,7 @@ def _kernels(described: Compiled) -> dict[str, Any]:
 
 
 def _donation(side: str, pair: Pair) -> Donated:
-    """What became of the arguments that a training step may overwrite."""
+    """Whether XLA reuses the memory of the arguments that a training step may overwrite."""
     given = pair.donations[side]
     names = tuple(f"{each.kind} {each.name}" for each in given.parameters)
     subject = Subject(side, given.optimized, names, tuple(each.name for each in given.results))

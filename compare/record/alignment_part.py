@@ -59,7 +59,7 @@ class Level(Part, frozen=True):
 
 
 class Donated(Part, frozen=True):
-    """What became of the arguments that a training step may overwrite."""
+    """Whether XLA reuses the memory of the arguments that a training step may overwrite."""
 
     holds: bool | None = None
     """Whether each donated array is overwritten in place."""

@@ -165,7 +165,7 @@ def _differing(workload: Workload) -> frozenset[str]:
 
 def _program_note(program: Written) -> str:
     plural = "" if program.instructions == 1 else "s"
-    digest = (program.sha256)[:12] or numbers.MISSING
+    digest = program.sha256[:12] or numbers.MISSING
     return f"{numbers.count(program.instructions)} instruction{plural}, sha256 {digest}"
 
 

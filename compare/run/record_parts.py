@@ -137,7 +137,7 @@ def interrupted(parts: Mapping[str, Workload], asked: Sequence[str]) -> dict[str
 
 def was_interrupted(part: Workload) -> bool:
     """Whether a workload's part of the record stems from a run that was interrupted."""
-    return any((each.reason).startswith(INTERRUPTED) for each in part.failures if each.side == "both sides")
+    return any(each.reason.startswith(INTERRUPTED) for each in part.failures if each.side == "both sides")
 
 
 def verdict(record: Record) -> str:

@@ -1,4 +1,4 @@
-"""What can be asked of a side, as typed functions over its one call."""
+"""The requests that a side answers, as typed functions over its one call."""
 
 from __future__ import annotations
 

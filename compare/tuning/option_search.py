@@ -50,7 +50,7 @@ class Bench(Protocol):
 
 @dataclass(frozen=True)
 class Row:
-    """One candidate: its time over the default's when screened, in how many sets, and what became of it."""
+    """One candidate: its time over the default's when screened, in how many sets, and its outcome."""
 
     name: str
     options: Options

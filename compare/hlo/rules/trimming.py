@@ -1,4 +1,4 @@
-"""Drops what a loop carries for nobody: a graph of values tells who reads them, a rule sees one value."""
+"""Drops values that a loop carries and nothing reads: a graph of values tells who reads them, a rule sees one value."""
 
 from __future__ import annotations
 
