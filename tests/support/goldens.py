@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from places import DATA, ROOT
 
+from compare.inputs.foreign_code import foreign_code_apart
 from compare.inputs.request import Extras, Plan, Request
 from compare.measure import machine_limits
 from compare.plain_json import to_json, write_json
@@ -32,7 +33,7 @@ def measured() -> Any:
     """A real record; it takes some minutes."""
     plans = [Plan(1, 1, budget_s=0.05, threads=threads) for threads in (2, 1)]
     extras = Extras(phases=1, limits=True, peers=True, dispatch=1, batches=(8, 16))
-    with pytest.MonkeyPatch.context() as patch:
+    with foreign_code_apart(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(machine_limits, "MOST_BYTES", 1 << 25)
         request = Request([_registry.get("mnist_mlp")], size="smoke", plans=plans, extras=extras)
         return shortened(to_json(whole_run.run(request, Silent()).record))
