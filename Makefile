@@ -6,7 +6,7 @@ STAMP := $(VENV)/installed
 # What is compiled once is kept: pytest would rewrite every test file at each start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run check test slow zoo soak install types quick graphviz clean
+.PHONY: run check test slow zoo soak schema goldens install types quick graphviz clean
 
 run: install
 	$(VENV)/bin/jaxport run
@@ -38,6 +38,14 @@ zoo: install
 # 300 small ports in one run: the memory of the coordinator and of each worker, a row every 20.
 soak: install
 	$(VENV)/bin/python docs/soak.py
+
+# docs/results.schema.json, from the structs of compare/record/. A test fails until it is current.
+schema: install
+	$(VENV)/bin/python -m compare.record.json_schema > docs/results.schema.json
+
+# The records of tests/data: one of a real run, which takes some minutes, and one by hand, written anew.
+goldens: install
+	$(VENV)/bin/python tests/support/goldens.py
 
 install: $(STAMP)
 

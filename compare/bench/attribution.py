@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from compare.record.timing_part import Attribution
 from compare.record.vocabulary import CELLS
-
-
-@dataclass(frozen=True)
-class Attribution:
-    """Factors whose product is the time of JAX over that of TensorFlow; below 1, JAX gains there."""
-
-    frontend: float
-    compiler: float
-    runtime: float
 
 
 def attribute(
     cells: Mapping[str, float | None], tf_public: float | None, jax_public: float | None
 ) -> Attribution | None:
-    """Attribute jax_public / tf_public, all in seconds, to frontend, compiler and runtime.
+    """Attribute jax_public / tf_public to frontend, compiler and runtime.
 
-    `cells` holds the bare execution of program@compiler. A factor is the geometric mean of its two
-    swaps: the frontend's under either compiler, the compiler's under either frontend. So
-    frontend * compiler is jax@jax / tf@tf, and runtime is what the public entry points add.
+    A factor is the geometric mean of its two swaps: the frontend's under either compiler, the compiler's
+    under either frontend. So frontend * compiler is jax@jax / tf@tf, and runtime is what the public entry points add.
+
+    Args:
+      cells: seconds of the bare execution by program@compiler.
+      tf_public: seconds of a call as TensorFlow's users make it.
+      jax_public: likewise of JAX.
 
     Returns:
       None where a cell or a public time is missing.

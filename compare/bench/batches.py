@@ -2,24 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
-from compare.record.cost_parts import Batch, LargestBatch
-
-
-@dataclass(frozen=True)
-class Batches:
-    """`batches` of a workload's record. A mode that no batch of fits is null in `largest`, which no struct holds.
-
-    `bytes_per_example` is what the peak grows by with each further example: what a mode holds
-    whatever the batch (weights, the compiler) is not in it. None with fewer than two peaks.
-    """
-
-    limit_bytes: int
-    rows: tuple[Batch, ...]
-    largest: Mapping[str, LargestBatch | None]
-    bytes_per_example: Mapping[str, float | None]
+from compare.record.cost_parts import Batch, Batches, LargestBatch
 
 
 def largest_under(limit_bytes: int, rows: Iterable[Batch]) -> Batch | None:
@@ -50,7 +35,7 @@ def summarise(limit_bytes: int, rows: Sequence[Batch]) -> Batches:
     modes = dict.fromkeys(row.mode for row in rows if row.mode)
     by_mode = {mode: [row for row in rows if row.mode == mode] for mode in modes}
     fitting = {mode: largest_under(limit_bytes, tried) for mode, tried in by_mode.items()}
-    largest = {mode: _largest(row) if row else None for mode, row in fitting.items()}
+    largest = {mode: _largest(row) if row else LargestBatch() for mode, row in fitting.items()}
     slopes = {mode: bytes_per_example(tried) for mode, tried in by_mode.items()}
     return Batches(limit_bytes, tuple(rows), largest, slopes)
 

@@ -10,48 +10,14 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from compare.record.cost_parts import Roofline, Share
+from compare.record.base import known
+from compare.record.cost_parts import Bandwidth, Limits, Roofline, Share
 
 READ, TRIAD, COPY = "read", "triad", "copy"
 WRITTEN_PARTS = {READ: 0.0, TRIAD: 1 / 3, COPY: 1 / 2}
 """The part of its traffic that each probe writes."""
 
 MEMORY, COMPUTE, DISPATCH = "memory", "compute", "dispatch"
-
-
-@dataclass(frozen=True)
-class Bandwidth:
-    """The most that anyone moved: bytes read plus bytes written as the program states them, a second.
-
-    What a processor reads before it writes (write-allocate) is not counted, nor is what a cache spares.
-    """
-
-    bytes_per_s: float
-    by: str
-    working_set_bytes: int
-
-
-@dataclass(frozen=True)
-class Throughput:
-    """The most that anyone computed in matrix products of one dtype: 2mnk operations each."""
-
-    flops_per_s: float
-    by: str
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What this machine allows on so many threads; `gemm` by dtype as XLA writes it: "f32", "bf16"."""
-
-    threads: int
-    read: Bandwidth
-    copy: Bandwidth
-    triad: Bandwidth
-    gemm: Mapping[str, Throughput]
-
-    def bandwidth(self, kind: str) -> Bandwidth:
-        """The bandwidth of one kind of traffic."""
-        return {READ: self.read, COPY: self.copy, TRIAD: self.triad}[kind]
 
 
 @dataclass(frozen=True)
@@ -103,6 +69,11 @@ class Bounds:
         return self.known[self.bound]
 
 
+def bandwidth_of(limits: Limits, kind: str) -> Bandwidth:
+    """The bandwidth of one kind of traffic: read, copy or triad."""
+    return known({READ: limits.read, COPY: limits.copy, TRIAD: limits.triad}[kind])
+
+
 def best(amounts: Mapping[str, float]) -> tuple[float, str]:
     """The largest amount a second, and whose it is.
 
@@ -128,7 +99,8 @@ def bounds(work: Work, limits: Limits, bandwidth: Bandwidth, dispatch_s: float |
       dispatch_s: what a call costs that computes next to nothing.
     """
     product = limits.gemm.get(work.dtype)
-    return Bounds(work.bytes / bandwidth.bytes_per_s, work.flops / product.flops_per_s if product else None, dispatch_s)
+    compute_s = work.flops / known(product.flops_per_s) if product else None
+    return Bounds(work.bytes / known(bandwidth.bytes_per_s), compute_s, dispatch_s)
 
 
 def share(limit_s: float, median_s: float) -> Share:
@@ -145,7 +117,15 @@ def place(
     bandwidth: Bandwidth,
     dispatch_s: float | None,
 ) -> Roofline:
-    """Where a workload lies; `medians` holds seconds a call by mode."""
+    """Where a workload lies under the limits.
+
+    Args:
+      work: what a call needs.
+      medians: seconds of a call by mode.
+      limits: of the machine, on the threads that were timed.
+      bandwidth: as for `bounds`.
+      dispatch_s: what a call costs that computes next to nothing.
+    """
     least = bounds(work, limits, bandwidth, dispatch_s)
     return Roofline(
         threads=limits.threads,

@@ -7,12 +7,11 @@ from contextlib import closing
 from pathlib import Path
 
 from compare.bench import batches, phases
-from compare.bench.batches import Batches
 from compare.inputs.at_size import Prepared
 from compare.inputs.port_files import prepare_batch
 from compare.measure.phase_processes import Workers
 from compare.progress import Reporter
-from compare.record.cost_parts import Batch
+from compare.record.cost_parts import Batch, Batches
 from compare.record.workload_part import Failure
 from compare.sides import requests
 from compare.sides._side import SideError
@@ -39,6 +38,16 @@ def measure(
     """Memory and throughput of a training step against its batch size; all other dimensions are those of `size`.
 
     A mode that fails at a batch (its process was killed, or took too long) is not tried at a larger one.
+
+    Args:
+      workload: that trains.
+      size: of which all dimensions but the batch are taken.
+      data: training data; None is the workload's own.
+      limit_bytes: of memory.
+      workers: start the processes.
+      reporter: is told of every mode and batch size.
+      sizes: of batches.
+      modes: by side.
 
     Raises:
       RequestError: the workload does not train, or its batch is no dimension that can be chosen.

@@ -30,17 +30,26 @@ def null_runs(
     """`runs` independent timings of the compiled mode of each side, each with its null and planted slowdowns.
 
     Nothing is compared across sides, so parity is not judged.
+
+    Args:
+      workload: that is timed.
+      size: None takes the workload's size of the tour.
+      sources: by side, which interpreter stands for it.
+      plan: of one run; its seed moves on from run to run.
+      runs: how many.
+      timeout_s: seconds that one request may take.
+      reporter: is told of every set of processes.
     """
     modes = {side: CONTROL_NAMES[:1] for side in sources}
-    found: list[Timing] = []
+    timings: list[Timing] = []
     failures: list[Failure] = []
     with tempfile.TemporaryDirectory(prefix="jaxport-") as folder:
         scratch = Path(folder)
         _, large = prepare_both(workload, size, None, scratch)
-        each = timed_sets.Timed(large, modes, {})
+        timed = timed_sets.Timed(large, modes, {})
         for number in range(runs):
             shifted = dataclasses.replace(plan, seed=plan.seed + number * plan.most_pairs)
-            samples = timed_sets.measure([each], sources, shifted, scratch, timeout_s, reporter)[workload.name]
+            samples = timed_sets.measure([timed], sources, shifted, scratch, timeout_s, reporter)[workload.name]
             failures += samples.failures
-            found.append(timed_sets.summarise(samples, recorded=())["timing"])
-    return found, failures
+            timings.append(timed_sets.summarise(samples, recorded=()).timing)
+    return timings, failures

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from compare.bench import host_limits, roofline
-from compare.bench.roofline import COPY, READ, TRIAD, Bandwidth, Limits, Throughput, Work
+from compare.bench.roofline import COPY, READ, TRIAD, Work
 from compare.hlo import probes
-from compare.record.cost_parts import Roofline
+from compare.record.base import known
+from compare.record.cost_parts import Bandwidth, Limits, Roofline, Throughput
+from compare.record.workload_part import Workload
 from compare.sides import requests
 from compare.sides._side import Side, SideError
 from workloads._framework import Program
@@ -46,12 +47,18 @@ def measure_machine(sides: Mapping[str, Side], threads: int) -> Limits:
     size = min(TIMES_THE_CACHE * cache, MOST_BYTES)
     moved = {kind: measure_working_set(sides, kind, size, threads) for kind in TRAFFIC}
     products = {dtype: _products(sides, dtype, threads) for dtype in probes.DTYPES}
-    found = {dtype: Throughput(*roofline.best(rates)) for dtype, rates in products.items() if rates}
-    return Limits(threads, moved[READ], moved[COPY], moved[TRIAD], found)
+    gemm = {dtype: Throughput(*roofline.best(rates)) for dtype, rates in products.items() if rates}
+    return Limits(threads, moved[READ], moved[COPY], moved[TRIAD], gemm)
 
 
 def measure_working_set(sides: Mapping[str, Side], kind: str, size_bytes: int, threads: int) -> Bandwidth:
     """The bandwidth of one kind of traffic over a working set: what fits into a cache moves faster.
+
+    Args:
+      sides: as for `measure_machine`.
+      kind: of traffic: read, copy or triad.
+      size_bytes: of the working set; it is kept within what can be measured.
+      threads: that move it.
 
     Raises:
       SideError: a side was lost.
@@ -66,28 +73,28 @@ def measure_working_set(sides: Mapping[str, Side], kind: str, size_bytes: int, t
 def traffic(program: Program) -> tuple[int, int]:
     """(read, written) bytes of a call that reads every parameter and writes every result once."""
     read, written = (
-        sum(math.prod(each.shape) * _bits(each.dtype) for each in group) // 8
-        for group in (program.parameters, program.results)
+        sum(math.prod(value.shape) * _bits(value.dtype) for value in values) // 8
+        for values in (program.parameters, program.results)
     )
     return read, written
 
 
-def work_of(part: Mapping[str, Any], program: Program) -> Work | None:
+def work_of(part: Workload, program: Program) -> Work | None:
     """What a call of a workload needs; None where neither its cost nor XLA says how many operations.
 
     The bytes written are those of the program's results. Those read are the rest of the declared cost, or
     without one the program's parameters. Operations are the declared ones, or those that XLA counts.
 
     Args:
-      part: the workload's part of the record, with `cost`, `dtype` and `compiled`.
+      part: of the record: its `cost`, `dtype` and `compiled`.
       program: what its frontend hands to XLA.
     """
     read, written = traffic(program)
-    dtype = str(part["dtype"]).replace("bfloat", "bf").replace("float", "f")
-    cost = part["cost"]
-    if cost is not None:
-        return Work(cost["flops"], max(0, cost["bytes"] - written), min(written, cost["bytes"]), dtype)
-    counted = [cell["flops"] for cell in part["compiled"].values() if cell.get("flops") is not None]
+    dtype = part.dtype.replace("bfloat", "bf").replace("float", "f")
+    if part.cost is not None:
+        declared = known(part.cost.bytes)
+        return Work(known(part.cost.flops), max(0, declared - written), min(written, declared), dtype)
+    counted = [cell.flops for cell in part.compiled.values() if cell.flops is not None]
     return Work(min(counted), read, written, dtype) if counted else None
 
 
@@ -106,9 +113,9 @@ def of_workload(
     Raises:
       SideError: a side was lost.
     """
-    bandwidth = limits.bandwidth(work.kind)
-    if work.bytes < bandwidth.working_set_bytes:
-        bandwidth = measure_working_set(sides, work.kind, round(work.bytes), limits.threads)
+    bandwidth = roofline.bandwidth_of(limits, work.kind)
+    if work.bytes < known(bandwidth.working_set_bytes):
+        bandwidth = measure_working_set(sides, work.kind, round(work.bytes), known(limits.threads))
     return roofline.place(work, medians, limits, bandwidth, dispatch_s)
 
 
@@ -121,7 +128,7 @@ def _products(sides: Mapping[str, Side], dtype: str, threads: int) -> dict[str, 
 
 def _rates(sides: Mapping[str, Side], probe: Program, amount: float) -> dict[str, float]:
     """Amounts a second by "SIDE xla"."""
-    found = {}
+    rates: dict[str, float] = {}
     for name, side in sides.items():
         try:
             handle = requests.compile_program(side, probe).handle
@@ -131,8 +138,8 @@ def _rates(sides: Mapping[str, Side], probe: Program, amount: float) -> dict[str
             if error.lost:
                 raise
             continue
-        found[f"{name} xla"] = roofline.rate(amount, rounds)
-    return found
+        rates[f"{name} xla"] = roofline.rate(amount, rounds)
+    return rates
 
 
 def _bits(dtype: str) -> int:

@@ -4,153 +4,231 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from compare.bench.roofline import Limits
 from compare.inputs.request import Extras, Plan, Request
 from compare.measure import batch_sizes, machine_limits, phase_processes, timed_sets
 from compare.measure.phase_processes import Workers
 from compare.measure.timed_sets import Timed
 from compare.progress import Reporter
-from compare.record.cost_parts import Entry, Roofline
+from compare.record.cost_parts import Batches, Entry, Limits, Phases, Roofline
+from compare.record.timing_part import Attribution, Timing
+from compare.record.workload_part import Failure
 from compare.sides import requests
-from compare.sides._side import SIDES, Side, SideError
+from compare.sides._side import SIDES, SideError
 from compare.sides.workers import WorkerSet, failure_of
 
 
-def time_all(
-    request: Request, to_time: Sequence[Timed], parts: dict[str, Any], scratch: Path, reporter: Reporter
-) -> dict[str, Any]:
-    """Add to every part what time tells of it; what it tells of the machine.
+@dataclass
+class Measurements:
+    """What was measured of one workload; added to as measurements complete, so that an interrupted run keeps them.
 
-    Raises:
-      Interrupted: by Ctrl-C or SIGTERM; sets of processes that were complete are in the parts.
+    Attributes:
+      timing: on the first number of threads.
+      attribution: of the ratio in `timing`.
+      by_threads: where several numbers were asked for.
+      roofline: which limit of the machine binds.
+      phases: by mode.
+      batches: of a workload that trains.
+      failures: results that are missing.
     """
+
+    timing: Timing | None = None
+    attribution: Attribution | None = None
+    by_threads: dict[str, Timing] = field(default_factory=dict)
+    roofline: Roofline | None = None
+    phases: Mapping[str, Phases] = field(default_factory=dict)
+    batches: Batches | None = None
+    failures: list[Failure] = field(default_factory=list)
+
+
+@dataclass
+class Measured:
+    """What was measured in one run.
+
+    Attributes:
+      workloads: by name.
+      machine: limits by number of threads.
+      dispatch: by mode, what a call costs at least.
+      failures: of `dispatch`, which concern every workload.
+      interrupted: by Ctrl-C or SIGTERM; the rest is what was complete by then.
+    """
+
+    workloads: Mapping[str, Measurements]
+    machine: dict[str, Limits] = field(default_factory=dict)
+    dispatch: Mapping[str, Entry] = field(default_factory=dict)
+    failures: Sequence[Failure] = ()
+    interrupted: bool = False
+
+
+def time_all(request: Request, to_time: Sequence[Timed], scratch: Path, reporter: Reporter) -> Measured:
+    """Measure all that was asked for. An interrupt ends it, and what was complete is returned: hours, it may be.
+
+    Args:
+      request: what was asked for, with at least one plan.
+      to_time: workloads whose parity holds.
+      scratch: a folder for arrays in transit, caches and dumps.
+      reporter: is told of every step.
+    """
+    measured = Measured({timed.name: Measurements() for timed in to_time})
+    try:
+        _measure_all(request, to_time, measured, scratch, reporter)
+    except KeyboardInterrupt:
+        measured.interrupted = True
+    return measured
+
+
+def _measure_all(
+    request: Request, to_time: Sequence[Timed], measured: Measured, scratch: Path, reporter: Reporter
+) -> None:
     own = {name: request.sources[name] for name in SIDES}
     main = Workers(own, scratch, request.timeout_s, request.plans[0].threads)
-    dispatch, failures = phase_processes.dispatch(main, request.extras.dispatch)
-    limits = {}
+    extras = request.extras
+    measured.dispatch, measured.failures = phase_processes.dispatch(main, extras.dispatch)
     for plan in request.plans:
-        try:
-            samples = timed_sets.measure(
-                to_time, request.sources_with_peers(), plan, scratch, request.timeout_s, reporter
-            )
-        except timed_sets.Interrupted as stopped:
-            complete = {name: measured for name, measured in stopped.samples.items() if measured.pairs}
-            _add_timing(request, plan, parts, complete)
-            raise
-        _add_timing(request, plan, parts, samples)
-        if plan.threads is not None and request.extras.limits:
+        medians = _measure_times(request, plan, to_time, measured.workloads, scratch, reporter)
+        if plan.threads is not None and extras.limits:
             is_main = plan is request.plans[0]
-            medians = {name: timed_sets.medians(measured) for name, measured in samples.items() if is_main}
-            workers = dataclasses.replace(main, threads=plan.threads)
             # The machine's limits take any workload that is loaded, shares of them each its own.
             loaded = to_time if is_main else to_time[:1]
-            limits[str(plan.threads)] = measure_limits(loaded, parts, medians, dispatch, workers, reporter)
-    extras = request.extras
+            workers = dataclasses.replace(main, threads=plan.threads)
+            limits = measure_limits(
+                loaded, measured.workloads, medians if is_main else {}, measured.dispatch, workers, reporter
+            )
+            measured.machine[str(plan.threads)] = limits or Limits()
     if extras.phases:
-        measure_phases(to_time, parts, extras.phases, main, reporter)
+        measure_phases(to_time, measured.workloads, extras.phases, main, reporter)
     if extras.batches:
-        measure_batches(to_time, parts, request.data, extras, main, reporter)
-    for part in parts.values():
-        part["failures"] += failures
-    return {"machine": limits, "dispatch": dispatch}
+        measure_batches(to_time, measured.workloads, request.data, extras, main, reporter)
 
 
-def _add_timing(
+def _measure_times(
     request: Request,
     plan: Plan,
-    parts: Mapping[str, dict[str, Any]],
-    samples: Mapping[str, timed_sets.Samples],
+    to_time: Sequence[Timed],
+    workloads: Mapping[str, Measurements],
+    scratch: Path,
+    reporter: Reporter,
+) -> dict[str, dict[str, float]]:
+    """Add the times on one number of threads; seconds of a call by workload and mode.
+
+    Raises:
+      Interrupted: sets of processes that were complete are added all the same.
+    """
+    sources = request.sources_with_peers()
+    try:
+        samples = timed_sets.measure(to_time, sources, plan, scratch, request.timeout_s, reporter)
+    except timed_sets.Interrupted as stopped:
+        complete = {name: taken for name, taken in stopped.samples.items() if taken.pairs}
+        _add_times(request, plan, workloads, complete)
+        raise
+    _add_times(request, plan, workloads, samples)
+    return {name: timed_sets.medians(taken) for name, taken in samples.items()}
+
+
+def _add_times(
+    request: Request, plan: Plan, workloads: Mapping[str, Measurements], samples: Mapping[str, timed_sets.Samples]
 ) -> None:
     recorded = [side for side, source in request.sources.items() if source.recorded is not None]
-    for name, measured in samples.items():
-        part, found = parts[name], timed_sets.summarise(measured, recorded, plan.threads)
+    for name, taken in samples.items():
+        measurements, summary = workloads[name], timed_sets.summarise(taken, recorded, plan.threads)
         if plan is request.plans[0]:
-            part |= found
+            measurements.timing, measurements.attribution = summary.timing, summary.attribution
         if len(request.plans) > 1:
-            part["by_threads"][str(plan.threads)] = found["timing"]
-        part["failures"] += measured.failures
+            measurements.by_threads[str(plan.threads)] = summary.timing
+        measurements.failures += taken.failures
 
 
 def measure_limits(
-    workloads: Sequence[Timed],
-    parts: Mapping[str, dict[str, Any]],
+    to_time: Sequence[Timed],
+    workloads: Mapping[str, Measurements],
     medians: Mapping[str, Mapping[str, float]],
     dispatch: Mapping[str, Entry],
     workers: Workers,
     reporter: Reporter,
 ) -> Limits | None:
-    """The machine's limits on so many threads; adds `roofline`, its share of them, to the part of each workload.
+    """The machine's limits on so many threads, None where no side could be loaded; adds `roofline` to each workload.
 
     Asks one process a side, loaded with one workload after the other.
 
     Args:
-      medians: seconds of a call by workload and mode; a workload that is not among them gets no share.
+      to_time: workloads to load.
+      workloads: what was measured of each, added to.
+      medians: seconds of a call by workload and mode; a workload that is not among them gets no roofline.
       dispatch: what a call costs at least, by mode.
+      workers: start the processes, on the threads that the limits are those of.
+      reporter: is told of every workload.
     """
     limits: Limits | None = None
-    asked = workers.threads
-    assert asked is not None, "limits are those of some number of threads"
-    least = min((entry.public_s for entry in dispatch.values() if entry.public_s is not None), default=None)
-    reporter.stage(f"limits on {asked} thread{'s' * (asked > 1)}", len(workloads))
+    threads = workers.threads
+    assert threads is not None, "limits are those of some number of threads"
+    least_s = min((entry.public_s for entry in dispatch.values() if entry.public_s is not None), default=None)
+    reporter.stage(f"limits on {threads} thread{'s' * (threads > 1)}", len(to_time))
     with WorkerSet(workers.start) as group:
-        for each in workloads:
-            name = each.prepared.workload.name
-            reporter.step(name)
+        for timed in to_time:
+            reporter.step(timed.name)
             try:
                 group.replace_lost()
                 group.start(workers.live)
                 for side in group.sides.values():
-                    requests.load(side, each.prepared.loading)
-                limits = limits or machine_limits.measure_machine(group.sides, asked)
-                if name in medians:
-                    parts[name]["roofline"] = _place(group.sides, each, parts[name], medians[name], limits, least)
+                    requests.load(side, timed.prepared.loading)
+                limits = limits or machine_limits.measure_machine(group.sides, threads)
+                if timed.name in medians and timed.work is not None:
+                    workloads[timed.name].roofline = machine_limits.of_workload(
+                        group.sides, timed.work, medians[timed.name], limits, least_s
+                    )
             except SideError as error:
-                parts[name]["failures"].append(failure_of(error, "limits"))
+                workloads[timed.name].failures.append(failure_of(error, "limits"))
     return limits
 
 
 def measure_phases(
-    workloads: Sequence[Timed], parts: Mapping[str, dict[str, Any]], repeats: int, workers: Workers, reporter: Reporter
+    to_time: Sequence[Timed],
+    workloads: Mapping[str, Measurements],
+    repeats: int,
+    workers: Workers,
+    reporter: Reporter,
 ) -> None:
-    """Add `phases` to each part."""
-    for each in workloads:
-        part = parts[each.prepared.workload.name]
-        part["phases"], failures = phase_processes.measure(each.prepared, each.modes, workers, reporter, repeats)
-        part["failures"] += failures
+    """Add `phases` to each workload.
+
+    Args:
+      to_time: workloads to start in fresh processes.
+      workloads: what was measured of each, added to.
+      repeats: processes that a median is taken over.
+      workers: start the processes.
+      reporter: is told of every mode.
+    """
+    for timed in to_time:
+        measurements = workloads[timed.name]
+        measurements.phases, failures = phase_processes.measure(timed.prepared, timed.modes, workers, reporter, repeats)
+        measurements.failures += failures
 
 
 def measure_batches(
-    workloads: Sequence[Timed],
-    parts: Mapping[str, dict[str, Any]],
+    to_time: Sequence[Timed],
+    workloads: Mapping[str, Measurements],
     data: Path | None,
     extras: Extras,
     workers: Workers,
     reporter: Reporter,
 ) -> None:
-    """Add `batches` to the part of each workload that trains."""
-    for each in workloads:
-        workload = each.prepared.workload
+    """Add `batches` to each workload that trains.
+
+    Args:
+      to_time: workloads; those that do not train are left out.
+      workloads: what was measured of each, added to.
+      data: training data; None is the workload's own.
+      extras: batch sizes, and the limit of memory.
+      workers: start the processes.
+      reporter: is told of every mode and batch size.
+    """
+    for timed in to_time:
+        workload = timed.prepared.workload
         if workload.training is None:
             continue
-        found, failures = batch_sizes.measure(
-            workload, each.prepared.size, data, extras.memory_limit, workers, reporter, extras.batches
+        measurements = workloads[timed.name]
+        measurements.batches, failures = batch_sizes.measure(
+            workload, timed.prepared.size, data, extras.memory_limit, workers, reporter, extras.batches
         )
-        parts[workload.name]["batches"] = found
-        parts[workload.name]["failures"] += failures
-
-
-def _place(
-    sides: Mapping[str, Side],
-    each: Timed,
-    part: Mapping[str, Any],
-    medians: Mapping[str, float],
-    limits: Limits,
-    dispatch_s: float | None,
-) -> Roofline | None:
-    """None where no program says what it reads and writes, or nothing counts its operations."""
-    program = next((each.programs[side] for side in ("jax", "tf") if side in each.programs), None)
-    work = machine_limits.work_of(part, program) if program else None
-    return machine_limits.of_workload(sides, work, medians, limits, dispatch_s) if work else None
+        measurements.failures += failures

@@ -8,19 +8,19 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from compare.bench import pairs, timing
 from compare.bench.attribution import attribute
+from compare.bench.roofline import Work
 from compare.bench.timing import SLOWDOWNS
 from compare.inputs.at_size import Prepared
 from compare.inputs.request import Plan
-from compare.measure import used_threads
+from compare.measure import machine_limits, used_threads
 from compare.progress import Reporter
 from compare.prove.collect import Collected
 from compare.record import timing_part
-from compare.record.timing_part import Threads
-from compare.record.workload_part import Failure
+from compare.record.timing_part import Attribution, Threads, Timing
+from compare.record.workload_part import Failure, Workload
 from compare.sides import requests
 from compare.sides._side import SIDES, Side, SideError
 from compare.sides.client import LiveSide
@@ -37,21 +37,49 @@ PUBLIC = _modes.Pair(_modes.JAX_JIT, _modes.TF_JIT)
 
 @dataclass(frozen=True)
 class Timed:
-    """A workload whose parity holds, with what is needed to time it; `modes` by side, peers among them."""
+    """A workload whose parity holds, with what is needed to time it.
+
+    Attributes:
+      prepared: its arrays, at the size that is timed.
+      modes: by side, peers among them.
+      programs: by side, what is handed to XLA.
+      work: what one call needs; None where nothing says how many operations.
+    """
 
     prepared: Prepared
     modes: Mapping[str, Sequence[str]]
     programs: Mapping[str, Program]
+    work: Work | None = None
+
+    @property
+    def name(self) -> str:
+        """The workload's."""
+        return self.prepared.workload.name
 
 
 @dataclass
 class Samples:
-    """What was measured of one workload; `phases` and `threads` by the processes that compiled it."""
+    """What was measured of one workload, set by set.
+
+    Attributes:
+      pairs: seconds, one entry a set of processes.
+      phases: by arm, what it cost the process that compiled it.
+      threads: as they were verified in those processes.
+      failures: results that are missing.
+    """
 
     pairs: list[pairs.Measured[Arm]] = field(default_factory=list)
-    phases: dict[Arm, Mapping[str, Any]] = field(default_factory=dict)
+    phases: dict[Arm, timing_part.Mode] = field(default_factory=dict)
     threads: Threads | None = None
     failures: list[Failure] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Times of one workload, and the attribution of its ratio; None where a time is missing or a ratio withheld."""
+
+    timing: Timing
+    attribution: Attribution | None
 
 
 class Interrupted(KeyboardInterrupt):
@@ -81,11 +109,18 @@ class _Running:
     copy: int
 
 
-def timed(prepared: Prepared, collected: Mapping[str, Collected]) -> Timed:
-    """What a workload brings to the timing: its modes, but for those that are another one of them."""
-    programs = {side: program for side, each in collected.items() if (program := each.portable) is not None}
-    modes = {side: each.distinct_modes for side, each in collected.items()}
-    return Timed(prepared, modes, programs)
+def timed(prepared: Prepared, collected: Mapping[str, Collected], part: Workload) -> Timed:
+    """What a workload brings to the timing: its modes, but for those that are another one of them.
+
+    Args:
+      prepared: its arrays, at the size that is timed.
+      collected: by side, its programs and modes.
+      part: of the record, which says what a call needs.
+    """
+    programs = {side: program for side, asked in collected.items() if (program := asked.portable) is not None}
+    modes = {side: asked.distinct_modes for side, asked in collected.items()}
+    program = programs.get("jax") or programs.get("tf")
+    return Timed(prepared, modes, programs, machine_limits.work_of(part, program) if program else None)
 
 
 def measure(
@@ -101,10 +136,18 @@ def measure(
     One process a side compiles everything first, which tells what that costs, and the sets that are timed share what
     it compiled: compiling took most of the time of a set. None of them compiles, so that all are alike.
 
+    Args:
+      workloads: with what is needed to time each.
+      sources: by side and peer, which interpreter stands for it.
+      plan: how many processes, how long, in which order, on how many threads.
+      scratch: a folder for arrays in transit and what was compiled.
+      timeout_s: seconds that one request may take.
+      reporter: is told of every workload of every set.
+
     Raises:
       Interrupted: by Ctrl-C or SIGTERM.
     """
-    samples = {_name(each): Samples() for each in workloads}
+    samples = {workload.name: Samples() for workload in workloads}
     try:
         _measure_all(workloads, samples, sources, plan, scratch, timeout_s, reporter)
     except KeyboardInterrupt:
@@ -136,23 +179,27 @@ def _measure_all(
     reporter.step("starting")
     with WorkerSet(start_whole) as group:
         group.start(name for name, process in processes.items() if process.copy == 1)
-        for each in workloads:
-            reporter.step(_name(each))
+        for workload in workloads:
+            reporter.step(workload.name)
             group.replace_lost()
-            _ready(each, _running(group.sides, processes), samples[_name(each)], first=True)
-            _verify_threads(group.sides, samples[_name(each)], plan)
+            _ready(workload, _running(group.sides, processes), samples[workload.name], first=True)
+            _verify_threads(group.sides, samples[workload.name], plan)
     for pair in range(plan.most_pairs):
-        wanted = [each for each in workloads if pair < plan.pairs or not _narrow(samples[_name(each)], plan.precision)]
+        wanted = [
+            workload
+            for workload in workloads
+            if pair < plan.pairs or not _narrow(samples[workload.name], plan.precision)
+        ]
         if not wanted:
             break
         reporter.stage(_stage(pair, plan), len(wanted) + 1)
         reporter.step("starting")
         with WorkerSet(start) as group:
             group.start(pairs.spawn_order(list(processes), pair, plan.seed))
-            for each in wanted:
-                reporter.step(_name(each))
+            for workload in wanted:
+                reporter.step(workload.name)
                 group.replace_lost()
-                _measure_one(each, _running(group.sides, processes), samples[_name(each)], plan, pair)
+                _measure_one(workload, _running(group.sides, processes), samples[workload.name], plan, pair)
 
 
 def medians(samples: Samples) -> dict[str, float]:
@@ -161,22 +208,27 @@ def medians(samples: Samples) -> dict[str, float]:
     return {str(arm): timing.median(rounds) for arm, rounds in taken.items() if _is_public_mode(arm) and any(rounds)}
 
 
-def summarise(samples: Samples, recorded: Sequence[str], asked: int | None = None) -> dict[str, Any]:
-    """The record's timing and attribution of one workload, ratios withheld unless both sides used the threads asked."""
+def summarise(samples: Samples, recorded: Sequence[str], asked: int | None = None) -> Summary:
+    """The record's timing and attribution of one workload, ratios withheld unless both sides used the threads asked.
+
+    Args:
+      samples: of all pairs of processes.
+      recorded: sides that were replayed: they have no second process.
+      asked: number of threads; None left it to the frameworks.
+    """
     taken = pairs.samples_of(samples.pairs)
     controls = _controls(taken)
     planted = [slowed for mode in controls for slowed in _planted(mode) if slowed.arm in taken]
     nulls = {Arm(mode): Arm(mode, copy=2) for mode in controls if mode.side not in recorded}
     kept = {*nulls.values(), *(slowed.arm for slowed in planted)}
-    phases = {arm: timing_part.Mode(**seen) for arm, seen in samples.phases.items() if isinstance(arm.code, Mode)}
     rounds = {arm: seconds for arm, seconds in taken.items() if arm.is_public or arm in kept}
     doubt = "" if asked is None else _doubt(samples.threads)
-    result = timing.summarise(rounds, phases, nulls, planted, doubt, samples.threads)
-    cells = {cell: timed.median_s for cell, timed in result.cells.items()}
+    result = timing.summarise(rounds, samples.phases, nulls, planted, doubt, samples.threads)
+    cells = {name: cell.median_s for name, cell in result.cells.items()}
     public = result.ratios.get(str(PUBLIC))
     # The published ratio is what is split: the factors' product is that number and no other.
     attribution = attribute(cells, 1.0, public.ratio) if public and public.ratio else None
-    return {"timing": result, "attribution": attribution}
+    return Summary(result, attribution)
 
 
 def _doubt(threads: Threads | None) -> str:
@@ -188,7 +240,7 @@ def _doubt(threads: Threads | None) -> str:
 def _processes(workloads: Sequence[Timed], sources: Mapping[str, Source], plan: Plan) -> list[_Process]:
     """Two processes of each live side, and one of each peer that a workload has."""
     sides = [name for name, source in sources.items() if source.recorded is None and name in SIDES]
-    peers = dict.fromkeys(name for each in workloads for name in each.modes if name not in SIDES)
+    peers = dict.fromkeys(name for workload in workloads for name in workload.modes if name not in SIDES)
     beside = map(_Process, peers) if plan.peers else ()
     return [*(_Process(side, copy) for side in sides for copy in SLOWDOWNS), *beside]
 
@@ -225,35 +277,37 @@ def _verify_threads(group: Mapping[str, Side], samples: Samples, plan: Plan) -> 
         samples.failures.append(failure_of(error, "threads"))
 
 
-def _measure_one(each: Timed, running: Sequence[_Running], samples: Samples, plan: Plan, pair: int) -> None:
-    timers = _ready(each, running, samples)
+def _measure_one(workload: Timed, running: Sequence[_Running], samples: Samples, plan: Plan, pair: int) -> None:
+    timers = _ready(workload, running, samples)
     measured = pairs.measure(timers, budget_s=plan.budget_s, seed=plan.seed + pair, failing=SideError)
     samples.pairs.append(measured)
     for arm, reason in measured.failures.items():
         samples.failures.append(Failure(arm.side, f"timing {arm}", reason))
 
 
-def _ready(each: Timed, running: Sequence[_Running], samples: Samples, first: bool = False) -> list[pairs.Timer[Arm]]:
+def _ready(
+    workload: Timed, running: Sequence[_Running], samples: Samples, first: bool = False
+) -> list[pairs.Timer[Arm]]:
     """The timers of a set of processes, each called twice; `first` keeps what it cost to get there.
 
     Then one process works at a time. Else nothing is measured here, and they get ready beside one another.
     """
-    own = [process for process in running if process.side.name in each.modes]  # no peer that another workload has
+    own = [process for process in running if process.side.name in workload.modes]  # no peer that another workload has
     with ThreadPoolExecutor(1 if first else max(1, len(own))) as pool:
-        ready = pool.map(lambda process: _ready_one(process, each, samples, first), own)
+        ready = pool.map(lambda process: _ready_one(process, workload, samples, first), own)
     return [timer for timers in ready for timer in timers]
 
 
-def _ready_one(process: _Running, each: Timed, samples: Samples, first: bool) -> list[pairs.Timer[Arm]]:
+def _ready_one(process: _Running, workload: Timed, samples: Samples, first: bool) -> list[pairs.Timer[Arm]]:
     side = process.side
     try:
-        requests.load(side, each.prepared.loading)
+        requests.load(side, workload.prepared.loading)
     except SideError as error:
         samples.failures.append(failure_of(error, "timing"))
         return []
     timers: list[pairs.Timer[Arm]] = []
     ready: set[str | int] = set()
-    for arm, target in _targets(process, each, samples):
+    for arm, target in _targets(process, workload, samples):
         if not arm.slowdown and _prepare(side, arm, target, samples, first):
             ready.add(target)
         if target in ready:
@@ -261,7 +315,7 @@ def _ready_one(process: _Running, each: Timed, samples: Samples, first: bool) ->
     return timers
 
 
-def _targets(process: _Running, each: Timed, samples: Samples) -> Iterator[tuple[Arm, str | int]]:
+def _targets(process: _Running, workload: Timed, samples: Samples) -> Iterator[tuple[Arm, str | int]]:
     """The arms of one process, and what each asks it to run.
 
     The second of a side runs all that the first runs, or it would not be identical.
@@ -270,16 +324,16 @@ def _targets(process: _Running, each: Timed, samples: Samples) -> Iterator[tuple
     process came out 8 % slower than the same code among its other modes.
     """
     side, copy = process.side, process.copy
-    for name in each.modes[side.name]:
+    for name in workload.modes[side.name]:
         mode = Mode(side.name, name)
         yield Arm(mode, copy), name
-        if side.name in SIDES and mode == _control(side.name, each.modes[side.name]):
+        if side.name in SIDES and mode == _control(side.name, workload.modes[side.name]):
             yield Arm(mode, copy, SLOWDOWNS[copy]), name
     for cell in CELLS:
-        if cell.compiler != side.name or cell.frontend not in each.programs:
+        if cell.compiler != side.name or cell.frontend not in workload.programs:
             continue
         try:
-            yield Arm(cell, copy), requests.compile_program(side, each.programs[cell.frontend]).handle
+            yield Arm(cell, copy), requests.compile_program(side, workload.programs[cell.frontend]).handle
         except SideError as error:
             samples.failures.append(Failure(side.name, f"timing {cell}", error.reason))
 
@@ -288,7 +342,7 @@ def _prepare(side: Side, arm: Arm, target: str | int, samples: Samples, first: b
     try:
         phases = requests.prepare(side, target)
         if first:
-            samples.phases[arm] = phases | {"page_faults": requests.page_faults(side, target)}
+            samples.phases[arm] = timing_part.Mode(**phases, page_faults=requests.page_faults(side, target))
     except SideError as error:
         samples.failures.append(Failure(side.name, f"timing {arm}", error.reason))
         return False
@@ -313,7 +367,3 @@ def _planted(mode: Mode) -> list[timing.Planted]:
 
 def _is_public_mode(arm: Arm) -> bool:
     return arm.is_public and isinstance(arm.code, Mode)
-
-
-def _name(each: Timed) -> str:
-    return each.prepared.workload.name

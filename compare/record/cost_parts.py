@@ -179,11 +179,15 @@ class Batches(Part, frozen=True):
     largest: Named[LargestBatch] = {}
     """By mode, below the limit; null where none fits."""
     bytes_per_example: Named[Number] = {}
-    """By mode, bytes that the peak grows by with each further example; null with fewer than two peaks."""
+    """By mode, bytes that the peak grows by with each further example; null with fewer than two peaks. What a mode
+    holds whatever the batch (weights, the compiler) is not in it."""
 
 
 class Bandwidth(Part, frozen=True):
-    """The most that was moved between memory and processor."""
+    """The most that was moved between memory and processor, as the program states its bytes.
+
+    What a processor reads before it writes (write-allocate) is not counted, nor is what a cache spares.
+    """
 
     bytes_per_s: Number = None
     """Bytes read plus bytes written, a second."""

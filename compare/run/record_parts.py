@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from compare.hlo import stablehlo_text
 from compare.inputs.at_size import Prepared, described
+from compare.measure.measurements import Measured, Measurements
 from compare.prove.collect import FLOAT32, Collected, unique
 from compare.prove.program_alignment import Examined
 from compare.record.cost_parts import Entry, Limits
@@ -125,6 +126,29 @@ def empty_cells(reason: str) -> dict[str, Compiled]:
 def failing(part: Workload, *failures: Failure) -> Workload:
     """The part with further failures."""
     return replace(part, failures=(*part.failures, *failures))
+
+
+def with_measurements(parts: Mapping[str, Workload], measured: Measured) -> dict[str, Workload]:
+    """Every part with what was measured of its workload. Interrupted, those that were timed say so."""
+    timed = {name: _with(parts[name], measurements) for name, measurements in measured.workloads.items()}
+    if not measured.interrupted:
+        return {name: failing(part, *measured.failures) for name, part in {**parts, **timed}.items()}
+    reason = f"{INTERRUPTED}: what was judged and timed before it stands"
+    stopped = Failure("both sides", "timing", reason)
+    return {**parts, **{name: failing(part, stopped) for name, part in timed.items()}}
+
+
+def _with(part: Workload, measurements: Measurements) -> Workload:
+    return replace(
+        part,
+        timing=measurements.timing,
+        attribution=measurements.attribution,
+        by_threads=measurements.by_threads,
+        roofline=measurements.roofline,
+        phases=measurements.phases,
+        batches=measurements.batches,
+        failures=(*part.failures, *measurements.failures),
+    )
 
 
 def interrupted(parts: Mapping[str, Workload], asked: Sequence[str]) -> dict[str, Workload]:

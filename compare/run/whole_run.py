@@ -17,7 +17,7 @@ from compare.hlo.levels import ALGEBRA
 from compare.inputs.at_size import Prepared, choose_size
 from compare.inputs.port_files import Unreadable, prepare_both, prepare_others
 from compare.inputs.request import Request
-from compare.measure import peers, timed_sets
+from compare.measure import measurements, peers, timed_sets
 from compare.progress import Reporter
 from compare.prove import cells, judging, other_sizes, program_alignment, program_pairs
 from compare.prove.collect import Collected, attempt, collect_evidence, collect_program, steps_of
@@ -25,7 +25,7 @@ from compare.prove.program_alignment import Examined
 from compare.record.envelope import Environment, Record
 from compare.record.vocabulary import PASS
 from compare.record.workload_part import Failure, Workload
-from compare.run import measured_parts, record_parts
+from compare.run import record_parts
 from compare.sides import requests
 from compare.sides._side import BadTarget, Side
 from compare.sides.pool import Pool
@@ -93,20 +93,12 @@ def run(request: Request, reporter: Reporter, pool: Pool | None = None) -> RunRe
 
 
 def _timed(request: Request, judged: _AllJudged, environment: Environment, scratch: Path, reporter: Reporter) -> Record:
-    """The record with what time tells. Interrupted, it leaves what was judged and timed before: hours, it may be."""
-    drafts = measured_parts.Drafts(judged.parts)
-    try:
-        drafts.measure(request, judged.to_time, scratch, reporter)
-    except KeyboardInterrupt:
-        reason = f"{record_parts.INTERRUPTED}: what was judged and timed before it stands"
-        stopped = Failure("both sides", "timing", reason)
-        names = {timed.prepared.workload.name for timed in judged.to_time}
-        parts = {
-            name: record_parts.failing(part, stopped) if name in names else part
-            for name, part in drafts.workloads.items()
-        }
+    """The record with what time tells."""
+    measured = measurements.time_all(request, judged.to_time, scratch, reporter)
+    parts = record_parts.with_measurements(judged.parts, measured)
+    if measured.interrupted:
         return record_parts.envelope(environment, parts, request.size, {}, {})
-    return record_parts.envelope(environment, drafts.workloads, request.size, drafts.machine, drafts.dispatch)
+    return record_parts.envelope(environment, parts, request.size, measured.machine, measured.dispatch)
 
 
 def _check_sizes(request: Request) -> None:
@@ -253,7 +245,7 @@ def _judge_one(
     if parity.verdict != PASS:
         return _Judged(part, view)
     part = record_parts.failing(part, *cells.disagreements(table.described))
-    timed = timed_sets.timed(large, collected)
+    timed = timed_sets.timed(large, collected, part)
     if request.extras.peers:
         reporter.step("peers")
         results = peers.judge(pool, small, collected, doubles)

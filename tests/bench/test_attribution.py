@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compare.bench.attribution import Attribution, attribute
+from compare.bench.attribution import attribute
+from compare.record.timing_part import Attribution
 
 CELLS = {"tf@tf": 4.0, "jax@jax": 1.0, "tf@jax": 1.0, "jax@tf": 4.0}
 seconds = st.floats(1e-9, 1e3)

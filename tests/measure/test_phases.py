@@ -15,7 +15,7 @@ from phase_times import parts, told
 from compare.bench import phases
 from compare.inputs.at_size import Prepared, prepare
 from compare.measure import phase_processes as run
-from compare.measure.measurements import measure_phases
+from compare.measure.measurements import Measurements, measure_phases
 from compare.measure.phase_processes import Workers
 from compare.measure.timed_sets import timed
 from compare.plain_json import to_json
@@ -23,7 +23,7 @@ from compare.progress import Silent
 from compare.prove.collect import Collected
 from compare.record.cost_parts import Cache, Entry, Memory, Phases
 from compare.record.program_parts import Profile
-from compare.record.workload_part import Failure
+from compare.record.workload_part import Failure, Workload
 from compare.sides import mapped, requests
 from compare.sides._side import Reply, Side, SideError
 from compare.sides.pool import Source
@@ -140,16 +140,16 @@ def test_a_mode_that_compiled_nothing_has_neither_times_nor_phases_of_its_own(
 ) -> None:
     profile = {"tf/autocluster": Profile(same_as="tf/graph"), "tf/graph": Profile()}
     collected = Collected("tf", modes={"forward": ["graph", "autocluster"]}, profile=profile)
-    to_time = timed(example, {"tf": collected})
+    to_time = timed(example, {"tf": collected}, Workload())
     assert to_time.modes == {"tf": ["graph"]}
 
     def launch(side: str, scratch: Path, python: str | None, timeout_s: float, settings: Settings) -> Side:
         return Fake(side, settings, told())
 
     workers = Workers({"tf": Source()}, tmp_path, 1.0, launch=launch)
-    part: dict[str, Any] = {"failures": []}
-    measure_phases([to_time], {to_time.prepared.workload.name: part}, 1, workers, Silent())
-    assert set(part["phases"]) == {"tf/graph"} and not part["failures"]
+    found = {to_time.name: Measurements()}
+    measure_phases([to_time], found, 1, workers, Silent())
+    assert set(found[to_time.name].phases) == {"tf/graph"} and not found[to_time.name].failures
 
 
 def test_a_mode_that_writes_nothing_has_no_cached_phases_and_no_code(measure: Measure) -> None:

@@ -13,11 +13,14 @@ import pytest
 from interpreters import JAX_AS_TF, interpreter
 
 from compare.bench import host_limits
-from compare.bench.roofline import Bandwidth, Limits, Throughput, Work, best, bounds, place, rate, share
+from compare.bench.roofline import Work, bandwidth_of, best, bounds, place, rate, share
 from compare.hlo import probes
 from compare.inputs.at_size import prepare
 from compare.measure import machine_limits
 from compare.plain_json import to_json
+from compare.record.cost_parts import Bandwidth, Limits, Throughput
+from compare.record.program_parts import Compiled
+from compare.record.workload_part import Cost, Workload
 from compare.sides import requests
 from compare.sides._side import Reply, Side, SideError
 from compare.sides.client import LiveSide
@@ -73,7 +76,7 @@ def test_what_the_paper_says_its_machine_attains(flops_per_byte: float, expected
 def test_the_largest_bound_limits(
     work: Work, dispatch_s: float | None, seconds: tuple[float | None, ...], bound: str
 ) -> None:
-    found = bounds(work, HAND, HAND.bandwidth(work.kind), dispatch_s)
+    found = bounds(work, HAND, bandwidth_of(HAND, work.kind), dispatch_s)
     for value, expected in zip((found.memory_s, found.compute_s, found.dispatch_s), seconds, strict=True):
         assert value == (None if expected is None else pytest.approx(expected))
     assert found.bound == bound
@@ -97,7 +100,7 @@ def test_the_written_part_picks_the_probe(read: int, written: int, kind: str) ->
 
 
 def test_each_kind_of_traffic_has_its_own_bandwidth() -> None:
-    assert [HAND.bandwidth(kind).bytes_per_s for kind in ("read", "copy", "triad")] == [10e9, 4e9, 6e9]
+    assert [bandwidth_of(HAND, kind).bytes_per_s for kind in ("read", "copy", "triad")] == [10e9, 4e9, 6e9]
 
 
 def test_a_share_of_the_limit_has_nothing_to_explain() -> None:
@@ -146,19 +149,19 @@ def test_a_program_reads_each_parameter_and_writes_each_result_once() -> None:
     ("cost", "cells", "expected"),
     [
         # Declared: 100 bytes of which the results' 67 are written.
-        ({"flops": 7.0, "bytes": 100}, {}, Work(7.0, 33, 67, "f32")),
+        (Cost(7.0, 100), {}, Work(7.0, 33, 67, "f32")),
         (
             None,
-            {"tf@tf": {"flops": 9.0}, "jax@jax": {"flops": 8.0}, "tf@jax": {"reason": ""}},
+            {"tf@tf": Compiled(flops=9.0), "jax@jax": Compiled(flops=8.0), "tf@jax": Compiled(reason="lost")},
             Work(8.0, 136, 67, "f32"),
         ),
-        (None, {"tf@tf": {"reason": "lost"}}, None),
+        (None, {"tf@tf": Compiled(reason="lost")}, None),
     ],
 )
 def test_work_is_what_is_declared_or_else_what_is_counted(
-    cost: Mapping[str, float] | None, cells: Mapping[str, Any], expected: Work | None
+    cost: Cost | None, cells: Mapping[str, Compiled], expected: Work | None
 ) -> None:
-    assert machine_limits.work_of({"cost": cost, "dtype": "float32", "compiled": cells}, PROGRAM) == expected
+    assert machine_limits.work_of(Workload(dtype="float32", cost=cost, compiled=cells), PROGRAM) == expected
 
 
 @pytest.mark.parametrize(("written", "expected"), [("32768K", 32 * MEBIBYTE), ("1M", MEBIBYTE), ("512", 512)])

@@ -59,7 +59,7 @@ TWINS = ["tf/jit#2", "jax/jit#2"]
 
 @pytest.mark.parametrize("twin", TWINS)
 def test_where_identical_code_differs_no_ratio_is_given(twin: str) -> None:
-    ratios = timed_sets.summarise(samples(**{twin: 1.5}), recorded=())["timing"].ratios
+    ratios = timed_sets.summarise(samples(**{twin: 1.5}), recorded=()).timing.ratios
     assert set(ratios) == {"jax/jit vs tf/jit"}
     assert all(each.ratio is None and "A/A check failed" in each.withheld for each in ratios.values())
 
@@ -68,18 +68,18 @@ def test_a_side_that_xla_cannot_compile_is_held_against_itself_in_its_next_mode(
     """Every jit of TensorFlow failed: its graph mode vouches for it, and where that differs no ratio is stated."""
     graph = {Arm(TF_JIT, copy): Arm(TF_GRAPH, copy) for copy in (1, 2)}
     taken = {graph.get(arm, arm): rounds for arm, rounds in samples().pairs[0].medians.items()}
-    found = timed_sets.summarise(timed_sets.Samples(pairs=[Measured(taken, {})] * 5), recorded=())["timing"]
+    found = timed_sets.summarise(timed_sets.Samples(pairs=[Measured(taken, {})] * 5), recorded=()).timing
     assert set(found.null) == {"tf/graph vs itself", "jax/jit vs itself"}
     assert found.ratios["jax/jit vs tf/graph"].ratio is not None
     again = Arm(TF_GRAPH, copy=2)
     spoilt = taken | {again: tuple(1.5 * seconds for seconds in taken[again])}
-    unsteady = timed_sets.summarise(timed_sets.Samples(pairs=[Measured(spoilt, {})] * 5), recorded=())["timing"]
+    unsteady = timed_sets.summarise(timed_sets.Samples(pairs=[Measured(spoilt, {})] * 5), recorded=()).timing
     assert "A/A check failed" in unsteady.ratios["jax/jit vs tf/graph"].withheld
 
 
 @pytest.mark.parametrize("twin", TWINS)
 def test_where_identical_code_differs_nothing_is_attributed(twin: str) -> None:
-    assert timed_sets.summarise(samples(**{twin: 1.5}), recorded=())["attribution"] is None
+    assert timed_sets.summarise(samples(**{twin: 1.5}), recorded=()).attribution is None
 
 
 @pytest.mark.parametrize("seen", [None, judge(2, {"tf": Bound((0,), 1.0), "jax": Bound((0, 1), 2.0)})])
@@ -87,12 +87,12 @@ def test_threads_that_are_not_those_asked_for_withhold_every_ratio(seen: Threads
     reason = seen.reason if seen else "the threads of the two sides could not be verified"
     assert seen is None or reason.endswith("in the code or environment of tf")
     found = timed_sets.summarise(dataclasses.replace(samples(), threads=seen), recorded=(), asked=2)
-    ratios = found["timing"].ratios.values()
+    ratios = found.timing.ratios.values()
     assert {each.withheld for each in ratios} == {reason}
-    assert all(each.ratio is None for each in ratios) and found["attribution"] is None
+    assert all(each.ratio is None for each in ratios) and found.attribution is None
 
 
-PHASES = tuple(name for name in timing_part.Mode.__struct_fields__ if name != "median_s")
+PHASES = sorted(set(timing_part.Mode.__struct_fields__) - {"median_s", "page_faults"})
 
 
 class Started(Side):
@@ -139,7 +139,8 @@ def test_one_process_a_side_compiles_and_those_that_are_timed_share_what_it_comp
     assert len(Started.settings) == 2 + 3 * 4
     (shared,) = {settings.compilation_cache for settings in Started.settings}
     assert shared is not None and shared.is_dir()
-    assert found.phases == dict.fromkeys([Arm(TF_JIT), Arm(JAX_JIT)], dict.fromkeys(PHASES, 1.0))
+    told = timing_part.Mode(**dict.fromkeys(PHASES, 1.0), page_faults=1.0)
+    assert found.phases == dict.fromkeys([Arm(TF_JIT), Arm(JAX_JIT)], told)
     assert found.threads == judge(1, dict.fromkeys(SIDES, Bound((0,), 1.0)))
     assert len(found.pairs) == 3
 

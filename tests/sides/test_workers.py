@@ -12,6 +12,7 @@ from interpreters import interpreter
 from compare.inputs.at_size import prepare_both
 from compare.inputs.request import Plan
 from compare.measure import batch_sizes, measurements, phase_processes, timed_sets
+from compare.measure.measurements import Measurements
 from compare.measure.phase_processes import Workers
 from compare.progress import Silent
 from compare.record.workload_part import Failure
@@ -94,11 +95,11 @@ def test_batches_of_a_worker_that_dies(python: str, tmp_path: Path) -> None:
 
 def test_limits_of_a_worker_that_dies(python: str, tmp_path: Path) -> None:
     _, prepared = prepare_both(_registry.get("add"), "smoke", None, tmp_path)
-    parts: dict[str, dict[str, list[Failure]]] = {"add": {"failures": []}}
+    found = {"add": Measurements()}
     workers = Workers({"tf": Source(python)}, tmp_path, 60, threads=1)
     timed = timed_sets.Timed(prepared, {"tf": ["jit"]}, {})
-    assert measurements.measure_limits([timed], parts, {}, {}, workers, Silent()) is None
-    assert killed(parts["add"]["failures"])
+    assert measurements.measure_limits([timed], found, {}, {}, workers, Silent()) is None
+    assert killed(found["add"].failures)
 
 
 def test_a_set_that_is_timed_has_one_failure_a_process_that_dies(python: str, tmp_path: Path) -> None:

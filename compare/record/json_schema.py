@@ -1,0 +1,54 @@
+"""The JSON Schema of results.json, made from the structs: `make schema`."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from compare.record.base import Part
+from compare.record.envelope import SCHEMA, Record
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def schema() -> dict[str, Any]:
+    """What a reader takes: any field may be missing or null but `schema` and `workloads`, and others may stand beside.
+
+    A field is described by the text below its declaration.
+    """
+    made = msgspec.json.schema(Record)
+    for part in _parts(Part):
+        if part.__name__ in made["$defs"]:
+            properties = made["$defs"][part.__name__]["properties"]
+            for name, text in _descriptions(part).items():
+                properties[name]["description"] = text
+    return {"$schema": DIALECT, "title": f"results.json of jaxport, schema {SCHEMA}", **made}
+
+
+def _parts(kind: type[Part]) -> Iterator[type[Part]]:
+    for part in kind.__subclasses__():
+        yield part
+        yield from _parts(part)
+
+
+def _descriptions(part: type[Part]) -> dict[str, str]:
+    """By name in the file, the text that follows the field's declaration."""
+    (declared,) = ast.parse(inspect.getsource(part)).body
+    assert isinstance(declared, ast.ClassDef)
+    encoded = dict(zip(part.__struct_fields__, part.__struct_encode_fields__, strict=True))
+    following = zip(declared.body, declared.body[1:], strict=False)
+    return {
+        encoded[field.target.id]: inspect.cleandoc(text.value.value)
+        for field, text in following
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+        if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant) and isinstance(text.value.value, str)
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(schema(), indent=1))
