@@ -66,8 +66,7 @@ class RecordingSide(Side):
         self._arrays: dict[str, np.ndarray] = {}
 
     def follow(self, side: Side) -> None:
-        """Go on with another worker, after the first was lost."""
-        self._side.close()
+        """Go on with this worker, where the one before was lost."""
         self._side = side
 
     def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
@@ -87,8 +86,7 @@ class RecordingSide(Side):
         return reply
 
     def close(self) -> None:
-        """Close the live side."""
-        self._side.close()
+        """Nothing: the worker belongs to who started it."""
 
     def save(self, path: Path) -> None:
         """Write the file whole or not at all."""
