@@ -17,7 +17,7 @@ from compare import files
 from compare.errors import Foreseen
 from compare.hlo import executing
 from compare.hlo.bindings import UnreadableProgram
-from compare.sides import replies, wire
+from compare.sides import protocol, wire
 from compare.sides._side import Reply, Side, SideError, Unavailable
 from compare.writing import write_atomically
 from workloads._spec import Arrays
@@ -154,9 +154,10 @@ class RecordedSide(Side):
         if missing:
             self._expected.refuse(self.path, f"no array {_short(missing[0])} of its reply to {_short(method)}")
         arrays = {name: self._arrays[where] for name, where in kept.arrays.items()}
-        if method in replies.VALUES:
-            files.convert(kept.value, replies.VALUES[method], self.path, self._expected, f"in its reply to {method}")
-            reason = replies.unfit(method, kept.value, arrays)
+        declared = protocol.methods_of("framework").get(method)
+        if declared is not None:
+            files.convert(kept.value, declared.value, self.path, self._expected, f"in its reply to {method}")
+            reason = protocol.unfit(declared, kept.value, arrays)
             if reason:
                 self._expected.refuse(self.path, f"{reason} in its reply to {method}")
         return Reply(kept.value, arrays)
