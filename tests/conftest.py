@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
+from interpreters import is_running
+from mortals import Mortals
 from programs_here import ProgramsHere
 from runs import JUDGED, LEAN_MODES, WHOLE, record_of
 from slow_files import LONGEST, SLOW
@@ -93,6 +95,14 @@ def small_working_sets() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(machine_limits, "MOST_BYTES", 1 << 25)
         yield
+
+
+@pytest.fixture
+def mortals(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mortals]:
+    """Workers that die at a planted moment; none of them outlives the test."""
+    mortals = Mortals(tmp_path_factory.mktemp("mortals"))
+    yield mortals
+    assert mortals.pids and not any(map(is_running, mortals.pids))
 
 
 @pytest.fixture(scope="session")

@@ -24,7 +24,7 @@ from compare.record.vocabulary import CELLS
 from compare.record.workload_part import Failure
 from compare.run import record_parts
 from compare.sides import mapped, requests, wire
-from compare.sides._side import SIDES, BadTarget, Missing, Side, SideError
+from compare.sides._side import SIDES, BadTarget, Side, SideError
 from compare.sides.client import LiveSide
 from compare.sides.settings import Settings
 from compare.sides.workers import WorkerSet, failure_of
@@ -39,9 +39,6 @@ FLAGS = (
     *("JAX_ENABLE_X64", "JAX_DEFAULT_MATMUL_PRECISION", "JAX_PLATFORMS", "JAX_DISABLE_JIT", "KERAS_BACKEND"),
 )
 """The environment variables that a bug report includes, and no others."""
-
-LOADS = 2
-"""So often is the workload loaded by a worker that is lost meanwhile."""
 
 Answer = TypeVar("Answer")
 
@@ -107,13 +104,11 @@ def _twin(prepared: Prepared) -> Twin:
 
 
 class _Workers:
-    """One worker a side, dumping what it compiles; started again, and loaded again, after it was lost."""
+    """One worker a side, which dumps what it compiles and has the workload loaded."""
 
     def __init__(self, request: Request, prepared: Prepared, folder: Path, scratch: Path) -> None:
         self._request, self._prepared, self._folder, self._scratch = request, prepared, folder.resolve(), scratch
-        self._workers = WorkerSet(self._start)
-        self._absent: dict[str, SideError] = {}
-        self._lost: dict[str, int] = {}
+        self._workers = WorkerSet(self._start, self._load)
         self.modes: dict[str, requests.Modes] = {}
         self.failures: list[Failure] = []
 
@@ -130,13 +125,7 @@ class _Workers:
           BadTarget: the function that was named does not exist.
         """
         try:
-            if name in self._absent:
-                raise self._absent[name]
-            loaded = name in self._workers.sides
-            with self._workers.asking(name) as side:
-                if not loaded:
-                    self._load(name, side)
-                return ask(side)
+            return ask(self._workers.get(name))
         except BadTarget:
             raise
         except SideError as error:
@@ -148,15 +137,8 @@ class _Workers:
         settings = Settings(dump=dump, clustering=clustering)
         return LiveSide(name, self._scratch, self._request.pythons.get(name), self._request.timeout_s, settings)
 
-    def _load(self, name: str, side: Side) -> None:
-        try:
-            self.modes[name] = requests.load(side, self._prepared.loading)
-        except SideError as error:
-            self._lost[name] = self._lost.get(name, 0) + 1
-            # A worker that was lost is started for the next request, unless it is lost again at the same.
-            if not error.lost or isinstance(error, Missing) or self._lost[name] >= LOADS:
-                self._absent[name] = error
-            raise
+    def _load(self, side: Side) -> None:
+        self.modes[side.name] = requests.load(side, self._prepared.loading)
 
 
 class _Report:

@@ -31,7 +31,6 @@ COMPILERS = (HERE, INTERPRETER, *SIDES)
 RECORDED = "recorded "
 
 _TRIVIAL = "func.func @main(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }"
-# A worker runs programs once it has a twin, and any will do: what is replayed brings its own arrays.
 _LOADED = ("add", "smoke")
 
 
@@ -97,20 +96,40 @@ def replay(modules: Sequence[Module], request: Request, scratch: Path, reporter:
       SideError: a framework that was asked for is not installed.
     """
     _check_options(request.options)
-    with WorkerSet(lambda name: LiveSide(name, scratch, request.pythons.get(name), request.timeout_s)) as workers:
-        for name in SIDES:
-            if name in request.compilers:
-                _load(workers, name, scratch)
-        found: list[Replayed] = []
+
+    def start(name: str) -> LiveSide:
+        return LiveSide(name, scratch, request.pythons.get(name), request.timeout_s)
+
+    with WorkerSet(start, lambda side: _load(side, scratch)) as workers:
+        asked = [name for name in SIDES if name in request.compilers]
+        workers.start(asked)
+        _check_installed(workers, asked)
+        replays: list[Replayed] = []
         for module in modules:
             # A worker that died with one module, or idle after it, takes no other module with it.
-            for name in workers.replace_lost():
-                _try_to_load(workers, name, scratch)
-            found.append(_replayed(module, request, workers.sides, reporter))
-        return found
+            workers.replace_lost()
+            replays.append(_replayed(module, request, workers, reporter))
+        return replays
 
 
-def _replayed(module: Module, request: Request, sides: Mapping[str, Side], reporter: Reporter) -> Replayed:
+def _load(side: Side, scratch: Path) -> None:
+    """Load any workload: a worker runs programs once it has a twin, and what is replayed brings its own arrays."""
+    workload, size = _LOADED
+    folder = Path(tempfile.mkdtemp(prefix="loaded-", dir=scratch))
+    requests.load(side, prepare(_registry.get(workload), size, None, folder, one_case=True).loading)
+
+
+def _check_installed(workers: WorkerSet, names: Sequence[str]) -> None:
+    """Raise SideError where a worker cannot run any module; one that is lost is tried again by the first."""
+    for name in names:
+        try:
+            workers.get(name)
+        except SideError as error:
+            if isinstance(error, Missing) or not error.lost:
+                raise
+
+
+def _replayed(module: Module, request: Request, workers: WorkerSet, reporter: Reporter) -> Replayed:
     reporter.stage(f"{module.name}: replay", len(request.compilers) + bool(request.options))
     try:
         signature = standalone.signature(module.artifact)
@@ -123,7 +142,7 @@ def _replayed(module: Module, request: Request, sides: Mapping[str, Side], repor
     for compiler in _compilers(request):
         reporter.step(compiler)
         try:
-            found[compiler] = _run(compiler, module.artifact, signature, arrays, request, sides)
+            found[compiler] = _run(compiler, module.artifact, signature, arrays, request, workers)
         except UnreadableProgram as error:
             refused[compiler] = str(error)
         except SideError as error:
@@ -184,16 +203,16 @@ def _run(
     signature: Signature,
     arrays: Sequence[np.ndarray],
     request: Request,
-    sides: Mapping[str, Side],
+    workers: WorkerSet,
 ) -> list[np.ndarray]:
     if compiler == INTERPRETER:
         return interpreting.interpret(artifact, arrays, request.timeout_s)
     if compiler in (HERE, CHANGED):
         return executing.compile_bytecode(artifact, request.options if compiler == CHANGED else None)(arrays)
     program = _program(artifact, signature, arrays)
-    side = sides[compiler]
-    found = requests.execute(side, requests.compile_program(side, program).handle, "seed0")
-    return [found[result.name] for result in program.results]
+    side = workers.get(compiler)
+    results = requests.execute(side, requests.compile_program(side, program).handle, "seed0")
+    return [results[result.name] for result in program.results]
 
 
 def _program(artifact: bytes, signature: Signature, arrays: Sequence[np.ndarray]) -> Program:
@@ -266,29 +285,3 @@ def _check_options(options: Mapping[str, int | bool | float | str]) -> None:
                 f"expected an XLA option with a value of its type, found {name}={value} ({error}): "
                 "see DebugOptions in xla/xla.proto"
             ) from error
-
-
-def _try_to_load(workers: WorkerSet, name: str, scratch: Path) -> None:
-    """Load a worker, or close it: a closed one refuses each module, and is replaced before the next."""
-    try:
-        _load(workers, name, scratch)
-    except SideError:
-        workers.get(name).close()
-
-
-def _load(workers: WorkerSet, name: str, scratch: Path) -> None:
-    """Load a worker with some twin. One that is lost meanwhile is replaced once.
-
-    Raises:
-      SideError: it cannot be loaded.
-    """
-    workload, size = _LOADED
-    folder = Path(tempfile.mkdtemp(prefix="loaded-", dir=scratch))
-    loading = prepare(_registry.get(workload), size, None, folder, one_case=True).loading
-    try:
-        requests.load(workers.get(name), loading)
-    except SideError as error:
-        if not error.lost or isinstance(error, Missing):
-            raise
-        workers.replace([name])
-        requests.load(workers.get(name), loading)

@@ -12,11 +12,15 @@ from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._output import keep, or_else, writable_file
 from compare.commands._parser import Help
 from compare.progress import reporter
+from compare.prove.collect import unique
+from compare.record.workload_part import Failure
 from compare.report import terminal
 from compare.run import whole_run
-from compare.sides._side import SIDES
+from compare.sides import requests
+from compare.sides._side import SIDES, SideError
 from compare.sides.client import LiveSide
 from compare.sides.recorded import RecordingSide
+from compare.sides.workers import WorkerSet, failure_of
 
 HELP = Help(
     description="""\
@@ -53,23 +57,25 @@ def main(options: argparse.Namespace) -> int:
     workloads = _arguments.workloads(options)
     _arguments.check_interpreter(options.python, "--python")
     console = terminal.console(stderr=True)
-    failures = []
+    failures: list[Failure] = []
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
-        live = LiveSide(options.side, scratch, options.python, options.timeout)
-        side = RecordingSide(live)
-        stack.callback(side.close)
+        workers = stack.enter_context(WorkerSet(lambda name: LiveSide(name, scratch, options.python, options.timeout)))
         progress = stack.enter_context(reporter(console, quiet=False))
-        side.call("environment", {})
+        side = RecordingSide(workers.get(options.side))
+        requests.environment(side)
         for workload in workloads:
-            if not live.alive:
-                live = LiveSide(options.side, scratch, options.python, options.timeout)
-                side.follow(live)
+            try:
+                workers.replace_lost()
+                side.follow(workers.get(options.side))
+            except SideError as error:
+                failures.append(failure_of(error))
+                continue
             failures += whole_run.record_side(side, workload, options.size, options.data, scratch, progress)
         options.out.parent.mkdir(parents=True, exist_ok=True)
         with or_else(lambda: keep(options.out.name, side.save)):
             side.save(options.out)
-    for failure in failures:
+    for failure in unique(failures):
         terminal.complain(f"{failure.side}: {failure.doing}: {failure.reason}")
     terminal.say(options.out)
     return FAILS if failures else HOLDS

@@ -16,7 +16,8 @@ from compare.sides._host import Host
 from compare.sides._side import Reply
 from compare.sides.explained import explained
 from compare.sides.last_words import ended
-from compare.sides.protocol import Method, PortRequest
+from compare.sides.parameters import PortRequest
+from compare.sides.protocol import Method
 from workloads import _registry
 from workloads._declared import declared
 from workloads._digits import DataError

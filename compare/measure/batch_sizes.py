@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from pathlib import Path
 
 from compare.bench import batches, phases
@@ -70,7 +69,7 @@ def measure(
 
 
 def _row(prepared: Prepared, mode: Mode, batch: int, workers: Workers) -> Batch:
-    with closing(workers.start(mode.side)) as worker:
+    with workers.once(mode.side) as worker:
         requests.load(worker, prepared.loading)
         told = requests.phases(worker, mode.name)
     process, memory = phases.process_of(told), phases.memory_of(told)

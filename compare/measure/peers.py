@@ -41,8 +41,6 @@ class Workers(Protocol):
 
     def get(self, name: str) -> Side: ...
 
-    def drop(self, name: str) -> None: ...
-
 
 @dataclass
 class _Answers:
@@ -87,8 +85,6 @@ def _judge_one(workers: Workers, peer: str, told: Prepared, tf: Collected, doubl
     except Unavailable as error:
         return _result(UNAVAILABLE, error.reason, version=version)
     except SideError as error:
-        if error.lost:
-            workers.drop(peer)
         # A worker that never came up has computed nothing that could be wrong.
         return _result(FAIL if version else UNAVAILABLE, f"{error.doing}: {error.reason}", version=version)
     return msgspec.structs.replace(_judged(Mode(peer, PEER_NAME), told, tf, doubles, answers), version=version)

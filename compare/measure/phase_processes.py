@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,7 +21,7 @@ from compare.sides._side import Side, SideError
 from compare.sides.client import LiveSide
 from compare.sides.pool import Source
 from compare.sides.settings import Settings
-from compare.sides.workers import failure_of
+from compare.sides.workers import WorkerSet, failure_of
 from workloads._modes import Mode
 
 REPEATS = 3
@@ -56,6 +57,16 @@ class Workers:
         """A process of its own for one side."""
         settings = Settings(self.threads, cache, dump, whole_imports=True)
         return self.launch(side, self.scratch, self.sources[side].python, self.timeout_s, settings)
+
+    @contextmanager
+    def once(self, side: str, cache: Path | None = None, dump: Path | None = None) -> Iterator[Side]:
+        """A process of its own for one side, closed after the block.
+
+        Raises:
+          SideError: it does not come up.
+        """
+        with WorkerSet(partial(self.start, cache=cache, dump=dump)) as workers:
+            yield workers.get(side)
 
     def folder(self, prefix: str) -> Path:
         """A new, empty folder."""
@@ -97,7 +108,7 @@ def dispatch(workers: Workers, pair_count: int = 3, seed: int = 0) -> tuple[dict
     for pair in range(pair_count):
         for name in pairs.spawn_order(workers.live, pair, seed):
             try:
-                with closing(workers.start(name)) as side:
+                with workers.once(name) as side:
                     for mode, told in requests.dispatch(side).items():
                         found[str(Mode(name, mode))].append(Entry(**told))
             except SideError as error:
@@ -130,7 +141,7 @@ class _Processes:
     def code(self) -> tuple[int | None, str]:
         """Bytes of the object files that XLA writes until the mode has run."""
         folder = self.workers.folder("dump-")
-        with closing(self.workers.start(self.mode.side, dump=folder)) as side:
+        with self.workers.once(self.mode.side, dump=folder) as side:
             requests.load(side, self.prepared.loading)
             before = _sizes(folder, OBJECT_FILES)
             # Not the request for phases: that compiles a second time.
@@ -138,7 +149,7 @@ class _Processes:
         return phases.code_of(before, _sizes(folder, OBJECT_FILES))
 
     def _told(self, cache: Path | None = None) -> dict[str, Any]:
-        with closing(self.workers.start(self.mode.side, cache)) as side:
+        with self.workers.once(self.mode.side, cache) as side:
             requests.load(side, self.prepared.loading)
             return requests.phases(side, self.mode.name)
 

@@ -20,6 +20,7 @@ from compare.record.program_parts import Profile
 from compare.record.workload_part import Failure
 from compare.sides import requests
 from compare.sides._side import BadTarget, Side, SideError, Unavailable
+from compare.sides.workers import failure_of
 from workloads import _modes
 from workloads._framework import FORWARD, GRADIENTS, STEP, Donation, Program
 from workloads._spec import Arrays
@@ -148,7 +149,7 @@ def _survive(found: Collected, ask: Callable[[], None]) -> None:
     except BadTarget:
         raise
     except SideError as error:
-        found.failures.append(Failure(error.side, error.doing, error.reason))
+        found.failures.append(failure_of(error))
         found.lost = error.lost
 
 
@@ -160,7 +161,7 @@ def attempt(found: Collected, ask: Callable[[], Result]) -> Result | None:
         if error.lost:
             raise
         kept = found.refusals if isinstance(error, Unavailable) else found.failures
-        kept.append(Failure(error.side, error.doing, error.reason))
+        kept.append(failure_of(error))
         return None
 
 

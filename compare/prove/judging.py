@@ -25,6 +25,7 @@ from compare.record.vocabulary import PASS
 from compare.record.workload_part import Failure
 from compare.sides._side import SIDES, BadTarget, SideError
 from compare.sides.pool import Pool
+from compare.sides.workers import failure_of
 from workloads._framework import FORWARD, GRADIENTS
 from workloads._precision import narrow_dtype
 from workloads._spec import STABILITY
@@ -32,19 +33,23 @@ from workloads._tree import LONE
 
 
 def both(
-    pool: Pool, failures: list[Failure], ask: Callable[[str], Collected], names: Sequence[str] = SIDES
+    failures: list[Failure], ask: Callable[[str], Collected], names: Sequence[str] = SIDES
 ) -> dict[str, Collected]:
-    """Ask both sides at once; a side that was lost is forgotten, one that gave nothing is left out."""
+    """Ask both sides at once; a side that gave nothing is left out.
+
+    Args:
+      failures: gets those of both sides.
+      ask: asks the side of a name, in a thread of its own.
+      names: the sides to ask.
+    """
     with ThreadPoolExecutor(len(SIDES)) as threads:
         running = {name: threads.submit(ask, name) for name in names}
     collected: dict[str, Collected] = {}
     for name, future in running.items():
-        found = future.result()
-        failures += found.failures
-        if found.modes:
-            collected[name] = found
-        if found.lost:
-            pool.drop(name)
+        delivered = future.result()
+        failures += delivered.failures
+        if delivered.modes:
+            collected[name] = delivered
     return collected
 
 
@@ -62,7 +67,7 @@ def evidence_of(
     except BadTarget:
         raise
     except SideError as error:
-        return Collected(name, failures=[Failure(name, error.doing, error.reason)])
+        return Collected(name, failures=[failure_of(error)])
 
 
 def check_structure(collected: Mapping[str, Collected], prepared: Prepared) -> None:
@@ -97,13 +102,13 @@ def doubles_of(pool: Pool, collected: Mapping[str, Collected], prepared: Prepare
     if "jax" not in collected or collected["jax"].lost:
         return Doubles()
     try:
-        found = find_doubles(pool.get("jax"), list(collected.values()), prepared)
+        doubles = find_doubles(pool.get("jax"), list(collected.values()), prepared)
     except SideError as error:
-        _lose(pool, collected["jax"])
-        failures.append(Failure(error.side, error.doing, error.reason))
+        collected["jax"].lost = True
+        failures.append(failure_of(error))
         return Doubles()
-    failures += found.failures
-    return found
+    failures += doubles.failures
+    return doubles
 
 
 def with_more_cases(doubles: Doubles, prepared: Prepared, failures: list[Failure]) -> Doubles:
@@ -170,9 +175,9 @@ def _allowance(
     except (PromotionError, UnreadableProgram) as error:
         failures.append(Failure("jax", "allowance", str(error)))
     except SideError as error:
-        failures.append(Failure(error.side, f"allowance: {error.doing}", error.reason))
-        if error.lost:
-            _lose(pool, collected["jax"])
+        failures.append(failure_of(error, "allowance"))
+        # This workload asks it nothing more: another worker has not loaded it.
+        collected["jax"].lost |= error.lost
     return {}
 
 
@@ -246,9 +251,3 @@ def _not_applicable(prepared: Prepared, collected: Mapping[str, Collected]) -> d
     if collected and all(refused):
         reasons["gradients"] = next(filter(None, refused))
     return reasons
-
-
-def _lose(pool: Pool, collected: Collected) -> None:
-    """The worker is gone: this workload asks it nothing more, the next one gets a fresh one."""
-    collected.lost = True
-    pool.drop(collected.side)

@@ -72,8 +72,6 @@ def locate_each(
         except (RequestError, SideError) as error:
             if len(workloads) == 1:
                 raise
-            if isinstance(error, SideError) and error.lost:
-                pool.drop(error.side)
             found[workload.name] = {choice.passes[0]: Located(FAILED, reason=str(error))}
     return found
 

@@ -77,7 +77,7 @@ def _judged(pool: Pool, prepared: Prepared, dimensions: Dimensions, ordinary: Or
     reporter.step(f"at {prepared.at}")
     failures: list[Failure] = []
     ask = partial(judging.evidence_of, pool, prepared=prepared, reporter=reporter, modes=MODES)
-    collected = judging.both(pool, failures, ask)
+    collected = judging.both(failures, ask)
     if reason := _said(failures, "tf"):
         return _refused(reason, dimensions)
     if reason := _said(failures, "jax") or _structure(collected, prepared):

@@ -177,8 +177,7 @@ class Prover:
     def _side(self, name: str) -> Iterator[Side]:
         """The side; what it had loaded is forgotten where it is lost."""
         try:
-            with self._pool.asking(name) as side:
-                yield side
+            yield self._pool.get(name)
         except SideError as error:
             if error.lost:
                 self._loaded.pop(name, None)

@@ -29,6 +29,7 @@ from compare.run import record_parts
 from compare.sides import requests
 from compare.sides._side import BadTarget, Side
 from compare.sides.pool import Pool
+from compare.sides.workers import failure_of
 from workloads._declared import AnyWorkload
 from workloads._framework import Program
 
@@ -176,7 +177,7 @@ def _judge_all(request: Request, pool: Pool, scratch: Path, reporter: Reporter) 
 def _failure(error: Exception) -> Failure:
     match error:
         case BadTarget():
-            return Failure(error.side, error.doing, error.reason)
+            return failure_of(error)
         case RequestError():
             return Failure("both sides", "judge", str(error))
         case _:
@@ -220,7 +221,7 @@ def _judge_one(
     def collect(name: str) -> Collected:
         return judging.evidence_of(pool, name, small, reporter, request.modes)
 
-    collected = judging.both(pool, failures, collect)
+    collected = judging.both(failures, collect)
     judging.check_structure(collected, small)
     doubles = judging.with_more_cases(judging.doubles_of(pool, collected, small, failures), small, failures)
 
@@ -237,7 +238,7 @@ def _judge_one(
     if request.parity_only:
         unasked = record_parts.empty_cells("parity alone was asked for")
         return _Judged(record_parts.workload(large, small.size, collected, parity, unasked, None, failures))
-    collected = judging.both(pool, failures, collect_main, names=list(collected))
+    collected = judging.both(failures, collect_main, names=list(collected))
     table = _cells(pool, collected, large, failures)
     examined = _examined(pool, large, collected, table, failures, reporter) if request.alignment else None
     part = record_parts.workload(large, small.size, collected, parity, table.described, examined, failures)
@@ -258,8 +259,7 @@ def _cells(pool: Pool, collected: Mapping[str, Collected], prepared: Prepared, f
     live = {name: pool.get(name) for name, each in collected.items() if not each.lost}
     table = cells.compile_cells(live, collected, prepared.loading.cases[0])
     for error in table.lost:
-        pool.drop(error.side)
-        failures.append(Failure(error.side, error.doing, error.reason))
+        failures.append(failure_of(error))
     return table
 
 

@@ -47,6 +47,23 @@ class Side(ABC):
     """One side. Requests are method names with plain JSON parameters, so that replies can be kept and replayed."""
 
     name: str
+    lost = False
+    """Whether somebody was told that the worker is gone, and what it had loaded with it."""
+
+    @property
+    def alive(self) -> bool:
+        """Whether the worker still runs; of a side without one, always."""
+        return True
+
+    def wait_until_started(self) -> None:  # noqa: B027 - a side without a worker has nothing to wait for
+        """Wait until the worker can be asked.
+
+        Raises:
+          SideError: it does not come up.
+        """
+
+    def kill(self) -> None:  # noqa: B027 - a side without a worker has nothing to kill
+        """End the worker, if there is one, without waiting for it."""
 
     @abstractmethod
     def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -52,11 +52,14 @@ class LiveSide(Side):
     Until its framework is imported nothing is lost with it, and another one is started in its place.
 
     Args:
-      name: "tf" or "jax".
+      name: of `compare.sides.worker.HOSTED`.
       scratch: a folder for arrays in transit and the worker's log.
       python: the interpreter to run, by default this one.
       timeout_s: how long a request may take.
       settings: threads, caches and dumps of the process.
+
+    Raises:
+      SideError: the program is ending, or the interpreter cannot be run.
     """
 
     def __init__(
@@ -75,13 +78,24 @@ class LiveSide(Side):
         threads = [] if settings.threads is None else [str(settings.threads)]
         self._command = [python or sys.executable, "-P", "-m", "compare.sides.worker", name, *threads]
         self._environment = _environment(name, self._folder, python is not None, settings)
-        # Held by who reads replies, so that nobody closes the pipe under him: he would wait for nothing.
+        # Held while replies are read: a pipe that is closed meanwhile would be waited for without end.
         self._reading = threading.RLock()
         self._started = self._closed = False
         self._start()
 
     def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
-        """Send one request and wait for its reply."""
+        """Send one request and wait for its reply.
+
+        Raises:
+          SideError: the worker answered with an error, or is gone.
+        """
+        try:
+            return self._call(method, parameters, arrays)
+        except SideError as error:
+            self.lost |= error.lost
+            raise
+
+    def _call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None) -> Reply:
         self.wait_until_started()
         doing = _doing(method, parameters)
         if self._requests.closed:
@@ -100,7 +114,7 @@ class LiveSide(Side):
             self._requests.write(wire.encode(request))
             self._requests.flush()
         except OSError:
-            raise self._lost(doing) from None
+            raise self._gone(doing) from None
         try:
             answer = self._receive(doing)
         finally:
@@ -163,7 +177,7 @@ class LiveSide(Side):
         try:
             with self._log.open("wb") as log:
                 self._process = processes.start(self._command, log, self._environment, self._folder)
-        except processes.Ending as error:
+        except (processes.Ending, OSError) as error:
             raise SideError(self.name, f"import {NAMES[self.name]}", f"not started: {error}", lost=True) from error
         assert self._process.stdin is not None and self._process.stdout is not None
         self._requests, self._replies = self._process.stdin, self._process.stdout
@@ -191,8 +205,8 @@ class LiveSide(Side):
             raise SideError(self.name, doing, "the worker was stopped before", lost=True)
         deadline = time.monotonic() + self._timeout_s
         with selectors.DefaultSelector() as selector:
-            for each in filter(None, (self._replies, self._death)):
-                selector.register(each, selectors.EVENT_READ)
+            for stream in filter(None, (self._replies, self._death)):
+                selector.register(stream, selectors.EVENT_READ)
             while b"\n" not in self._buffer:
                 ready = [key.fileobj for key, _ in selector.select(max(0.0, deadline - time.monotonic()))]
                 if not ready:
@@ -200,7 +214,7 @@ class LiveSide(Side):
                 # Its death counts once all is read that it wrote: its own children may hold the pipe open.
                 chunk = os.read(self._replies.fileno(), 1 << 16) if self._replies in ready else b""
                 if not chunk:
-                    raise self._lost(doing)
+                    raise self._gone(doing)
                 self._buffer += chunk
         line, _, self._buffer = self._buffer.partition(b"\n")
         answer = self._read(line, doing)
@@ -219,8 +233,8 @@ class LiveSide(Side):
             return answer
         # An interpreter that prints before the worker runs: nothing that follows can be told from chatter.
         self.close()
-        found = line.decode(errors="replace").strip()[:80]
-        reason = f"expected a reply, found {found!r} on standard output; name an interpreter that prints nothing"
+        printed = line.decode(errors="replace").strip()[:80]
+        reason = f"expected a reply, found {printed!r} on standard output; name an interpreter that prints nothing"
         raise SideError(self.name, doing, reason, lost=True)
 
     def _stalled(self, doing: str) -> SideError:
@@ -228,22 +242,12 @@ class LiveSide(Side):
         self._release()
         return Stalled(self.name, doing, f"no answer within {self._timeout_s:g} s; raise --timeout", lost=True)
 
-    def _lost(self, doing: str) -> SideError:
+    def _gone(self, doing: str) -> SideError:
         self._process.wait()
         code = self._process.returncode
         said = self._log.read_text(errors="replace").strip()
         self._release()
         return _Gone(self.name, doing, f"the worker ended {ended(code)}{last_words(said, code)}", said, lost=True)
-
-
-def close_all(sides: Iterable[Side]) -> None:
-    """Stop every worker: all are killed before one is waited for, so that an interrupt leaves none."""
-    sides = list(sides)
-    for side in sides:
-        if isinstance(side, LiveSide):
-            side.kill()
-    for side in sides:
-        side.close()
 
 
 def _doing(method: str, parameters: Mapping[str, Any]) -> str:

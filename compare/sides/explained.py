@@ -1,18 +1,22 @@
-"""An exception of a framework as one line: what explains it, and the user's own line, out of what may be pages."""
+"""An exception of a framework in one line: its explanation, and the line of the user's code that led to it."""
 
 from __future__ import annotations
 
+import pkgutil
 import re
 import traceback
 from collections.abc import Sequence
 from itertools import takewhile
 
+import compare
+
 MOST_CHARACTERS = 500
-"""Of an explanation; what follows is in the traceback that --debug shows."""
+"""Of an explanation; the rest is in the traceback that --debug shows."""
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_ROOMS = "|".join(module.name for module in pkgutil.iter_modules(compare.__path__))
 _LIBRARY = re.compile(
-    r"^<|/(site|dist)-packages/|/lib/python3[.\d]*/|/compare/(sides|bench|run|hlo)/|/(jaxport|tf_reference|workloads)/_"
+    rf"^<|/(site|dist)-packages/|/lib/python3[.\d]*/|/compare/({_ROOMS})[/.]|/(jaxport|tf_reference|workloads)/_"
 )
 _FRAME = re.compile(r'^File "(?P<file>[^"]*)", line \d+(, in \S+)?')
 _TAIL = re.compile(r"^Arguments received by ")
@@ -21,24 +25,24 @@ _NOISE = re.compile(
     r"|^Graph execution error:$|^Detected at node .*:$|^\[\[\{\{node |^To catch the leak earlier"
     r"|^When the value was created, |^The leaked intermediate value was created on line \. *$"
 )
-"""Headings and advice that say nothing of this error."""
+"""Headings and advice that are the same for every error."""
 _INSIDE = re.compile(r"\{\{function_node [^}]*\}\} ?|Traceback \(most recent call last\):|\s*\[Op:\w+\] name: *$")
 _NAMED = re.compile(r"^[A-Z]\w*(Error|Exception|Interrupt|Exit|Warning): ")
 _PLACED = re.compile(r"\.py:\d+|\.py\", line \d+")
 
 
 def in_library(file: str) -> bool:
-    """Whether a file is a library's or ours, and tells a user little: his own line says more."""
+    """Whether a file is a library's or jaxport's own: a line of the user's code explains more."""
     return bool(_LIBRARY.search(file))
 
 
 def without_colours(text: str) -> str:
-    """The text without what moves and colours in a terminal."""
+    """The text without terminal escape sequences."""
     return _ANSI.sub("", text)
 
 
 def explained(error: BaseException) -> str:
-    """The error's class, what explains it, and the user's line unless he raised it himself."""
+    """The error's class, its explanation, and the line of the user's code unless that raised it."""
     lines = without_colours(str(error)).splitlines()
     at = [number for number, line in enumerate(lines) if _FRAME.match(line.strip())]
     told = _joined([*_before(lines, at), *_after(lines, at)]) or "no message"
@@ -73,11 +77,11 @@ def _joined(lines: Sequence[str]) -> str:
 
 def _place(listed: Sequence[str], error: BaseException) -> str:
     """The innermost line of the user's: of those that the message lists, else of the traceback."""
-    own = [found for line in listed if (found := _FRAME.match(line)) and not in_library(found["file"])]
+    own = [frame for line in listed if (frame := _FRAME.match(line)) and not in_library(frame["file"])]
     if own:
         return own[-1].group()
     users = [frame for frame in traceback.extract_tb(error.__traceback__) if not in_library(frame.filename)]
-    # What his own code raises is worded by him: its text is enough.
+    # The text of an error that the user's code raises is enough.
     if not users or (users[-1].line or "").startswith("raise"):
         return ""
     return f'File "{users[-1].filename}", line {users[-1].lineno}, in {users[-1].name}'

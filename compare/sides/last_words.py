@@ -1,4 +1,4 @@
-"""Why a process ended, from what it left on standard error: one line, and no warning that stood there before."""
+"""Why a process ended, in one line, from its standard error: fatal lines, and no warnings printed before them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _FATAL = re.compile(
     ),
     re.IGNORECASE,
 )  # fmt: skip
-"""What a library says when it ends the process that it runs in."""
+"""Lines that a library prints when it ends the process that it runs in."""
 
 _FROM_OUTSIDE = {
     signal.SIGKILL: "killed from outside, as the system does when memory runs out",
@@ -47,35 +47,36 @@ _FROM_OUTSIDE = {
     signal.SIGINT: "ended from outside",
     signal.SIGHUP: "ended from outside",
 }
-"""Signals that no library raises against itself: what it said before is not the reason."""
+"""Signals that no library raises against itself: the lines printed before are not the reason."""
 
 
 def ended(code: int) -> str:
     """How a process ended: "by signal SIGKILL", "with exit code 3"."""
     if code >= 0:
         return f"with exit code {code}"
-    names = {each.value: each.name for each in signal.Signals}
+    names = {number.value: number.name for number in signal.Signals}
     return f"by signal {names.get(-code, -code)}"
 
 
 def last_words(log: str, code: int) -> str:
-    """What explains an end, to be put behind it: fatal lines, and the Python line that was being run.
+    """What explains an end, as text to follow it: fatal lines, and the Python line that was being run.
 
     Args:
       log: standard error, to its end.
       code: that of the process; below 0 the signal that ended it.
     """
-    lines = [line for line in (each.strip() for each in without_colours(log).splitlines()) if line]
+    lines = [line for line in (text.strip() for text in without_colours(log).splitlines()) if line]
     dumped = next((at for at, line in enumerate(lines) if _DUMP.match(line)), len(lines))
     fatal = [line for line in lines[: dumped + 1] if _FATAL.search(line) and not _SIGNALS.match(line)]
-    said = fatal[-_QUOTED:] or _otherwise(lines[:dumped], code, dumped < len(lines))
-    where = _where(lines[dumped:])
-    return "".join([f" at {_clipped(where)}" if where else "", ": " if said else "", "; ".join(map(_clipped, said))])
+    quoted = fatal[-_QUOTED:] or _otherwise(lines[:dumped], code, dumped < len(lines))
+    place = _where(lines[dumped:])
+    where = f" at {_clipped(place)}" if place else ""
+    return "".join([where, ": " if quoted else "", "; ".join(map(_clipped, quoted))])
 
 
 def _otherwise(lines: Sequence[str], code: int, crashed: bool) -> list[str]:
     """The last line that is no log line; of a crash or a signal no warning either, since that was not the reason."""
-    hint = next((told for number, told in _FROM_OUTSIDE.items() if code == -number), "")
+    hint = next((reason for number, reason in _FROM_OUTSIDE.items() if code == -number), "")
     if hint or crashed:
         return [hint] if hint else []
     words = [line for line in lines if not _NATIVE_LOG.match(line) and not (code < 0 and _WARNING.search(line))]
@@ -87,7 +88,7 @@ def _where(dump: Sequence[str]) -> str:
     threads = list(_threads(dump))
     current = next((frames for heading, frames in threads if heading.startswith("Current")), None)
     frames = current if current is not None else threads[-1][1] if threads else []
-    files = [(frame, found["file"]) for frame in frames if (found := _FRAME.match(frame))]
+    files = [(frame, match["file"]) for frame in frames if (match := _FRAME.match(frame))]
     own = [frame for frame, file in files if not in_library(file)]
     named = [frame for frame, file in files if not file.startswith("<")]
     return next(iter([*own, *named, *(frame for frame, _ in files)]), "")

@@ -1,15 +1,40 @@
-"""What workers can be asked: every method with its parameters. Nothing else can be called."""
+"""What workers can be asked: every method with its parameters and its reply. Nothing else can be called."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import msgspec
+import numpy as np
 
 from compare import files
+from compare.sides import replies
+from compare.sides.parameters import (
+    CallCount,
+    Compile,
+    CompileBytecode,
+    Described,
+    Execute,
+    Handle,
+    Load,
+    Lowering,
+    Mode,
+    Nothing,
+    Offer,
+    Outputs,
+    PortRequest,
+    Released,
+    ReleasedHandle,
+    Round,
+    Run,
+    Target,
+    TargetCalls,
+    Trajectory,
+    Unroll,
+)
+from workloads._spec import Arrays
 
 HostName = Literal["framework", "xla", "ports"]
 
@@ -20,177 +45,9 @@ HOSTS: Mapping[HostName, str] = {
 }
 """By the name of a host, what it hosts."""
 
-Size = Annotated[int, msgspec.Meta(ge=0)]
-Calls = Annotated[int, msgspec.Meta(ge=1)]
-Scalar = str | int | float | bool | None
-
 
 class ProtocolError(Exception):
     """A request or a host that does not follow the table of methods, in one line."""
-
-
-class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """No parameters."""
-
-
-class Load(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A workload; `target` is the side's own function, `arrays` the folder of its arrays."""
-
-    workload: str
-    target: str
-    builds: bool
-    dimensions: dict[str, Any]
-    inputs: tuple[str, ...]
-    cases: tuple[str, ...]
-    arrays: Path
-    sha256: str
-
-
-class Outputs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One pass in one mode on the inputs of one case."""
-
-    mode: str
-    pass_: str
-    case: str
-    dtype: str
-
-
-class Trajectory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A training run in one mode; weights are kept after each step of `checkpoints`."""
-
-    mode: str
-    dtype: str
-    checkpoints: tuple[Size, ...]
-
-
-class Lowering(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A pass, and the float type that it is lowered in."""
-
-    pass_: str
-    dtype: str
-
-
-class Value(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A result of a program."""
-
-    name: str
-    shape: tuple[Size, ...]
-    dtype: str
-
-
-class Argument(Value, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A parameter of a program, and what fills it."""
-
-    kind: Literal["input", "weight", "state"]
-
-
-class Compile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A program of either side, which travels as arrays; texts of its stages and lines of its source."""
-
-    parameters: tuple[Argument, ...]
-    results: tuple[Value, ...]
-    stages: dict[str, str]
-    sources: dict[str, str] = {}
-
-
-class Handle(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A compiled program."""
-
-    handle: int
-
-
-class Execute(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A compiled program, and the case whose arrays it runs on."""
-
-    handle: int
-    case: str
-
-
-class Unroll(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A compiled training step; weights are kept after each step of `checkpoints`."""
-
-    handle: int
-    checkpoints: tuple[Size, ...]
-
-
-class Offer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The name of a new mode, and XLA's debug options that it is compiled with."""
-
-    mode: str
-    options: dict[str, Scalar]
-
-
-class Mode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A mode of the loaded workload."""
-
-    mode: str
-
-
-class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A mode, or the handle of a compiled program."""
-
-    target: str | int
-
-
-class TargetCalls(Target, frozen=True, forbid_unknown_fields=True):
-    """A prepared target, and how often it is called."""
-
-    calls: Calls
-
-
-class Round(TargetCalls, frozen=True, forbid_unknown_fields=True):
-    """A prepared target, how often it is called, and the part of its time by which each call is slowed."""
-
-    slowdown: float
-
-
-class CallCount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A number of calls."""
-
-    calls: Calls
-
-
-class Released(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Handles of programs that are no longer needed, released before the request is answered."""
-
-    released: tuple[int, ...]
-
-
-class CompileBytecode(Released, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A program as an array of bytes, the handle that it gets, and XLA's debug options."""
-
-    handle: int
-    options: dict[str, Scalar]
-
-
-class ReleasedHandle(Released, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A compiled program."""
-
-    handle: int
-
-
-class Run(ReleasedHandle, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A compiled program, and by call the dtype, shape and place of each argument."""
-
-    calls: tuple[tuple[tuple[str, tuple[Size, ...], str], ...], ...]
-
-
-class PortRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A workload; a request leaves out what its method does not read.
-
-    `reference` is a port file or the name of an entry point, `folder` the working directory that paths start from,
-    `scratch` the folder that arrays are drawn into.
-    """
-
-    reference: str
-    folder: Path
-    size: str = ""
-    data: Path | None = None
-    scratch: Path = Path()
-    judge_at: str | None = None
-    batch: int = 0
-    dimensions: dict[str, int] = {}
-    others: tuple[dict[str, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -202,50 +59,93 @@ class Method:
       host: which host has it.
       parameters: what a request gives.
       summary: one line for the documentation.
+      value: the type of the reply's value; None where it has none.
       sends: whether arrays go with the request.
       returns: whether arrays come with the reply.
+      file: the array of the reply that is a file as bytes; empty where none is.
     """
 
     name: str
     host: HostName
     parameters: type[msgspec.Struct]
     summary: str
+    value: Any = None
     sends: bool = False
     returns: bool = False
+    file: str = ""
 
 
 METHODS = (
-    Method("environment", "framework", Nothing, "Versions and device of the side"),
-    Method("load", "framework", Load, "Build the workload; the modes of each pass"),
+    Method("environment", "framework", Nothing, "Versions and device of the side", value=dict[str, Any]),
+    Method("load", "framework", Load, "Build the workload; the modes of each pass", value=replies.Loaded),
     Method("outputs", "framework", Outputs, "What a pass returns in a mode", returns=True),
     Method("trajectory", "framework", Trajectory, "Losses and weights of a training run in a mode", returns=True),
-    Method("program", "framework", Lowering, "The program that the framework hands to XLA", returns=True),
-    Method("compile", "framework", Compile, "Compile a program of either side by this side's XLA", sends=True),
-    Method("optimized", "framework", Handle, "The optimized HLO module of a compiled program", returns=True),
+    Method(
+        "program", "framework", Lowering, "The program that the framework hands to XLA",
+        value=replies.Program, returns=True, file="artifact",
+    ),
+    Method(
+        "compile", "framework", Compile, "Compile a program of either side by this side's XLA",
+        value=replies.Compiled, sends=True,
+    ),
+    Method(
+        "optimized", "framework", Handle, "The optimized HLO module of a compiled program",
+        value=replies.Optimized, returns=True, file="module",
+    ),
     Method("execute", "framework", Execute, "Run a compiled program", returns=True),
     Method("unroll", "framework", Unroll, "A training run of a compiled training step", returns=True),
     Method("offer", "framework", Offer, "Add a mode that is compiled with other options"),
-    Method("digest", "framework", Mode, "A digest of the compiled code of the main pass in a mode"),
-    Method("profile", "framework", Target, "The kernels that each of some warm calls ran, with their times"),
-    Method("donation", "framework", Nothing, "The compiled training step and its donated parameters", returns=True),
-    Method("prepare", "framework", Target, "Make a target ready for timing; seconds of each phase and peak memory"),
-    Method("phases", "framework", Target, "Seconds and memory of every phase, in a process that did nothing else"),
-    Method("dispatch", "framework", CallCount, "By mode, seconds of a call that does next to nothing"),
-    Method("round", "framework", Round, "Seconds of each of some calls of a prepared target"),
-    Method("page_faults", "framework", TargetCalls, "Page faults of some calls of a prepared target"),
-    Method("threads", "framework", TargetCalls, "Seconds of processor time by thread in some calls of a target"),
-    Method("processors", "framework", Nothing, "Numbers of the processors that the worker may run on"),
+    Method("digest", "framework", Mode, "A digest of the compiled code of the main pass in a mode", value=str),
+    Method(
+        "profile", "framework", Target, "The kernels that each of some warm calls ran, with their times",
+        value=replies.Profile,
+    ),
+    Method(
+        "donation", "framework", Nothing, "The compiled training step and its donated parameters",
+        value=replies.Donation, returns=True, file="optimized",
+    ),
+    Method(
+        "prepare", "framework", Target, "Make a target ready for timing; seconds of each phase and peak memory",
+        value=dict[str, float | None],
+    ),
+    Method(
+        "phases", "framework", Target, "Seconds and memory of every phase, in a process that did nothing else",
+        value=dict[str, Any],
+    ),
+    Method(
+        "dispatch", "framework", CallCount, "By mode, seconds of a call that does next to nothing",
+        value=dict[str, dict[str, float | None]],
+    ),
+    Method("round", "framework", Round, "Seconds of each of some calls of a prepared target", value=list[float]),
+    Method(
+        "page_faults", "framework", TargetCalls, "Page faults of some calls of a prepared target", value=int | None
+    ),
+    Method(
+        "threads", "framework", TargetCalls, "Seconds of processor time by thread in some calls of a target",
+        value=list[float],
+    ),
+    Method(
+        "processors", "framework", Nothing, "Numbers of the processors that the worker may run on", value=list[int]
+    ),
     Method("read", "xla", Released, "Check that a program can be read", sends=True),
     Method("compile", "xla", CompileBytecode, "Compile a program under a handle", sends=True),
     Method("optimized", "xla", ReleasedHandle, "The optimized HLO module of a compiled program", returns=True),
-    Method("run", "xla", Run, "Call a compiled program on each of several sets of arguments", sends=True, returns=True),
-    Method("describe", "ports", PortRequest, "The declared fields of a workload"),
-    Method("prepare_both", "ports", PortRequest, "Draw the arrays for parity and those for timing"),
-    Method("prepare_one", "ports", PortRequest, "Draw the arrays of one case at a size"),
-    Method("prepare_others", "ports", PortRequest, "Draw the arrays at other values of the dimensions"),
+    Method(
+        "run", "xla", Run, "Call a compiled program on each of several sets of arguments",
+        value=list[list[Described]], sends=True, returns=True,
+    ),
+    Method("describe", "ports", PortRequest, "The declared fields of a workload", value=dict[str, Any]),
+    Method("prepare_both", "ports", PortRequest, "Draw the arrays for parity and those for timing", value=list[Any]),
+    Method("prepare_one", "ports", PortRequest, "Draw the arrays of one case at a size", value=dict[str, Any]),
+    Method(
+        "prepare_others", "ports", PortRequest, "Draw the arrays at other values of the dimensions", value=list[Any]
+    ),
     Method("check_batch", "ports", PortRequest, "Check that the workload has a batch that can be enlarged"),
-    Method("prepare_batch", "ports", PortRequest, "Draw the arrays of a training step at a batch size"),
-)
+    Method(
+        "prepare_batch", "ports", PortRequest, "Draw the arrays of a training step at a batch size",
+        value=dict[str, Any],
+    ),
+)  # fmt: skip
 """All that workers can be asked."""
 
 
@@ -268,3 +168,24 @@ def validated(method: Method, parameters: Mapping[str, Any]) -> msgspec.Struct:
         return files.converted(parameters, method.parameters)
     except msgspec.ValidationError as error:
         raise ProtocolError(f"expected the parameters of {method.name} as declared, found: {error}") from error
+
+
+def unfit(method: Method, value: Any, arrays: Arrays) -> str:
+    """Why a value of the declared type, and arrays, are no reply of a method; empty where they are.
+
+    Args:
+      method: what was asked.
+      value: the reply's value, of the type that the method declares.
+      arrays: those that came with the reply.
+    """
+    if method.value is replies.Profile and len({type(call) for call in value}) > 1:
+        return "names of kernels among calls"
+    if method.returns and not arrays:
+        return "no arrays"
+    if not method.file:
+        return ""
+    if method.file not in arrays:
+        return f"no array {method.file!r}"
+    array = arrays[method.file]
+    fits = array.dtype == np.uint8 and array.ndim == 1
+    return "" if fits else f"{array.dtype} of {array.ndim} axes for {method.file!r}"

@@ -17,7 +17,7 @@ from compare import files
 from compare.errors import Foreseen
 from compare.hlo import executing
 from compare.hlo.bindings import UnreadableProgram
-from compare.sides import replies, wire
+from compare.sides import protocol, wire
 from compare.sides._side import Reply, Side, SideError, Unavailable
 from compare.writing import write_atomically
 from workloads._spec import Arrays
@@ -66,8 +66,7 @@ class RecordingSide(Side):
         self._arrays: dict[str, np.ndarray] = {}
 
     def follow(self, side: Side) -> None:
-        """Go on with another worker, after the first was lost."""
-        self._side.close()
+        """Go on with this worker, where the one before was lost."""
         self._side = side
 
     def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
@@ -87,8 +86,7 @@ class RecordingSide(Side):
         return reply
 
     def close(self) -> None:
-        """Close the live side."""
-        self._side.close()
+        """Nothing: the worker belongs to who started it."""
 
     def save(self, path: Path) -> None:
         """Write the file whole or not at all."""
@@ -156,9 +154,10 @@ class RecordedSide(Side):
         if missing:
             self._expected.refuse(self.path, f"no array {_short(missing[0])} of its reply to {_short(method)}")
         arrays = {name: self._arrays[where] for name, where in kept.arrays.items()}
-        if method in replies.VALUES:
-            files.convert(kept.value, replies.VALUES[method], self.path, self._expected, f"in its reply to {method}")
-            reason = replies.unfit(method, kept.value, arrays)
+        declared = protocol.methods_of("framework").get(method)
+        if declared is not None:
+            files.convert(kept.value, declared.value, self.path, self._expected, f"in its reply to {method}")
+            reason = protocol.unfit(declared, kept.value, arrays)
             if reason:
                 self._expected.refuse(self.path, f"{reason} in its reply to {method}")
         return Reply(kept.value, arrays)

@@ -38,10 +38,9 @@ class Renewal:
     def __init__(self) -> None:
         self._services: dict[str, _Service] = {}
 
-    def started(self, side: LiveSide) -> None:
-        """A worker has started, just now or long ago."""
-        known = self._services.get(side.name)
-        if known is None or known.side is not side:
+    def started(self, side: Side) -> None:
+        """A side has come up. One without a worker holds nothing."""
+        if isinstance(side, LiveSide):
             self._services[side.name] = _Service(side, held_bytes(side))
 
     def due(self, side: Side) -> bool:

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from compare.sides._side import Reply, Side, SideError
+from compare.sides._side import Reply, Side
 from compare.sides.client import LiveSide
 from compare.sides.workers import WorkerSet
 from workloads._spec import Arrays
@@ -38,7 +38,7 @@ class Replaceable:
         """The worker that there is now."""
         with self.asking:
             self._workers.replace_lost()
-            return self._workers.get(self._name)
+            return self._workers.started(self._name)
 
     def call(self, side: Side, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
         """Ask a worker that `started` gave.
@@ -47,9 +47,4 @@ class Replaceable:
           SideError: as `LiveSide.call`; where it was lost, the next request finds another worker.
         """
         with self.asking:
-            try:
-                return side.call(method, parameters, arrays)
-            except SideError as error:
-                if error.lost and side is self._workers.sides.get(self._name):
-                    self._workers.drop(self._name)
-                raise
+            return side.call(method, parameters, arrays)

@@ -1,15 +1,12 @@
-"""What each kind of request is answered with, as declared types: a recorded side may have been written by anyone."""
+"""Types of what requests are answered with: a recorded side is checked against them, for anyone may have written it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
-import numpy as np
 
 from compare.sides.wire import DTYPES
-from workloads._spec import Arrays
 
 Size = Annotated[int, msgspec.Meta(ge=0)]
 Scalar = str | int | float | bool | None
@@ -88,34 +85,5 @@ class Optimized(msgspec.Struct, frozen=True):
 
 
 KernelRun = tuple[str, int, float, float | None]
-
-VALUES: Mapping[str, Any] = {
-    "environment": dict[str, Any],
-    "load": Loaded,
-    "outputs": None,
-    "trajectory": None,
-    "execute": None,
-    "unroll": None,
-    "program": Program,
-    "compile": Compiled,
-    "optimized": Optimized,
-    "profile": list[str | list[KernelRun]],
-    "donation": Donation,
-}
-"""By method, the type of the value; None where arrays are all of it."""
-
-_BYTES = {"program": "artifact", "optimized": "module", "donation": "optimized"}
-"""By method, the array that is a file as bytes."""
-
-
-def unfit(method: str, value: Any, arrays: Arrays) -> str:
-    """What makes a value of its method's type, and arrays, no reply to it; empty where nothing does."""
-    if method == "profile" and len({type(each) for each in value}) > 1:
-        return "names of kernels among calls"
-    if VALUES[method] is None and not arrays:
-        return "no arrays"
-    wanted = _BYTES.get(method)
-    if wanted is None or wanted not in arrays:
-        return f"no array {wanted!r}" if wanted else ""
-    array = arrays[wanted]
-    return "" if array.dtype == np.uint8 and array.ndim == 1 else f"{array.dtype} of {array.ndim} axes for {wanted!r}"
+Profile = list[str | list[KernelRun]]
+"""By call, the kernels that ran; the names of one call where it was recorded before calls were told apart."""

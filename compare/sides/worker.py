@@ -25,11 +25,28 @@ from typing import Any, BinaryIO
 import msgspec
 
 from compare.bench import clock, memory, phases, threads
-from compare.sides import mapped, protocol, wire
+from compare.sides import mapped, wire
 from compare.sides._host import Host
 from compare.sides._side import Reply
 from compare.sides.explained import explained
 from compare.sides.optional_imports import left_out
+from compare.sides.parameters import (
+    CallCount,
+    Compile,
+    Execute,
+    Handle,
+    Load,
+    Lowering,
+    Mode,
+    Nothing,
+    Offer,
+    Outputs,
+    Round,
+    Target,
+    TargetCalls,
+    Trajectory,
+    Unroll,
+)
 from compare.sides.peers import PEERS
 from compare.sides.processes import end_with_parent
 from compare.sides.protocol import ProtocolError
@@ -60,12 +77,12 @@ class Worker(Host):
         self._held: int | None = None
         self._prepared: dict[str | int, Prepared] = {}
 
-    def environment(self, parameters: protocol.Nothing, arrays: Arrays) -> Reply:
+    def environment(self, parameters: Nothing, arrays: Arrays) -> Reply:
         """Versions and device of this side, and what its process was told of memory."""
         versions = {"python": sys.version.split()[0], "numpy": importlib.import_module("numpy").__version__}
         return Reply(dict(self._framework.environment()) | versions | memory.settings(os.environ))
 
-    def load(self, parameters: protocol.Load, arrays: Arrays) -> Reply:
+    def load(self, parameters: Load, arrays: Arrays) -> Reply:
         """Build the twin on the arrays of a file."""
         self._prepared = {}
         packed = mapped.load(parameters.arrays)
@@ -75,53 +92,53 @@ class Worker(Host):
         self._load_s = time.perf_counter() - start
         return Reply(modes)
 
-    def outputs(self, parameters: protocol.Outputs, arrays: Arrays) -> Reply:
+    def outputs(self, parameters: Outputs, arrays: Arrays) -> Reply:
         """One pass in one mode."""
         return Reply(arrays=self._framework.outputs(*msgspec.structs.astuple(parameters)))
 
-    def trajectory(self, parameters: protocol.Trajectory, arrays: Arrays) -> Reply:
+    def trajectory(self, parameters: Trajectory, arrays: Arrays) -> Reply:
         """A training run in one mode."""
         return Reply(arrays=self._framework.trajectory(*msgspec.structs.astuple(parameters)))
 
-    def program(self, parameters: protocol.Lowering, arrays: Arrays) -> Reply:
+    def program(self, parameters: Lowering, arrays: Arrays) -> Reply:
         """What the frontend hands to XLA."""
         return wire.pack_program(self._framework.program(*msgspec.structs.astuple(parameters)))
 
-    def compile(self, parameters: protocol.Compile, arrays: Arrays) -> Reply:
+    def compile(self, parameters: Compile, arrays: Arrays) -> Reply:
         """Compile a program of either side."""
         return Reply(vars(self._framework.compile(wire.unpack_program(Reply(msgspec.to_builtins(parameters), arrays)))))
 
-    def optimized(self, parameters: protocol.Handle, arrays: Arrays) -> Reply:
+    def optimized(self, parameters: Handle, arrays: Arrays) -> Reply:
         """What XLA made of a compiled program."""
         return wire.pack_optimized(self._framework.optimized(*msgspec.structs.astuple(parameters)))
 
-    def execute(self, parameters: protocol.Execute, arrays: Arrays) -> Reply:
+    def execute(self, parameters: Execute, arrays: Arrays) -> Reply:
         """Run a compiled program."""
         return Reply(arrays=self._framework.execute(*msgspec.structs.astuple(parameters)))
 
-    def unroll(self, parameters: protocol.Unroll, arrays: Arrays) -> Reply:
+    def unroll(self, parameters: Unroll, arrays: Arrays) -> Reply:
         """A training run of a compiled step program."""
         return Reply(arrays=self._framework.unroll(*msgspec.structs.astuple(parameters)))
 
-    def offer(self, parameters: protocol.Offer, arrays: Arrays) -> Reply:
+    def offer(self, parameters: Offer, arrays: Arrays) -> Reply:
         """Make a mode more, of compiler options."""
         self._framework.offer(*msgspec.structs.astuple(parameters))
         return Reply()
 
-    def digest(self, parameters: protocol.Mode, arrays: Arrays) -> Reply:
+    def digest(self, parameters: Mode, arrays: Arrays) -> Reply:
         """What the compiler makes of the main pass in a mode."""
         return Reply(self._framework.digest(*msgspec.structs.astuple(parameters)))
 
-    def profile(self, parameters: protocol.Target, arrays: Arrays) -> Reply:
+    def profile(self, parameters: Target, arrays: Arrays) -> Reply:
         """The kernels that each of some warm calls ran."""
         calls = self._framework.profile(parameters.target)
         return Reply([[dataclasses.astuple(kernel) for kernel in call] for call in calls])
 
-    def donation(self, parameters: protocol.Nothing, arrays: Arrays) -> Reply:
+    def donation(self, parameters: Nothing, arrays: Arrays) -> Reply:
         """The compiled training step, and what it may overwrite."""
         return wire.pack_donation(self._framework.donation())
 
-    def prepare(self, parameters: protocol.Target, arrays: Arrays) -> Reply:
+    def prepare(self, parameters: Target, arrays: Arrays) -> Reply:
         """Make a target ready to be timed; seconds of trace and compile where they can be told apart, and peak memory.
 
         The first call is all that a user waits for until the first result: trace, compile and run.
@@ -143,7 +160,7 @@ class Worker(Host):
             }
         )
 
-    def phases(self, parameters: protocol.Target, arrays: Arrays) -> Reply:
+    def phases(self, parameters: Target, arrays: Arrays) -> Reply:
         """What one target costs this process, for compare.bench.phases to put together.
 
         Means nothing but in a process that has done nothing else. The framework is asked to analyse
@@ -170,7 +187,7 @@ class Worker(Host):
             }
         )
 
-    def dispatch(self, parameters: protocol.CallCount, arrays: Arrays) -> Reply:
+    def dispatch(self, parameters: CallCount, arrays: Arrays) -> Reply:
         """By mode, seconds of one call of next to no work: the public entry, and the compiled code itself."""
         calls = parameters.calls
 
@@ -188,14 +205,14 @@ class Worker(Host):
             }
         )
 
-    def round(self, parameters: protocol.Round, arrays: Arrays) -> Reply:
+    def round(self, parameters: Round, arrays: Arrays) -> Reply:
         """Seconds of each of a number of calls of a prepared target, each slowed by a known part where asked."""
         prepared = self._prepared[parameters.target]
         call = clock.slowed(prepared.call, parameters.slowdown) if parameters.slowdown else prepared.call
         with prepared.around():
             return Reply(clock.time_calls(call, parameters.calls))
 
-    def page_faults(self, parameters: protocol.TargetCalls, arrays: Arrays) -> Reply:
+    def page_faults(self, parameters: TargetCalls, arrays: Arrays) -> Reply:
         """Page faults of this process over some calls of a prepared target; None where they are not counted."""
         prepared = self._prepared[parameters.target]
         with prepared.around():
@@ -204,7 +221,7 @@ class Worker(Host):
             after = memory.page_faults()
         return Reply(None if before is None or after is None else after - before)
 
-    def threads(self, parameters: protocol.TargetCalls, arrays: Arrays) -> Reply:
+    def threads(self, parameters: TargetCalls, arrays: Arrays) -> Reply:
         """Seconds of processor time of each thread over some calls of a prepared target, most first."""
         prepared = self._prepared[parameters.target]
         before = threads.cpu_seconds()
@@ -212,7 +229,7 @@ class Worker(Host):
             clock.time_calls(prepared.call, parameters.calls)
         return Reply(threads.spent(before, threads.cpu_seconds()))
 
-    def processors(self, parameters: protocol.Nothing, arrays: Arrays) -> Reply:
+    def processors(self, parameters: Nothing, arrays: Arrays) -> Reply:
         """Numbers of the processors that any thread of this process may run on."""
         return Reply(threads.allowed_processors())
 

@@ -1,30 +1,39 @@
 """A set of workers that belong together: started, replaced and closed by one owner, with one policy for failures.
 
-A worker that is lost costs the request that lost it, and what it had loaded: it is dropped, and another one is started
-when the set is asked for it next. Whoever asked turns the error into one failure of the record.
+A worker that is lost costs the request that lost it, and what it had loaded; the next request gets another one. A
+framework that is not installed is asked for once, what cannot be loaded is loaded once, and a worker that does not come
+up is not started for ever. Whoever asked turns the error into one failure of the record.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType, TracebackType
 
 from compare.record.workload_part import Failure
-from compare.sides._side import Side, SideError
-from compare.sides.client import LiveSide, close_all
+from compare.sides._side import Missing, Side, SideError
+
+GIVES_UP = 3
+"""After a worker failed to come up so many times in a row, it is not started again."""
 
 
 class WorkerSet:
     """Workers by name. All are closed when the block ends, however it ends.
 
+    Workers of different names may be asked for from different threads.
+
     Args:
       start: starts the worker of a name, and does not wait until its framework is imported.
+      load: makes a worker that is up ready to be asked; fails as the worker does. None leaves that to who asks.
     """
 
-    def __init__(self, start: Callable[[str], Side]) -> None:
-        self._start = start
+    def __init__(self, start: Callable[[str], Side], load: Callable[[Side], object] | None = None) -> None:
+        self._start, self._load = start, load
         self._sides: dict[str, Side] = {}
+        self._ready: dict[str, Side] = {}
+        self._failed: dict[str, list[SideError]] = defaultdict(list)
+        self._refused: dict[str, SideError] = {}
 
     def __enter__(self) -> WorkerSet:
         return self
@@ -40,23 +49,44 @@ class WorkerSet:
         return MappingProxyType(self._sides)
 
     def start(self, names: Iterable[str]) -> None:
-        """Start those that were not started yet, in this order.
+        """Start those that were not started yet, in this order, and wait for none.
 
         Raises:
           SideError: one cannot be started.
         """
         for name in names:
-            self.get(name)
+            self.started(name)
 
-    def get(self, name: str) -> Side:
-        """The worker of a name, started where there is none. One that died stays until it is replaced or dropped.
+    def started(self, name: str) -> Side:
+        """The worker of a name, without waiting for it: another one where there is none, or a request lost it.
+
+        One that died idle stays, so that who loaded it learns of its death.
 
         Raises:
           SideError: it cannot be started.
         """
         if name not in self._sides:
             self._sides[name] = self._start(name)
+        elif self._sides[name].lost:
+            self.replace([name])
         return self._sides[name]
+
+    def get(self, name: str) -> Side:
+        """The worker of a name, up and loaded: another one where there is none, or a request lost it.
+
+        Raises:
+          SideError: it does not come up, or cannot be loaded; the same again once it is no longer tried.
+        """
+        if name in self._refused:
+            raise self._refused[name]
+        side = self.started(name)
+        if self._ready.get(name) is not side:
+            self._make_ready(name, side)
+        return side
+
+    def failure(self, name: str) -> SideError | None:
+        """Why the worker of a name did not come up when it was last asked for; None where it did, or never was."""
+        return self._refused.get(name) or next(reversed(self._failed[name]), None)
 
     def replace(self, names: Iterable[str]) -> None:
         """Close these workers and start others in their places, so that the order stays.
@@ -70,7 +100,7 @@ class WorkerSet:
 
     def lost(self) -> list[str]:
         """The names of the workers whose processes ended."""
-        return [name for name, side in list(self._sides.items()) if isinstance(side, LiveSide) and not side.alive]
+        return [name for name, side in list(self._sides.items()) if side.lost or not side.alive]
 
     def replace_lost(self) -> list[str]:
         """Start another worker for each whose process ended; the names of those.
@@ -82,30 +112,36 @@ class WorkerSet:
         self.replace(lost)
         return lost
 
-    @contextmanager
-    def asking(self, name: str) -> Iterator[Side]:
-        """The worker of a name, for requests that belong together; it is dropped where one of them loses it.
-
-        Raises:
-          SideError: it cannot be started, or a request failed.
-        """
-        try:
-            yield self.get(name)
-        except SideError as error:
-            if error.lost:
-                self.drop(name)
-            raise
-
-    def drop(self, name: str) -> None:
-        """Close a worker, if there is one; the next request starts another."""
-        side = self._sides.pop(name, None)
-        if side is not None:
-            side.close()
-
     def close(self) -> None:
-        """Close all workers: every process is killed before one is waited for."""
-        close_all(self._sides.values())
+        """Close all workers: every process is killed before one is waited for, so that an interrupt leaves none.
+
+        Those that are asked for afterwards are started.
+        """
+        sides = list(self._sides.values())
+        for side in sides:
+            side.kill()
+        for side in sides:
+            side.close()
         self._sides.clear()
+        self._ready.clear()
+
+    def _make_ready(self, name: str, side: Side) -> None:
+        try:
+            side.wait_until_started()
+            if self._load is not None:
+                self._load(side)
+        except SideError as error:
+            self._sides.pop(name).close()
+            self._note(name, error)
+            raise
+        self._ready[name] = side
+        self._failed[name].clear()
+
+    def _note(self, name: str, error: SideError) -> None:
+        """What is missing, or cannot be loaded, will be so the next time; what was lost may come up then."""
+        self._failed[name].append(error)
+        if isinstance(error, Missing) or not error.lost or len(self._failed[name]) >= GIVES_UP:
+            self._refused[name] = error
 
 
 def failure_of(error: SideError, during: str = "") -> Failure:

@@ -10,9 +10,9 @@ import msgspec
 import numpy as np
 
 from compare.hlo import artifacts, bindings
-from compare.sides import protocol
 from compare.sides._host import Host
 from compare.sides._side import Reply
+from compare.sides.parameters import CompileBytecode, Released, ReleasedHandle, Run
 from compare.sides.protocol import Method
 from workloads._framework import Unsupported
 from workloads._spec import Arrays
@@ -35,7 +35,7 @@ class Programs(Host):
         super().__init__()
         self._loaded: dict[int, bindings.LoadedProgram] = {}
 
-    def read(self, parameters: protocol.Released, arrays: Arrays) -> Reply:
+    def read(self, parameters: Released, arrays: Arrays) -> Reply:
         """Read a program that may be damaged, by all that reads it elsewhere."""
         try:
             artifacts.hlo_of_artifact(arrays[PROGRAM].tobytes())
@@ -43,7 +43,7 @@ class Programs(Host):
             raise Unsupported(str(error)) from error
         return Reply()
 
-    def compile(self, parameters: protocol.CompileBytecode, arrays: Arrays) -> Reply:
+    def compile(self, parameters: CompileBytecode, arrays: Arrays) -> Reply:
         """Compile a program under a handle that the caller chose."""
         try:
             found = bindings.load_bytecode(arrays[PROGRAM].tobytes(), parameters.options)
@@ -52,18 +52,18 @@ class Programs(Host):
         self._loaded[parameters.handle] = found
         return Reply()
 
-    def optimized(self, parameters: protocol.ReleasedHandle, arrays: Arrays) -> Reply:
+    def optimized(self, parameters: ReleasedHandle, arrays: Arrays) -> Reply:
         """What XLA made of a program."""
         return Reply(arrays={PROGRAM: np.frombuffer(self._loaded[parameters.handle].optimized, np.uint8)})
 
-    def run(self, parameters: protocol.Run, arrays: Arrays) -> Reply:
+    def run(self, parameters: Run, arrays: Arrays) -> Reply:
         """Calls of a program, one after the other."""
         program = self._loaded[parameters.handle]
         value, packed = pack_calls(program.each(unpack_calls(parameters.calls, arrays)))
         return Reply(value, packed)
 
     def _answer(self, method: Method, parameters: msgspec.Struct, arrays: Arrays) -> Reply:
-        assert isinstance(parameters, protocol.Released)
+        assert isinstance(parameters, Released)
         for handle in parameters.released:
             self._loaded.pop(handle, None)
         return super()._answer(method, parameters, arrays)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -26,8 +25,8 @@ from compare.record.workload_part import Failure
 from compare.run.record_parts import cpu_name
 from compare.sides import requests
 from compare.sides._side import Side, SideError
-from compare.sides.client import LiveSide
 from compare.sides.pool import Pool, Source
+from compare.sides.workers import WorkerSet
 from compare.tuning.candidate_options import SPACE, Option, Options, snippet
 from compare.tuning.option_search import PortFails, Refused, Row, Search
 from compare.tuning.screening import DEFAULT, Confirmed, Rules
@@ -101,11 +100,8 @@ def tune_workload(
     workers = Workers(sources, scratch, timeout_s, plan.threads)
     # Not entered: that would start both sides, and the machine is to be quiet.
     pool = Pool(dict(sources), scratch, timeout_s)
-    live = Live(small, large, workers, pool, plan, reporter)
-    try:
+    with Live(small, large, workers, pool, plan, reporter) as live:
         return _searched(live, large, plan, reporter)
-    finally:
-        live.rest()
 
 
 def _searched(live: Live, large: Prepared, plan: Plan, reporter: Reporter) -> Tuned:
@@ -170,35 +166,41 @@ class Live:
     ) -> None:
         self._large, self._workers, self._pool, self._plan = large, workers, pool, plan
         self._judge = _Judge(small, pool, reporter)
-        self._compiler: Side | None = None
         self._cache = workers.folder("compiled-")
+        self._compilers = WorkerSet(partial(workers.start, cache=self._cache), self._load)
+        self._loaded = requests.Loaded({})
+
+    def __enter__(self) -> Live:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.rest()
 
     def loaded(self) -> tuple[requests.Loaded, dict[str, Any]]:
         """What the port says of itself, and where it runs."""
         self.rest()
-        self._compiler = self._workers.start(SIDE, self._cache)
-        return requests.loaded(self._compiler, self._large.loading), requests.environment(self._compiler)
+        environment = requests.environment(self._compilers.get(SIDE))
+        return self._loaded, environment
+
+    def _load(self, compiler: Side) -> None:
+        self._loaded = requests.loaded(compiler, self._large.loading)
 
     def rest(self) -> None:
         """End what does not race."""
-        if self._compiler is not None:
-            self._compiler.close()
-            self._compiler = None
+        self._compilers.close()
         self._pool.close()
 
     def digest(self, options: Options) -> str:
-        """What the compiler makes of the main pass. A compiler that crashes does not take these options either."""
-        if self._compiler is None:
-            self.loaded()
-        assert self._compiler is not None
+        """A digest of the main pass's compiled code. A compiler that crashes does not take these options either."""
+        # What judges ends before something is compiled.
+        self._pool.close()
+        compiler = self._compilers.get(SIDE)
         try:
-            requests.offer(self._compiler, _CANDIDATE, options)
-            return requests.digest(self._compiler, _CANDIDATE)
+            requests.offer(compiler, _CANDIDATE, options)
+            return requests.digest(compiler, _CANDIDATE)
         except SideError as error:
             if not options:
                 raise
-            if error.lost:
-                self.rest()
             raise Refused(error.reason) from error
 
     def race(self, candidates: Mapping[str, Options], number: int) -> Measured[str]:
@@ -215,7 +217,7 @@ class Live:
     def _once(self, candidates: Mapping[str, Options], number: int) -> tuple[Measured[str], bool]:
         """What one process gave, and whether it was lost: then the first failure is the one that took it down."""
         failures: dict[str, str] = {}
-        with closing(self._workers.start(SIDE, self._cache)) as side:
+        with self._workers.once(SIDE, self._cache) as side:
             requests.load(side, self._large.loading)
             ready = []
             for name, options in candidates.items():
@@ -231,7 +233,7 @@ class Live:
                     failures[name] = error.reason
             seed = self._plan.seed + number
             found = pairs.measure(ready, budget_s=self._plan.budget_s, seed=seed, failing=SideError)
-            lost = bool(found.failures) and isinstance(side, LiveSide) and not side.alive
+            lost = bool(found.failures) and side.lost
         if lost and next(iter(found.failures)) == DEFAULT:
             raise SideError(SIDE, "timing the default", found.failures[DEFAULT], lost=True)
         return dataclasses.replace(found, failures={**found.failures, **failures}), lost
@@ -272,7 +274,7 @@ class _Judge:
         def collect(name: str) -> Collected:
             return judging.evidence_of(self._pool, name, small, self._reporter)
 
-        collected = judging.both(self._pool, failures, collect)
+        collected = judging.both(failures, collect)
         self._doubles = judging.doubles_of(self._pool, collected, small, failures)
         self._collected = collected
         parity = self._swept(self._parity(collected), collected, {}, failures)

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from places import ROOT
 
+import compare
 from compare.sides import explained, last_words
 from compare.sides.worker import described
 
@@ -177,3 +179,16 @@ def test_an_error_is_of_bounded_length() -> None:
 
 def test_every_signal_is_named_or_numbered() -> None:
     assert all(last_words.ended(-number).startswith("by signal ") for number in range(1, signal.NSIG))
+
+
+@pytest.mark.parametrize("room", sorted(path.parent.name for path in (ROOT / "compare").glob("*/__init__.py")))
+def test_a_frame_of_any_room_is_no_line_of_the_users_code(room: str) -> None:
+    assert explained.in_library(f"/home/me/.venv/compare/{room}/file.py")
+    assert not explained.in_library(f"/home/me/compare/{room}_of_mine/file.py")
+
+
+def test_our_modules_are_told_from_a_users() -> None:
+    assert explained.in_library("/opt/compare/files.py")
+    assert not explained.in_library("/home/me/compare/filesystem.py")
+    assert not explained.in_library("/home/me/compare/model.py")
+    assert explained.in_library(compare.__path__[0] + "/sides/worker.py")

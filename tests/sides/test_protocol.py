@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 import pytest
 
 from compare.inputs.port_host import Ports
-from compare.sides import protocol, protocol_page, replies, worker
+from compare.sides import protocol, protocol_page, worker
 from compare.sides._host import Host
 from compare.sides._side import Reply
-from compare.sides.protocol import HOSTS, METHODS, ProtocolError, methods_of
+from compare.sides.parameters import Nothing, Released, Run
+from compare.sides.protocol import HOSTS, METHODS, Method, ProtocolError
 from compare.sides.worker import Worker
 from compare.sides.xla import Programs
 
@@ -56,10 +58,10 @@ def test_a_host_that_lacks_a_method_is_refused_when_it_is_created() -> None:
     class Lacking(Host):
         host = "xla"
 
-        def read(self, parameters: protocol.Released, arrays: Any) -> Reply:
+        def read(self, parameters: Released, arrays: Any) -> Reply:
             return Reply()
 
-        def run(self, parameters: protocol.Run, arrays: Any) -> Reply:
+        def run(self, parameters: Run, arrays: Any) -> Reply:
             return Reply()
 
     with pytest.raises(ProtocolError, match=r"^expected Lacking .* missing: compile, optimized; extra: none$"):
@@ -68,7 +70,7 @@ def test_a_host_that_lacks_a_method_is_refused_when_it_is_created() -> None:
 
 def test_a_host_with_a_method_that_is_not_in_the_table_is_refused_when_it_is_created() -> None:
     class Extra(Programs):
-        def create(self, parameters: protocol.Nothing, arrays: Any) -> Reply:
+        def create(self, parameters: Nothing, arrays: Any) -> Reply:
             return Reply()
 
     with pytest.raises(ProtocolError, match=r"missing: none; extra: create$"):
@@ -120,8 +122,12 @@ def test_every_method_is_declared_once_a_host() -> None:
     assert {method.host for method in METHODS} == HOSTS.keys()
 
 
-def test_what_a_recorded_side_is_checked_against_is_in_the_table() -> None:
-    assert replies.VALUES.keys() <= methods_of("framework").keys()
+@pytest.mark.parametrize("method", [method for method in METHODS if method.file], ids=lambda method: method.name)
+def test_a_reply_without_its_file_of_bytes_is_unfit(method: Method) -> None:
+    assert protocol.unfit(method, {}, {}) == "no arrays"
+    assert protocol.unfit(method, {}, {"other": np.zeros(2)}) == f"no array {method.file!r}"
+    assert protocol.unfit(method, {}, {method.file: np.zeros(2)}) == f"float64 of 1 axes for {method.file!r}"
+    assert protocol.unfit(method, {}, {method.file: np.zeros(2, np.uint8)}) == ""
 
 
 def test_the_page_is_current() -> None:

@@ -19,7 +19,8 @@ from compare.inputs.at_size import prepare
 from compare.sides import requests
 from compare.sides._side import BadTarget, Missing, SideError, Unavailable
 from compare.sides.client import STARTS, LiveSide
-from compare.sides.pool import GIVES_UP, Pool, Source
+from compare.sides.pool import Pool, Source
+from compare.sides.workers import GIVES_UP
 from workloads import ArraySpec, Workload, _arrays
 
 pytestmark = pytest.mark.process

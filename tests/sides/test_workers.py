@@ -20,7 +20,7 @@ from compare.sides import processes, requests
 from compare.sides._side import Side, SideError
 from compare.sides.client import LiveSide
 from compare.sides.pool import Pool, Source
-from compare.sides.workers import WorkerSet, failure_of
+from compare.sides.workers import GIVES_UP, WorkerSet, failure_of
 from workloads import _registry
 
 pytestmark = pytest.mark.process
@@ -117,22 +117,82 @@ def ask(side: Side, folder: Path) -> None:
     requests.dispatch(side)
 
 
-def test_a_pool_drops_a_worker_that_dies(python: str, tmp_path: Path) -> None:
+def test_a_pool_replaces_a_worker_that_died(python: str, tmp_path: Path) -> None:
     pool = Pool({"tf": Source(python)}, tmp_path, 60)
-    with pytest.raises(SideError) as caught, pool.asking("tf") as side:
-        ask(side, tmp_path)
+    with pytest.raises(SideError) as caught:
+        ask(pool.get("tf"), tmp_path)
     assert killed([failure_of(caught.value)])
-    assert pool.renew() == set()
+    assert pool.renew() == (set() if caught.value.doing == "import TensorFlow" else {"tf"})
+    pool.close()
 
 
-def test_a_set_drops_what_is_lost_and_closes_the_rest(python: str, tmp_path: Path) -> None:
+def test_a_set_replaces_what_was_lost_and_closes_all(python: str, tmp_path: Path) -> None:
     with WorkerSet(lambda name: LiveSide(name, tmp_path, python, 60)) as workers:
         workers.start(["jax", "tf"])
-        with pytest.raises(SideError) as caught, workers.asking("tf") as side:
-            ask(side, tmp_path)
-        assert list(workers.sides) == ["jax"]
+        first = dict(workers.sides)
+        with pytest.raises(SideError) as caught:
+            ask(workers.get("tf"), tmp_path)
+        assert workers.sides["jax"] is first["jax"]
+        assert workers.started("tf") is not first["tf"]
     assert killed([failure_of(caught.value)])
     assert not workers.sides
+
+
+def test_what_one_was_told_of_as_lost_is_replaced_and_what_died_idle_is_not(tmp_path: Path) -> None:
+    python = interpreter(tmp_path, DYING.replace("@", "asking"))
+    with WorkerSet(lambda name: LiveSide(name, tmp_path, python, 60)) as workers:
+        side = workers.get("tf")
+        with pytest.raises(SideError):
+            requests.dispatch(side)
+        assert side.lost
+        idle = workers.get("tf")
+        assert idle is not side
+        assert isinstance(idle, LiveSide)
+        idle._process.kill()
+        idle._process.wait()
+        assert workers.get("tf") is idle
+        with pytest.raises(SideError, match="SIGKILL"):
+            requests.dispatch(idle)
+
+
+def test_what_cannot_be_loaded_is_loaded_once(tmp_path: Path) -> None:
+    loaded: list[str] = []
+
+    def load(side: Side) -> None:
+        loaded.append(side.name)
+        raise SideError(side.name, "load", "no such luck")
+
+    python = interpreter(tmp_path, DYING.replace("@", "never"))
+    with WorkerSet(lambda name: LiveSide(name, tmp_path, python, 60), load) as workers:
+        for _ in range(2):
+            with pytest.raises(SideError, match="no such luck"):
+                workers.get("tf")
+    assert loaded == ["tf"]
+
+
+def test_a_load_that_loses_the_worker_is_tried_so_often(tmp_path: Path, started: list[subprocess.Popen[bytes]]) -> None:
+    python = interpreter(tmp_path, DYING.replace("@", "load"))
+    _, prepared = prepare_both(_registry.get("add"), "smoke", None, tmp_path)
+
+    def load(side: Side) -> None:
+        requests.load(side, prepared.loading)
+
+    with WorkerSet(lambda name: LiveSide(name, tmp_path, python, 60), load) as workers:
+        for _ in range(GIVES_UP + 2):
+            with pytest.raises(SideError, match="SIGKILL"):
+                workers.get("tf")
+    assert len(started) == GIVES_UP
+
+
+def test_an_interpreter_that_is_gone_is_a_failure_like_any_other(
+    tmp_path: Path, started: list[subprocess.Popen[bytes]]
+) -> None:
+    there = interpreter(tmp_path, DYING.replace("@", "never"))
+    pythons = {"tf": str(tmp_path / "gone"), "jax": there}
+    with WorkerSet(lambda name: LiveSide(name, tmp_path, pythons[name], 60)) as workers:
+        with pytest.raises(SideError, match=r"tf: import TensorFlow: not started: .*No such file"):
+            workers.get("tf")
+        assert workers.get("jax").alive
 
 
 def test_a_replaced_worker_stands_in_the_same_place(tmp_path: Path) -> None:

@@ -112,6 +112,7 @@ class Crashing(Side):
             self.log.append("started")
             return Reply({"modes": {"forward": ["jit"]}})
         if options.get("xla_crash"):
+            self.lost = True
             raise SideError("jax", method, "the worker ended by signal SIGSEGV", lost=True)
         if options.get("xla_unknown"):
             raise Unavailable("jax", method, "No such compile option: 'xla_unknown'")

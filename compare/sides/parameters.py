@@ -1,0 +1,178 @@
+"""Types of what requests are given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from compare.sides.replies import Scalar, Size
+
+Calls = Annotated[int, msgspec.Meta(ge=1)]
+Described = tuple[str, tuple[Size, ...], str]
+"""The dtype and shape of an array, and the name that its bytes travel under."""
+
+
+class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """No parameters."""
+
+
+class Load(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A workload; `target` is the side's own function, `arrays` the folder of its arrays."""
+
+    workload: str
+    target: str
+    builds: bool
+    dimensions: dict[str, Any]
+    inputs: tuple[str, ...]
+    cases: tuple[str, ...]
+    arrays: Path
+    sha256: str
+
+
+class Outputs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One pass in one mode on the inputs of one case."""
+
+    mode: str
+    pass_: str
+    case: str
+    dtype: str
+
+
+class Trajectory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A training run in one mode; weights are kept after each step of `checkpoints`."""
+
+    mode: str
+    dtype: str
+    checkpoints: tuple[Size, ...]
+
+
+class Lowering(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A pass, and the float type that it is lowered in."""
+
+    pass_: str
+    dtype: str
+
+
+class Value(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A result of a program."""
+
+    name: str
+    shape: tuple[Size, ...]
+    dtype: str
+
+
+class Argument(Value, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A parameter of a program, and what fills it."""
+
+    kind: Literal["input", "weight", "state"]
+
+
+class Compile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A program of either side, which travels as arrays; texts of its stages and lines of its source."""
+
+    parameters: tuple[Argument, ...]
+    results: tuple[Value, ...]
+    stages: dict[str, str]
+    sources: dict[str, str] = {}
+
+
+class Handle(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A compiled program."""
+
+    handle: int
+
+
+class Execute(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A compiled program, and the case whose arrays it runs on."""
+
+    handle: int
+    case: str
+
+
+class Unroll(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A compiled training step; weights are kept after each step of `checkpoints`."""
+
+    handle: int
+    checkpoints: tuple[Size, ...]
+
+
+class Offer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The name of a new mode, and XLA's debug options that it is compiled with."""
+
+    mode: str
+    options: dict[str, Scalar]
+
+
+class Mode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A mode of the loaded workload."""
+
+    mode: str
+
+
+class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A mode, or the handle of a compiled program."""
+
+    target: str | int
+
+
+class TargetCalls(Target, frozen=True, forbid_unknown_fields=True):
+    """A prepared target, and how often it is called."""
+
+    calls: Calls
+
+
+class Round(TargetCalls, frozen=True, forbid_unknown_fields=True):
+    """A prepared target, how often it is called, and the part of its time by which each call is slowed."""
+
+    slowdown: float
+
+
+class CallCount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A number of calls."""
+
+    calls: Calls
+
+
+class Released(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Handles of programs that are no longer needed, released before the request is answered."""
+
+    released: tuple[int, ...]
+
+
+class CompileBytecode(Released, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A program as an array of bytes, the handle that it gets, and XLA's debug options."""
+
+    handle: int
+    options: dict[str, Scalar]
+
+
+class ReleasedHandle(Released, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A compiled program."""
+
+    handle: int
+
+
+class Run(ReleasedHandle, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A compiled program, and by call the dtype, shape and place of each argument."""
+
+    calls: tuple[tuple[Described, ...], ...]
+
+
+class PortRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A workload; a request leaves out what its method does not read.
+
+    `reference` is a port file or the name of an entry point, `folder` the working directory that paths start from,
+    `scratch` the folder that arrays are drawn into.
+    """
+
+    reference: str
+    folder: Path
+    size: str = ""
+    data: Path | None = None
+    scratch: Path = Path()
+    judge_at: str | None = None
+    batch: int = 0
+    dimensions: dict[str, int] = {}
+    others: tuple[dict[str, int], ...] = ()
