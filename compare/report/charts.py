@@ -12,6 +12,7 @@ from compare.record.timing_part import Ratio, Timing
 from compare.record.workload_part import Workload
 from compare.report import drawing, numbers
 from compare.report.tables import median, ordered
+from workloads._modes import recorded_mode
 
 
 @dataclass(frozen=True)
@@ -81,8 +82,9 @@ def ratios(workload: Workload) -> str:
 def losses(workload: Workload) -> str:
     """Loss curves of every recorded mode over one another; empty without a trajectory."""
     curves = _curves(workload)
+    originals = [mode for mode in curves if (known := recorded_mode(mode)) and known.is_original]
     rows = [
-        {"mode": mode, "step": step, "loss": loss, "color": drawing.color(mode), "wide": mode.startswith("tf/")}
+        {"mode": mode, "step": step, "loss": loss, "color": drawing.color(mode), "wide": mode in originals}
         for mode, curve in curves.items()
         for step, loss in enumerate(curve, start=1)
         if loss is not None
@@ -108,9 +110,10 @@ def losses(workload: Workload) -> str:
 def loss_gaps(workload: Workload) -> tuple[LossGap, ...]:
     """For every JAX mode against the first TF mode: the step at which the curves are farthest apart."""
     curves = _curves(workload)
-    reference = next((mode for mode in curves if mode.startswith("tf/")), None)
-    ports = [mode for mode in curves if mode.startswith("jax/")]
-    return tuple(_gap(mode, reference, curves) for mode in ports) if reference else ()
+    modes = [mode for name in curves if (mode := recorded_mode(name))]
+    reference = next((mode for mode in modes if mode.is_original), None)
+    ports = [mode for mode in modes if mode.is_port]
+    return tuple(_gap(str(mode), str(reference), curves) for mode in ports) if reference else ()
 
 
 def _ratio_row(name: str, ratio: Ratio, null: bool) -> dict[str, Any] | None:

@@ -31,6 +31,7 @@ from compare.report import (
 from compare.report.showable import printable
 from compare.writing import write_atomically
 from workloads._dimensions import described
+from workloads._modes import JAX_TUNED
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -107,7 +108,7 @@ def _facts(workload: Workload) -> list[tuple[str, str]]:
     dimensions = [(name, numbers.scalar(value)) for name, value in workload.dimensions.items()]
     facts = [*dimensions, *workload.inputs.items()]
     options = tables.compiler_options(workload)
-    return [*facts, (f"compiler options of {tables.TUNED}", options)] if options else facts
+    return [*facts, (f"compiler options of {JAX_TUNED}", options)] if options else facts
 
 
 def _parity(workload: Workload) -> dict[str, Any]:

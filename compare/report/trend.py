@@ -10,6 +10,7 @@ from typing import Any
 import altair as alt
 from markupsafe import Markup
 
+from compare.history.likeness import Difference
 from compare.history.series import Line, Point, Trend
 from compare.report import drawing, numbers, verdicts
 from compare.report.html import TEMPLATES, templates
@@ -85,7 +86,11 @@ def chart(lines: Sequence[Line]) -> str:
 
 
 def _section(name: str, anchor: str, lines: Sequence[Line]) -> _Section:
-    breaks = {change.run: change.differing for line in lines for change in line.breaks}
+    breaks = {
+        change.run: tuple(difference.line for difference in change.differences)
+        for line in lines
+        for change in line.breaks
+    }
     rows = tuple(map(_row, lines))
     return _Section(name, anchor, Markup(chart(lines)), tuple(breaks.items()), rows)
 
@@ -155,7 +160,7 @@ def _breaks(line: Line, across: alt.X, span: Sequence[float]) -> list[alt.Chart]
       across: the axis of runs.
       span: the ends of the axis of ratios.
     """
-    rows = [{"run": change.run - 0.5, "top": span[1], "label": _keys(change.differing)} for change in line.breaks]
+    rows = [{"run": change.run - 0.5, "top": span[1], "label": _keys(change.differences)} for change in line.breaks]
     if not rows:
         return []
     base = alt.Chart(alt.Data(values=rows)).encode(x=across)
@@ -165,7 +170,7 @@ def _breaks(line: Line, across: alt.X, span: Sequence[float]) -> list[alt.Chart]
     return [rules, labels.encode(y=top, text=alt.Text("label:N"))]
 
 
-def _keys(differing: Sequence[str]) -> str:
+def _keys(differences: Sequence[Difference]) -> str:
     """The keys alone, cut to what a plot has room for: "cpu, jax.jaxlib"."""
-    keys = ", ".join(line.partition(":")[0].partition(" of ")[0] for line in differing)
+    keys = ", ".join(difference.key for difference in differences)
     return keys if len(keys) <= BREAK_LABEL else f"{keys[:BREAK_LABEL]}…"
