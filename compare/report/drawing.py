@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import altair as alt
 
+from compare.plain_json import to_json
 from workloads._modes import recorded_mode, recorded_pair
 
 TF_COLOR = "#a34a08"
@@ -41,6 +42,11 @@ def color(name: str) -> str:
     if mode is None or mode.is_peer:
         return NULL_COLOR
     return JAX_COLOR if mode.is_port else TF_COLOR
+
+
+def data(rows: Sequence[object]) -> alt.Data:
+    """Dataclasses as the rows of a chart: their fields are what `x="seconds:Q"` names."""
+    return alt.Data(values=to_json(rows))
 
 
 def literal() -> alt.Color:
