@@ -1,7 +1,8 @@
 """What is timed and how it is named: modes, cells, arms, and pairs of them; which modes are whose.
 
 `str()` gives the names of the record and of the command line; `parse_mode`, `parse_cell`, `parse_arm` and
-`parse_pair` read them back. Nothing else takes such a name apart.
+`parse_pair` read them back, `recorded_mode` and `recorded_pair` where a page shows whatever a record names. Nothing
+else takes such a name apart.
 """
 
 from __future__ import annotations
@@ -115,7 +116,10 @@ CONTROL_NAMES = ("jit", "graph", "autocluster", "eager")
 PEER_NAME = "jit"
 """The name of every peer's one mode."""
 
-CELLS = (Cell(TF, TF), Cell(JAX, JAX), Cell(TF, JAX), Cell(JAX, TF))
+TF_CELL, JAX_CELL = Cell(TF, TF), Cell(JAX, JAX)
+"""Each side's program, compiled by its own XLA."""
+
+CELLS = (TF_CELL, JAX_CELL, Cell(TF, JAX), Cell(JAX, TF))
 
 _ARM = re.compile(
     r"(?:(?P<side>[\w.-]+)/(?P<name>[\w.-]+)|(?P<frontend>[\w.-]+)@(?P<compiler>[\w.-]+))"
@@ -174,3 +178,16 @@ def parse_pair(text: str) -> Pair:
     if not separator:
         raise BadName(f"expected a ratio such as jax/jit vs tf/jit, found {text!r}")
     return Pair(parse_mode(left), parse_mode(right))
+
+
+def recorded_mode(text: str) -> Mode | None:
+    """The mode of a name in a record, those of other versions too; None where it says no side."""
+    side, separator, name = text.partition("/")
+    return Mode(side, name) if separator else None
+
+
+def recorded_pair(text: str) -> Pair | None:
+    """The pair of a ratio's name in a record; None where it names no two modes, as "jax/jit vs itself" does not."""
+    left, _, right = text.partition(" vs ")
+    left_mode, right_mode = recorded_mode(left), recorded_mode(right)
+    return Pair(left_mode, right_mode) if left_mode and right_mode else None

@@ -13,11 +13,11 @@ from compare.errors import RequestError
 from compare.inputs import functions, port_files
 from compare.inputs.at_size import named_apart
 from compare.inputs.request import Plan
-from compare.report import tables
 from compare.sides._side import SIDES
 from compare.sides.pool import Source
 from workloads import _registry
 from workloads._declared import AnyWorkload
+from workloads._modes import MODES
 from workloads._spec import SIZES, Workload
 
 DEFAULT_OUT = Path("jaxport-report")
@@ -109,9 +109,10 @@ def add_timeout(command: argparse._ActionsContainer) -> None:
 
 def add_modes(command: argparse._ActionsContainer) -> None:
     """Add --modes."""
+    modes = tuple(map(str, MODES))
     command.add_argument(
-        "--modes", nargs="+", default=(), metavar="MODE", choices=tables.MODES,
-        help=f"judge and time only these modes, and always tf/eager and jax/jit; of {', '.join(tables.MODES)} "
+        "--modes", nargs="+", default=(), metavar="MODE", choices=modes,
+        help=f"judge and time only these modes, and always tf/eager and jax/jit; of {', '.join(modes)} "
         "(default: every mode that the workload has)",
     )  # fmt: skip
 

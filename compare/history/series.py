@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from compare.bench.stats import Interval
-from compare.history.likeness import differences
+from compare.history.likeness import Difference, differences
 from compare.history.moves import ratio_names, recurring, row_of
 from compare.record.envelope import Environment, Record
 
@@ -34,7 +34,7 @@ class Break:
     """The first run of a new segment, and in what it differs from the one before."""
 
     run: int
-    differing: tuple[str, ...]
+    differences: tuple[Difference, ...]
 
 
 @dataclass(frozen=True)
@@ -78,12 +78,10 @@ def _line(history: Mapping[int, Record], workload: str, ratio: str) -> Line:
 
 
 def _breaks(history: Mapping[int, Record], workload: str) -> tuple[Break, ...]:
-    found = []
-    for before, after in pairwise(history):
-        unlike = differences(history[before], history[after], [workload])
-        if unlike:
-            found.append(Break(after, tuple(each.line for each in unlike)))
-    return tuple(found)
+    neighbours = (
+        (after, differences(history[before], history[after], [workload])) for before, after in pairwise(history)
+    )
+    return tuple(Break(run, unlike) for run, unlike in neighbours if unlike)
 
 
 def _point(number: int, record: Record, workload: str, ratio: str, segment: int) -> Point | None:

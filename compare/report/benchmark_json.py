@@ -13,14 +13,16 @@ import msgspec
 
 from compare import files
 from compare.plain_json import to_json
+from compare.record import timing_part
 from compare.record.base import Count, Number, Part, Scalar, Text
 from compare.record.envelope import SCHEMA
 from compare.record.parity_part import Parity
 from compare.record.program_parts import Profile, Written
 from compare.record.results_file import A_RECORD, RecordError, checked
-from compare.record.timing_part import Mode, Ratio, Timing
+from compare.record.timing_part import Ratio, Timing
 from compare.record.workload_part import Workload
-from compare.report.tables import PORT, median
+from compare.report.tables import median
+from workloads._modes import JAX, PORT, TF, Mode, Pair, parse_mode, recorded_mode
 
 KEY = "jaxport"
 """Where a benchmark keeps its workload's part of the record, and machine_info the record's environment."""
@@ -105,14 +107,14 @@ def extra_info(name: str, plain: Mapping[str, Any], mode: str) -> dict[str, Any]
     """
     workload = files.converted(plain, Workload)
     timing = workload.timing or Timing()
-    ratio_of = _ratio_of(timing, mode)
-    timed, ratio = timing.modes.get(mode, Mode()), timing.ratios.get(ratio_of, Ratio())
+    ratio_of = _ratio_of(timing, parse_mode(mode))
+    timed, ratio = timing.modes.get(mode, timing_part.Mode()), timing.ratios.get(ratio_of, Ratio())
     figures = {
         "workload": name,
         "size": workload.size,
         "mode": mode,
         "parity": (workload.parity or Parity()).verdict,
-        "instructions": workload.programs.get(mode.partition("/")[0], Written()).instructions,
+        "instructions": workload.programs.get(parse_mode(mode).side, Written()).instructions,
         "kernels": workload.profile.get(mode, Profile()).kernels,
         "first_call_s": timed.first_call_s,
         "trace_s": timed.trace_s,
@@ -177,7 +179,7 @@ def _of_port(benchmark: _Benchmark, path: Path) -> _PortBenchmark:
         raise RecordError(f"expected benchmarks of schema {SCHEMA} or older, found {kept.schema}: upgrade jaxport")
     plain = kept.part or {}
     programs = files.convert(plain, Workload, path, A_RECORD, "of a benchmark's part of the record").programs
-    jax, tf = (programs.get(side, Written()).sha256 for side in ("jax", "tf"))
+    jax, tf = (programs.get(side, Written()).sha256 for side in (JAX, TF))
     return _PortBenchmark(
         workload=info.workload or "",
         size=info.size,
@@ -188,14 +190,15 @@ def _of_port(benchmark: _Benchmark, path: Path) -> _PortBenchmark:
     )
 
 
-def _ratio_of(timing: Timing, mode: str) -> str:
+def _ratio_of(timing: Timing, mode: Mode) -> str:
     """The port against this mode; for a mode of the port, that mode against the fastest one of the original."""
-    if f"{PORT} vs {mode}" in timing.ratios:
-        return f"{PORT} vs {mode}"
-    others = [other for other in timing.modes if other.startswith("tf/") and f"{mode} vs {other}" in timing.ratios]
-    medians = {other: median(timing, other) for other in others}
-    fastest = min(others, key=lambda other: medians[other] or math.inf, default="")
-    return f"{mode} vs {fastest}" if fastest else ""
+    port = str(Pair(PORT, mode))
+    if port in timing.ratios:
+        return port
+    originals = [other for name in timing.modes if (other := recorded_mode(name)) and other.is_original]
+    medians = {other: median(timing, other) for other in originals if str(Pair(mode, other)) in timing.ratios}
+    fastest = min(medians, key=lambda other: medians[other] or math.inf, default=None)
+    return str(Pair(mode, fastest)) if fastest else ""
 
 
 def _short(value: Any) -> Any:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import altair as alt
 
@@ -12,6 +12,7 @@ from compare.record.timing_part import Ratio, Timing
 from compare.record.workload_part import Workload
 from compare.report import drawing, numbers
 from compare.report.tables import median, ordered
+from workloads._modes import recorded_mode
 
 
 @dataclass(frozen=True)
@@ -24,21 +25,48 @@ class LossGap:
     step: int
 
 
+@dataclass(frozen=True)
+class _TimePoint:
+    mode: str
+    seconds: float
+    label: str
+    color: str
+
+
+@dataclass(frozen=True)
+class _RatioPoint:
+    name: str
+    ratio: float
+    low: float
+    high: float
+    label: str
+    color: str
+
+
+@dataclass(frozen=True)
+class _LossPoint:
+    mode: str
+    step: int
+    loss: float
+    color: str
+    wide: bool
+
+
 def timing(workload: Workload) -> str:
     """Median time of each mode, as labelled points on a logarithmic axis; empty where nothing was timed."""
     timed = workload.timing or Timing()
     rows = [
-        {"mode": mode, "seconds": value, "label": numbers.seconds(value), "color": drawing.color(mode)}
+        _TimePoint(mode, value, numbers.seconds(value), drawing.color(mode))
         for mode in ordered(timed.modes)
         if (value := median(timed, mode)) is not None and value > 0
     ]
     if not rows:
         return ""
-    domain = drawing.domain([row["seconds"] for row in rows], margin=1.3)
+    domain = drawing.domain([row.seconds for row in rows], margin=1.3)
     axis = alt.Axis(
         labelExpr=drawing.TIME_LABELS, title="median time of a step, logarithmic", tickCount=6, labelOverlap=True
     )
-    base = alt.Chart(alt.Data(values=rows)).encode(y=drawing.names([row["mode"] for row in rows], "mode"))
+    base = alt.Chart(drawing.data(rows)).encode(y=drawing.names([row.mode for row in rows], "mode"))
     where = alt.X("seconds:Q", scale=alt.Scale(type="log", domain=domain, nice=False), axis=axis)
     points = base.mark_point(filled=True, size=70, opacity=1).encode(x=where, color=drawing.literal())
     labels = base.mark_text(align="left", dx=8, color=drawing.INK).encode(x=where, text=alt.Text("label:N"))
@@ -52,18 +80,16 @@ def ratios(workload: Workload) -> str:
         row
         for group, null in ((timed.ratios, False), (timed.null, True))
         for name, ratio in group.items()
-        if (row := _ratio_row(name, ratio, null))
+        if (row := _ratio_point(name, ratio, null))
     ]
     if not rows:
         return ""
-    ends = [
-        number for row in rows for key in ("low", "ratio", "high") if (number := row[key]) is not None and number > 0
-    ]
+    ends = [end for row in rows for end in (row.low, row.ratio, row.high) if 0 < end < math.inf]
     domain = drawing.domain([1.0, *ends], margin=1.3)
     drawn = [_within(row, domain) for row in rows]
     scale = alt.Scale(type="log", domain=domain, nice=False)
     axis = alt.Axis(title="time ratio with 95 % interval, logarithmic", format="~g", tickCount=6, labelOverlap=True)
-    base = alt.Chart(alt.Data(values=drawn)).encode(y=drawing.names([row["name"] for row in drawn], "name"))
+    base = alt.Chart(drawing.data(drawn)).encode(y=drawing.names([row.name for row in drawn], "name"))
     one = (
         alt.Chart(alt.Data(values=[{"one": 1.0}]))
         .mark_rule(color=drawing.INK, strokeDash=[4, 3])
@@ -81,15 +107,16 @@ def ratios(workload: Workload) -> str:
 def losses(workload: Workload) -> str:
     """Loss curves of every recorded mode over one another; empty without a trajectory."""
     curves = _curves(workload)
+    originals = [mode for mode in curves if (known := recorded_mode(mode)) and known.is_original]
     rows = [
-        {"mode": mode, "step": step, "loss": loss, "color": drawing.color(mode), "wide": mode.startswith("tf/")}
+        _LossPoint(mode, step, loss, drawing.color(mode), mode in originals)
         for mode, curve in curves.items()
         for step, loss in enumerate(curve, start=1)
         if loss is not None
     ]
     if not rows:
         return ""
-    base = alt.Chart(alt.Data(values=rows)).encode(
+    base = alt.Chart(drawing.data(rows)).encode(
         x=alt.X(
             "step:Q",
             scale=alt.Scale(zero=False, nice=False),
@@ -108,25 +135,27 @@ def losses(workload: Workload) -> str:
 def loss_gaps(workload: Workload) -> tuple[LossGap, ...]:
     """For every JAX mode against the first TF mode: the step at which the curves are farthest apart."""
     curves = _curves(workload)
-    reference = next((mode for mode in curves if mode.startswith("tf/")), None)
-    ports = [mode for mode in curves if mode.startswith("jax/")]
-    return tuple(_gap(mode, reference, curves) for mode in ports) if reference else ()
+    modes = [mode for name in curves if (mode := recorded_mode(name))]
+    reference = next((mode for mode in modes if mode.is_original), None)
+    ports = [mode for mode in modes if mode.is_port]
+    return tuple(_gap(str(mode), str(reference), curves) for mode in ports) if reference else ()
 
 
-def _ratio_row(name: str, ratio: Ratio, null: bool) -> dict[str, Any] | None:
+def _ratio_point(name: str, ratio: Ratio, null: bool) -> _RatioPoint | None:
+    """A ratio and its interval, 0 and infinity where that has no end; None where the ratio is withheld."""
     value = numbers.finite(ratio.ratio)
     if value is None or value <= 0 or ratio.withheld:
         return None
     low, high = map(numbers.finite, ratio.ci95 or (value, value))
+    ends = low or 0.0, math.inf if high is None else high
     shown = f"{name} (identical code)" if null else name
     color = drawing.NULL_COLOR if null else drawing.color(name)
-    return {"name": shown, "ratio": value, "low": low, "high": high, "label": numbers.ratio(value), "color": color}
+    return _RatioPoint(shown, value, *ends, numbers.ratio(value), color)
 
 
-def _within(row: dict[str, Any], domain: Sequence[float]) -> dict[str, Any]:
+def _within(point: _RatioPoint, domain: Sequence[float]) -> _RatioPoint:
     """An interval without an end runs to the edge of the plot."""
-    low, high = row["low"] or domain[0], domain[1] if row["high"] is None else row["high"]
-    return {**row, "low": low, "high": high}
+    return replace(point, low=point.low or domain[0], high=domain[1] if math.isinf(point.high) else point.high)
 
 
 def _curves(workload: Workload) -> dict[str, list[float | None]]:

@@ -14,6 +14,7 @@ from compare.record.base import Named, Part, Text, Texts
 from compare.record.program_parts import Compiled, KernelTime, SmallRun
 from compare.record.workload_part import Workload
 from compare.report import numbers
+from workloads._modes import JAX_CELL, TF_CELL, Cell
 
 
 class Passes(Part, frozen=True):
@@ -66,7 +67,7 @@ def groups(pair: Pair) -> tuple[Group, ...]:
     """All of a pair; what was not looked at is left out."""
     return (
         *_made(pair.compilers),
-        *(group for cell in ("tf@tf", "jax@jax") for group in _timed(cell, pair.compiled.get(cell))),
+        *(group for cell in (TF_CELL, JAX_CELL) for group in _timed(cell, pair.compiled.get(str(cell)))),
         *_by_pass(pair.passes),
         *_donated(pair.donation),
     )
@@ -86,7 +87,7 @@ def _made(compilers: Compilers | None) -> Iterator[Group]:
     )
     yield Group("Compiler", "one program under two compilers", _items(compilers.compiler), "no difference")
     lines = tuple(Item("", line) for line in compilers.partitions)
-    yield Group("Kernels", "how tf@tf and jax@jax are partitioned into kernels", lines, "no difference")
+    yield Group("Kernels", f"how {TF_CELL} and {JAX_CELL} are partitioned into kernels", lines, "no difference")
 
 
 def _items(reasons: tuple[Reason, ...]) -> tuple[Item, ...]:
@@ -94,7 +95,7 @@ def _items(reasons: tuple[Reason, ...]) -> tuple[Item, ...]:
     return tuple(Item(reason.kind, reason.text, reason.sources) for reason in reasons if reason.kind != "operation")
 
 
-def _timed(cell: str, compiled: Compiled | None) -> Iterator[Group]:
+def _timed(cell: Cell, compiled: Compiled | None) -> Iterator[Group]:
     if compiled is None or not compiled.times:
         return
     times = tuple(map(_time, compiled.times))

@@ -84,7 +84,7 @@ def _ratios(row: OverviewRow) -> str:
 def _ratio(row: RatioRow | None) -> str:
     if row is None:
         return "not timed"
-    other = row.name.partition(" vs ")[2]
+    other = row.pair.right if row.pair else ""
     return f"withheld ({other})" if row.withheld else f"{row.ratio} {row.interval} {row.verdict} ({other})"
 
 

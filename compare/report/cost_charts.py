@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass, replace
 
 import altair as alt
 
@@ -31,30 +31,67 @@ _RATE_LABELS = (
 )
 
 
+@dataclass(frozen=True)
+class _BatchPoint:
+    mode: str
+    label: str
+    batch: float
+    peak: float
+    color: str
+    shape: str = ""
+
+
+@dataclass(frozen=True)
+class _SpeedPoint:
+    """A mode under the roofline: `flops` a byte, `speed` in FLOP a second."""
+
+    label: str
+    flops: float
+    speed: float
+    color: str
+
+
+@dataclass(frozen=True)
+class _Name:
+    """The name of a point beside it, and the line between: from `from_` and `at` to `flops` and `speed`."""
+
+    label: str
+    flops: float
+    speed: float
+    color: str
+    from_: float
+    at: float
+
+
+@dataclass(frozen=True)
+class _Corner:
+    flops: float
+    speed: float
+
+
 def batches(workload: Workload) -> str:
     """Peak memory of every mode against batch size, both logarithmic, under the limit; empty without batches."""
     tried = workload.batches or Batches()
     rows = [row for batch in tried.rows if (row := _batch(batch))]
     if not rows:
         return ""
-    modes = ordered(dict.fromkeys(row["mode"] for row in rows))
-    for row in rows:
-        row["shape"] = _SHAPES[modes.index(row["mode"]) % len(_SHAPES)]
+    modes = ordered(dict.fromkeys(row.mode for row in rows))
+    rows = [replace(row, shape=_SHAPES[modes.index(row.mode) % len(_SHAPES)]) for row in rows]
     limit = numbers.finite(tried.limit_bytes)
-    span = drawing.domain([row["peak"] for row in rows] + ([limit] if limit else []), margin=1.5)
-    wide = drawing.domain([row["batch"] for row in rows], margin=1.2)
-    values = sorted({row["batch"] for row in rows})
+    span = drawing.domain([row.peak for row in rows] + ([limit] if limit else []), margin=1.5)
+    wide = drawing.domain([row.batch for row in rows], margin=1.2)
+    values = sorted({row.batch for row in rows})
     across = alt.X(
         "batch:Q",
         scale=alt.Scale(type="log", domain=wide, nice=False),
         axis=alt.Axis(title="batch, logarithmic", values=values, format="d", labelOverlap=True),
     )
     up = _axis("peak", span, "peak memory, logarithmic", drawing.BYTE_LABELS, _BINARY_TICKS)
-    base = alt.Chart(alt.Data(values=rows)).encode(x=across, y=up, color=drawing.literal())
+    base = alt.Chart(drawing.data(rows)).encode(x=across, y=up, color=drawing.literal())
     lines = base.mark_line(strokeWidth=1.5).encode(detail="mode:N")
     points = base.mark_point(filled=True, size=50, opacity=1).encode(shape=alt.Shape("shape:N", scale=None))
     ends = [_last(rows, mode) for mode in modes]
-    apart = [row for batch in values for row in _spread([end for end in ends if end["batch"] == batch], "peak", span)]
+    apart = [row for batch in values for row in _peaks_apart([end for end in ends if end.batch == batch], span)]
     labels = _labels(apart, across, "peak", span)
     ceiling = _ceiling(limit, f"limit {numbers.binary_bytes(limit)}", wide, span) if limit else []
     return drawing.svg(drawing.layered([*ceiling, lines, points, labels], HEIGHT))
@@ -77,12 +114,12 @@ def roofline(workload: Workload) -> str:
         return ""
     peak = flops / computing
     wide = drawing.domain([flops / moved, peak / bandwidth], margin=30)
-    span = drawing.domain([peak, *(point["speed"] for point in points)], margin=2)
+    span = drawing.domain([peak, *(point.speed for point in points)], margin=2)
     scale = alt.Scale(type="log", domain=wide, nice=False)
     ticks = alt.Axis(title="FLOP a byte, logarithmic", format="~g", values=_DECIMAL_TICKS, labelOverlap=True)
     across = alt.X("flops:Q", scale=scale, axis=ticks)
     up = _axis("speed", span, "arithmetic a second, logarithmic", _RATE_LABELS, _RATE_TICKS)
-    limits = alt.Data(values=_limits(peak, bandwidth, wide, span))
+    limits = drawing.data(_limits(peak, bandwidth, wide, span))
     roof = alt.Chart(limits).mark_line(color=drawing.INK, strokeWidth=2).encode(x=across, y=up)
     calling = numbers.finite(recorded.bounds.get("dispatch_s"))
     ceiling = (
@@ -91,7 +128,7 @@ def roofline(workload: Workload) -> str:
     return drawing.svg(drawing.layered([*ceiling, roof, *_marks(points, across, up, span)], HEIGHT))
 
 
-def _marks(points: Sequence[dict[str, Any]], across: alt.X, up: alt.Y, span: Sequence[float]) -> list[alt.Chart]:
+def _marks(points: Sequence[_SpeedPoint], across: alt.X, up: alt.Y, span: Sequence[float]) -> list[alt.Chart]:
     """Modes as points, and a thin line from each to its name.
 
     Args:
@@ -100,9 +137,13 @@ def _marks(points: Sequence[dict[str, Any]], across: alt.X, up: alt.Y, span: Seq
       up: the axis of FLOP a second.
       span: the ends of that axis.
     """
-    apart = [{**row, "flops": LEADER * row["flops"], "from": row["flops"]} for row in _spread(points, "speed", span)]
-    leaders = alt.Chart(alt.Data(values=apart)).mark_rule(strokeWidth=1, color=drawing.GRID)
-    base = alt.Chart(alt.Data(values=list(points))).encode(x=across, y=up, color=drawing.literal())
+    places = _apart([point.speed for point in points], span)
+    apart = [
+        _Name(point.label, LEADER * point.flops, place, point.color, point.flops, point.speed)
+        for point, place in sorted(zip(points, places, strict=True), key=lambda pair: -pair[1])
+    ]
+    leaders = alt.Chart(drawing.data(apart)).mark_rule(strokeWidth=1, color=drawing.GRID)
+    base = alt.Chart(drawing.data(points)).encode(x=across, y=up, color=drawing.literal())
     return [
         leaders.encode(x=alt.X("from:Q"), y=alt.Y("at:Q"), x2="flops:Q", y2="speed:Q"),
         base.mark_point(filled=True, size=60, opacity=1),
@@ -110,15 +151,14 @@ def _marks(points: Sequence[dict[str, Any]], across: alt.X, up: alt.Y, span: Seq
     ]
 
 
-def _batch(row: Batch) -> dict[str, Any] | None:
+def _batch(row: Batch) -> _BatchPoint | None:
     batch, peak = numbers.finite(row.batch), numbers.finite(row.peak_bytes)
     if not batch or not peak or batch <= 0 or peak <= 0:
         return None
-    mode = row.mode
-    return {"mode": mode, "label": mode, "batch": batch, "peak": peak, "color": drawing.color(mode)}
+    return _BatchPoint(row.mode, row.mode, batch, peak, drawing.color(row.mode))
 
 
-def _limits(peak: float, bandwidth: float, wide: Sequence[float], span: Sequence[float]) -> list[dict[str, float]]:
+def _limits(peak: float, bandwidth: float, wide: Sequence[float], span: Sequence[float]) -> list[_Corner]:
     """Corners of the roof; where the bandwidth's line leaves the plot at the bottom, it starts there.
 
     Args:
@@ -129,13 +169,13 @@ def _limits(peak: float, bandwidth: float, wide: Sequence[float], span: Sequence
     """
     start = max(wide[0], span[0] / bandwidth)
     return [
-        {"flops": start, "speed": min(peak, bandwidth * start)},
-        {"flops": peak / bandwidth, "speed": peak},
-        {"flops": wide[1], "speed": peak},
+        _Corner(start, min(peak, bandwidth * start)),
+        _Corner(peak / bandwidth, peak),
+        _Corner(wide[1], peak),
     ]
 
 
-def _modes(workload: Workload, flops: float, intensity: float) -> list[dict[str, Any]]:
+def _modes(workload: Workload, flops: float, intensity: float) -> list[_SpeedPoint]:
     """A point a mode.
 
     Args:
@@ -145,7 +185,7 @@ def _modes(workload: Workload, flops: float, intensity: float) -> list[dict[str,
     timed = workload.timing or Timing()
     seconds = {mode: median(timed, mode) for mode in ordered(timed.modes)}
     return [
-        {"label": mode, "flops": intensity, "speed": flops / value, "color": drawing.color(mode)}
+        _SpeedPoint(mode, intensity, flops / value, drawing.color(mode))
         for mode, value in seconds.items()
         if value and value > 0
     ]
@@ -159,12 +199,14 @@ def _axis(field: str, span: Sequence[float], title: str, labels: str, values: Se
     )
 
 
-def _last(rows: Sequence[dict[str, Any]], mode: str) -> dict[str, Any]:
+def _last(rows: Sequence[_BatchPoint], mode: str) -> _BatchPoint:
     """The point of the largest batch: a line is named at its end."""
-    return max((row for row in rows if row["mode"] == mode), key=lambda row: row["batch"])
+    return max((row for row in rows if row.mode == mode), key=lambda row: row.batch)
 
 
-def _labels(rows: Sequence[dict[str, Any]], across: alt.X, field: str, span: Sequence[float]) -> alt.Chart:
+def _labels(
+    rows: Sequence[_BatchPoint] | Sequence[_Name], across: alt.X, field: str, span: Sequence[float]
+) -> alt.Chart:
     """Names beside the points.
 
     Args:
@@ -174,26 +216,31 @@ def _labels(rows: Sequence[dict[str, Any]], across: alt.X, field: str, span: Seq
       span: the ends of that axis.
     """
     where = alt.Y(f"{field}:Q", scale=alt.Scale(type="log", domain=list(span), nice=False))
-    base = alt.Chart(alt.Data(values=list(rows)))
+    base = alt.Chart(drawing.data(rows))
     return base.mark_text(align="left", dx=7).encode(x=across, y=where, text="label:N", color=drawing.literal())
 
 
-def _spread(rows: Sequence[dict[str, Any]], field: str, span: Sequence[float]) -> list[dict[str, Any]]:
-    """Copies of the rows, moved apart on the logarithmic axis until no two labels overlap; `at`: where they were.
+def _peaks_apart(points: Sequence[_BatchPoint], span: Sequence[float]) -> list[_BatchPoint]:
+    """Points where their names may stand."""
+    places = _apart([point.peak for point in points], span)
+    return [replace(point, peak=place) for point, place in zip(points, places, strict=True)]
+
+
+def _apart(values: Sequence[float], span: Sequence[float]) -> list[float]:
+    """Places on a logarithmic axis, each moved down until no two lines of text there overlap.
 
     Args:
-      rows: the points.
-      field: of a row, what stands on the axis.
+      values: what the lines name.
       span: the ends of the axis.
     """
     gap = LABEL_HEIGHT / HEIGHT * math.log(span[1] / span[0])
-    moved: list[dict[str, Any]] = []
+    places = list(values)
     free = math.inf
-    for row in sorted(rows, key=lambda row: row[field], reverse=True):
-        place = min(math.log(row[field]), free)
+    for at in sorted(range(len(values)), key=lambda at: values[at], reverse=True):
+        place = min(math.log(values[at]), free)
         free = place - gap
-        moved.append({**row, field: math.exp(place), "at": row[field]})
-    return moved
+        places[at] = math.exp(place)
+    return places
 
 
 def _ceiling(

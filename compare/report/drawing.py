@@ -7,6 +7,9 @@ from collections.abc import Sequence
 
 import altair as alt
 
+from compare.plain_json import to_json
+from workloads._modes import recorded_mode, recorded_pair
+
 TF_COLOR = "#a34a08"
 JAX_COLOR = "#2463b0"
 NULL_COLOR = "#6b6b6b"
@@ -32,9 +35,18 @@ BYTE_LABELS = (
 )
 
 
-def color(mode: str) -> str:
-    """A side's colour, for a mode or a ratio that starts with one; grey for what is neither's."""
-    return JAX_COLOR if mode.startswith("jax/") else TF_COLOR if mode.startswith("tf/") else NULL_COLOR
+def color(name: str) -> str:
+    """The colour of the side that runs a mode, or the left mode of a ratio; grey for what is neither side's."""
+    pair = recorded_pair(name)
+    mode = pair.left if pair else recorded_mode(name)
+    if mode is None or mode.is_peer:
+        return NULL_COLOR
+    return JAX_COLOR if mode.is_port else TF_COLOR
+
+
+def data(rows: Sequence[object]) -> alt.Data:
+    """Dataclasses as the rows of a chart: their fields are what `x="seconds:Q"` names."""
+    return alt.Data(values=to_json(rows))
 
 
 def literal() -> alt.Color:

@@ -13,6 +13,8 @@ from compare.report.showable import given
 from compare.report.tables import ordered
 
 BOUNDS = {"memory": "memory traffic", "compute": "arithmetic", "dispatch": "dispatch overhead"}
+_BOUNDS_BY_FIELD = {f"{bound}_s": limit for bound, limit in BOUNDS.items()}
+"""By the names of their seconds in the record."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +67,7 @@ def roofline(workload: Workload) -> Roofline | None:
             f"{numbers.binary_bytes(recorded.working_set_bytes)} in use, {traffic}{by})"
         ),
         bounds=tuple(
-            (BOUNDS.get(name.removesuffix("_s"), name), numbers.seconds(value))
-            for name, value in recorded.bounds.items()
+            (_BOUNDS_BY_FIELD.get(name, name), numbers.seconds(value)) for name, value in recorded.bounds.items()
         ),
         rows=tuple(
             LimitRow(mode, numbers.share(recorded.modes[mode].share), recorded.modes[mode].note)

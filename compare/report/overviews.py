@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from compare.record.envelope import Record
 from compare.record.workload_part import Workload
 from compare.report import numbers
-from compare.report.tables import PORT, TUNED, RatioRow, against_best, attribution
+from compare.report.tables import RatioRow, against_best, attribution
 from compare.report.verdicts import gate_verdicts, verdict
+from workloads._modes import JAX, JAX_JIT, JAX_TUNED, TF, TF_EAGER, TF_JIT, Mode
 
 
 @dataclass(frozen=True)
@@ -58,11 +59,11 @@ def _overview(name: str, anchor: str, workload: Workload) -> OverviewRow:
         dtype=workload.dtype,
         verdict=verdict(workload),
         gates=gate_verdicts(workload),
-        instructions=(_program(workload, "tf"), _program(workload, "jax")),
-        kernels=(_counted(workload, "tf/eager"), _counted(workload, "tf/jit"), _counted(workload, PORT)),
+        instructions=(_program(workload, TF), _program(workload, JAX)),
+        kernels=(_counted(workload, TF_EAGER), _counted(workload, TF_JIT), _counted(workload, JAX_JIT)),
         ratio=against_best(workload),
         attribution=attribution(workload),
-        tuned=against_best(workload, TUNED),
+        tuned=against_best(workload, JAX_TUNED),
     )
 
 
@@ -76,6 +77,6 @@ def _program(workload: Workload, side: str) -> str:
     return numbers.count(program.instructions if program else None)
 
 
-def _counted(workload: Workload, mode: str) -> str:
-    profile = workload.profile.get(mode)
+def _counted(workload: Workload, mode: Mode) -> str:
+    profile = workload.profile.get(str(mode))
     return numbers.count(profile.kernels if profile else None)

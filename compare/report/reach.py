@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import altair as alt
 
@@ -41,6 +40,14 @@ class ReachRow:
     """TensorFlow's line."""
 
 
+@dataclass(frozen=True)
+class _Mark:
+    row: str
+    magnitude: float
+    shape: str
+    color: str
+
+
 def rows(workload: Workload) -> list[ReachRow]:
     """A row for each input and pass that was swept."""
     return [_row(reach) for reach in _swept(workload)]
@@ -58,11 +65,11 @@ def chart(workload: Workload) -> str:
     marks = list(_marks(workload))
     if not marks:
         return ""
-    named = list(dict.fromkeys(mark["row"] for mark in marks))
+    named = list(dict.fromkeys(mark.row for mark in marks))
     axis = alt.Axis(title="magnitude, logarithmic", format="~e", tickCount=8, labelOverlap=True)
-    scale = alt.Scale(type="log", domain=drawing.domain([mark["magnitude"] for mark in marks], margin=3))
+    scale = alt.Scale(type="log", domain=drawing.domain([mark.magnitude for mark in marks], margin=3))
     points = (
-        alt.Chart(alt.Data(values=marks))
+        alt.Chart(drawing.data(marks))
         .mark_point(filled=True, size=45, opacity=1)
         .encode(
             x=alt.X("magnitude:Q", scale=scale, axis=axis),
@@ -97,13 +104,13 @@ def _calls(workload: Workload) -> Iterator[tuple[Reach, Span, Call]]:
                 yield reach, span, call
 
 
-def _marks(workload: Workload) -> Iterator[dict[str, Any]]:
+def _marks(workload: Workload) -> Iterator[_Mark]:
     for reach, span, call in _calls(workload):
         magnitude = numbers.finite(call.magnitude)
         look = _LOOKS.get(call.said)
         if magnitude is not None and magnitude > 0 and look is not None:
             name = f"{reach.input or ''} {span.pattern or ''}\u2026 ({reach.pass_ or ''})"
-            yield {"row": name, "magnitude": magnitude, "shape": look[0], "color": look[1]}
+            yield _Mark(name, magnitude, look[0], look[1])
 
 
 def _said(reach: Reach) -> tuple[str, ...]:

@@ -10,8 +10,9 @@ from compare.record.timing_part import Timing
 from compare.record.workload_part import Workload
 from compare.report import costs, limits, numbers, tables, timing_notes
 from compare.report.markdown import code, escaped, table
-from compare.report.standings import Standing, against_mode, recorded_ratio, standing, stated
-from compare.report.tables import PORT, TUNED, RatioRow, ordered
+from compare.report.standings import Standing, standing, stated
+from compare.report.tables import RatioRow, ordered, recorded_ratio
+from workloads._modes import JAX_TUNED, PORT, Pair, recorded_mode
 
 WIDEST_MARGIN = 0.25
 """Beyond this no verdict says equivalent: docs/timing.md, Margin."""
@@ -121,14 +122,17 @@ def _tuned(workload: Workload) -> list[str]:
     options = tables.compiler_options(workload)
     if not options:
         return []
-    against = (tables.against_best(workload, TUNED), recorded_ratio(workload, f"{TUNED} vs {PORT}"))
+    untuned = recorded_ratio(workload.timing or Timing(), Pair(JAX_TUNED, PORT))
+    against = (tables.against_best(workload, JAX_TUNED), untuned)
     rows = [(row.name, stated(row)) for row in against if row]
-    return [f"Compiler options of {TUNED}: {options}.", "", *table(("with compiler options", ""), rows, left=2)]
+    return [f"Compiler options of {JAX_TUNED}: {options}.", "", *table(("with compiler options", ""), rows, left=2)]
 
 
 def _modes(workload: Workload) -> Iterator[tuple[str, ...]]:
+    timing = workload.timing or Timing()
     for row in tables.modes(workload):
-        verdict, *figures = _against_port(against_mode(workload, row.mode))
+        mode = recorded_mode(row.mode)
+        verdict, *figures = _against_port(recorded_ratio(timing, Pair(PORT, mode)) if mode else None)
         yield row.mode, verdict, row.median, *figures, row.page_faults
 
 

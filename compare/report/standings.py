@@ -10,16 +10,16 @@ from compare.record.timing_part import Timing
 from compare.record.vocabulary import FAIL
 from compare.record.workload_part import Workload
 from compare.report import numbers, tables
-from compare.report.showable import given
-from compare.report.tables import DONATED, PORT, TUNED, RatioRow, ordered, ratio_row
+from compare.report.tables import RatioRow, ordered, recorded_ratio
+from workloads._modes import JAX_DONATED, JAX_TUNED, PORT, TF_JIT, Mode, Pair, recorded_mode
 
 FASTER = "faster"
 
 _RELATIONS = {"slower": "slower than", "equivalent": "equivalent to", "inconclusive": "inconclusive against"}
 
 _OTHER_MODES = {
-    DONATED: "updating its state in place, as TensorFlow does,",
-    TUNED: "with its compiler options",
+    JAX_DONATED: "updating its state in place, as TensorFlow does,",
+    JAX_TUNED: "with its compiler options",
 }
 
 
@@ -41,7 +41,8 @@ def standing(name: str, workload: Workload) -> Standing:
     medians = _tf_medians(workload)
     if not medians:
         return Standing(name, False, _untimed(workload))
-    rows = {mode: against_mode(workload, mode) for mode in medians}
+    timing = workload.timing or Timing()
+    rows = {mode: recorded_ratio(timing, Pair(PORT, mode)) for mode in medians}
     unbeaten = [mode for mode, row in rows.items() if row is None or row.withheld or row.verdict != FASTER]
     if not unbeaten:
         best = min(medians, key=lambda mode: medians[mode])
@@ -53,20 +54,16 @@ def standing(name: str, workload: Workload) -> Standing:
     return Standing(name, False, "; ".join([*reasons, *_attributed(workload), *_other_modes(workload)]))
 
 
-def _tf_medians(workload: Workload) -> dict[str, float]:
+def _tf_medians(workload: Workload) -> dict[Mode, float]:
     timing = workload.timing or Timing()
-    medians = {mode: tables.median(timing, mode) for mode in ordered(timing.modes) if mode.startswith("tf/")}
+    timed = [mode for name in ordered(timing.modes) if (mode := recorded_mode(name))]
+    medians = {mode: tables.median(timing, mode) for mode in timed if mode.is_original}
     return {mode: median for mode, median in medians.items() if median is not None}
 
 
-def against_mode(workload: Workload, mode: str) -> RatioRow | None:
-    """The port against a mode; None where the record has no such ratio."""
-    return recorded_ratio(workload, f"{PORT} vs {mode}")
-
-
-def _reasons(rows: Mapping[str, RatioRow | None]) -> Iterator[str]:
+def _reasons(rows: Mapping[Mode, RatioRow | None]) -> Iterator[str]:
     """What is said of each mode; modes for which the same was withheld are named together."""
-    withheld: dict[str, list[str]] = {}
+    withheld: dict[str, list[Mode]] = {}
     for mode, row in rows.items():
         if row is None:
             withheld.setdefault("no ratio in the record", []).append(mode)
@@ -75,7 +72,7 @@ def _reasons(rows: Mapping[str, RatioRow | None]) -> Iterator[str]:
         else:
             yield f"{_RELATIONS.get(row.verdict, row.verdict)} {mode}, {row.ratio} {row.interval}"
     for reason, modes in withheld.items():
-        yield f"against {', '.join(modes)} {reason}"
+        yield f"against {', '.join(map(str, modes))} {reason}"
 
 
 def _attributed(workload: Workload) -> Iterator[str]:
@@ -86,7 +83,7 @@ def _attributed(workload: Workload) -> Iterator[str]:
         return
     name = max(known, key=lambda factor: known[factor])
     if known[name] > 1:
-        yield f"against tf/jit the {name} costs the most, {numbers.ratio(known[name])} (medians, no interval)"
+        yield f"against {TF_JIT} the {name} costs the most, {numbers.ratio(known[name])} (medians, no interval)"
 
 
 def _other_modes(workload: Workload) -> Iterator[str]:
@@ -102,12 +99,6 @@ def _untimed(workload: Workload) -> str:
         return "not timed: parity fails"
     reasons = [failure.reason for failure in workload.failures]
     return f"not timed: {reasons[0]}" if reasons else "not timed: no TF mode has a time in the record"
-
-
-def recorded_ratio(workload: Workload, name: str) -> RatioRow | None:
-    """The ratio of that name; None where the record has none."""
-    ratio = given((workload.timing or Timing()).ratios.get(name))
-    return ratio_row(name, ratio) if ratio else None
 
 
 def stated(row: RatioRow | None) -> str:

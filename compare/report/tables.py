@@ -15,12 +15,9 @@ from compare.record.workload_part import Workload
 from compare.report import numbers
 from compare.report.showable import given
 from workloads import _modes
+from workloads._modes import PORT, TF_CELL, TF_JIT, Cell, Mode, Pair, recorded_pair
 
-MODES = tuple(str(mode) for mode in _modes.MODES)
-SIDES = {"tf": "TF", "jax": "JAX"}
-PORT = str(_modes.PORT)
-DONATED = str(_modes.JAX_DONATED)
-TUNED = str(_modes.JAX_TUNED)
+SIDES = {_modes.TF: "TF", _modes.JAX: "JAX"}
 
 FAULT_S, FAULTS_SHARE = 1e-6, 0.05
 """What a page fault takes, and from which part of a call on it is told. Without 13,200 faults ResNet's step took 16 ms
@@ -45,11 +42,8 @@ class RatioRow:
     withheld: str
     null: bool
     """Identical code against itself: what the measurement cannot tell apart."""
-
-    @property
-    def line(self) -> str:
-        """All of it in one cell."""
-        return f"{self.name}: withheld" if self.withheld else f"{self.ratio} {self.interval} {self.verdict}"
+    pair: Pair | None
+    """What is named; None where the name is not that of two modes."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +72,7 @@ class KernelRow:
 
 
 @dataclass(frozen=True)
-class Cell:
+class CellRow:
     """One frontend's program compiled by one side's XLA."""
 
     name: str
@@ -88,7 +82,7 @@ class Cell:
 
 def ordered(modes: Iterable[str]) -> list[str]:
     """Modes in the order in which they are told: TF then JAX, eager before compiled, unknown ones last."""
-    known = {mode: place for place, mode in enumerate(MODES)}
+    known = {str(mode): place for place, mode in enumerate(_modes.MODES)}
     return sorted(modes, key=lambda mode: known.get(mode, len(known)))
 
 
@@ -99,24 +93,27 @@ def ratios(workload: Workload) -> tuple[RatioRow, ...]:
     return tuple(ratio_row(name, ratio, null) for group, null in groups for name, ratio in group.items())
 
 
-def median(timing: Timing, mode: str) -> float | None:
+def median(timing: Timing, mode: Mode | str) -> float | None:
     """Seconds of a call in that mode; None where it has no time."""
-    timed = timing.modes.get(mode)
+    timed = timing.modes.get(str(mode))
     return numbers.finite(timed.median_s) if timed else None
 
 
-def against_best(workload: Workload, port: str = PORT) -> RatioRow | None:
+def against_best(workload: Workload, port: Mode = PORT) -> RatioRow | None:
     """The port against the fastest TF mode that was timed with it; None where no such ratio is recorded."""
     timing = workload.timing or Timing()
-    medians = {
-        name: median(timing, name.removeprefix(f"{port} vs "))
-        for name in timing.ratios
-        if name.startswith(f"{port} vs tf/")
-    }
+    pairs = [pair for name in timing.ratios if (pair := recorded_pair(name))]
+    medians = {pair: median(timing, pair.right) for pair in pairs if pair.left == port and pair.right.is_original}
     if not medians:
         return None
-    best = min(medians, key=lambda name: float("inf") if medians[name] is None else medians[name] or 0.0)
-    return ratio_row(best, timing.ratios[best])
+    best = min(medians, key=lambda pair: float("inf") if medians[pair] is None else medians[pair] or 0.0)
+    return _ratio_row(str(best), best, timing.ratios[str(best)])
+
+
+def recorded_ratio(timing: Timing, pair: Pair) -> RatioRow | None:
+    """The ratio of two modes; None where the record has none, or nothing of it."""
+    ratio = given(timing.ratios.get(str(pair)))
+    return _ratio_row(str(pair), pair, ratio) if ratio else None
 
 
 def ratio_row(name: str, ratio: Ratio, null: bool = False) -> RatioRow:
@@ -127,6 +124,10 @@ def ratio_row(name: str, ratio: Ratio, null: bool = False) -> RatioRow:
       ratio: of A's time to B's.
       null: whether A and B are identical code.
     """
+    return _ratio_row(name, recorded_pair(name), ratio, null)
+
+
+def _ratio_row(name: str, pair: Pair | None, ratio: Ratio, null: bool = False) -> RatioRow:
     return RatioRow(
         name=name,
         ratio=numbers.ratio(ratio.ratio),
@@ -137,6 +138,7 @@ def ratio_row(name: str, ratio: Ratio, null: bool = False) -> RatioRow:
         between_pair_share=numbers.share(ratio.between_pair_share),
         withheld=ratio.withheld,
         null=null,
+        pair=pair,
     )
 
 
@@ -172,11 +174,13 @@ def kernels(workload: Workload) -> tuple[KernelRow, ...]:
     )
 
 
-def matrix(workload: Workload) -> tuple[tuple[str, tuple[Cell, ...]], ...]:
+def matrix(workload: Workload) -> tuple[tuple[str, tuple[CellRow, ...]], ...]:
     """Rows are frontends, columns compilers; empty where nothing was compiled."""
     if not workload.compiled:
         return ()
-    return tuple((frontend, tuple(_cell(workload, frontend, compiler) for compiler in SIDES)) for frontend in SIDES)
+    return tuple(
+        (frontend, tuple(_cell(workload, Cell(frontend, compiler)) for compiler in SIDES)) for frontend in SIDES
+    )
 
 
 def compiler_options(workload: Workload) -> str:
@@ -186,8 +190,10 @@ def compiler_options(workload: Workload) -> str:
 
 def factors(workload: Workload) -> tuple[tuple[str, Number], ...]:
     """The factors whose product is the jax/tf ratio; empty where there are none."""
-    found = given(workload.attribution)
-    return (("frontend", found.frontend), ("compiler", found.compiler), ("runtime", found.runtime)) if found else ()
+    product = given(workload.attribution)
+    if product is None:
+        return ()
+    return (("frontend", product.frontend), ("compiler", product.compiler), ("runtime", product.runtime))
 
 
 def attribution(workload: Workload) -> tuple[tuple[str, str], ...]:
@@ -203,15 +209,16 @@ def attribution_in_words(workload: Workload) -> str:
     values = [numbers.finite(factor) for _, factor in factors(workload)]
     known = [value for value in values if value is not None]
     total = numbers.ratio(prod(known)) if len(known) == len(shown) else "an unknown part"
-    return f"jax/jit takes {total} of tf/jit's time: {', '.join(f'{name} {factor}' for name, factor in shown)}"
+    return f"{PORT} takes {total} of {TF_JIT}'s time: {', '.join(f'{name} {factor}' for name, factor in shown)}"
 
 
 def page_faults_in_words(workload: Workload) -> str:
     """One sentence where the port maps memory anew in every call and the fastest TF mode does not; else empty."""
     fastest = against_best(workload)
-    mode = fastest.name.removeprefix(f"{PORT} vs ") if fastest else ""
-    timing = workload.timing or Timing()
-    own, other = (_page_faults(timing, name) for name in (PORT, mode))
+    if fastest is None or fastest.pair is None:
+        return ""
+    timing, mode = workload.timing or Timing(), fastest.pair.right
+    own, other = (_page_faults(timing, timed) for timed in (PORT, mode))
     own_median = median(timing, PORT)
     if own is None or other is None or own_median is None:
         return ""
@@ -248,16 +255,16 @@ def cost(workload: Workload) -> str:
     return f"{figures} ({needed.source})" if needed.source else figures
 
 
-def _page_faults(timing: Timing, mode: str) -> float | None:
-    timed = timing.modes.get(mode)
+def _page_faults(timing: Timing, mode: Mode) -> float | None:
+    timed = timing.modes.get(str(mode))
     return numbers.finite(timed.page_faults) if timed else None
 
 
-def _cell(workload: Workload, frontend: str, compiler: str) -> Cell:
-    name = f"{frontend}@{compiler}"
+def _cell(workload: Workload, cell: Cell) -> CellRow:
+    name = str(cell)
     compiled = given(workload.compiled.get(name)) or Compiled(reason="not compiled")
     if compiled.reason:
-        return Cell(name, (), compiled.reason)
+        return CellRow(name, (), compiled.reason)
     timed = (workload.timing or Timing()).cells.get(name)
     facts = (
         ("median time", numbers.seconds(timed.median_s if timed else None)),
@@ -268,6 +275,6 @@ def _cell(workload: Workload, frontend: str, compiler: str) -> Cell:
         ("arithmetic", numbers.operations(compiled.flops)),
         ("bytes accessed", numbers.binary_bytes(compiled.bytes)),
         ("compile time", numbers.seconds(compiled.compile_s)),
-        ("difference from tf@tf", "the reference" if name == "tf@tf" else numbers.error(compiled.error)),
+        (f"difference from {TF_CELL}", "the reference" if cell == TF_CELL else numbers.error(compiled.error)),
     )
-    return Cell(name, facts, "")
+    return CellRow(name, facts, "")

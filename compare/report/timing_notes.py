@@ -11,8 +11,9 @@ from compare.record.timing_part import Power, Timing
 from compare.record.workload_part import Workload
 from compare.report import numbers
 from compare.report.showable import given
-from compare.report.tables import SIDES, RatioRow, ordered, ratio_row
+from compare.report.tables import SIDES, RatioRow, ordered, ratio_row, recorded_ratio
 from compare.report.verdicts import NOT_JUDGED
+from workloads._modes import PEER_NAME, PORT, Mode, Pair
 
 
 @dataclass(frozen=True)
@@ -101,15 +102,14 @@ def _ratio(timing: Timing, name: str) -> RatioRow | None:
 
 
 def _peer(workload: Workload, name: str, peer: Peer) -> PeerRow:
-    mode, timing = f"{name}/jit", workload.timing or Timing()
-    ratio = given(timing.ratios.get(f"jax/jit vs {mode}"))
+    mode, timing = Mode(name, PEER_NAME), workload.timing or Timing()
     return PeerRow(
         name=name,
         version=peer.version or numbers.MISSING,
         verdict=peer.verdict or NOT_JUDGED,
         reason=peer.reason or _complaint(peer.gates),
-        median=numbers.seconds(_median(timing, mode)),
-        ratio=ratio_row(f"jax/jit vs {mode}", ratio) if ratio else None,
+        median=numbers.seconds(_median(timing, str(mode))),
+        ratio=recorded_ratio(timing, Pair(PORT, mode)),
     )
 
 

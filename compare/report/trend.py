@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import altair as alt
 from markupsafe import Markup
 
+from compare.history.likeness import Difference
 from compare.history.series import Line, Point, Trend
 from compare.report import drawing, numbers, verdicts
 from compare.report.html import TEMPLATES, templates
@@ -36,6 +36,18 @@ class _Row:
     withheld: str
     verdict: str
     confirmed: bool
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """A point as the chart draws it."""
+
+    run: int
+    segment: int
+    ratio: float
+    low: float
+    high: float
+    color: str
 
 
 @dataclass(frozen=True)
@@ -85,7 +97,11 @@ def chart(lines: Sequence[Line]) -> str:
 
 
 def _section(name: str, anchor: str, lines: Sequence[Line]) -> _Section:
-    breaks = {change.run: change.differing for line in lines for change in line.breaks}
+    breaks = {
+        change.run: tuple(difference.line for difference in change.differences)
+        for line in lines
+        for change in line.breaks
+    }
     rows = tuple(map(_row, lines))
     return _Section(name, anchor, Markup(chart(lines)), tuple(breaks.items()), rows)
 
@@ -107,7 +123,7 @@ def _plot(line: Line, runs: Sequence[int]) -> alt.LayerChart | None:
     rows = [row for point in line.points if (row := _point(point, color))]
     if not rows:
         return None
-    ends = [row[key] for row in rows for key in ("low", "ratio", "high")]
+    ends = [end for row in rows for end in (row.low, row.ratio, row.high)]
     span = _span(ends)
     across = alt.X(
         "run:Q",
@@ -119,7 +135,7 @@ def _plot(line: Line, runs: Sequence[int]) -> alt.LayerChart | None:
         axis = alt.Axis(title=None, format="~g", tickCount=4, labelOverlap=True)
         return alt.Y(field, scale=alt.Scale(type="log", domain=span, nice=False), axis=axis)
 
-    base = alt.Chart(alt.Data(values=rows)).encode(x=across, color=drawing.literal())
+    base = alt.Chart(drawing.data(rows)).encode(x=across, color=drawing.literal())
     one = alt.Chart(alt.Data(values=[{"one": 1.0}])).mark_rule(color=drawing.INK, strokeDash=[4, 3])
     layers = [
         *_breaks(line, across, span),
@@ -138,13 +154,13 @@ def _span(ends: Sequence[float]) -> list[float]:
     return drawing.domain(near, margin=1.05)
 
 
-def _point(point: Point, color: str) -> dict[str, Any] | None:
+def _point(point: Point, color: str) -> _Drawn | None:
     ratio = numbers.finite(point.ratio)
     if ratio is None or ratio <= 0 or point.withheld:
         return None
     ends = [number for end in point.ci95 or () if (number := numbers.finite(end)) and number > 0]
     low, high = ends if len(ends) == 2 else (ratio, ratio)
-    return {"run": point.run, "segment": point.segment, "ratio": ratio, "low": low, "high": high, "color": color}
+    return _Drawn(point.run, point.segment, ratio, low, high, color)
 
 
 def _breaks(line: Line, across: alt.X, span: Sequence[float]) -> list[alt.Chart]:
@@ -155,7 +171,7 @@ def _breaks(line: Line, across: alt.X, span: Sequence[float]) -> list[alt.Chart]
       across: the axis of runs.
       span: the ends of the axis of ratios.
     """
-    rows = [{"run": change.run - 0.5, "top": span[1], "label": _keys(change.differing)} for change in line.breaks]
+    rows = [{"run": change.run - 0.5, "top": span[1], "label": _keys(change.differences)} for change in line.breaks]
     if not rows:
         return []
     base = alt.Chart(alt.Data(values=rows)).encode(x=across)
@@ -165,7 +181,7 @@ def _breaks(line: Line, across: alt.X, span: Sequence[float]) -> list[alt.Chart]
     return [rules, labels.encode(y=top, text=alt.Text("label:N"))]
 
 
-def _keys(differing: Sequence[str]) -> str:
+def _keys(differences: Sequence[Difference]) -> str:
     """The keys alone, cut to what a plot has room for: "cpu, jax.jaxlib"."""
-    keys = ", ".join(line.partition(":")[0].partition(" of ")[0] for line in differing)
+    keys = ", ".join(difference.key for difference in differences)
     return keys if len(keys) <= BREAK_LABEL else f"{keys[:BREAK_LABEL]}…"

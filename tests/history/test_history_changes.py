@@ -224,7 +224,9 @@ def test_a_line_has_a_point_a_run_and_breaks_where_a_run_is_unlike_the_one_befor
         (5, 0.61, 0),
         (9, 0.62, 1),
     ]
-    assert [(each.run, each.differing) for each in line.breaks] == [(9, ("cpu: AMD EPYC, then Intel",))]
+    assert [(each.run, [unlike.line for unlike in each.differences]) for each in line.breaks] == [
+        (9, ["cpu: AMD EPYC, then Intel"])
+    ]
 
 
 def test_a_line_survives_runs_without_the_workload_and_withheld_ratios() -> None:

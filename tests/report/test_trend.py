@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from pages import HOSTILE, Page
 
+from compare.history.likeness import Difference
 from compare.history.series import Break, Line, Point, Trend
 from compare.report import drawing, trend
 from compare.report.html import TEMPLATES
@@ -33,7 +34,7 @@ def history(**changes: Any) -> Trend:
         workload="add",
         ratio="jax/jit vs tf/jit",
         points=(point(1, 0.6), point(2, 0.61), point(5, 0.7, 1), point(6, None, 1, "the null missed 1")),
-        breaks=(Break(5, ("cpu: A, then B", "size of add: smoke, then default")),),
+        breaks=(Break(5, (Difference("cpu", "A", "B"), Difference("size", "smoke", "default", ("add",)))),),
         verdict="not compared",
         confirmed=False,
     )

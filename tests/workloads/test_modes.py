@@ -56,3 +56,11 @@ def test_every_mode_is_the_ports_or_the_originals_and_any_other_a_peers() -> Non
     assert [str(mode) for mode in _modes.MODES if mode.is_port] == ["jax/eager", "jax/jit", "jax/donated", "jax/tuned"]
     assert all(mode.is_port != mode.is_original and not mode.is_peer for mode in _modes.MODES)
     assert Mode("call_tf", "jit").is_peer
+
+
+def test_names_of_a_record_are_read_whatever_version_wrote_them() -> None:
+    assert _modes.recorded_mode("tf/later mode") == Mode("tf", "later mode")
+    assert _modes.recorded_mode("tf@jax") is None
+    assert _modes.recorded_pair("jax/jit vs tf/later") == Pair(_modes.PORT, Mode("tf", "later"))
+    assert _modes.recorded_pair("jax/jit vs itself") is None
+    assert _modes.recorded_pair("jax/jit") is None

@@ -1,0 +1,246 @@
+"""All that a page shows of one workload, part by part. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from compare.record.parity_part import Parity
+from compare.record.workload_part import Workload
+from compare.report import (
+    charts,
+    compilers,
+    cost_charts,
+    costs,
+    limits,
+    numbers,
+    program_texts,
+    reach,
+    tables,
+    timing_notes,
+    verdicts,
+)
+from compare.report.overviews import OverviewRow
+from workloads._dimensions import described
+from workloads._modes import JAX_TUNED
+
+
+@dataclass(frozen=True)
+class DeviationRow:
+    """A bound that was not the default, and what was observed under it."""
+
+    gate: str
+    kind: str
+    where: str
+    bound: str
+    observed: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class SizeRow:
+    """The parity verdict at one other size."""
+
+    dimensions: str
+    verdict: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class ParitySection:
+    """Gates, what qualifies them, and training losses."""
+
+    gates: Sequence[verdicts.GateRow]
+    oracle: Sequence[tuple[str, str]]
+    """Where the float64 reference of each pass comes from."""
+    deviations: Sequence[DeviationRow]
+    sizes: Sequence[SizeRow]
+    reach: Sequence[reach.ReachRow]
+    reach_key: Sequence[tuple[str, str]]
+    reach_chart: Markup
+    losses: Markup
+    loss_gaps: Sequence[tuple[str, str, str, int]]
+
+
+@dataclass(frozen=True)
+class ProgramSection:
+    """Both programs as handed to XLA, and what was made of them."""
+
+    opcodes: Sequence[program_texts.OpcodeRow]
+    programs: Sequence[program_texts.Pane]
+    same_program: bool
+    stages: Sequence[tuple[str, Sequence[program_texts.Pane]]]
+    modules: Sequence[program_texts.Pane]
+    alignment: str
+    frontier: Sequence[program_texts.FrontierRow]
+    page: str
+    """The path of the page that shows both, value by value."""
+    made: Sequence[compilers.Group]
+
+
+@dataclass(frozen=True)
+class TimingSection:
+    """Cells, kernels, times and their ratios."""
+
+    matrix: Sequence[tuple[str, Sequence[tables.CellRow]]]
+    kernels: Sequence[tables.KernelRow]
+    modes: Sequence[tables.ModeRow]
+    ratios: Sequence[tables.RatioRow]
+    attribution: str
+    page_faults: str
+    timing_chart: Markup
+    ratio_chart: Markup
+
+
+@dataclass(frozen=True)
+class ConditionsSection:
+    """Under which conditions times were taken."""
+
+    threads: timing_notes.Threads | None
+    planted: Sequence[tables.RatioRow]
+    smallest: Sequence[tuple[str, str]]
+    by_threads: timing_notes.ByThreads | None
+    peers: Sequence[timing_notes.PeerRow]
+
+
+@dataclass(frozen=True)
+class CostSection:
+    """Startup, the roofline, and batch sizes."""
+
+    phases: Sequence[costs.PhaseRow]
+    storage: Sequence[costs.StorageRow]
+    roofline: limits.Roofline | None
+    roofline_chart: Markup
+    batches: Sequence[costs.BatchRow]
+    batch_limit: str
+    largest_batches: Sequence[tuple[str, str]]
+    batch_chart: Markup
+
+
+@dataclass(frozen=True)
+class Section:
+    """One workload on the page."""
+
+    row: OverviewRow
+    summary: str
+    source: str
+    cost: str
+    facts: Sequence[tuple[str, str]]
+    failures: Sequence[verdicts.FailureRow]
+    why_missing: str
+    parity: ParitySection
+    programs: ProgramSection
+    timing: TimingSection
+    conditions: ConditionsSection
+    costs: CostSection
+
+
+def section(row: OverviewRow, workload: Workload) -> Section:
+    """The section of one workload, below its row of the overview."""
+    return Section(
+        row=row,
+        summary=workload.summary,
+        source=workload.source,
+        cost=tables.cost(workload),
+        facts=_facts(workload),
+        failures=verdicts.failures(workload),
+        why_missing=verdicts.why_missing(workload),
+        parity=_parity(workload),
+        programs=_programs(workload, row.name),
+        timing=_timing(workload),
+        conditions=_conditions(workload),
+        costs=_costs(workload),
+    )
+
+
+def _facts(workload: Workload) -> list[tuple[str, str]]:
+    """Dimensions, then inputs with their types, then the compiler options that the port declares."""
+    dimensions = [(name, numbers.scalar(value)) for name, value in workload.dimensions.items()]
+    facts = [*dimensions, *workload.inputs.items()]
+    options = tables.compiler_options(workload)
+    return [*facts, (f"compiler options of {JAX_TUNED}", options)] if options else facts
+
+
+def _parity(workload: Workload) -> ParitySection:
+    parity = workload.parity or Parity()
+    return ParitySection(
+        gates=verdicts.gates(workload),
+        oracle=list(parity.oracle.items()),
+        deviations=_deviations(parity),
+        sizes=[
+            SizeRow(described(size.dimensions), size.verdict or verdicts.NOT_JUDGED, size.reason)
+            for size in parity.sizes
+        ],
+        reach=reach.rows(workload),
+        reach_key=reach.key(workload),
+        # Vega escapes the names that it draws; tests hold it to that.
+        reach_chart=Markup(reach.chart(workload)),
+        losses=Markup(charts.losses(workload)),
+        loss_gaps=[(gap.first, gap.second, numbers.error(gap.error), gap.step) for gap in charts.loss_gaps(workload)],
+    )
+
+
+def _deviations(parity: Parity) -> list[DeviationRow]:
+    return [
+        DeviationRow(
+            gate=deviation.gate,
+            kind=deviation.kind or "declared",
+            where=" ".join(filter(None, (deviation.pass_, deviation.leaf))),
+            bound=numbers.error(deviation.bound),
+            observed=numbers.error(deviation.observed),
+            reason=deviation.reason,
+        )
+        for deviation in parity.deviations
+    ]
+
+
+def _programs(workload: Workload, name: str) -> ProgramSection:
+    return ProgramSection(
+        opcodes=program_texts.opcodes(workload),
+        programs=program_texts.programs(workload),
+        same_program=program_texts.same_program(workload),
+        stages=program_texts.stages(workload),
+        modules=program_texts.modules(workload),
+        alignment=program_texts.alignment(workload),
+        frontier=program_texts.frontier(workload),
+        page=program_texts.page(workload, name),
+        made=compilers.of_workload(workload),
+    )
+
+
+def _timing(workload: Workload) -> TimingSection:
+    return TimingSection(
+        matrix=tables.matrix(workload),
+        kernels=tables.kernels(workload),
+        modes=tables.modes(workload),
+        ratios=tables.ratios(workload),
+        attribution=tables.attribution_in_words(workload),
+        page_faults=tables.page_faults_in_words(workload),
+        timing_chart=Markup(charts.timing(workload)),
+        ratio_chart=Markup(charts.ratios(workload)),
+    )
+
+
+def _conditions(workload: Workload) -> ConditionsSection:
+    return ConditionsSection(
+        threads=timing_notes.threads(workload),
+        planted=timing_notes.planted(workload),
+        smallest=timing_notes.smallest(workload),
+        by_threads=timing_notes.by_threads(workload),
+        peers=timing_notes.peers(workload),
+    )
+
+
+def _costs(workload: Workload) -> CostSection:
+    return CostSection(
+        phases=costs.phases(workload),
+        storage=costs.storage(workload),
+        roofline=limits.roofline(workload),
+        roofline_chart=Markup(cost_charts.roofline(workload)),
+        batches=costs.batches(workload),
+        batch_limit=costs.batch_limit(workload),
+        largest_batches=costs.largest_batches(workload),
+        batch_chart=Markup(cost_charts.batches(workload)),
+    )
