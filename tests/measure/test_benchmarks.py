@@ -10,9 +10,9 @@ import pytest
 
 from compare.cli import FORESEEN
 from compare.pytest_plugin import Benchmark
-from compare.report.tables import MODES
 from compare.run.prover import Port, Prover
 from workloads import _registry
+from workloads._modes import MODES
 
 HERE = Path(__file__).parent
 
@@ -26,7 +26,7 @@ def cases() -> list[tuple[str, str]]:
     return [
         (name, mode)
         for name in _registry.built_in()
-        for mode in MODES
+        for mode in map(str, MODES)
         if mode != "jax/donated" or _registry.get(name).training
     ]
 
