@@ -141,12 +141,13 @@ class Benchmark:
     def _ready(self, named: Port, size: str | None, mode: str) -> tuple[dict[str, Any], Callable[[], float], int]:
         """The record's part, what times one round of the mode, and how many rounds there is time for."""
         from compare.report.benchmark_json import extra_info
+        from workloads._modes import parse_mode
 
         found = _proved(self._prover, named, size, self._pairs)
         modes = found.part.profile
         if mode not in modes:
             raise Refused(f"expected a mode of {found.name} ({', '.join(modes)}), found {mode!r}: name one of those")
-        once = self._prover.rounds(named, size, mode)
+        once = self._prover.rounds(named, size, parse_mode(mode))
         start = time.perf_counter()
         once()
         fitting = int(self._max_time_s / (time.perf_counter() - start))

@@ -13,7 +13,6 @@ from compare.errors import RequestError
 from compare.inputs import functions, port_files
 from compare.inputs.at_size import named_apart
 from compare.inputs.request import Plan
-from compare.report import tables
 from compare.sides._side import SIDES
 from compare.sides.pool import Source
 from workloads import _registry
@@ -110,8 +109,8 @@ def add_timeout(command: argparse._ActionsContainer) -> None:
 def add_modes(command: argparse._ActionsContainer) -> None:
     """Add --modes."""
     command.add_argument(
-        "--modes", nargs="+", default=(), metavar="MODE", choices=tables.MODES,
-        help=f"judge and time only these modes, and always tf/eager and jax/jit; of {', '.join(tables.MODES)} "
+        "--modes", nargs="+", default=(), metavar="MODE", type=_option_types.mode,
+        help=f"judge and time only these modes, and always tf/eager and jax/jit; of {', '.join(_option_types.MODES)} "
         "(default: every mode that the workload has)",
     )  # fmt: skip
 
