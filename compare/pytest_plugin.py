@@ -140,14 +140,14 @@ class Benchmark:
     ) -> tuple[dict[str, Any], Callable[[], float], int]:
         """The record's part, what times one round of the mode, and how many rounds there is time for."""
         from compare.report.benchmark_json import extra_info
-        from workloads import _modes
+        from workloads._modes import PORT, parse_mode
 
-        mode = asked or str(_modes.PORT)
+        mode = asked or str(PORT)
         found = _proved(self._prover, named, size, self._pairs)
         modes = found.part.profile
         if mode not in modes:
             raise Refused(f"expected a mode of {found.name} ({', '.join(modes)}), found {mode!r}: name one of those")
-        once = self._prover.rounds(named, size, mode)
+        once = self._prover.rounds(named, size, parse_mode(mode))
         start = time.perf_counter()
         once()
         fitting = int(self._max_time_s / (time.perf_counter() - start))

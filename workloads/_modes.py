@@ -1,8 +1,8 @@
 """What is timed and how it is named: modes, cells, arms, and pairs of them; which modes are whose.
 
 `str()` gives the names of the record and of the command line; `parse_mode`, `parse_cell`, `parse_arm` and
-`parse_pair` read them back, `recorded_mode` and `recorded_pair` where a page shows whatever a record names. Nothing
-else takes such a name apart.
+`parse_pair` read them back, and refuse every other text; `recorded_mode` and `recorded_pair` where a page shows whatever
+a record names. Nothing else takes such a name apart.
 """
 
 from __future__ import annotations
@@ -123,8 +123,11 @@ CELLS = (TF_CELL, JAX_CELL, Cell(TF, JAX), Cell(JAX, TF))
 
 _ARM = re.compile(
     r"(?:(?P<side>[\w.-]+)/(?P<name>[\w.-]+)|(?P<frontend>[\w.-]+)@(?P<compiler>[\w.-]+))"
-    r"(?:#(?P<copy>\d+))?(?:\+(?P<percent>\d+)%)?"
+    r"(?:#(?P<copy>\d+))?(?:\+(?P<percent>\d+)%)?",
+    re.ASCII,
 )
+_MOST_DIGITS = 6
+"""Of a copy or a slowdown; Python refuses to convert thousands of them."""
 
 
 class BadName(Foreseen):
@@ -137,9 +140,17 @@ def parse_arm(text: str) -> Arm:
     Raises:
       BadName: it is no such name.
     """
-    read = _ARM.fullmatch(text)
-    if read is None:
+    arm = _arm(text)
+    # A name has one spelling: "#1", "#02" and "+0%" are none.
+    if arm is None or str(arm) != text or arm.copy < 1:
         raise BadName(f"expected a mode or cell such as jax/jit or tf@jax, found {text!r}")
+    return arm
+
+
+def _arm(text: str) -> Arm | None:
+    read = _ARM.fullmatch(text)
+    if read is None or max(map(len, (read["copy"] or "", read["percent"] or ""))) > _MOST_DIGITS:
+        return None
     code = Mode(read["side"], read["name"]) if read["side"] else Cell(read["frontend"], read["compiler"])
     return Arm(code, int(read["copy"] or 1), int(read["percent"] or 0) / 100)
 

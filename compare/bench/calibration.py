@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from compare.bench.stats import SLOWER, Interval, half_width
 from compare.bench.timing import SLOWDOWNS, itself, percent, planted_name
 from compare.record.timing_part import Ratio, Timing
-from workloads._modes import MODES, Arm, Mode
+from workloads._modes import MODES, Arm, Mode, parse_mode
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,9 @@ class ModeCalibration:
 
 def calibrate(runs: Sequence[Timing]) -> dict[str, ModeCalibration]:
     """By mode, what independent runs of the same plan found; runs in which a mode is missing count for nothing."""
-    calibrated = ((str(mode), _mode(mode, runs)) for mode in MODES)
+    timed = dict.fromkeys(parse_mode(name) for run in runs for name in run.modes)
+    modes = dict.fromkeys([*MODES, *timed])
+    calibrated = ((str(mode), _mode(mode, runs)) for mode in modes)
     return {name: mode for name, mode in calibrated if mode is not None}
 
 

@@ -17,7 +17,6 @@ from compare.sides._side import SIDES
 from compare.sides.pool import Source
 from workloads import _registry
 from workloads._declared import AnyWorkload
-from workloads._modes import MODES
 from workloads._spec import SIZES, Workload
 
 DEFAULT_OUT = Path("jaxport-report")
@@ -109,10 +108,9 @@ def add_timeout(command: argparse._ActionsContainer) -> None:
 
 def add_modes(command: argparse._ActionsContainer) -> None:
     """Add --modes."""
-    modes = tuple(map(str, MODES))
     command.add_argument(
-        "--modes", nargs="+", default=(), metavar="MODE", choices=modes,
-        help=f"judge and time only these modes, and always tf/eager and jax/jit; of {', '.join(modes)} "
+        "--modes", nargs="+", default=(), metavar="MODE", type=_option_types.mode,
+        help=f"judge and time only these modes, and always tf/eager and jax/jit; of {', '.join(_option_types.MODES)} "
         "(default: every mode that the workload has)",
     )  # fmt: skip
 

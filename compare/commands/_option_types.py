@@ -8,9 +8,14 @@ from collections.abc import Callable
 
 from compare.errors import RequestError
 from compare.sides.settings import available_processors
+from workloads import _modes
+from workloads._modes import Mode
 
 ALL = "all"
 """As a number of threads: one a processor."""
+
+MODES = {str(mode): mode for mode in _modes.MODES}
+"""By name, the modes that can be asked for."""
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
@@ -38,6 +43,13 @@ def _thread_count(text: str) -> int:
         return count(text)
     except argparse.ArgumentTypeError as error:
         raise RequestError(f"{error} in --threads: give integers or `{ALL}`, separated by commas") from error
+
+
+def mode(text: str) -> Mode:
+    """A mode that a workload may have: "jax/jit"."""
+    if text not in MODES:
+        raise argparse.ArgumentTypeError(f"expected a mode of {', '.join(MODES)}, found {text!r}")
+    return MODES[text]
 
 
 def count(text: str) -> int:

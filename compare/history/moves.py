@@ -14,7 +14,7 @@ from compare.record.envelope import Record
 from compare.record.results_file import RecordError
 from compare.record.timing_part import Mode, Ratio, Timing
 from compare.record.workload_part import Workload
-from workloads._modes import parse_pair
+from workloads._modes import BadName, Pair, parse_pair
 
 IMPROVED = "improved"
 REGRESSED = "regressed"
@@ -138,7 +138,11 @@ def ratio_names(runs: Sequence[Record], workload: str) -> list[str]:
 
 def _change(baseline: Sequence[Record], after: Record, workload: str, ratio: str) -> Change:
     """One ratio against one baseline, of one run or pooled over several."""
-    medians = _medians(baseline[-1], after, workload, ratio)
+    try:
+        pair = parse_pair(ratio)
+    except BadName as error:
+        return Change(workload, ratio, NOT_COMPARED, reason=f"{error}: compare it with the jaxport that wrote it")
+    medians = _medians(baseline[-1], after, workload, pair)
     old = [estimates.estimate(row_of(run, workload, ratio)) for run in baseline]
     new = estimates.estimate(row_of(after, workload, ratio))
     usable = [each for each in old if isinstance(each, Estimate)]
@@ -196,8 +200,7 @@ def _margin(run: Record, workload: str) -> float:
     return max(LEAST_MARGIN, margin) if margin is not None and math.isfinite(margin) else math.inf
 
 
-def _medians(before: Record, after: Record, workload: str, ratio: str) -> dict[str, tuple[float | None, float | None]]:
-    pair = parse_pair(ratio)
+def _medians(before: Record, after: Record, workload: str, pair: Pair) -> dict[str, tuple[float | None, float | None]]:
     first, later = (_timing(run, workload).modes for run in (before, after))
     names = (str(pair.left), str(pair.right))
     return {name: (first.get(name, Mode()).median_s, later.get(name, Mode()).median_s) for name in names}

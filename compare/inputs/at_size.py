@@ -176,7 +176,7 @@ def examples_of(workload: Workload, size: str, data: Path | None) -> Arrays | No
       RequestError: the workload refuses these dimensions.
     """
     with _refusals(workload, size):
-        return workload.training.examples(data, workload.sizes[size]) if workload.training else None
+        return workload.training.examples(data, workload.dimensions(size)) if workload.training else None
 
 
 def prepare(workload: Workload, size: str, examples: Arrays | None, scratch: Path, one_case: bool = False) -> Prepared:
@@ -267,10 +267,11 @@ def check_batch(workload: Workload, size: str, data: Path | None) -> tuple[Train
     training, examples = workload.training, examples_of(workload, size, data)
     if training is None or examples is None:
         raise RequestError(f"expected a workload that trains, found {workload.name}: it has no batch to enlarge")
-    if training.batch not in workload.sizes[size] or training.batch in training.decided(examples):
+    dimensions = workload.dimensions(size)
+    if training.batch not in dimensions or training.batch in training.decided(examples):
         raise RequestError(
             f"expected {training.batch!r} among the dimensions that size {size} of {workload.name} chooses "
-            f"({', '.join(workload.sizes[size])}), found none to enlarge: name it in Training.batch"
+            f"({', '.join(dimensions)}), found none to enlarge: name it in Training.batch"
         )
     return training, examples
 
@@ -290,7 +291,7 @@ def prepare_batch(workload: Workload, size: str, batch: int, data: Path | None, 
     """
     training, examples = check_batch(workload, size, data)
     named = f"{size}-batch{batch}"
-    sizes = {named: {**workload.sizes[size], training.batch: batch}}
+    sizes = {named: {**workload.dimensions(size), training.batch: batch}}
     once = dataclasses.replace(workload, training=dataclasses.replace(training, steps=1), sizes=sizes)
     return prepare(once, named, examples, scratch, one_case=True)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from compare.errors import RequestError
-from workloads._dimensions import check_range
+from workloads._dimensions import Range, check_range
 from workloads._spec import ArraySpec, Workload
 
 _DTYPES = {
@@ -85,7 +85,7 @@ def from_functions(tf: str, jax: str, inputs: Sequence[str], dimensions: Sequenc
         one that is compiled and timed.
 
     Raises:
-      RequestError: a reference names no file or no function, an input does not parse or occurs twice.
+      RequestError: a reference names no file or no function; an input or a dimension does not parse or occurs twice.
     """
     for side, reference in (("tf", tf), ("jax", jax)):
         where, _, function = reference.rpartition(":")
@@ -103,14 +103,7 @@ def from_functions(tf: str, jax: str, inputs: Sequence[str], dimensions: Sequenc
         specs[name] = spec
     if not specs:
         raise RequestError(f"expected at least one --input, found none: add one for each argument, like {EXAMPLES}")
-    told = [(text, *parse_dimension(text)) for text in dimensions]
-    named = sorted({name for spec in specs.values() for name in spec.names})
-    for text, name, *_ in told:
-        if name not in named:
-            raise RequestError(
-                f"expected a dimension that an --input names ({', '.join(named) or 'none does'}), found {text!r}: "
-                f"write {name} in a shape, as in x=f32[{name},128]"
-            )
+    sizes, ranges = _named_dimensions(dimensions, sorted({name for spec in specs.values() for name in spec.names}))
     try:
         return Workload(
             name=jax.rpartition(":")[2],
@@ -119,10 +112,31 @@ def from_functions(tf: str, jax: str, inputs: Sequence[str], dimensions: Sequenc
             tf=tf,
             jax=jax,
             inputs=specs,
-            sizes={"default": {name: size for _, name, size, high in told if high is None}},
-            ranges={name: (low, high) for _, name, low, high in told if high is not None},
+            sizes={"default": sizes},
+            ranges=ranges,
             builds=False,
             folder=Path.cwd(),
         )
     except ValueError as error:
         raise RequestError(f"{error}, in --jax {jax}") from error
+
+
+def _named_dimensions(texts: Sequence[str], named: Sequence[str]) -> tuple[dict[str, int], dict[str, Range]]:
+    """The sizes that are timed and the ranges that are judged, by the name of the dimension."""
+    sizes: dict[str, int] = {}
+    ranges: dict[str, Range] = {}
+    for text in texts:
+        name, low, high = parse_dimension(text)
+        if name not in named:
+            raise RequestError(
+                f"expected a dimension that an --input names ({', '.join(named) or 'none does'}), found {text!r}: "
+                f"write {name} in a shape, as in x=f32[{name},128]"
+            )
+        if name in (sizes if high is None else ranges):
+            what = "size" if high is None else "range"
+            raise RequestError(f"expected one {what} of dimension {name}, found {text!r} besides another: keep one")
+        if high is None:
+            sizes[name] = low
+        else:
+            ranges[name] = low, high
+    return sizes, ranges

@@ -10,6 +10,7 @@ from compare.sides._side import SIDES
 from compare.sides.peers import PEERS
 from compare.sides.pool import Source
 from workloads._declared import AnyWorkload
+from workloads._modes import Mode
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,7 @@ class Request:
 
     Attributes:
       plans: one a number of threads; the first is the main one, and without any nothing is timed.
-      modes: those that are judged and timed, such as "jax/jit"; empty takes all. The reference and the port
-        itself always are.
+      modes: those that are judged and timed; empty takes all. The reference and the port itself always are.
       parity_size: where parity is judged, if not at the size that is compiled and timed.
       alignment: whether the programs are held against each other, value by value.
       parity_only: whether the six gates are all that is asked for: no profile, no cells, no alignment.
@@ -77,7 +77,7 @@ class Request:
     timeout_s: float = 300
     plans: Sequence[Plan] = (Plan(),)
     extras: Extras = field(default_factory=Extras)
-    modes: Collection[str] = ()
+    modes: Collection[Mode] = ()
     alignment: bool = True
     parity_only: bool = False
     parity_size: str | None = None

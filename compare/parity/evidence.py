@@ -72,7 +72,7 @@ class Evidence:
 
     def modes(self, side: str, pass_: str) -> tuple[str, ...]:
         """Every mode of a side that ran this pass."""
-        return tuple(sorted({mode for mode, ran, _ in self.outputs if ran == pass_ and mode.startswith(f"{side}/")}))
+        return tuple(sorted({mode for mode, ran, _ in self.outputs if ran == pass_ and side_of(mode) == side}))
 
     def judged_modes(self, pass_: str) -> tuple[str, ...]:
         """The modes that are judged: the port's main one, which may not be absent, then all others that ran."""
@@ -120,6 +120,11 @@ class Evidence:
         return reasons[0] + (f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else "")
 
 
+def side_of(source: str) -> str:
+    """The side of a mode such as "jax/jit"; of float64 arrays, which have no mode, the side that is named."""
+    return source if source in (_modes.TF, _modes.JAX) else _modes.parse_mode(source).side
+
+
 def _ordered(cases: Set[str]) -> tuple[str, ...]:
     # Random cases first: a difference that shows in them is no question of kinks.
     return tuple(sorted(cases, key=lambda case: (is_kinks(case), case)))
@@ -147,7 +152,7 @@ def trajectories_as_runs(evidence: Evidence) -> Evidence:
     }
     doubles: dict[tuple[str, str, str], Arrays] = {}
     for side, preferred in (("tf", TF_REFERENCE), ("jax", evidence.port)):
-        modes = sorted(m for m, dtype in evidence.trajectories if dtype == "float64" and m.startswith(f"{side}/"))
+        modes = sorted(mode for mode, dtype in evidence.trajectories if dtype == "float64" and side_of(mode) == side)
         if modes:
             chosen = preferred if preferred in modes else modes[0]
             doubles[side, STEP, TRAJECTORY] = evidence.trajectories[chosen, "float64"]

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from compare.parity import messages
-from compare.parity.evidence import TF_REFERENCE, TF_XLA, Evidence
+from compare.parity.evidence import TF_REFERENCE, TF_XLA, Evidence, side_of
 from compare.parity.measure import Distance, distance, largest, scale_of
 from compare.parity.messages import Place
 from compare.record.parity_part import Comparison
@@ -153,7 +153,7 @@ def missing_runs(
     """The failed comparison for each run that is not there; nothing where both are."""
     runs = zip((place.found_from, place.expected_from), (found, expected), dtypes, strict=True)
     return [
-        refuse(place, messages.absent(source, dtype, context.evidence.why(source.partition("/")[0])), dtype)
+        refuse(place, messages.absent(source, dtype, context.evidence.why(side_of(source))), dtype)
         for source, run, dtype in runs
         if run is None
     ]

@@ -13,7 +13,6 @@ from compare.hlo import kernel_times
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.portable import portable
 from compare.inputs.at_size import Prepared
-from compare.parity.evidence import PORT, TF_REFERENCE
 from compare.progress import Reporter
 from compare.prove import kernel_parts
 from compare.record.program_parts import Profile
@@ -23,6 +22,7 @@ from compare.sides._side import BadTarget, Side, SideError, Unavailable
 from compare.sides.workers import failure_of
 from workloads import _modes
 from workloads._framework import FORWARD, GRADIENTS, STEP, Donation, Program
+from workloads._modes import Mode
 from workloads._spec import Arrays
 
 FLOAT32, FLOAT64 = "float32", "float64"
@@ -84,11 +84,14 @@ class Collected:
         return next((each.reason for each in self.refusals if f" {pass_} " in f"{each.doing} "), None) or ""
 
 
-def collect_evidence(side: Side, prepared: Prepared, reporter: Reporter, wanted: Collection[str] = ()) -> Collected:
+def collect_evidence(side: Side, prepared: Prepared, reporter: Reporter, wanted: Collection[Mode] = ()) -> Collected:
     """Ask a side for all that parity needs. Never raises for what the side fails at.
 
     Args:
-      wanted: the modes to run, such as "jax/jit"; empty takes all. The reference and the port itself always run.
+      side: who is asked.
+      prepared: the workload, and the arrays that it is judged on.
+      reporter: told of every step.
+      wanted: the modes to run; empty takes all. The reference and the port itself always run.
 
     Raises:
       BadTarget: the function that was named does not exist.
@@ -106,11 +109,11 @@ def collect_evidence(side: Side, prepared: Prepared, reporter: Reporter, wanted:
     return found
 
 
-def _chosen(side: str, modes: requests.Modes, wanted: Collection[str]) -> requests.Modes:
+def _chosen(side: str, modes: requests.Modes, wanted: Collection[Mode]) -> requests.Modes:
     if not wanted:
         return modes
-    kept = {*wanted, TF_REFERENCE, PORT}
-    return {pass_: [mode for mode in each if f"{side}/{mode}" in kept] for pass_, each in modes.items()}
+    kept = {*wanted, _modes.TF_EAGER, _modes.PORT}
+    return {pass_: [name for name in names if Mode(side, name) in kept] for pass_, names in modes.items()}
 
 
 def collect_program(side: Side, prepared: Prepared, found: Collected, reporter: Reporter, reload: bool) -> None:

@@ -27,6 +27,7 @@ from compare.sides._side import SIDES, BadTarget, SideError
 from compare.sides.pool import Pool
 from compare.sides.workers import failure_of
 from workloads._framework import FORWARD, GRADIENTS
+from workloads._modes import Mode
 from workloads._precision import narrow_dtype
 from workloads._spec import STABILITY
 from workloads._tree import LONE
@@ -54,7 +55,7 @@ def both(
 
 
 def evidence_of(
-    pool: Pool, name: str, prepared: Prepared, reporter: Reporter, modes: Collection[str] = ()
+    pool: Pool, name: str, prepared: Prepared, reporter: Reporter, modes: Collection[Mode] = ()
 ) -> Collected:
     """What one side gives of a workload; a side that cannot be had gives a failure.
 

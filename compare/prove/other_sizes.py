@@ -23,7 +23,7 @@ from compare.sides.pool import Pool
 from workloads import _modes
 from workloads._dimensions import Dimensions
 
-MODES = tuple(str(mode) for mode in (_modes.TF_EAGER, _modes.TF_JIT, _modes.PORT))
+MODES = (_modes.TF_EAGER, _modes.TF_JIT, _modes.PORT)
 """Enough to tell: what else a mode may do, it does at the workload's own size."""
 
 Ordinary = dict[tuple[str, str], float]

@@ -29,6 +29,7 @@ from compare.sides.pool import Pool, Source
 from compare.sides.requests import Loading
 from compare.sides.settings import available_processors
 from workloads._declared import AnyWorkload
+from workloads._modes import Mode
 
 
 @dataclass(frozen=True)
@@ -151,13 +152,13 @@ class Prover:
             raise KeyboardInterrupt  # the whole session is meant, not this port
         return record
 
-    def rounds(self, port: Port, size: str | None, mode: str) -> Callable[[], float]:
+    def rounds(self, port: Port, size: str | None, mode: Mode) -> Callable[[], float]:
         """Loads a port, makes the mode ready, and gives what times one round of it: seconds of a call, the median.
 
         Raises:
           SideError: the side failed at it; what is returned raises the same.
         """
-        name, _, target = mode.partition("/")
+        name, target = mode.side, mode.name
 
         def once() -> float:
             with self._side(name) as side:

@@ -8,7 +8,7 @@ import pytest
 
 from compare.bench.calibration import calibrate
 from compare.bench.stats import EQUIVALENT, INCONCLUSIVE, SLOWER
-from compare.record.timing_part import Power, Ratio, Timing
+from compare.record.timing_part import Mode, Power, Ratio, Timing
 
 
 def run(low: float, high: float, verdict: str, ratio: float = 1.1, smallest: float | None = 0.06) -> Timing:
@@ -29,6 +29,13 @@ def test_runs_are_counted_by_what_they_covered_and_called() -> None:
     assert found.half_widths == pytest.approx((0.0202, 0.0196, 0.1055), abs=1e-4)
     assert found.half_width == pytest.approx(0.0202, abs=1e-4)
     assert found.smallest == 0.06
+
+
+def test_a_mode_that_is_neither_sides_counts_too() -> None:
+    null = Ratio(12, 120, 1.0, (0.98, 1.02), (0.98, 1.02), EQUIVALENT)
+    modes = {"jax/jit": Mode(), "tf2jax/jit": Mode()}
+    both = Timing(modes, {}, {}, {f"{name} vs itself": null for name in modes}, 0.05, Power({}, {}))
+    assert list(calibrate([both])) == ["jax/jit", "tf2jax/jit"]
 
 
 def test_a_run_without_a_null_counts_for_nothing() -> None:

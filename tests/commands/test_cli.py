@@ -120,6 +120,16 @@ REFUSED = {
     "no time": (["run", "add", "--timeout", "-1"], "expected a positive number of seconds, found '-1'"),
     "no side": (recording("x.side"), "the following arguments are required: --side"),
     "another side": (recording("x.side", "--side", "torch"), "invalid choice: 'torch'"),
+    "no mode": (["run", "add", "--modes", "jax/fast"], "expected a mode of tf/eager, tf/graph, "),
+    "a mode of another spelling": (["run", "add", "--modes", "jax/jit#1"], "jax/tuned, found 'jax/jit#1'"),
+    "a size twice": (
+        functions("f.py:doubles", "--input", "x=f32[B]", "--dimension", "B=3", "--dimension", "B=4"),
+        "expected one size of dimension B, found 'B=4' besides another: keep one",
+    ),
+    "a range twice": (
+        functions("f.py:doubles", "--input", "x=f32[B]", "--dimension", "B=1..4", "--dimension", "B=1..8"),
+        "expected one range of dimension B, found 'B=1..8' besides another: keep one",
+    ),
     "tf alone": (["run", "--tf", "f.py:doubles"], "expected --tf and --jax together"),
     "jax alone": (["run", "--jax", "f.py:doubles"], "expected --tf and --jax together"),
     "functions and a name": (["run", "add", "--tf", "f.py:a", "--jax", "f.py:a"], "no WORKLOAD, found"),

@@ -113,6 +113,21 @@ def test_what_cannot_be_compared_says_why(damage: Callable[[dict[str, Any]], obj
     assert (change.verdict, change.reason, change.change) == (moves.NOT_COMPARED, reason, None)
 
 
+def test_a_ratio_that_has_another_spelling_is_left_out_and_the_others_are_compared() -> None:
+    runs = [record(stated(0.6)) for _ in range(2)]
+    for run in runs:
+        ratios = run["workloads"]["add"]["timing"]["ratios"]
+        ratios["jax/jit#1 of tf/jit"] = ratios[PORT]
+    known, other = (recurrence.changes[0] for recurrence in compare_all(runs))
+    assert (known.ratio, known.verdict) == (PORT, moves.UNCHANGED)
+    assert other.verdict == moves.NOT_COMPARED
+    assert other.reason == (
+        "expected a ratio such as jax/jit vs tf/jit, found 'jax/jit#1 of tf/jit': compare it with the jaxport that "
+        "wrote it"
+    )
+    assert not moves.confirmed(compare_all(runs))
+
+
 def test_a_run_without_timing_compares_nothing() -> None:
     assert change_of(record(stated(0.6)), changed("workloads/add/timing/ratios", None)).reason == "missing after"
 

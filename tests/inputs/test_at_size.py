@@ -52,6 +52,23 @@ def test_parity_can_be_asked_for_at_another_size_than_times(tmp_path: Path) -> N
         at_size.prepare_both(EXAMPLE, "default", None, tmp_path, judge_at="huge")
 
 
+def test_examples_and_batches_are_made_at_the_dimensions_that_vary_too(tmp_path: Path) -> None:
+    def made(dimensions: Dimensions) -> dict[str, np.ndarray]:
+        return {"x": np.ones((4 * dimensions["B"], dimensions["features"]), np.float32)}
+
+    varied = Workload(
+        name="varied", tf="t:f", jax="j:f", inputs={"x": ArraySpec(("B", "features"))},
+        sizes={"default": {"features": 3}}, training=Training(synthetic=made, batch="B", steps=2),
+    )  # fmt: skip
+    own = varied.dimensions("default")["B"]
+    examples = at_size.examples_of(varied, "default", None)
+    assert examples is not None and examples["x"].shape == (4 * own, 3)
+    enlarged = at_size.prepare_batch(varied, "default", 2 * own, None, tmp_path)
+    assert enlarged.dimensions == {"features": 3, "B": 2 * own}
+    arrays = mapped.load(enlarged.loading.arrays)
+    assert {array.shape for name, array in arrays.items() if name.endswith("/x")} == {(2 * own, 3), (1, 2 * own, 3)}
+
+
 def test_dimensions_that_the_data_decides_need_not_be_given(tmp_path: Path) -> None:
     def dataset(path: Path | None) -> dict[str, np.ndarray]:
         return {"x": np.ones((10, 7), np.float32)}

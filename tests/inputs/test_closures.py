@@ -22,6 +22,7 @@ from compare.sides.pool import Pool, Source
 from jaxport._framework import Jax
 from workloads import Workload
 from workloads._framework import FORWARD, GRADIENTS, Twin
+from workloads._modes import JAX_JIT, TF_JIT
 
 TF = """
 import numpy as np
@@ -137,7 +138,7 @@ def test_every_pass_of_a_closed_over_model_is_located(
 @pytest.fixture(scope="module")
 def judged(folder: Path) -> dict[str, Any]:
     workloads = [port(folder, "trains", "trains"), port(folder, "carries", "carries")]
-    asked = whole_run.Request(workloads, plans=(), parity_only=True, modes=("tf/jit", "jax/jit"))
+    asked = whole_run.Request(workloads, plans=(), parity_only=True, modes=(TF_JIT, JAX_JIT))
     return to_json(whole_run.run(asked, Silent()).record)["workloads"]
 
 

@@ -11,6 +11,7 @@ from places import ROOT
 from runs import record_of
 
 from jaxport import _optimizers
+from workloads._modes import TF_JIT
 
 pytestmark = pytest.mark.process
 
@@ -46,7 +47,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         )
         (folder / f"{name}.py").write_text(port)
     ports = (str(folder / f"{name}.py") for name in PORTS)
-    return record_of(*ports, size="smoke", plans=(), modes=("tf/jit",), parity_only=True)["workloads"]
+    return record_of(*ports, size="smoke", plans=(), modes=(TF_JIT,), parity_only=True)["workloads"]
 
 
 def training(judged: dict[str, Any]) -> dict[str, Any]:

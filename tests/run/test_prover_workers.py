@@ -10,6 +10,7 @@ from mortals import KILLED, Mortals
 from compare.run.prover import Port, Prover
 from compare.sides._side import SIDES, SideError
 from compare.sides.pool import Source
+from workloads._modes import JAX_JIT
 
 pytestmark = pytest.mark.process
 
@@ -19,18 +20,18 @@ def test_rounds_whose_worker_dies_say_so_each_time(mortals: Mortals, tmp_path: P
     with Prover({side: Source(mortals.dying(moment)) for side in SIDES}, 60) as prover:
         for _ in range(2):
             with pytest.raises(SideError, match=KILLED) as caught:
-                prover.rounds(Port(tmp_path, "add"), "smoke", "jax/jit")()
+                prover.rounds(Port(tmp_path, "add"), "smoke", JAX_JIT)()
             assert "\n" not in str(caught.value)
 
 
 def test_rounds_after_a_death_run_on_a_fresh_worker(mortals: Mortals, tmp_path: Path) -> None:
     python = mortals.dying("after round")
     with Prover({side: Source(python) for side in SIDES}, 60) as prover:
-        once = prover.rounds(Port(tmp_path, "add"), "smoke", "jax/jit")
+        once = prover.rounds(Port(tmp_path, "add"), "smoke", JAX_JIT)
         assert once() > 0
         with pytest.raises(SideError, match=KILLED):
             once()
-        assert prover.rounds(Port(tmp_path, "add"), "smoke", "jax/jit")() > 0
+        assert prover.rounds(Port(tmp_path, "add"), "smoke", JAX_JIT)() > 0
     assert len(mortals.pids) == 2
 
 

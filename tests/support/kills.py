@@ -23,6 +23,7 @@ from compare.progress import Silent
 from compare.run import whole_run
 from compare.sides.client import STARTS, LiveSide
 from workloads import _registry
+from workloads._modes import TF_GRAPH
 from workloads._spec import Workload
 
 STALLED_AFTER_S, PATIENCE_S = 3.0, 300.0
@@ -186,7 +187,7 @@ def tried(kills: Sequence[Kill], plans: tuple[Plan, ...]) -> bool:
     """Print a row for each kill; whether each cost its workload and nothing else."""
     asked = workloads(kills)
     killer = Killer(kills, [each.name for each in asked])
-    request = whole_run.Request(asked, "smoke", plans=plans, modes=("tf/graph",), alignment=False)
+    request = whole_run.Request(asked, "smoke", plans=plans, modes=(TF_GRAPH,), alignment=False)
     with watched(killer):
         found = to_json(whole_run.run(request, killer).record)["workloads"]
     holds = True

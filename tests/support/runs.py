@@ -12,6 +12,7 @@ from compare.plain_json import to_json
 from compare.progress import Silent
 from compare.run import whole_run
 from workloads import _registry
+from workloads._modes import JAX_DONATED, JAX_TUNED, TF_JIT, TF_KERAS
 
 
 def record_of(*references: str, **asked: Any) -> dict[str, Any]:
@@ -24,7 +25,7 @@ WHOLE = (*_registry.TOUR, "lstm_cell")
 """Judged in every mode, with programs, cells and profiles: small enough that it takes seconds."""
 LEAN = ("conv_mnist",)
 """Judged by the gates alone, in fewer modes."""
-LEAN_MODES = ("tf/jit", "tf/keras", "jax/donated", "jax/tuned")
+LEAN_MODES = (TF_JIT, TF_KERAS, JAX_DONATED, JAX_TUNED)
 LARGE = tuple(name for name in _registry.names() if name not in WHOLE + LEAN)
 """Held to one another in float64 alone: test_large_models.py. With JAXPORT_ZOO set they are judged as the lean are."""
 JUDGED = (*WHOLE, *LEAN, *(LARGE if os.environ.get("JAXPORT_ZOO") else ()))

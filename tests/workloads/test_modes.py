@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from workloads import _modes
 from workloads._modes import Arm, BadName, Cell, Mode, Pair
@@ -26,7 +30,42 @@ def test_a_name_is_read_back_as_what_was_written(arm: Arm, name: str) -> None:
     assert arm.is_public is (name in ("jax/jit", "tf@jax", "tf2jax/jit"))
 
 
-@pytest.mark.parametrize("text", ["", "jit", "jax/", "/jit", "jax/jit#", "jax/jit+5", "jax/jit vs tf/jit", "tf@jax@tf"])
+WORDS = st.from_regex(r"\A[A-Za-z0-9_.-]+\Z")
+MODES = st.builds(Mode, WORDS, WORDS)
+CELLS = st.builds(Cell, WORDS, WORDS)
+PERCENTS = st.integers(0, 999).map(lambda percent: percent / 100)
+ARMS = st.builds(Arm, MODES | CELLS, st.integers(1, 999), PERCENTS)
+
+
+@given(ARMS)
+def test_every_name_is_read_back(arm: Arm) -> None:
+    assert _modes.parse_arm(str(arm)) == arm
+
+
+@given(MODES, MODES, CELLS)
+def test_every_name_of_a_mode_a_cell_and_a_pair_is_read_back(left: Mode, right: Mode, cell: Cell) -> None:
+    assert _modes.parse_mode(str(left)) == left
+    assert _modes.parse_cell(str(cell)) == cell
+    assert _modes.parse_pair(str(Pair(left, right))) == Pair(left, right)
+
+
+SPELLINGS = st.from_regex(r"\A\w*[/@]\w*(#\d*)?(\+\d*%)?\Z") | st.text()
+
+
+@given(SPELLINGS, st.sampled_from([_modes.parse_arm, _modes.parse_mode, _modes.parse_cell, _modes.parse_pair]))
+def test_what_is_read_is_written_as_it_was(text: str, parse: Callable[[str], object]) -> None:
+    try:
+        read = parse(text)
+    except BadName:
+        return
+    assert str(read) == text
+
+
+REFUSED = ["", "jit", "jax/", "/jit", "jax/jit#", "jax/jit+5", "jax/jit vs tf/jit", "tf@jax@tf"]
+OTHERWISE_SPELT = ["jax/jit#0", "jax/jit#1", "jax/jit#02", "jax/jit+0%", "jax/jit+05%", "jax/jit#\u0662", "jax/jit\n"]
+
+
+@pytest.mark.parametrize("text", [*REFUSED, *OTHERWISE_SPELT, f"jax/jit#{'9' * 5000}"])
 def test_a_text_that_is_no_name_is_refused_with_what_was_expected(text: str) -> None:
     with pytest.raises(BadName, match="expected a mode or cell such as jax/jit or tf@jax, found"):
         _modes.parse_arm(text)
@@ -35,8 +74,8 @@ def test_a_text_that_is_no_name_is_refused_with_what_was_expected(text: str) -> 
 def test_a_mode_is_no_cell_and_an_arm_of_a_second_process_is_neither() -> None:
     assert _modes.parse_mode("jax/tuned") == _modes.JAX_TUNED
     assert _modes.parse_cell("tf@jax") == Cell("tf", "jax")
-    for text in ("tf@jax", "jax/jit#2", "jax/jit+5%"):
-        with pytest.raises(BadName, match="expected a mode such as jax/jit"):
+    for text in ("tf@jax", "jax/jit#2", "jax/jit+5%", "jax/jit#1", "jax/jit+0%"):
+        with pytest.raises(BadName, match=r"expected a mode (or cell )?such as jax/jit"):
             _modes.parse_mode(text)
     for text in ("jax/jit", "tf@jax#2"):
         with pytest.raises(BadName, match="expected a cell such as tf@jax"):
