@@ -17,6 +17,7 @@ from compare.run import whole_run
 from compare.sides._side import SIDES
 from compare.sides.client import LiveSide
 from compare.sides.recorded import RecordingSide
+from compare.sides.sources import check_interpreter
 
 HELP = Help(
     description="""\
@@ -51,7 +52,7 @@ def main(options: argparse.Namespace) -> int:
     """Record, write, print what is missing; the exit code."""
     writable_file(options.out)
     workloads = _arguments.workloads(options)
-    _arguments.check_interpreter(options.python, "--python")
+    check_interpreter(options.python, "--python")
     console = terminal.console(stderr=True)
     failures = []
     with contextlib.ExitStack() as stack:
