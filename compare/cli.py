@@ -15,7 +15,7 @@ from typing import Any
 from compare.commands._exit_codes import REFUSED
 from compare.commands._parser import DEFAULT_TIMEOUT_S, Help, Parser, add_debug
 from compare.commands._signals import INTERRUPTED, interruptible
-from compare.errors import Foreseen, RequestError
+from compare.errors import FORESEEN, RequestError
 from compare.report import terminal
 from compare.sides import processes
 
@@ -49,8 +49,6 @@ COMMANDS = {
     "list": Command("list the workloads", foreign_code=False),
 }
 """By name, in the order of the help. Each is a module of compare.commands, imported once it is asked for."""
-
-FORESEEN = (Foreseen, OSError)
 
 _HELP = Help(
     description="""\

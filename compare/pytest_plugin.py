@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from compare.record.base import Part
     from compare.record.workload_part import Workload
     from compare.run.prover import Judged, Port, Prover
+    from compare.sides.pool import Source
+    from workloads._modes import Mode
 
 PAIRS = 5
 """The fewest pairs of processes from which a ratio has an interval."""
@@ -119,7 +121,13 @@ class Benchmark:
         """Fail the test as `port` does; else benchmark `mode`, with ratios over pairs of processes in extra_info.
 
         Args:
-          mode: "tf/graph", and so on, by default the port's own, "jax/jit"; the other arguments are those of `port`.
+          reference: a workload's name, or a port file, as for `jaxport run`.
+          tf: "FILE.py:FUNCTION", instead of a reference, with `jax` and `inputs`.
+          jax: the same for its port.
+          inputs: name to "f32[8,128]", "i32[8]:0..10" or "f32[B,128]", in the order of the arguments.
+          dimensions: of those that inputs name, "1..64" to judge between, or "32" to compile.
+          size: by default that of --jaxport-size.
+          mode: "tf/graph", and so on; by default "jax/jit".
 
         Returns:
           The workload's part of results.json, timing included.
@@ -136,39 +144,30 @@ class Benchmark:
         return part
 
     def _ready(
-        self, named: Port, size: str | None, asked: str | None
+        self, named: Port, size: str | None, mode: str | None
     ) -> tuple[dict[str, Any], Callable[[], float], int]:
         """The record's part, what times one round of the mode, and how many rounds there is time for."""
         from compare.report.benchmark_json import extra_info
-        from workloads._modes import PORT, parse_mode
 
-        mode = asked or str(PORT)
-        found = _proved(self._prover, named, size, self._pairs)
-        modes = found.part.profile
-        if mode not in modes:
-            raise Refused(f"expected a mode of {found.name} ({', '.join(modes)}), found {mode!r}: name one of those")
-        once = self._prover.rounds(named, size, parse_mode(mode))
+        timed = _known(mode)
+        judged = _proved(self._prover, named, size, self._pairs)
+        _check_compiled(str(timed), judged)
+        once = self._prover.rounds(named, size, timed)
         start = time.perf_counter()
         once()
         fitting = int(self._max_time_s / (time.perf_counter() - start))
-        self._benchmark.group = self._benchmark.group or found.name
-        part = _plain(found.part)
-        self._benchmark.extra_info.update(extra_info(found.name, part, mode))
+        self._benchmark.group = self._benchmark.group or judged.name
+        part = _plain(judged.part)
+        self._benchmark.extra_info.update(extra_info(judged.name, part, str(timed)))
         return part, once, max(self._min_rounds, min(MOST_ROUNDS, fitting))
 
 
 @pytest.fixture(scope="session")
 def jaxport_prover(request: pytest.FixtureRequest) -> Iterator[Prover]:
     """What `port` and `port_benchmark` ask. Its `judge` proves several ports in one run, ahead of their tests."""
-    from compare.commands._arguments import sources
     from compare.run.prover import Prover
 
-    given = {
-        name.removeprefix("jaxport_"): value
-        for name, value in vars(request.config.option).items()
-        if name.startswith("jaxport_")
-    }
-    with Prover(_or_fail(lambda: sources(argparse.Namespace(**given)))) as prover:
+    with Prover(_or_fail(lambda: _sources(request.config.option))) as prover:
         request.config.stash[_PROVER] = prover
         yield prover
 
@@ -226,6 +225,18 @@ def pytest_benchmark_update_machine_info(config: pytest.Config, machine_info: di
 _PROVER: pytest.StashKey[Prover] = pytest.StashKey()
 
 
+def _sources(options: argparse.Namespace) -> dict[str, Source]:
+    from compare.sides._side import SIDES
+    from compare.sides.sources import source
+
+    return {
+        side: source(
+            side, getattr(options, f"jaxport_{side}_python"), getattr(options, f"jaxport_{side}_recorded"), "--jaxport-"
+        )
+        for side in SIDES
+    }
+
+
 def _port(
     folder: Path,
     reference: str | None,
@@ -239,17 +250,40 @@ def _port(
     return Port(folder, reference, tf, jax, tuple((inputs or {}).items()), tuple((dimensions or {}).items()))
 
 
+def _known(name: str | None) -> Mode:
+    """The mode of a name, checked before anything is proved."""
+    from workloads._modes import MODES, PORT
+
+    modes = {str(mode): mode for mode in MODES}
+    if name is not None and name not in modes:
+        raise Refused(f"expected a mode ({', '.join(modes)}), found {name!r}: name one of those")
+    return PORT if name is None else modes[name]
+
+
+def _check_compiled(mode: str, judged: Judged) -> None:
+    """Refuse a mode that the port has not, or that is another mode under a second name."""
+    profiles = judged.part.profile
+    if mode not in profiles:
+        raise Refused(f"expected a mode of {judged.name} ({', '.join(profiles)}), found {mode!r}: name one of those")
+    same_as = profiles[mode].same_as
+    if same_as:
+        raise Refused(
+            f"expected a mode of {judged.name} with code of its own, found {mode!r}, which compiled nothing: "
+            f"name {same_as}, it is the same"
+        )
+
+
 def _proved(prover: Prover, port: Port, size: str | None, pairs: int, parity_only: bool = False) -> Judged:
-    """What is found of a port that holds.
+    """What was judged of a port that holds.
 
     Raises:
       Refused: it does not, or a result is missing; one sentence a line.
     """
-    (found,) = prover.judge([port], size, pairs, parity_only)
-    wrong = _wrong(found.name, found.part)
+    (judged,) = prover.judge([port], size, pairs, parity_only)
+    wrong = _wrong(judged.name, judged.part)
     if wrong:
         raise Refused("\n".join(wrong))
-    return found
+    return judged
 
 
 def _plain(part: Part) -> dict[str, Any]:
@@ -284,7 +318,7 @@ def _or_fail(ask: Callable[[], Result]) -> Result:
 @contextmanager
 def _refusing() -> Iterator[None]:
     """What the command line says in one line is one line here."""
-    from compare.cli import FORESEEN
+    from compare.errors import FORESEEN
     from compare.report.showable import printable
 
     try:

@@ -9,6 +9,7 @@ import pytest
 from places import ROOT
 
 from compare import cli
+from compare.errors import Foreseen
 
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/*.md")])
 """Without docs/results/: those are records of runs, with the command lines of their day."""
@@ -109,6 +110,6 @@ def test_the_architecture_is_no_book() -> None:
 
 def test_a_command_line_that_is_wrong_is_found() -> None:
     for wrong in ("run add --passes", "prove add", "record add"):
-        with pytest.raises((AssertionError, cli.Foreseen)):
+        with pytest.raises((AssertionError, Foreseen)):
             parsed(wrong)
     assert command_lines("jaxport run add   the smallest\n$ ls\njaxport hlo a b  # two") == ["run add", "hlo a b"]

@@ -1,8 +1,8 @@
 """What is timed and how it is named: modes, cells, arms, and pairs of them; which modes are whose.
 
 `str()` gives the names of the record and of the command line; `parse_mode`, `parse_cell`, `parse_arm` and
-`parse_pair` read them back, and refuse every other text; `recorded_mode` and `recorded_pair` where a page shows whatever
-a record names. Nothing else takes such a name apart.
+`parse_pair` read them back, and refuse every other text; `recorded_mode` and `recorded_pair` are for pages, which show
+whatever a record names. Nothing else takes such a name apart.
 """
 
 from __future__ import annotations

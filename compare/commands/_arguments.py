@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from compare.inputs.at_size import named_apart
 from compare.inputs.request import Plan
 from compare.sides._side import SIDES
 from compare.sides.pool import Source
+from compare.sides.sources import source
 from workloads import _registry
 from workloads._declared import AnyWorkload
 from workloads._spec import SIZES, Workload
@@ -271,18 +271,7 @@ def sources(options: argparse.Namespace) -> dict[str, Source]:
     Raises:
       RequestError: two places for one side, or an interpreter that does not exist.
     """
-    return {side: _source(options, side) for side in SIDES}
-
-
-def check_interpreter(python: str | None, option: str) -> None:
-    """Raise RequestError where there is no such interpreter."""
-    if python and shutil.which(python) is None:
-        raise RequestError(f"expected a Python interpreter at {python}, found no executable: check {option}")
-
-
-def _source(options: argparse.Namespace, side: str) -> Source:
-    python, recorded = getattr(options, f"{side}_python"), getattr(options, f"{side}_recorded", None)
-    if python and recorded:
-        raise RequestError(f"expected --{side}-python or --{side}-recorded, found both: choose one")
-    check_interpreter(python, f"--{side}-python")
-    return Source(python, recorded)
+    return {
+        side: source(side, getattr(options, f"{side}_python"), getattr(options, f"{side}_recorded", None))
+        for side in SIDES
+    }

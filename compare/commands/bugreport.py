@@ -17,6 +17,7 @@ from compare.errors import RequestError
 from compare.progress import reporter
 from compare.report import terminal
 from compare.sides._side import SIDES
+from compare.sides.sources import check_interpreter
 from compare.writing import writing
 
 HELP = Help(
@@ -58,7 +59,7 @@ def main(options: argparse.Namespace) -> int:
     out = options.out or Path(f"jaxport-bugreport-{chosen[0].name}")
     _check(out)
     for side in SIDES:
-        _arguments.check_interpreter(getattr(options, f"{side}_python"), f"--{side}-python")
+        check_interpreter(getattr(options, f"{side}_python"), f"--{side}-python")
     asked = gathering.Request(
         workload=chosen[0],
         size=options.size,

@@ -20,6 +20,7 @@ from compare.sides import requests
 from compare.sides._side import SIDES, SideError
 from compare.sides.client import LiveSide
 from compare.sides.recorded import RecordingSide
+from compare.sides.sources import check_interpreter
 from compare.sides.workers import WorkerSet, failure_of
 
 HELP = Help(
@@ -55,7 +56,7 @@ def main(options: argparse.Namespace) -> int:
     """Record, write, print what is missing; the exit code."""
     writable_file(options.out)
     workloads = _arguments.workloads(options)
-    _arguments.check_interpreter(options.python, "--python")
+    check_interpreter(options.python, "--python")
     console = terminal.console(stderr=True)
     failures: list[Failure] = []
     with contextlib.ExitStack() as stack:

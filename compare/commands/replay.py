@@ -23,6 +23,7 @@ from compare.plain_json import to_json
 from compare.progress import reporter
 from compare.report import terminal
 from compare.sides._side import SIDES
+from compare.sides.sources import check_interpreter
 
 HELP = Help(
     description="""\
@@ -90,7 +91,7 @@ def main(options: argparse.Namespace) -> int:
     if options.inputs and options.seed is not None:
         raise RequestError("expected --inputs or --seed, found both: choose one")
     for side in SIDES:
-        _arguments.check_interpreter(getattr(options, f"{side}_python"), f"--{side}-python")
+        check_interpreter(getattr(options, f"{side}_python"), f"--{side}-python")
     with tempfile.TemporaryDirectory(prefix="jaxport-") as name:
         scratch = Path(name)
         modules = bundle.modules(options.path, scratch)

@@ -28,6 +28,8 @@ from types import SimpleNamespace
 from compare.record import results_file
 from compare.record.envelope import Environment
 
+from msgspec import structs
+
 WORKLOADS = results_file.load(Path({str(RECORD)!r})).workloads
 
 class MadeUp:
@@ -39,7 +41,11 @@ class MadeUp:
         if port.reference == "nothing":
             from compare.sides._side import BadTarget
             raise BadTarget("jax", "load", "expected a function,\\n found none")
-        return [SimpleNamespace(name=port.reference, part=WORKLOADS[port.reference])]
+        part = WORKLOADS[port.reference]
+        if size == "nothing compiled":
+            profile = structs.replace(part.profile["tf/autocluster"], same_as="tf/graph")
+            part = structs.replace(part, profile={{**part.profile, "tf/autocluster": profile}})
+        return [SimpleNamespace(name=port.reference, part=part)]
 
     def rounds(self, port, size, mode):
         seconds = iter([9.0, 0.004, 0.001, 0.003, *[0.002] * 100])
@@ -85,6 +91,12 @@ def test_benchmarking(port_benchmark, name):
 
 def test_no_such_mode(port_benchmark):
     port_benchmark("running_example", mode="jax/fast")
+
+def test_a_mode_that_the_port_has_not(port_benchmark):
+    port_benchmark("running_example", mode="jax/donated")
+
+def test_a_mode_that_compiled_nothing(port_benchmark):
+    port_benchmark("running_example", mode="tf/autocluster", size="nothing compiled")
 
 def test_a_lost_worker(port_benchmark):
     port_benchmark("running_example", mode="tf/graph")
@@ -168,8 +180,18 @@ def test_what_does_not_hold_or_was_not_had_fails_either_way(
     [
         (
             "test_no_such_mode",
+            "expected a mode (tf/eager, tf/graph, tf/autocluster, tf/jit, tf/keras, jax/eager, jax/jit, jax/donated, "
+            "jax/tuned), found 'jax/fast': name one of those",
+        ),
+        (
+            "test_a_mode_that_the_port_has_not",
             "expected a mode of running_example (tf/eager, tf/graph, tf/autocluster, tf/jit, jax/eager, jax/jit), "
-            "found 'jax/fast': name one of those",
+            "found 'jax/donated': name one of those",
+        ),
+        (
+            "test_a_mode_that_compiled_nothing",
+            "expected a mode of running_example with code of its own, found 'tf/autocluster', which compiled nothing: "
+            "name tf/graph, it is the same",
         ),
         ("test_a_lost_worker", "tf: round graph: the worker ended by signal SIGSEGV"),
     ],
