@@ -11,6 +11,10 @@ HELD = (
     "compare/commands/*.py",
     "compare/inputs/*.py",
     "compare/bundles/*.py",
+    "compare/record/*.py",
+    "compare/bench/*.py",
+    "compare/measure/*.py",
+    "compare/run/*.py",
     "compare/[a-f]*.py",
     "workloads/[a-z]*.py",
 )

@@ -14,7 +14,10 @@ NANOSECONDS = 1e-9
 def time_calls(call: Callable[[], object], calls: int, clock: Clock = time.perf_counter_ns) -> list[float]:
     """Seconds of each of `calls` calls, in order.
 
-    `call` returns when its results exist: a framework that only enqueues work has its barrier inside.
+    Args:
+      call: returns when its results exist: a framework that only enqueues work has its barrier inside.
+      calls: how many.
+      clock: that they are timed by.
     """
     seconds = []
     for _ in range(calls):
@@ -25,7 +28,13 @@ def time_calls(call: Callable[[], object], calls: int, clock: Clock = time.perf_
 
 
 def slowed(call: Callable[[], object], part: float, clock: Clock = time.perf_counter_ns) -> Callable[[], object]:
-    """The call, and then a spin of `part` of the time that it took: a slowdown of known size."""
+    """The call, and then a spin of `part` of the time that it took: a slowdown of known size.
+
+    Args:
+      call: what is slowed.
+      part: of its time: 0.05 for 5 %.
+      clock: that it is timed by.
+    """
 
     def longer() -> object:
         start = clock()

@@ -41,18 +41,30 @@ def last_level_cache_bytes(caches: Path = CACHES) -> int | None:
 
 
 def bandwidth(kind: str, working_set_bytes: int, threads: int) -> float:
-    """Bytes read plus written a second by threads that each pass over a part of the working set of their own."""
+    """Bytes read plus written a second by threads that each pass over a part of the working set of their own.
+
+    Args:
+      kind: of traffic: read, copy or triad.
+      working_set_bytes: of all arrays together.
+      threads: that pass over them at once.
+    """
     slices = [_step(kind, working_set_bytes // threads) for _ in range(threads)]
     repeats = max(1, ROUND_BYTES // working_set_bytes)
     moved = sum(size for _, size in slices) * repeats
     with ThreadPoolExecutor(threads) as pool:
         barrier = Barrier(threads)
-        spans = list(pool.map(lambda each: _spans(each[0], repeats, barrier), slices))
+        spans = list(pool.map(lambda step_and_size: _spans(step_and_size[0], repeats, barrier), slices))
     return roofline.rate(moved, [[_seconds(together)] for together in zip(*spans, strict=True)])
 
 
 def product(dtype: str, side: int, threads: int) -> float:
-    """Operations a second of a square matrix product in NumPy's BLAS."""
+    """Operations a second of a square matrix product in NumPy's BLAS.
+
+    Args:
+      dtype: as NumPy writes it.
+      side: of the matrices, `dtype[side, side]`.
+      threads: of BLAS.
+    """
     left = np.ones((side, side), dtype)
     out = np.empty_like(left)
     with threadpool_limits(threads, "blas"):
@@ -74,7 +86,13 @@ def _step(kind: str, size_bytes: int) -> tuple[Step, int]:
 
 
 def triad(out: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
-    """out = a + FACTOR * b, in blocks."""
+    """Compute out = a + FACTOR * b, in blocks.
+
+    Args:
+      out: f32[size], overwritten.
+      a: f32[size].
+      b: f32[size].
+    """
     for start in range(0, len(out), BLOCK):
         block = slice(start, start + BLOCK)
         np.multiply(b[block], FACTOR, out[block])

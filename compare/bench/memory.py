@@ -50,8 +50,8 @@ def _status_bytes(status: Path, field: str) -> int | None:
         text = status.read_text()
     except OSError:
         return None
-    found = re.search(rf"^{field}:\s+(\d+) kB$", text, re.MULTILINE)
-    return int(found[1]) * 1024 if found else None
+    line = re.search(rf"^{field}:\s+(\d+) kB$", text, re.MULTILINE)
+    return int(line[1]) * 1024 if line else None
 
 
 def reset_peak_rss(clear_refs: Path = CLEAR_REFS, status: Path = STATUS) -> int | None:

@@ -55,6 +55,11 @@ def spawn_order(names: Sequence[str], pair: int, seed: int) -> tuple[str, ...]:
     other name as often as it follows it, n being even. In 2n, that holds for any n, and each name
     takes every place twice. A process that starts first tends to be slower: unbalanced, that reads as
     a difference between the arms.
+
+    Args:
+      names: of the processes.
+      pair: its number, counted from 0.
+      seed: of the design.
     """
     return _balanced(names, pair, f"spawn {seed}")
 
@@ -83,8 +88,18 @@ def measure(
     an order is balanced over 2n rounds of n arms, and what is left over must not repeat from pair to pair.
 
     Args:
+      arms: each with what times it.
+      budget_s: seconds that all rounds may take together, the first one included.
+      seed: of the orders.
       failing: what an arm raises when it cannot go on; it is then left out and reported. Anything
         else is a defect and goes through.
+      min_rounds: however little is left of the budget.
+      max_rounds: however much is left of it.
+      calls: of an arm in a round.
+      dropped: of these, the first, which are not counted.
+      steady_s: seconds of every arm's call beyond which fewer calls are enough.
+      long_s: seconds of an arm's call beyond which the fewest are.
+      clock: that tells what the first round took.
 
     Raises:
       ValueError: two arms of one name, a round of nothing but dropped calls, or an arm that gave
@@ -132,7 +147,10 @@ def _round(
     """The median of each arm; one that raises `failing` goes into `failures` instead.
 
     Args:
+      order: in which the arms take turns.
       plans: by arm, how many calls it makes and how many of them go.
+      failing: what an arm raises when it cannot go on.
+      failures: by arm, the reason; added to.
     """
     medians = {}
     for arm in order:

@@ -20,14 +20,17 @@ _GRID = (np.arange(2000) + 0.5) / 2000
 
 
 def power(slowdown: float, standard_error: float, pairs: int, margin: float) -> float:
-    """The chance that `stats.verdict` says slower of an arm that is `slowdown` slower: 0.1 for a factor of 1.1.
+    """The chance that `stats.verdict` says slower of an arm that is `slowdown` slower.
 
     Over pairs whose log ratios are normal: slower is said where the 95 % interval lies above 1 and the 90 %
     interval is not inside the margin. Where rounds of a pair differ, the standard error of the intervals
     counts their spread twice, and the chance is larger than said here.
 
     Args:
+      slowdown: as a part of the time: 0.1 for a factor of 1.1.
       standard_error: of log(ratio), as the null shows it.
+      pairs: of processes.
+      margin: the relative difference within which two arms are equivalent.
     """
     freedom = pairs - 1
     # The spread that a run estimates varies from run to run: averaged over equally likely values of it.
@@ -45,7 +48,14 @@ def _estimated_spreads(freedom: int) -> np.ndarray:
 
 
 def smallest_slowdown(standard_error: float, pairs: int, margin: float, wanted: float = WANTED) -> float | None:
-    """The slowdown that is called slower with chance `wanted`; None where even a factor of 100 would not be."""
+    """The slowdown that is called slower with chance `wanted`; None where even a factor of 100 would not be.
+
+    Args:
+      standard_error: of log(ratio), as the null shows it.
+      pairs: of processes.
+      margin: the relative difference within which two arms are equivalent.
+      wanted: the chance, between 0 and 1.
+    """
 
     def lacking(log: float) -> float:
         return power(math.expm1(log), standard_error, pairs, margin) - wanted

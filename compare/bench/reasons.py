@@ -14,7 +14,13 @@ SECOND_PROCESS, SECOND_COPY = "a second process of itself", "a second copy of it
 
 
 def null_missed(arm: str, null: Ratio, other: str = SECOND_PROCESS) -> str:
-    """Identical code did not come out equal."""
+    """Identical code did not come out equal.
+
+    Args:
+      arm: of one mode.
+      null: its ratio to identical code.
+      other: where the identical code ran.
+    """
     low, high = null.ci99
     return (
         f"A/A check failed: {arm} against {other} gives {null.ratio:.3f}, 99 % interval "

@@ -79,6 +79,11 @@ def ratio(a: Rounds, b: Rounds, resamples: int = RESAMPLES) -> Ratio:
     The estimate is exp(mean over pairs of median over rounds of log(a / b)). The pair is the first unit of
     chance: rounds of one pair share its processes, and an interval over rounds alone is too narrow.
 
+    Args:
+      a: seconds by pair, then round.
+      b: likewise.
+      resamples: draws behind the standard error.
+
     Raises:
       ValueError: no pair, pairs or rounds that do not correspond, or a time that is not positive and finite.
     """
@@ -100,10 +105,15 @@ def ratio(a: Rounds, b: Rounds, resamples: int = RESAMPLES) -> Ratio:
 
 
 def resampled(logs: Sequence[np.ndarray], resamples: int, seed: int = 0) -> np.ndarray:
-    """[resamples]: the estimate over pairs drawn again, each with its rounds drawn again.
+    """f64[resamples]: the estimate over pairs drawn again, each with its rounds drawn again.
 
     Two stages, as for clustered data: Davison & Hinkley, Bootstrap Methods and their Application, 1997,
     section 3.8. The seed is fixed: the same samples give the same interval.
+
+    Args:
+      logs: by pair, f64[rounds]: log(a / b).
+      resamples: how many are drawn.
+      seed: of the draws.
     """
     generator = np.random.default_rng(seed)
     drawn = generator.integers(0, len(logs), (resamples, len(logs)))
@@ -120,21 +130,25 @@ def equivalence_margin(nulls: Sequence[Ratio]) -> float:
     return max([LEAST_MARGIN, *(null.half_width for null in nulls)])
 
 
-def verdict(found: Ratio, margin: float, least: float = 0.0) -> str:
+def verdict(estimate: Ratio, margin: float, least: float = 0.0) -> str:
     """What may be said of a: equivalent, faster, slower, or nothing.
 
     Equivalent: the 90 % interval lies inside (1 / (1 + margin), 1 + margin), which is two one-sided
     tests at 5 % (Schuirmann 1987, https://doi.org/10.1007/BF01068419). Else faster or slower: the 95 %
     interval lies on one side of 1. Where both hold the difference is real but smaller than the margin,
     and equivalent wins. Inside a margin above `WIDEST_MARGIN` nothing can be said: identical code
-    differs as much, and the same would mean little. `least` is a relative difference that means nothing even
-    where it is real: faster and slower lie beyond it.
+    differs as much, and the same would mean little.
+
+    Args:
+      estimate: the ratio of a.
+      margin: the relative difference within which two arms are equivalent.
+      least: a relative difference that means nothing even where it is real: faster and slower lie beyond it.
     """
-    if 1 / (1 + margin) < found.ci90[0] and found.ci90[1] < 1 + margin:
+    if 1 / (1 + margin) < estimate.ci90[0] and estimate.ci90[1] < 1 + margin:
         return EQUIVALENT if margin <= WIDEST_MARGIN else INCONCLUSIVE
-    if found.ci95[1] < 1 / (1 + least):
+    if estimate.ci95[1] < 1 / (1 + least):
         return FASTER
-    return SLOWER if found.ci95[0] > 1 + least else INCONCLUSIVE
+    return SLOWER if estimate.ci95[0] > 1 + least else INCONCLUSIVE
 
 
 def _log_ratios(a: Rounds, b: Rounds) -> list[np.ndarray]:

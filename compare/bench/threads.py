@@ -26,13 +26,13 @@ def cpu_seconds(tasks: Path = TASKS) -> dict[str, float]:
 
     The first field of schedstat, in nanoseconds: https://docs.kernel.org/scheduler/sched-stats.html.
     """
-    found = {}
+    seconds: dict[str, float] = {}
     for task in sorted(tasks.glob("*")):
         try:
-            found[task.name] = int((task / "schedstat").read_text().split()[0]) * NANOSECONDS
+            seconds[task.name] = int((task / "schedstat").read_text().split()[0]) * NANOSECONDS
         except OSError:
             continue  # the thread ended between listing and reading
-    return found
+    return seconds
 
 
 def spent(before: Mapping[str, float], after: Mapping[str, float]) -> list[float]:
@@ -48,7 +48,7 @@ def allowed_processors(tasks: Path = TASKS) -> list[int]:
     such thread is enough to compute where the other side may not. Cpus_allowed_list of status:
     https://docs.kernel.org/filesystems/proc.html. Empty where the platform does not tell.
     """
-    found: set[int] = set()
+    processors: set[int] = set()
     for task in tasks.glob("*"):
         try:
             text = (task / "status").read_text()
@@ -56,8 +56,8 @@ def allowed_processors(tasks: Path = TASKS) -> list[int]:
             continue  # the thread ended between listing and reading
         allowed = _ALLOWED.search(text)
         if allowed:
-            found |= _numbers(allowed[1])
-    return sorted(found)
+            processors |= _numbers(allowed[1])
+    return sorted(processors)
 
 
 def parallelism(seconds: Sequence[float]) -> float | None:
@@ -73,34 +73,34 @@ def parallelism(seconds: Sequence[float]) -> float | None:
 
 def judge(asked: int, observed: Mapping[str, Bound]) -> Threads:
     """Hold what each side used against `asked`, and the sides against each other."""
-    used = ", ".join(f"{side} {_described(each)}" for side, each in observed.items())
-    wrong = [side for side, each in observed.items() if not _as_asked(asked, each)]
+    used = ", ".join(f"{side} {_described(bound)}" for side, bound in observed.items())
+    wrong = [side for side, bound in observed.items() if not _as_asked(asked, bound)]
     said = f"asked for {asked} thread{'s' * (asked != 1)}, {used or 'no side was observed'}"
     if wrong:
         remedy = f"remove what sets threads or processors in the code or environment of {' and '.join(wrong)}"
-        if any(each.parallelism is None for each in observed.values()):
+        if any(bound.parallelism is None for bound in observed.values()):
             remedy = "the platform does not count processor time by thread, and equal threads cannot be shown"
         return Threads(asked, observed, False, f"{said}: {remedy}")
-    if len({each.processors for each in observed.values()}) > 1:
+    if len({bound.processors for bound in observed.values()}) > 1:
         return Threads(asked, observed, False, f"{said}: let all sides run on the same processors")
     return Threads(asked, observed, bool(observed), said)
 
 
-def _as_asked(asked: int, each: Bound) -> bool:
-    right_place = not each.processors or len(each.processors) == asked
-    return right_place and each.parallelism is not None and abs(each.parallelism / asked - 1) <= TOLERANCE
+def _as_asked(asked: int, bound: Bound) -> bool:
+    right_place = not bound.processors or len(bound.processors) == asked
+    return right_place and bound.parallelism is not None and abs(bound.parallelism / asked - 1) <= TOLERANCE
 
 
-def _described(each: Bound) -> str:
-    places = f" on processors {', '.join(map(str, each.processors))}" if each.processors else ""
-    threads = "an unknown number" if each.parallelism is None else f"{each.parallelism:.1f}"
+def _described(bound: Bound) -> str:
+    places = f" on processors {', '.join(map(str, bound.processors))}" if bound.processors else ""
+    threads = "an unknown number" if bound.parallelism is None else f"{bound.parallelism:.1f}"
     return f"computed on {threads} at once{places}"
 
 
 def _numbers(listed: str) -> set[int]:
     """{0, 1, 2, 8} of "0-2,8"."""
-    found: set[int] = set()
+    numbers: set[int] = set()
     for part in filter(None, listed.split(",")):
         first, _, last = part.partition("-")
-        found |= set(range(int(first), int(last or first) + 1))
-    return found
+        numbers |= set(range(int(first), int(last or first) + 1))
+    return numbers

@@ -40,7 +40,7 @@ class Planted:
 
     @property
     def name(self) -> str:
-        """ "jax/jit +5 %"."""
+        """As the record names it: "jax/jit +5 %"."""
         return planted_name(self.arm)
 
 
@@ -50,7 +50,7 @@ def itself(arm: Arm) -> str:
 
 
 def percent(slowdown: float) -> str:
-    """ "+5 %" of 0.05."""
+    """Text of a slowdown: "+5 %" of 0.05."""
     return f"+{slowdown * 100:.0f} %"
 
 
@@ -94,7 +94,7 @@ def summarise(
         null={itself(arm): _null(arm, null, margin) for arm, null in held.items()},
         margin=margin,
         power=Power(
-            planted={each.name: _slowed(timed, each, margin) for each in planted if each.arm in timed},
+            planted={slowed.name: _slowed(timed, slowed, margin) for slowed in planted if slowed.arm in timed},
             smallest={str(arm): _smallest(null, margin) for arm, null in held.items() if null is not None},
         ),
         threads=threads,
@@ -102,7 +102,13 @@ def summarise(
 
 
 def paired(samples: Mapping[Name, Rounds], a: Name, b: Name) -> stats.Ratio | None:
-    """The ratio of two arms over the pairs in which both ran; None where there is none."""
+    """The ratio of two arms over the pairs in which both ran; None where there is none.
+
+    Args:
+      samples: seconds by arm, pair and round.
+      a: the arm whose time is divided.
+      b: the arm whose time it is divided by.
+    """
     ones, others = _shared(samples, a, b) if a in samples and b in samples else ([], [])
     return stats.ratio(ones, others) if ones else None
 
@@ -136,7 +142,15 @@ def _doubts(held: Mapping[Arm, stats.Ratio | None]) -> Iterator[str]:
 
 
 def ratio_of(samples: Mapping[Name, Rounds], a: Name, b: Name, doubt: str, margin: float) -> Ratio:
-    """The ratio of two arms, withheld where there is a doubt or no pair in which both ran."""
+    """The ratio of two arms, withheld where there is a doubt or no pair in which both ran.
+
+    Args:
+      samples: seconds by arm, pair and round.
+      a: the arm whose time is divided.
+      b: the arm whose time it is divided by.
+      doubt: why no ratio can be trusted; empty where nothing speaks against it.
+      margin: the relative difference within which two arms are equivalent.
+    """
     ones, others = _shared(samples, a, b) if a in samples and b in samples else ([], [])
     if doubt or not ones:
         withheld = doubt or reasons.never_together(str(a), str(b))
@@ -146,18 +160,18 @@ def ratio_of(samples: Mapping[Name, Rounds], a: Name, b: Name, doubt: str, margi
 
 def _ratio(timed: Samples, pair: Pair, doubt: str, margin: float) -> Ratio:
     a, b = Arm(pair.left), Arm(pair.right)
-    found = paired(timed, a, b) if pair.right.is_peer and not doubt else None
-    if found is None:
+    estimate = paired(timed, a, b) if pair.right.is_peer and not doubt else None
+    if estimate is None:
         return ratio_of(timed, a, b, doubt, margin)
-    said = stats.verdict(found, max(margin, PEER_MARGIN), least=PEER_MARGIN)
-    return msgspec.structs.replace(_stated(found, margin), verdict=said, note=reasons.PEER)
+    verdict = stats.verdict(estimate, max(margin, PEER_MARGIN), least=PEER_MARGIN)
+    return msgspec.structs.replace(_stated(estimate, margin), verdict=verdict, note=reasons.PEER)
 
 
 def _slowed(timed: Samples, planted: Planted, margin: float) -> Ratio:
-    found = paired(timed, planted.arm, planted.against)
-    if found is None:
+    estimate = paired(timed, planted.arm, planted.against)
+    if estimate is None:
         return _withheld(reasons.never_together(planted.name, str(planted.against)))
-    return _stated(found, margin)
+    return _stated(estimate, margin)
 
 
 def _smallest(null: stats.Ratio, margin: float) -> float | None:
@@ -170,17 +184,17 @@ def _null(arm: Arm, null: stats.Ratio | None, margin: float) -> Ratio:
     return _withheld(reasons.null_missing(str(arm))) if null is None else _stated(null, margin)
 
 
-def _stated(found: stats.Ratio, margin: float) -> Ratio:
+def _stated(estimate: stats.Ratio, margin: float) -> Ratio:
     return Ratio(
-        pairs=found.pairs,
-        rounds=found.rounds,
-        ratio=found.ratio,
-        ci95=found.ci95,
-        ci99=found.ci99,
-        verdict=stats.verdict(found, margin),
-        between_pair_share=found.between_pair_share,
+        pairs=estimate.pairs,
+        rounds=estimate.rounds,
+        ratio=estimate.ratio,
+        ci95=estimate.ci95,
+        ci99=estimate.ci99,
+        verdict=stats.verdict(estimate, margin),
+        between_pair_share=estimate.between_pair_share,
         withheld="",
-        note=reasons.FEW_PAIRS if found.pairs < stats.LEAST_PAIRS else "",
+        note=reasons.FEW_PAIRS if estimate.pairs < stats.LEAST_PAIRS else "",
     )
 
 

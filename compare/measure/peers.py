@@ -39,7 +39,9 @@ _NOT_JUDGED = {
 class Workers(Protocol):
     """Where peers run: compare.sides.pool.Pool, with a source for each."""
 
-    def get(self, name: str) -> Side: ...
+    def get(self, name: str) -> Side:
+        """The peer's worker, started where it is not up."""
+        ...
 
 
 @dataclass
@@ -58,13 +60,26 @@ def with_peers(prepared: Prepared) -> Prepared:
 
 
 def judge(workers: Workers, small: Prepared, collected: Mapping[str, Collected], doubles: Doubles) -> dict[str, Peer]:
-    """Hold every peer against what the port was held against. Asked for where the port's parity holds."""
+    """Hold every peer against what the port was held against. Asked for where the port's parity holds.
+
+    Args:
+      workers: that run the peers.
+      small: the workload at the size that parity is judged at.
+      collected: by side, what was asked of it.
+      doubles: float64 arrays of both sides.
+    """
     told = with_peers(small)
     return {peer: _judge_one(workers, peer, told, collected["tf"], doubles) for peer in PEERS}
 
 
 def join(timed: Timed, results: Mapping[str, Peer], main_pass: str) -> Timed:
-    """The workload with the peers that passed as further arms."""
+    """The workload with the peers that passed as further arms.
+
+    Args:
+      timed: the workload with both sides.
+      results: by peer.
+      main_pass: that both sides are timed on.
+    """
     modes = {**timed.modes, **arms(results, main_pass)}
     return dataclasses.replace(timed, prepared=with_peers(timed.prepared), modes=modes)
 
@@ -92,20 +107,20 @@ def _judge_one(workers: Workers, peer: str, told: Prepared, tf: Collected, doubl
 
 def _ask(side: Side, mode: Mode, told: Prepared, tf: Collected) -> _Answers:
     requests.load(side, told.loading)
-    found = _Answers()
+    answers = _Answers()
     for case in told.loading.cases:
-        found.outputs[str(mode), FORWARD, case] = requests.outputs(side, mode.name, FORWARD, case, FLOAT32)
+        answers.outputs[str(mode), FORWARD, case] = requests.outputs(side, mode.name, FORWARD, case, FLOAT32)
     training = told.workload.training
     if STEP not in tf.modes:
-        return found
+        return answers
     if training is None:
-        found.without_training = "the workload names no examples to judge its training step on"
-        return found
+        answers.without_training = "the workload names no examples to judge its training step on"
+        return answers
     try:
-        found.trajectory = requests.trajectory(side, mode.name, FLOAT32, training.compared)
+        answers.trajectory = requests.trajectory(side, mode.name, FLOAT32, training.compared)
     except Unavailable as error:
-        found.without_training = error.reason
-    return found
+        answers.without_training = error.reason
+    return answers
 
 
 def _judged(mode: Mode, told: Prepared, tf: Collected, doubles: Doubles, answers: _Answers) -> Peer:
@@ -153,7 +168,7 @@ def _training(evidence: Evidence) -> list[Held]:
 def _gate(held: Sequence[Held], why_none: str) -> PeerGate:
     if not held:
         return _gate_of(NOT_APPLICABLE, why_none)
-    failed = [each for each in held if each.verdict == FAIL]
+    failed = [comparison for comparison in held if comparison.verdict == FAIL]
     if not failed:
         return _gate_of(PASS)
     return _gate_of(FAIL, failed[0].message)

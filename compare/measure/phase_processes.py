@@ -54,7 +54,13 @@ class Workers:
         return [side for side, source in self.sources.items() if source.recorded is None]
 
     def start(self, side: str, cache: Path | None = None, dump: Path | None = None) -> Side:
-        """A process of its own for one side."""
+        """A process of its own for one side.
+
+        Args:
+          side: tf or jax.
+          cache: folder of a compilation cache; None is without one.
+          dump: folder that XLA writes what it compiles to.
+        """
         settings = Settings(self.threads, cache, dump, whole_imports=True)
         return self.launch(side, self.scratch, self.sources[side].python, self.timeout_s, settings)
 
@@ -83,37 +89,45 @@ def measure(
     """Phases by mode ("tf/jit"), and what failed. A mode whose cold processes fail has none.
 
     Args:
-      modes: by side, as `timing.Timed` has them.
+      prepared: the workload with its arrays.
+      modes: by side, as `timed_sets.Timed` has them.
+      workers: start the processes.
+      reporter: is told of every mode.
       repeats: processes that a median is taken over; a mode takes twice as many, and two more.
     """
-    found: dict[str, Phases] = {}
+    measured: dict[str, Phases] = {}
     failures: list[Failure] = []
     wanted = [Mode(side, name) for side in workers.live for name in modes.get(side, ())]
     reporter.stage(f"phases of {prepared.workload.name}", len(wanted))
     for mode in wanted:
         reporter.step(str(mode))
-        measured = _measure_one(_Processes(prepared, mode, workers), repeats, failures)
-        if measured is not None:
-            found[str(mode)] = measured
-    return found, failures
+        phases_of_mode = _measure_one(_Processes(prepared, mode, workers), repeats, failures)
+        if phases_of_mode is not None:
+            measured[str(mode)] = phases_of_mode
+    return measured, failures
 
 
 def dispatch(workers: Workers, pair_count: int = 3, seed: int = 0) -> tuple[dict[str, Entry], list[Failure]]:
     """By mode, the median over fresh processes of what a call costs that does next to nothing.
 
     The order in which the sides run is balanced; only one process is alive at a time.
+
+    Args:
+      workers: start the processes.
+      pair_count: processes of each side.
+      seed: of the order.
     """
-    found: dict[str, list[Entry]] = defaultdict(list)
+    entries: dict[str, list[Entry]] = defaultdict(list)
     failures: list[Failure] = []
     for pair in range(pair_count):
         for name in pairs.spawn_order(workers.live, pair, seed):
             try:
                 with workers.once(name) as side:
                     for mode, told in requests.dispatch(side).items():
-                        found[str(Mode(name, mode))].append(Entry(**told))
+                        entries[str(Mode(name, mode))].append(Entry(**told))
             except SideError as error:
                 failures.append(failure_of(error, "dispatch"))
-    return {mode: phases.median_dispatch(each) for mode, each in sorted(found.items())}, failures
+    return {mode: phases.median_dispatch(taken) for mode, taken in sorted(entries.items())}, failures
 
 
 @dataclass(frozen=True)
@@ -127,7 +141,7 @@ class _Processes:
     def cold(self, repeats: int) -> tuple[Stages, Memory | None]:
         """The median without a cache, and the compiler's account of the memory."""
         told = [self._told() for _ in range(repeats)]
-        return phases.median([phases.process_of(each) for each in told]), phases.memory_of(told[0])
+        return phases.median([phases.process_of(process) for process in told]), phases.memory_of(told[0])
 
     def cached(self, repeats: int) -> tuple[Stages | None, Cache]:
         """One process fills an empty cache; the median of those that follow, where it kept anything."""
@@ -135,7 +149,7 @@ class _Processes:
         self._told(folder)
         filled = _sizes(folder, "*")
         told = [self._told(folder) for _ in range(repeats)] if filled else []
-        processes = [phases.process_of(each) for each in told]
+        processes = [phases.process_of(process) for process in told]
         return phases.median(processes) if processes else None, phases.cache_of(filled, _sizes(folder, "*"))
 
     def code(self) -> tuple[int | None, str]:
@@ -154,23 +168,23 @@ class _Processes:
             return requests.phases(side, self.mode.name)
 
 
-def _measure_one(each: _Processes, repeats: int, failures: list[Failure]) -> Phases | None:
+def _measure_one(processes: _Processes, repeats: int, failures: list[Failure]) -> Phases | None:
     """All that is known of a mode; None where it did not come through without a cache."""
 
     def attempt(what: str, ask: Callable[[], Result], otherwise: Callable[[str], Result]) -> Result:
         try:
             return ask()
         except SideError as error:
-            failures.append(failure_of(error, f"phases {each.mode}, {what}"))
+            failures.append(failure_of(error, f"phases {processes.mode}, {what}"))
             return otherwise(error.reason)
 
-    cold, memory = attempt("cold", lambda: each.cold(repeats), lambda reason: (None, None))
+    cold, memory = attempt("cold", lambda: processes.cold(repeats), lambda reason: (None, None))
     if cold is None:
         return None
     cached, cache = attempt(
-        "cached", lambda: each.cached(repeats), lambda reason: (None, Cache(entries=0, bytes=0, reason=reason))
+        "cached", lambda: processes.cached(repeats), lambda reason: (None, Cache(entries=0, bytes=0, reason=reason))
     )
-    code_bytes, code_reason = attempt("code", each.code, lambda reason: (None, reason))
+    code_bytes, code_reason = attempt("code", processes.code, lambda reason: (None, reason))
     return Phases(
         cold=cold,
         cached=cached,

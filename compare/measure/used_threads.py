@@ -40,6 +40,6 @@ def observe(side: Side, probe: Program) -> Bound:
     handle = requests.compile_program(side, probe).handle
     requests.prepare(side, handle)
     # Call by call: over several calls threads take turns, and would be counted as if at once.
-    found = [threads.parallelism(requests.thread_seconds(side, handle, 1)) for _ in range(CALLS)]
-    counted = [each for each in found if each is not None]
+    calls = [threads.parallelism(requests.thread_seconds(side, handle, 1)) for _ in range(CALLS)]
+    counted = [at_once for at_once in calls if at_once is not None]
     return Bound(tuple(requests.processors(side)), max(counted, default=None))

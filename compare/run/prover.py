@@ -58,8 +58,8 @@ class Port:
             )
         inputs = [f"{name}={text}" for name, text in self.inputs]
         dimensions = [f"{name}={text}" for name, text in self.dimensions]
-        found = functions.from_functions(self._at_folder(self.tf), self._at_folder(self.jax), inputs, dimensions)
-        return dataclasses.replace(found, summary=f"{self.tf} against {self.jax}", source="given by a test")
+        workload = functions.from_functions(self._at_folder(self.tf), self._at_folder(self.jax), inputs, dimensions)
+        return dataclasses.replace(workload, summary=f"{self.tf} against {self.jax}", source="given by a test")
 
     def _given(self) -> list[str]:
         return [name for name in ("reference", "tf", "jax", "inputs", "dimensions") if getattr(self, name)]
@@ -71,8 +71,14 @@ class Port:
 
 @dataclass(frozen=True)
 class Judged:
-    """A port's name, its part of the record, the pairs of processes that it was to be timed in, and whether parity was
-    all that was asked for."""
+    """What was found of a port.
+
+    Attributes:
+      name: of its workload.
+      part: of the record.
+      pairs: of processes that it was to be timed in.
+      parity_only: whether parity was all that was asked for.
+    """
 
     name: str
     part: Workload
@@ -112,6 +118,7 @@ class Prover:
         """What is found of each port; those that are not known yet share one run, and so its processes.
 
         Args:
+          asked: ports, as a test names them.
           size: None takes each workload's size of the tour.
           pairs: sets of fresh processes that time; 0 times nothing.
           parity_only: no programs, cells, kernels or times are needed.
@@ -133,11 +140,11 @@ class Prover:
         return [self._judged[port, size] for port in asked]
 
     def _knows(self, port: Port, size: str | None, pairs: int, parity_only: bool) -> bool:
-        found = self._judged.get((port, size))
-        if found is None or (found.parity_only and not parity_only):
+        judged = self._judged.get((port, size))
+        if judged is None or (judged.parity_only and not parity_only):
             return False
         # What does not hold is not timed, however often it is asked for.
-        return found.pairs >= pairs or found.part.parity is None or found.part.parity.verdict != PASS
+        return judged.pairs >= pairs or judged.part.parity is None or judged.part.parity.verdict != PASS
 
     def _run(self, workloads: Sequence[AnyWorkload], size: str | None, pairs: int, parity_only: bool) -> Record:
         plans = (Plan(pairs, pairs, threads=available_processors()),) if pairs else ()
@@ -153,7 +160,12 @@ class Prover:
         return record
 
     def rounds(self, port: Port, size: str | None, mode: Mode) -> Callable[[], float]:
-        """Loads a port, makes the mode ready, and gives what times one round of it: seconds of a call, the median.
+        """Load a port, make the mode ready, and give what times one round of it: seconds of a call, the median.
+
+        Args:
+          port: as a test names it.
+          size: None takes the workload's size of the tour.
+          mode: that is timed.
 
         Raises:
           SideError: the side failed at it; what is returned raises the same.

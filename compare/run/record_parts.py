@@ -86,7 +86,17 @@ def workload(
     examined: Examined | None,
     failures: Sequence[Failure],
 ) -> Workload:
-    """One workload's part; what time tells is added to it later, and failures with it."""
+    """One workload's part; what time tells is added to it later, and failures with it.
+
+    Args:
+      prepared: the workload at the size that is compiled and timed.
+      parity_size: that parity was judged at.
+      collected: by side, what was asked of it.
+      parity: None where nothing was judged.
+      cells: modules by program@compiler.
+      examined: both programs held against each other; None where one is missing.
+      failures: results that are missing.
+    """
     spec = prepared.workload
     return Workload(
         summary=spec.summary,
@@ -100,11 +110,11 @@ def workload(
         cost=_cost(prepared.cost),
         failures=tuple(failures),
         parity=parity,
-        programs={side: _written(each.main.artifact) for side, each in collected.items() if each.main},
-        stages={side: dict(each.main.stages) for side, each in collected.items() if each.main},
+        programs={side: _written(asked.main.artifact) for side, asked in collected.items() if asked.main},
+        stages={side: dict(asked.main.stages) for side, asked in collected.items() if asked.main},
         alignment=examined.alignment if examined else None,
         compiled=cells,
-        profile={mode: profile for each in collected.values() for mode, profile in each.profile.items()},
+        profile={mode: profile for asked in collected.values() for mode, profile in asked.profile.items()},
         trajectory=_losses(collected),
         compiler_options=dict(collected["jax"].compiler_options) if "jax" in collected else {},
         compilers=examined.compilers if examined else None,
@@ -112,7 +122,13 @@ def workload(
 
 
 def not_judged(spec: AnyWorkload, size: str | None, failure: Failure) -> Workload:
-    """The part of a workload that cannot be judged, and why."""
+    """The part of a workload that cannot be judged, and why.
+
+    Args:
+      spec: the workload, as it was named.
+      size: that was asked for; None is the tour's.
+      failure: the reason.
+    """
     nothing = Loading(spec.name, {}, False, {}, (), (), Path(), "")
     prepared = Prepared(size or "", {}, nothing, {}, None, workload=spec)
     return workload(prepared, prepared.size, {}, None, empty_cells(failure.reason), None, [failure])
@@ -161,7 +177,8 @@ def interrupted(parts: Mapping[str, Workload], asked: Sequence[str]) -> dict[str
 
 def was_interrupted(part: Workload) -> bool:
     """Whether a workload's part of the record stems from a run that was interrupted."""
-    return any(each.reason.startswith(INTERRUPTED) for each in part.failures if each.side == "both sides")
+    of_both = (failure for failure in part.failures if failure.side == "both sides")
+    return any(failure.reason.startswith(INTERRUPTED) for failure in of_both)
 
 
 def verdict(record: Record) -> str:
@@ -183,8 +200,8 @@ def _written(artifact: bytes) -> Written:
 def _losses(collected: Mapping[str, Collected]) -> dict[str, Trajectory]:
     return {
         mode: Trajectory(loss=tuple(float(value) for value in arrays["loss"]))
-        for each in collected.values()
-        for (mode, dtype), arrays in each.trajectories.items()
+        for asked in collected.values()
+        for (mode, dtype), arrays in asked.trajectories.items()
         if dtype == FLOAT32
     }
 

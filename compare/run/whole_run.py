@@ -115,29 +115,37 @@ def record_side(
 ) -> list[Failure]:
     """Ask a recording side for all that a run will ask of its record; what it failed at.
 
+    Args:
+      side: that keeps each request with its reply.
+      workload: to ask for.
+      size: None takes the workload's size of the tour.
+      data: training data; None is the workload's own.
+      scratch: a folder for arrays in transit.
+      reporter: is told of every step.
+
     Raises:
       SideError: the side cannot be started, or was lost.
     """
     small, large = prepare_both(workload, size, data, scratch)
     reporter.stage(f"{workload.name}: recording the {side.name} side", steps_of(small))
-    found = collect_evidence(side, small, reporter)
-    if not found.lost:
-        collect_program(side, large, found, reporter, reload=large is not small)
-    program, case = found.portable, large.loading.cases[0]
-    if program is not None and not found.lost:
+    collected = collect_evidence(side, small, reporter)
+    if not collected.lost:
+        collect_program(side, large, collected, reporter, reload=large is not small)
+    program, case = collected.portable, large.loading.cases[0]
+    if program is not None and not collected.lost:
         # A refusal is kept in the record too: a run finds that cell empty, with the reason.
-        attempt(found, lambda: _run_compiled(side, program, case))
-    others = [each for each in prepare_others(small, scratch) if isinstance(each, Prepared)]
-    return found.failures + ([] if found.lost else _record_others(side, others, reporter))
+        attempt(collected, lambda: _run_compiled(side, program, case))
+    others = [prepared for prepared in prepare_others(small, scratch) if isinstance(prepared, Prepared)]
+    return collected.failures + ([] if collected.lost else _record_others(side, others, reporter))
 
 
 def _record_others(side: Side, others: Sequence[Prepared], reporter: Reporter) -> list[Failure]:
     """Ask for what a run will ask at the other sizes. A size that the side refuses is no failure."""
-    for each in others:
-        reporter.step(f"{side.name} at {each.at}")
-        found = collect_evidence(side, each, reporter, other_sizes.MODES)
-        if found.lost:
-            return found.failures
+    for prepared in others:
+        reporter.step(f"{side.name} at {prepared.at}")
+        collected = collect_evidence(side, prepared, reporter, other_sizes.MODES)
+        if collected.lost:
+            return collected.failures
     return []
 
 
@@ -158,17 +166,17 @@ def _judge_all(request: Request, pool: Pool, scratch: Path, reporter: Reporter) 
     refused: list[RequestError | BadTarget] = []
     try:
         for workload in request.workloads:
-            each = _judged(pool, workload, request, scratch, reporter, refused)
+            workload_judged = _judged(pool, workload, request, scratch, reporter, refused)
             # Asked while the workers live: interrupted, the record tells of them all the same.
             pool.environments()
-            judged[workload.name] = each
+            judged[workload.name] = workload_judged
     except KeyboardInterrupt:
         if len(refused) == len(judged):
             raise  # nothing was judged
-        parts = {name: each.part for name, each in judged.items()}
+        parts = {name: kept.part for name, kept in judged.items()}
         stopped = record_parts.interrupted(parts, [workload.name for workload in request.workloads])
-        kept = {name: _Judged(stopped[name], each.view) for name, each in judged.items()}
-        return _AllJudged(kept, pool.environments())
+        untimed = {name: _Judged(stopped[name], kept.view) for name, kept in judged.items()}
+        return _AllJudged(untimed, pool.environments())
     if refused and len(refused) == len(request.workloads):
         raise refused[0]
     return _AllJudged(judged, pool.environments())
@@ -181,8 +189,8 @@ def _failure(error: Exception) -> Failure:
         case RequestError():
             return Failure("both sides", "judge", str(error))
         case _:
-            found = f"expected no {type(error).__name__} here, found one: {error}"
-            return Failure("both sides", "judge", f"{found}: judge it alone with --debug and report it")
+            defect = f"expected no {type(error).__name__} here, found one: {error}"
+            return Failure("both sides", "judge", f"{defect}: judge it alone with --debug and report it")
 
 
 def _judged(
@@ -256,7 +264,7 @@ def _judge_one(
 
 
 def _cells(pool: Pool, collected: Mapping[str, Collected], prepared: Prepared, failures: list[Failure]) -> cells.Cells:
-    live = {name: pool.get(name) for name, each in collected.items() if not each.lost}
+    live = {name: pool.get(name) for name, asked in collected.items() if not asked.lost}
     table = cells.compile_cells(live, collected, prepared.loading.cases[0])
     for error in table.lost:
         failures.append(failure_of(error))
