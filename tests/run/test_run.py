@@ -19,8 +19,8 @@ from compare.inputs.request import Plan
 from compare.measure import timed_sets
 from compare.plain_json import to_json, write_json
 from compare.progress import Reporter
-from compare.record.envelope import SCHEMA
-from compare.record.results_file import load_plain
+from compare.record.envelope import SCHEMA, Record
+from compare.record.results_file import load, load_plain, save
 from compare.record.vocabulary import CELLS
 from compare.run import whole_run
 from compare.sides import requests
@@ -71,11 +71,16 @@ def told() -> Told:
 
 
 @pytest.fixture(scope="module")
-def whole(told: Told) -> dict[str, Any]:
+def record(told: Told) -> Record:
     request = whole_run.Request(
         [_registry.get("scale_and_add")], size="smoke", plans=[Plan(2, 2, budget_s=0.2, threads=1)]
     )
-    return to_json(whole_run.run(request, told).record)
+    return whole_run.run(request, told).record
+
+
+@pytest.fixture(scope="module")
+def whole(record: Record) -> dict[str, Any]:
+    return to_json(record)
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +95,11 @@ def test_the_record_has_its_schema_and_says_what_it_depends_on(whole: dict[str, 
     assert whole["environment"]["sides"]["jax"]["jaxlib"]
     write_json(tmp_path / "results.json", whole)
     assert load_plain(tmp_path / "results.json") == whole
+
+
+def test_the_record_of_a_run_equals_itself_after_writing_and_reading(record: Record, tmp_path: Path) -> None:
+    save(record, tmp_path / "results.json")
+    assert load(tmp_path / "results.json") == record
 
 
 def test_a_workload_s_part_has_every_field_of_the_contract(judged: dict[str, Any]) -> None:
