@@ -7,7 +7,10 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from compare.record.cost_parts import Cache, Entry, Memory, Stages
+from workloads._framework import Analysis
 
 STEADY_S = 0.3
 """How long the steady state is watched."""
@@ -22,39 +25,66 @@ def steady_calls(one_s: float) -> int:
     return max(LEAST_CALLS, min(MOST_CALLS, fitting))
 
 
-def process_of(told: Mapping[str, Any]) -> Stages:
+class Start(msgspec.Struct, frozen=True):
+    """What a worker measured of one target in a process that did nothing else. None: the framework does not tell."""
+
+    import_s: float
+    """Seconds to import the framework."""
+    load_s: float
+    """Seconds to build the twin and take its arrays."""
+    trace_s: float | None
+    """Seconds to trace."""
+    lower_s: float | None
+    """Seconds to lower to StableHLO."""
+    compile_s: float | None
+    """Seconds to compile."""
+    run_s: float
+    """Seconds of the first call after these."""
+    steady_s: float
+    """Seconds of a later call, the median."""
+    baseline_rss_bytes: int | None
+    """Bytes of physical memory before the twin was built."""
+    peak_rss_bytes: int | None
+    """Bytes of physical memory at most since the mode was prepared."""
+    analysis: Analysis
+    """What the framework says when asked again."""
+
+
+def process_of(start: Start) -> Stages:
     """Put together what a worker measured, so that trace, lower and compile never exceed the first call.
 
     A framework that times its stages apart calls what they made: `run_s`, the first call after them,
     comes on top. One that compiles inside the first call leaves `compile_s` open, and may time another
     lowering afterwards: that can only be what `run_s` has beyond a steady call, and compiling is the rest.
     """
-    trace_s, lower_s, compile_s = told["trace_s"], told["lower_s"], told["compile_s"]
+    trace_s, lower_s, compile_s = start.trace_s, start.lower_s, start.compile_s
     spent = [seconds for seconds in (trace_s, lower_s, compile_s) if seconds is not None]
-    relowered_s = told["analysis"]["lower_s"]
+    relowered_s = start.analysis.lower_s
     derived = compile_s is None and relowered_s is not None
     if compile_s is None and relowered_s is not None:
-        beyond_s = max(0.0, told["run_s"] - told["steady_s"])
+        beyond_s = max(0.0, start.run_s - start.steady_s)
         lower_s = min(relowered_s, beyond_s)
         compile_s = beyond_s - lower_s
     return Stages(
-        import_s=told["import_s"],
-        load_s=told["load_s"],
+        import_s=start.import_s,
+        load_s=start.load_s,
         trace_s=trace_s,
         lower_s=lower_s,
         compile_s=compile_s,
         compile_derived=derived,
-        first_call_s=sum(spent) + told["run_s"],
-        steady_s=told["steady_s"],
-        baseline_rss_bytes=told["baseline_rss_bytes"],
-        peak_rss_bytes=told["peak_rss_bytes"],
+        first_call_s=sum(spent) + start.run_s,
+        steady_s=start.steady_s,
+        baseline_rss_bytes=start.baseline_rss_bytes,
+        peak_rss_bytes=start.peak_rss_bytes,
     )
 
 
-def memory_of(told: Mapping[str, Any]) -> Memory | None:
+def memory_of(start: Start) -> Memory | None:
     """What the compiler said of the memory, where it did."""
-    memory = told["analysis"]["memory"]
-    return None if memory is None else Memory(**memory)
+    memory = start.analysis.memory
+    if memory is None:
+        return None
+    return Memory(memory.argument_bytes, memory.output_bytes, memory.temp_bytes, memory.alias_bytes)
 
 
 def median(processes: Sequence[Stages]) -> Stages:

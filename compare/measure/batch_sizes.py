@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from compare import files
 from compare.bench import batches, phases
 from compare.inputs.at_size import Prepared
 from compare.inputs.port_files import prepare_batch
@@ -71,8 +72,8 @@ def measure(
 def _row(prepared: Prepared, mode: Mode, batch: int, workers: Workers) -> Batch:
     with workers.once(mode.side) as worker:
         requests.load(worker, prepared.loading)
-        told = requests.phases(worker, mode.name)
-    process, memory = phases.process_of(told), phases.memory_of(told)
+        start = files.converted(requests.phases(worker, mode.name), phases.Start)
+    process, memory = phases.process_of(start), phases.memory_of(start)
     held, peak = process.baseline_rss_bytes, process.peak_rss_bytes
     return Batch(
         mode=str(mode),
@@ -80,6 +81,6 @@ def _row(prepared: Prepared, mode: Mode, batch: int, workers: Workers) -> Batch:
         peak_bytes=None if held is None or peak is None else peak - held,
         temp_bytes=memory.temp_bytes if memory else None,
         steady_s=process.steady_s,
-        examples_per_s=batch / told["steady_s"],
+        examples_per_s=batch / start.steady_s,
         reason="",
     )

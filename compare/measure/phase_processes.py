@@ -9,9 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
+from compare import files
 from compare.bench import pairs, phases
+from compare.bench.phases import Start
 from compare.inputs.at_size import Prepared
 from compare.progress import Reporter
 from compare.record.cost_parts import Cache, Entry, Memory, Phases, Stages
@@ -140,16 +142,16 @@ class _Processes:
 
     def cold(self, repeats: int) -> tuple[Stages, Memory | None]:
         """The median without a cache, and the compiler's account of the memory."""
-        told = [self._told() for _ in range(repeats)]
-        return phases.median([phases.process_of(process) for process in told]), phases.memory_of(told[0])
+        starts = [self._start() for _ in range(repeats)]
+        return phases.median([phases.process_of(start) for start in starts]), phases.memory_of(starts[0])
 
     def cached(self, repeats: int) -> tuple[Stages | None, Cache]:
         """One process fills an empty cache; the median of those that follow, where it kept anything."""
         folder = self.workers.folder("cache-")
-        self._told(folder)
+        self._start(folder)
         filled = _sizes(folder, "*")
-        told = [self._told(folder) for _ in range(repeats)] if filled else []
-        processes = [phases.process_of(process) for process in told]
+        starts = [self._start(folder) for _ in range(repeats)] if filled else []
+        processes = [phases.process_of(start) for start in starts]
         return phases.median(processes) if processes else None, phases.cache_of(filled, _sizes(folder, "*"))
 
     def code(self) -> tuple[int | None, str]:
@@ -162,10 +164,10 @@ class _Processes:
             requests.prepare(side, self.mode.name)
         return phases.code_of(before, _sizes(folder, OBJECT_FILES))
 
-    def _told(self, cache: Path | None = None) -> dict[str, Any]:
+    def _start(self, cache: Path | None = None) -> Start:
         with self.workers.once(self.mode.side, cache) as side:
             requests.load(side, self.prepared.loading)
-            return requests.phases(side, self.mode.name)
+            return files.converted(requests.phases(side, self.mode.name), Start)
 
 
 def _measure_one(processes: _Processes, repeats: int, failures: list[Failure]) -> Phases | None:

@@ -73,8 +73,8 @@ def known(value: _Value | None) -> _Value:
 def _changes(kind: type[Part]) -> tuple[tuple[str, Any], ...]:
     """By field, what makes one form of its values; fields of one form only are left out."""
     hints = get_type_hints(kind)
-    found = ((name, _change(hints[name])) for name in kind.__struct_fields__)
-    return tuple((name, change) for name, change in found if change is not None)
+    changes = ((name, _change(hints[name])) for name in kind.__struct_fields__)
+    return tuple((name, change) for name, change in changes if change is not None)
 
 
 def _change(hint: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from phase_times import parts, told
+from phase_times import parts, process_of, told
 
 from compare.bench import phases
 from compare.record.cost_parts import Cache
@@ -26,13 +26,13 @@ def inside(run_s: float, steady_s: float, relowered_s: float, trace_s: float = 0
 
 
 def test_the_first_call_is_all_that_a_user_waits_for() -> None:
-    process = phases.process_of(told())
+    process = process_of(told())
     assert process.first_call_s == pytest.approx(0.1 + 0.2 + 0.4 + 0.05)
     assert not process.compile_derived
 
 
 def test_a_compiler_that_nobody_timed_took_what_the_first_call_has_left() -> None:
-    process = phases.process_of(inside(run_s=1.0, steady_s=0.1, relowered_s=0.3))
+    process = process_of(inside(run_s=1.0, steady_s=0.1, relowered_s=0.3))
     assert process.compile_s == pytest.approx(0.6)
     assert process.lower_s == pytest.approx(0.3)
     assert process.first_call_s == pytest.approx(1.1)
@@ -41,22 +41,22 @@ def test_a_compiler_that_nobody_timed_took_what_the_first_call_has_left() -> Non
 
 @pytest.mark.parametrize(("run_s", "steady_s"), [(0.1, 0.2), (0.2, 0.1), (0.1, 0.1)])
 def test_a_derived_compile_time_is_never_below_0(run_s: float, steady_s: float) -> None:
-    process = phases.process_of(inside(run_s, steady_s, relowered_s=0.5))
+    process = process_of(inside(run_s, steady_s, relowered_s=0.5))
     assert process.compile_s == 0.0
     assert process.lower_s == pytest.approx(max(0.0, run_s - steady_s))
 
 
 def test_where_nothing_tells_them_apart_neither_is_invented() -> None:
-    process = phases.process_of(told(trace_s=0.1, lower_s=None, compile_s=None))
+    process = process_of(told(trace_s=0.1, lower_s=None, compile_s=None))
     assert (process.lower_s, process.compile_s, process.compile_derived) == (None, None, False)
     assert process.first_call_s == pytest.approx(0.15)
 
 
 @given(SECONDS, SECONDS, SECONDS, SECONDS)
 def test_phases_add_up_to_no_more_than_the_first_call(trace: float, run: float, steady: float, lower: float) -> None:
-    derived = phases.process_of(inside(run, steady, lower, trace))
+    derived = process_of(inside(run, steady, lower, trace))
     assert parts(derived) <= derived.first_call_s * (1 + 1e-12)
-    apart = phases.process_of(told(trace_s=trace, lower_s=lower, compile_s=steady, run_s=run))
+    apart = process_of(told(trace_s=trace, lower_s=lower, compile_s=steady, run_s=run))
     assert parts(apart) <= apart.first_call_s * (1 + 1e-12)
 
 
@@ -71,23 +71,21 @@ def test_the_steady_state_is_watched_for_a_while_and_for_five_calls_at_least(one
 
 
 def test_every_figure_is_a_median_over_processes_by_itself() -> None:
-    processes = [
-        phases.process_of(told(load_s=load, peak_rss_bytes=peak)) for load, peak in ((1, 30), (2, 10), (9, 20))
-    ]
+    processes = [process_of(told(load_s=load, peak_rss_bytes=peak)) for load, peak in ((1, 30), (2, 10), (9, 20))]
     middle = phases.median(processes)
     assert (middle.load_s, middle.peak_rss_bytes) == (2, 20)
 
 
 def test_what_one_process_lacks_comes_from_the_others_and_what_all_lack_is_none() -> None:
-    processes = [phases.process_of(told(trace_s=None, peak_rss_bytes=peak)) for peak in (None, 10, 20)]
+    processes = [process_of(told(trace_s=None, peak_rss_bytes=peak)) for peak in (None, 10, 20)]
     middle = phases.median(processes)
     assert (middle.trace_s, middle.peak_rss_bytes) == (None, 15)
     assert isinstance(middle.peak_rss_bytes, int)
 
 
 def test_a_median_with_a_derived_compile_time_in_it_says_so() -> None:
-    derived = phases.process_of(inside(1.0, 0.1, 0.1))
-    assert phases.median([phases.process_of(told()), derived]).compile_derived
+    derived = process_of(inside(1.0, 0.1, 0.1))
+    assert phases.median([process_of(told()), derived]).compile_derived
 
 
 # Caches and code, judged by their files.

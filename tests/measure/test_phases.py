@@ -13,6 +13,7 @@ import pytest
 from phase_times import parts, told
 
 from compare.bench import phases
+from compare.files import converted
 from compare.inputs.at_size import Prepared, prepare
 from compare.measure import phase_processes as run
 from compare.measure.measurements import Measurements, measure_phases
@@ -220,7 +221,7 @@ def test_jax_has_phases_that_add_up_and_a_cache_that_the_next_process_finds(exam
 def test_tensorflow_tells_of_jit_what_it_tells_and_no_more(example: Prepared, tmp_path: Path) -> None:
     with closing(Workers({"tf": Source()}, tmp_path, 120).start("tf")) as side:
         requests.load(side, example.loading)
-        compiled, graph = requests.phases(side, "jit"), requests.phases(side, "graph")
+        compiled, graph = (converted(requests.phases(side, mode), phases.Start) for mode in ("jit", "graph"))
         dispatch = requests.dispatch(side, calls=20)
     process, memory = phases.process_of(compiled), phases.memory_of(compiled)
     assert process.compile_derived

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from compare.bench import phases
+from compare.files import converted
 from compare.record.cost_parts import Stages
 
 
@@ -21,6 +23,11 @@ def told(**changed: Any) -> dict[str, Any]:
         "peak_rss_bytes": 300,
         "analysis": {"lower_s": None, "memory": None},
     } | changed
+
+
+def process_of(told: dict[str, Any]) -> Stages:
+    """What is made of it."""
+    return phases.process_of(converted(told, phases.Start))
 
 
 def parts(process: Stages) -> float:
