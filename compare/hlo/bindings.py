@@ -230,8 +230,11 @@ def _first_line(error: Exception) -> str:
 
 @functools.cache
 def initialize_libraries() -> None:
-    """Load what compiled programs call by name. jax.jit does so when it lowers such a call; a foreign program does not,
-    and its first call of LAPACK would jump to address 0."""
+    """Load what compiled programs call by name.
+
+    jax.jit does so when it lowers such a call; a foreign program does not, and its first call of LAPACK would jump to
+    address 0.
+    """
     _private("jaxlib.cpu._lapack", "initialize")()
 
 
@@ -272,6 +275,7 @@ def load_bytecode(bytecode: bytes, options: Mapping[str, Any]) -> LoadedProgram:
     Only a worker may: what runs here can end this process. `compare.hlo.executing` asks one.
 
     Args:
+      bytecode: the program.
       options: XLA's debug options by name, such as {"xla_disable_hlo_passes": "fusion"}.
 
     Raises:

@@ -31,9 +31,11 @@ def first_broken(
     None where no operation stands out, or the two programs are not of one structure.
 
     Args:
+      program: in its own types.
       exact: the same program with every type widened.
       result: position of the result that broke.
-      far: arguments for which it broke; `near`, for which it did not: what is infinite there is meant to be.
+      far: arguments for which it broke.
+      near: arguments for which it did not: what is infinite there is meant to be.
       unit: the unit roundoff of the program's type.
 
     Raises:

@@ -118,6 +118,8 @@ def describe(
     """Summarise a serialized HloModuleProto.
 
     Args:
+      optimized: the module.
+      temp_bytes: bytes of intermediates as the compiler plans them; None where it does not tell.
       sources: "file:line" by the op_name in its metadata, where the module does not say it.
 
     Raises:
@@ -256,7 +258,8 @@ def compare(left: CompiledSummary, right: CompiledSummary, labels: tuple[str, st
     """In what two modules differ; empty where nothing that is counted here does.
 
     Args:
-      left, right: the modules.
+      left: a module.
+      right: the module that it is held against.
       labels: what sentences call them.
     """
     sides = Pair(left, right)

@@ -21,13 +21,24 @@ class RanKernel(Protocol):
     """One kernel as a profiler saw it run; workloads._framework.KernelRun is one."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Of the kernel."""
+        ...
+
     @property
-    def thread(self) -> int: ...
+    def thread(self) -> int:
+        """Number of the thread that ran it."""
+        ...
+
     @property
-    def start_s(self) -> float: ...
+    def start_s(self) -> float:
+        """Seconds from the start of the profile."""
+        ...
+
     @property
-    def seconds(self) -> float | None: ...
+    def seconds(self) -> float | None:
+        """How long it ran; None where no times were kept."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -227,6 +238,7 @@ def small_runs(profile: Profile, kernels: Sequence[LocatedKernel] = ()) -> tuple
     call of its own, the fastest one is nearly all dispatch.
 
     Args:
+      profile: of one call.
       kernels: the same kernels located, for the source lines of a run.
     """
     threshold_s = max(SMALL_S, 2 * min(profile.seconds, default=0.0))

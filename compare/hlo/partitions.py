@@ -100,6 +100,8 @@ def compare(left: Subject, right: Subject, cases: Sequence = ()) -> Partitions:
     """Hold the fusions of two optimized modules against each other.
 
     Args:
+      left: a module.
+      right: the module that it is held against.
       cases: arguments of both, as for compare.hlo.align; without them values are matched by number alone.
 
     Raises:

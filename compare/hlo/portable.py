@@ -92,7 +92,7 @@ def _created(operation: ir.Operation, name: str, attributes: dict[str, Any]) -> 
 
 
 def _name_of_composite(operation: ir.Operation) -> str:
-    """ "" where it is none."""
+    """Empty where it is none."""
     return ir.StringAttr(operation.attributes["name"]).value if operation.name == "stablehlo.composite" else ""
 
 

@@ -56,6 +56,7 @@ def read(data: bytes, sources: Mapping[str, str] | None = None) -> Graph:
     """The entry computation of a serialized HloModuleProto or HloProto, as it stands.
 
     Args:
+      data: the module.
       sources: "file:line" of operations by the name that the frontend gave them, where the module does
         not say it itself.
 

@@ -170,6 +170,8 @@ def rewrite(graph: Graph, rules: Sequence[Rule], slots: Sequence[str] = ()) -> R
     """Apply rules everywhere, regions included, until none applies; equal values are merged, dead ones dropped.
 
     Args:
+      graph: the program as it was read.
+      rules: tried on every node in this order.
       slots: what fills each parameter; without them, parameters are known by their position.
     """
     return _written(graph, Writer(rules), slots)

@@ -43,8 +43,10 @@ def view(
     """All that a page shows of two programs.
 
     Args:
+      alignment: at the level that is shown.
       others: the same two programs at other levels, of which only counts are shown.
       labels: of the left and the right program, as `FrontierEntry.side` has them.
+      times: by label, seconds of each kernel by its name.
     """
     pairs = _Pairs(alignment)
     forms = (("left", alignment.left, labels[0]), ("right", alignment.right, labels[1]))
@@ -67,6 +69,7 @@ def module_view(graph: Graph, matched: Iterable[int] | None = None) -> Json:
     """What a picture shows of one program, as `compare.hlo.levels.read` reads it.
 
     Args:
+      graph: the program.
       matched: values that have a partner in another program; None where there is no other.
     """
     known = None if matched is None else set(matched)

@@ -26,6 +26,7 @@ def written(graph: Graph, results: Sequence[int] | None = None) -> bytes:
     """A serialized HloModuleProto whose entry computation is the graph.
 
     Args:
+      graph: the program.
       results: the values to return, as a tuple in this order; by default the graph's own.
     """
     writer = _Writer()

@@ -38,6 +38,7 @@ def write_pages(dump: Mapping[str, Any], folder: Path) -> Path:
 
     Args:
       dump: what `compare.hlo.dumps.summary.summarize` found, as JSON.
+      folder: is made where there is none.
     """
     shown = printable(dump)
     names = page_names(entries(shown, "modules"))
@@ -224,7 +225,7 @@ def _step(row: object) -> dict[str, Any]:
 
 
 def _counts(counts: Mapping[str, Any]) -> str:
-    """ "add, 2 multiply": each name, with its count where there are several."""
+    """Each name, as in "add, 2 multiply", with its count where there are several."""
     return ", ".join(name if count == 1 else f"{count} {name}" for name, count in counts.items())
 
 

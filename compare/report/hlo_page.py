@@ -95,6 +95,8 @@ def joined(left: object, right: object, partners: Mapping[str, str]) -> Iterator
     order cannot all be had; the first of them then stands above one of its operands.
 
     Args:
+      left: a computation of the view: its nodes, and the keys of its results.
+      right: the one beside it.
       partners: by value of the left computation, the one of the right that stands beside it.
     """
     join = _Join.of(left, right, partners)

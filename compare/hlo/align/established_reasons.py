@@ -24,7 +24,9 @@ class Established:
         """Collect what reasons rest on.
 
         Args:
+          problem: the two programs.
           side: 0 for the left program, 1 for the right one.
+          matches: the values that are equal in both.
           closest: by value of this side, what stands in its place on the other.
           parted: the values of this side whose bodies part in places of their own.
         """

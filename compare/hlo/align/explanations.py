@@ -94,7 +94,7 @@ def _unused_argument(node: Node, graph: Graph) -> bool:
 
 
 def _wraps(node: Node, graph: Graph) -> bool:
-    """i + n where i < 0, else i"""
+    """`i + n` where `i < 0`, else `i`."""
     if node.opcode != "select" or node.shape.dtype[0] not in "su":
         return False
     test, added = graph.nodes[node.operands[0]], graph.nodes[node.operands[1]]
@@ -176,7 +176,7 @@ def _picks_logit(node: Node, graph: Graph) -> bool:
 
 
 def _tanh_derivative(node: Node, graph: Graph) -> bool:
-    """t * t, or 1 - t, of a tanh t"""
+    """`t * t`, or `1 - t`, of a tanh `t`."""
     if node.opcode == "multiply" and node.operands[0] == node.operands[1]:
         return graph.nodes[node.operands[0]].opcode == "tanh"
     if node.opcode != "subtract" or _number(node.operands[0], graph) != 1:
@@ -185,7 +185,7 @@ def _tanh_derivative(node: Node, graph: Graph) -> bool:
 
 
 def _rsqrt_derivative(node: Node, graph: Graph) -> bool:
-    """r / v or r * r, of r = rsqrt(v)"""
+    """`r / v` or `r * r`, of `r = rsqrt(v)`."""
     root = graph.nodes[node.operands[0]] if node.opcode in ("divide", "multiply") else node
     if root is node or root.opcode != "rsqrt":
         return False

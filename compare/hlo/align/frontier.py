@@ -15,7 +15,14 @@ _MOST_OPERANDS = 4
 def frontier(
     problem: Problem, matches: Iterable[Match], alike: Sequence[Match], regions: Sequence[RegionAlignment] = ()
 ) -> list[FrontierEntry]:
-    """The first differences, left side first; parameters that nothing reads and tuples are none."""
+    """The first differences, left side first; parameters that nothing reads and tuples are none.
+
+    Args:
+      problem: the two programs.
+      matches: the values that are equal in both.
+      alike: pairs that stand in one place and are not equal.
+      regions: the alignments of bodies, loops' and branches', whose differences are their own.
+    """
     matches = list(matches)
     taken = {match.left for match in matches}, {match.right for match in matches}
     closest = {match.left: match for match in alike}, {match.right: match for match in alike}

@@ -89,6 +89,7 @@ def parse(filename: str, modules: frozenset[Key] = frozenset()) -> FileName | No
     """Read one file name; None where it is no module's.
 
     Args:
+      filename: without its folder.
       modules: what `known` found in all names of the directory.
     """
     start = _START.fullmatch(filename)

@@ -38,7 +38,8 @@ def apart(parting: Parting, left: int, right: int) -> Differences:
 
     Args:
       parting: where the programs first differ.
-      left, right: the values.
+      left: a value of the left program.
+      right: a value of the right one.
     """
     return _Walk(parting).pair(left, right, 0)
 
@@ -55,7 +56,8 @@ class _Walk:
         """What makes two values differ.
 
         Args:
-          left, right: the values.
+          left: a value of the left program.
+          right: a value of the right one.
           depth: how many operations were followed to get there.
         """
         if left in self._parting.agreement.right.get(right, ()):

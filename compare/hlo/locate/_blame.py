@@ -102,7 +102,8 @@ def likeness(parting: Parting, left: int, right: int) -> float:
 
     Args:
       parting: where the programs first differ.
-      left, right: the operations.
+      left: an operation of the left program.
+      right: an operation of the right one.
     """
     mine, theirs = parting.left.program.node(left), parting.right.program.node(right)
     reads = sum(bool(set(parting.agreement.right.get(key, ())) & set(mine.operands)) for key in theirs.operands)

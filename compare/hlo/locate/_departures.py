@@ -77,7 +77,9 @@ def run_computation(computation: Computation, arguments: Sequence[Sequence[np.nd
 
     Args:
       computation: the program in its canonical form.
-      arguments, smooth, precision: as of `ran`.
+      arguments: as of `ran`.
+      smooth: likewise.
+      precision: likewise.
     """
     return RanProgram(
         MeasuredProgram(computation, measure(computation, arguments, smooth, precision), tuple(smooth)),
@@ -91,7 +93,8 @@ def locate(left: Subject, right: Subject, cases: Sequence[Case], precision: Prec
     """The operations of the right program whose value departs from the left's while what they read agrees.
 
     Args:
-      left, right: the programs; the right one is the port.
+      left: the original.
+      right: the port.
       cases: arguments of both.
       precision: how exact they are held to be.
 

@@ -102,7 +102,8 @@ def same(expected: np.ndarray, found: np.ndarray, bound: float) -> bool:
     """Whether they agree up to the bound and what rounded constants explain.
 
     Args:
-      expected, found: arrays of any shapes.
+      expected: of any shape.
+      found: of any shape.
       bound: the largest difference that rounding explains.
     """
     if expected.size != found.size:
@@ -114,7 +115,8 @@ def activation(x: Arrays, y: Arrays, bounds: Sequence[float]) -> Function | None
     """Which activation of every element of x gives y.
 
     Args:
-      x, y: by case, floats of one size.
+      x: by case, floats of any shape.
+      y: by case, as many floats.
       bounds: by case, the largest difference that rounding explains.
 
     Returns:
@@ -133,7 +135,9 @@ def function(x: Arrays, y: Arrays, bounds: Sequence[float]) -> Function | None:
     """The same of functions that are no activations.
 
     Args:
-      x, y, bounds: as of `activation`.
+      x: as of `activation`.
+      y: likewise.
+      bounds: likewise.
     """
     names = (name for name, function in FUNCTIONS.items() if _everywhere(function, x, y, bounds))
     return next(map(Function, names), None)
@@ -159,7 +163,9 @@ def power(x: Arrays, y: Arrays, bounds: Sequence[float]) -> float | None:
     """The exponent where every element is the same power of another.
 
     Args:
-      x, y, bounds: as of `activation`.
+      x: the bases, as of `activation`.
+      y: their powers.
+      bounds: as of `activation`.
     """
     for exponent in _POWERS:
         if _everywhere(lambda each, by=exponent: each**by, x, y, bounds):
@@ -186,7 +192,8 @@ def division(a: Arrays, b: Arrays, y: Arrays, bounds: Sequence[float]) -> str:
     """Which kind of division of two values gives a third, "" of none.
 
     Args:
-      a, b: by case, dividend and divisor, of one size.
+      a: by case, the dividend.
+      b: by case, the divisor, of the same size.
       y: by case, what may be their quotient or remainder.
       bounds: by case, the largest difference that rounding explains.
     """
@@ -209,7 +216,9 @@ def cumulative(x: Arrays, y: Arrays, bounds: Sequence[float]) -> CumulativeSum |
     """Which running sum of x gives y; None of none.
 
     Args:
-      x, y, bounds: as of `activation`.
+      x: as of `activation`.
+      y: likewise.
+      bounds: likewise.
     """
     rank = x[0].ndim
     for axis, exclusive, reverse in itertools.product(range(rank), (False, True), (False, True)):
@@ -249,7 +258,8 @@ def reduction(x: Arrays, y: Arrays, bounds: Sequence[float]) -> Reduction | None
     """How y reduces x; None where it does not in any way that is listed here.
 
     Args:
-      x, y: by case, arrays of any shapes.
+      x: by case, an array of any shape.
+      y: by case, what may be its reduction.
       bounds: by case, the largest difference that rounding explains.
     """
     if not x[0].size or x[0].dtype.kind == "c":
@@ -293,6 +303,9 @@ def factor(x: Arrays, y: Arrays, bounds: Sequence[float], few: bool = False) -> 
     """What every element of a value is multiplied by to give another; None where that is not one number.
 
     Args:
+      x: by case, floats of any shape.
+      y: by case, as many floats.
+      bounds: by case, the largest difference that rounding explains.
       few: whether a single number is enough to tell it by.
     """
     if not all(map(is_float, (*x, *y))) or not (few or is_told_apart(x)):

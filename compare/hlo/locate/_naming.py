@@ -23,7 +23,8 @@ def difference(parting: Parting, kind: Kind, left: int | None, right: int | None
     Args:
       parting: where the programs first differ.
       kind: what the right operation is.
-      left, right: the operations; None of a side that has none.
+      left: an operation of the left program; None where that has none.
+      right: the operation in its place, likewise.
     """
     label, port = parting.left.program.label, parting.right.program.label
     if kind == MISSING and left is not None:
@@ -144,7 +145,8 @@ def are_swapped(parting: Parting, left: int, right: int) -> bool:
 
     Args:
       parting: where the programs first differ.
-      left, right: the operations.
+      left: an operation of the left program.
+      right: an operation of the right one.
     """
     mine, theirs = parting.left.program.node(left), parting.right.program.node(right)
     partners = [set(parting.agreement.right.get(key, ())) for key in theirs.operands]
@@ -209,7 +211,8 @@ def fields(name: str, left: Any, right: Any) -> Iterator[tuple[str, Any, Any]]:
 
     Args:
       name: of the attribute.
-      left, right: its values; None of an operation that has none.
+      left: its value on the left; None of an operation that has none.
+      right: its value on the right, likewise.
     """
     mine, theirs = _named_fields(left), _named_fields(right)
     if mine is None or theirs is None:

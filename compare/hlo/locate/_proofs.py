@@ -33,6 +33,7 @@ def cause_of(spots: list[Spot], alone: bool) -> tuple[Cause, str]:
     """The first known cause that fits and is proved, and what its proof says.
 
     Args:
+      spots: values that depart, the first to depart first.
       alone: whether nothing else departs.
     """
     for cause in CAUSES:

@@ -71,7 +71,8 @@ def part(left: MeasuredProgram, right: MeasuredProgram, agreed: Agreement) -> Pa
     """Where two programs first differ, from what they agree on.
 
     Args:
-      left, right: the programs with their values.
+      left: the original with its values.
+      right: the port with its own.
       agreed: values that both have.
     """
     departed = Pair(_departed(left, right, agreed.left), _departed(right, left, agreed.right))
@@ -110,6 +111,8 @@ def search(parting: Parting, switches: Switchboard, given: Given) -> Attempt | N
     """The earliest attempt after which most results agree, or else most values; None where none helps.
 
     Args:
+      parting: where the programs first differ.
+      switches: computes the port with attempts made.
       given: attempts that stay made.
     """
     started = set(parting.first.right) | parting.narrow.right

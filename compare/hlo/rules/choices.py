@@ -122,7 +122,7 @@ def _choice_of_numbers(node: Node, graph: Writer) -> int | None:
 
 
 def _truth_compared(node: Node, graph: Writer) -> int | None:
-    """p == True, and the like"""
+    """`p == True`, and the like."""
     if node.opcode != "compare" or graph[node.operands[0]].shape.dtype != "pred":
         return None
     direction = node.attribute("comparison_direction")

@@ -12,8 +12,10 @@ from compare.hlo.rules._forms import groups, reshaped, squeezed, transposed
 
 @dataclass(frozen=True)
 class Operand:
-    """One operand of a product: its value, and its dimensions that are contracted and that count batches, in pairs
-    with those of the other."""
+    """One operand of a product.
+
+    Its dimensions that are contracted and those that count batches are in pairs with those of the other.
+    """
 
     key: int
     dimensions: tuple[int, ...]
@@ -61,7 +63,8 @@ def product(left: Operand, right: Operand, dtype: str, graph: Writer) -> int:
     """The dot of two operands: batches, then what is free on the left, then on the right.
 
     Args:
-      left, right: the operands.
+      left: the first operand.
+      right: the second.
       dtype: of the result.
       graph: to write to.
     """

@@ -112,7 +112,7 @@ def _squeeze_elementwise(node: Node, graph: Writer) -> int | None:
 
 
 def _spread_scalars(node: Node, graph: Writer) -> int | None:
-    """clamp and select take scalars beside arrays."""
+    """`clamp` and `select` take scalars beside arrays."""
     if node.opcode not in ("clamp", "select") or not node.shape.dimensions:
         return None
     if all(graph[key].shape.dimensions for key in node.operands):

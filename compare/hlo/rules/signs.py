@@ -73,7 +73,7 @@ def _float_test(node: Node, graph: Writer) -> int | None:
 
 
 def _integer_test(node: Node, graph: Writer) -> int | None:
-    """x < 0 and -1 < x"""
+    """`x < 0` and `-1 < x`."""
     if node.opcode != "compare" or node.attribute("comparison_direction") != "LT":
         return None
     below, above = node.operands
