@@ -114,7 +114,7 @@ class Established:
         if not used_for:
             return None
         places = {key: at for at, key in enumerate(self._problem.forms[0].graph.nodes)}
-        match = min(used_for, key=lambda each: places[each.left])
+        match = min(used_for, key=lambda candidate: places[candidate.left])
         ends = [form.graph.nodes[key] for form, key in zip(self._problem.forms, (match.left, match.right), strict=True)]
         where = " and ".join(
             f"{end.opcode} {end.name} in {label}{f' at {end.source}' if end.source else ''}"

@@ -37,24 +37,24 @@ def frontier(
 
 def _first(graph: Graph, taken: set[int]) -> list[Node]:
     known = taken | set(unread_parameters(graph))
-    found: list[Node] = []
+    first: list[Node] = []
     for node in graph:
         if node.id in known or not all(operand in known for operand in node.operands):
             continue
         if node.opcode == "tuple":
             known.add(node.id)
         else:
-            found.append(node)
-    return found
+            first.append(node)
+    return first
 
 
 def _parted(regions: Sequence[RegionAlignment]) -> tuple[dict[int, int], dict[int, int]]:
     """By value of either side, in how many places its bodies part."""
-    found: tuple[dict[int, int], dict[int, int]] = {}, {}
+    counts: tuple[dict[int, int], dict[int, int]] = {}, {}
     for region in regions:
-        for side, key in zip(found, (region.left, region.right), strict=True):
+        for side, key in zip(counts, (region.left, region.right), strict=True):
             side[key] = side.get(key, 0) + len(region.alignment.frontier)
-    return found
+    return counts
 
 
 class _Places:

@@ -120,7 +120,9 @@ class _Walk:
         crossed = self._all(mine.operands, theirs.operands[::-1], depth)
         # Which factor of a product stands first is a matter of its axes, which are held against each other.
         if mine.opcode in COMMUTATIVE or mine.opcode == "dot":
-            return min((each for each in (straight, crossed) if each is not None), key=len, default=None)
+            return min(
+                (differences for differences in (straight, crossed) if differences is not None), key=len, default=None
+            )
         return (OperationDifference(SWAPPED, mine.id, theirs.id),) if crossed == () else straight
 
     def _all(self, mine: tuple[int, ...], theirs: tuple[int, ...], depth: int) -> Differences:

@@ -94,21 +94,21 @@ class Reduction:
 
 def is_told_apart(arrays: Arrays) -> bool:
     """Whether there are enough different numbers to tell functions of them apart."""
-    found = np.unique(np.concatenate([exact(each).ravel() for each in arrays]))
-    return int(np.sum(np.isfinite(found) & (found != 0) & (np.abs(found) != 1))) >= _FEWEST
+    values = np.unique(np.concatenate([exact(array).ravel() for array in arrays]))
+    return int(np.sum(np.isfinite(values) & (values != 0) & (np.abs(values) != 1))) >= _FEWEST
 
 
-def same(expected: np.ndarray, found: np.ndarray, bound: float) -> bool:
+def same(expected: np.ndarray, actual: np.ndarray, bound: float) -> bool:
     """Whether they agree up to the bound and what rounded constants explain.
 
     Args:
       expected: of any shape.
-      found: of any shape.
+      actual: of any shape.
       bound: the largest difference that rounding explains.
     """
-    if expected.size != found.size:
+    if expected.size != actual.size:
         return False
-    return distance(exact(expected).ravel(), found.ravel()) <= bound + _ROUNDED * size(expected)
+    return distance(exact(expected).ravel(), actual.ravel()) <= bound + _ROUNDED * size(expected)
 
 
 def activation(x: Arrays, y: Arrays, bounds: Sequence[float]) -> Function | None:
@@ -168,7 +168,7 @@ def power(x: Arrays, y: Arrays, bounds: Sequence[float]) -> float | None:
       bounds: as of `activation`.
     """
     for exponent in _POWERS:
-        if _everywhere(lambda each, by=exponent: each**by, x, y, bounds):
+        if _everywhere(lambda base, by=exponent: base**by, x, y, bounds):
             return exponent
     return None
 
@@ -198,11 +198,11 @@ def division(a: Arrays, b: Arrays, y: Arrays, bounds: Sequence[float]) -> str:
       bounds: by case, the largest difference that rounding explains.
     """
     # What a division by zero gives is nobody's choice of rounding.
-    kept = [np.flatnonzero(exact(each).ravel()) for each in b]
+    kept = [np.flatnonzero(exact(array).ravel()) for array in b]
     if not (is_told_apart(a) and a[0].size == b[0].size == y[0].size):
         return ""
     cases = [
-        (*(exact(each).ravel()[at].astype(float) for each in arrays), bound)
+        (*(exact(array).ravel()[at].astype(float) for array in arrays), bound)
         for at, *arrays, bound in zip(kept, a, b, y, bounds, strict=True)
     ]
     for name, function in DIVISIONS.items():
@@ -222,8 +222,8 @@ def cumulative(x: Arrays, y: Arrays, bounds: Sequence[float]) -> CumulativeSum |
     """
     rank = x[0].ndim
     for axis, exclusive, reverse in itertools.product(range(rank), (False, True), (False, True)):
-        found = [_running(exact(each), axis, exclusive, reverse) for each in x]
-        if all(same(*each) for each in zip(y, found, bounds, strict=True)):
+        sums = [_running(exact(array), axis, exclusive, reverse) for array in x]
+        if all(same(*pair) for pair in zip(y, sums, bounds, strict=True)):
             return CumulativeSum(axis, exclusive, reverse)
     return None
 
@@ -242,8 +242,8 @@ class CumulativeSum:
 
 def _running(x: np.ndarray, axis: int, exclusive: bool, reverse: bool) -> np.ndarray:
     x = np.flip(x, axis) if reverse else x
-    found = np.cumsum(x, axis) - x * exclusive
-    return np.flip(found, axis) if reverse else found
+    running = np.cumsum(x, axis) - x * exclusive
+    return np.flip(running, axis) if reverse else running
 
 
 REDUCERS: dict[str, Callable[..., np.ndarray]] = {
@@ -269,8 +269,8 @@ def reduction(x: Arrays, y: Arrays, bounds: Sequence[float]) -> Reduction | None
             if name in SOFTMAXES and not np.isfinite(x[0]).all():
                 continue
             with np.errstate(all="ignore"):
-                found = [np.asarray(function(exact(each), axis=axes)) for each in x]
-            if all(same(*each) for each in zip(y, found, bounds, strict=True)):
+                reduced = [np.asarray(function(exact(array), axis=axes)) for array in x]
+            if all(same(*pair) for pair in zip(y, reduced, bounds, strict=True)):
                 return Reduction(name, axes)
     return None
 
@@ -310,14 +310,14 @@ def factor(x: Arrays, y: Arrays, bounds: Sequence[float], few: bool = False) -> 
     """
     if not all(map(is_float, (*x, *y))) or not (few or is_told_apart(x)):
         return None
-    a, b = (np.concatenate([exact(each).ravel() for each in arrays]) for arrays in (x, y))
+    a, b = (np.concatenate([exact(array).ravel() for array in arrays]) for arrays in (x, y))
     if a.size != b.size:
         return None
     at = int(np.argmax(np.where(np.isfinite(a), np.abs(a), 0)))
     if not a[at] or not np.isfinite(b[at]) or not b[at]:
         return None
     ratio = complex(b[at] / a[at])
-    found = ratio.real
-    if abs(ratio.imag) > _ROUNDED * abs(found):
+    multiple = ratio.real
+    if abs(ratio.imag) > _ROUNDED * abs(multiple):
         return None
-    return found if _everywhere(lambda each: each * found, x, y, bounds) else None
+    return multiple if _everywhere(lambda value: value * multiple, x, y, bounds) else None

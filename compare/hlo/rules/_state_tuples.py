@@ -60,7 +60,7 @@ def put_together(apart: Graph, places: Mapping[int, int], known: Mapping[int, Se
 
 def _append(nodes: dict[int, Node], node: Node, renamed: Mapping[int, int]) -> int:
     key = len(nodes)
-    nodes[key] = dataclasses.replace(node, id=key, operands=tuple(renamed[each] for each in node.operands))
+    nodes[key] = dataclasses.replace(node, id=key, operands=tuple(renamed[operand] for operand in node.operands))
     return key
 
 

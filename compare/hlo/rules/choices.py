@@ -20,7 +20,7 @@ def _sort_operands(node: Node, graph: Writer) -> int | None:
 
 
 def _compared(node: Node, direction: str, operands: tuple[int, ...], graph: Writer) -> int:
-    attributes = tuple(each for each in node.attributes if each[0] != "comparison_direction")
+    attributes = tuple(attribute for attribute in node.attributes if attribute[0] != "comparison_direction")
     return graph.add("compare", node.shape, operands, (*attributes, ("comparison_direction", direction)))
 
 
