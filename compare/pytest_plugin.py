@@ -183,7 +183,13 @@ def port(request: pytest.FixtureRequest, jaxport_prover: Prover) -> Proof:
 
 @pytest.fixture
 def port_benchmark(request: pytest.FixtureRequest, jaxport_prover: Prover, benchmark: BenchmarkFixture) -> Benchmark:
-    """Proves a port as `port` does, then benchmarks its mode jax/jit, or another one: `mode="tf/jit"`."""
+    """Proves a port as `port` does, then benchmarks its mode jax/jit, or another one: `mode="tf/jit"`.
+
+    Args:
+      request: of the test.
+      jaxport_prover: proves ports for the session.
+      benchmark: the fixture of pytest-benchmark.
+    """
     return Benchmark(jaxport_prover, benchmark, request)
 
 

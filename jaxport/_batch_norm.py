@@ -26,7 +26,7 @@ class BatchNorm(nnx.Module):
         self.epsilon = epsilon
 
     def __call__(self, x: jax.Array, training: bool) -> jax.Array:
-        """x normalised: [..., features], in `dtype`.
+        """The normalised values [..., features], in `dtype`.
 
         Args:
           x: [..., features].
@@ -49,9 +49,9 @@ class BatchNorm(nnx.Module):
 def batch_normalised(
     x: jax.Array, gamma: jax.Array, beta: jax.Array, epsilon: float
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """x [..., features] normalised by its own statistics; and these, mean and variance [features].
+    """The normalised values [..., features], and the statistics that they are normalised by: mean and variance.
 
-    No gradient flows through the statistics that are returned: they are kept, not trained on.
+    No gradient flows through the statistics [features] that are returned: they are kept, not trained on.
 
     Args:
       x: [..., features].

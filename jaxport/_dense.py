@@ -11,7 +11,7 @@ from flax import nnx
 
 
 def product(values: jax.Array, kernel: jax.Array) -> jax.Array:
-    """values [..., in], kernel [in, out] -> [..., out].
+    """A matrix product over the last axis: [..., out].
 
     The positions become one axis: the gradient of a product with several writes its cotangent transposed first, which
     took 10 of 160 ms in BERT's training step on a CPU core, and 24 of 111 ms in ResNet's.

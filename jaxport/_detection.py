@@ -16,7 +16,7 @@ from workloads import _detection as rules
 
 
 def areas(boxes: jax.Array) -> jax.Array:
-    """boxes [..., 4] -> [...]."""
+    """How many square pixels boxes [..., 4] cover: [...]."""
     return (boxes[..., 2] - boxes[..., 0]) * (boxes[..., 3] - boxes[..., 1])
 
 
@@ -207,6 +207,8 @@ def detect(
       logits: [proposals, classes + 1], class 0 is the background.
       deltas: [proposals, classes, 4].
       proposals: boxes [proposals, 4] and which are valid.
+      image: side of the image in pixels.
+      count: how many detections are returned.
 
     Returns:
       boxes [count, 4], scores [count], classes i32[count].

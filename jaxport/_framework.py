@@ -182,7 +182,7 @@ class Jax:
         return used(ready, partial(own, session), lambda: own(self._loaded.anew(session.dtype)))
 
     def dispatch(self) -> dict[str, Entry]:
-        """x + 1 as an operation, as a jitted function, and as its executable."""
+        """`x + 1` as an operation, as a jitted function, and as its executable."""
         one_more, argument = jax.jit(lambda x: x + 1), jnp.zeros(DISPATCH_ELEMENTS)
         executable = one_more.lower(argument).compile()
         return {

@@ -24,7 +24,7 @@ class LSTMWeights(nnx.Module):
 
 
 def cell_step(weights: LSTMWeights, values: jax.Array, state: State) -> State:
-    """values [batch, features] and a state -> the next state.
+    """The state after one step.
 
     Args:
       weights: of the cell.
@@ -37,7 +37,7 @@ def cell_step(weights: LSTMWeights, values: jax.Array, state: State) -> State:
 
 
 def last_hidden(weights: LSTMWeights, sequences: jax.Array, mask: jax.Array) -> jax.Array:
-    """sequences [batch, time, features], mask bool[batch, time] -> hidden [batch, units] after the last step.
+    """The hidden state [batch, units] after the last step.
 
     A masked step leaves the state as it is. The product with `kernel` is taken for all steps at once.
 
@@ -52,7 +52,7 @@ def last_hidden(weights: LSTMWeights, sequences: jax.Array, mask: jax.Array) -> 
 
 @jax.custom_vjp
 def _recurrence(projected: jax.Array, mask: jax.Array, kernel: jax.Array) -> jax.Array:
-    """projected [time, batch, 4 units], mask bool[time, batch, 1] -> the last hidden state [batch, units].
+    """The last hidden state [batch, units], from projected [time, batch, 4 units] and mask bool[time, batch, 1].
 
     The transpose that JAX derives of a scan adds up the kernel's gradient step by step: a small product, and
     4 units^2 numbers read and written, per step. The rule below takes all steps in one product, and keeps the gates.

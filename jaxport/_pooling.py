@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 
 def max_pool(images: jax.Array) -> jax.Array:
-    """images [batch, height, width, channels] -> [batch, height // 2, width // 2, channels]: windows of 2 x 2.
+    """The largest of windows of 2 x 2: [batch, height, width, channels] -> [batch, height // 2, width // 2, channels].
 
     The transpose of a choice is a choice again, which fuses with what stands around it. `nnx.max_pool` is a
     reduction of windows, whose gradient is a select-and-scatter: slow on CPU, and fused with nothing.
@@ -46,7 +46,7 @@ _of_four.defvjp(_four_forward, _four_backward)
 
 @jax.custom_vjp
 def overlapping_max_pool(images: jax.Array) -> jax.Array:
-    """images [batch, height, width, channels] -> [batch, height // 2, width // 2, channels]: windows of 3 x 3.
+    """The largest of windows of 3 x 3: [batch, height, width, channels] -> [batch, height // 2, width // 2, channels].
 
     Stride 2 over an even height and width, padded at the end. Choices as in `max_pool`, ties alike.
     """

@@ -171,16 +171,13 @@ class DecoderBlock(nnx.Module):
         attention_draws: jax.Array,
         hidden_draws: jax.Array,
     ) -> jax.Array:
-        """inputs [batch, length, width], memory [batch, source, width]; masks of inputs and of memory.
-
-        Attention draws u8[2, batch, heads, length, source], where source is length; hidden draws
-        u8[3, batch, length, width].
+        """The block's states [batch, length, width], from those before it and from what it attends to.
 
         Args:
           inputs: [batch, length, width].
           memory: [batch, source, width].
           masks: bool: over the inputs, and over the memory.
-          attention_draws: u8[2, batch, heads, length, source].
+          attention_draws: u8[2, batch, heads, length, source], where source is length.
           hidden_draws: u8[3, batch, length, width].
         """
         own, foreign = attention_draws

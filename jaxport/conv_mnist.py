@@ -24,12 +24,13 @@ class GreyConvolution(nnx.Module):
         self.bias = nnx.Param(jnp.zeros(channels, dtype))
 
     def __call__(self, images: jax.Array) -> jax.Array:
+        """[batch, height, width, 1] -> [batch, height, width, channels]."""
         return convolved(images, self.kernel.get_value()) + self.bias.get_value()
 
 
 @jax.custom_vjp
 def convolved(images: jax.Array, kernel: jax.Array) -> jax.Array:
-    """images [batch, height, width, 1], kernel [size, size, 1, channels] -> [batch, height, width, channels].
+    """A convolution of one channel: [batch, height, width, 1], kernel [size, size, 1, channels] -> [..., channels].
 
     Of one channel these are nine products a value, which fuse with what follows; the kernel's gradient is one product
     of matrices. With XLA's convolution the step takes as long at size default, and half as long again at size paper.
@@ -67,6 +68,7 @@ class Classifier(nnx.Module):
         self.logits = nnx.Linear(conv_mnist.features(dimensions), 10, **types)
 
     def __call__(self, images: jax.Array, draws: jax.Array) -> jax.Array:
+        """Images [batch, height, width, 1], draws u8[batch, features] -> logits [batch, 10]."""
         pooled = max_pool(nnx.relu(self.conv2(max_pool(nnx.relu(self.conv1(images))))))
         flat = pooled.reshape(len(pooled), -1)
         return self.logits(dropout(flat, draws, conv_mnist.DROPOUT_RATE))

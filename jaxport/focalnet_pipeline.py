@@ -25,9 +25,14 @@ gelu = partial(_gelu.gelu, root_of_half=float(np.float32(0.5**0.5)))
 
 
 def cut(frames: jax.Array, positions: jax.Array, crop: int) -> jax.Array:
-    """frames [batch, height, width, 3], positions [batch, patches, 2] -> [batch, patches, crop, crop, 3].
+    """Patches [batch, patches, crop, crop, 3].
 
     A slice that would leave the frame is moved inside: that is what dynamic_slice does with its corner.
+
+    Args:
+      frames: [batch, height, width, 3].
+      positions: i32[batch, patches, 2], the centres in pixels.
+      crop: side of a patch in pixels.
     """
 
     def one(frame: jax.Array, position: jax.Array) -> jax.Array:
@@ -38,7 +43,7 @@ def cut(frames: jax.Array, positions: jax.Array, crop: int) -> jax.Array:
 
 
 def preprocess(patches: jax.Array) -> jax.Array:
-    """patches [..., crop, crop, 3] in [0, 1] -> halved in size, with the mean and deviation of ImageNet's channels."""
+    """Patches [..., crop, crop, 3] in [0, 1] -> halved in size, with the mean and deviation of ImageNet's channels."""
     *around, crop, _, channels = patches.shape
     small = crop // pipeline.SHRINK
     smaller = jax.image.resize(patches, (*around, small, small, channels), "linear", antialias=False)
@@ -55,6 +60,7 @@ class Embedding(nnx.Module):
         self.norm = _norm(merge.outputs, types)
 
     def __call__(self, x: jax.Array) -> jax.Array:
+        """[batch, height, width, in] -> [batch, height / size, width / size, out]."""
         return self.norm(self.convolution(x))
 
 
@@ -65,6 +71,7 @@ class Depthwise(nnx.Module):
         self.kernel = nnx.Param(jnp.zeros((size, size, width, 1), types["param_dtype"]))
 
     def __call__(self, x: jax.Array) -> jax.Array:
+        """[batch, height, width, channels] -> the same shape."""
         return depthwise(x, self.kernel.get_value())
 
 
@@ -80,6 +87,7 @@ class FocalModulation(nnx.Module):
         self.output = Dense(width, width, **types)
 
     def __call__(self, x: jax.Array) -> jax.Array:
+        """[batch, height, width, channels] -> the same shape."""
         query, context, gates = jnp.split(self.project(x), self.splits, axis=-1)
         gathered = jnp.zeros_like(context)
         for level, look in enumerate(self.focal):
@@ -102,6 +110,7 @@ class FocalBlock(nnx.Module):
         self.contract = Dense(hidden, block.width, **types)
 
     def __call__(self, x: jax.Array) -> jax.Array:
+        """[batch, height, width, channels] -> the same shape."""
         x = x + self.modulation(self.norm1(x))
         return x + self.contract(gelu(self.expand(self.norm2(x))))
 
@@ -122,6 +131,7 @@ class Pipeline(nnx.Module):
         self.head = nnx.Linear(features, dimensions["classes"], **types)
 
     def __call__(self, frames: jax.Array, positions: jax.Array) -> jax.Array:
+        """Frames [batch, height, width, 3], positions i32[batch, patches, 2] -> logits [batch, patches, classes]."""
         patches = preprocess(cut(frames, positions, self.crop))
         x = patches.reshape(-1, *patches.shape[2:])
         for embed, blocks in zip(self.embeddings, self.stages, strict=True):

@@ -21,6 +21,7 @@ class Classifier(nnx.Module):
         self.logits = nnx.Linear(units, dimensions["classes"], dtype=types, param_dtype=types, rngs=rngs)
 
     def __call__(self, sequences: jax.Array, lengths: jax.Array) -> jax.Array:
+        """Sequences [batch, time, features], lengths i32[batch] -> logits [batch, classes]."""
         mask = jnp.arange(sequences.shape[1]) < lengths[:, None]
         return self.logits(last_hidden(self.lstm, sequences, mask))
 

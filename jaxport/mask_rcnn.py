@@ -34,6 +34,7 @@ class Backbone(nnx.Module):
             self.stages.append(nnx.List([convolution(narrow, wide, 3, 2), *blocks]))
 
     def __call__(self, images: jax.Array) -> list[jax.Array]:
+        """Images [batch, image, image, 3] -> by level [batch, side, side, channels]."""
         values, features = nnx.relu(self.stem(images)), []
         for down, *blocks in self.stages:
             values = nnx.relu(down(values))
@@ -54,6 +55,7 @@ class Pyramid(nnx.Module):
         self.wide = kinds["param_dtype"]
 
     def __call__(self, features: list[jax.Array]) -> list[jax.Array]:
+        """By level, [batch, side, side, width of the level] -> [batch, side, side, channels]."""
         merged = [lateral(values) for lateral, values in zip(self.laterals, features, strict=True)]
         for level in reversed(range(len(merged) - 1)):
             merged[level] = merged[level] + _doubled(merged[level + 1])
@@ -70,6 +72,7 @@ class Proposing(nnx.Module):
         self.deltas = Dense(channels, 4 * ratios, **_wide(kinds))
 
     def __call__(self, levels: list[jax.Array]) -> tuple[jax.Array, jax.Array]:
+        """By level, [batch, side, side, channels] -> logits [batch, anchors], deltas [batch, anchors, 4]."""
         batch, channels = len(levels[0]), levels[0].shape[-1]
         hidden = [nnx.relu(self.hidden(values)).reshape(batch, -1, channels) for values in levels]
         positions = jnp.concatenate(hidden, 1)
@@ -87,6 +90,7 @@ class Regions(nnx.Module):
         self.deltas = Dense(widths[-1], 4 * classes, **_wide(kinds))
 
     def __call__(self, pooled: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """[batch, regions, pool, pool, channels] -> logits [..., classes + 1], deltas [..., classes, 4]."""
         leading = pooled.shape[:-3]
         values = pooled.reshape(*leading, -1)
         for hidden in self.hidden:
@@ -105,6 +109,7 @@ class Masks(nnx.Module):
         self.classes = _convolution(channels, dimensions["classes"], 1, **_wide(kinds))
 
     def __call__(self, pooled: jax.Array) -> jax.Array:
+        """[batch, regions, pool, pool, channels] -> logits [batch, regions, 2 pool, 2 pool, classes]."""
         values = pooled.reshape(-1, *pooled.shape[2:])
         for hidden in self.hidden:
             values = nnx.relu(hidden(values))
@@ -125,6 +130,7 @@ class Upsampling(nnx.Module):
         self.dtype = dtype
 
     def __call__(self, values: jax.Array) -> jax.Array:
+        """[n, height, width, channels] -> [n, 2 height, 2 width, channels]."""
         count, height, width, _ = values.shape
         kernel, bias = (each[...].astype(self.dtype) for each in (self.kernel, self.bias))
         squares = jnp.einsum("nhwc,ijdc->nhiwjd", values.astype(self.dtype), kernel)
@@ -168,7 +174,7 @@ class Finder:
         self.parts = {name: nnx.split(part, nnx.Param)[0] for name, part in vars(model).items() if name in PARTS}
 
     def detections(self, parameters: Parameters, images: jax.Array) -> dict[str, jax.Array]:
-        """boxes [batch, detections, 4], scores, classes i32 (0: none), masks [batch, detections, size, size]."""
+        """Boxes [batch, detections, 4], scores, classes i32 (0: none), masks [batch, detections, size, size]."""
         image, count = self.sizes["image"], self.sizes["detections"]
         levels, logits, deltas = self._looked_at(parameters, images)
         proposals = self._proposals(logits, deltas)
@@ -179,7 +185,15 @@ class Finder:
     def loss(
         self, parameters: Parameters, images: jax.Array, boxes: jax.Array, classes: jax.Array, masks: jax.Array
     ) -> jax.Array:
-        """The sum of the five losses. Proposals are taken as given: no gradient goes through a box."""
+        """The sum of the five losses. Proposals are taken as given: no gradient goes through a box.
+
+        Args:
+          parameters: by part of the detector.
+          images: [batch, image, image, 3].
+          boxes: [batch, objects, 4] in fractions of the side; an empty box is no object.
+          classes: i32[batch, objects], 0 of no object.
+          masks: u8[batch, objects, image, image], 0 or 1.
+        """
         levels, logits, deltas = self._looked_at(parameters, images)
         objects = losses.objects_of(boxes, classes, masks, self.sizes["image"])
         regions = losses.assign(*self._proposals(*map(jax.lax.stop_gradient, (logits, deltas))), objects)
@@ -225,7 +239,16 @@ def run_part(graph: Any, parameters: Parameters, *inputs: Any) -> Any:
 def propose(
     logits: jax.Array, deltas: jax.Array, anchors: jax.Array, *, image: int, candidates: int, count: int
 ) -> tuple[jax.Array, jax.Array]:
-    """`_detection.propose` of every image."""
+    """`_detection.propose` of every image.
+
+    Args:
+      logits: [batch, anchors].
+      deltas: [batch, anchors, 4].
+      anchors: [anchors, 4] in pixels.
+      image: side of the image in pixels.
+      candidates: how many of the best anchors take part.
+      count: how many proposals of each image are returned.
+    """
     of_image = partial(_detection.propose, image=image, candidates=candidates, count=count)
     return jax.vmap(of_image, (0, 0, None))(logits, deltas, anchors)
 
@@ -234,7 +257,15 @@ def propose(
 def pool(
     levels: list[jax.Array], boxes: jax.Array, *, level_areas: tuple[float, ...], image: int, size: int
 ) -> jax.Array:
-    """`_detection.roi_align` of every image, each box on the level of its size: [batch, n, size, size, channels]."""
+    """`_detection.roi_align` of every image, each box on the level of its size: [batch, n, size, size, channels].
+
+    Args:
+      levels: by level, features [batch, side, side, channels].
+      boxes: [batch, n, 4] in pixels.
+      level_areas: from which area on, in square pixels, a box lies on the next level.
+      image: side of the image in pixels.
+      size: bins along each axis of a box.
+    """
 
     def of_image(levels: list[jax.Array], boxes: jax.Array) -> jax.Array:
         at = _detection.region_levels(boxes, level_areas)
@@ -247,7 +278,15 @@ def pool(
 def detect(
     logits: jax.Array, deltas: jax.Array, proposals: tuple[jax.Array, jax.Array], *, image: int, count: int
 ) -> dict[str, jax.Array]:
-    """`_detection.detect` of every image."""
+    """`_detection.detect` of every image.
+
+    Args:
+      logits: [batch, proposals, classes + 1], class 0 is the background.
+      deltas: [batch, proposals, classes, 4].
+      proposals: boxes [batch, proposals, 4] and which are valid.
+      image: side of the image in pixels.
+      count: how many detections of each image are returned.
+    """
     return jax.vmap(partial(_detection.detect, image=image, count=count))(logits, deltas, proposals)
 
 

@@ -18,6 +18,7 @@ class Classifier(nnx.Module):
         self.logits = nnx.Linear(hidden, 10, dtype=jnp.dtype(dtype), param_dtype=jnp.dtype(dtype), rngs=rngs)
 
     def __call__(self, images: jax.Array) -> jax.Array:
+        """[batch, features] -> logits [batch, 10]."""
         return self.logits(nnx.relu(self.hidden(images)))
 
 

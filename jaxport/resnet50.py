@@ -37,6 +37,12 @@ class Unit(nnx.Module):
         self.norm = BatchNorm(outputs, resnet50.NORM_MOMENTUM, resnet50.NORM_EPSILON, **kinds)
 
     def __call__(self, x: jax.Array, training: bool) -> jax.Array:
+        """[batch, height, width, in] -> [batch, height / stride, width / stride, out].
+
+        Args:
+          x: [batch, height, width, in].
+          training: whether to normalise by the statistics of the batch.
+        """
         return self.norm(self.convolution(x), training)
 
 
@@ -52,6 +58,7 @@ class Pointwise(nnx.Module):
         self.dtype = dtype
 
     def __call__(self, x: jax.Array) -> jax.Array:
+        """[batch, height, width, in] -> [batch, height / stride, width / stride, out]."""
         kept = x[:, :: self.stride, :: self.stride].astype(self.dtype)
         kernel = self.kernel.get_value()[0, 0].astype(self.dtype)
         return product(kept, kernel)
@@ -69,6 +76,12 @@ class Bottleneck(nnx.Module):
             self.shortcut = Unit(block.inputs, block.outputs, 1, block.stride, rngs, **kinds)
 
     def __call__(self, x: jax.Array, training: bool) -> jax.Array:
+        """[batch, height, width, in] -> [batch, height / stride, width / stride, out].
+
+        Args:
+          x: [batch, height, width, in].
+          training: whether to normalise by the statistics of the batch.
+        """
         shortcut = self.shortcut(x, training) if self.projected else x
         x = nnx.relu(self.reduce(x, training))
         x = nnx.relu(self.spatial(x, training))
@@ -88,6 +101,12 @@ class ResNet(nnx.Module):
         )
 
     def __call__(self, images: jax.Array, training: bool) -> jax.Array:
+        """Logits [batch, classes].
+
+        Args:
+          images: [batch, side, side, 3].
+          training: whether to normalise by the statistics of the batch.
+        """
         x = overlapping_max_pool(nnx.relu(self.stem(images, training)))
         for block in self.blocks:
             x = block(x, training)

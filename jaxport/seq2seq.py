@@ -43,6 +43,7 @@ class Translator(nnx.Module):
         self.logits = linear(units, vocabulary)
 
     def __call__(self, source: jax.Array, target: jax.Array) -> jax.Array:
+        """Source and target i32[batch, length] -> logits [batch, length, vocabulary]."""
         mask = source != _parallel_text.PAD
         grus = [_weights_of(gru) for gru in (self.forward, self.backward)]
         memory, first_word = _encoded(grus, self.source_embedding(source.T), mask.T)
@@ -67,7 +68,7 @@ def _weights_of(gru: Gru) -> tuple[jax.Array, jax.Array, jax.Array]:
 def _encoded(
     grus: list[tuple[jax.Array, jax.Array, jax.Array]], words: jax.Array, mask: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
-    """words [time, batch, features], mask [time, batch] -> memory [batch, time, 2 * units], state after the first word.
+    """Memory [batch, time, 2 * units] and the state after the first word, of words [time, batch, features].
 
     One loop reads both ways: half the loops, and each of its kernels has twice the work.
     """
@@ -99,7 +100,7 @@ def _decoded(
     state: jax.Array,
     words: jax.Array,
 ) -> jax.Array:
-    """words [time, batch, features], attention's kernels, keys, memory and mask -> states [time, batch, units]."""
+    """States [time, batch, units] of words [time, batch, features]; attention: kernels, keys, memory and mask."""
     query, score, keys, memory, mask = attention
     features = words.shape[-1]
     # One product asks the memory and feeds the gates: both start from the state.

@@ -8,7 +8,13 @@ from workloads._spec import Dimensions
 
 
 def sum_of_products(x: jax.Array, y: jax.Array, z: jax.Array) -> jax.Array:
-    """x, y, z: [side, side] -> []."""
+    """`sum(x + y * z)`: [].
+
+    Args:
+      x: [side, side].
+      y: [side, side].
+      z: [side, side].
+    """
     return jnp.sum(x + y * z)
 
 

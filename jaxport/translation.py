@@ -37,7 +37,17 @@ class Translator(nnx.Module):
         decoder_attention_draws: jax.Array,
         decoder_hidden_draws: jax.Array,
     ) -> jax.Array:
-        """The draws of workloads/translation.py."""
+        """Logits [batch, length, vocabulary].
+
+        Args:
+          source: i32[batch, length].
+          target: i32[batch, length], the words so far.
+          embedding_draws: u8[2, batch, length, width].
+          encoder_attention_draws: u8[layers, batch, heads, length, length].
+          encoder_hidden_draws: u8[layers, 2, batch, length, width].
+          decoder_attention_draws: u8[layers, 2, batch, heads, length, length].
+          decoder_hidden_draws: u8[layers, 3, batch, length, width].
+        """
         words = (source != _parallel_text.PAD)[:, None, None]
         memory = self.encoded(source, embedding_draws[0], encoder_attention_draws, encoder_hidden_draws)
         earlier = jnp.tri(target.shape[1], dtype=bool)
@@ -53,7 +63,14 @@ class Translator(nnx.Module):
         attention_draws: jax.Array | None = None,
         hidden_draws: jax.Array | None = None,
     ) -> jax.Array:
-        """The memory [batch, length, width]; without draws nothing is dropped."""
+        """The memory [batch, length, width]; without draws nothing is dropped.
+
+        Args:
+          source: i32[batch, length].
+          embedding_draws: u8[batch, length, width].
+          attention_draws: u8[layers, batch, heads, length, length].
+          hidden_draws: u8[layers, 2, batch, length, width].
+        """
         words = (source != _parallel_text.PAD)[:, None, None]
         memory = self.embedded(source, embedding_draws)
         for layer, block in enumerate(self.encoder):
@@ -77,6 +94,11 @@ def smoothed_cross_entropy(logits: jax.Array, wanted: jax.Array, smoothing: floa
 
     Without the labels as an array: log(sum(exp(logits))) less the wanted logit and the mean of all, by their shares.
     A comparison picks the wanted logit, since the gradient of a gather would be a scatter into all logits.
+
+    Args:
+      logits: [..., vocabulary].
+      wanted: i32[...].
+      smoothing: the part of a label that all words share.
     """
     chosen = jnp.arange(logits.shape[-1]) == wanted[..., None]
     picked = jnp.where(chosen, logits, 0).sum(-1)

@@ -33,9 +33,14 @@ class Beams(NamedTuple):
 def search(
     model: Translator, memory: jax.Array, words: jax.Array, beams: int, steps: int
 ) -> tuple[jax.Array, jax.Array]:
-    """memory [batch, source, width], words bool[batch, source] -> tokens [batch, beams, steps], best first, scores.
+    """Tokens i32[batch, beams, steps], the best beam first, and scores [batch, beams]; a beam of one is greedy.
 
-    A beam of one is greedy.
+    Args:
+      model: with its weights.
+      memory: [batch, source, width], of the encoder.
+      words: bool[batch, source], false for padding.
+      beams: how many translations are followed.
+      steps: how many tokens each may have.
     """
     # The memory's keys and values are the same for every beam: projected once, then repeated.
     projected = [
@@ -106,7 +111,7 @@ def _next_logits(
 def _decoded(
     block: DecoderBlock, states: jax.Array, cache: Cache, memory: Cache, time: jax.Array, mask: jax.Array
 ) -> tuple[jax.Array, Cache]:
-    """states [rows, 1, width] at a position through a block, and the cache with them in it."""
+    """States [rows, 1, width] at a position through a block, and the cache with them in it."""
     earlier = jnp.arange(cache[0].shape[1]) <= time
 
     def attend(values: jax.Array) -> jax.Array:

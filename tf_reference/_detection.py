@@ -17,7 +17,7 @@ from workloads import _detection as rules
 
 
 def areas(boxes: tf.Tensor) -> tf.Tensor:
-    """boxes [..., 4] -> [...]."""
+    """How many square pixels boxes [..., 4] cover: [...]."""
     return (boxes[..., 2] - boxes[..., 0]) * (boxes[..., 3] - boxes[..., 1])
 
 
@@ -153,6 +153,8 @@ def detect(
       logits: [batch, proposals, classes + 1], class 0 is the background.
       deltas: [batch, proposals, classes, 4].
       proposals: boxes [batch, proposals, 4] and which are valid.
+      image: side of the image in pixels.
+      count: how many detections of each image are returned.
 
     Returns:
       boxes [batch, count, 4], scores [batch, count], classes i32[batch, count].

@@ -237,7 +237,7 @@ class TensorFlow:
         return Prepared(call, trace_s, around=lambda: switched(target), analyse=analyse)
 
     def dispatch(self) -> dict[str, Entry]:
-        """x + 1 as an operation, as a tf.function, and as its ConcreteFunction."""
+        """`x + 1` as an operation, as a tf.function, and as its ConcreteFunction."""
         argument = tf.zeros(DISPATCH_ELEMENTS)
 
         def one_more(x: tf.Tensor) -> tf.Tensor:

@@ -9,7 +9,7 @@ from workloads._spec import Dimensions
 
 
 def policy_of(dimensions: Dimensions, dtype: str) -> str:
-    """ "mixed_bfloat16" or "mixed_float16" where the model computes in a narrower type than its variables have."""
+    """Keras's policy: a mixed one where the model computes in a narrower type than its variables have, else `dtype`."""
     compute = compute_dtype(dimensions, dtype)
     return dtype if compute == dtype else f"mixed_{compute}"
 

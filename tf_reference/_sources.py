@@ -85,7 +85,7 @@ def _lines(graph: Any) -> dict[str, str]:
 
 
 def users_line(traceback: Iterable[Any]) -> str:
-    """ "file:line" of the innermost frame in the user's own code, "" of none. The outermost frame comes first."""
+    """FILE:LINE of the innermost frame in the user's own code, "" of none. The outermost frame comes first."""
     frames = list(traceback)
     # What called jaxport is nobody's model: a test, a notebook, a script.
     entry = next((at for at, frame in enumerate(frames) if _is_machinery(frame.filename)), -1)
@@ -125,12 +125,12 @@ def _of_scope(operation: Any, forward: Mapping[str, set[tuple[str, str]]]) -> st
 
 
 def _differentiated(traceback: Iterable[Any]) -> str:
-    """ "Softmax" of what _SoftmaxGrad in TensorFlow's nn_grad.py made; "" of anything else."""
+    """The operation, such as "Softmax" of what _SoftmaxGrad in TensorFlow's nn_grad.py made; "" of anything else."""
     names = [_GRADIENT.match(frame.name) for frame in traceback if frame.filename.endswith("_grad.py")]
     return next((found[1] for found in names if found), "")
 
 
 def _scopes(name: str) -> list[str]:
-    """ "a/b" is in "a/b", "a" and ""."""
+    """All that an operation is in: "a/b" is in "a/b", "a" and ""."""
     parts = name.split("/")
     return ["/".join(parts[:depth]) for depth in range(len(parts), -1, -1)]

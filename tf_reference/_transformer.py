@@ -217,16 +217,13 @@ class DecoderBlock(keras.layers.Layer):
     def call(
         self, inputs: tf.Tensor, memory: tf.Tensor, masks: tuple[Any, Any], attention_draws: Any, hidden_draws: Any
     ) -> Any:
-        """inputs [batch, length, width], memory [batch, source, width]; masks of inputs and of memory.
-
-        Attention draws u8[2, batch, heads, length, source], where source is length; hidden draws
-        u8[3, batch, length, width].
+        """The block's states [batch, length, width], from those before it and from what it attends to.
 
         Args:
           inputs: [batch, length, width].
           memory: [batch, source, width].
           masks: bool: over the inputs, and over the memory.
-          attention_draws: u8[2, batch, heads, length, source].
+          attention_draws: u8[2, batch, heads, length, source], where source is length.
           hidden_draws: u8[3, batch, length, width].
         """
 
@@ -267,11 +264,11 @@ def activation_of(block: Block) -> Any:
 
 
 def dense(prefix: str, layer: Any) -> dict[str, Any]:
-    """kernel and bias, if there is one, of a layer under the workload's names."""
+    """Kernel and bias, if there is one, of a layer under the workload's names."""
     parts = {"kernel": layer.kernel, "bias": layer.bias}
     return {f"{prefix}/{name}": variable for name, variable in parts.items() if variable is not None}
 
 
 def norm(prefix: str, layer: Any) -> dict[str, Any]:
-    """gamma and beta of a layer under the workload's names."""
+    """Gamma and beta of a layer under the workload's names."""
     return {f"{prefix}/gamma": layer.gamma, f"{prefix}/beta": layer.beta}

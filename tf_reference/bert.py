@@ -34,7 +34,13 @@ class Embeddings(keras.layers.Layer):
         self.norm.build((*input_shape, self.block.width))
 
     def call(self, tokens: tf.Tensor, segments: tf.Tensor, draws: tf.Tensor) -> Any:
-        """The draws are u8[batch, length, width]."""
+        """The embedded words [batch, length, width].
+
+        Args:
+          tokens: i32[batch, length].
+          segments: i32[batch, length], 0 or 1.
+          draws: u8[batch, length, width].
+        """
         added = self.tokens(tokens) + self.positions + self.segments(segments)
         return dropout(self.norm(added), draws, self.block.rate)
 
@@ -102,7 +108,16 @@ class Bert(keras.Model):
         attention_draws: tf.Tensor,
         hidden_draws: tf.Tensor,
     ) -> dict[str, Any]:
-        """Logits of the words at the positions [batch, predictions, vocabulary] and of the pairs [batch, 2]."""
+        """Logits of the words at the positions [batch, predictions, vocabulary] and of the pairs [batch, 2].
+
+        Args:
+          tokens: i32[batch, length].
+          segments: i32[batch, length], 0 or 1.
+          positions: i32[batch, predictions], of the words to guess.
+          embedding_draws: u8[batch, length, width].
+          attention_draws: u8[layers, batch, heads, length, length].
+          hidden_draws: u8[layers, 2, batch, length, width].
+        """
         mask = (tokens != _sentence_pairs.PADDING)[:, tf.newaxis, tf.newaxis]
         states = self.embeddings(tokens, segments, embedding_draws)
         for layer, block in enumerate(self.blocks):

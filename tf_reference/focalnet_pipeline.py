@@ -15,7 +15,13 @@ from workloads.focalnet_pipeline import Block, Merge
 
 
 def cut(frames: tf.Tensor, positions: tf.Tensor, crop: int) -> tf.Tensor:
-    """frames [batch, height, width, 3], positions [batch, patches, 2] -> [batch, patches, crop, crop, 3]."""
+    """Patches [batch, patches, crop, crop, 3].
+
+    Args:
+      frames: [batch, height, width, 3].
+      positions: i32[batch, patches, 2], the centres in pixels.
+      crop: side of a patch in pixels.
+    """
     last = tf.constant([frames.shape[1] - crop, frames.shape[2] - crop])
     corners = tf.clip_by_value(positions - crop // 2, 0, last)
     offsets = tf.stack(tf.meshgrid(tf.range(crop), tf.range(crop), indexing="ij"), axis=-1)
@@ -23,7 +29,7 @@ def cut(frames: tf.Tensor, positions: tf.Tensor, crop: int) -> tf.Tensor:
 
 
 def preprocess(patches: tf.Tensor) -> tf.Tensor:
-    """patches [..., crop, crop, 3] in [0, 1] -> halved in size, with the mean and deviation of ImageNet's channels."""
+    """Patches [..., crop, crop, 3] in [0, 1] -> halved in size, with the mean and deviation of ImageNet's channels."""
     matrix = tf.constant(pipeline.interpolation(patches.shape[-2]), patches.dtype)
     smaller = tf.einsum("rh,bphwc,sw->bprsc", matrix, patches, matrix)
     mean, deviation = (tf.constant(each, patches.dtype) for each in (pipeline.MEAN, pipeline.DEVIATION))
@@ -40,6 +46,7 @@ class Embedding(keras.layers.Layer):
         self.norm = keras.layers.LayerNormalization(epsilon=pipeline.NORM_EPSILON, dtype=dtype)
 
     def call(self, x: Any) -> Any:
+        """[batch, height, width, in] -> [batch, height / size, width / size, out]."""
         return self.norm(self.convolution(x))
 
     def canonical(self) -> dict[str, Any]:
@@ -62,6 +69,7 @@ class FocalModulation(keras.layers.Layer):
         self.output_dense = keras.layers.Dense(block.width, dtype=dtype)
 
     def call(self, x: Any) -> Any:
+        """[batch, height, width, channels] -> the same shape."""
         width, levels = self.block.width, self.block.levels
         query, context, gates = tf.split(self.project(x), [width, width, levels + 1], axis=-1)
         gathered = tf.zeros_like(context)
@@ -95,6 +103,7 @@ class FocalBlock(keras.layers.Layer):
         self.contract = keras.layers.Dense(block.width, dtype=dtype)
 
     def call(self, x: Any) -> Any:
+        """[batch, height, width, channels] -> the same shape."""
         x = x + self.modulation(self.norm1(x))
         return x + self.contract(self.expand(self.norm2(x)))
 
@@ -122,6 +131,7 @@ class Pipeline(keras.Model):
         self.head = keras.layers.Dense(dimensions["classes"], dtype=dtype)
 
     def call(self, frames: Any, positions: Any) -> Any:
+        """Frames [batch, height, width, 3], positions i32[batch, patches, 2] -> logits [batch, patches, classes]."""
         patches = preprocess(cut(frames, positions, self.crop))
         x = tf.reshape(patches, (-1, *patches.shape[2:]))
         for embed, blocks in zip(self.embeddings, self.stages, strict=True):

@@ -32,6 +32,7 @@ class Backbone(keras.layers.Layer):
             self.blocks.append([convolution(wide, wide, 3) for _ in range(dimensions["blocks"])])
 
     def call(self, images: tf.Tensor) -> list[tf.Tensor]:
+        """Images [batch, image, image, 3] -> by level [batch, side, side, channels]."""
         values, features = tf.nn.relu(self.stem(images)), []
         for down, blocks in zip(self.downs, self.blocks, strict=True):
             values = tf.nn.relu(down(values))
@@ -53,6 +54,7 @@ class Pyramid(keras.layers.Layer):
         self.double = keras.layers.UpSampling2D(2, interpolation="nearest", dtype=policy)
 
     def call(self, features: list[tf.Tensor]) -> list[tf.Tensor]:
+        """By level, [batch, side, side, width of the level] -> [batch, side, side, channels]."""
         merged = [lateral(values) for lateral, values in zip(self.laterals, features, strict=True)]
         for level in reversed(range(len(merged) - 1)):
             merged[level] = merged[level] + self.double(merged[level + 1])
@@ -71,6 +73,7 @@ class Proposing(keras.layers.Layer):
         self.deltas = _dense(channels, 4 * ratios, self.variable_dtype)
 
     def call(self, levels: list[tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
+        """By level, [batch, side, side, channels] -> logits [batch, anchors], deltas [batch, anchors, 4]."""
         batch, channels = levels[0].shape[0], levels[0].shape[-1]
         hidden = [tf.reshape(tf.nn.relu(self.hidden(values)), [batch, -1, channels]) for values in levels]
         positions = tf.concat(hidden, 1)
@@ -78,8 +81,7 @@ class Proposing(keras.layers.Layer):
 
 
 class Regions(keras.layers.Layer):
-    """Pooled features [batch, regions, pool, pool, channels] -> class logits [batch, regions, classes + 1] and
-    deltas [batch, regions, classes, 4]."""
+    """Names what is in each region, and moves its box for every class."""
 
     def __init__(self, dimensions: Dimensions, policy: str) -> None:
         super().__init__(dtype=policy)
@@ -90,6 +92,7 @@ class Regions(keras.layers.Layer):
         self.deltas = _dense(widths[-1], 4 * classes, self.variable_dtype)
 
     def call(self, pooled: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """[batch, regions, pool, pool, channels] -> logits [..., classes + 1], deltas [..., classes, 4]."""
         leading = pooled.shape[:2]
         values = tf.reshape(pooled, [*leading, -1])
         for hidden in self.hidden:
@@ -110,6 +113,7 @@ class Masks(keras.layers.Layer):
         self.classes = _convolution(channels, dimensions["classes"], 1, dtype=self.variable_dtype)
 
     def call(self, pooled: tf.Tensor) -> tf.Tensor:
+        """[batch, regions, pool, pool, channels] -> logits [batch, regions, 2 pool, 2 pool, classes]."""
         leading = pooled.shape[:2]
         values = tf.reshape(pooled, [-1, *pooled.shape[2:]])
         for hidden in self.hidden:
@@ -136,7 +140,7 @@ class MaskRCNN(keras.Model):
         self.built = True
 
     def call(self, images: tf.Tensor) -> dict[str, tf.Tensor]:
-        """boxes [batch, detections, 4], scores, classes i32 (0: none), masks [batch, detections, size, size]."""
+        """Boxes [batch, detections, 4], scores, classes i32 (0: none), masks [batch, detections, size, size]."""
         sizes = self.sizes
         levels = self.pyramid(self.backbone(images))
         proposals, valid = self._proposals(*self.proposing(levels))
@@ -148,7 +152,14 @@ class MaskRCNN(keras.Model):
         return found | {"masks": masks}
 
     def loss_of(self, images: tf.Tensor, boxes: tf.Tensor, classes: tf.Tensor, masks: tf.Tensor) -> tf.Tensor:
-        """The sum of the five losses. Proposals are taken as given: no gradient goes through a box."""
+        """The sum of the five losses. Proposals are taken as given: no gradient goes through a box.
+
+        Args:
+          images: [batch, image, image, 3].
+          boxes: [batch, objects, 4] in fractions of the side; an empty box is no object.
+          classes: i32[batch, objects], 0 of no object.
+          masks: u8[batch, objects, image, image], 0 or 1.
+        """
         sizes = self.sizes
         levels = self.pyramid(self.backbone(images))
         logits, deltas = self.proposing(levels)

@@ -33,6 +33,12 @@ class Unit(keras.layers.Layer):
         )
 
     def call(self, x: Any, training: bool = False) -> Any:
+        """[batch, height, width, in] -> [batch, height / stride, width / stride, out].
+
+        Args:
+          x: [batch, height, width, in].
+          training: whether to normalise by the statistics of the batch.
+        """
         return self.norm(self.convolution(x), training=training)
 
     def canonical(self, path: str) -> dict[str, Any]:
@@ -58,6 +64,12 @@ class Bottleneck(keras.layers.Layer):
         self.shortcut = Unit(block.outputs, 1, block.stride, policy) if block.projected else None
 
     def call(self, x: Any, training: bool = False) -> Any:
+        """[batch, height, width, in] -> [batch, height / stride, width / stride, out].
+
+        Args:
+          x: [batch, height, width, in].
+          training: whether to normalise by the statistics of the batch.
+        """
         shortcut = x if self.shortcut is None else self.shortcut(x, training=training)
         x = tf.nn.relu(self.reduce(x, training=training))
         x = tf.nn.relu(self.spatial(x, training=training))
@@ -86,6 +98,12 @@ class ResNet(keras.Model):
         self.head = keras.layers.Dense(dimensions["classes"], kernel_regularizer=regularizer, dtype=wide)
 
     def call(self, images: Any, training: bool = False) -> Any:
+        """Logits [batch, classes].
+
+        Args:
+          images: [batch, side, side, 3].
+          training: whether to normalise by the statistics of the batch.
+        """
         x = self.pool(tf.nn.relu(self.stem(images, training=training)))
         for block in self.blocks:
             x = block(x, training=training)
@@ -103,6 +121,7 @@ class SmoothedCrossEntropy(keras.losses.Loss):
     """labels [batch], logits [batch, classes] -> the mean over the batch, against smoothed labels."""
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
+        """Labels [batch], logits [batch, classes] -> losses [batch]."""
         targets = tf.one_hot(tf.cast(y_true, tf.int32), y_pred.shape[-1], dtype=y_pred.dtype)
         return keras.losses.categorical_crossentropy(
             targets, y_pred, from_logits=True, label_smoothing=resnet50.LABEL_SMOOTHING

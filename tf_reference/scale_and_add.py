@@ -7,7 +7,13 @@ from workloads._spec import Dimensions
 
 
 def scale_and_add(a: tf.Tensor, x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
-    """a: []; x, y: [length] -> [length]."""
+    """`a * x + y`: [length].
+
+    Args:
+      a: [].
+      x: [length].
+      y: [length].
+    """
     return a * x + y
 
 

@@ -34,7 +34,7 @@ class AttentionCell(keras.layers.Layer):
         self.bias = tf.where(mask, tf.zeros((), memory.dtype), tf.constant(-1e9, memory.dtype))
 
     def call(self, inputs: tf.Tensor, states: list[tf.Tensor]) -> tuple[tf.Tensor, list[tf.Tensor]]:
-        """inputs [batch, embedding], states [batch, units] -> output and new states [batch, units]."""
+        """Inputs [batch, embedding], states [batch, units] -> output and new states [batch, units]."""
         query = self.query_projection(states[0])
         scores = tf.squeeze(self.score(tf.tanh(self.keys + query[:, None])), -1) + self.bias
         context = tf.einsum("bs,bsd->bd", tf.nn.softmax(scores), self.memory)
@@ -59,6 +59,7 @@ class Translator(keras.Model):
         self.logits = keras.layers.Dense(vocabulary, dtype=dtype)
 
     def call(self, source: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
+        """Source and target i32[batch, length] -> logits [batch, length, vocabulary]."""
         mask = source != _parallel_text.PAD
         memory, _, first_word = self.encoder(self.source_embedding(source), mask=mask)
         self.cell.setup_memory(memory, mask)

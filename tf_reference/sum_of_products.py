@@ -7,7 +7,13 @@ from workloads._spec import Dimensions
 
 
 def sum_of_products(x: tf.Tensor, y: tf.Tensor, z: tf.Tensor) -> tf.Tensor:
-    """x, y, z: [side, side] -> []."""
+    """`sum(x + y * z)`: [].
+
+    Args:
+      x: [side, side].
+      y: [side, side].
+      z: [side, side].
+    """
     return tf.reduce_sum(x + y * z)
 
 

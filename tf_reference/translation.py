@@ -40,7 +40,17 @@ class Translator(keras.Model):
         decoder_attention_draws: tf.Tensor,
         decoder_hidden_draws: tf.Tensor,
     ) -> Any:
-        """The draws of workloads/translation.py."""
+        """Logits [batch, length, vocabulary].
+
+        Args:
+          source: i32[batch, length].
+          target: i32[batch, length], the words so far.
+          embedding_draws: u8[2, batch, length, width].
+          encoder_attention_draws: u8[layers, batch, heads, length, length].
+          encoder_hidden_draws: u8[layers, 2, batch, length, width].
+          decoder_attention_draws: u8[layers, 2, batch, heads, length, length].
+          decoder_hidden_draws: u8[layers, 3, batch, length, width].
+        """
         words = (source != _parallel_text.PAD)[:, tf.newaxis, tf.newaxis]
         memory = self.encoded(source, embedding_draws[0], encoder_attention_draws, encoder_hidden_draws)
         length = target.shape[1]
@@ -55,7 +65,14 @@ class Translator(keras.Model):
     def encoded(
         self, source: tf.Tensor, embedding_draws: Any = None, attention_draws: Any = None, hidden_draws: Any = None
     ) -> Any:
-        """The memory [batch, length, width]; without draws nothing is dropped."""
+        """The memory [batch, length, width]; without draws nothing is dropped.
+
+        Args:
+          source: i32[batch, length].
+          embedding_draws: u8[batch, length, width].
+          attention_draws: u8[layers, batch, heads, length, length].
+          hidden_draws: u8[layers, 2, batch, length, width].
+        """
         words = (source != _parallel_text.PAD)[:, tf.newaxis, tf.newaxis]
         memory = self.embedded(source, embedding_draws)
         for layer, block in enumerate(self.encoder):

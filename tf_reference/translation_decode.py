@@ -33,7 +33,7 @@ class Search:
         self.model, self.beams, self.steps = model, beams, steps
 
     def __call__(self, memory: tf.Tensor, words: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """memory [batch, source, width], words bool[batch, source] -> tokens [batch, beams, steps] and scores."""
+        """Memory [batch, source, width], words bool[batch, source] -> tokens [batch, beams, steps] and scores."""
         repeated = tf.repeat(memory, self.beams, axis=0)
         projected = [block.memory_attention.project(repeated) for block in self.model.decoder]
         mask = tf.repeat(words, self.beams, axis=0)[:, tf.newaxis, tf.newaxis]
@@ -65,7 +65,13 @@ class Search:
         )
 
     def extended(self, state: Beams, projected: list[Any], mask: tf.Tensor) -> Beams:
-        """Every beam by one token; those that ended only by padding, at no cost."""
+        """Every beam by one token; those that ended only by padding, at no cost.
+
+        Args:
+          state: of the search.
+          projected: by block, keys and values of the memory.
+          mask: bool, false for padding of the memory.
+        """
         logits, caches = self.next_logits(state, projected, mask)
         batch, vocabulary = state.last.shape[0], logits.shape[-1]
         steps = tf.reshape(tf.nn.log_softmax(logits), (batch, self.beams, vocabulary))
@@ -85,7 +91,13 @@ class Search:
         )
 
     def next_logits(self, state: Beams, projected: list[Any], mask: tf.Tensor) -> tuple[tf.Tensor, list[Any]]:
-        """Logits [batch * beams, vocabulary] of the next token, and the caches with the last one in them."""
+        """Logits [batch * beams, vocabulary] of the next token, and the caches with the last one in them.
+
+        Args:
+          state: of the search.
+          projected: by block, keys and values of the memory.
+          mask: bool, false for padding of the memory.
+        """
         model, now = self.model, tf.range(self.steps) == state.time
         tokens = model.embedding(tf.reshape(state.last, (-1, 1))) * model.block.width**0.5
         states = tokens + tf.gather(model.sines(self.steps), state.time)
@@ -99,7 +111,7 @@ class Search:
 def _decoded(
     block: DecoderBlock, states: tf.Tensor, cache: Any, memory: Any, now: tf.Tensor, mask: tf.Tensor
 ) -> tuple[tf.Tensor, Any]:
-    """states [rows, 1, width] through a block; `now` bool[steps] is true at their position in the cache."""
+    """States [rows, 1, width] through a block; `now` bool[steps] is true at their position in the cache."""
     earlier = tf.cumsum(tf.cast(now, tf.int32), reverse=True) > 0
 
     def attend(values: tf.Tensor) -> Any:

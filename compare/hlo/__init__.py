@@ -1,0 +1,1 @@
+"""Same program? Graphs of values, canonical levels, alignment, optimized modules."""

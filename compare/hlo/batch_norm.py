@@ -66,7 +66,10 @@ class _Normalization:
 
         Args:
           operand: of any rank.
-          scale, offset, mean, variance: vectors with one value a feature.
+          scale: [features].
+          offset: [features].
+          mean: [features].
+          variance: [features].
         """
         centered = _subtract(operand, self.spread(mean))
         deviation = _sqrt(self.stabilized(variance))
@@ -78,7 +81,8 @@ class _Normalization:
 
         Args:
           operand: of any rank.
-          scale, offset: vectors with one value a feature.
+          scale: [features].
+          offset: [features].
         """
         mean = self.mean(operand)
         centered = _subtract(operand, self.spread(mean))
@@ -89,8 +93,11 @@ class _Normalization:
         """The gradients of operand, scale and offset.
 
         Args:
-          operand, gradient: of one shape.
-          scale, mean, variance: vectors with one value a feature.
+          operand: of any rank.
+          scale: [features].
+          mean: [features].
+          variance: [features].
+          gradient: of the normalized operand, in its shape.
         """
         centered = _subtract(operand, self.spread(mean))
         stabilized = self.stabilized(variance)

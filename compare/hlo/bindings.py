@@ -48,8 +48,8 @@ class UnreadableProgram(Foreseen):
 @functools.cache
 def _private(module: str, name: str = "") -> Any:
     try:
-        found = importlib.import_module(module)
-        return getattr(found, name) if name else found
+        loaded = importlib.import_module(module)
+        return getattr(loaded, name) if name else loaded
     except (ImportError, AttributeError) as error:
         version = importlib.import_module("jaxlib.version").__version__
         wanted = f"{module}.{name}" if name else module
@@ -142,14 +142,14 @@ def artifact(text: str) -> bytes:
 
 def operations(module: ir.Module) -> list[ir.Operation]:
     """Every operation of the program in textual order, the outer before the inner, the module left out."""
-    found: list[ir.Operation] = []
+    walked: list[ir.Operation] = []
 
     def visit(operation: Any) -> Any:
-        found.append(operation.operation)
+        walked.append(operation.operation)
         return ir.WalkResult.ADVANCE
 
     module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found[1:]
+    return walked[1:]
 
 
 def _hlo_module(proto: bytes) -> Any:
@@ -230,8 +230,11 @@ def _first_line(error: Exception) -> str:
 
 @functools.cache
 def initialize_libraries() -> None:
-    """Load what compiled programs call by name. jax.jit does so when it lowers such a call; a foreign program does not,
-    and its first call of LAPACK would jump to address 0."""
+    """Load what compiled programs call by name.
+
+    jax.jit does so when it lowers such a call; a foreign program does not, and its first call of LAPACK would jump to
+    address 0.
+    """
     _private("jaxlib.cpu._lapack", "initialize")()
 
 
@@ -272,6 +275,7 @@ def load_bytecode(bytecode: bytes, options: Mapping[str, Any]) -> LoadedProgram:
     Only a worker may: what runs here can end this process. `compare.hlo.executing` asks one.
 
     Args:
+      bytecode: the program.
       options: XLA's debug options by name, such as {"xla_disable_hlo_passes": "fusion"}.
 
     Raises:

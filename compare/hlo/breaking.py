@@ -31,9 +31,11 @@ def first_broken(
     None where no operation stands out, or the two programs are not of one structure.
 
     Args:
+      program: in its own types.
       exact: the same program with every type widened.
       result: position of the result that broke.
-      far: arguments for which it broke; `near`, for which it did not: what is infinite there is meant to be.
+      far: arguments for which it broke.
+      near: arguments for which it did not: what is infinite there is meant to be.
       unit: the unit roundoff of the program's type.
 
     Raises:
@@ -45,12 +47,12 @@ def first_broken(
     twins = dict(zip(graph.nodes, wide.nodes, strict=True))
     wanted = [key for key in _way(graph, graph.results[result]) if _is_float(graph.nodes[key])]
     running = values.prepare(graph, wanted)
-    found, usual = running(far), running(near)
+    broken, usual = running(far), running(near)
     expected = values.prepare(wide, [twins[key] for key in wanted])([_widened(array) for array in far])
-    lost = {key: _lost(found[key], usual[key], expected[twins[key]], unit) for key in found}
+    lost = {key: _lost(broken[key], usual[key], expected[twins[key]], unit) for key in broken}
     for key in wanted:
         node = graph.nodes[key]
-        if lost.get(key) and node.opcode not in _HANDS_ON and not any(lost.get(each) for each in node.operands):
+        if lost.get(key) and node.opcode not in _HANDS_ON and not any(lost.get(operand) for operand in node.operands):
             return Broken(node.opcode, node.source)
     return None
 
@@ -68,7 +70,7 @@ def _way(graph: Graph, end: int) -> list[int]:
     """Every value that a value depends on, operands first."""
     needed, waiting = {end}, [end]
     while waiting:
-        new = [each for each in graph.nodes[waiting.pop()].operands if each not in needed]
+        new = [operand for operand in graph.nodes[waiting.pop()].operands if operand not in needed]
         needed.update(new)
         waiting += new
     return [key for key in graph.nodes if key in needed]
@@ -82,11 +84,11 @@ def _widened(array: np.ndarray) -> np.ndarray:
     return array if array.dtype.kind in "biuc" else array.astype(np.float64)
 
 
-def _lost(found: np.ndarray, usual: np.ndarray, expected: np.ndarray, unit: float) -> bool:
-    found, usual, expected = (np.asarray(each, np.float64) for each in (found, usual, expected))
-    if np.count_nonzero(~np.isfinite(found)) > np.count_nonzero(~np.isfinite(usual)):
+def _lost(broken: np.ndarray, usual: np.ndarray, expected: np.ndarray, unit: float) -> bool:
+    broken, usual, expected = (np.asarray(values, np.float64) for values in (broken, usual, expected))
+    if np.count_nonzero(~np.isfinite(broken)) > np.count_nonzero(~np.isfinite(usual)):
         return True
-    both = np.isfinite(found) & np.isfinite(expected)
+    both = np.isfinite(broken) & np.isfinite(expected)
     with np.errstate(invalid="ignore", over="ignore"):
         scale = np.max(np.abs(expected), where=both, initial=0.0)
-        return bool(np.max(np.abs(found - expected), where=both, initial=0.0) > math.sqrt(unit) * scale)
+        return bool(np.max(np.abs(broken - expected), where=both, initial=0.0) > math.sqrt(unit) * scale)

@@ -118,6 +118,8 @@ def describe(
     """Summarise a serialized HloModuleProto.
 
     Args:
+      optimized: the module.
+      temp_bytes: bytes of intermediates as the compiler plans them; None where it does not tell.
       sources: "file:line" by the op_name in its metadata, where the module does not say it.
 
     Raises:
@@ -191,7 +193,9 @@ def _computations(graph: Graph, seen: set[int]) -> Iterator[Graph]:
 
 
 def _custom_calls(module: Any, nodes: list[Node]) -> tuple[CustomCall, ...]:
-    configured = {each.id: each for computation in module.computations for each in computation.instructions}
+    configured = {
+        instruction.id: instruction for computation in module.computations for instruction in computation.instructions
+    }
     # Parts of a root are taken out by values that the module does not hold.
     targets = [(node, _target(configured[node.id])) for node in nodes if node.id in configured]
     return tuple(
@@ -202,13 +206,13 @@ def _custom_calls(module: Any, nodes: list[Node]) -> tuple[CustomCall, ...]:
 def _target(instruction: Any) -> str:
     if instruction.opcode == "custom-call":
         return instruction.custom_call_target
-    found = _FUSION_KIND.search(instruction.backend_config) if instruction.opcode == "fusion" else None
-    return found[1].decode() if found else ""
+    kind = _FUSION_KIND.search(instruction.backend_config) if instruction.opcode == "fusion" else None
+    return kind[1].decode() if kind else ""
 
 
 def source_of(node: Node) -> str:
     """The user's line of an instruction, or of the last one inside it that has one."""
-    inner = (each.source for region in node.regions for each in reversed(list(region.walk())))
+    inner = (instruction.source for region in node.regions for instruction in reversed(list(region.walk())))
     return node.source or next(filter(None, inner), "")
 
 
@@ -256,7 +260,8 @@ def compare(left: CompiledSummary, right: CompiledSummary, labels: tuple[str, st
     """In what two modules differ; empty where nothing that is counted here does.
 
     Args:
-      left, right: the modules.
+      left: a module.
+      right: the module that it is held against.
       labels: what sentences call them.
     """
     sides = Pair(left, right)

@@ -56,7 +56,7 @@ def conditions(graph: Graph) -> list[Condition]:
     given = _given(graph)
     decided = [condition for node in graph for condition in _of(graph, node)]
     depending = [condition for condition in decided if {condition.left, condition.right} & given]
-    return [each for each in depending if each.left != each.right and _is_finite(graph, each)]
+    return [condition for condition in depending if condition.left != condition.right and _is_finite(graph, condition)]
 
 
 class Ways(NamedTuple):
@@ -192,8 +192,8 @@ def _of(graph: Graph, node: Node) -> list[Condition]:
         case "clamp":
             low, value, high = node.operands
             pairs = [(value, low, "LT"), (value, high, "GT")]
-        case "maximum" | "minimum" if any(_number(graph, each) is not None for each in node.operands):
-            value, end = sorted(node.operands, key=lambda each: _number(graph, each) is not None)
+        case "maximum" | "minimum" if any(_number(graph, operand) is not None for operand in node.operands):
+            value, end = sorted(node.operands, key=lambda operand: _number(graph, operand) is not None)
             pairs = [(value, end, "LT" if node.opcode == "maximum" else "GT")]
         case _:
             return []
@@ -206,16 +206,16 @@ def _of(graph: Graph, node: Node) -> list[Condition]:
 
 
 def _first(*numbers: float | None) -> float | None:
-    return next((each for each in numbers if each is not None), None)
+    return next((number for number in numbers if number is not None), None)
 
 
 def _given(graph: Graph) -> set[int]:
     """Values that a parameter has a part in."""
-    found = set(graph.parameters)
+    known = set(graph.parameters)
     for node in graph:
-        if any(operand in found for operand in node.operands):
-            found.add(node.id)
-    return found
+        if any(operand in known for operand in node.operands):
+            known.add(node.id)
+    return known
 
 
 def _number(graph: Graph, key: int) -> float | None:

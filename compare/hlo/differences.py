@@ -71,9 +71,9 @@ def explain_attribution(
     return Explained(_two_programs(programs) if programs else (), (*_versions(sides), *by_compiler))
 
 
-def _two_programs(found: Alignment) -> tuple[Reason, ...]:
-    operations = [_operation(entry) for entry in found.frontier]
-    return (*operations, *_rules(found.left.changes, found.right.changes))
+def _two_programs(alignment: Alignment) -> tuple[Reason, ...]:
+    operations = [_operation(entry) for entry in alignment.frontier]
+    return (*operations, *_rules(alignment.left.changes, alignment.right.changes))
 
 
 def _operation(entry: FrontierEntry) -> Reason:
@@ -126,11 +126,11 @@ def _figure(difference: compiled.FigureDifference) -> Reason:
 def _versions(sides: Mapping[str, Mapping[str, Any]]) -> list[Reason]:
     known = {side: f"{package} {sides[side][package]}" for side, package in _COMPILERS.items()
              if package in sides.get(side, {})}  # fmt: skip
-    found = []
+    reasons = []
     if len(known) == len(_COMPILERS):
-        found.append(Reason(VERSION, f"tf's XLA is that of {known['tf']}, jax's that of {known['jax']}"))
+        reasons.append(Reason(VERSION, f"tf's XLA is that of {known['tf']}, jax's that of {known['jax']}"))
     shared = sides.get("tf", {}).keys() & sides.get("jax", {}).keys() - _NO_SETTINGS
-    return found + [
+    return reasons + [
         Reason(SETTING, f"{name}: {sides['tf'][name]} in tf, {sides['jax'][name]} in jax")
         for name in sorted(shared)
         if sides["tf"][name] != sides["jax"][name]

@@ -52,10 +52,10 @@ def _outside_reducers(whole: ir.Operation) -> Iterator[ir.Operation]:
     """Every operation inside, but for those that say how two elements become one."""
     for region in whole.regions:
         for block in region.blocks:
-            for each in block.operations:
-                yield each.operation
-                if _short(each.operation) not in _REDUCERS:
-                    yield from _outside_reducers(each.operation)
+            for inner in block.operations:
+                yield inner.operation
+                if _short(inner.operation) not in _REDUCERS:
+                    yield from _outside_reducers(inner.operation)
 
 
 def _short(operation: ir.Operation) -> str:

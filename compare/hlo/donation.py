@@ -53,12 +53,12 @@ class Verified:
     @property
     def bytes_in_place(self) -> int:
         """Bytes that the step updates without setting them aside."""
-        return sum(each.bytes for each in self.in_place)
+        return sum(array.bytes for array in self.in_place)
 
     @property
     def bytes_missed(self) -> int:
         """Bytes that were donated in vain."""
-        return sum(each.bytes for each in self.missed)
+        return sum(array.bytes for array in self.missed)
 
 
 def verify(compiled: Subject, donated: Sequence[int]) -> Verified:
@@ -78,15 +78,15 @@ def verify(compiled: Subject, donated: Sequence[int]) -> Verified:
         raise ValueError(f"expected donated positions below {len(parameters)}, found {list(donated)}")
     names = compiled.parameters or [f"parameter {at}" for at in range(len(parameters))]
     result_names = compiled.results or [f"result {at}" for at in range(len(results))]
-    found = aliases(module)
-    kept, taken = {alias.parameter for alias in found}, {alias.result for alias in found}
+    aliased = aliases(module)
+    kept, taken = {alias.parameter for alias in aliased}, {alias.result for alias in aliased}
     free = Counter(shape for at, shape in enumerate(results) if at not in taken)
     return Verified(
         donated=len(donated),
         in_place=tuple(
-            InPlace(names[each.parameter], result_names[each.result], str(parameters[each.parameter]),
-                    bytes_of(parameters[each.parameter]), each.kind)
-            for each in found
+            InPlace(names[alias.parameter], result_names[alias.result], str(parameters[alias.parameter]),
+                    bytes_of(parameters[alias.parameter]), alias.kind)
+            for alias in aliased
         ),
         missed=tuple(
             NotAliased(names[at], str(parameters[at]), bytes_of(parameters[at]), _reason(parameters[at], results, free))
@@ -99,7 +99,7 @@ def verify(compiled: Subject, donated: Sequence[int]) -> Verified:
 def _signature(module: Any) -> tuple[list[Shape], list[Shape]]:
     program = module.host_program_shape
     result = read_module.shape(program.result)
-    parameters = [read_module.shape(each) for each in program.parameters]
+    parameters = [read_module.shape(parameter) for parameter in program.parameters]
     return parameters, list(result.parts) if result.dtype == "tuple" else [result]
 
 
@@ -108,6 +108,6 @@ def _reason(shape: Shape, results: Sequence[Shape], free: Counter[Shape]) -> str
         return f"a result is {shape} too, and XLA wrote it elsewhere"
     if shape in results:
         return f"every result that is {shape} overwrites another parameter"
-    if any(each.dimensions == shape.dimensions for each in results):
+    if any(result.dimensions == shape.dimensions for result in results):
         return f"no result is {shape}: one has its shape and another dtype"
     return f"no result is {shape}: none has its shape"

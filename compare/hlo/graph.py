@@ -98,11 +98,11 @@ class Graph:
 
     def users(self) -> dict[int, list[int]]:
         """By value, the values that read it, each once per reading."""
-        found: dict[int, list[int]] = {key: [] for key in self.nodes}
+        users: dict[int, list[int]] = {key: [] for key in self.nodes}
         for node in self:
             for operand in node.operands:
-                found[operand].append(node.id)
-        return found
+                users[operand].append(node.id)
+        return users
 
     def carried(self, key: int) -> int:
         """The value that a value is nothing but a copy of, whatever its shape or type."""

@@ -29,7 +29,7 @@ def inlined(data: bytes) -> tuple[Any, dict[int, tuple[str, ...]]]:
 class _Inliner:
     def __init__(self, source: Any) -> None:
         self._source = source
-        self._computations = {each.id: each for each in source.computations}
+        self._computations = {computation.id: computation for computation in source.computations}
         self._done: dict[int, Any] = {}
         self._last = 0
         self.places: dict[int, tuple[str, ...]] = {}

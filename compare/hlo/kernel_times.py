@@ -21,13 +21,24 @@ class RanKernel(Protocol):
     """One kernel as a profiler saw it run; workloads._framework.KernelRun is one."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Of the kernel."""
+        ...
+
     @property
-    def thread(self) -> int: ...
+    def thread(self) -> int:
+        """Number of the thread that ran it."""
+        ...
+
     @property
-    def start_s(self) -> float: ...
+    def start_s(self) -> float:
+        """Seconds from the start of the profile."""
+        ...
+
     @property
-    def seconds(self) -> float | None: ...
+    def seconds(self) -> float | None:
+        """How long it ran; None where no times were kept."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -97,10 +108,10 @@ def profile(calls: Sequence[Sequence[RanKernel]]) -> Profile:
     """
     if not calls:
         raise ValueError("expected at least one profiled call, found none")
-    names = tuple(each.name for each in calls[0])
+    names = tuple(run.name for run in calls[0])
     known: dict[tuple[str, int], list[float]] = {}
     for call in calls:
-        for place, seconds in zip(_numbered(each.name for each in call), _own_seconds(call), strict=True):
+        for place, seconds in zip(_numbered(run.name for run in call), _own_seconds(call), strict=True):
             if seconds is not None:
                 known.setdefault(place, []).append(seconds)
     if not known:
@@ -121,15 +132,15 @@ def _numbered(names: Iterable[str]) -> list[tuple[str, int]]:
 
 def _own_seconds(call: Sequence[RanKernel]) -> list[float | None]:
     """Seconds of each kernel without those that began and ended within it on its thread."""
-    own = [each.seconds for each in call]
+    own = [run.seconds for run in call]
     open_: dict[int, list[int]] = {}
-    for at, each in enumerate(call):
-        outer = open_.setdefault(each.thread, [])
-        while outer and each.start_s >= _end(call[outer[-1]]):
+    for at, run in enumerate(call):
+        outer = open_.setdefault(run.thread, [])
+        while outer and run.start_s >= _end(call[outer[-1]]):
             outer.pop()
         if outer and own[outer[-1]] is not None:
             # Clocks are rounded: what runs within a kernel never took longer than the kernel.
-            own[outer[-1]] = max((own[outer[-1]] or 0.0) - (each.seconds or 0.0), 0.0)
+            own[outer[-1]] = max((own[outer[-1]] or 0.0) - (run.seconds or 0.0), 0.0)
         outer.append(at)
     return own
 
@@ -140,11 +151,11 @@ def _end(kernel: RanKernel) -> float:
 
 def _by_name(names: Sequence[str], seconds: Sequence[float]) -> tuple[KernelTime, ...]:
     total: dict[str, float] = {}
-    for name, each in zip(names, seconds, strict=True):
-        total[name] = total.get(name, 0.0) + each
+    for name, taken in zip(names, seconds, strict=True):
+        total[name] = total.get(name, 0.0) + taken
     calls = Counter(names)
-    found = [KernelTime(name, each, calls[name]) for name, each in total.items()]
-    return tuple(sorted(found, key=lambda each: -each.seconds))
+    times = [KernelTime(name, summed, calls[name]) for name, summed in total.items()]
+    return tuple(sorted(times, key=lambda time: -time.seconds))
 
 
 def compiled_subject(label: str, optimized: bytes, program: Subject) -> Subject:
@@ -162,7 +173,7 @@ def compiled_subject(label: str, optimized: bytes, program: Subject) -> Subject:
     for node in read_module.read(program.hlo, program.sources).walk():
         if node.op_name and node.source:
             lines.setdefault(node.op_name, set()).add(node.source)
-    known = dict(program.sources) | {name: found.pop() for name, found in lines.items() if len(found) == 1}
+    known = dict(program.sources) | {name: names.pop() for name, names in lines.items() if len(names) == 1}
     foreign = {op_names.reimported(name): line for name, line in known.items()}
     return Subject(label, optimized, program.parameters, program.results, dict(program.sources) | foreign)
 
@@ -184,38 +195,38 @@ def located_operations(times: Sequence[KernelTime], sources: Mapping[str, str]) 
     An operation that runs eagerly is known by its type alone, and has no line.
     """
     known = {}
-    for each in times:
-        name, named, kind = each.name.rpartition(":")
-        known[each.name] = (kind if named else "", tuple(filter(None, [sources.get(name, "")])))
+    for time in times:
+        name, named, kind = time.name.rpartition(":")
+        known[time.name] = (kind if named else "", tuple(filter(None, [sources.get(name, "")])))
     return _located(times, known)
 
 
 def _located(
     times: Sequence[KernelTime], known: Mapping[str, tuple[str, tuple[str, ...]]]
 ) -> tuple[LocatedKernel, ...]:
-    total = sum(each.seconds for each in times) or 1.0
+    total = sum(time.seconds for time in times) or 1.0
     return tuple(
-        LocatedKernel(each.name, each.seconds, each.calls, each.seconds / total, *known.get(each.name, ("", ())))
-        for each in sorted(times, key=lambda each: -each.seconds)
+        LocatedKernel(time.name, time.seconds, time.calls, time.seconds / total, *known.get(time.name, ("", ())))
+        for time in sorted(times, key=lambda time: -time.seconds)
     )
 
 
 def _sources(node: Node) -> tuple[str, ...]:
     """Lines of everything that a kernel computes, those that most of it comes from first."""
-    inner = [each.source for region in node.regions for each in region.walk()]
+    inner = [instruction.source for region in node.regions for instruction in region.walk()]
     lines = Counter(source for source in (*inner, node.source) if source)
     return tuple(line for line, _ in lines.most_common())
 
 
 def lines(kernels: Sequence[LocatedKernel]) -> tuple[LineTime, ...]:
     """The way back: every source line with the kernels that compute it, longest first."""
-    found: dict[str, list[LocatedKernel]] = {}
+    groups: dict[str, list[LocatedKernel]] = {}
     for kernel in kernels:
         for source in kernel.sources:
-            found.setdefault(source, []).append(kernel)
+            groups.setdefault(source, []).append(kernel)
     joined = [
-        LineTime(source, sum(each.seconds for each in group), tuple(each.name for each in group))
-        for source, group in found.items()
+        LineTime(source, sum(kernel.seconds for kernel in group), tuple(kernel.name for kernel in group))
+        for source, group in groups.items()
     ]
     return tuple(sorted(joined, key=lambda line: -line.seconds))
 
@@ -227,10 +238,11 @@ def small_runs(profile: Profile, kernels: Sequence[LocatedKernel] = ()) -> tuple
     call of its own, the fastest one is nearly all dispatch.
 
     Args:
+      profile: of one call.
       kernels: the same kernels located, for the source lines of a run.
     """
     threshold_s = max(SMALL_S, 2 * min(profile.seconds, default=0.0))
-    sources = {each.name: each.sources for each in kernels}
+    sources = {kernel.name: kernel.sources for kernel in kernels}
     runs: list[SmallRun] = []
     start = 0
     for at in range(len(profile.seconds) + 1):

@@ -100,26 +100,28 @@ def compare(left: Subject, right: Subject, cases: Sequence = ()) -> Partitions:
     """Hold the fusions of two optimized modules against each other.
 
     Args:
+      left: a module.
+      right: the module that it is held against.
       cases: arguments of both, as for compare.hlo.align; without them values are matched by number alone.
 
     Raises:
       UnreadableProgram: a module cannot be read.
     """
-    found = align(left, right, ALGEBRA, cases)
-    one, other = _side(left, found, 0), _side(right, found, 1)
-    pairs = [(match.left, match.right) for match in found.matches if match.left in one.kernels]
+    alignment = align(left, right, ALGEBRA, cases)
+    one, other = _side(left, alignment, 0), _side(right, alignment, 1)
+    pairs = [(match.left, match.right) for match in alignment.matches if match.left in one.kernels]
     pairs = [pair for pair in pairs if pair[1] in other.kernels]
     idle = {left.label: _idle(one, [pair[0] for pair in pairs]), right.label: _idle(other, [pair[1] for pair in pairs])}
     pairs = [pair for pair in pairs if one.graph.nodes[pair[0]].opcode not in _REPEATED]
     back = [(theirs, own) for own, theirs in pairs]
     regrouped = _regrouped(pairs, one, other, idle[right.label]) + _regrouped(back, other, one, idle[left.label])
     written = _written(pairs, one, other) + _written(back, other, one)
-    grouped = {(each.other, kernel) for each in regrouped for kernel in each.kernels}
+    grouped = {(change.other, kernel) for change in regrouped for kernel in change.kernels}
     return Partitions(
         matched=len({a for a, _ in pairs}),
         kernels={side.label: len(side.reads) for side in (one, other)},
-        regrouped=tuple(sorted(regrouped, key=lambda each: -each.values)),
-        written=tuple(sorted(written, key=lambda each: -each.bytes)),
+        regrouped=tuple(sorted(regrouped, key=lambda change: -change.values)),
+        written=tuple(sorted(written, key=lambda buffer: -buffer.bytes)),
         unmatched={
             label: tuple(kernel for kernel in kernels if (label, kernel) not in grouped)
             for label, kernels in idle.items()
@@ -136,7 +138,9 @@ def kernel_of(node: Node, fusions: frozenset[str]) -> str:
 def fusions_of(hlo: bytes) -> frozenset[str]:
     """Names of the fusion instructions of a module."""
     computations = proto.read_module(hlo).computations
-    return frozenset(each.name for one in computations for each in one.instructions if each.opcode == "fusion")
+    return frozenset(
+        instruction.name for one in computations for instruction in one.instructions if instruction.opcode == "fusion"
+    )
 
 
 def _side(subject: Subject, alignment: Alignment, at: int) -> _Side:
@@ -151,21 +155,21 @@ def _side(subject: Subject, alignment: Alignment, at: int) -> _Side:
             kernels.setdefault(new, set()).add(places[old])
         if old in crossing:
             written[new] = places[old]
-    placed = {key: frozenset(found) for key, found in kernels.items()}
+    placed = {key: frozenset(names) for key, names in kernels.items()}
     return _Side(subject.label, form.graph, placed, written, _reads(graph, places))
 
 
 def _reads(graph: Graph, places: Mapping[int, str]) -> dict[str, frozenset[str]]:
     sources: dict[int, set[str]] = {}
-    found: dict[str, set[str]] = {}
+    reads: dict[str, set[str]] = {}
     for node in graph:
         read = {kernel for key in node.operands for kernel in sources[key]}
         place = places[node.id]
         # What runs no code passes on the memory that it was given.
         sources[node.id] = {place} if place else read
         if place:
-            found.setdefault(place, set()).update(read - {place})
-    return {kernel: frozenset(read) for kernel, read in found.items()}
+            reads.setdefault(place, set()).update(read - {place})
+    return {kernel: frozenset(read) for kernel, read in reads.items()}
 
 
 def _crossing(graph: Graph, places: Mapping[int, str]) -> set[int]:
@@ -188,36 +192,36 @@ def _regrouped(pairs: Sequence[tuple[int, int]], side: _Side, other: _Side, idle
     for own, theirs in pairs:
         for kernel in side.kernels[own]:
             grouped.setdefault(kernel, []).append((own, theirs))
-    found = []
+    regrouped = []
     for kernel, members in grouped.items():
         kernels = _covering([other.kernels[theirs] for _, theirs in members])
         if len(kernels) > 1:
             sources = dict.fromkeys(side.graph.nodes[own].source for own, _ in members)
             count = len({own for own, _ in members})
             within = kernels | _between(kernels, other, idle)
-            ordered = tuple(each for each in other.reads if each in within)
-            found.append(Regrouped(side.label, other.label, kernel, ordered, count, tuple(filter(None, sources))))
-    return found
+            ordered = tuple(name for name in other.reads if name in within)
+            regrouped.append(Regrouped(side.label, other.label, kernel, ordered, count, tuple(filter(None, sources))))
+    return regrouped
 
 
 def _between(kernels: set[str], side: _Side, idle: Sequence[str]) -> set[str]:
     """Idle kernels on a way from one of these kernels to another that passes idle ones only."""
     readers: dict[str, set[str]] = {}
     for kernel, sources in side.reads.items():
-        for each in sources:
-            readers.setdefault(each, set()).add(kernel)
+        for source in sources:
+            readers.setdefault(source, set()).add(kernel)
     return _reached(kernels, side.reads, idle) & _reached(kernels, readers, idle)
 
 
 def _reached(start: set[str], edges: Mapping[str, Collection[str]], through: Sequence[str]) -> set[str]:
-    found: set[str] = set()
+    reached: set[str] = set()
     waiting = list(start)
     while waiting:
         for kernel in edges.get(waiting.pop(), ()):
-            if kernel in through and kernel not in found:
-                found.add(kernel)
+            if kernel in through and kernel not in reached:
+                reached.add(kernel)
                 waiting.append(kernel)
-    return found
+    return reached
 
 
 def _covering(choices: Sequence[frozenset[str]]) -> set[str]:
@@ -230,7 +234,7 @@ def _covering(choices: Sequence[frozenset[str]]) -> set[str]:
 
 
 def _written(pairs: Sequence[tuple[int, int]], side: _Side, other: _Side) -> list[Written]:
-    found: dict[int, Written] = {}
+    written: dict[int, Written] = {}
     partners: dict[int, list[int]] = {}
     for own, theirs in pairs:
         partners.setdefault(own, []).append(theirs)
@@ -238,9 +242,9 @@ def _written(pairs: Sequence[tuple[int, int]], side: _Side, other: _Side) -> lis
         if own in side.written and not any(key in other.written for key in theirs):
             node = side.graph.nodes[own]
             kept_in = min(other.kernels[theirs[0]])
-            found[own] = Written(side.label, other.label, node.opcode, str(node.shape), bytes_of(node.shape),
+            written[own] = Written(side.label, other.label, node.opcode, str(node.shape), bytes_of(node.shape),
                                  side.written[own], kept_in, node.source)  # fmt: skip
-    return list(found.values())
+    return list(written.values())
 
 
 def _idle(side: _Side, matched: Sequence[int]) -> tuple[str, ...]:

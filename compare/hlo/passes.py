@@ -71,12 +71,12 @@ class PassDiff:
     @property
     def lines(self) -> list[str]:
         """What to read first."""
-        found = ["equal before any pass" if self.before else "not equal before the first pass"]
+        lines = ["equal before any pass" if self.before else "not equal before the first pass"]
         if self.converges:
-            found.append(f"first equal after {self.converges}")
+            lines.append(f"first equal after {self.converges}")
         if self.diverges:
-            found.append(f"no longer equal after {self.diverges}")
-        return [*found, "equal once optimized" if self.equal_at_end else "not equal once optimized"]
+            lines.append(f"no longer equal after {self.diverges}")
+        return [*lines, "equal once optimized" if self.equal_at_end else "not equal once optimized"]
 
 
 def compare(left: Subject, right: Subject) -> PassDiff:
@@ -110,7 +110,7 @@ def _state(subject: Subject, pipeline: str, pass_: str, hlo: bytes) -> ModuleSta
     form = at_level(Subject(subject.label, hlo, subject.parameters, subject.results), STRUCTURE)
     names = subject.results or [f"result {at}" for at in range(len(form.graph.results))]
     digests = dict(zip(names, (form.digests[key].hex() for key in form.graph.results), strict=True))
-    instructions = sum(len(each.instructions) for each in proto.read_module(hlo).computations)
+    instructions = sum(len(computation.instructions) for computation in proto.read_module(hlo).computations)
     return ModuleState(pipeline, pass_, instructions, digests)
 
 
@@ -146,11 +146,11 @@ def _merged(
 ) -> list[tuple[ModuleState | None, ModuleState | None]]:
     """Both lists of passes as one: a pass that changed one module only stands alone."""
     names = [state.name for state in left], [state.name for state in right]
-    found: list[tuple[ModuleState | None, ModuleState | None]] = []
+    pairs: list[tuple[ModuleState | None, ModuleState | None]] = []
     for tag, at, to, other_at, other_to in SequenceMatcher(None, *names, autojunk=False).get_opcodes():
         if tag == "equal":
-            found += zip(left[at:to], right[other_at:other_to], strict=True)
+            pairs += zip(left[at:to], right[other_at:other_to], strict=True)
         else:
-            found += [(state, None) for state in left[at:to]]
-            found += [(None, state) for state in right[other_at:other_to]]
-    return found
+            pairs += [(state, None) for state in left[at:to]]
+            pairs += [(None, state) for state in right[other_at:other_to]]
+    return pairs

@@ -22,7 +22,9 @@ def make_portable(module: ir.Module) -> bool:
     does not read.
     """
     operations = bindings.operations(module)
-    spelled_out = {_decomposition(each) for each in operations if _name_of_composite(each) in _COMPOSITES}
+    spelled_out = {
+        _decomposition(operation) for operation in operations if _name_of_composite(operation) in _COMPOSITES
+    }
     rewritten = [_rewrite(operation) for operation in operations]
     _drop(module, spelled_out)
     return any(rewritten)
@@ -64,7 +66,7 @@ def _replace(operation: ir.Operation, values: Sequence[Any]) -> None:
 
 def _attributes_of_composite(composite: ir.Operation) -> dict[str, Any]:
     given = composite.attributes.get("composite_attributes", None)
-    attributes = {} if given is None else {each.name: each.attr for each in ir.DictAttr(given)}
+    attributes = {} if given is None else {attribute.name: attribute.attr for attribute in ir.DictAttr(given)}
     if "k" in attributes:
         with composite.context:
             attributes["largest"] = ir.BoolAttr.get(True)
@@ -92,7 +94,7 @@ def _created(operation: ir.Operation, name: str, attributes: dict[str, Any]) -> 
 
 
 def _name_of_composite(operation: ir.Operation) -> str:
-    """ "" where it is none."""
+    """Empty where it is none."""
     return ir.StringAttr(operation.attributes["name"]).value if operation.name == "stablehlo.composite" else ""
 
 

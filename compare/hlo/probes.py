@@ -63,14 +63,14 @@ def copy(size_bytes: int) -> Program:
 
 
 def triad(size_bytes: int) -> Program:
-    """a + FACTOR * b, of arrays of about a third of that size each."""
+    """`a + FACTOR * b`, of arrays of about a third of that size each; the size is in bytes."""
     shape = (max(1, size_bytes // (4 * 3)),)
     text = _TRIAD.format(type=f"tensor<{shape[0]}xf32>", factor=FACTOR)
     return _program(text, ("a", "b"), shape, shape)
 
 
 def product(side: int, dtype: str) -> Program:
-    """a b, of square matrices of a dtype as XLA writes it: 2 side**3 operations.
+    """The product of two square matrices, `dtype[side, side]` as XLA writes it: 2 side**3 operations.
 
     The elements are 0 and 1: sums below 2048 are whole numbers that f16 holds exactly.
     """

@@ -54,8 +54,8 @@ def _verify(module: ir.Module) -> None:
     try:
         module.operation.verify()
     except ir.MLIRError as error:
-        found = "; ".join(str(error).splitlines())
-        raise PromotionError(f"expected operations that can be promoted to float64, found {found}") from error
+        said = "; ".join(str(error).splitlines())
+        raise PromotionError(f"expected operations that can be promoted to float64, found {said}") from error
 
 
 def is_double(artifact: bytes) -> bool:
@@ -77,11 +77,11 @@ def rounded_constants(artifact: bytes) -> tuple[float, ...]:
     was rounded to it is never found.
     """
     module = _doubles(artifact)
-    found: list[float] = []
+    constants: list[float] = []
     for operation in _double_constants(module):
         values = _values(operation)
-        found.extend(values[_looks_rounded(values)].tolist())
-    return tuple(found)
+        constants.extend(values[_looks_rounded(values)].tolist())
+    return tuple(constants)
 
 
 def perturb(artifact: bytes, seed: int) -> bytes:

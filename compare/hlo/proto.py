@@ -151,7 +151,7 @@ def _field(number: str, name: str, kind: str) -> descriptor_pb2.FieldDescriptorP
 def _classes() -> dict[str, Any]:
     file = descriptor_pb2.FileDescriptorProto(name="jaxport/hlo.proto", package=_PACKAGE, syntax="proto3")
     for name, fields in _MESSAGES.items():
-        file.message_type.add(name=name, field=[_field(*each.split()) for each in fields.split(", ")])
+        file.message_type.add(name=name, field=[_field(*declared.split()) for declared in fields.split(", ")])
     # A pool of its own: TensorFlow registers messages of the same fields in the default one.
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
@@ -169,7 +169,7 @@ def read_module(data: bytes) -> Any:
     Raises:
       UnreadableProgram: neither, or it is not whole.
     """
-    for name, module_of in (("HloModuleProto", lambda found: found), ("HloProto", lambda found: found.hlo_module)):
+    for name, module_of in (("HloModuleProto", lambda read: read), ("HloProto", lambda read: read.hlo_module)):
         try:
             module = module_of(_CLASSES[name].FromString(data))
         except (message.DecodeError, UnicodeDecodeError):

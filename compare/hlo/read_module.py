@@ -56,6 +56,7 @@ def read(data: bytes, sources: Mapping[str, str] | None = None) -> Graph:
     """The entry computation of a serialized HloModuleProto or HloProto, as it stands.
 
     Args:
+      data: the module.
       sources: "file:line" of operations by the name that the frontend gave them, where the module does
         not say it itself.
 
@@ -80,7 +81,7 @@ class _Reader:
     """Reads one module; a computation that is used twice becomes one graph."""
 
     def __init__(self, module: Any, sources: Mapping[str, str], places: Mapping[int, tuple[str, ...]]) -> None:
-        self._computations = {each.id: each for each in module.computations}
+        self._computations = {computation.id: computation for computation in module.computations}
         self._index, self._sources, self._places = module.stack_frame_index, sources, places
         self._graphs: dict[int, Graph] = {}
         self._frames: dict[int, tuple[str, ...]] = {}
@@ -94,12 +95,16 @@ class _Reader:
         return self._graphs[key]
 
     def _read(self, computation: Any) -> Graph:
-        nodes = {each.id: self._node(each) for each in computation.instructions}
-        for node in [each for each in nodes.values() if each.opcode == "bitcast"]:
+        nodes = {instruction.id: self._node(instruction) for instruction in computation.instructions}
+        for node in [candidate for candidate in nodes.values() if candidate.opcode == "bitcast"]:
             # Which element goes where is said by the layouts of both, and by nothing else.
             layouts = ("layouts", (nodes[node.operands[0]].shape.layout, node.shape.layout))
             nodes[node.id] = dataclasses.replace(node, attributes=(*node.attributes, layouts))
-        numbered = {each.parameter_number: each.id for each in computation.instructions if each.opcode == "parameter"}
+        numbered = {
+            instruction.parameter_number: instruction.id
+            for instruction in computation.instructions
+            if instruction.opcode == "parameter"
+        }
         results = _results(nodes, nodes[computation.root_id])
         return Graph(computation.name, nodes, tuple(numbered[at] for at in sorted(numbered)), results)
 
@@ -133,12 +138,12 @@ class _Reader:
         seen: set[int] = set()
         while 0 < frame <= len(self._index.stack_frames) and frame not in seen:
             seen.add(frame)
-            found = self._index.stack_frames[frame - 1]
-            location = _numbered(self._index.file_locations, found.file_location_id)
+            stack_frame = self._index.stack_frames[frame - 1]
+            location = _numbered(self._index.file_locations, stack_frame.file_location_id)
             name = _numbered(self._index.file_names, location.file_name_id) if location else None
             if location and name:
                 lines.append(f"{name}:{location.line}")
-            frame = found.parent_frame_id
+            frame = stack_frame.parent_frame_id
         return tuple(lines)
 
 
@@ -192,20 +197,20 @@ def shape(message: Any) -> Shape:
 
 def _attributes(instruction: Any) -> Attributes:
     always = tuple((name, frozen(getattr(instruction, name))) for name in _ALWAYS.get(instruction.opcode, ()))
-    found = dict(always + _filled(instruction, _ATTRIBUTES))
-    if found.get("comparison_type") in _DEFAULT_COMPARISONS:
-        del found["comparison_type"]
+    attributes = dict(always + _filled(instruction, _ATTRIBUTES))
+    if attributes.get("comparison_type") in _DEFAULT_COMPARISONS:
+        del attributes["comparison_type"]
     if instruction.precision_config.algorithm:
         # A precision is a wish, an algorithm says what is computed.
-        found["algorithm"] = instruction.precision_config.algorithm
+        attributes["algorithm"] = instruction.precision_config.algorithm
     if instruction.opcode == "constant" and instruction.HasField("literal") and _literal(instruction) is None:
         # Of a type that NumPy lacks: what it is takes part all the same.
-        found["literal"] = instruction.literal.SerializeToString()
+        attributes["literal"] = instruction.literal.SerializeToString()
     if instruction.opcode == "custom-call":
         # Elsewhere these say how to compute; of a call, what.
-        found["backend_config"] = instruction.backend_config
-        found |= dict(_filled(instruction, ("constrain_layout", "operand_shapes_with_layout")))
-    return tuple(sorted(found.items()))
+        attributes["backend_config"] = instruction.backend_config
+        attributes |= dict(_filled(instruction, ("constrain_layout", "operand_shapes_with_layout")))
+    return tuple(sorted(attributes.items()))
 
 
 def _filled(instruction: Any, names: tuple[str, ...]) -> Attributes:
@@ -216,7 +221,7 @@ def _filled(instruction: Any, names: tuple[str, ...]) -> Attributes:
 def frozen(value: Any) -> Any:
     """A protobuf value as something hashable: a message as the (name, value) of every field that is set."""
     if hasattr(value, "ListFields"):
-        return tuple((field.name, frozen(each)) for field, each in value.ListFields())
+        return tuple((field.name, frozen(part)) for field, part in value.ListFields())
     if isinstance(value, (str, bytes, bool, int, float)):
         return value
     return tuple(map(frozen, value))

@@ -124,9 +124,9 @@ class Writer:
         operands = [self.digests[key] for key in node.operands]
         if not node.regions:
             return self._put(node, digest_of(node, operands, ()))
-        regions = [self.region(each) for each in node.regions]
-        digest = digest_of(node, operands, [each[1] for each in regions])
-        return self._put(dataclasses.replace(node, regions=tuple(each[0] for each in regions)), digest)
+        regions = [self.region(region) for region in node.regions]
+        digest = digest_of(node, operands, [region[1] for region in regions])
+        return self._put(dataclasses.replace(node, regions=tuple(region[0] for region in regions)), digest)
 
     def region(self, region: Graph) -> tuple[Graph, bytes]:
         """A computation rewritten by the same rules, and its digest."""
@@ -144,16 +144,16 @@ class Writer:
         outer, self._origin = self._origin, node
         try:
             for rule in self.rules:
-                found = rule.apply(node, self)
-                if found is not None:
-                    self._note(rule, node, found)
-                    return found
+                replacement = rule.apply(node, self)
+                if replacement is not None:
+                    self._note(rule, node, replacement)
+                    return replacement
             return None
         finally:
             self._origin = outer
 
-    def _note(self, rule: Rule, node: Node, found: int) -> None:
-        after = str(self.nodes[found])
+    def _note(self, rule: Rule, node: Node, replacement: int) -> None:
+        after = str(self.nodes[replacement])
         self.changes.append(Change(rule.name, node.name, str(node), after, node.source, rule.numerics, rule.assumes))
 
     def _put(self, node: Node, digest: bytes) -> int:
@@ -170,6 +170,8 @@ def rewrite(graph: Graph, rules: Sequence[Rule], slots: Sequence[str] = ()) -> R
     """Apply rules everywhere, regions included, until none applies; equal values are merged, dead ones dropped.
 
     Args:
+      graph: the program as it was read.
+      rules: tried on every node in this order.
       slots: what fills each parameter; without them, parameters are known by their position.
     """
     return _written(graph, Writer(rules), slots)

@@ -43,22 +43,24 @@ def view(
     """All that a page shows of two programs.
 
     Args:
+      alignment: at the level that is shown.
       others: the same two programs at other levels, of which only counts are shown.
       labels: of the left and the right program, as `FrontierEntry.side` has them.
+      times: by label, seconds of each kernel by its name.
     """
     pairs = _Pairs(alignment)
     forms = (("left", alignment.left, labels[0]), ("right", alignment.right, labels[1]))
     return {
         "labels": list(labels),
         "level": alignment.level,
-        "levels": {level: _level(each) for level, each in {**others, alignment.level: alignment}.items()},
+        "levels": {level: _level(aligned) for level, aligned in {**others, alignment.level: alignment}.items()},
         **{side: _side(form, label, side, pairs, (times or {}).get(label, {})) for side, form, label in forms},
         "matches": pairs.matches,
         "alike": pairs.alike,
         "results": [to_json(result) for result in alignment.results],
-        "notes": [*alignment.notes, *(f"equal where {each}" for each in alignment.assumes)],
+        "notes": [*alignment.notes, *(f"equal where {assumption}" for assumption in alignment.assumes)],
         **differences_view(alignment),
-        "frontier": [entry for prefixes, each in _nested(alignment) for entry in _frontier(each, prefixes, labels)],
+        "frontier": [entry for prefixes, nested in _nested(alignment) for entry in _frontier(nested, prefixes, labels)],
         "changes": [change for _, form, label in forms for change in _changes(form.changes, label)],
     }
 
@@ -67,6 +69,7 @@ def module_view(graph: Graph, matched: Iterable[int] | None = None) -> Json:
     """What a picture shows of one program, as `compare.hlo.levels.read` reads it.
 
     Args:
+      graph: the program.
       matched: values that have a partner in another program; None where there is no other.
     """
     known = None if matched is None else set(matched)
@@ -105,7 +108,7 @@ def readable(attributes: Attributes) -> str:
 def _value(value: Any) -> str:
     if not isinstance(value, tuple):
         return repr(value) if isinstance(value, bytes) else str(value)
-    if value and all(isinstance(each, tuple) and len(each) == 2 and isinstance(each[0], str) for each in value):
+    if value and all(isinstance(field, tuple) and len(field) == 2 and isinstance(field[0], str) for field in value):
         return "{" + " ".join(f"{name}={_value(inner)}" for name, inner in value) + "}"
     return "{" + ",".join(map(_value, value)) + "}"
 
@@ -115,7 +118,7 @@ def _literal(value: np.ndarray) -> str:
     flat = value.ravel()
     if flat.size > 1 and flat.dtype.kind != "V" and bool(np.all(flat == flat[0])):
         return f"{flat[0]!s} everywhere"
-    said = ", ".join(str(each) for each in flat[:_LONGEST_LITERAL])
+    said = ", ".join(str(element) for element in flat[:_LONGEST_LITERAL])
     rest = flat.size - _LONGEST_LITERAL
     return f"{said}, and {rest} more" if rest > 0 else said
 
@@ -135,8 +138,8 @@ class _Pairs:
         self.matches: list[Json] = []
         self.alike: list[Json] = []
         self._digests: dict[int, dict[int, bytes]] = {}
-        for prefixes, each in _nested(alignment):
-            self._add_all(each, prefixes)
+        for prefixes, nested in _nested(alignment):
+            self._add_all(nested, prefixes)
 
     def _add_all(self, alignment: Alignment, prefixes: Prefixes) -> None:
         graphs = alignment.left.graph, alignment.right.graph
@@ -186,7 +189,7 @@ def _nested(alignment: Alignment, prefixes: Prefixes = ("", "")) -> Iterator[tup
 def _differs(left: Node, right: Node) -> list[str]:
     """What of two values differs by itself; where nothing does, their operands do."""
     literals = [None if node.literal is None else node.literal.tobytes() for node in (left, right)]
-    found = [
+    differing = [
         name
         for name, differs in (
             ("opcode", left.opcode != right.opcode),
@@ -196,11 +199,11 @@ def _differs(left: Node, right: Node) -> list[str]:
         )
         if differs
     ]
-    return found or ["operand"]
+    return differing or ["operand"]
 
 
 def _side(form: Rewritten, label: str, side: str, pairs: _Pairs, times: Mapping[str, float]) -> Json:
-    matched, alike = ({match[side] for match in found} for found in (pairs.matches, pairs.alike))
+    matched, alike = ({match[side] for match in pairing} for pairing in (pairs.matches, pairs.alike))
     marks = _Marks(matched, alike, form.changes, times)
     return {
         "label": label,
@@ -250,7 +253,7 @@ def _level(alignment: Alignment) -> Json:
 def _frontier(alignment: Alignment, prefixes: Prefixes, labels: Sequence[str]) -> Iterator[Json]:
     """Entries with their value, and the nearest value with a source on the other side."""
     # The first match of a value counts, and what is only alike before any.
-    pairs = [(each.left, each.right) for each in (*alignment.alike, *alignment.matches)][::-1]
+    pairs = [(match.left, match.right) for match in (*alignment.alike, *alignment.matches)][::-1]
     partners = dict(pairs), {right: left for left, right in pairs}
     graphs = alignment.left.graph, alignment.right.graph
     for entry in alignment.frontier:
@@ -268,11 +271,11 @@ def _frontier(alignment: Alignment, prefixes: Prefixes, labels: Sequence[str]) -
 def _counterpart(key: int, graph: Graph, other: Graph, partners: Mapping[int, int]) -> Node | None:
     """What stands in a value's place, or else the partner of the nearest operand that has one."""
     waiting, seen = [key], {key}
-    for each in waiting:
-        partner = other.nodes.get(partners.get(each, -1))
+    for current in waiting:
+        partner = other.nodes.get(partners.get(current, -1))
         if partner is not None and partner.source:
             return partner
-        fresh = [operand for operand in graph.nodes[each].operands if operand not in seen]
+        fresh = [operand for operand in graph.nodes[current].operands if operand not in seen]
         seen.update(fresh)
         waiting += fresh[: _NEAR - len(waiting)]
     return None
@@ -283,7 +286,7 @@ def _changes(changes: Sequence[Change], label: str) -> list[Json]:
     by_rule: dict[str, list[Change]] = defaultdict(list)
     for change in changes:
         by_rule[change.rule].append(change)
-    counts = Counter({name: len(found) for name, found in by_rule.items()})
+    counts = Counter({name: len(applied) for name, applied in by_rule.items()})
     return [
         {
             "rule": name,

@@ -58,7 +58,9 @@ def _serialized(module: ir.Module) -> bytes:
     try:
         return bindings.serialize(module)
     except ValueError as error:
-        names = sorted({each.name for each in bindings.operations(module) if not each.name.startswith(_STANDARD)})
+        names = sorted(
+            {operation.name for operation in bindings.operations(module) if not operation.name.startswith(_STANDARD)}
+        )
         raise UnreadableProgram(
             f"expected HLO that StableHLO can say, found {', '.join(names) or error}: replay the program it was made of"
         ) from error
@@ -107,9 +109,9 @@ def interpret(artifact: bytes, arrays: Sequence[np.ndarray]) -> list[np.ndarray]
 
 def _parameter_types(module: ir.Module) -> list[ir.Type]:
     (main,) = [
-        each
-        for each in bindings.operations(module)
-        if each.name == "func.func" and ir.StringAttr(each.attributes["sym_name"]).value == "main"
+        operation
+        for operation in bindings.operations(module)
+        if operation.name == "func.func" and ir.StringAttr(operation.attributes["sym_name"]).value == "main"
     ]
     return [argument.type for argument in main.regions[0].blocks[0].arguments]
 

@@ -13,14 +13,14 @@ _MOST_ELEMENTS = 16
 
 def thresholds(graph: Graph) -> tuple[float | int, ...]:
     """The finite numbers that values are held against, integers as int, in program order and each once."""
-    found: dict[float | int, None] = {}
+    numbers: dict[float | int, None] = {}
     for node in graph:
         if node.opcode in _DECIDES:
             for key in node.operands:
-                found |= dict.fromkeys(_numbers(graph.constant(key)))
+                numbers |= dict.fromkeys(_numbers(graph.constant(key)))
         for region in node.regions:
-            found |= dict.fromkeys(thresholds(region))
-    return tuple(found)
+            numbers |= dict.fromkeys(thresholds(region))
+    return tuple(numbers)
 
 
 def _numbers(literal: np.ndarray | None) -> list[float | int]:

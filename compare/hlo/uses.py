@@ -31,7 +31,7 @@ class Use:
     shifts: bool = False
 
     def __or__(self, other: Use) -> Use:
-        tables = [each for each in (self.table, other.table) if each]
+        tables = [table for table in (self.table, other.table) if table]
         return Use(
             self.counts or other.counts,
             self.indexes or other.indexes,
@@ -45,17 +45,17 @@ def use(graph: Graph, parameter: int) -> Use:
     """How a program uses the parameter at a position."""
     users = graph.users()
     start = graph.parameters[parameter]
-    found, seen, waiting = Use(), {(start, True)}, [(start, True)]
+    uses, seen, waiting = Use(), {(start, True)}, [(start, True)]
     while waiting:
         key, direct = waiting.pop()
         for user in users[key]:
             node = graph.nodes[user]
-            found |= _told(graph, node, key, direct)
+            uses |= _told(graph, node, key, direct)
             for following in _following(graph, node, key, direct, users):
                 if following not in seen:
                     seen.add(following)
                     waiting.append(following)
-    return found
+    return uses
 
 
 def _told(graph: Graph, node: Node, key: int, direct: bool) -> Use:
@@ -82,8 +82,8 @@ def _told(graph: Graph, node: Node, key: int, direct: bool) -> Use:
 
 
 def _numbers(node: Node, name: str) -> tuple[int, ...]:
-    found = dict(node.attribute("gather_dimension_numbers", ())).get(name, ())
-    return tuple(int(each) for each in found) if isinstance(found, (tuple, list)) else ()
+    numbers = dict(node.attribute("gather_dimension_numbers", ())).get(name, ())
+    return tuple(int(number) for number in numbers) if isinstance(numbers, (tuple, list)) else ()
 
 
 def _following(
@@ -95,14 +95,14 @@ def _following(
     elif node.shape.is_array and node.shape.dtype[0] in "su" and node.opcode not in ("gather", "scatter"):
         # n + size, where n is negative, is how JAX counts from the end.
         alone = node.opcode in (*_HANDS_ON, "add") or (
-            node.opcode in _BRINGS_IN and all(_is_wrapped(graph, each, key) for each in node.operands)
+            node.opcode in _BRINGS_IN and all(_is_wrapped(graph, operand, key) for operand in node.operands)
         )
         yield node.id, direct and alone and not (node.opcode == "add" and not _is_choice(graph, users[node.id], key))
 
 
 def _is_choice(graph: Graph, readers: Sequence[int], key: int) -> bool:
     """Whether all readers of a sum choose between it and the integer itself."""
-    nodes = [graph.nodes[each] for each in readers]
+    nodes = [graph.nodes[reader] for reader in readers]
     return all(node.opcode == "select" and key in node.operands for node in nodes)
 
 

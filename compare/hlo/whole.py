@@ -23,7 +23,7 @@ def check(module: Any) -> None:
     Raises:
       UnreadableProgram: it refers to what is not in it, as half a file does, or calls itself, or is too large.
     """
-    computations = {each.id: each for each in module.computations}
+    computations = {computation.id: computation for computation in module.computations}
     _whole(len(computations) == len(module.computations) and module.entry_computation_id in computations)
     for computation in module.computations:
         _check_computation(computation, computations)
@@ -43,7 +43,11 @@ def _check_computation(computation: Any, computations: dict[int, Any]) -> None:
 def _check_calls(computations: dict[int, Any]) -> None:
     """Every call and fusion gives each parameter of what it calls one operand."""
     taken = {
-        key: sorted(each.parameter_number for each in computation.instructions if each.opcode == "parameter")
+        key: sorted(
+            instruction.parameter_number
+            for instruction in computation.instructions
+            if instruction.opcode == "parameter"
+        )
         for key, computation in computations.items()
     }
     for computation in computations.values():
@@ -56,7 +60,7 @@ def _check_calls(computations: dict[int, Any]) -> None:
 
 def _check_size(computations: dict[int, Any]) -> None:
     called = {
-        key: [callee for each in computation.instructions for callee in each.called_computation_ids]
+        key: [callee for instruction in computation.instructions for callee in instruction.called_computation_ids]
         for key, computation in computations.items()
     }
     sizes: dict[int, int] = {}

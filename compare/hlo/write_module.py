@@ -26,6 +26,7 @@ def written(graph: Graph, results: Sequence[int] | None = None) -> bytes:
     """A serialized HloModuleProto whose entry computation is the graph.
 
     Args:
+      graph: the program.
       results: the values to return, as a tuple in this order; by default the graph's own.
     """
     writer = _Writer()
@@ -60,7 +61,7 @@ class _Writer:
         target.name = f"computation.{target.id}"
         placed: dict[int, int] = {}
         for node in graph:
-            placed[node.id] = self._instruction(node, target, placed, [regions[id(each)] for each in node.regions])
+            placed[node.id] = self._instruction(node, target, placed, [regions[id(region)] for region in node.regions])
         shapes = [graph.nodes[key].shape for key in results]
         target.root_id = placed[results[0]] if results else 0
         if always_tuple or len(results) != 1:
@@ -146,8 +147,8 @@ def _fill(message: Any, name: str, value: Any) -> None:
     if field.message_type is None:
         target.extend(value)
     elif field.is_repeated:
-        for each in value:
-            _fill_message(target.add(), each)
+        for item in value:
+            _fill_message(target.add(), item)
     else:
         target.SetInParent()
         _fill_message(target, value)
@@ -165,6 +166,8 @@ def _fill_literal(message: Any, node: Node) -> None:
     if field is None:
         setattr(message, _BYTES_FIELD.format(node.shape.dtype), literal.tobytes())
     elif np.iscomplexobj(literal):
-        getattr(message, field).extend(part for each in literal.ravel().tolist() for part in (each.real, each.imag))
+        getattr(message, field).extend(
+            part for number in literal.ravel().tolist() for part in (number.real, number.imag)
+        )
     else:
         getattr(message, field).extend(literal.ravel().tolist())

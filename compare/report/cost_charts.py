@@ -179,6 +179,7 @@ def _modes(workload: Workload, flops: float, intensity: float) -> list[_SpeedPoi
     """A point a mode.
 
     Args:
+      workload: with the median of every mode.
       flops: of one call, as stated.
       intensity: FLOP a byte, where every point stands.
     """

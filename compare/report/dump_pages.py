@@ -38,6 +38,7 @@ def write_pages(dump: Mapping[str, Any], folder: Path) -> Path:
 
     Args:
       dump: what `compare.hlo.dumps.summary.summarize` found, as JSON.
+      folder: is made where there is none.
     """
     shown = printable(dump)
     names = page_names(entries(shown, "modules"))
@@ -50,13 +51,13 @@ def write_pages(dump: Mapping[str, Any], folder: Path) -> Path:
 
 def page_names(modules: Sequence[object]) -> list[str]:
     """A file name a module, all of them different."""
-    found: list[str] = []
+    names: list[str] = []
     for module in modules:
         name = re.sub(r"[^\w.-]", "_", f"module_{text(module, 'number').zfill(4)}.{text(module, 'name')}")
         name = name[:_LONGEST_NAME].rstrip(".")
-        again = sum(re.fullmatch(rf"{re.escape(name)}(?:-\d+)?\.html", each) is not None for each in found)
-        found.append(f"{name}-{again + 1}.html" if again else f"{name}.html")
-    return found
+        again = sum(re.fullmatch(rf"{re.escape(name)}(?:-\d+)?\.html", taken) is not None for taken in names)
+        names.append(f"{name}-{again + 1}.html" if again else f"{name}.html")
+    return names
 
 
 def index_page(dump: Mapping[str, Any], names: Sequence[str]) -> str:
@@ -78,21 +79,21 @@ def module_page(module: object) -> str:
         "dump_module.html.j2",
         row=_overview(module),
         name=text(module, "name"),
-        problems=[(text(each, "file"), text(each, "reason")) for each in entries(module, "problems")],
+        problems=[(text(problem, "file"), text(problem, "reason")) for problem in entries(module, "problems")],
         ends=_ends(module),
         opcodes=_opcodes(module),
         left_out=[str(name) for stage in ("before", "after") for name in entries(module, "stages", stage, "left_out")],
         passes=_passes(module),
-        steps=[_step(each) for each in entries(module, "stages", "steps")],
-        kernels=[_kernel(each) for each in entries(module, "kernels")],
-        mlir=[_mlir(each) for each in entries(module, "mlir")],
-        ptx=[_ptx(file, each) for file in entries(module, "ptx") for each in entries(file, "kernels")],
-        thunks=[_thunks(each) for each in entries(module, "thunks")],
+        steps=[_step(step) for step in entries(module, "stages", "steps")],
+        kernels=[_kernel(kernel) for kernel in entries(module, "kernels")],
+        mlir=[_mlir(lowered) for lowered in entries(module, "mlir")],
+        ptx=[_ptx(file, kernel) for file in entries(module, "ptx") for kernel in entries(file, "kernels")],
+        thunks=[_thunks(thunks) for thunks in entries(module, "thunks")],
         uses=_uses(part(module, "buffers")),
-        allocations=[_allocation(each) for each in held[:_LARGEST]],
+        allocations=[_allocation(allocation) for allocation in held[:_LARGEST]],
         more_allocations=max(0, len(held) - _LARGEST),
         peak=_peak(entries(module, "buffers", "peak")),
-        options=[str(each) for each in entries(module, "options")],
+        options=[str(option) for option in entries(module, "options")],
         files=_files(entries(module, "files")),
     )
 
@@ -128,7 +129,7 @@ def _render(template: str, **values: Any) -> str:
 
 def _overview(module: object) -> dict[str, str]:
     kernels = entries(module, "kernels")
-    bits = max((numbers.finite(part(each, "optimized", "vector_bits")) or 0 for each in kernels), default=0)
+    bits = max((numbers.finite(part(kernel, "optimized", "vector_bits")) or 0 for kernel in kernels), default=0)
     kind = "autocluster" if part(module, "cluster") is not None else text(module, "direction")
     return {
         "number": text(module, "number"),
@@ -137,7 +138,7 @@ def _overview(module: object) -> dict[str, str]:
         "before": numbers.count(part(module, "stages", "before", "instructions")),
         "after": numbers.count(part(module, "stages", "after", "instructions")),
         "fusions": numbers.count(part(module, "stages", "after", "fusions")),
-        "kernels": numbers.count(len(kernels) + sum(len(entries(each, "kernels")) for each in entries(module, "ptx"))),
+        "kernels": numbers.count(len(kernels) + sum(len(entries(file, "kernels")) for file in entries(module, "ptx"))),
         "vector": f"{bits:.0f} bits" if bits else numbers.MISSING,
         "buffers": numbers.binary_bytes(part(module, "buffers", "total")),
         "temp": numbers.binary_bytes(part(module, "buffers", "by_use", "temp")),
@@ -153,14 +154,14 @@ def _cells(row: Mapping[str, str]) -> tuple[str, ...]:
 
 def _lines(dump: Mapping[str, Any]) -> Iterator[str]:
     for module in entries(dump, "modules"):
-        for each in entries(module, "problems"):
-            yield f"not read: {text(each, 'file')}: {' '.join(text(each, 'reason').split())}"
-    for each in entries(dump, "unknown"):
-        yield f"of no module: {text(each, 'path')} ({numbers.binary_bytes(part(each, 'bytes'))})"
+        for entry in entries(module, "problems"):
+            yield f"not read: {text(entry, 'file')}: {' '.join(text(entry, 'reason').split())}"
+    for entry in entries(dump, "unknown"):
+        yield f"of no module: {text(entry, 'path')} ({numbers.binary_bytes(part(entry, 'bytes'))})"
 
 
 def _files(files: Iterator[Any] | Sequence[Any]) -> list[tuple[str, str, str]]:
-    return [(text(each, "path"), numbers.binary_bytes(part(each, "bytes")), text(each, "kind")) for each in files]
+    return [(text(file, "path"), numbers.binary_bytes(part(file, "bytes")), text(file, "kind")) for file in files]
 
 
 def _ends(module: object) -> list[tuple[str, list[str]]]:
@@ -177,7 +178,7 @@ def _opcodes(module: object) -> list[tuple[str, str, str, str]]:
     before, after = (mapping(module, "stages", stage, "opcodes") for stage in ("before", "after"))
     if not before or not after:
         return []
-    names = sorted({*before, *after}, key=lambda each: (-_number(after, each), -_number(before, each), each))
+    names = sorted({*before, *after}, key=lambda opcode: (-_number(after, opcode), -_number(before, opcode), opcode))
     ends = [(name, _number(before, name), _number(after, name)) for name in names]
     return [(name, f"{first:,}", f"{second:,}", _signed(second - first)) for name, first, second in ends]
 
@@ -224,7 +225,7 @@ def _step(row: object) -> dict[str, Any]:
 
 
 def _counts(counts: Mapping[str, Any]) -> str:
-    """ "add, 2 multiply": each name, with its count where there are several."""
+    """Each name, as in "add, 2 multiply", with its count where there are several."""
     return ", ".join(name if count == 1 else f"{count} {name}" for name, count in counts.items())
 
 
@@ -260,8 +261,8 @@ def _thunks(row: object) -> dict[str, Any]:
         "file": text(row, "file"),
         "kinds": _counts(mapping(row, "kinds")),
         "lines": [
-            (f"{1.2 * (numbers.finite(part(each, 'depth')) or 0):.1f}rem", text(each, "kind"), text(each, "what"))
-            for each in entries(row, "thunks")
+            (f"{1.2 * (numbers.finite(part(thunk, 'depth')) or 0):.1f}rem", text(thunk, "kind"), text(thunk, "what"))
+            for thunk in entries(row, "thunks")
         ],
     }
 
@@ -274,7 +275,7 @@ def _uses(buffers: object) -> list[tuple[str, str, str]]:
 
 
 def _allocation(row: object) -> dict[str, Any]:
-    values = sorted(entries(row, "values"), key=lambda each: -(numbers.finite(part(each, "bytes")) or 0))
+    values = sorted(entries(row, "values"), key=lambda value: -(numbers.finite(part(value, "bytes")) or 0))
     use, said = text(row, "use"), text(row, "said")
     return {
         "number": text(row, "number"),
@@ -282,7 +283,7 @@ def _allocation(row: object) -> dict[str, Any]:
         # A variable that is updated in place: XLA returns the parameter's own bytes.
         "use": f"{use}, also output" if use == "parameter" and "maybe-live-out" in said else use,
         "said": said,
-        "values": [_value(each) for each in values[:_LARGEST]],
+        "values": [_value(value) for value in values[:_LARGEST]],
         "more": max(0, len(values) - _LARGEST),
     }
 

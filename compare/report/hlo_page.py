@@ -56,7 +56,7 @@ def page(view: Json) -> str:
             places=len(entries(shown, "frontier")),
             levels=mapping(shown, "levels"),
             # A result that is not equal comes first.
-            results=sorted(entries(shown, "results"), key=lambda each: bool(part(each, "equal"))),
+            results=sorted(entries(shown, "results"), key=lambda result: bool(part(result, "equal"))),
             notes=entries(shown, "notes"),
             changes=entries(shown, "changes"),
             kernels=_kernels(shown),
@@ -79,8 +79,8 @@ def payload(view: Json) -> dict[str, Any]:
         "labels": entries(view, "labels"),
         "times": [mapping(view, side, "kernels") for side in SIDES],
         "results": [entries(view, side, "results") for side in SIDES],
-        "meanings": {text(each, "rule"): text(each, "meaning") for each in entries(view, "changes")},
-        "pairs": [packed.pair(each) for key in ("matches", "alike") for each in entries(view, key)],
+        "meanings": {text(change, "rule"): text(change, "meaning") for change in entries(view, "changes")},
+        "pairs": [packed.pair(match) for key in ("matches", "alike") for match in entries(view, key)],
         "sides": packed.sides,
         "rows": packed.rows,
         "lists": packed.lists,
@@ -95,6 +95,8 @@ def joined(left: object, right: object, partners: Mapping[str, str]) -> Iterator
     order cannot all be had; the first of them then stands above one of its operands.
 
     Args:
+      left: a computation of the view: its nodes, and the keys of its results.
+      right: the one beside it.
       partners: by value of the left computation, the one of the right that stands beside it.
     """
     join = _Join.of(left, right, partners)
@@ -104,7 +106,7 @@ def joined(left: object, right: object, partners: Mapping[str, str]) -> Iterator
     later = iter(sorted(range(len(join.units)), key=join.rank.__getitem__))
     done: set[int] = set()
     while len(done) < len(join.units):
-        unit = heapq.heappop(ready)[1] if ready else next(each for each in later if each not in done)
+        unit = heapq.heappop(ready)[1] if ready else next(place for place in later if place not in done)
         if unit in done:
             continue
         done.add(unit)
@@ -139,8 +141,8 @@ class _Join:
         ]
         users: list[list[int]] = [[] for _ in units]
         for at, needed in enumerate(needs):
-            for each in needed:
-                users[each].append(at)
+            for operand in needed:
+                users[operand].append(at)
         # A result of the right stands where the left has its own of that number.
         results = zip(entries(right, "results"), entries(left, "results"), strict=False)
         ends = {places[1][key]: places[0][other] for key, other in results if key in places[1] and other in places[0]}
@@ -149,24 +151,24 @@ class _Join:
 
 def _ranks(lefts: int, ends: Mapping[int, int], users: Sequence[Sequence[int]]) -> list[Rank]:
     """Where each unit would stand: as in the left program, or else before what first reads it."""
-    found: list[Rank] = [(at, 1, at) for at in range(lefts)]
-    found += [(ends.get(at, lefts), 2, at) for at in range(lefts, len(users))]
+    ranks: list[Rank] = [(at, 1, at) for at in range(lefts)]
+    ranks += [(ends.get(at, lefts), 2, at) for at in range(lefts, len(users))]
     for at in reversed(range(lefts, len(users))):
         if users[at]:
-            place, part, _ = min(found[each] for each in users[at])
-            found[at] = (place, 0 if part == 1 else part, at)
-    return found
+            place, part, _ = min(ranks[user] for user in users[at])
+            ranks[at] = (place, 0 if part == 1 else part, at)
+    return ranks
 
 
 def _partners(view: Json) -> dict[str, str]:
     """By value of the left program the one beside it: its first match that is free, or what is alike."""
-    found: dict[str, str] = {}
+    partners: dict[str, str] = {}
     taken: set[str] = set()
-    for each in (*entries(view, "matches"), *entries(view, "alike")):
-        if each["left"] not in found and each["right"] not in taken:
-            found[each["left"]] = each["right"]
-            taken.add(each["right"])
-    return found
+    for pair in (*entries(view, "matches"), *entries(view, "alike")):
+        if pair["left"] not in partners and pair["right"] not in taken:
+            partners[pair["left"]] = pair["right"]
+            taken.add(pair["right"])
+    return partners
 
 
 class _Packed:
@@ -201,7 +203,7 @@ class _Packed:
         self.rows.append([self._value(0, left), self._value(1, right), parent, depth])
         regions = zip_longest(entries(left, "regions"), entries(right, "regions"))
         for region, other in regions:
-            titles = [0 if each is None else self.string(text(each, "name")) for each in (region, other)]
+            titles = [0 if body is None else self.string(text(body, "name")) for body in (region, other)]
             heading = len(self.rows)
             self.rows.append([-1, -1, at, depth + 1, *titles])
             for inner in joined(region, other, partners):
@@ -226,7 +228,7 @@ class _Packed:
 
 def _reasons(view: Json, labels: Sequence[str]) -> list[dict[str, Any]]:
     """The reasons in the order of the view, each with its places; the places without a reason come last."""
-    places = [(mapping(each, "explanation"), _entry(each, labels)) for each in entries(view, "frontier")]
+    places = [(mapping(entry, "explanation"), _entry(entry, labels)) for entry in entries(view, "frontier")]
     keys = ("kind", "name", "meaning")
     return [
         dict(reason)
@@ -253,12 +255,12 @@ def _entry(entry: Json, labels: Sequence[str]) -> dict[str, Any]:
 
 def _kernels(view: Json) -> list[tuple[str, str, str, str]]:
     """The kernels that take longest: side, label, name, time."""
-    found = [
+    kernels = [
         (seconds, side, label, name)
         for side, label in zip(SIDES, entries(view, "labels"), strict=False)
         for name, seconds in mapping(view, side, "kernels").items()
     ]
-    longest = sorted(found, key=lambda each: -each[0])[:SHOWN_KERNELS]
+    longest = sorted(kernels, key=lambda kernel: -kernel[0])[:SHOWN_KERNELS]
     return [(side, label, name, numbers.seconds(seconds)) for seconds, side, label, name in longest]
 
 

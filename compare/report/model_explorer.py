@@ -57,7 +57,7 @@ def graph_collection(view: Json) -> dict[str, Any]:
 
 def graph_id(view: Json, side: str) -> str:
     """The name of one program's graph: its label, told apart where both sides have the same."""
-    own, other = (text(view, each, "label") for each in (side, SIDES[side == "left"]))
+    own, other = (text(view, either, "label") for either in (side, SIDES[side == "left"]))
     return own if own != other else f"{own} ({side})"
 
 
@@ -79,14 +79,14 @@ def sync_navigation(view: Json) -> dict[str, Any]:
 
 def times(view: Json) -> dict[str, Any]:
     """Microseconds of the kernel that each value is computed in, by graph; empty where nothing was timed."""
-    found = {side: mapping(view, side, "kernels") for side in SIDES}
+    by_side = {side: mapping(view, side, "kernels") for side in SIDES}
     return {
         graph_id(view, side): _node_data(
             "kernel time (µs)",
             {node["id"]: 1e6 * kernels[text(node, "kernel")] for node in _all(entries(view, side, "nodes"))
              if text(node, "kernel") in kernels},
         )
-        for side, kernels in found.items()
+        for side, kernels in by_side.items()
         if kernels
     }  # fmt: skip
 
@@ -94,13 +94,13 @@ def times(view: Json) -> dict[str, Any]:
 def ulps(view: Json) -> dict[str, Any]:
     """The distance of each value from its partner in units in the last place, by graph; empty where none was run."""
     measured = [
-        (each, ulp) for each in entries(view, "matches") if (ulp := numbers.finite(part(each, "ulp"))) is not None
+        (match, ulp) for match in entries(view, "matches") if (ulp := numbers.finite(part(match, "ulp"))) is not None
     ]
     if not measured:
         return {}
     # The first match of a value is the one that it is shown with.
     return {
-        graph_id(view, side): _node_data("ULP", {text(each, side): ulp for each, ulp in reversed(measured)})
+        graph_id(view, side): _node_data("ULP", {text(match, side): ulp for match, ulp in reversed(measured)})
         for side in SIDES
     }
 
@@ -140,7 +140,7 @@ def _layers(node: Json, above: str) -> str:
     """The layer that a value stands in: its region's, or the fusions around it, or else what the frontend named."""
     if above:
         return above
-    place = [_layer(str(each)) for each in entries(node, "place")]
+    place = [_layer(str(name)) for name in entries(node, "place")]
     return "/".join(place or text(node, "op_name").split("/")[:-1])
 
 
@@ -174,10 +174,10 @@ def _together(pairs: Sequence[Json]) -> Iterator[tuple[list[str], list[str]]]:
         if start in seen:
             continue
         seen.add(start)
-        found = [start]
-        for end in found:
+        connected = [start]
+        for end in connected:
             fresh = [other for other in dict.fromkeys(neighbours[end]) if other not in seen]
             seen.update(fresh)
-            found += fresh
-        left, right = ([key for side, key in found if side == wanted] for wanted in SIDES)
+            connected += fresh
+        left, right = ([key for side, key in connected if side == wanted] for wanted in SIDES)
         yield left, right

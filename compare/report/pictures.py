@@ -106,7 +106,7 @@ def _values(nodes: Sequence[Json]) -> list[Json]:
     """All values, those of loops and branches too, but not the tuple that only hands the results out."""
     read = {operand for node in nodes for operand in entries(node, "operands")}
     return [
-        each for node in nodes if text(node, "op") != "tuple" or node["id"] in read for each in (node, *_bodies(node))
+        value for node in nodes if text(node, "op") != "tuple" or node["id"] in read for value in (node, *_bodies(node))
     ]
 
 
@@ -182,11 +182,11 @@ def _collapsed(digraph: graphviz.Digraph, kernels: _Kernel) -> dict[str, str]:
     for number, kernel in enumerate(kernels.inner.values()):
         inside = list(kernel.all())
         color, kind = _kind_of_kernel(kernel)
-        often = Counter(text(each, "op") for each in inside).most_common(3)
+        often = Counter(text(value, "op") for value in inside).most_common(3)
         said = ", ".join(f"{count} {op}" for op, count in often)
         label = f"{kernel.name} ({kind})\n{len(inside)} value{'' if len(inside) == 1 else 's'}: {said}"
         key = _box(digraph, f"k{number}", label, color, inside)
-        boxes |= {each["id"]: key for each in inside}
+        boxes |= {value["id"]: key for value in inside}
     return boxes
 
 

@@ -181,5 +181,5 @@ def _cut(line: str) -> str:
 
 
 def _operation(line: str) -> str:
-    found = _STABLEHLO.search(line[:MAX_COLUMNS]) or _HLO.search(line[:MAX_COLUMNS])
-    return found.group(1) if found else ""
+    operation = _STABLEHLO.search(line[:MAX_COLUMNS]) or _HLO.search(line[:MAX_COLUMNS])
+    return operation.group(1) if operation else ""

@@ -110,6 +110,8 @@ def _workload(name: str, workload: Workload) -> list[str]:
     lines = [f"## {name}", "", *filter(None, [workload.summary]), "", f"{size}.", ""]
     titles = ("mode", "verdict of jax/jit", "median step", "jax/jit / mode", "95 %", "page faults per call")
     lines += table(titles, _modes(workload), left=2)
+    for sentence in tables.modes_alike(workload, (workload.timing or Timing()).modes):
+        lines += [f"{sentence}.", ""]
     lines += _tuned(workload)
     for why in (tables.attribution_in_words(workload), tables.page_faults_in_words(workload)):
         lines += [f"{why}.", ""] if why else []

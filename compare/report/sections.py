@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from compare.record.parity_part import Parity
+from compare.record.timing_part import Timing
 from compare.record.workload_part import Workload
 from compare.report import (
     charts,
@@ -87,6 +88,8 @@ class TimingSection:
     matrix: Sequence[tuple[str, Sequence[tables.CellRow]]]
     kernels: Sequence[tables.KernelRow]
     modes: Sequence[tables.ModeRow]
+    modes_alike: Sequence[str]
+    """Which modes have no row because they compiled nothing."""
     ratios: Sequence[tables.RatioRow]
     attribution: str
     page_faults: str
@@ -110,6 +113,8 @@ class CostSection:
     """Startup, the roofline, and batch sizes."""
 
     phases: Sequence[costs.PhaseRow]
+    modes_alike: Sequence[str]
+    """Which modes have no row there because they compiled nothing."""
     storage: Sequence[costs.StorageRow]
     roofline: limits.Roofline | None
     roofline_chart: Markup
@@ -215,6 +220,7 @@ def _timing(workload: Workload) -> TimingSection:
         matrix=tables.matrix(workload),
         kernels=tables.kernels(workload),
         modes=tables.modes(workload),
+        modes_alike=tables.modes_alike(workload, (workload.timing or Timing()).modes),
         ratios=tables.ratios(workload),
         attribution=tables.attribution_in_words(workload),
         page_faults=tables.page_faults_in_words(workload),
@@ -236,6 +242,7 @@ def _conditions(workload: Workload) -> ConditionsSection:
 def _costs(workload: Workload) -> CostSection:
     return CostSection(
         phases=costs.phases(workload),
+        modes_alike=tables.modes_alike(workload, workload.phases),
         storage=costs.storage(workload),
         roofline=limits.roofline(workload),
         roofline_chart=Markup(cost_charts.roofline(workload)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from math import prod
 
@@ -67,8 +67,8 @@ class KernelRow:
     count: str
     names: tuple[tuple[str, int], ...]
     reason: str
-    same_as: str
-    """The mode that this one is: nothing of its own was compiled."""
+    alike: str
+    """Which mode this one is, where nothing of its own was compiled; else empty."""
 
 
 @dataclass(frozen=True)
@@ -168,10 +168,17 @@ def kernels(workload: Workload) -> tuple[KernelRow, ...]:
             count=numbers.count(profiles[mode].kernels),
             names=tuple(Counter(profiles[mode].names).items()),
             reason=profiles[mode].reason,
-            same_as=profiles[mode].same_as,
+            alike=_alike(profiles[mode].same_as) if profiles[mode].same_as else "",
         )
         for mode in ordered(profiles)
     )
+
+
+def modes_alike(workload: Workload, timed: Container[str]) -> tuple[str, ...]:
+    """A sentence for each mode that compiled nothing, and that is therefore not among those timed."""
+    profiles = workload.profile
+    alike = [mode for mode in ordered(profiles) if profiles[mode].same_as and mode not in timed]
+    return tuple(f"{mode} {_alike(profiles[mode].same_as)}" for mode in alike)
 
 
 def matrix(workload: Workload) -> tuple[tuple[str, tuple[CellRow, ...]], ...]:
@@ -253,6 +260,10 @@ def cost(workload: Workload) -> str:
         return ""
     figures = f"{numbers.operations(needed.flops)}, {numbers.binary_bytes(needed.bytes)} moved"
     return f"{figures} ({needed.source})" if needed.source else figures
+
+
+def _alike(mode: str) -> str:
+    return f"compiled nothing: the same as {mode}, not timed again"
 
 
 def _page_faults(timing: Timing, mode: Mode) -> float | None:

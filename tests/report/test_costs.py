@@ -14,7 +14,7 @@ from places import DATA
 
 from compare.record.envelope import SCHEMA, Record
 from compare.record.results_file import load_plain
-from compare.report import cost_charts, costs, drawing, limits, timing_notes
+from compare.report import cost_charts, costs, drawing, limits, results_page, timing_notes
 from compare.report.html import TEMPLATES, render
 from compare.report.numbers import MISSING
 
@@ -121,6 +121,20 @@ def test_phases_come_cold_and_then_cached_where_there_is_a_cache(workload: dict[
         "310 ms",
         "21.0 ms",
     )
+
+
+def test_a_mode_that_compiled_nothing_says_so_where_it_has_no_times(undrawn: None) -> None:
+    record = copy.deepcopy(RECORD)
+    workload = record["workloads"]["mnist_mlp"]
+    workload["profile"]["tf/autocluster"]["same_as"] = "tf/graph"
+    sentence = "compiled nothing: the same as tf/graph, not timed again."
+    kernels, startup = Page(render(decoded(record))).text.split("Startup", 1)
+    assert sentence in kernels and f"tf/autocluster {sentence}" not in kernels
+    assert startup.count(f"tf/autocluster {sentence}") == 1
+    del workload["timing"]["modes"]["tf/autocluster"]
+    timed, _ = Page(render(decoded(record))).text.split("Startup", 1)
+    assert timed.count(f"tf/autocluster {sentence}") == 1
+    assert results_page.page(decoded(record)).count(f"\ntf/autocluster {sentence}\n") == 1
 
 
 def test_a_derived_compile_time_is_marked(undrawn: None) -> None:

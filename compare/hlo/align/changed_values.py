@@ -44,7 +44,8 @@ def change(left: Node, right: Node, graphs: Pair[Graph], partners: Partners) -> 
     """What would make the left value the right one: "literal 0.001 -> 0.00101", "operands swapped".
 
     Args:
-      left, right: the two values.
+      left: a value of the left program.
+      right: the value that stands in its place.
       graphs: that they are of, for the names of what they read.
       partners: which values of the graphs are paired.
     """

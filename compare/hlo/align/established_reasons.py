@@ -24,7 +24,9 @@ class Established:
         """Collect what reasons rest on.
 
         Args:
+          problem: the two programs.
           side: 0 for the left program, 1 for the right one.
+          matches: the values that are equal in both.
           closest: by value of this side, what stands in its place on the other.
           parted: the values of this side whose bodies part in places of their own.
         """
@@ -112,7 +114,7 @@ class Established:
         if not used_for:
             return None
         places = {key: at for at, key in enumerate(self._problem.forms[0].graph.nodes)}
-        match = min(used_for, key=lambda each: places[each.left])
+        match = min(used_for, key=lambda candidate: places[candidate.left])
         ends = [form.graph.nodes[key] for form, key in zip(self._problem.forms, (match.left, match.right), strict=True)]
         where = " and ".join(
             f"{end.opcode} {end.name} in {label}{f' at {end.source}' if end.source else ''}"

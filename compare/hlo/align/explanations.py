@@ -74,19 +74,19 @@ def _number(key: int, graph: Graph) -> float | None:
     return float(node.literal.reshape(())) if node.literal is not None and node.literal.size == 1 else None
 
 
-def _leads_to(node: Node, graph: Graph, found: Callable[[Node, Graph], bool], depth: int = _FARTHEST) -> bool:
+def _leads_to(node: Node, graph: Graph, accepts: Callable[[Node, Graph], bool], depth: int = _FARTHEST) -> bool:
     """Whether all that reads a value, through what is only there for others, is of a kind."""
     readers = _readers(node, graph)
     return bool(readers) and all(
-        found(each, graph)
-        or (depth > 0 and each.opcode in _CARRIERS | {"reduce"} and _leads_to(each, graph, found, depth - 1))
-        for each in readers
+        accepts(reader, graph)
+        or (depth > 0 and reader.opcode in _CARRIERS | {"reduce"} and _leads_to(reader, graph, accepts, depth - 1))
+        for reader in readers
     )
 
 
-def _part_of(found: Callable[[Node, Graph], bool]) -> Callable[[Node, Graph], bool]:
+def _part_of(accepts: Callable[[Node, Graph], bool]) -> Callable[[Node, Graph], bool]:
     """The operation itself, or a value that is there for it alone."""
-    return lambda node, graph: found(node, graph) or (node.opcode in _CARRIERS and _leads_to(node, graph, found))
+    return lambda node, graph: accepts(node, graph) or (node.opcode in _CARRIERS and _leads_to(node, graph, accepts))
 
 
 def _unused_argument(node: Node, graph: Graph) -> bool:
@@ -94,7 +94,7 @@ def _unused_argument(node: Node, graph: Graph) -> bool:
 
 
 def _wraps(node: Node, graph: Graph) -> bool:
-    """i + n where i < 0, else i"""
+    """`i + n` where `i < 0`, else `i`."""
     if node.opcode != "select" or node.shape.dtype[0] not in "su":
         return False
     test, added = graph.nodes[node.operands[0]], graph.nodes[node.operands[1]]
@@ -105,7 +105,7 @@ def _wraps(node: Node, graph: Graph) -> bool:
 
 
 def _index_wrap(node: Node, graph: Graph) -> bool:
-    adds = node.opcode in ("add", "compare") and any(_wraps(each, graph) for each in _readers(node, graph))
+    adds = node.opcode in ("add", "compare") and any(_wraps(reader, graph) for reader in _readers(node, graph))
     return adds or _part_of(_wraps)(node, graph)
 
 
@@ -121,7 +121,8 @@ def _clamps_scattered(node: Node, graph: Graph) -> bool:
         return False
     readers = _readers(node, graph)
     return bool(readers) and all(
-        each.opcode == "scatter" or each.opcode == "reshape" or _clamps_scattered(each, graph) for each in readers
+        reader.opcode == "scatter" or reader.opcode == "reshape" or _clamps_scattered(reader, graph)
+        for reader in readers
     )
 
 
@@ -152,22 +153,22 @@ def _normalizes(node: Node, graph: Graph) -> bool:
         return False
     if node.operands[0] == node.operands[1]:
         return _exponentials(node.operands[0], graph)
-    differences = [each for each in map(graph.nodes.__getitem__, node.operands) if each.opcode == "subtract"]
-    return any(_normalizes(graph.nodes[key], graph) for each in differences for key in each.operands)
+    differences = [operand for operand in map(graph.nodes.__getitem__, node.operands) if operand.opcode == "subtract"]
+    return any(_normalizes(graph.nodes[key], graph) for difference in differences for key in difference.operands)
 
 
 def _logs(node: Node, graph: Graph) -> bool:
     """The logarithm of a sum of exponentials, in a sum or difference."""
     sources = [_source(key, graph) for key in node.operands] if node.opcode in ("add", "subtract") else []
-    return any(each.opcode == "log" and _exponentials(each.operands[0], graph) for each in sources)
+    return any(source.opcode == "log" and _exponentials(source.operands[0], graph) for source in sources)
 
 
 def _picks_logit(node: Node, graph: Graph) -> bool:
     """A gather of single logits, or the scatter of one number that is its gradient."""
     if node.opcode == "gather":
         return any(
-            each.opcode == "exponential" for subtracted in _readers(graph.nodes[node.operands[0]], graph)
-            if subtracted.opcode == "subtract" for each in _readers(subtracted, graph)
+            reader.opcode == "exponential" for subtracted in _readers(graph.nodes[node.operands[0]], graph)
+            if subtracted.opcode == "subtract" for reader in _readers(subtracted, graph)
         )  # fmt: skip
     if node.opcode != "scatter" or _number(node.operands[0], graph) != 0:
         return False
@@ -176,7 +177,7 @@ def _picks_logit(node: Node, graph: Graph) -> bool:
 
 
 def _tanh_derivative(node: Node, graph: Graph) -> bool:
-    """t * t, or 1 - t, of a tanh t"""
+    """`t * t`, or `1 - t`, of a tanh `t`."""
     if node.opcode == "multiply" and node.operands[0] == node.operands[1]:
         return graph.nodes[node.operands[0]].opcode == "tanh"
     if node.opcode != "subtract" or _number(node.operands[0], graph) != 1:
@@ -185,7 +186,7 @@ def _tanh_derivative(node: Node, graph: Graph) -> bool:
 
 
 def _rsqrt_derivative(node: Node, graph: Graph) -> bool:
-    """r / v or r * r, of r = rsqrt(v)"""
+    """`r / v` or `r * r`, of `r = rsqrt(v)`."""
     root = graph.nodes[node.operands[0]] if node.opcode in ("divide", "multiply") else node
     if root is node or root.opcode != "rsqrt":
         return False

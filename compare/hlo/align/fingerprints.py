@@ -146,10 +146,11 @@ def is_progression(flat: np.ndarray) -> bool:
 
 
 def could_be_equal(left: Fingerprint, right: Fingerprint, within: float) -> bool:
-    """Whether two fingerprints allow their arrays to be one value; `within` is the tolerance of their dtype.
+    """Whether two fingerprints allow their arrays to be one value.
 
     Args:
-      left, right: the fingerprints.
+      left: of one array.
+      right: of the other.
       within: the tolerance of their dtype, relative to the scale.
     """
     if (left.elements, left.kind, left.exact, left.special) != (right.elements, right.kind, right.exact, right.special):

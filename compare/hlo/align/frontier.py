@@ -15,7 +15,14 @@ _MOST_OPERANDS = 4
 def frontier(
     problem: Problem, matches: Iterable[Match], alike: Sequence[Match], regions: Sequence[RegionAlignment] = ()
 ) -> list[FrontierEntry]:
-    """The first differences, left side first; parameters that nothing reads and tuples are none."""
+    """The first differences, left side first; parameters that nothing reads and tuples are none.
+
+    Args:
+      problem: the two programs.
+      matches: the values that are equal in both.
+      alike: pairs that stand in one place and are not equal.
+      regions: the alignments of bodies, loops' and branches', whose differences are their own.
+    """
     matches = list(matches)
     taken = {match.left for match in matches}, {match.right for match in matches}
     closest = {match.left: match for match in alike}, {match.right: match for match in alike}
@@ -30,24 +37,24 @@ def frontier(
 
 def _first(graph: Graph, taken: set[int]) -> list[Node]:
     known = taken | set(unread_parameters(graph))
-    found: list[Node] = []
+    first: list[Node] = []
     for node in graph:
         if node.id in known or not all(operand in known for operand in node.operands):
             continue
         if node.opcode == "tuple":
             known.add(node.id)
         else:
-            found.append(node)
-    return found
+            first.append(node)
+    return first
 
 
 def _parted(regions: Sequence[RegionAlignment]) -> tuple[dict[int, int], dict[int, int]]:
     """By value of either side, in how many places its bodies part."""
-    found: tuple[dict[int, int], dict[int, int]] = {}, {}
+    counts: tuple[dict[int, int], dict[int, int]] = {}, {}
     for region in regions:
-        for side, key in zip(found, (region.left, region.right), strict=True):
+        for side, key in zip(counts, (region.left, region.right), strict=True):
             side[key] = side.get(key, 0) + len(region.alignment.frontier)
-    return found
+    return counts
 
 
 class _Places:

@@ -90,12 +90,12 @@ def _is_unknown(node: Node) -> bool:
 
 def depending_on(graph: Graph, cause: Callable[[Node], bool]) -> set[int]:
     """The values that depend on some, these among them, be it by a node of their regions."""
-    found: set[int] = set()
+    depending: set[int] = set()
     for node in graph:
-        inner = (each for region in node.regions for each in region.walk())
-        if any(operand in found for operand in node.operands) or cause(node) or any(map(cause, inner)):
-            found.add(node.id)
-    return found
+        inner = (instruction for region in node.regions for instruction in region.walk())
+        if any(operand in depending for operand in node.operands) or cause(node) or any(map(cause, inner)):
+            depending.add(node.id)
+    return depending
 
 
 def _needed(graph: Graph, wanted: Iterable[int]) -> Graph:

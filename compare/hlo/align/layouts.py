@@ -103,7 +103,8 @@ def distance(left: np.ndarray, right: np.ndarray, layout: Layout, scale: float, 
     cancels is judged by what it was made of.
 
     Args:
-      left, right: arrays of one number of elements.
+      left: an array of any shape.
+      right: an array of as many elements.
       layout: by which their elements correspond.
       scale: of both, as their fingerprints have it.
       tolerance: float32's, relative to the scale.

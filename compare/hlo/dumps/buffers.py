@@ -98,12 +98,12 @@ def from_texts(texts: Mapping[str, str], files: tuple[str, ...] = ()) -> Buffers
     """The same of the texts of reports by the end of their name: "buffer-assignment", "memory-usage-report", ..."""
     everything = "\n".join(texts.values())
     defined = dict(_DEFINED.findall(everything))
-    found = list(_allocations(texts.get("buffer-assignment", ""), defined))
+    allocations = list(_allocations(texts.get("buffer-assignment", ""), defined))
     reported = [int(total) for total in _TOTAL.findall(texts.get("memory-usage-report", ""))]
     peak = _PEAK.search(everything)
     live = _LIVE.findall(peak[2]) if peak else []
     return _buffers(
-        files, found, sum(reported) if reported else None, [LiveValue(name, int(size)) for name, size in live]
+        files, allocations, sum(reported) if reported else None, [LiveValue(name, int(size)) for name, size in live]
     )
 
 
@@ -142,12 +142,14 @@ def _from_proto(module: DumpedModule) -> Buffers | None:
     file: DumpedFile = dumped_programs.stage_file(module, grammar.AFTER)
     if file.details["format"] == "txt":
         return None
-    found = proto.new("HloProto")
+    parsed = proto.new("HloProto")
     try:
-        found.ParseFromString(file.data())
+        parsed.ParseFromString(file.data())
     except (message.DecodeError, UnicodeDecodeError) as error:
         raise UnreadableProgram(f"expected an HloProto, found {file.bytes} other bytes: dump it again") from error
-    return _buffers((file.path.name,), [_declared(each) for each in found.buffer_assignment.buffer_allocations])
+    return _buffers(
+        (file.path.name,), [_declared(allocation) for allocation in parsed.buffer_assignment.buffer_allocations]
+    )
 
 
 def _declared(allocation: object) -> Allocation:
@@ -163,9 +165,9 @@ def _declared(allocation: object) -> Allocation:
 
 
 def _buffers(
-    files: tuple[str, ...], found: list[Allocation], reported: int | None = None, peak: Iterable[LiveValue] = ()
+    files: tuple[str, ...], allocations: list[Allocation], reported: int | None = None, peak: Iterable[LiveValue] = ()
 ) -> Buffers:
-    by_use = {use: sum(each.bytes for each in found if each.use == use) for use in USES}
-    total = sum(by_use.values()) if found or reported is None else reported
-    ordered = sorted(found, key=lambda each: (-each.bytes, each.number))
+    by_use = {use: sum(allocation.bytes for allocation in allocations if allocation.use == use) for use in USES}
+    total = sum(by_use.values()) if allocations or reported is None else reported
+    ordered = sorted(allocations, key=lambda allocation: (-allocation.bytes, allocation.number))
     return Buffers(files, total, reported, by_use, tuple(ordered), tuple(peak))

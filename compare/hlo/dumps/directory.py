@@ -56,12 +56,12 @@ class DumpedFile:
             return data
         try:
             with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
-                found = packed.read(MOST_BYTES + 1)
+                unpacked = packed.read(MOST_BYTES + 1)
         except (OSError, EOFError, zlib.error) as error:
             raise UnreadableProgram(f"expected a gzip file, found {error}: dump it again") from error
-        if len(found) > MOST_BYTES:
+        if len(unpacked) > MOST_BYTES:
             raise UnreadableProgram(f"expected a gzip file of up to {MOST_BYTES} bytes, found more: dump it again")
-        return found
+        return unpacked
 
 
 @dataclass(frozen=True)
@@ -108,16 +108,16 @@ def listing(directory: Path, besides: Path | None = None) -> Listing:
     Raises:
       UnreadableProgram: it is not there, no directory, or holds no module.
     """
-    entries = [each for each in _entries(directory) if besides is None or each.resolve() != besides.resolve()]
-    keys = grammar.known(each.name for each in entries if not each.is_dir())
+    entries = [entry for entry in _entries(directory) if besides is None or entry.resolve() != besides.resolve()]
+    keys = grammar.known(entry.name for entry in entries if not entry.is_dir())
     owned: dict[Key, list[DumpedFile]] = {key: [] for key in keys}
     unknown: list[tuple[Path, int]] = []
     for entry in entries:
-        found = _folder(entry, keys) if entry.is_dir() else _file(entry, keys)
-        if found is None:
+        member = _folder(entry, keys) if entry.is_dir() else _file(entry, keys)
+        if member is None:
             unknown.append((entry, _size(entry)))
         else:
-            owned.setdefault(found[0], []).extend(found[1])
+            owned.setdefault(member[0], []).extend(member[1])
     if not owned:
         raise UnreadableProgram(_refused(directory, f"{len(unknown)} other files" if unknown else "nothing"))
     return Listing(tuple(_module(key, owned[key]) for key in sorted(owned)), tuple(unknown))
@@ -132,8 +132,8 @@ def _entries(directory: Path) -> list[Path]:
         raise UnreadableProgram(_refused(directory, said(error))) from error
 
 
-def _refused(directory: Path, found: str) -> str:
-    return f"expected modules dumped by XLA in {directory}, found {found}: set XLA_FLAGS=--xla_dump_to={directory}"
+def _refused(directory: Path, problem: str) -> str:
+    return f"expected modules dumped by XLA in {directory}, found {problem}: set XLA_FLAGS=--xla_dump_to={directory}"
 
 
 def _file(path: Path, keys: frozenset[Key]) -> tuple[Key, list[DumpedFile]] | None:
@@ -147,8 +147,8 @@ def _folder(path: Path, keys: frozenset[Key]) -> tuple[Key, list[DumpedFile]] | 
     key = grammar.parse_folder(path.name, keys)
     if key is None:
         return None
-    inside = sorted(each for each in path.rglob("*") if not each.is_dir())
-    return key, [_dumped(each, grammar.INPUT) for each in inside]
+    inside = sorted(file for file in path.rglob("*") if not file.is_dir())
+    return key, [_dumped(file, grammar.INPUT) for file in inside]
 
 
 def _dumped(path: Path, kind: str, details: Mapping[str, str] | None = None, timestamp: str = "") -> DumpedFile:
@@ -162,13 +162,13 @@ def _dumped(path: Path, kind: str, details: Mapping[str, str] | None = None, tim
 
 def _size(path: Path) -> int:
     if path.is_dir():
-        return sum(_size(each) for each in path.rglob("*") if not each.is_dir())
+        return sum(_size(file) for file in path.rglob("*") if not file.is_dir())
     # Not its target's: a link may lead nowhere.
     return path.lstat().st_size
 
 
 def _module(key: Key, files: list[DumpedFile]) -> DumpedModule:
     number, name = key
-    kinds = [kind for kind in grammar.KINDS if any(each.kind == kind for each in files)]
-    by_kind = {kind: tuple(each for each in files if each.kind == kind) for kind in kinds}
+    kinds = [kind for kind in grammar.KINDS if any(file.kind == kind for file in files)]
+    by_kind = {kind: tuple(file for file in files if file.kind == kind) for kind in kinds}
     return DumpedModule(number, name, grammar.origin(name), by_kind)

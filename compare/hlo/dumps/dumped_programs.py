@@ -63,7 +63,9 @@ def stage_bytes(module: DumpedModule, stage: str) -> tuple[bytes, frozenset[str]
 def pass_files(module: DumpedModule) -> list[DumpedFile]:
     """The HLO after each dumped pass, in order: of text and proto the proto, of several dumps the newest."""
     chosen: dict[str, DumpedFile] = {}
-    for file in sorted(module.of(grammar.PASS), key=lambda each: (each.timestamp, each.details["format"] != _TEXT)):
+    for file in sorted(
+        module.of(grammar.PASS), key=lambda dumped: (dumped.timestamp, dumped.details["format"] != _TEXT)
+    ):
         chosen[file.details["order"]] = file
     return [chosen[order] for order in sorted(chosen)]
 

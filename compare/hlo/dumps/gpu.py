@@ -81,18 +81,18 @@ def read_ptx(file: str, text: str, size: int) -> Ptx:
     target = _TARGET.search(text)
     matches = list(_ENTRY.finditer(text))
     ends = [*(match.start() for match in matches[1:]), len(text)]
-    found = [_entry(match, text[match.end() : end]) for match, end in zip(matches, ends, strict=False)]
-    return Ptx(file, size, target[1] if target else "", tuple(found))
+    kernels = [_entry(match, text[match.end() : end]) for match, end in zip(matches, ends, strict=False)]
+    return Ptx(file, size, target[1] if target else "", tuple(kernels))
 
 
 def read_thunks(file: str, text: str) -> Thunks:
     """The thunks of one sequence: "NUMBER: kKind  what", two spaces further in for each thunk around it."""
     indents = sorted({len(match[1]) for match in _THUNK.finditer(text)})
-    found = tuple(
+    thunks = tuple(
         Thunk(int(match[2]), match[3], indents.index(len(match[1])), match[4].strip())
         for match in _THUNK.finditer(text)
     )
-    return Thunks(file, dict(Counter(thunk.kind for thunk in found).most_common()), found)
+    return Thunks(file, dict(Counter(thunk.kind for thunk in thunks).most_common()), thunks)
 
 
 def _entry(match: re.Match[str], body: str) -> PtxKernel:

@@ -81,21 +81,22 @@ class FileName:
 
 def known(names: Iterable[str]) -> frozenset[Key]:
     """The modules that file names with a tail that cannot be mistaken belong to."""
-    found = (pattern.fullmatch(name) for name in names for pattern in _WHOLE)
-    return frozenset((int(match["number"]), match["name"]) for match in found if match)
+    matches = (pattern.fullmatch(name) for name in names for pattern in _WHOLE)
+    return frozenset((int(match["number"]), match["name"]) for match in matches if match)
 
 
 def parse(filename: str, modules: frozenset[Key] = frozenset()) -> FileName | None:
     """Read one file name; None where it is no module's.
 
     Args:
+      filename: without its folder.
       modules: what `known` found in all names of the directory.
     """
     start = _START.fullmatch(filename)
     if start is None:
         return None
     number, rest = int(start["number"]), start["rest"]
-    name, tail = _divided(rest, [each for owner, each in modules if owner == number])
+    name, tail = _divided(rest, [name for owner, name in modules if owner == number])
     kind, details = _read(tail)
     return FileName(number, name, kind, tail, details, start["timestamp"] or "")
 

@@ -84,8 +84,8 @@ def read_code(file: str, text: str, size: int) -> Code:
       size: its bytes.
     """
     lines = list(_instructions(text))
-    vectors = {found: _width(found) for line in lines for found in _VECTOR.findall(line)}
-    widest = max(vectors, key=lambda found: (vectors[found], found), default=None)
+    vectors = {vector: _width(vector) for line in lines for vector in _VECTOR.findall(line)}
+    widest = max(vectors, key=lambda vector: (vectors[vector], vector), default=None)
     preferred = _PREFERRED.search(text)
     return Code(
         file=file,

@@ -102,14 +102,18 @@ def read_stages(module: DumpedModule) -> ModuleStages:
 
 def difference(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
     """By opcode how many more the second has, the largest differences first, without those that are equal."""
-    found = {name: second.get(name, 0) - first.get(name, 0) for name in {*first, *second}}
-    return {name: found[name] for name in sorted(found, key=lambda each: (-abs(found[each]), each)) if found[name]}
+    changes = {name: second.get(name, 0) - first.get(name, 0) for name in {*first, *second}}
+    return {
+        name: changes[name]
+        for name in sorted(changes, key=lambda opcode: (-abs(changes[opcode]), opcode))
+        if changes[name]
+    }
 
 
 def count(file: str, program: dumped_programs.DumpedProgram) -> Stage:
     """Count one program."""
     computations = program.module.computations
-    opcodes = Counter(each.opcode for computation in computations for each in computation.instructions)
+    opcodes = Counter(instruction.opcode for computation in computations for instruction in computation.instructions)
     return Stage(
         file=file,
         instructions=opcodes.total(),
@@ -139,9 +143,9 @@ def _passes(
     files = dumped_programs.pass_files(module)
     last = before
     for file in files:
-        found = _counted(file, problems)
-        yield _pass(file.details, file.path.name, last, found)
-        last = found
+        stage = _counted(file, problems)
+        yield _pass(file.details, file.path.name, last, stage)
+        last = stage
     if files and after:
         yield _pass({}, after.file, last, after)
 
@@ -154,17 +158,17 @@ def _counted(file: DumpedFile, problems: list[UnreadFile]) -> Stage | None:
         return None
 
 
-def _pass(details: Mapping[str, str], file: str, last: Stage | None, found: Stage | None) -> PassStep:
+def _pass(details: Mapping[str, str], file: str, last: Stage | None, stage: Stage | None) -> PassStep:
     changed, opcodes = "unknown", {}
-    if last and found:
-        opcodes = difference(last.opcodes, found.opcodes)
-        changed = "instructions" if opcodes else "nothing" if last.structure == found.structure else "structure"
+    if last and stage:
+        opcodes = difference(last.opcodes, stage.opcodes)
+        changed = "instructions" if opcodes else "nothing" if last.structure == stage.structure else "structure"
     return PassStep(
         order=details.get("order", ""),
         pipeline=details.get("pipeline", ""),
         after=details.get("after", ""),
         file=file,
-        instructions=found.instructions if found else None,
+        instructions=stage.instructions if stage else None,
         changed=changed,
         opcodes=opcodes,
     )
@@ -172,14 +176,14 @@ def _pass(details: Mapping[str, str], file: str, last: Stage | None, found: Stag
 
 def _structure(module: Any) -> str:
     """A digest of instructions by position: of names, ids, metadata and values nothing remains."""
-    found = hashlib.sha256()
-    numbers = {each.id: place for place, each in enumerate(module.computations)}
+    digest = hashlib.sha256()
+    numbers = {computation.id: place for place, computation in enumerate(module.computations)}
     for computation in module.computations:
-        places = {each.id: place for place, each in enumerate(computation.instructions)}
-        found.update(f"{places[computation.root_id]} {len(places)};".encode())
+        places = {instruction.id: place for place, instruction in enumerate(computation.instructions)}
+        digest.update(f"{places[computation.root_id]} {len(places)};".encode())
         for instruction in computation.instructions:
-            found.update(_anonymous(instruction, places, numbers))
-    return found.hexdigest()
+            digest.update(_anonymous(instruction, places, numbers))
+    return digest.hexdigest()
 
 
 def _anonymous(instruction: Any, places: Mapping[int, int], numbers: Mapping[int, int]) -> bytes:
@@ -205,8 +209,8 @@ def _steps(graph: Graph, depth: int = 0) -> Iterator[ExecutedInstruction]:
 
 def _step(node: Node, depth: int) -> ExecutedInstruction:
     fused = node.opcode == "fusion"
-    inside = [each for region in node.regions for each in region.walk()] if fused else []
-    within = Counter(each.opcode for each in inside if each.opcode != "parameter")
+    inside = [instruction for region in node.regions for instruction in region.walk()] if fused else []
+    within = Counter(instruction.opcode for instruction in inside if instruction.opcode != "parameter")
     kind = node.attribute("custom_call_target") or node.attribute("fusion_kind") or ""
     return ExecutedInstruction(
         name=node.name,

@@ -59,20 +59,20 @@ def summarize(directory: Path, besides: Path | None = None) -> Dump:
     Raises:
       UnreadableProgram: it is not there, no directory, or holds no module.
     """
-    found = listing(directory, besides)
+    listed = listing(directory, besides)
     return Dump(
         schema=SCHEMA,
         directory=str(directory),
-        modules=tuple(_module(directory, module) for module in found.modules),
+        modules=tuple(_module(directory, module) for module in listed.modules),
         unknown=tuple(
             FileEntry(f"{path.name}/" if path.is_dir() else path.name, size, "of no module")
-            for path, size in found.unknown
+            for path, size in listed.unknown
         ),
     )
 
 
 def _module(directory: Path, module: DumpedModule) -> ModuleSummary:
-    found = stages.read_stages(module)
+    read = stages.read_stages(module)
     assigned, problems = _buffers(module)
     return ModuleSummary(
         number=module.number,
@@ -81,7 +81,7 @@ def _module(directory: Path, module: DumpedModule) -> ModuleSummary:
         function=module.function,
         cluster=module.origin.cluster,
         direction=module.origin.direction,
-        stages=found,
+        stages=read,
         kernels=llvm.kernels(module),
         mlir=llvm.lowered(module),
         ptx=gpu.ptx(module),
@@ -89,7 +89,7 @@ def _module(directory: Path, module: DumpedModule) -> ModuleSummary:
         buffers=assigned,
         options=_options(module),
         files=tuple(_entry(directory, file) for files in module.files.values() for file in files),
-        problems=(*found.problems, *problems, *_unread(module)),
+        problems=(*read.problems, *problems, *_unread(module)),
     )
 
 

@@ -38,7 +38,8 @@ def apart(parting: Parting, left: int, right: int) -> Differences:
 
     Args:
       parting: where the programs first differ.
-      left, right: the values.
+      left: a value of the left program.
+      right: a value of the right one.
     """
     return _Walk(parting).pair(left, right, 0)
 
@@ -55,7 +56,8 @@ class _Walk:
         """What makes two values differ.
 
         Args:
-          left, right: the values.
+          left: a value of the left program.
+          right: a value of the right one.
           depth: how many operations were followed to get there.
         """
         if left in self._parting.agreement.right.get(right, ()):
@@ -118,7 +120,9 @@ class _Walk:
         crossed = self._all(mine.operands, theirs.operands[::-1], depth)
         # Which factor of a product stands first is a matter of its axes, which are held against each other.
         if mine.opcode in COMMUTATIVE or mine.opcode == "dot":
-            return min((each for each in (straight, crossed) if each is not None), key=len, default=None)
+            return min(
+                (differences for differences in (straight, crossed) if differences is not None), key=len, default=None
+            )
         return (OperationDifference(SWAPPED, mine.id, theirs.id),) if crossed == () else straight
 
     def _all(self, mine: tuple[int, ...], theirs: tuple[int, ...], depth: int) -> Differences:

@@ -32,9 +32,9 @@ def blamed(parting: Parting, attempt: Attempt | None) -> Blamed:
         mine = _behind(parting.left, mine, attempt.left, parting.departed.left)
     if attempt is not None and attempt.kind == EXTRA:
         return Blamed(EXTRA, None, theirs[0])
-    if attempt is None and all(parting.right.program.node(each).opcode == RESULT for each in theirs):
+    if attempt is None and all(parting.right.program.node(key).opcode == RESULT for key in theirs):
         return _returned(parting)
-    pairs = [(each, other) for other in theirs for each in mine]
+    pairs = [(own, other) for other in theirs for own in mine]
     if not pairs:
         return Blamed(CHANGED, next(iter(mine), None), next(iter(theirs), None))
     left, right = max(pairs, key=lambda pair: likeness(parting, *pair))
@@ -55,18 +55,18 @@ def _sibling(parting: Parting, left: int, right: int) -> int:
         return left
     read = [key for key in program.node(right).operands if key not in program.constants]
     partners = [set(parting.agreement.right.get(key, ())) for key in read]
-    users = {user for each in partners for key in each for user in others.readers(key)}
+    users = {user for partner in partners for key in partner for user in others.readers(key)}
     same = [
-        each
-        for each in sorted(users)
-        if others.node(each).opcode == opcode and all(part & set(others.node(each).operands) for part in partners)
+        user
+        for user in sorted(users)
+        if others.node(user).opcode == opcode and all(part & set(others.node(user).operands) for part in partners)
     ]
     return next(iter(same), left)
 
 
 def _behind(side: MeasuredProgram, started: list[int], key: int, departed: tuple[int, ...]) -> list[int]:
-    found = behind(side, key, departed)
-    return [each for each in started if each in found] or [key]
+    reached = behind(side, key, departed)
+    return [start for start in started if start in reached] or [key]
 
 
 def _returned(parting: Parting) -> Blamed:
@@ -79,8 +79,8 @@ def _returned(parting: Parting) -> Blamed:
     read = {operand for key in within for operand in left.program.node(key).operands}
     if returned not in right.program.constants and not read & set(parting.agreement.right.get(returned, ())):
         return Blamed(CHANGED, expected, returned)
-    starts = [each for each in parting.first.left if each in within and each != end]
-    best = max(starts, key=lambda each: (len(_shared(parting, each)), -each), default=expected)
+    starts = [key for key in parting.first.left if key in within and key != end]
+    best = max(starts, key=lambda start: (len(_shared(parting, start)), -start), default=expected)
     return Blamed(MISSING, best, right.program.results[name])
 
 
@@ -93,8 +93,12 @@ def _shared(parting: Parting, left: int) -> list[int]:
 def _partners(parting: Parting, operand: int) -> list[int]:
     """The right program's own of a value that a left operation reads, copies seen through."""
     carried = parting.left.program.carried(operand)
-    found = parting.agreement.left.get(operand) or parting.agreement.left.get(carried, ())
-    return [parting.right.program.carried(found[0])] if found and carried not in parting.left.program.constants else []
+    partners = parting.agreement.left.get(operand) or parting.agreement.left.get(carried, ())
+    return (
+        [parting.right.program.carried(partners[0])]
+        if partners and carried not in parting.left.program.constants
+        else []
+    )
 
 
 def likeness(parting: Parting, left: int, right: int) -> float:
@@ -102,7 +106,8 @@ def likeness(parting: Parting, left: int, right: int) -> float:
 
     Args:
       parting: where the programs first differ.
-      left, right: the operations.
+      left: an operation of the left program.
+      right: an operation of the right one.
     """
     mine, theirs = parting.left.program.node(left), parting.right.program.node(right)
     reads = sum(bool(set(parting.agreement.right.get(key, ())) & set(mine.operands)) for key in theirs.operands)
@@ -138,11 +143,11 @@ def _line(program: Computation, key: int) -> str:
 def _nearest(program: Computation, key: int, step: Callable[[int], Sequence[int]]) -> str:
     reached, seen = [key], {key}
     while reached:
-        reached = [each for one in reached for each in step(one) if each not in seen]
+        reached = [key for one in reached for key in step(one) if key not in seen]
         seen.update(reached)
-        found = next(filter(None, (program.node(each).source for each in reached)), "")
-        if found:
-            return found
+        source = next(filter(None, (program.node(key).source for key in reached)), "")
+        if source:
+            return source
     return ""
 
 
@@ -162,9 +167,9 @@ def where_missing(parting: Parting, left: int, reader: int) -> int:
     used = {key for key in made if reader in program.readers(key)}
     if used:
         return max(used)
-    readers = [each for key in shared for each in program.readers(key)]
+    readers = [reader for key in shared for reader in program.readers(key)]
     opcode = parting.left.program.node(left).opcode
-    alike = [each for each in readers if program.node(each).opcode == opcode]
+    alike = [reader for reader in readers if program.node(reader).opcode == opcode]
     if program.node(reader).opcode != RESULT or not readers:
         return reader
     return min(alike or readers)

@@ -55,11 +55,11 @@ class Computation:
     @cached_property
     def constants(self) -> frozenset[int]:
         """Values that no parameter has a part in."""
-        found: set[int] = set()
+        constants: set[int] = set()
         for node in self.graph:
-            if node.opcode != "parameter" and all(operand in found for operand in node.operands):
-                found.add(node.id)
-        return frozenset(found)
+            if node.opcode != "parameter" and all(operand in constants for operand in node.operands):
+                constants.add(node.id)
+        return frozenset(constants)
 
     def carried(self, key: int) -> int:
         """The value that a value is nothing but a copy of, whatever its shape or type."""
@@ -68,24 +68,24 @@ class Computation:
 
     def comes_from(self, key: int, other: int) -> bool:
         """Whether a value is computed from another."""
-        waiting, found = [key], set[int]()
+        waiting, seen = [key], set[int]()
         while waiting:
-            each = waiting.pop()
-            if each not in found:
-                found.add(each)
-                waiting += self.node(each).operands
-        return other in found and key != other
+            operand = waiting.pop()
+            if operand not in seen:
+                seen.add(operand)
+                waiting += self.node(operand).operands
+        return other in seen and key != other
 
     def readers(self, key: int) -> list[int]:
         """What reads a value or copies of it, and computes something."""
-        waiting, found = list(self.users[key]), list[int]()
+        waiting, readers = list(self.users[key]), list[int]()
         while waiting:
-            each = waiting.pop(0)
-            if self.node(each).opcode in CARRIERS and each not in self.results.values():
-                waiting += self.users[each]
-            elif each not in found:
-                found.append(each)
-        return found
+            user = waiting.pop(0)
+            if self.node(user).opcode in CARRIERS and user not in self.results.values():
+                waiting += self.users[user]
+            elif user not in readers:
+                readers.append(user)
+        return readers
 
     def slot(self, key: int) -> str:
         """What fills a parameter, or what a copy of one is a copy of; "" of any other value."""

@@ -15,7 +15,10 @@ def counts(program: Computation, key: int) -> set[float]:
     if node.opcode == "reduce":
         sizes = [program.node(node.operands[0]).shape.dimensions[at] for at in node.attribute("dimensions", ())]
     elif node.opcode == "reduce-window":
-        sizes = [int(dict(each).get("size", 1)) for each in dict(node.attribute("window", ())).get("dimensions", ())]
+        sizes = [
+            int(dict(dimension).get("size", 1))
+            for dimension in dict(node.attribute("window", ())).get("dimensions", ())
+        ]
     elif node.opcode == "dot":
         sizes = _contracted(program, key)
     elif node.opcode == "broadcast" and key not in program.constants:
@@ -53,5 +56,5 @@ def squares(program: Computation, key: int) -> set[float]:
     if node.opcode != "reduce":
         return set()
     added = program.node(program.carried(node.operands[0]))
-    squared = added.opcode == "multiply" and len({program.carried(each) for each in added.operands}) == 1
+    squared = added.opcode == "multiply" and len({program.carried(operand) for operand in added.operands}) == 1
     return counts(program, key) if squared else set()

@@ -48,17 +48,19 @@ def agreement(left: MeasuredProgram, right: MeasuredProgram) -> Agreement:
     return Agreement(_sorted(partners.left, left, right), _sorted(partners.right, right, left))
 
 
-def _sorted(found: Mapping[int, list[int]], own: MeasuredProgram, other: MeasuredProgram) -> dict[int, tuple[int, ...]]:
+def _sorted(
+    matched: Mapping[int, list[int]], own: MeasuredProgram, other: MeasuredProgram
+) -> dict[int, tuple[int, ...]]:
     def unlike(key: int, partner: int) -> tuple[bool, int]:
         return own.program.node(key).opcode != other.program.node(partner).opcode, partner
 
-    return {key: tuple(sorted(each, key=lambda one: unlike(key, one))) for key, each in found.items()}
+    return {key: tuple(sorted(partners, key=lambda one: unlike(key, one))) for key, partners in matched.items()}
 
 
 def _candidates(left: MeasuredProgram, right: MeasuredProgram) -> list[tuple[int, int]]:
     """Pairs of one size and kind whose sums are near enough; results by name."""
     shared = left.program.results.keys() & right.program.results.keys()
-    found = [(left.program.results[name], right.program.results[name]) for name in sorted(shared)]
+    pairs = [(left.program.results[name], right.program.results[name]) for name in sorted(shared)]
     buckets = _buckets(left)
     for kind, theirs in _buckets(right).items():
         mine = buckets.get(kind, [])
@@ -66,8 +68,8 @@ def _candidates(left: MeasuredProgram, right: MeasuredProgram) -> list[tuple[int
         slack = np.array([_slack(left, key) for key in mine])
         for key in theirs if mine else []:
             near = np.abs(sums - _sum(right, key)) <= slack + _slack(right, key)
-            found += [(mine[at], key) for at in np.flatnonzero(near)]
-    return found
+            pairs += [(mine[at], key) for at in np.flatnonzero(near)]
+    return pairs
 
 
 def kind_of(array: np.ndarray) -> tuple[int, str]:
@@ -76,11 +78,11 @@ def kind_of(array: np.ndarray) -> tuple[int, str]:
 
 
 def _buckets(side: MeasuredProgram) -> dict[tuple[int, str], list[int]]:
-    found: dict[tuple[int, str], list[int]] = {}
+    buckets: dict[tuple[int, str], list[int]] = {}
     for key in side.measured.arrays:
         if side.program.node(key).opcode != RESULT:
-            found.setdefault(kind_of(side.array(key)), []).append(key)
-    return found
+            buckets.setdefault(kind_of(side.array(key)), []).append(key)
+    return buckets
 
 
 def _sum(side: MeasuredProgram, key: int) -> float:
@@ -127,27 +129,27 @@ def departing(program: Computation, agreed: Collection[int]) -> list[int]:
     """Values that do not agree and from which others that do not lead to a result that does not, in order."""
     same = agreeing(program, agreed)
     waiting = [key for key in program.results.values() if key not in same]
-    found: set[int] = set()
+    departed: set[int] = set()
     while waiting:
         key = waiting.pop()
-        if key not in found:
-            found.add(key)
+        if key not in departed:
+            departed.add(key)
             waiting += [operand for operand in program.node(key).operands if operand not in same]
-    return [key for key in program.graph.nodes if key in found]
+    return [key for key in program.graph.nodes if key in departed]
 
 
 def agreeing(program: Computation, agreed: Collection[int]) -> set[int]:
     """What agrees: arrays as told, parameters, constants, and tuples and copies of what does."""
-    found = set(agreed) | set(program.constants) | set(program.graph.parameters)
+    known = set(agreed) | set(program.constants) | set(program.graph.parameters)
     ends = {key for key in program.results.values() if key not in agreed}
     for node in program.graph:
-        if node.opcode in _SPREAD and node.operands[0] in found:
-            found.add(node.id)
+        if node.opcode in _SPREAD and node.operands[0] in known:
+            known.add(node.id)
         elif not node.shape.is_array:
             parts = node.operands if node.opcode == "tuple" else program.users[node.id]
-            if all(part in found for part in parts):
-                found.add(node.id)
-    return found - ends
+            if all(part in known for part in parts):
+                known.add(node.id)
+    return known - ends
 
 
 def first(program: Computation, departed: Collection[int]) -> list[int]:

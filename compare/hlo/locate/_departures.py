@@ -77,7 +77,9 @@ def run_computation(computation: Computation, arguments: Sequence[Sequence[np.nd
 
     Args:
       computation: the program in its canonical form.
-      arguments, smooth, precision: as of `ran`.
+      arguments: as of `ran`.
+      smooth: likewise.
+      precision: likewise.
     """
     return RanProgram(
         MeasuredProgram(computation, measure(computation, arguments, smooth, precision), tuple(smooth)),
@@ -91,7 +93,8 @@ def locate(left: Subject, right: Subject, cases: Sequence[Case], precision: Prec
     """The operations of the right program whose value departs from the left's while what they read agrees.
 
     Args:
-      left, right: the programs; the right one is the port.
+      left: the original.
+      right: the port.
       cases: arguments of both.
       precision: how exact they are held to be.
 
@@ -113,20 +116,22 @@ def between(left: RanProgram, right: RanProgram) -> Findings:
     whole = reordered(parting, right.arguments)
     if whole is not None:
         return Findings((_of_parts(parting, whole),), tuple(parting.results))
-    found, confirmed = _found(parting, right.arguments)
-    searched = Searched(left, right, confirmed, alone=len(found) == 1)
-    departures = merged(each for at, attempt in found for each in _departures(searched, at, attempt))
+    partings, confirmed = _found(parting, right.arguments)
+    searched = Searched(left, right, confirmed, alone=len(partings) == 1)
+    departures = merged(departure for at, attempt in partings for departure in _departures(searched, at, attempt))
     cascade = parting.departed.map(lambda departed: max(len(departed) - len(departures), 0))
     return Findings(tuple(departures), tuple(parting.results), cascade)
 
 
-def _of_parts(parting: Parting, found: Reordered) -> Departure:
+def _of_parts(parting: Parting, reordered: Reordered) -> Departure:
     """Parts that are read in another order: no operation is another one, and the line is that which cuts them out."""
-    cause, label = (GATES if found.gates else PARTS), parting.right.program.label
-    where = OperationPlace(label, found.part.opcode, found.part.name, str(found.part.shape), found.part.source)
-    told = found.told(parting.left.program.label)
+    cause, label = (GATES if reordered.gates else PARTS), parting.right.program.label
+    where = OperationPlace(
+        label, reordered.part.opcode, reordered.part.name, str(reordered.part.shape), reordered.part.source
+    )
+    told = reordered.told(parting.left.program.label)
     return Departure(
-        CHANGED, found.part.opcode, None, where, told, cause.name, cause.remedy, value=None, confirmed=True
+        CHANGED, reordered.part.opcode, None, where, told, cause.name, cause.remedy, value=None, confirmed=True
     )
 
 
@@ -134,32 +139,38 @@ def _found(parting: Parting, arguments: Sequence[Sequence[np.ndarray]]) -> tuple
     """Attempts, each where those before have been made, in the order of the program; whether all results agree then."""
     switches = board(parting, arguments)
     given: Given = {}
-    found: list[Found] = []
-    while parting.results and len(found) < _MOST:
+    partings: list[Found] = []
+    while parting.results and len(partings) < _MOST:
         attempt = search(parting, switches, given)
-        found.append((parting, attempt))
+        partings.append((parting, attempt))
         if attempt is None:
             break
         given = {**given, attempt.switch: attempt.arrays}
         if mends(parting, switches, given):
-            return sorted(found, key=_order), True
+            return sorted(partings, key=_order), True
         parting = _repaired(parting, switches, given, len(arguments))
-    return sorted(found, key=_order), False
+    return sorted(partings, key=_order), False
 
 
 def merged(departures: Iterable[Departure]) -> list[Departure]:
     """The departures, each once: an optimizer departs alike for every weight."""
-    found: dict[tuple[object, ...], Departure] = {}
-    for each in departures:
-        where = each.kind, each.op, each.difference, each.inside, each.right and each.right.source
-        known = found.get(where)
-        found[where] = dataclasses.replace(known, times=known.times + 1) if known else each
-    return list(found.values())
+    by_place: dict[tuple[object, ...], Departure] = {}
+    for departure in departures:
+        where = (
+            departure.kind,
+            departure.op,
+            departure.difference,
+            departure.inside,
+            departure.right and departure.right.source,
+        )
+        known = by_place.get(where)
+        by_place[where] = dataclasses.replace(known, times=known.times + 1) if known else departure
+    return list(by_place.values())
 
 
-def _order(found: Found) -> int:
+def _order(parted: Found) -> int:
     """The place in the left program, whose order both share."""
-    parting, attempt = found
+    parting, attempt = parted
     _, left, right = blamed(parting, attempt)
     read = parting.right.program.node(right).operands if right is not None else ()
     partners = [key for operand in read for key in parting.agreement.right.get(operand, ())[:1]]
@@ -170,8 +181,8 @@ def _repaired(parting: Parting, switches: Switchboard, given: Given, cases: int)
     """Where programs first differ once the right one is given some of the left one's values."""
     runs = [switches.run(given, at) for at in range(cases)]
     side = parting.right
-    arrays = {key: [run.get(key, array) for run, array in zip(runs, each, strict=True)]
-              for key, each in side.measured.arrays.items()}  # fmt: skip
+    arrays = {key: [run.get(key, array) for run, array in zip(runs, values, strict=True)]
+              for key, values in side.measured.arrays.items()}  # fmt: skip
     right = MeasuredProgram(
         side.program, MeasuredValues(arrays, side.measured.bounds, side.measured.again), side.smooth
     )
@@ -180,9 +191,9 @@ def _repaired(parting: Parting, switches: Switchboard, given: Given, cases: int)
 
 def _departures(searched: Searched, parting: Parting, attempt: Attempt | None) -> list[Departure]:
     """The departure that an attempt shows, or those that it consists of inside of a loop or branch."""
-    found = blamed(parting, attempt)
-    inside = _inside(searched.left, searched.right, found.left, found.right)
-    return inside or [_told(searched, parting, attempt, found)]
+    blame = blamed(parting, attempt)
+    inside = _inside(searched.left, searched.right, blame.left, blame.right)
+    return inside or [_told(searched, parting, attempt, blame)]
 
 
 def _inside(mine: RanProgram, theirs: RanProgram, left: int | None, right: int | None) -> list[Departure]:
@@ -203,14 +214,14 @@ def _entered(ran: RanProgram, key: int) -> _inside_regions.Entered:
     return _inside_regions.Entered(ran.side.program, ran.side.program.node(key), ran.arguments)
 
 
-def _told(searched: Searched, parting: Parting, attempt: Attempt | None, found: Blamed) -> Departure:
-    kind, left, right = found
+def _told(searched: Searched, parting: Parting, attempt: Attempt | None, blame: Blamed) -> Departure:
+    kind, left, right = blame
     stands = (
         where_missing(parting, left, right) if kind == MISSING and left is not None and right is not None else right
     )
     mine, theirs = place(parting.left, left), place(parting.right, stands)
     to_blame = mine if kind == MISSING and mine is not None else theirs
-    cause, more = _cause(searched, parting, attempt, found)
+    cause, more = _cause(searched, parting, attempt, blame)
     return Departure(
         kind=kind,
         op=to_blame.op if to_blame else "",
@@ -224,7 +235,7 @@ def _told(searched: Searched, parting: Parting, attempt: Attempt | None, found: 
     )
 
 
-def _cause(searched: Searched, parting: Parting, attempt: Attempt | None, found: Blamed) -> tuple[Cause, str]:
+def _cause(searched: Searched, parting: Parting, attempt: Attempt | None, blame: Blamed) -> tuple[Cause, str]:
     """The cause that is proved, and what its proof says."""
     if attempt is not None and not searched.confirmed:
         return UNKNOWN, ""
@@ -232,17 +243,17 @@ def _cause(searched: Searched, parting: Parting, attempt: Attempt | None, found:
     def at_edges() -> bool:
         return only_at_edges(searched.left, searched.right)
 
-    return cause_of(spots(parting, attempt, found, clue(parting, attempt, found), at_edges), searched.alone)
+    return cause_of(spots(parting, attempt, blame, clue(parting, attempt, blame), at_edges), searched.alone)
 
 
 def _sample(parting: Parting, attempt: Attempt | None, left: int | None, right: int | None) -> Sample | None:
     mine, theirs = parting.left.measured.arrays, parting.right.measured.arrays
-    found = None
+    sampled = None
     if attempt is None or attempt.left == left:
-        found = sample(mine.get(left if left is not None else -1), theirs.get(right if right is not None else -1))
-    if found is None and attempt is not None:
-        found = sample(attempt.arrays, theirs.get(attempt.switch.key))
-    return found
+        sampled = sample(mine.get(left if left is not None else -1), theirs.get(right if right is not None else -1))
+    if sampled is None and attempt is not None:
+        sampled = sample(attempt.arrays, theirs.get(attempt.switch.key))
+    return sampled
 
 
 def sample(left: Sequence[np.ndarray] | None, right: Sequence[np.ndarray] | None) -> Sample | None:
@@ -255,6 +266,6 @@ def sample(left: Sequence[np.ndarray] | None, right: Sequence[np.ndarray] | None
         differs = ~np.isclose(a, b, rtol=1e-7, atol=1e-9 * size(mine), equal_nan=True)
         if apart and differs.any():
             at = int(np.argmax(differs))
-            index = tuple(int(each) for each in np.unravel_index(at, theirs.shape))
+            index = tuple(int(place) for place in np.unravel_index(at, theirs.shape))
             return Sample(index, float(a[at].real), float(b[at].real), apart / (size(mine) or 1.0))
     return None

@@ -21,7 +21,7 @@ def only_at_edges(left: RanProgram, right: RanProgram) -> bool:
     """Whether all shared results agree in every case whose arguments are moved off their edges."""
     for at, smooth in enumerate(left.smooth):
         if not smooth:
-            mine, theirs = (each.side.measured.again(_moved(each, each.arguments[at])) for each in (left, right))
+            mine, theirs = (ran.side.measured.again(_moved(ran, ran.arguments[at])) for ran in (left, right))
             names = left.side.program.results.keys() & right.side.program.results.keys()
             ends = [(left.side.program.results[name], right.side.program.results[name]) for name in names]
             if not all(_near(mine[one], theirs[other], left.precision.floor) for one, other in ends):
@@ -31,7 +31,7 @@ def only_at_edges(left: RanProgram, right: RanProgram) -> bool:
 
 def _moved(ran: RanProgram, arguments: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Every float by a little of its own, the same on both sides."""
-    return [_off(each, slot) for slot, each in zip(ran.side.program.slots, arguments, strict=True)]
+    return [_off(array, slot) for slot, array in zip(ran.side.program.slots, arguments, strict=True)]
 
 
 def _off(array: np.ndarray, slot: str) -> np.ndarray:

@@ -27,7 +27,7 @@ def constant_of_the_left(spot: Spot) -> float | None:
     if right is None or mine is None or right not in spot.theirs.nodes:
         return None
     read = [key for key in spot.theirs.side.program.node(right).operands if key in spot.theirs.side.program.constants]
-    numbers = [each for key in mine.computing for each in _naming.constants_of(mine.side, key)]
+    numbers = [number for key in mine.computing for number in _naming.constants_of(mine.side, key)]
     if len(read) != 1:
         return None
     (replaced,) = read
@@ -64,22 +64,22 @@ def another_operand(spot: Spot) -> bool:
     wanted = list(spot.parting.left.program.node(left).operands)
     own = list(spot.parting.right.program.node(right).operands)
     for key in list(own):
-        found = next((each for each in wanted if each in partners.right.get(key, ())), None)
-        if found is not None:
+        partner = next((operand for operand in wanted if operand in partners.right.get(key, ())), None)
+        if partner is not None:
             own.remove(key)
-            wanted.remove(found)
-    return any(_rewired(spot, right, key, each) for key in own for each in wanted)
+            wanted.remove(partner)
+    return any(_rewired(spot, right, key, operand) for key in own for operand in wanted)
 
 
 def _rewired(spot: Spot, right: int, operand: int, wanted: int) -> bool:
     program, nodes = spot.parting.right.program, spot.parting.right.program.graph.nodes
     carried = spot.parting.left.program.carried(wanted)
-    found = [*spot.parting.agreement.left.get(wanted, ()), *spot.parting.agreement.left.get(carried, ())]
-    alike = [key for key in found if nodes[key].shape.elements == nodes[operand].shape.elements]
+    partners = [*spot.parting.agreement.left.get(wanted, ()), *spot.parting.agreement.left.get(carried, ())]
+    alike = [key for key in partners if nodes[key].shape.elements == nodes[operand].shape.elements]
     if not alike or operand in program.constants:
         return False
     shape = nodes[operand].shape
-    given = [np.asarray(each).reshape(shape.dimensions) for each in spot.parting.right.measured.arrays[alike[0]]]
+    given = [np.asarray(array).reshape(shape.dimensions) for array in spot.parting.right.measured.arrays[alike[0]]]
     if given[0].dtype != values_dtype(shape):
         return False
     draft = spot.theirs.draft()
@@ -107,12 +107,12 @@ def another_weight(spot: Spot) -> bool:
 def _exchanged(spot: Spot, key: int, other: int, both: bool) -> dict[int, Arrays]:
     """One weight in place of another; `both`: each in place of the other."""
     program, arrays = spot.theirs.side.program, spot.parting.right.measured.arrays
-    found: dict[int, Arrays] = {}
+    exchanged: dict[int, Arrays] = {}
     for leaf in spot.theirs.leaves:
         given = {program.carried(key): other, other: program.carried(key) if both else other}.get(program.carried(leaf))
         if given is not None:
-            found[leaf] = [new.reshape(old.shape) for new, old in zip(arrays[given], arrays[leaf], strict=True)]
-    return found
+            exchanged[leaf] = [new.reshape(old.shape) for new, old in zip(arrays[given], arrays[leaf], strict=True)]
+    return exchanged
 
 
 def epsilon_elsewhere(spot: Spot) -> bool:
@@ -125,7 +125,7 @@ def _moved_epsilons(spot: Spot) -> Iterator[Draft]:
     added = [key for key in spot.theirs.nodes if program.node(key).opcode == "add" and tiny_constant(spot, key)]
     for key in added[:2]:
         epsilon = tiny_constant(spot, key)
-        (operand,) = [each for each in program.node(key).operands if each not in program.constants]
+        (operand,) = [candidate for candidate in program.node(key).operands if candidate not in program.constants]
         for place in (*spot.theirs.leaves, *spot.theirs.computing):
             shape = program.node(place).shape
             if place in (key, operand) or not shape.dtype.startswith("f"):

@@ -116,9 +116,9 @@ class Draft:
 
     def redirect(self, key: int, to: int) -> None:
         """Let everything that reads a value read another, but that one itself."""
-        for each, node in list(self.nodes.items()):
-            if key in node.operands and each != to:
-                self.change(each, operands=tuple(to if one == key else one for one in node.operands))
+        for user, node in list(self.nodes.items()):
+            if key in node.operands and user != to:
+                self.change(user, operands=tuple(to if one == key else one for one in node.operands))
         self.target = to if self.target == key else self.target
 
     def full(self, value: float, shape: Shape) -> int:
@@ -140,22 +140,25 @@ class Draft:
             return []
         cases = range(len(next(iter(self._part.side.measured.arrays.values()))))
         return [
-            [prepared([each.get(key, arrays)[at] for key, arrays in self._leaves.items()])[self.target] for at in cases]
-            for each in given
+            [
+                prepared([changes.get(key, arrays)[at] for key, arrays in self._leaves.items()])[self.target]
+                for at in cases
+            ]
+            for changes in given
         ]
 
     def _ordered(self) -> dict[int, Node]:
         """All leaves, and what the target needs, operands first."""
-        found = {
+        order = {
             key: dataclasses.replace(self.nodes[key], attributes=(("parameter_number", at),))
             for at, key in enumerate(self._leaves)
         }
         waiting = [self.target]
         while waiting:
-            missing = [key for key in self.nodes[waiting[-1]].operands if key not in found]
+            missing = [key for key in self.nodes[waiting[-1]].operands if key not in order]
             if missing:
                 waiting += missing
             else:
                 key = waiting.pop()
-                found[key] = self.nodes[key]
-        return found
+                order[key] = self.nodes[key]
+        return order

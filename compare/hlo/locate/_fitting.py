@@ -34,6 +34,7 @@ def _both(spot: Spot, told: Callable[[Arrays, Arrays, Sequence[float]], T | None
     """What is told of the left value and of the right one by what both read; None where that is one thing, or nothing.
 
     Args:
+      spot: the left value and the right one.
       told: what there is to say of a value (the second arrays) by what is read (the first), within bounds.
       read: a value that both programs read.
     """

@@ -94,27 +94,29 @@ class Reduction:
 
 def is_told_apart(arrays: Arrays) -> bool:
     """Whether there are enough different numbers to tell functions of them apart."""
-    found = np.unique(np.concatenate([exact(each).ravel() for each in arrays]))
-    return int(np.sum(np.isfinite(found) & (found != 0) & (np.abs(found) != 1))) >= _FEWEST
+    values = np.unique(np.concatenate([exact(array).ravel() for array in arrays]))
+    return int(np.sum(np.isfinite(values) & (values != 0) & (np.abs(values) != 1))) >= _FEWEST
 
 
-def same(expected: np.ndarray, found: np.ndarray, bound: float) -> bool:
+def same(expected: np.ndarray, actual: np.ndarray, bound: float) -> bool:
     """Whether they agree up to the bound and what rounded constants explain.
 
     Args:
-      expected, found: arrays of any shapes.
+      expected: of any shape.
+      actual: of any shape.
       bound: the largest difference that rounding explains.
     """
-    if expected.size != found.size:
+    if expected.size != actual.size:
         return False
-    return distance(exact(expected).ravel(), found.ravel()) <= bound + _ROUNDED * size(expected)
+    return distance(exact(expected).ravel(), actual.ravel()) <= bound + _ROUNDED * size(expected)
 
 
 def activation(x: Arrays, y: Arrays, bounds: Sequence[float]) -> Function | None:
     """Which activation of every element of x gives y.
 
     Args:
-      x, y: by case, floats of one size.
+      x: by case, floats of any shape.
+      y: by case, as many floats.
       bounds: by case, the largest difference that rounding explains.
 
     Returns:
@@ -133,7 +135,9 @@ def function(x: Arrays, y: Arrays, bounds: Sequence[float]) -> Function | None:
     """The same of functions that are no activations.
 
     Args:
-      x, y, bounds: as of `activation`.
+      x: as of `activation`.
+      y: likewise.
+      bounds: likewise.
     """
     names = (name for name, function in FUNCTIONS.items() if _everywhere(function, x, y, bounds))
     return next(map(Function, names), None)
@@ -159,10 +163,12 @@ def power(x: Arrays, y: Arrays, bounds: Sequence[float]) -> float | None:
     """The exponent where every element is the same power of another.
 
     Args:
-      x, y, bounds: as of `activation`.
+      x: the bases, as of `activation`.
+      y: their powers.
+      bounds: as of `activation`.
     """
     for exponent in _POWERS:
-        if _everywhere(lambda each, by=exponent: each**by, x, y, bounds):
+        if _everywhere(lambda base, by=exponent: base**by, x, y, bounds):
             return exponent
     return None
 
@@ -186,16 +192,17 @@ def division(a: Arrays, b: Arrays, y: Arrays, bounds: Sequence[float]) -> str:
     """Which kind of division of two values gives a third, "" of none.
 
     Args:
-      a, b: by case, dividend and divisor, of one size.
+      a: by case, the dividend.
+      b: by case, the divisor, of the same size.
       y: by case, what may be their quotient or remainder.
       bounds: by case, the largest difference that rounding explains.
     """
     # What a division by zero gives is nobody's choice of rounding.
-    kept = [np.flatnonzero(exact(each).ravel()) for each in b]
+    kept = [np.flatnonzero(exact(array).ravel()) for array in b]
     if not (is_told_apart(a) and a[0].size == b[0].size == y[0].size):
         return ""
     cases = [
-        (*(exact(each).ravel()[at].astype(float) for each in arrays), bound)
+        (*(exact(array).ravel()[at].astype(float) for array in arrays), bound)
         for at, *arrays, bound in zip(kept, a, b, y, bounds, strict=True)
     ]
     for name, function in DIVISIONS.items():
@@ -209,12 +216,14 @@ def cumulative(x: Arrays, y: Arrays, bounds: Sequence[float]) -> CumulativeSum |
     """Which running sum of x gives y; None of none.
 
     Args:
-      x, y, bounds: as of `activation`.
+      x: as of `activation`.
+      y: likewise.
+      bounds: likewise.
     """
     rank = x[0].ndim
     for axis, exclusive, reverse in itertools.product(range(rank), (False, True), (False, True)):
-        found = [_running(exact(each), axis, exclusive, reverse) for each in x]
-        if all(same(*each) for each in zip(y, found, bounds, strict=True)):
+        sums = [_running(exact(array), axis, exclusive, reverse) for array in x]
+        if all(same(*pair) for pair in zip(y, sums, bounds, strict=True)):
             return CumulativeSum(axis, exclusive, reverse)
     return None
 
@@ -233,8 +242,8 @@ class CumulativeSum:
 
 def _running(x: np.ndarray, axis: int, exclusive: bool, reverse: bool) -> np.ndarray:
     x = np.flip(x, axis) if reverse else x
-    found = np.cumsum(x, axis) - x * exclusive
-    return np.flip(found, axis) if reverse else found
+    running = np.cumsum(x, axis) - x * exclusive
+    return np.flip(running, axis) if reverse else running
 
 
 REDUCERS: dict[str, Callable[..., np.ndarray]] = {
@@ -249,7 +258,8 @@ def reduction(x: Arrays, y: Arrays, bounds: Sequence[float]) -> Reduction | None
     """How y reduces x; None where it does not in any way that is listed here.
 
     Args:
-      x, y: by case, arrays of any shapes.
+      x: by case, an array of any shape.
+      y: by case, what may be its reduction.
       bounds: by case, the largest difference that rounding explains.
     """
     if not x[0].size or x[0].dtype.kind == "c":
@@ -259,8 +269,8 @@ def reduction(x: Arrays, y: Arrays, bounds: Sequence[float]) -> Reduction | None
             if name in SOFTMAXES and not np.isfinite(x[0]).all():
                 continue
             with np.errstate(all="ignore"):
-                found = [np.asarray(function(exact(each), axis=axes)) for each in x]
-            if all(same(*each) for each in zip(y, found, bounds, strict=True)):
+                reduced = [np.asarray(function(exact(array), axis=axes)) for array in x]
+            if all(same(*pair) for pair in zip(y, reduced, bounds, strict=True)):
                 return Reduction(name, axes)
     return None
 
@@ -293,18 +303,21 @@ def factor(x: Arrays, y: Arrays, bounds: Sequence[float], few: bool = False) -> 
     """What every element of a value is multiplied by to give another; None where that is not one number.
 
     Args:
+      x: by case, floats of any shape.
+      y: by case, as many floats.
+      bounds: by case, the largest difference that rounding explains.
       few: whether a single number is enough to tell it by.
     """
     if not all(map(is_float, (*x, *y))) or not (few or is_told_apart(x)):
         return None
-    a, b = (np.concatenate([exact(each).ravel() for each in arrays]) for arrays in (x, y))
+    a, b = (np.concatenate([exact(array).ravel() for array in arrays]) for arrays in (x, y))
     if a.size != b.size:
         return None
     at = int(np.argmax(np.where(np.isfinite(a), np.abs(a), 0)))
     if not a[at] or not np.isfinite(b[at]) or not b[at]:
         return None
     ratio = complex(b[at] / a[at])
-    found = ratio.real
-    if abs(ratio.imag) > _ROUNDED * abs(found):
+    multiple = ratio.real
+    if abs(ratio.imag) > _ROUNDED * abs(multiple):
         return None
-    return found if _everywhere(lambda each: each * found, x, y, bounds) else None
+    return multiple if _everywhere(lambda value: value * multiple, x, y, bounds) else None

@@ -72,7 +72,7 @@ def measure(program: Computation, cases: Sequence[Sequence[np.ndarray]], smooth:
     lifted, constants = _lifted(runnable(program.graph))
     wanted = wanted_of(program)
     prepared = values.prepare(lifted, wanted)
-    found = MeasuredValues(
+    measured = MeasuredValues(
         {key: [] for key in wanted}, {key: [] for key in wanted}, lambda given: prepared([*given, *constants])
     )
     for arguments, is_smooth in zip(cases, smooth, strict=True):
@@ -80,14 +80,14 @@ def measure(program: Computation, cases: Sequence[Sequence[np.ndarray]], smooth:
         spreads = dict.fromkeys(wanted, 0.0)
         for seed in range(_DRAWS):
             generator = np.random.default_rng(seed)
-            moved = [_moved(each, precision.moved * is_smooth, generator) for each in arguments]
-            again = prepared([*moved, *(_moved(each, _CONSTANTS, generator) for each in constants)])
+            moved = [_moved(array, precision.moved * is_smooth, generator) for array in arguments]
+            again = prepared([*moved, *(_moved(constant, _CONSTANTS, generator) for constant in constants)])
             spreads = {key: max(spreads[key], distance(base[key], again[key])) for key in wanted}
         terms = _terms(program, base)
         for key in wanted:
-            found.arrays[key].append(base[key])
-            found.bounds[key].append(_bound(base[key], terms.get(key, 0.0), spreads[key], precision))
-    return found
+            measured.arrays[key].append(base[key])
+            measured.bounds[key].append(_bound(base[key], terms.get(key, 0.0), spreads[key], precision))
+    return measured
 
 
 def wanted_of(program: Computation) -> list[int]:
@@ -133,12 +133,12 @@ def is_real(array: np.ndarray) -> bool:
 
 def _terms(program: Computation, base: dict[int, np.ndarray]) -> dict[int, float]:
     """By sum, or copy of one, the largest term that it is made of: of sums of sums, that of any of them."""
-    found: dict[int, float] = {}
+    terms: dict[int, float] = {}
     for key, node in program.graph.nodes.items():
-        own = [size(base[each]) for each in node.operands if each in base and node.opcode in _SUMS]
-        passed = [found.get(each, 0.0) for each in node.operands if node.opcode in _ADDING]
-        found[key] = max([*own, *passed], default=0.0)
-    return found
+        own = [size(base[operand]) for operand in node.operands if operand in base and node.opcode in _SUMS]
+        passed = [terms.get(operand, 0.0) for operand in node.operands if node.opcode in _ADDING]
+        terms[key] = max([*own, *passed], default=0.0)
+    return terms
 
 
 def _bound(value: np.ndarray, terms: float, spread: float, precision: Precision) -> float:

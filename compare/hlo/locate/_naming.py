@@ -23,7 +23,8 @@ def difference(parting: Parting, kind: Kind, left: int | None, right: int | None
     Args:
       parting: where the programs first differ.
       kind: what the right operation is.
-      left, right: the operations; None of a side that has none.
+      left: an operation of the left program; None where that has none.
+      right: the operation in its place, likewise.
     """
     label, port = parting.left.program.label, parting.right.program.label
     if kind == MISSING and left is not None:
@@ -108,10 +109,11 @@ def described(side: MeasuredProgram, key: int, depth: int) -> str:
     """
     program = side.program
     key = program.carried(key)
-    operands = [each for each in program.node(key).operands if each not in program.constants]
+    operands = [operand for operand in program.node(key).operands if operand not in program.constants]
     if program.slot(key) or not depth or not operands:
         return named(side, key)
-    return f"{named(side, key)} of {' and '.join(described(side, each, depth - 1) for each in operands[:_MOST_READ])}"
+    read = " and ".join(described(side, operand, depth - 1) for operand in operands[:_MOST_READ])
+    return f"{named(side, key)} of {read}"
 
 
 def _tables(parting: Parting, mine: Node, theirs: Node) -> Iterator[str]:
@@ -133,7 +135,7 @@ def _shaped(array: np.ndarray) -> str:
 
 def _first_apart(left: np.ndarray, right: np.ndarray) -> str:
     differs = ~((left == right) | ((left != left) & (right != right)))
-    at = tuple(int(each) for each in np.argwhere(differs)[0])
+    at = tuple(int(place) for place in np.argwhere(differs)[0])
     where = f"[{', '.join(map(str, at))}]"
     count = int(np.sum(differs))
     return f"in {count} of {left.size} elements: at {where} it is {right[at]:.7g} against {left[at]:.7g}"
@@ -144,7 +146,8 @@ def are_swapped(parting: Parting, left: int, right: int) -> bool:
 
     Args:
       parting: where the programs first differ.
-      left, right: the operations.
+      left: an operation of the left program.
+      right: an operation of the right one.
     """
     mine, theirs = parting.left.program.node(left), parting.right.program.node(right)
     partners = [set(parting.agreement.right.get(key, ())) for key in theirs.operands]
@@ -173,12 +176,12 @@ def named(side: MeasuredProgram, key: int) -> str:
 
 def constants_of(side: MeasuredProgram, key: int) -> tuple[float, ...]:
     """Values of the constant operands of an operation, of those that are one number throughout."""
-    found = []
+    constants = []
     for operand in side.program.node(key).operands:
         arrays = side.measured.arrays.get(side.program.carried(operand))
         if arrays and operand in side.program.constants and arrays[0].size == 1:
-            found.append(float(arrays[0].flat[0].real))
-    return tuple(found)
+            constants.append(float(arrays[0].flat[0].real))
+    return tuple(constants)
 
 
 def changed_attributes(left: Node, right: Node) -> list[str]:
@@ -209,7 +212,8 @@ def fields(name: str, left: Any, right: Any) -> Iterator[tuple[str, Any, Any]]:
 
     Args:
       name: of the attribute.
-      left, right: its values; None of an operation that has none.
+      left: its value on the left; None of an operation that has none.
+      right: its value on the right, likewise.
     """
     mine, theirs = _named_fields(left), _named_fields(right)
     if mine is None or theirs is None:
@@ -228,15 +232,15 @@ def _named_fields(value: Any) -> dict[str, Any] | None:
     """A message's fields; those of messages in a list side by side."""
     if value is None:
         return {}
-    if not isinstance(value, tuple) or not all(isinstance(each, tuple) and len(each) == 2 for each in value):
+    if not isinstance(value, tuple) or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in value):
         return None
-    found: dict[str, Any] = {}
+    named: dict[str, Any] = {}
     for field, inner in value:
-        rows = [_named_fields(each) for each in inner] if isinstance(inner, tuple) else [None]
+        rows = [_named_fields(part) for part in inner] if isinstance(inner, tuple) else [None]
         if not rows or any(row is None for row in rows):
-            found[field] = inner
+            named[field] = inner
             continue
         known = [row for row in rows if row is not None]
         for part in dict.fromkeys(part for row in known for part in row):
-            found[part] = tuple(row.get(part, 0) for row in known)
-    return found
+            named[part] = tuple(row.get(part, 0) for row in known)
+    return named

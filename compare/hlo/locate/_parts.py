@@ -60,7 +60,7 @@ class Reordered:
     def told(self, label: str) -> str:
         """What is read, and what has to be."""
         read, wanted = (
-            ", ".join(f"{start}:{limit}" for start, limit in each) for each in zip(*self.moved, strict=True)
+            ", ".join(f"{start}:{limit}" for start, limit in ranges) for ranges in zip(*self.moved, strict=True)
         )
         return f"it reads the parts {read} where {label} reads {wanted}"
 
@@ -86,13 +86,13 @@ def _agrees(parting: Parting, graph: Graph, cases: Sequence[Sequence[np.ndarray]
 
 def _splits(graph: Graph) -> dict[Split, list[Range]]:
     """What is cut into equal parts, those of regions included, and the parts."""
-    found: dict[Split, set[Range]] = {}
-    for each in _graphs(graph):
-        for node in each:
-            cut = _cut(each, node)
+    splits: dict[Split, set[Range]] = {}
+    for computation in _graphs(graph):
+        for node in computation:
+            cut = _cut(computation, node)
             if cut is not None:
-                found.setdefault(cut.split, set()).add(cut.part)
-    alike = {split: [one for one in parts if one.limit - one.start == _width(parts)] for split, parts in found.items()}
+                splits.setdefault(cut.split, set()).add(cut.part)
+    alike = {split: [one for one in parts if one.limit - one.start == _width(parts)] for split, parts in splits.items()}
     return {split: sorted(parts) for split, parts in alike.items() if 1 < len(parts) <= _MOST_PARTS}
 
 
@@ -118,7 +118,7 @@ def _cut(graph: Graph, node: Node) -> Cut | None:
 
 
 def _ranges(node: Node) -> list[Range]:
-    rows = [dict(each) for each in node.attribute("slice_dimensions", ())]
+    rows = [dict(dimension) for dimension in node.attribute("slice_dimensions", ())]
     return [Range(int(row.get("start", 0)), int(row.get("limit", 0))) for row in rows]
 
 
@@ -128,7 +128,7 @@ def _orders(parts: Sequence[Range]) -> Iterator[dict[Range, Range]]:
         {one: other for one, other in zip(parts, order, strict=True) if one != other}
         for order in itertools.permutations(parts)
     ]
-    yield from sorted((each for each in orders if 0 < len(each) <= _MOST_MOVED), key=len)
+    yield from sorted((order for order in orders if 0 < len(order) <= _MOST_MOVED), key=len)
 
 
 def _read_in(graph: Graph, split: Split, order: Mapping[Range, Range]) -> Graph:
@@ -153,6 +153,6 @@ def _told(program: Computation, split: Split, order: Mapping[Range, Range]) -> R
         for node in graph:
             cut = _cut(graph, node)
             if cut is not None and cut.split == split and cut.part in order:
-                gates = any(each.opcode in _GATES for each in graph)
+                gates = any(node.opcode in _GATES for node in graph)
                 return Reordered(node, tuple(order.items()), gates and len(order) > 1)
     raise AssertionError("expected a part that is moved, found none: it was one a moment ago")

@@ -33,6 +33,7 @@ def cause_of(spots: list[Spot], alone: bool) -> tuple[Cause, str]:
     """The first known cause that fits and is proved, and what its proof says.
 
     Args:
+      spots: values that depart, the first to depart first.
       alone: whether nothing else departs.
     """
     for cause in CAUSES:
@@ -45,34 +46,34 @@ def cause_of(spots: list[Spot], alone: bool) -> tuple[Cause, str]:
 
 def _of(differences: Collection[OperationDifference] | None, *what: str) -> list[OperationDifference]:
     """The differences, where there are any and all are of these kinds."""
-    found = list(differences or ())
-    return found if all(each.what in what for each in found) else []
+    apart = list(differences or ())
+    return apart if all(difference.what in what for difference in apart) else []
 
 
 def _but_for_counts(spot: Spot) -> list[OperationDifference]:
     """What both differ in; that a mean over another number of elements divides by another comes with that."""
-    found = list(spot.apart or ())
-    kept = [each for each in found if each.what != CONSTANT or not _is_of_counts(spot, each)]
-    return kept or found
+    apart = list(spot.apart or ())
+    kept = [difference for difference in apart if difference.what != CONSTANT or not _is_of_counts(spot, difference)]
+    return kept or apart
 
 
 def _is_of_counts(spot: Spot, difference: OperationDifference) -> bool:
     keys = difference.left, difference.right
     sides = (spot.parting.left.program.graph, spot.parting.right.program.graph)
     arrays = [graph.constant(key) for graph, key in zip(sides, keys, strict=True)]
-    return all(each is not None and each.size == 1 and is_count(float(each.flat[0].real)) for each in arrays)
+    return all(array is not None and array.size == 1 and is_count(float(array.flat[0].real)) for array in arrays)
 
 
-def _opcodes(spot: Spot, found: Collection[OperationDifference]) -> set[str]:
-    return {spot.parting.right.program.node(each.right).opcode for each in found}
+def _opcodes(spot: Spot, apart: Collection[OperationDifference]) -> set[str]:
+    return {spot.parting.right.program.node(difference.right).opcode for difference in apart}
 
 
 def _only(*what: str, among: Collection[str] = ()) -> Proof:
     """That the two computations differ in nothing but this, at operations of these kinds."""
 
     def proof(spot: Spot) -> str | None:
-        found = _of(_but_for_counts(spot), *what)
-        return "" if found and (not among or _opcodes(spot, found) <= set(among)) else None
+        apart = _of(_but_for_counts(spot), *what)
+        return "" if apart and (not among or _opcodes(spot, apart) <= set(among)) else None
 
     return proof
 
@@ -84,7 +85,7 @@ def _changed_to(holds: Callable[[Spot], bool]) -> Proof:
 
 def _either(*proofs: Proof) -> Proof:
     def proof(spot: Spot) -> str | None:
-        return next((said for said in (each(spot) for each in proofs) if said is not None), None)
+        return next((said for said in (prove(spot) for prove in proofs) if said is not None), None)
 
     return proof
 
@@ -93,11 +94,11 @@ def _numbers(spot: Spot) -> str | None:
     """That both differ in constants alone."""
     if _of(spot.apart, CONSTANT):
         return ""
-    found = _edits.constant_of_the_left(spot)
-    if found is None:
+    number = _edits.constant_of_the_left(spot)
+    if number is None:
         return None
     named = spot.clue.pair is not None or spot.clue.kind != CHANGED
-    return "" if named else f"with {found:.9g} for its constant, {spot.parting.right.program.label} agrees"
+    return "" if named else f"with {number:.9g} for its constant, {spot.parting.right.program.label} agrees"
 
 
 def _one_operation(spot: Spot) -> int | None:
@@ -115,7 +116,7 @@ def _of_weight(*opcodes: str) -> Proof:
         side = spot.parting.left if spot.blamed.kind == MISSING else spot.parting.right
         if key is None or side.program.node(key).opcode not in opcodes:
             return None
-        slots = [side.program.slot(each) for each in side.program.node(key).operands]
+        slots = [side.program.slot(operand) for operand in side.program.node(key).operands]
         return "" if any(map(is_weight, slots)) else None
 
     return proof
@@ -127,7 +128,7 @@ def _residual(spot: Spot) -> str | None:
     program = (spot.parting.left if spot.blamed.kind == MISSING else spot.parting.right).program
     if key is None or program.node(key).opcode != "add":
         return None
-    one, other = (program.carried(each) for each in program.node(key).operands)
+    one, other = (program.carried(operand) for operand in program.node(key).operands)
     return "" if program.comes_from(one, other) or program.comes_from(other, one) else None
 
 
@@ -135,41 +136,41 @@ def _slope(spot: Spot) -> str | None:
     """That what one of two branches is multiplied by is another number."""
     clue = spot.clue
     branch = clue.pair is not None and clue.op == "multiply" and "select" in clue.near
-    return _numbers(spot) if branch and all(0 < each < 1 for each in clue.pair or ()) else None
+    return _numbers(spot) if branch and all(0 < slope < 1 for slope in clue.pair or ()) else None
 
 
 def _factor(*wanted: float, few: bool = False) -> Proof:
     """That the value is the left's but for a factor, one of these where there are any."""
 
     def proof(spot: Spot) -> str | None:
-        found = spot.factor(few)
-        if found is None or (wanted and not is_close(found, *wanted)):
+        factor = spot.factor(few)
+        if factor is None or (wanted and not is_close(factor, *wanted)):
             return None
-        return f"it is {1 / found:.6g} times what {spot.parting.left.program.label} has"
+        return f"it is {1 / factor:.6g} times what {spot.parting.left.program.label} has"
 
     return proof
 
 
 def _nearby(spot: Spot, numbers: Callable[[Computation, int], set[float]]) -> set[float]:
-    return {each for program, key in spot.linear for each in numbers(program, key)}
+    return {number for program, key in spot.linear for number in numbers(program, key)}
 
 
 def _counted(spot: Spot) -> str | None:
     """That the factor is the number of elements of what is added up nearby."""
-    found = spot.factor(few=True)
-    if found is None or not is_count(found):
+    factor = spot.factor(few=True)
+    if factor is None or not is_count(factor):
         return None
-    return "" if is_close(max(found, 1 / found), *_nearby(spot, counts)) else None
+    return "" if is_close(max(factor, 1 / factor), *_nearby(spot, counts)) else None
 
 
 def _depth(spot: Spot) -> str | None:
     """That a product's scale is off by, or differs from, the root of what the product adds up."""
     pair = spot.clue.pair
-    found = _nearby(spot, depths)
+    depths_nearby = _nearby(spot, depths)
     if pair is not None:
-        return "" if is_close(max(pair.left, 1 / pair.left), *found) and _numbers(spot) is not None else None
+        return "" if is_close(max(pair.left, 1 / pair.left), *depths_nearby) and _numbers(spot) is not None else None
     by = spot.factor(few=True)
-    return "" if by is not None and by > 0 and is_close(max(by, 1 / by), *found) else None
+    return "" if by is not None and by > 0 and is_close(max(by, 1 / by), *depths_nearby) else None
 
 
 def _transform(spot: Spot) -> str | None:
@@ -180,26 +181,26 @@ def _transform(spot: Spot) -> str | None:
 def _one_less(spot: Spot) -> str | None:
     """That a sum of squares is divided by one less, or more, than there are."""
     by = spot.factor(few=True)
-    ratios = [each / (each - 1) for each in _nearby(spot, squares) if each > 1]
+    ratios = [count / (count - 1) for count in _nearby(spot, squares) if count > 1]
     # By how much it is more than one: of many elements both are nearly one.
-    more = [each - 1 for each in (*ratios, *map(math.sqrt, ratios))]
+    more = [ratio - 1 for ratio in (*ratios, *map(math.sqrt, ratios))]
     return "" if by is not None and by > 0 and is_close(max(by, 1 / by) - 1, *more) else None
 
 
 def _logarithm(spot: Spot) -> str | None:
     by = spot.factor(few=True)
     taken = any(program.node(key).opcode == "log" for program, key in spot.linear)
-    return "" if taken and is_close(by, *_LOGARITHMS, *(1 / each for each in _LOGARITHMS)) else None
+    return "" if taken and is_close(by, *_LOGARITHMS, *(1 / logarithm for logarithm in _LOGARITHMS)) else None
 
 
 def _each_case(spot: Spot) -> str | None:
     """A factor of its own in every case, as of a counter."""
     cases = zip(spot.actual, spot.expected, spot.bounds, strict=True)
-    found = [
+    factors = [
         _known_functions.factor([actual], [expected], [bound], few=actual.size == 1)
         for actual, expected, bound in cases
     ]
-    return "" if None not in found else None
+    return "" if None not in factors else None
 
 
 def _decayed(spot: Spot) -> str | None:
@@ -211,7 +212,7 @@ def _decayed(spot: Spot) -> str | None:
         weight = spot.theirs.side.measured.arrays[key]
         if is_weight(slot) and weight[0].size == change[0].size:
             by = _known_functions.factor(weight, change, spot.bounds)
-            if by is not None and any(each.any() for each in change):
+            if by is not None and any(array.any() for array in change):
                 return ""
     return None
 
@@ -221,7 +222,7 @@ def _index(spot: Spot) -> str | None:
     if is_float(spot.expected[0]) or spot.expected[0].size != spot.actual[0].size:
         return None
     pairs = zip(spot.expected, spot.actual, strict=True)
-    off = {int(each) for a, b in pairs for each in np.unique(b.ravel().astype(int) - a.ravel().astype(int))}
+    off = {int(offset) for a, b in pairs for offset in np.unique(b.ravel().astype(int) - a.ravel().astype(int))}
     return f"off by {max(off, key=abs)}" if off - {0} and len(off | {0}) == 2 else None
 
 
@@ -230,7 +231,7 @@ def _stopped(spot: Spot) -> str | None:
     program = spot.theirs.side.program
     if spot.blamed.kind != MISSING or spot.mine is None:
         return None
-    if spot.theirs.nodes and not any(each.any() for each in spot.actual):
+    if spot.theirs.nodes and not any(values.any() for values in spot.actual):
         return "" if set(spot.theirs.nodes) - {spot.theirs.target} <= program.constants else None
     return "" if spot.parting.left.program.node(spot.mine.target).opcode == "add" else None
 

@@ -53,25 +53,26 @@ class Parting:
         if key in self._reached:
             return self._reached[key]
         users = self.right.program.users[key]
-        return frozenset[str]().union(*(self._reached.get(each, frozenset()) for each in users))
+        return frozenset[str]().union(*(self._reached.get(user, frozenset()) for user in users))
 
     @cached_property
     def _reached(self) -> dict[int, frozenset[str]]:
         names: dict[int, list[str]] = {}
         for name in self.results:
             names.setdefault(self.right.program.results[name], []).append(name)
-        found: dict[int, frozenset[str]] = {}
+        reached: dict[int, frozenset[str]] = {}
         for key in reversed(self.departed.right):
-            further = (found.get(each, frozenset()) for each in self.right.program.users[key])
-            found[key] = frozenset(names.get(key, ())).union(*further)
-        return found
+            further = (reached.get(user, frozenset()) for user in self.right.program.users[key])
+            reached[key] = frozenset(names.get(key, ())).union(*further)
+        return reached
 
 
 def part(left: MeasuredProgram, right: MeasuredProgram, agreed: Agreement) -> Parting:
     """Where two programs first differ, from what they agree on.
 
     Args:
-      left, right: the programs with their values.
+      left: the original with its values.
+      right: the port with its own.
       agreed: values that both have.
     """
     departed = Pair(_departed(left, right, agreed.left), _departed(right, left, agreed.right))
@@ -110,6 +111,8 @@ def search(parting: Parting, switches: Switchboard, given: Given) -> Attempt | N
     """The earliest attempt after which most results agree, or else most values; None where none helps.
 
     Args:
+      parting: where the programs first differ.
+      switches: computes the port with attempts made.
       given: attempts that stay made.
     """
     started = set(parting.first.right) | parting.narrow.right
@@ -132,7 +135,7 @@ def _best(
     best: Attempt | None = None
     size, tried = 1, 0
     # No attempt mends a result that its value has no part in.
-    promising = (each for each in possible if len(parting.reached(each.switch.key)) > most)
+    promising = (attempt for attempt in possible if len(parting.reached(attempt.switch.key)) > most)
     while tried < _MOST and most < len(parting.results):
         attempts_ = list(itertools.islice(promising, size))
         if not attempts_:
@@ -148,13 +151,13 @@ def _best(
 def _each_mended(parting: Parting, switches: Switchboard, given: Given, attempts_: Sequence[Attempt]) -> Iterator[int]:
     """How many results agree in every case after each of some attempts."""
     every = [{**given, attempt.switch: attempt.arrays} for attempt in attempts_]
-    for each, values in zip(every, switches.each(every, 0), strict=True):
+    for candidate, values in zip(every, switches.each(every, 0), strict=True):
         names = [name for name in parting.results if _agrees(parting, values, name, 0)]
-        yield _mended(parting, switches, each, names)
+        yield _mended(parting, switches, candidate, names)
 
 
 def _possible(parting: Parting, switches: Switchboard, keys: Sequence[int]) -> Iterator[Attempt]:
-    return (each for key in keys for each in attempts(parting, key) if switches.can(each.switch))
+    return (attempt for key in keys for attempt in attempts(parting, key) if switches.can(attempt.switch))
 
 
 def _narrow(
@@ -172,7 +175,7 @@ def _nearer(parting: Parting, switches: Switchboard, given: Given, attempt: Atte
     if attempt.right in parting.first.right:
         return attempt
     started = behind(parting.right, attempt.right, parting.departed.right) & set(parting.first.right)
-    own = (each for each in _possible(parting, switches, sorted(started)) if _is_counterpart(parting, each))
+    own = (attempt for attempt in _possible(parting, switches, sorted(started)) if _is_counterpart(parting, attempt))
     return _helping(parting, switches, given, own) or attempt
 
 
@@ -208,25 +211,27 @@ def attempts(parting: Parting, key: int) -> Iterator[Attempt]:
     alike: list[int] = []
     if node.opcode != RESULT and node.shape.is_array and (key in parting.first.right or node.opcode not in SPREAD):
         kind = kind_of(right.array(key))
-        alike = [each for each in parting.departed.left if _can_stand_for(left, each, kind)]
-    starting = [each for each in alike if each in parting.first.left]
-    same = [each for each in starting if left.program.node(each).opcode == node.opcode]
-    yield from (_changed(parting, key, each) for each in same)
+        alike = [candidate for candidate in parting.departed.left if _can_stand_for(left, candidate, kind)]
+    starting = [start for start in alike if start in parting.first.left]
+    same = [start for start in starting if left.program.node(start).opcode == node.opcode]
+    yield from (_changed(parting, key, start) for start in same)
     if key in parting.first.right:
         yield from _bypassed(parting, key)
-    yield from (_changed(parting, key, each) for each in starting if each not in same)
+    yield from (_changed(parting, key, start) for start in starting if start not in same)
     if node.opcode not in SPREAD:
         yield from _skipped(parting, key)
     if node.opcode not in SPREAD and key not in parting.first.right:
         yield from _bypassed(parting, key)
     # What stands for a value that every departure passes through is such a value itself.
     later = [
-        each
-        for each in alike
-        if each not in starting
-        and (each in parting.narrow.left if key in parting.narrow.right else not _unlike(parting, key, each)[0])
+        partner
+        for partner in alike
+        if partner not in starting
+        and (partner in parting.narrow.left if key in parting.narrow.right else not _unlike(parting, key, partner)[0])
     ]
-    yield from (_changed(parting, key, each) for each in sorted(later, key=lambda one: _unlike(parting, key, one)))
+    yield from (
+        _changed(parting, key, partner) for partner in sorted(later, key=lambda one: _unlike(parting, key, one))
+    )
 
 
 def _can_stand_for(side: MeasuredProgram, key: int, kind: tuple[int, str]) -> bool:
@@ -247,9 +252,9 @@ def _bypassed(parting: Parting, key: int) -> Iterator[Attempt]:
     side, program = parting.right, parting.right.program
     if key not in side.measured.arrays or program.node(key).opcode == RESULT:
         return
-    starts = [each for each in sorted(behind(side, key, parting.departed.right)) if each in parting.first.right]
-    read = dict.fromkeys(operand for each in (*starts, key) for operand in program.node(each).operands)
-    for operand in (each for each in read if each not in parting.departed.right):
+    starts = [start for start in sorted(behind(side, key, parting.departed.right)) if start in parting.first.right]
+    read = dict.fromkeys(operand for start in (*starts, key) for operand in program.node(start).operands)
+    for operand in (value for value in read if value not in parting.departed.right):
         arrays = side.measured.arrays.get(operand)
         if arrays and operand not in program.constants and kind_of(arrays[0]) == kind_of(side.array(key)):
             yield Attempt(EXTRA, key, None, Switch(VALUE, key), arrays)
@@ -263,7 +268,7 @@ def _skipped(parting: Parting, key: int) -> Iterator[Attempt]:
             continue
         same = parting.agreement.right.get(operand) or parting.agreement.right.get(right.program.carried(operand), ())
         partners = () if operand in right.program.constants else same
-        read = dict.fromkeys(each for partner in partners for each in left.program.readers(partner))
+        read = dict.fromkeys(reader for partner in partners for reader in left.program.readers(partner))
         for other in read:
             arrays = left.measured.arrays.get(other) if other in parting.departed.left else None
             known = right.measured.arrays.get(operand)
@@ -276,15 +281,15 @@ def _filling(arrays: Sequence[np.ndarray], like: np.ndarray) -> list[np.ndarray]
     """The arrays where they have the elements of another, a single number as often as it takes."""
     if kind_of(arrays[0])[1] != kind_of(like)[1] or arrays[0].size not in (1, like.size):
         return None
-    return [np.broadcast_to(each.ravel(), like.size) for each in arrays]
+    return [np.broadcast_to(array.ravel(), like.size) for array in arrays]
 
 
 def _read_alike(parting: Parting, left: int, right: int) -> bool:
     """Whether something that reads the left value does what the right operation, or what reads it, does."""
     program = parting.right.program
     moves = program.node(right).opcode in CARRIERS and program.node(right).opcode != RESULT
-    theirs = {program.node(each).opcode for each in (program.readers(right) if moves else [right])}
-    mine = {parting.left.program.node(each).opcode for each in parting.left.program.readers(left)}
+    theirs = {program.node(reader).opcode for reader in (program.readers(right) if moves else [right])}
+    mine = {parting.left.program.node(reader).opcode for reader in parting.left.program.readers(left)}
     return bool(mine & theirs)
 
 
@@ -333,16 +338,16 @@ def _gained(parting: Parting, values: dict[int, np.ndarray], key: int) -> int:
     """How many departing values beyond one of them agree with a departing value of the left program now."""
     left = parting.left
     known: dict[tuple[int, str], list[int]] = {}
-    for each in parting.departed.left:
-        if left.program.node(each).shape.is_array:
-            known.setdefault(kind_of(left.array(each)), []).append(each)
+    for departed in parting.departed.left:
+        if left.program.node(departed).shape.is_array:
+            known.setdefault(kind_of(left.array(departed)), []).append(departed)
     return sum(
         any(
             distance(left.array(other).ravel(), array.ravel()) <= 2 * left.measured.bounds[other][0]
             for other in known.get(kind_of(array), ())
         )
-        for each, array in values.items()
-        if each != key and parting.right.program.node(each).opcode not in CARRIERS
+        for candidate, array in values.items()
+        if candidate != key and parting.right.program.node(candidate).opcode not in CARRIERS
     )
 
 
@@ -358,10 +363,10 @@ def behind(side: MeasuredProgram, key: int, within: Sequence[int]) -> set[int]:
 
 
 def _behind_all(side: MeasuredProgram, keys: Sequence[int], within: set[int]) -> set[int]:
-    waiting, found, nodes = list(keys), set[int](), side.program.graph.nodes
+    waiting, reached, nodes = list(keys), set[int](), side.program.graph.nodes
     while waiting:
-        each = waiting.pop()
-        if each not in found:
-            found.add(each)
-            waiting += [operand for operand in nodes[each].operands if operand in within]
-    return found
+        current = waiting.pop()
+        if current not in reached:
+            reached.add(current)
+            waiting += [operand for operand in nodes[current].operands if operand in within]
+    return reached

@@ -56,24 +56,24 @@ class Spot:
         """What the two computations differ in; None where one has operations that the other has not."""
         return apart(self.parting, self.mine.target, self.theirs.target) if self.mine else None
 
-    def mended(self, found: Arrays | None) -> bool:
+    def mended(self, values: Arrays | None) -> bool:
         """Whether these arrays are what the value has to be."""
-        if found is None:
+        if values is None:
             return False
-        cases = zip(self.expected, found, self.bounds, strict=True)
+        cases = zip(self.expected, values, self.bounds, strict=True)
         return all(a.size == b.size and distance(a.ravel(), b.ravel()) <= bound for a, b, bound in cases)
 
     @cached_property
     def read(self) -> list[Arrays]:
         """The agreeing values that either is computed from, each once, the nearest first."""
-        found: list[Arrays] = []
+        read: list[Arrays] = []
         parts = [(self.theirs.side, self.theirs)] + ([(self.mine.side, self.mine)] if self.mine else [])
         for side, part in parts:
             for key in _nearest(side.program, part):
                 arrays = side.measured.arrays.get(key)
-                if arrays and not any(_equal(arrays, known) for known in found):
-                    found.append(arrays)
-        return found[:_MOST_LEAVES]
+                if arrays and not any(_equal(arrays, known) for known in read):
+                    read.append(arrays)
+        return read[:_MOST_LEAVES]
 
     def factor(self, few: bool = False) -> float | None:
         """What the value has to be multiplied by; see `_formulas.factor`."""
@@ -86,7 +86,7 @@ class Spot:
         further: dict[int, None] = {}
         reached = [self.theirs.target]
         for _ in range(_FURTHER):
-            reached = [each for key in reached for each in program.users[key] if each in departed]
+            reached = [user for key in reached for user in program.users[key] if user in departed]
             further |= dict.fromkeys(reached)
         return [spot for spot in map(self._at, list(further)[:_MOST_FURTHER]) if spot is not None]
 
@@ -96,7 +96,7 @@ class Spot:
             return None
         draft = excerpt(side, key, departed, cut=[self.theirs.target]).draft()
         shape = side.program.node(self.theirs.target).shape
-        given = [np.asarray(each).reshape(shape.dimensions).astype(values_dtype(shape)) for each in self.expected]
+        given = [np.asarray(array).reshape(shape.dimensions).astype(values_dtype(shape)) for array in self.expected]
         runs = draft.runs([{self.theirs.target: given}])
         if not runs:
             return None
@@ -146,7 +146,7 @@ def _spot_of_result(parting: Parting, name: str, blamed: Blamed, clue: Clue, at_
 
 
 def _bounds(side: MeasuredProgram, key: int) -> list[float]:
-    return [2 * each for each in side.measured.bounds[key]]
+    return [2 * bound for bound in side.measured.bounds[key]]
 
 
 def _equal(one: Arrays, other: Arrays) -> bool:
@@ -163,17 +163,19 @@ def _nearest(program: Computation, part: Excerpt) -> list[int]:
 
 
 def _linear(program: Computation, target: int) -> list[int]:
-    found: dict[int, None] = {target: None}
+    linear: dict[int, None] = {target: None}
     for step in (lambda key: program.node(key).operands, lambda key: program.users[key]):
         reached = [target]
         for _ in range(_NEAR):
-            reached = [each for key in reached if key == target or _is_linear(program, key) for each in step(key)]
-            found |= dict.fromkeys(reached)
-    return list(found)
+            reached = [
+                neighbour for key in reached if key == target or _is_linear(program, key) for neighbour in step(key)
+            ]
+            linear |= dict.fromkeys(reached)
+    return list(linear)
 
 
 def _is_linear(program: Computation, key: int) -> bool:
     """Whether a factor of what it reads is one of what it makes."""
     node = program.node(key)
-    scales = node.opcode in ("multiply", "divide") and any(each in program.constants for each in node.operands)
+    scales = node.opcode in ("multiply", "divide") and any(operand in program.constants for operand in node.operands)
     return scales or node.opcode in _LINEAR

@@ -66,13 +66,13 @@ class Switchboard:
 
     def each(self, given: Sequence[Given], at: int) -> list[dict[int, np.ndarray]]:
         """The same of several sets of values that are given."""
-        found = self._few.each([self._arguments(each, at) for each in given])
-        return [{key: each[placed] for key, placed in self._results.items()} for each in found]
+        results = self._few.each([self._arguments(changed, at) for changed in given])
+        return [{key: values[placed] for key, placed in self._results.items()} for values in results]
 
     def run(self, given: Given, at: int) -> dict[int, np.ndarray]:
         """All departing values in one case."""
-        found = self._many(self._arguments(given, at))
-        return {key: found[placed] for key, placed in self._all.items()}
+        values = self._many(self._arguments(given, at))
+        return {key: values[placed] for key, placed in self._all.items()}
 
     def _arguments(self, given: Given, at: int) -> list[np.ndarray]:
         arguments = list(self._cases[at])

@@ -55,11 +55,11 @@ def is_splat(key: int, graph: Writer, value: float) -> bool:
       graph: that it is in.
       value: the number.
     """
-    found = splat(key, graph)
-    if found is None or np.iscomplexobj(found):
+    number = splat(key, graph)
+    if number is None or np.iscomplexobj(number):
         # Either part of a complex zero has a sign of its own.
-        return found is not None and found.tobytes() == type(found)(value).tobytes()
-    return bool(found == value) and (value != 0 or np.signbit(found) == np.signbit(value))
+        return number is not None and number.tobytes() == type(number)(value).tobytes()
+    return bool(number == value) and (value != 0 or np.signbit(number) == np.signbit(value))
 
 
 def filled(value: np.generic | float, shape: Shape, graph: Writer) -> int:
@@ -165,7 +165,7 @@ def groups(before: Sequence[int], after: Sequence[int]) -> list[tuple[tuple[int,
 
     Of shapes with equally many elements and no dimension of size 0 or 1.
     """
-    found: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
+    pairs: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
     left = right = 0
     while left < len(before):
         starts, taken, made = (left, right), before[left], after[right]
@@ -177,8 +177,8 @@ def groups(before: Sequence[int], after: Sequence[int]) -> list[tuple[tuple[int,
                 right += 1
                 made *= after[right]
         left, right = left + 1, right + 1
-        found.append((tuple(range(starts[0], left)), tuple(range(starts[1], right))))
-    return found
+        pairs.append((tuple(range(starts[0], left)), tuple(range(starts[1], right))))
+    return pairs
 
 
 def only(node: Node) -> str | None:

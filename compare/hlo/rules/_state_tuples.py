@@ -31,6 +31,7 @@ def put_together(apart: Graph, places: Mapping[int, int], known: Mapping[int, Se
     """A region with one tuple of state.
 
     Args:
+      apart: the region with a parameter a piece of state.
       places: by parameter, its place in the tuple; several may share one.
       known: parameters that are constants instead: the nodes that say so, the last of which is the value.
       results: which of its results to return, by position; all by default. What they do not need is left out.
@@ -59,7 +60,7 @@ def put_together(apart: Graph, places: Mapping[int, int], known: Mapping[int, Se
 
 def _append(nodes: dict[int, Node], node: Node, renamed: Mapping[int, int]) -> int:
     key = len(nodes)
-    nodes[key] = dataclasses.replace(node, id=key, operands=tuple(renamed[each] for each in node.operands))
+    nodes[key] = dataclasses.replace(node, id=key, operands=tuple(renamed[operand] for operand in node.operands))
     return key
 
 

@@ -156,33 +156,38 @@ def _reciprocal_of(key: int, graph: Writer) -> int | None:
 
 def factors(key: int, graph: Writer) -> tuple[int, ...]:
     """What a product is made of, constants last; of anything else, itself."""
-    found, waiting = [], [key]
+    leaves, waiting = [], [key]
     while waiting:
         node = graph[waiting.pop()]
-        if node.opcode == "multiply" and len(found) + len(waiting) < _MOST_FACTORS:
+        if node.opcode == "multiply" and len(leaves) + len(waiting) < _MOST_FACTORS:
             waiting.extend(node.operands)
         else:
-            found.append(node.id)
-    return tuple(sorted(found, key=lambda each: (splat(each, graph) is not None, graph.digests[each])))
+            leaves.append(node.id)
+    return tuple(sorted(leaves, key=lambda leaf: (splat(leaf, graph) is not None, graph.digests[leaf])))
 
 
 def _order_factors(node: Node, graph: Writer) -> int | None:
     """((a * b) * c) * constant, the factors sorted."""
     if node.opcode != "multiply" or all(graph[key].opcode != "multiply" for key in node.operands):
         return None
-    found = tuple(factor for key in node.operands for factor in factors(key, graph))
-    if len(found) > _MOST_FACTORS:
+    all_factors = tuple(factor for key in node.operands for factor in factors(key, graph))
+    if len(all_factors) > _MOST_FACTORS:
         return None
-    found = tuple(sorted(found, key=lambda each: (splat(each, graph) is not None, graph.digests[each])))
-    if _is_ordered(node.operands, found, graph) and sum(splat(each, graph) is not None for each in found) < 2:
+    all_factors = tuple(
+        sorted(all_factors, key=lambda factor: (splat(factor, graph) is not None, graph.digests[factor]))
+    )
+    if (
+        _is_ordered(node.operands, all_factors, graph)
+        and sum(splat(factor, graph) is not None for factor in all_factors) < 2
+    ):
         return None
-    return _multiplied(found, node, graph)
+    return _multiplied(all_factors, node, graph)
 
 
-def _is_ordered(operands: Sequence[int], found: tuple[int, ...], graph: Writer) -> bool:
+def _is_ordered(operands: Sequence[int], all_factors: tuple[int, ...], graph: Writer) -> bool:
     first, second = operands
     return any(
-        last == found[-1] and factors(rest, graph) == found[:-1] and _chained(rest, graph)
+        last == all_factors[-1] and factors(rest, graph) == all_factors[:-1] and _chained(rest, graph)
         for rest, last in ((first, second), (second, first))
     )
 
@@ -193,9 +198,9 @@ def _chained(key: int, graph: Writer) -> bool:
     return node.opcode != "multiply" or _is_ordered(node.operands, factors(key, graph), graph)
 
 
-def _multiplied(found: Sequence[int], node: Node, graph: Writer) -> int | None:
-    numbers = [splat(each, graph) for each in found if splat(each, graph) is not None]
-    rest = [each for each in found if splat(each, graph) is None]
+def _multiplied(all_factors: Sequence[int], node: Node, graph: Writer) -> int | None:
+    numbers = [splat(factor, graph) for factor in all_factors if splat(factor, graph) is not None]
+    rest = [factor for factor in all_factors if splat(factor, graph) is None]
     if len(numbers) > 1:
         with np.errstate(all="ignore"):
             together = np.multiply.reduce(np.asarray(numbers))
@@ -203,10 +208,10 @@ def _multiplied(found: Sequence[int], node: Node, graph: Writer) -> int | None:
             return None
         rest.append(filled(together, node.shape, graph))
     else:
-        rest.extend(each for each in found if splat(each, graph) is not None)
+        rest.extend(factor for factor in all_factors if splat(factor, graph) is not None)
     made = rest[0]
-    for each in rest[1:]:
-        made = graph.add("multiply", node.shape, (made, each))
+    for factor in rest[1:]:
+        made = graph.add("multiply", node.shape, (made, factor))
     return made
 
 

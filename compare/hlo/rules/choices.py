@@ -20,7 +20,7 @@ def _sort_operands(node: Node, graph: Writer) -> int | None:
 
 
 def _compared(node: Node, direction: str, operands: tuple[int, ...], graph: Writer) -> int:
-    attributes = tuple(each for each in node.attributes if each[0] != "comparison_direction")
+    attributes = tuple(attribute for attribute in node.attributes if attribute[0] != "comparison_direction")
     return graph.add("compare", node.shape, operands, (*attributes, ("comparison_direction", direction)))
 
 
@@ -122,7 +122,7 @@ def _choice_of_numbers(node: Node, graph: Writer) -> int | None:
 
 
 def _truth_compared(node: Node, graph: Writer) -> int | None:
-    """p == True, and the like"""
+    """`p == True`, and the like."""
     if node.opcode != "compare" or graph[node.operands[0]].shape.dtype != "pred":
         return None
     direction = node.attribute("comparison_direction")

@@ -150,9 +150,9 @@ def _decided(node: Node, graph: Writer) -> int | None:
 def _inlined(node: Node, region: Graph, operand: int, graph: Writer) -> int:
     """What a branch returns, its operations among the others."""
     placed = {region.parameters[0]: operand}
-    for each in region:
-        if each.id not in placed:
-            placed[each.id] = graph.write(replace(each, operands=tuple(placed[key] for key in each.operands)))
+    for inner in region:
+        if inner.id not in placed:
+            placed[inner.id] = graph.write(replace(inner, operands=tuple(placed[key] for key in inner.operands)))
     results = [placed[key] for key in region.results]
     whole = len(results) == 1 and graph[results[0]].shape == node.shape
     return results[0] if whole else graph.add("tuple", node.shape, results)
@@ -198,8 +198,8 @@ def _ordered_branches(node: Node, graph: Writer) -> int | None:
 def _same_branches(node: Node, graph: Writer) -> int | None:
     if node.opcode != "conditional" or len(set(node.operands[1:])) != 1:
         return None
-    found = {graph.region(region)[1] for region in node.regions}
-    if len(found) != 1:
+    branches = {graph.region(region)[1] for region in node.regions}
+    if len(branches) != 1:
         return None
     return _inlined(node, node.regions[0], node.operands[1], graph)
 

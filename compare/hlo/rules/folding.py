@@ -76,15 +76,17 @@ def _moved(node: Node, literal: np.ndarray) -> np.ndarray:
     if node.opcode == "reshape":
         return literal.reshape(node.shape.dimensions)
     if node.opcode == "slice":
-        return literal[tuple(slice(*each) for each in slices(node))]
+        return literal[tuple(slice(*bounds) for bounds in slices(node))]
     along = node.attribute("dimensions", ())
     return literal.transpose(along) if node.opcode == "transpose" else np.flip(literal, along)
 
 
 def slices(node: Node) -> list[tuple[int, int, int]]:
     """Start, limit and stride of every dimension of a slice."""
-    found = [dict(each) for each in node.attribute("slice_dimensions")]
-    return [(each.get("start", 0), each.get("limit", 0), each.get("stride", 1)) for each in found]
+    dimensions = [dict(fields) for fields in node.attribute("slice_dimensions")]
+    return [
+        (dimension.get("start", 0), dimension.get("limit", 0), dimension.get("stride", 1)) for dimension in dimensions
+    ]
 
 
 def _convert(node: Node, graph: Writer) -> int | None:
@@ -120,13 +122,13 @@ def _compute(node: Node, graph: Writer) -> int | None:
     if not all(_numeric(graph[key].shape) for key in node.operands) or not _numeric(node.shape):
         return None
     known = [_known(key, graph) for key in node.operands]
-    if any(each is None for each in known):
+    if any(operand is None for operand in known):
         return None
     with np.errstate(all="ignore"):
-        found = _computed(node, [each for each in known if each is not None])
-    if found is None or not all(_certain(each) for each in (found, *known) if each is not None):
+        folded = _computed(node, [operand for operand in known if operand is not None])
+    if folded is None or not all(_certain(literal) for literal in (folded, *known) if literal is not None):
         return None
-    whole = np.broadcast_to(np.asarray(found, numpy_type(node.shape.dtype)), node.shape.dimensions)
+    whole = np.broadcast_to(np.asarray(folded, numpy_type(node.shape.dtype)), node.shape.dimensions)
     return graph.constant(np.ascontiguousarray(whole).reshape(node.shape.dimensions), node.shape.dtype)
 
 

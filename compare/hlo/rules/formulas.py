@@ -55,7 +55,7 @@ def _divided_root(node: Node, graph: Writer) -> int | None:
 
 
 def _logistic(node: Node, graph: Writer) -> int | None:
-    """1 / (1 + exp(-x))"""
+    """`1 / (1 + exp(-x))`."""
     if node.opcode != "divide" or not is_splat(node.operands[0], graph, 1.0):
         return None
     below = graph[node.operands[1]]
@@ -67,7 +67,7 @@ def _logistic(node: Node, graph: Writer) -> int | None:
 
 
 def _near_one(node: Node, graph: Writer) -> int | None:
-    """exp(x) - 1 and log(1 + x)"""
+    """`exp(x) - 1` and `log(1 + x)`."""
     if node.opcode == "add" and is_float(node.shape):
         for at in (0, 1):
             raised = graph[node.operands[at]]
@@ -109,7 +109,7 @@ def _extremum(node: Node, graph: Writer) -> int | None:
 
 
 def _positive_part(node: Node, graph: Writer) -> int | None:
-    """0 < max(x, 0)"""
+    """`0 < max(x, 0)`."""
     if node.opcode != "compare" or node.attribute("comparison_direction") != "LT":
         return None
     below, above = node.operands
@@ -121,7 +121,7 @@ def _positive_part(node: Node, graph: Writer) -> int | None:
 
 
 def _masked(node: Node, graph: Writer) -> int | None:
-    """x * mask, the mask 1 where something holds and 0 elsewhere"""
+    """`x * mask`, the mask 1 where something holds and 0 elsewhere."""
     if node.opcode != "multiply" or not is_float(node.shape):
         return None
     for at in (0, 1):
@@ -133,7 +133,7 @@ def _masked(node: Node, graph: Writer) -> int | None:
 
 
 def _finite_guard(node: Node, graph: Writer) -> int | None:
-    """x where it is finite, else 0"""
+    """`x` where it is finite, else 0."""
     if node.opcode != "select":
         return None
     decided, then, otherwise = node.operands
@@ -143,7 +143,7 @@ def _finite_guard(node: Node, graph: Writer) -> int | None:
 
 
 def _wrapped_index(node: Node, graph: Writer) -> int | None:
-    """i + n where i < 0, else i"""
+    """`i + n` where `i < 0`, else `i`."""
     if node.opcode != "select" or not is_integer(node.shape):
         return None
     decided, then, otherwise = node.operands

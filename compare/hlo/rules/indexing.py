@@ -23,8 +23,8 @@ def _with(node: Node, name: str, changed: Mapping[str, Any]) -> Attributes:
         "scatter_dims_to_operand_dims", "index_vector_dim", "operand_batching_dims", "input_batching_dims",
         "start_indices_batching_dims", "scatter_indices_batching_dims",
     ]  # fmt: skip
-    message = tuple((each, fields[each]) for each in order if fields.get(each))
-    return tuple(sorted((*(each for each in node.attributes if each[0] != name), (name, message))))
+    message = tuple((field, fields[field]) for field in order if fields.get(field))
+    return tuple(sorted((*(attribute for attribute in node.attributes if attribute[0] != name), (name, message))))
 
 
 def _implicit_vectors(node: Node, graph: Writer) -> int | None:

@@ -12,8 +12,10 @@ from compare.hlo.rules._forms import groups, reshaped, squeezed, transposed
 
 @dataclass(frozen=True)
 class Operand:
-    """One operand of a product: its value, and its dimensions that are contracted and that count batches, in pairs
-    with those of the other."""
+    """One operand of a product.
+
+    Its dimensions that are contracted and those that count batches are in pairs with those of the other.
+    """
 
     key: int
     dimensions: tuple[int, ...]
@@ -38,14 +40,14 @@ class Operand:
           dimensions: of the other value.
           to: by dimension of this operand, that of the other value.
         """
-        contracted, batch = (tuple(to[at] for at in each) for each in (self.contracted, self.batch))
+        contracted, batch = (tuple(to[at] for at in places) for places in (self.contracted, self.batch))
         return Operand(key, dimensions, contracted, batch)
 
 
 def product_of(node: Node, graph: Writer) -> tuple[Operand, Operand]:
     """The operands of a dot."""
     numbers = dict(node.attribute("dot_dimension_numbers", ()))
-    found = [
+    operands = [
         Operand(
             key,
             graph[key].shape.dimensions,
@@ -54,14 +56,15 @@ def product_of(node: Node, graph: Writer) -> tuple[Operand, Operand]:
         )
         for side, key in zip(("lhs", "rhs"), node.operands[:2], strict=True)
     ]
-    return found[0], found[1]
+    return operands[0], operands[1]
 
 
 def product(left: Operand, right: Operand, dtype: str, graph: Writer) -> int:
     """The dot of two operands: batches, then what is free on the left, then on the right.
 
     Args:
-      left, right: the operands.
+      left: the first operand.
+      right: the second.
       dtype: of the result.
       graph: to write to.
     """
@@ -72,7 +75,7 @@ def product(left: Operand, right: Operand, dtype: str, graph: Writer) -> int:
         ("lhs_batch_dimensions", left.batch),
         ("rhs_batch_dimensions", right.batch),
     )
-    attributes: Attributes = (("dot_dimension_numbers", tuple(each for each in numbers if each[1])),)
+    attributes: Attributes = (("dot_dimension_numbers", tuple(field for field in numbers if field[1])),)
     shape = Shape(dtype, batches + left.free_sizes + right.free_sizes)
     return graph.add("dot", shape, (left.key, right.key), attributes)
 
@@ -85,14 +88,14 @@ def _absorb_transpose(node: Node, graph: Writer) -> int | None:
     if not _is_plain(node):
         return None
     pair = list(product_of(node, graph))
-    for at, each in enumerate(pair):
-        inner = graph[each.key]
+    for at, operand in enumerate(pair):
+        inner = graph[operand.key]
         if inner.opcode == "transpose":
             order = inner.attribute("dimensions")
             source = graph[inner.operands[0]].shape.dimensions
-            pair[at] = each.moved(inner.operands[0], source, dict(enumerate(order)))
+            pair[at] = operand.moved(inner.operands[0], source, dict(enumerate(order)))
             made = product(pair[0], pair[1], node.shape.dtype, graph)
-            return _in_order(made, pair, at, [order[free] for free in each.free], graph)
+            return _in_order(made, pair, at, [order[free] for free in operand.free], graph)
     return None
 
 
@@ -111,7 +114,7 @@ def _sort_batches(node: Node, graph: Writer) -> int | None:
     order = sorted(range(len(left.batch)), key=lambda at: left.batch[at])
     if order == list(range(len(order))):
         return None
-    pair = [replace(each, batch=tuple(each.batch[at] for at in order)) for each in (left, right)]
+    pair = [replace(operand, batch=tuple(operand.batch[at] for at in order)) for operand in (left, right)]
     made = product(pair[0], pair[1], node.shape.dtype, graph)
     rest = range(len(order), len(node.shape.dimensions))
     return transposed(made, [*(order.index(at) for at in range(len(order))), *rest], graph)
@@ -124,12 +127,12 @@ def _squeeze_product(node: Node, graph: Writer) -> int | None:
     pair = product_of(node, graph)
     kept_batches = [at for at, index in enumerate(pair[0].batch) if pair[0].dimensions[index] != 1]
     small = []
-    for each in pair:
-        batch = tuple(each.batch[at] for at in kept_batches)
-        kept = sorted((*batch, *each.contracted, *(at for at in each.free if each.dimensions[at] != 1)))
-        sizes = tuple(each.dimensions[at] for at in kept)
+    for operand in pair:
+        batch = tuple(operand.batch[at] for at in kept_batches)
+        kept = sorted((*batch, *operand.contracted, *(at for at in operand.free if operand.dimensions[at] != 1)))
+        sizes = tuple(operand.dimensions[at] for at in kept)
         to = {at: place for place, at in enumerate(kept)}
-        small.append(replace(each, batch=batch).moved(reshaped(each.key, sizes, graph), sizes, to))
+        small.append(replace(operand, batch=batch).moved(reshaped(operand.key, sizes, graph), sizes, to))
     made = product(small[0], small[1], node.shape.dtype, graph)
     return reshaped(made, node.shape.dimensions, graph)
 
@@ -139,15 +142,15 @@ def _absorb_reshape(node: Node, graph: Writer) -> int | None:
     if not _is_plain(node):
         return None
     pair = list(product_of(node, graph))
-    for at, each in enumerate(pair):
-        inner = graph[each.key]
-        if inner.opcode != "reshape" or 1 in each.dimensions or 0 in each.dimensions:
+    for at, operand in enumerate(pair):
+        inner = graph[operand.key]
+        if inner.opcode != "reshape" or 1 in operand.dimensions or 0 in operand.dimensions:
             continue
         source = squeezed(graph[inner.operands[0]].shape.dimensions)
-        to = _unmerged(each, source)
-        if to is None or source == each.dimensions:
+        to = _unmerged(operand, source)
+        if to is None or source == operand.dimensions:
             continue
-        pair[at] = each.moved(reshaped(inner.operands[0], source, graph), source, to)
+        pair[at] = operand.moved(reshaped(inner.operands[0], source, graph), source, to)
         return reshaped(product(pair[0], pair[1], node.shape.dtype, graph), node.shape.dimensions, graph)
     return None
 
@@ -177,9 +180,10 @@ _FIELDS = (
 
 def _roles(node: Node) -> dict[str, tuple[int, ...]]:
     """Dimensions of a convolution by their part in it."""
-    found = dict(node.attribute("convolution_dimension_numbers", ()))
+    numbers = dict(node.attribute("convolution_dimension_numbers", ()))
     return {
-        name: found.get(name, ()) if name.endswith("spatial_dimensions") else (found.get(name, 0),) for name in _FIELDS
+        name: numbers.get(name, ()) if name.endswith("spatial_dimensions") else (numbers.get(name, 0),)
+        for name in _FIELDS
     }
 
 
@@ -191,7 +195,7 @@ def _convolution(
         for name in _FIELDS
         if roles[name] and (name.endswith("spatial_dimensions") or roles[name] != (0,))
     )
-    rest = tuple(each for each in node.attributes if each[0] != "convolution_dimension_numbers")
+    rest = tuple(attribute for attribute in node.attributes if attribute[0] != "convolution_dimension_numbers")
     return graph.add("convolution", shape, keys, (*rest, ("convolution_dimension_numbers", numbers)))
 
 
@@ -203,7 +207,7 @@ def _absorb_convolution_transpose(node: Node, graph: Writer) -> int | None:
         if inner.opcode == "transpose":
             order = inner.attribute("dimensions")
             roles = _roles(node)
-            moved = roles | {name: tuple(order[each] for each in roles[name]) for name in names}
+            moved = roles | {name: tuple(order[place] for place in roles[name]) for name in names}
             keys = list(node.operands)
             keys[at] = inner.operands[0]
             return _convolution(node, moved, keys, node.shape, graph)

@@ -68,10 +68,10 @@ def _window_of_ones(node: Node, graph: Writer) -> int | None:
     """A window of one element that moves by one, and nothing is padded."""
     if node.opcode != "reduce-window" or len(node.operands) != 2 or only(node) is None:
         return None
-    window = [dict(each) for each in dict(node.attribute("window", ())).get("dimensions", ())]
-    if any(each.get("size", 1) != 1 for each in window) or node.shape != graph[node.operands[0]].shape:
+    window = [dict(fields) for fields in dict(node.attribute("window", ())).get("dimensions", ())]
+    if any(dimension.get("size", 1) != 1 for dimension in window) or node.shape != graph[node.operands[0]].shape:
         return None
-    if any(each.get("padding_low") or each.get("padding_high") for each in window):
+    if any(dimension.get("padding_low") or dimension.get("padding_high") for dimension in window):
         return None
     return again_of_one(node, graph)
 

@@ -112,7 +112,7 @@ def _squeeze_elementwise(node: Node, graph: Writer) -> int | None:
 
 
 def _spread_scalars(node: Node, graph: Writer) -> int | None:
-    """clamp and select take scalars beside arrays."""
+    """`clamp` and `select` take scalars beside arrays."""
     if node.opcode not in ("clamp", "select") or not node.shape.dimensions:
         return None
     if all(graph[key].shape.dimensions for key in node.operands):
@@ -151,7 +151,7 @@ def _moved(first: Node, fields: dict[str, object], graph: Writer) -> int:
 def _moves_alike(node: Node, first: Node, graph: Writer) -> bool:
     if node.opcode != first.opcode or node.attributes != first.attributes:
         return False
-    here, there = (graph[each.operands[0]].shape.dimensions for each in (node, first))
+    here, there = (graph[operation.operands[0]].shape.dimensions for operation in (node, first))
     return squeezed(here) == squeezed(there) if node.opcode == "reshape" else here == there
 
 

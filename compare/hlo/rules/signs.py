@@ -40,9 +40,9 @@ def _integers(node: Node, graph: Writer, depth: int) -> bool:
     if node.opcode == "remainder":
         return never_negative(node.operands[0], graph, depth)
     if node.opcode == "maximum":
-        return any(never_negative(each, graph, depth) for each in node.operands)
+        return any(never_negative(operand, graph, depth) for operand in node.operands)
     if node.opcode == "minimum":
-        return all(never_negative(each, graph, depth) for each in node.operands)
+        return all(never_negative(operand, graph, depth) for operand in node.operands)
     return node.opcode == "iota" or node.shape.dtype[0] == "u"
 
 
@@ -52,9 +52,9 @@ def _floats(node: Node, graph: Writer, depth: int) -> bool:
     if node.opcode == "multiply" and node.operands[0] == node.operands[1]:
         return True
     if node.opcode in ("add", "divide"):
-        return all(never_negative(each, graph, depth) for each in node.operands)
+        return all(never_negative(operand, graph, depth) for operand in node.operands)
     if node.opcode == "reduce" and only(node) == "add" and len(node.operands) == 2:
-        return all(never_negative(each, graph, depth) for each in node.operands)
+        return all(never_negative(operand, graph, depth) for operand in node.operands)
     return node.opcode in ("exponential", "abs", "logistic")
 
 
@@ -73,7 +73,7 @@ def _float_test(node: Node, graph: Writer) -> int | None:
 
 
 def _integer_test(node: Node, graph: Writer) -> int | None:
-    """x < 0 and -1 < x"""
+    """`x < 0` and `-1 < x`."""
     if node.opcode != "compare" or node.attribute("comparison_direction") != "LT":
         return None
     below, above = node.operands

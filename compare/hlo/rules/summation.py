@@ -34,7 +34,7 @@ def _joined_windows(node: Node, graph: Writer) -> int | None:
     inner = graph[node.operands[0]] if _reduces(node) else None
     if inner is None or not _reduces(inner, "reduce-window") or not _joins(node, inner, graph):
         return None
-    tiles = [dict(each) for each in dict(inner.attribute("window", ())).get("dimensions", ())]
+    tiles = [dict(dimension) for dimension in dict(inner.attribute("window", ())).get("dimensions", ())]
     whole = graph[inner.operands[0]].shape.dimensions
     along = node.attribute("dimensions", ())
     for at, (tile, size, made) in enumerate(zip(tiles, whole, inner.shape.dimensions, strict=True)):
@@ -67,7 +67,7 @@ def _contracted_in_order(node: Node, graph: Writer) -> int | None:
     order = sorted(range(len(left.contracted)), key=lambda at: left.contracted[at])
     if order == list(range(len(order))):
         return None
-    pair = [replace(each, contracted=tuple(each.contracted[at] for at in order)) for each in (left, right)]
+    pair = [replace(operand, contracted=tuple(operand.contracted[at] for at in order)) for operand in (left, right)]
     return product(pair[0], pair[1], node.shape.dtype, graph)
 
 

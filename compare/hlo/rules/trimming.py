@@ -27,13 +27,13 @@ def _trimmed(graph: Graph, done: dict[int, Graph]) -> Graph:
         for node in graph
         if node.id in alive
     }
-    found = Graph(graph.name, inner, graph.parameters, graph.results)
-    users = found.users()
-    for node in list(found):
+    trimmed = Graph(graph.name, inner, graph.parameters, graph.results)
+    users = trimmed.users()
+    for node in list(trimmed):
         if node.opcode == "while":
-            found = _without_unread(found, node, users[node.id])
-    done[id(graph)] = found
-    return found
+            trimmed = _without_unread(trimmed, node, users[node.id])
+    done[id(graph)] = trimmed
+    return trimmed
 
 
 def _without_unread(graph: Graph, loop: Node, users: list[int]) -> Graph:
@@ -69,8 +69,8 @@ def _cut(graph: Graph, loop: Node, readers: list[Node], kept: list[int], apart: 
     # Another loop may start from the same tuple.
     start = dataclasses.replace(state, id=max(graph.nodes) + 1, operands=operands, shape=shape)
     changed = {loop.id: dataclasses.replace(loop, operands=(start.id,), shape=shape, regions=regions)} | {
-        each.id: dataclasses.replace(each, attributes=(("tuple_index", places[each.attribute("tuple_index")]),))
-        for each in readers
+        reader.id: dataclasses.replace(reader, attributes=(("tuple_index", places[reader.attribute("tuple_index")]),))
+        for reader in readers
     }
     nodes: dict[int, Node] = {}
     for node in graph:
