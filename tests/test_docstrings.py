@@ -11,6 +11,10 @@ HELD = (
     "compare/commands/*.py",
     "compare/inputs/*.py",
     "compare/bundles/*.py",
+    "compare/history/*.py",
+    "compare/parity/*.py",
+    "compare/prove/*.py",
+    "compare/tuning/*.py",
     "compare/[a-f]*.py",
     "workloads/[a-z]*.py",
 )

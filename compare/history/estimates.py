@@ -30,7 +30,7 @@ class Estimate:
 
 
 def factor(log: float) -> float:
-    """e to that power; infinity beyond the largest float."""
+    """The exponential of a logarithm; infinity beyond the largest float."""
     return math.exp(log) if log < _LARGEST_LOG else math.inf
 
 

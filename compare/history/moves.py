@@ -101,6 +101,12 @@ def recurring(history: Sequence[Record], workload: str, ratio: str, later: int =
     a later run without it confirms nothing. With noise alone (pairs that spread by 4 %, eight of them), about one
     run in 150 reads as regressed and one history in 1,000 as confirmed, one in 10,000 and less with a baseline of
     three runs; a true slowdown of 10 % is confirmed 97 times in 100.
+
+    Args:
+      history: runs, oldest first.
+      workload: the name of a workload.
+      ratio: the name of a ratio, such as "jax/jit vs tf/jit".
+      later: how many of the last runs are held against the baseline.
     """
     alike = [run for run in history if workload in run.workloads and not differences(run, history[-1], [workload])]
     earlier, latest = alike[:-later], alike[-later:]
@@ -185,7 +191,13 @@ def verdict(moved: Estimate, margin: float) -> str:
 
 
 def row_of(run: Record, workload: str, ratio: str) -> Ratio | None:
-    """The ratio of a run; None where it is missing or null."""
+    """The ratio of a run; None where it is missing or null.
+
+    Args:
+      run: the record of a run.
+      workload: the name of a workload.
+      ratio: the name of a ratio.
+    """
     row = _timing(run, workload).ratios.get(ratio)
     return None if row == Ratio() else row
 

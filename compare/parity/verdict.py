@@ -84,6 +84,7 @@ def with_sizes(parity: Parity, judged: Sequence[tuple[AtSize, Parity | None]], v
     """The parity with what its gates said at other sizes of the named dimensions; what fails there fails.
 
     Args:
+      parity: that of the workload's own size.
       judged: each size with its own parity, None where a side gave nothing that could be judged.
       varies: whether any dimension is named.
     """

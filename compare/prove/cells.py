@@ -49,7 +49,13 @@ class Cells:
 
 
 def compile_cells(sides: Mapping[str, Side], collected: Mapping[str, Collected], case: str) -> Cells:
-    """Compile each program on each side, run it, and profile it."""
+    """Compile each program on each side, run it, and profile it.
+
+    Args:
+      sides: the workers by side, those that can be asked.
+      collected: what each side delivered, by side.
+      case: the case whose arrays the programs run on.
+    """
     described: dict[str, program_parts.Compiled] = {}
     modules: dict[str, CompiledProgram] = {}
     outputs: dict[str, Arrays] = {}

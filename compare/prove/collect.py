@@ -119,7 +119,12 @@ def _chosen(side: str, modes: requests.Modes, wanted: Collection[Mode]) -> reque
 def collect_program(side: Side, prepared: Prepared, found: Collected, reporter: Reporter, reload: bool) -> None:
     """Ask a side for the program that is compiled and timed, and for a profile of each mode.
 
-    `reload` says that the side has another size loaded: parity was judged on smaller arrays.
+    Args:
+      side: who is asked.
+      prepared: the workload at the size that is timed.
+      found: gets what the side delivers.
+      reporter: told of every step.
+      reload: whether the side has another size loaded: parity was judged on smaller arrays.
     """
 
     def ask() -> None:
@@ -169,7 +174,15 @@ def attempt(found: Collected, ask: Callable[[], Result]) -> Result | None:
 
 
 def collect_mode(side: Side, mode: str, prepared: Prepared, found: Collected, reporter: Reporter) -> None:
-    """Ask a side for all that parity needs of one mode more, which it was offered."""
+    """Ask a side for all that parity needs of one mode more, which it was offered.
+
+    Args:
+      side: who is asked.
+      mode: the name of the mode.
+      prepared: the workload, and the arrays that it is judged on.
+      found: gets what the side delivers.
+      reporter: told of every step.
+    """
     for pass_ in (FORWARD, GRADIENTS):
         if pass_ in found.modes:
             reporter.step(f"{side.name}/{mode} {pass_}")

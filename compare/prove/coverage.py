@@ -46,6 +46,9 @@ def covering(
     """Cases that decide what the twin's decide one way alone, and remarks on what no such case was found for.
 
     Args:
+      twin: the workload's arrays.
+      specs: its inputs, by name.
+      programs: of both sides, in float64.
       fits: whether a case tells ports apart: not where float64 overflows.
 
     Raises:

@@ -40,6 +40,11 @@ class Further:
 def further(twin: Twin, specs: Mapping[str, ArraySpec], doubles: Doubles) -> Further:
     """More cases of a workload whose float64 programs are known.
 
+    Args:
+      twin: the workload's arrays.
+      specs: its inputs, by name.
+      doubles: the float64 programs, and their results.
+
     Raises:
       UnreadableProgram: XLA does not run a program apart from its framework.
     """

@@ -62,6 +62,13 @@ def locate_each(
 ) -> dict[str, dict[str, Located]]:
     """By workload and pass, where JAX's program departs; of several, one that cannot be looked at costs itself.
 
+    Args:
+      pool: has the sides.
+      workloads: what is looked at.
+      choice: passes and size.
+      scratch: the folder to draw arrays into.
+      reporter: told of every step.
+
     Raises:
       RequestError, SideError: a single workload cannot be looked at.
     """
@@ -80,6 +87,13 @@ def locate_workload(
     pool: Pool, workload: AnyWorkload, choice: Choice, scratch: Path, reporter: Reporter
 ) -> dict[str, Located]:
     """By pass, where JAX's program departs from TensorFlow's.
+
+    Args:
+      pool: has the sides.
+      workload: what is looked at.
+      choice: passes and size.
+      scratch: the folder to draw arrays into.
+      reporter: told of every step.
 
     Raises:
       RequestError: the workload has no such size or pass.
@@ -121,6 +135,11 @@ def located(left: Program, right: Program, prepared: Prepared) -> Located:
     """One pass of a workload from its two programs.
 
     Promoted to float64 first: what departs there is no rounding. Where nothing does, as they were written.
+
+    Args:
+      left: TensorFlow's program.
+      right: JAX's program.
+      prepared: the workload, and the arrays that the programs run on.
 
     Raises:
       UnreadableProgram: a program cannot be read, or run by this process's XLA.

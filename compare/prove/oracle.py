@@ -43,7 +43,13 @@ class Doubles:
 
 
 def find_doubles(jax: Side, sides: Sequence[Collected], prepared: Prepared) -> Doubles:
-    """Float64 evidence for every pass that a side has. The JAX side's client runs promoted programs."""
+    """Float64 evidence for every pass that a side has.
+
+    Args:
+      jax: the JAX side, whose XLA runs promoted programs.
+      sides: what each side delivered.
+      prepared: the workload, and the arrays that it is judged on.
+    """
     found = Doubles()
     for collected in sides:
         passes = {pass_ for _, pass_, _ in collected.outputs}
@@ -70,6 +76,9 @@ def explain(
     within its rounding a few times; the spreads of both sides add up.
 
     Args:
+      jax: the JAX side.
+      doubles: the float64 programs.
+      prepared: the workload, and the arrays that it is judged on.
       evidence: tells what an error is relative to.
       runs: pass and case of those to explain; each pass costs several compilations a side.
 
@@ -209,7 +218,13 @@ def _moved(states: Arrays, seed: int) -> dict[str, np.ndarray]:
 def largest_spreads(
     base: Mapping[str, Arrays], runs: Iterable[Mapping[str, Arrays]], scales: Mapping[str, Scales]
 ) -> dict[tuple[str, str, int], float]:
-    """By case, leaf and group of magnitudes, how far any of the runs of moved programs is from the base."""
+    """By case, leaf and group of magnitudes, how far any of the runs of moved programs is from the base.
+
+    Args:
+      base: by case, the leaves of the program as it is.
+      runs: those of programs whose constants were moved.
+      scales: by case, what errors are relative to.
+    """
     spreads: dict[tuple[str, str, int], float] = {}
     for run in runs:
         for case, arrays in run.items():

@@ -44,8 +44,12 @@ def with_others(
     """The parity with that of each other size, both sides built anew; asked of a port that agrees at its own size.
 
     Args:
+      pool: has the sides.
+      parity: that of the workload's own size.
+      prepared: the workload at its own size.
       doubles: those of its own size: a gradient that vanishes at another one is rounding beside what it is here.
       scratch: where arrays are drawn into.
+      reporter: told of every size.
 
     Raises:
       RequestError: the workload's code fails.

@@ -70,6 +70,13 @@ def chosen(
 
     A program is WORKLOAD:tf, WORKLOAD:jax, a file, or a dump directory (DIR or DIR:MODULE).
 
+    Args:
+      references: programs or workloads.
+      pool: has the sides.
+      choice: pass, size and training data.
+      scratch: the folder to draw arrays into.
+      reporter: told of every step.
+
     Raises:
       RequestError: another number of programs than two, programs beside workloads, or no such thing.
       SideError: a side cannot deliver its program.
@@ -101,6 +108,12 @@ def of_collected(
     prepared: Prepared, collected: Mapping[str, Collected], cells: Cells, sides: Mapping[str, Any]
 ) -> Pair | None:
     """TensorFlow's program against JAX's, as a run has collected them; None where a side gave none.
+
+    Args:
+      prepared: the workload, and the arrays that it is judged on.
+      collected: what each side delivered, by side.
+      cells: what each side's XLA made of the programs.
+      sides: versions and device by side.
 
     Raises:
       UnreadableProgram: XLA does not take a program.

@@ -51,7 +51,13 @@ class Running:
 
 
 def arguments(program: Program, twin: Twin, case: Arrays) -> list[np.ndarray]:
-    """What fills the parameters where a case is as given: its inputs, and the weights that it changes."""
+    """What fills the parameters where a case is as given: its inputs, and the weights that it changes.
+
+    Args:
+      program: whose parameters are filled.
+      twin: has the weights.
+      case: by name, the arrays of a case.
+    """
     alone = dataclasses.replace(twin, cases={"": case})
     return [alone.argument(each, "", program.states) for each in program.parameters]
 
@@ -63,7 +69,12 @@ def without_states(program: Program, results: Arrays) -> Arrays:
 
 
 def running(program: Program, twin: Twin, options: executing.Options | None = None) -> Running:
-    """The program, compiled; with these options of XLA, where there are any.
+    """The program, compiled.
+
+    Args:
+      program: what is compiled.
+      twin: has the weights.
+      options: XLA's debug options; None takes the defaults.
 
     Raises:
       UnreadableProgram: XLA does not compile it where its framework is not.

@@ -52,6 +52,11 @@ def subject(label: str, program: Program) -> Subject:
 def subjects(left: Program, right: Program, labels: tuple[str, str] = ("tf", "jax")) -> tuple[Subject, Subject]:
     """Two programs of one workload.
 
+    Args:
+      left: TensorFlow's program.
+      right: JAX's program.
+      labels: how pages name them.
+
     Raises:
       UnreadableProgram: XLA does not take one of them.
     """
@@ -68,6 +73,12 @@ def cases(left: Program, right: Program, prepared: Prepared, most: int = 2) -> l
 
     States of both are drawn, small and not negative: what an optimizer starts from is zero, and zeros are all
     alike. A state of one side only, such as a learning rate in a variable, keeps its value.
+
+    Args:
+      left: TensorFlow's program.
+      right: JAX's program.
+      prepared: has the cases.
+      most: how many cases are taken.
     """
     loading, twin = prepared.loading, twin_of(prepared)
     slots = paired((left, right))

@@ -46,6 +46,9 @@ def sweep(
     """What each float input may be, by pass.
 
     Args:
+      prepared: the workload, and the arrays that it is judged on.
+      collected: what each side delivered, by side.
+      doubles: the float64 programs, and their results.
       options: of XLA, that the port is compiled with in mode `jax/tuned`.
 
     Raises:

@@ -110,7 +110,13 @@ def loose(options: Options, known: Iterable[Option]) -> bool:
 
 
 def snippet(options: Options, platform: str, measured: str) -> str:
-    """What to paste into `jaxport.Model(...)`, with the measurement that chose it as a comment."""
+    """What to paste into `jaxport.Model(...)`, with the measurement that chose it as a comment.
+
+    Args:
+      options: what is set.
+      platform: as `jax.default_backend()` names it.
+      measured: the ratio, its interval and its circumstances in one line.
+    """
     lines = [f"        {name!r}: {value!r}," for name, value in options.items()]
     text = "\n".join(["compiler_options={", f"    {platform!r}: {{", *lines, "    }", "},"]).replace("'", '"')
     comment = textwrap.wrap(measured, _COMMENT, initial_indent="# ", subsequent_indent="# ")

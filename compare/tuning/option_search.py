@@ -34,18 +34,27 @@ class PortFails(Exception):
 
 
 class Bench(Protocol):
-    """What a search asks of the machine.
+    """What a search asks of the machine."""
 
-    `digest` raises Refused, and is "" where what was compiled cannot be told apart. `race` times sets of options by
-    name, in the set of fresh processes of that number. `judge` says why results with these options are not the
-    original's, in one line; "" where every gate passes. It raises PortFails.
-    """
+    def digest(self, options: Options) -> str:
+        """Equal where the compiled code is; empty where that cannot be told.
 
-    def digest(self, options: Options) -> str: ...
+        Raises:
+          Refused: the compiler does not take these options.
+        """
+        ...
 
-    def race(self, candidates: Mapping[str, Options], number: int) -> Measured[str]: ...
+    def race(self, candidates: Mapping[str, Options], number: int) -> Measured[str]:
+        """The times of sets of options by name, in the set of fresh processes of that number."""
+        ...
 
-    def judge(self, options: Options) -> str: ...
+    def judge(self, options: Options) -> str:
+        """Why results with these options are not the original's, in one line; empty where every gate passes.
+
+        Raises:
+          PortFails: the port itself is not the original.
+        """
+        ...
 
 
 @dataclass(frozen=True)

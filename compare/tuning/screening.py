@@ -58,7 +58,13 @@ class Screening:
     standings: dict[str, Standing] = field(default_factory=dict)
 
     def run(self, names: Sequence[str], race: Race, told: Callable[[str], None] = lambda _: None) -> None:
-        """Race these; names that are known are raced again, beside the new ones."""
+        """Race these; names that are known are raced again, beside the new ones.
+
+        Args:
+          names: of the candidates.
+          race: times them.
+          told: called with each step.
+        """
         alive = list(names)
         for number in range(1, self.rules.screening + 1):
             if not alive:
@@ -113,7 +119,11 @@ def confirm(name: str, race: Race, rules: Rules, first: int, told: Callable[[str
     """The ratio of one candidate, by the statistics and the conditions of every other ratio.
 
     Args:
+      name: of the candidate.
+      race: times it.
+      rules: how many sets confirm it.
       first: the number of the first set: those before it chose the candidate.
+      told: called with each step.
     """
     taken = []
     for number in range(rules.confirming):

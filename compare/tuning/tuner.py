@@ -91,6 +91,16 @@ def tune_workload(
 ) -> Tuned:
     """Search options for the program that the workload is timed on: its training step, or else its forward pass.
 
+    Args:
+      workload: whose port is tuned.
+      size: the size that is compiled and timed; None takes `default`.
+      data: a file of training data; None takes the workload's own.
+      sources: where each side comes from.
+      timeout_s: how long a request may take, in seconds.
+      plan: what is searched, and how long it is timed.
+      scratch: a folder for what is needed meanwhile.
+      reporter: told of every step.
+
     Raises:
       RequestError: no such size, no options known for the platform, or the compiler rejects one that was asked for.
       SideError: a side cannot be started, or the port cannot be compiled.

@@ -77,18 +77,14 @@ class Spoken(Side):
 
 @dataclass
 class Staff:
-    """Where the judge gets its peers from, and which it gave up."""
+    """Where the judge gets its peers from."""
 
     side: Side | SideError
-    dropped: list[str] = field(default_factory=list)
 
     def get(self, name: str) -> Side:
         if isinstance(self.side, SideError):
             raise self.side
         return self.side
-
-    def drop(self, name: str) -> None:
-        self.dropped.append(name)
 
 
 @dataclass(frozen=True)
@@ -205,22 +201,18 @@ def test_a_training_step_that_nothing_is_known_of_is_not_timed(reference: Refere
 
 
 @pytest.mark.parametrize(
-    ("error", "verdict", "dropped"),
+    ("error", "verdict"),
     [
-        (Unavailable(PEER, "load", "no Keras layers"), "unavailable", []),
-        (SideError(PEER, "load", "KeyError: 'x'"), "fail", []),
-        (SideError(PEER, "load", "the worker ended by signal SIGSEGV", lost=True), "fail", [PEER]),
+        (Unavailable(PEER, "load", "no Keras layers"), "unavailable"),
+        (SideError(PEER, "load", "KeyError: 'x'"), "fail"),
+        (SideError(PEER, "load", "the worker ended by signal SIGSEGV", lost=True), "fail"),
     ],
 )
-def test_a_peer_that_does_not_answer_says_why(
-    reference: Reference, error: SideError, verdict: str, dropped: list[str]
-) -> None:
+def test_a_peer_that_does_not_answer_says_why(reference: Reference, error: SideError, verdict: str) -> None:
     staff = Staff(Spoken(reference.cases, loads=error))
     result = reference.judged(staff.side, staff)
     assert result.verdict == verdict
     assert error.reason in result.reason
-    # One worker stands for each of the peers here.
-    assert staff.dropped == [peer for peer in PEERS if dropped]
     assert peers.arms({PEER: result}, FORWARD) == {}
 
 
