@@ -132,9 +132,9 @@ def recurring_all(history: Sequence[Record]) -> tuple[Recurrence, ...]:
     return tuple(recurring(history, name, ratio) for name in last.workloads for ratio in ratio_names([last], name))
 
 
-def confirmed(found: Sequence[Recurrence]) -> tuple[Recurrence, ...]:
+def confirmed(recurrences: Sequence[Recurrence]) -> tuple[Recurrence, ...]:
     """The regressions that were seen again: the only ones that fail a command."""
-    return tuple(each for each in found if each.confirmed)
+    return tuple(recurrence for recurrence in recurrences if recurrence.confirmed)
 
 
 def ratio_names(runs: Sequence[Record], workload: str) -> list[str]:
@@ -151,9 +151,11 @@ def _change(baseline: Sequence[Record], after: Record, workload: str, ratio: str
     medians = _medians(baseline[-1], after, workload, pair)
     old = [estimates.estimate(row_of(run, workload, ratio)) for run in baseline]
     new = estimates.estimate(row_of(after, workload, ratio))
-    usable = [each for each in old if isinstance(each, Estimate)]
+    usable = [estimate for estimate in old if isinstance(estimate, Estimate)]
     if isinstance(new, str) or not usable:
-        reasons = [f"{found} {when}" for found, when in ((old[-1], "before"), (new, "after")) if isinstance(found, str)]
+        reasons = [
+            f"{reason} {when}" for reason, when in ((old[-1], "before"), (new, "after")) if isinstance(reason, str)
+        ]
         return Change(workload, ratio, NOT_COMPARED, reason="; ".join(reasons), medians=medians)
     base = estimates.pooled(usable)
     moved = estimates.difference(new, base)

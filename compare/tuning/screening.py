@@ -78,8 +78,8 @@ class Screening:
 
     def leaders(self) -> list[Standing]:
         """Those that stayed to the end and came out faster than the default, the fastest first."""
-        stayed = [each for each in self.standings.values() if not each.dropped]
-        return sorted((each for each in stayed if _ratio(each) < 1), key=_ratio)
+        stayed = [standing for standing in self.standings.values() if not standing.dropped]
+        return sorted((standing for standing in stayed if _ratio(standing) < 1), key=_ratio)
 
     def _kept(self, names: Sequence[str], measured: Measured[str]) -> list[str]:
         for name in names:
@@ -95,8 +95,8 @@ class Screening:
         return f"{slower:.0%} slower than the default".replace("%", " %") if slower > self.rules.hopeless else ""
 
     def _estimate(self, name: str) -> float | None:
-        found = timing.paired(pairs.samples_of(self.taken[name]), name, DEFAULT)
-        return found.ratio if found else None
+        ratio = timing.paired(pairs.samples_of(self.taken[name]), name, DEFAULT)
+        return ratio.ratio if ratio else None
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def confirm(name: str, race: Race, rules: Rules, first: int, told: Callable[[str
         ratio=timing.ratio_of(samples, name, DEFAULT, next(_doubts(null), ""), margin),
         null=timing.ratio_of(samples, AGAIN, DEFAULT, "", margin),
         margin=margin,
-        seconds={arm: timing.median(each) for arm, each in samples.items() if any(each)},
+        seconds={arm: timing.median(seconds) for arm, seconds in samples.items() if any(seconds)},
     )
 
 
