@@ -79,7 +79,7 @@ def _failures(failures: Sequence[Mapping[str, str]]) -> list[str]:
 
 
 def _replays(modules: Sequence[Mapping[str, Any]]) -> list[str]:
-    commands = ["jaxport replay .", *(f"jaxport replay {each['file']}" for each in modules)]
+    commands = ["jaxport replay .", *(f"jaxport replay {module['file']}" for module in modules)]
     return [
         "In this folder: all programs, then each module alone, on the recorded inputs, against the recorded results.",
         "```\n" + "\n".join(commands) + "\n```",

@@ -215,12 +215,13 @@ def breaks(workload: str, pass_: str, moved: str, mode: str, extents: Sequence[E
       extents: between which magnitudes each pattern of inputs holds.
       worst: where the port stops holding.
     """
-    found = worst.outcome
+    outcome = worst.outcome
+    extent = next(extent for extent in extents if extent.pattern == worst.pattern)
     inputs = f"{moved} {worst.pattern}{worst.magnitude:.3g}"
-    place = f"{workload}: stability gate, {pass_} pass, {inputs}: leaf {found.leaf}{list(found.index)}"
-    port = f"{mode} {found.found:.6g}{_at(worst.operation, worst.line)}"
-    original = f"tf/jit {found.original:.6g}{_at('', worst.original_line)}, in float64 {found.exact:.6g}"
-    return f"{place}: {port}; {original}; {held(next(each for each in extents if each.pattern == worst.pattern))}"
+    place = f"{workload}: stability gate, {pass_} pass, {inputs}: leaf {outcome.leaf}{list(outcome.index)}"
+    port = f"{mode} {outcome.found:.6g}{_at(worst.operation, worst.line)}"
+    original = f"tf/jit {outcome.original:.6g}{_at('', worst.original_line)}, in float64 {outcome.exact:.6g}"
+    return f"{place}: {port}; {original}; {held(extent)}"
 
 
 def held(extent: Extent) -> str:

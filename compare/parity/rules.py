@@ -171,7 +171,7 @@ def _rounded_leaf(
 
 def _worst(measured: list[tuple[Distance, Bound]]) -> tuple[Distance, Bound]:
     """The error that is the largest beside its bound."""
-    return max(measured, key=lambda each: each[0].error / each[1].value)
+    return max(measured, key=lambda pair: pair[0].error / pair[1].value)
 
 
 def _rounding_bound(

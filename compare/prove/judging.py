@@ -86,8 +86,8 @@ def check_structure(collected: Mapping[str, Collected], prepared: Prepared) -> N
     """
     leaves = {
         side: set(arrays)
-        for side, each in collected.items()
-        for (mode, pass_, _), arrays in each.outputs.items()
+        for side, delivered in collected.items()
+        for (mode, pass_, _), arrays in delivered.outputs.items()
         if pass_ == FORWARD and mode in ("tf/eager", "jax/jit")
     }
     if len(leaves) == len(SIDES) and leaves["tf"] != leaves["jax"]:
@@ -254,17 +254,17 @@ def swept_with(
       doubles: the float64 evidence.
       failures: gets what fails meanwhile.
     """
-    found: list[Swept] = []
+    results: list[Swept] = []
     for options in sweeps:
         try:
-            found.append(sweeping.sweep(prepared, collected, doubles, options))
+            results.append(sweeping.sweep(prepared, collected, doubles, options))
         except ProgramLost as error:
             failures.append(Failure("both sides", "sweep", str(error)))
-            found.append(Swept(reason=f"not judged: {error}"))
-    reasons = dict.fromkeys(each.reason for each in found if each.reason)
-    reached = tuple(reached for each in found for reached in each.reached)
-    swept = Swept(reached, found[0].dtype, "; ".join(reasons))
-    declared = [each for each in prepared.workload.deviations if each.gate == STABILITY]
+            results.append(Swept(reason=f"not judged: {error}"))
+    reasons = dict.fromkeys(result.reason for result in results if result.reason)
+    reached = tuple(reached for result in results for reached in result.reached)
+    swept = Swept(reached, results[0].dtype, "; ".join(reasons))
+    declared = [deviation for deviation in prepared.workload.deviations if deviation.gate == STABILITY]
     return with_sweep(parity, prepared.workload.name, swept, declared)
 
 
@@ -273,13 +273,13 @@ def _evidence(
 ) -> Evidence:
     return Evidence(
         workload=prepared.title,
-        outputs={key: arrays for each in collected.values() for key, arrays in each.outputs.items()},
+        outputs={key: arrays for delivered in collected.values() for key, arrays in delivered.outputs.items()},
         doubles=doubles.arrays,
         oracle=doubles.sources,
         trajectories=doubles.trajectories
-        | {key: arrays for each in collected.values() for key, arrays in each.trajectories.items()},
+        | {key: arrays for delivered in collected.values() for key, arrays in delivered.trajectories.items()},
         deviations=prepared.workload.deviations,
-        failures=(*failures, *(refusal for each in collected.values() for refusal in each.refusals)),
+        failures=(*failures, *(refusal for delivered in collected.values() for refusal in delivered.refusals)),
         not_applicable=_not_applicable(prepared, collected),
         remarks=doubles.remarks,
         computes_in=narrow_dtype(prepared.loading.dimensions),
@@ -290,7 +290,7 @@ def _not_applicable(prepared: Prepared, collected: Mapping[str, Collected]) -> d
     reasons: dict[str, str] = {}
     if prepared.workload.training is None:
         reasons["training"] = "the workload has no training step"
-    refused = [each.refused(GRADIENTS) for each in collected.values()]
+    refused = [delivered.refused(GRADIENTS) for delivered in collected.values()]
     if collected and all(refused):
         reasons["gradients"] = next(filter(None, refused))
     return reasons

@@ -35,7 +35,7 @@ class Running:
 
     def __call__(self, cases: Sequence[Arrays]) -> list[Arrays]:
         """The results of each case by name, without the variables that the program leaves behind."""
-        names = [each.name for each in self.program.results]
+        names = [result.name for result in self.program.results]
         return [
             without_states(self.program, dict(zip(names, results, strict=True)))
             for start in range(0, len(cases), self.at_once)
@@ -46,7 +46,7 @@ class Running:
     def at_once(self) -> int:
         """How many calls one request may hold."""
         arrays = (*self.program.parameters, *self.program.results)
-        of_one = sum(math.prod(each.shape) * _ELEMENT_BYTES for each in arrays)
+        of_one = sum(math.prod(array.shape) * _ELEMENT_BYTES for array in arrays)
         return max(1, MOST_BYTES // max(of_one, 1))
 
 
@@ -59,12 +59,12 @@ def arguments(program: Program, twin: Twin, case: Arrays) -> list[np.ndarray]:
       case: by name, the arrays of a case.
     """
     alone = dataclasses.replace(twin, cases={"": case})
-    return [alone.argument(each, "", program.states) for each in program.parameters]
+    return [alone.argument(parameter, "", program.states) for parameter in program.parameters]
 
 
 def without_states(program: Program, results: Arrays) -> Arrays:
     """Results without the variables that a program leaves behind: no run of a mode returns those."""
-    states = {f"state/{each.name}" for each in program.parameters if each.kind == "state"}
+    states = {f"state/{parameter.name}" for parameter in program.parameters if parameter.kind == "state"}
     return {leaf: array for leaf, array in results.items() if leaf not in states}
 
 

@@ -61,11 +61,11 @@ def subjects(left: Program, right: Program, labels: tuple[str, str] = ("tf", "ja
       UnreadableProgram: XLA does not take one of them.
     """
     slots = paired((left, right))
-    found = [
+    named = [
         dataclasses.replace(subject(label, program), parameters=names.parameters, results=names.results)
         for label, program, names in zip(labels, (left, right), slots, strict=True)
     ]
-    return found[0], found[1]
+    return named[0], named[1]
 
 
 def cases(left: Program, right: Program, prepared: Prepared, most: int = 2) -> list[Arguments]:
