@@ -60,7 +60,7 @@ class Expected:
         """
         line = " ".join(f"expected {self.what} at {path}, found {found}: {self.advice}".split())
         # A name from a file may steer a terminal, or be what no terminal can be sent.
-        raise self.error("".join(each if each.isprintable() else "\ufffd" for each in line))
+        raise self.error("".join(character if character.isprintable() else "\ufffd" for character in line))
 
 
 def read(path: Path, expected: Expected, most: int) -> bytes:
@@ -218,12 +218,12 @@ def _check_nesting(text: str) -> None:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    unique = dict(pairs)
+    if len(unique) < len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))
         raise ValueError(f"the key {twice[:80]!r} twice in one object")
-    return found
+    return unique
 
 
 def _no_number(text: str) -> NoReturn:

@@ -116,6 +116,20 @@ def test_listing_workloads_imports_few_modules() -> None:
     assert 0 < len(done.stdout.splitlines()[-1].split()) <= 30
 
 
+def test_whoever_starts_workers_gives_them_to_a_set_which_alone_closes_them() -> None:
+    starting = [path for path in files("compare") if calls(path) & {"LiveSide", "launch"}]
+    assert len(starting) > 3
+    assert [path.name for path in starting if "WorkerSet" not in calls(path)] == []
+    closing = [path.name for path in files("compare") if "closing" in calls(path)]
+    assert closing == []
+
+
+def calls(path: Path) -> set[str]:
+    """The names of what a file calls."""
+    called = (node.func for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call))
+    return {node.id if isinstance(node, ast.Name) else getattr(node, "attr", "") for node in called}
+
+
 def test_a_workload_stands_under_one_name_in_three_folders() -> None:
     assert workload_names("workloads") == workload_names("tf_reference") == workload_names("jaxport")
 

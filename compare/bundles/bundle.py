@@ -144,7 +144,7 @@ def modules(path: Path, scratch: Path) -> list[Module]:
     folder = path.resolve().parent.parent
     entries = _index(folder).modules if (folder / INDEX).is_file() else ()
     name = path.resolve().relative_to(folder).as_posix()
-    entry = next((each for each in entries if each.file == name), None)
+    entry = next((entry for entry in entries if entry.file == name), None)
     return [_module(folder, entry) if entry else Module(path.name, _artifact(data, path))]
 
 
@@ -176,10 +176,10 @@ def _most_unpacked(path: Path) -> int:
 
 
 def _programs(folder: Path) -> list[Module]:
-    found = [_module(folder, entry) for entry in _index(folder).modules if entry.kind == PROGRAM]
-    if not found:
+    modules = [_module(folder, entry) for entry in _index(folder).modules if entry.kind == PROGRAM]
+    if not modules:
         raise RequestError(f"expected a program in {folder}, found none: see its README for what failed")
-    return found
+    return modules
 
 
 def _index(folder: Path) -> _Index:
@@ -196,8 +196,8 @@ def _module(folder: Path, entry: _Entry) -> Module:
     return Module(
         name=entry.name,
         artifact=_artifact(files.read(file, _LISTED, files.MOST_PROGRAM_BYTES), file),
-        parameters=tuple(each.name for each in entry.parameters),
-        results=tuple(each.name for each in entry.results),
+        parameters=tuple(parameter.name for parameter in entry.parameters),
+        results=tuple(result.name for result in entry.results),
         inputs=load_arrays(_inside(folder, entry.inputs)),
         recorded={cell: load_arrays(_inside(folder, name)) for cell, name in entry.outputs.items()},
     )
@@ -228,11 +228,11 @@ def load_arrays(path: Path, names: Sequence[str] = ()) -> list[np.ndarray]:
     Raises:
       RequestError: it is absent, broken, or names its arrays otherwise.
     """
-    found, _ = files.read_arrays(path, _ARRAYS, MOST_UNPACKED_BYTES)
-    order = list(names) if names and set(names) == set(found) else [str(position) for position in range(len(found))]
-    if set(order) != set(found):
+    named, _ = files.read_arrays(path, _ARRAYS, MOST_UNPACKED_BYTES)
+    order = list(names) if names and set(names) == set(named) else [str(position) for position in range(len(named))]
+    if set(order) != set(named):
         raise RequestError(
-            f"expected arrays named by position, 0 to {len(found) - 1}, in {path}, found "
-            f"{', '.join(sorted(found))[:200]}: rename them"
+            f"expected arrays named by position, 0 to {len(named) - 1}, in {path}, found "
+            f"{', '.join(sorted(named))[:200]}: rename them"
         )
-    return [found[name] for name in order]
+    return [named[name] for name in order]

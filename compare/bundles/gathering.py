@@ -155,7 +155,7 @@ class _Report:
     def add_program(self, side: str) -> None:
         """The main pass as the side hands it to XLA, as text, and the arrays that it is called with."""
         self._reporter.step(f"{side} program")
-        program = self._workers.ask(side, lambda each: requests.program(each, self._main(side), FLOAT32))
+        program = self._workers.ask(side, lambda worker: requests.program(worker, self._main(side), FLOAT32))
         if program is None:
             return
         try:
@@ -167,19 +167,19 @@ class _Report:
         write_atomically(self._folder / "programs" / f"{side}.mlirbc", program.artifact)
         write_atomically(self._folder / "programs" / f"{side}.mlir", f"{bindings.parse(program.artifact)}\n")
         twin = _twin(self._prepared)
-        arguments = [twin.argument(each, self._case, program.states) for each in program.parameters]
+        arguments = [twin.argument(parameter, self._case, program.states) for parameter in program.parameters]
         bundle.save_arrays(arguments, self._folder / "inputs" / f"{side}.safetensors")
 
     def add_modes(self, side: str) -> None:
         """What the side returns in each of its modes; autoclustering dumps its graphs meanwhile."""
         self._reporter.step(f"{side} modes")
         for mode in self._workers.modes.get(side, {}).get(self._main(side), ()):
-            found = self._workers.ask(
-                side, lambda each, m=mode: requests.outputs(each, m, self._main(side), self._case, FLOAT32)
+            outputs = self._workers.ask(
+                side, lambda worker, m=mode: requests.outputs(worker, m, self._main(side), self._case, FLOAT32)
             )
-            if found is not None:
+            if outputs is not None:
                 self._modes[f"{side}/{mode}"] = f"outputs/{side}-{mode}.safetensors"
-                wire.save_arrays(found, self._folder / self._modes[f"{side}/{mode}"])
+                wire.save_arrays(outputs, self._folder / self._modes[f"{side}/{mode}"])
 
     def add_cell(self, cell: str) -> None:
         """One side's program compiled and run by one side's XLA."""
@@ -197,10 +197,10 @@ class _Report:
             write_atomically(self._folder / "optimized" / f"{cell}.txt", bindings.hlo_text(made.module))
             self._cells[cell] = {"temp_bytes": made.temp_bytes, "compile_s": built.compile_s}
             # Only of a worker that is still there: the next one knows nothing of this program.
-            found = self._workers.ask(compiler, lambda side: requests.execute(side, built.handle, self._case))
-            if found is not None:
-                self._outputs[cell] = found
-                values = [found[result.name] for result in program.results]
+            outputs = self._workers.ask(compiler, lambda side: requests.execute(side, built.handle, self._case))
+            if outputs is not None:
+                self._outputs[cell] = outputs
+                values = [outputs[result.name] for result in program.results]
                 bundle.save_arrays(values, self._folder / "outputs" / f"{cell}.safetensors")
         for failure in self._workers.failures[before:]:
             self._cells[cell] = self._cells.get(cell, {}) | {"reason": failure.reason}
@@ -250,8 +250,8 @@ class _Report:
             "kind": kind,
             "file": file,
             "text": text,
-            "parameters": [vars(each) for each in program.parameters],
-            "results": [vars(each) for each in program.results],
+            "parameters": [vars(parameter) for parameter in program.parameters],
+            "results": [vars(result) for result in program.results],
             "inputs": f"inputs/{side}.safetensors",
             "outputs": {cell: f"outputs/{cell}.safetensors" for cell in cells},
         }
@@ -260,8 +260,8 @@ class _Report:
         """Each cell against TensorFlow's program in TensorFlow's XLA, over the results that both name alike."""
         reference = self._outputs.get("tf@tf", {})
         return [
-            {"cell": cell, "result": name, **dataclasses.asdict(found), "agrees": found.agrees}
+            {"cell": cell, "result": name, **dataclasses.asdict(far), "agrees": far.agrees}
             for cell, outputs in self._outputs.items()
             for name in sorted(outputs.keys() & reference.keys())
-            if cell != "tf@tf" and (found := difference(outputs[name], reference[name]))
+            if cell != "tf@tf" and (far := difference(outputs[name], reference[name]))
         ]

@@ -79,8 +79,8 @@ def _save(arrays: Sequence[np.ndarray], path: Path) -> None:
 
 
 def _load(path: Path) -> list[np.ndarray]:
-    found, _ = wire.load_arrays(path)
-    return [found[str(position)] for position in range(len(found))]
+    results, _ = wire.load_arrays(path)
+    return [results[str(position)] for position in range(len(results))]
 
 
 def main() -> int:

@@ -59,26 +59,27 @@ def _differences(differences: Sequence[Mapping[str, Any]]) -> list[str]:
         return ["No two cells have a result in common: there is nothing to compare."]
     rows = [
         (
-            code(each["cell"]),
-            code(each["result"]),
-            f"{float(each['absolute']):.3g}",
-            f"{float(each['relative']):.3g}",
-            "" if each["ulp"] is None else plain(str(each["ulp"])),
-            "same" if each["alike"] else "differ",
-            "" if each["agrees"] else "differs",
+            code(row["cell"]),
+            code(row["result"]),
+            f"{float(row['absolute']):.3g}",
+            f"{float(row['relative']):.3g}",
+            "" if row["ulp"] is None else plain(str(row["ulp"])),
+            "same" if row["alike"] else "differ",
+            "" if row["agrees"] else "differs",
         )
-        for each in differences
+        for row in differences
     ]
     head = ("program@compiler", "result", "absolute", "relative", "ULP", "shape, dtype, NaN, inf", "")
     return ["Largest errors against `tf@tf`, TensorFlow's program in TensorFlow's XLA.", _table(head, rows)]
 
 
 def _failures(failures: Sequence[Mapping[str, str]]) -> list[str]:
-    return ["\n".join(f"- {each['side']}: {each['doing']}: {each['reason']}" for each in failures)] if failures else []
+    lines = [f"- {failure['side']}: {failure['doing']}: {failure['reason']}" for failure in failures]
+    return ["\n".join(lines)] if lines else []
 
 
 def _replays(modules: Sequence[Mapping[str, Any]]) -> list[str]:
-    commands = ["jaxport replay .", *(f"jaxport replay {each['file']}" for each in modules)]
+    commands = ["jaxport replay .", *(f"jaxport replay {module['file']}" for module in modules)]
     return [
         "In this folder: all programs, then each module alone, on the recorded inputs, against the recorded results.",
         "```\n" + "\n".join(commands) + "\n```",
@@ -89,8 +90,8 @@ def _replays(modules: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _environment(environment: Mapping[str, Any]) -> list[str]:
     rows = [(key, value) for key, value in environment.items() if key not in ("sides", "flags")]
-    for side, found in environment["sides"].items():
-        rows.append((side, ", ".join(f"{key} {value}" for key, value in found.items()) or "missing"))
+    for side, versions in environment["sides"].items():
+        rows.append((side, ", ".join(f"{key} {value}" for key, value in versions.items()) or "missing"))
     shown = [(plain(str(key)), plain(str(value))) for key, value in rows]
     return [_table(("", ""), [*shown, *((code(name), code(value)) for name, value in environment["flags"].items())])]
 

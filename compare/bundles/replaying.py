@@ -78,8 +78,8 @@ class Replayed:
     @property
     def agrees(self) -> bool:
         """Whether every compiler ran it and came out at the reference; the interpreter may be unable to."""
-        differences = [each for result in self.results for each in result.differences.values()]
-        return all(each.agrees for each in differences) and not self.refused.keys() - {INTERPRETER}
+        differences = [difference for result in self.results for difference in result.differences.values()]
+        return all(difference.agrees for difference in differences) and not self.refused.keys() - {INTERPRETER}
 
 
 def replay(modules: Sequence[Module], request: Request, scratch: Path, reporter: Reporter) -> list[Replayed]:
@@ -137,17 +137,17 @@ def _replayed(module: Module, request: Request, workers: WorkerSet, reporter: Re
         raise RequestError(f"{error}, in {module.name}") from error
     arrays, told = _inputs(module, request, signature)
     recorded = {RECORDED + cell: list(values) for cell, values in module.recorded.items()} if _recorded(request) else {}
-    found: dict[str, list[np.ndarray]] = {}
+    results: dict[str, list[np.ndarray]] = {}
     refused: dict[str, str] = {}
     for compiler in _compilers(request):
         reporter.step(compiler)
         try:
-            found[compiler] = _run(compiler, module.artifact, signature, arrays, request, workers)
+            results[compiler] = _run(compiler, module.artifact, signature, arrays, request, workers)
         except UnreadableProgram as error:
             refused[compiler] = str(error)
         except SideError as error:
             refused[compiler] = error.reason
-    return _judged(module, signature, told, recorded | found, refused, request.tolerance)
+    return _judged(module, signature, told, recorded | results, refused, request.tolerance)
 
 
 def _judged(
@@ -161,7 +161,7 @@ def _judged(
     recorded = [label for label in values if label.startswith(RECORDED)]
     # What was recorded, else the one opinion that shares no code with XLA, else whoever came first.
     reference = next(iter([*recorded, *({INTERPRETER} & values.keys()), *values]), "")
-    others = {label: each for label, each in values.items() if label != reference}
+    others = {label: arrays for label, arrays in values.items() if label != reference}
     if not others and not refused.keys() - {INTERPRETER}:
         reason = "".join(f" ({why})" for why in refused.values())
         raise RequestError(
@@ -169,13 +169,13 @@ def _judged(
             "add a compiler, as in --compilers here,jax, or replay a bug report"
         )
     names = module.results or tuple(map(str, range(len(signature.results))))
-    _check_counts(module, {label: len(each) for label, each in values.items()}, len(names))
+    _check_counts(module, {label: len(arrays) for label, arrays in values.items()}, len(names))
     results = tuple(
         Compared(
             name,
             shape,
             dtype,
-            {label: difference(each[at], values[reference][at], tolerance) for label, each in others.items()},
+            {label: difference(arrays[at], values[reference][at], tolerance) for label, arrays in others.items()},
         )
         for at, (name, (shape, dtype)) in enumerate(zip(names, signature.results, strict=True))
     )

@@ -257,8 +257,8 @@ def own_functions(options: argparse.Namespace, beside: Sequence[str]) -> Workloa
     """
     given = [option for option in ("tf", "jax") if getattr(options, option)]
     if given and (len(given) < 2 or beside):
-        found = " and ".join([*(f"--{option}" for option in given), *beside])
-        raise RequestError(f"expected --tf and --jax together and no WORKLOAD, found {found}: name both functions")
+        named = " and ".join([*(f"--{option}" for option in given), *beside])
+        raise RequestError(f"expected --tf and --jax together and no WORKLOAD, found {named}: name both functions")
     for option in ("input", "dimension"):
         if getattr(options, option) and not given:
             raise RequestError(f"expected --tf and --jax with --{option}, found neither: name both functions")

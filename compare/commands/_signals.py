@@ -32,7 +32,7 @@ class _Interrupts:
         self._raised = self._writing = False
         self._ours, self._wake = os.pipe()
         os.set_blocking(self._wake, False)
-        self._before = {each: signal.getsignal(each) for each in SIGNALS}
+        self._before = {number: signal.getsignal(number) for number in SIGNALS}
 
     def install(self) -> None:
         for number, handler in self._before.items():

@@ -86,16 +86,16 @@ def show(located: Mapping[str, Mapping[str, locating.Located]], console: Console
                 console.print(Padding(Text(line, style="dim"), (0, 0, 1, 2), expand=False))
 
 
-def _headline(found: locating.Located) -> str:
-    if found.verdict == locating.AGREES:
+def _headline(located: locating.Located) -> str:
+    if located.verdict == locating.AGREES:
         return "agrees"
-    if found.verdict != locating.DEPARTS:
-        return f"{'not searched' if found.verdict == locating.NONE else 'failed'}: {found.reason}"
-    kinds = f"{len(found.departures)} new departure" if found.again else f"{len(found.departures)} departure"
-    where = f"in {found.dtype}; {_listed(found.results)} differ{'s' if len(found.results) == 1 else ''}"
-    if not found.departures:
-        return f"departs where an earlier pass does; {_listed(found.results)} differ"
-    return f"{kinds}{'s' if len(found.departures) > 1 else ''} {where}"
+    if located.verdict != locating.DEPARTS:
+        return f"{'not searched' if located.verdict == locating.NONE else 'failed'}: {located.reason}"
+    kinds = f"{len(located.departures)} new departure" if located.again else f"{len(located.departures)} departure"
+    where = f"in {located.dtype}; {_listed(located.results)} differ{'s' if len(located.results) == 1 else ''}"
+    if not located.departures:
+        return f"departs where an earlier pass does; {_listed(located.results)} differ"
+    return f"{kinds}{'s' if len(located.departures) > 1 else ''} {where}"
 
 
 def _listed(names: tuple[str, ...], most: int = 3) -> str:
@@ -103,22 +103,22 @@ def _listed(names: tuple[str, ...], most: int = 3) -> str:
     return ", ".join([*names[:most], *more])
 
 
-def _departure(departure: Departure, found: locating.Located) -> Table:
+def _departure(departure: Departure, located: locating.Located) -> Table:
     table = Table.grid(padding=(0, 2))
     table.add_column(style="cyan", no_wrap=True)
     table.add_column(overflow="fold")
-    for title, text in _rows(departure, found):
+    for title, text in _rows(departure, located):
         table.add_row(title, text)
     return table
 
 
-def _rows(departure: Departure, found: locating.Located) -> Iterator[tuple[str, Text]]:
+def _rows(departure: Departure, located: locating.Located) -> Iterator[tuple[str, Text]]:
     title = f"{departure.kind} {departure.op}" + (f", {departure.times} times" if departure.times > 1 else "")
     inside = f", in the {', in the '.join(reversed(departure.inside))}" if departure.inside else ""
     yield "operation", Text(title + inside, style="bold red")
     for place in (departure.right, departure.left):
         if place is not None:
-            yield place.side, _place(place, found.texts)
+            yield place.side, _place(place, located.texts)
     yield "what", Text(departure.difference)
     sample = departure.value
     if sample is not None:
@@ -143,9 +143,9 @@ def _proof(departure: Departure) -> str:
     return "none: no single value makes the results agree; check the line and its consumers"
 
 
-def _afterwards(found: locating.Located) -> Iterator[str]:
-    if any(found.cascade) and found.departures:
-        left, right = found.cascade
+def _afterwards(located: locating.Located) -> Iterator[str]:
+    if any(located.cascade) and located.departures:
+        left, right = located.cascade
         yield f"{left} values of tf and {right} of jax downstream also differ"
-    if found.reason and found.verdict in (locating.AGREES, locating.DEPARTS):
-        yield found.reason
+    if located.reason and located.verdict in (locating.AGREES, locating.DEPARTS):
+        yield located.reason

@@ -126,26 +126,26 @@ def _plan(options: argparse.Namespace) -> tuner.Plan:
     )
 
 
-def show(name: str, found: Tuned, console: Console) -> None:
+def show(name: str, tuned: Tuned, console: Console) -> None:
     """Print one line a candidate, then the conclusion, then the lines to paste.
 
     Args:
       name: the workload's.
-      found: the result of its search.
+      tuned: the result of its search.
       console: where to print.
     """
-    dimensions = ", ".join(f"{key} {value}" for key, value in found.dimensions.items())
-    what = f"{name}: {found.pass_} at size {found.size}{f' ({dimensions})' if dimensions else ''}"
-    console.print(Text(f"{what}, {found.threads} thread{'s' * (found.threads > 1)}", style="bold"), soft_wrap=True)
-    table = _table(found.rows)
+    dimensions = ", ".join(f"{key} {value}" for key, value in tuned.dimensions.items())
+    what = f"{name}: {tuned.pass_} at size {tuned.size}{f' ({dimensions})' if dimensions else ''}"
+    console.print(Text(f"{what}, {tuned.threads} thread{'s' * (tuned.threads > 1)}", style="bold"), soft_wrap=True)
+    table = _table(tuned.rows)
     if not console.is_terminal:
         # A log or a pipe has no width, and a name that is cut off cannot be pasted.
         table.width = Measurement.get(console, console.options.update(max_width=_NATURAL_WIDTH), table).maximum
     console.print(table, soft_wrap=not console.is_terminal)
-    for line in _sentences(found):
+    for line in _sentences(tuned):
         console.print(Text(line), soft_wrap=True)
-    if found.snippet:
-        for line in ("", *found.snippet.splitlines(), ""):
+    if tuned.snippet:
+        for line in ("", *tuned.snippet.splitlines(), ""):
             console.print(Text(line), soft_wrap=True)
 
 
@@ -168,20 +168,20 @@ def _place(row: Row) -> tuple[float, str]:
     return (float("inf") if row.ratio is None else row.ratio, row.outcome)
 
 
-def _sentences(found: Tuned) -> Iterator[str]:
-    if found.reason:
-        yield f"The port fails parity, so there is nothing to tune: {found.reason}"
-    elif found.confirmed is None:
+def _sentences(tuned: Tuned) -> Iterator[str]:
+    if tuned.reason:
+        yield f"The port fails parity, so there is nothing to tune: {tuned.reason}"
+    elif tuned.confirmed is None:
         yield "Nothing beats the default: no candidate is faster and passes every gate."
-    elif found.options:
-        yield f"{found.confirmed.name} takes {_stated(found.confirmed.ratio)} of the default's time."
+    elif tuned.options:
+        yield f"{tuned.confirmed.name} takes {_stated(tuned.confirmed.ratio)} of the default's time."
         yield "Every parity gate passes with it. Paste into the port's Model(...):"
-    elif found.confirmed.ratio.withheld:
-        yield f"No conclusion: {found.confirmed.ratio.withheld}."
+    elif tuned.confirmed.ratio.withheld:
+        yield f"No conclusion: {tuned.confirmed.ratio.withheld}."
     else:
-        ratio = found.confirmed.ratio
+        ratio = tuned.confirmed.ratio
         yield (
-            f"Nothing beats the default: {found.confirmed.name} was fastest in screening and is "
+            f"Nothing beats the default: {tuned.confirmed.name} was fastest in screening and is "
             f"{ratio.verdict} when timed again, {_stated(ratio)}."
         )
         if ratio.note:

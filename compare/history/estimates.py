@@ -30,7 +30,7 @@ class Estimate:
 
 
 def factor(log: float) -> float:
-    """e to that power; infinity beyond the largest float."""
+    """The exponential of a logarithm; infinity beyond the largest float."""
     return math.exp(log) if log < _LARGEST_LOG else math.inf
 
 
@@ -60,18 +60,18 @@ def estimate(row: Ratio | None) -> Estimate | str:
     return Estimate(math.log(ratio), error**2, pairs - 1)
 
 
-def pooled(found: Sequence[Estimate]) -> Estimate:
+def pooled(runs: Sequence[Estimate]) -> Estimate:
     """The mean of several runs' estimates.
 
     Runs differ by more than their own intervals say: layout in memory, the machine's day. So its variance is that
     which the runs show among themselves, or what their intervals add up to where that is larger.
     """
-    count = len(found)
-    log = statistics.fmean(each.log for each in found)
-    within = _sum([Estimate(each.log, each.variance / count**2, each.freedom) for each in found])
+    count = len(runs)
+    log = statistics.fmean(run.log for run in runs)
+    within = _sum([Estimate(run.log, run.variance / count**2, run.freedom) for run in runs])
     if count == 1:
         return Estimate(log, within.variance, within.freedom)
-    between = statistics.variance([each.log for each in found]) / count
+    between = statistics.variance([run.log for run in runs]) / count
     if between > within.variance:
         return Estimate(log, between, count - 1)
     return Estimate(log, within.variance, within.freedom)
@@ -88,9 +88,9 @@ def difference(after: Estimate, before: Estimate) -> Estimate:
     return Estimate(after.log - before.log, both.variance, both.freedom)
 
 
-def _sum(found: Sequence[Estimate]) -> Estimate:
+def _sum(terms: Sequence[Estimate]) -> Estimate:
     """The sum of independent estimates, with Satterthwaite's degrees of freedom."""
-    variance = sum(each.variance for each in found)
-    spread = sum(each.variance**2 / each.freedom for each in found)
-    freedom = variance**2 / spread if spread else sum(each.freedom for each in found)
-    return Estimate(sum(each.log for each in found), variance, freedom)
+    variance = sum(term.variance for term in terms)
+    spread = sum(term.variance**2 / term.freedom for term in terms)
+    freedom = variance**2 / spread if spread else sum(term.freedom for term in terms)
+    return Estimate(sum(term.log for term in terms), variance, freedom)

@@ -43,7 +43,13 @@ class Difference:
 
 
 def differences(before: Record, after: Record, workloads: Iterable[str] | None = None) -> tuple[Difference, ...]:
-    """All that keeps two runs from being compared, in these workloads: by default, in all that both have."""
+    """All that keeps two runs from being compared, in these workloads: by default, in all that both have.
+
+    Args:
+      before: the earlier run.
+      after: the later run.
+      workloads: names of those that are looked at; None takes all that both have.
+    """
     unlike = [Difference(key, old, new) for key, old, new in _unlike(_host(before), _host(after))]
     names = shared_workloads(before, after) if workloads is None else workloads
     grouped: dict[tuple[str, str, str], list[tuple[str, Any, Any]]] = defaultdict(list)

@@ -101,6 +101,12 @@ def recurring(history: Sequence[Record], workload: str, ratio: str, later: int =
     a later run without it confirms nothing. With noise alone (pairs that spread by 4 %, eight of them), about one
     run in 150 reads as regressed and one history in 1,000 as confirmed, one in 10,000 and less with a baseline of
     three runs; a true slowdown of 10 % is confirmed 97 times in 100.
+
+    Args:
+      history: runs, oldest first.
+      workload: the name of a workload.
+      ratio: the name of a ratio, such as "jax/jit vs tf/jit".
+      later: how many of the last runs are held against the baseline.
     """
     alike = [run for run in history if workload in run.workloads and not differences(run, history[-1], [workload])]
     earlier, latest = alike[:-later], alike[-later:]
@@ -126,9 +132,9 @@ def recurring_all(history: Sequence[Record]) -> tuple[Recurrence, ...]:
     return tuple(recurring(history, name, ratio) for name in last.workloads for ratio in ratio_names([last], name))
 
 
-def confirmed(found: Sequence[Recurrence]) -> tuple[Recurrence, ...]:
+def confirmed(recurrences: Sequence[Recurrence]) -> tuple[Recurrence, ...]:
     """The regressions that were seen again: the only ones that fail a command."""
-    return tuple(each for each in found if each.confirmed)
+    return tuple(recurrence for recurrence in recurrences if recurrence.confirmed)
 
 
 def ratio_names(runs: Sequence[Record], workload: str) -> list[str]:
@@ -145,9 +151,11 @@ def _change(baseline: Sequence[Record], after: Record, workload: str, ratio: str
     medians = _medians(baseline[-1], after, workload, pair)
     old = [estimates.estimate(row_of(run, workload, ratio)) for run in baseline]
     new = estimates.estimate(row_of(after, workload, ratio))
-    usable = [each for each in old if isinstance(each, Estimate)]
+    usable = [estimate for estimate in old if isinstance(estimate, Estimate)]
     if isinstance(new, str) or not usable:
-        reasons = [f"{found} {when}" for found, when in ((old[-1], "before"), (new, "after")) if isinstance(found, str)]
+        reasons = [
+            f"{reason} {when}" for reason, when in ((old[-1], "before"), (new, "after")) if isinstance(reason, str)
+        ]
         return Change(workload, ratio, NOT_COMPARED, reason="; ".join(reasons), medians=medians)
     base = estimates.pooled(usable)
     moved = estimates.difference(new, base)
@@ -185,7 +193,13 @@ def verdict(moved: Estimate, margin: float) -> str:
 
 
 def row_of(run: Record, workload: str, ratio: str) -> Ratio | None:
-    """The ratio of a run; None where it is missing or null."""
+    """The ratio of a run; None where it is missing or null.
+
+    Args:
+      run: the record of a run.
+      workload: the name of a workload.
+      ratio: the name of a ratio.
+    """
     row = _timing(run, workload).ratios.get(ratio)
     return None if row == Ratio() else row
 

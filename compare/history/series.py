@@ -68,7 +68,7 @@ def trend(history: Mapping[int, Record]) -> Trend:
 def _line(history: Mapping[int, Record], workload: str, ratio: str) -> Line:
     having = {number: record for number, record in history.items() if workload in record.workloads}
     breaks = _breaks(having, workload)
-    starts = [each.run for each in breaks]
+    starts = [first.run for first in breaks]
     points = tuple(
         _point(number, record, workload, ratio, sum(start <= number for start in starts))
         for number, record in having.items()
@@ -78,10 +78,12 @@ def _line(history: Mapping[int, Record], workload: str, ratio: str) -> Line:
 
 
 def _breaks(history: Mapping[int, Record], workload: str) -> tuple[Break, ...]:
-    neighbours = (
-        (after, differences(history[before], history[after], [workload])) for before, after in pairwise(history)
-    )
-    return tuple(Break(run, unlike) for run, unlike in neighbours if unlike)
+    breaks = []
+    for before, after in pairwise(history):
+        unlike = differences(history[before], history[after], [workload])
+        if unlike:
+            breaks.append(Break(after, unlike))
+    return tuple(breaks)
 
 
 def _point(number: int, record: Record, workload: str, ratio: str, segment: int) -> Point | None:

@@ -56,10 +56,10 @@ def runs(folder: Path) -> list[Run]:
     Raises:
       RecordError: the folder holds none, or is not there.
     """
-    found = _listed(folder)
-    if not found:
+    saved = _listed(folder)
+    if not saved:
         raise RecordError(f"expected saved runs in {folder}, found none: save one with `jaxport bench --save`")
-    return found
+    return saved
 
 
 def find(reference: str, folder: Path) -> Path:

@@ -110,15 +110,15 @@ def parity_size(workload: Workload, size: str, examples: Arrays | None) -> str:
       RequestError: the workload refuses these dimensions.
     """
 
-    def fits(each: str) -> bool:
-        with _refusals(workload, each):
-            return _input_bytes(workload, _dimensions(workload, each, examples)) <= LARGEST_PARITY_BYTES
+    def fits(candidate: str) -> bool:
+        with _refusals(workload, candidate):
+            return _input_bytes(workload, _dimensions(workload, candidate, examples)) <= LARGEST_PARITY_BYTES
 
     if fits(size):
         return size
     # Sizes stand in order of growth; what comes after the one asked for is of another kind (mixed precision).
     names = list(workload.sizes)
-    smaller = [each for each in names[: names.index(size)] if fits(each)]
+    smaller = [name for name in names[: names.index(size)] if fits(name)]
     return smaller[-1] if smaller else size
 
 
@@ -220,9 +220,11 @@ def prepare(workload: Workload, size: str, examples: Arrays | None, scratch: Pat
 
 
 def _others(workload: Workload, dimensions: Dimensions) -> tuple[Dimensions, ...]:
-    def fits(each: Dimensions) -> bool:
+    def fits(dimensions: Dimensions) -> bool:
         try:
-            return sum(math.prod(spec.shape) for spec in workload.input_specs(each).values()) <= MOST_VARIED_ELEMENTS
+            return (
+                sum(math.prod(spec.shape) for spec in workload.input_specs(dimensions).values()) <= MOST_VARIED_ELEMENTS
+            )
         except ValueError:
             return True  # refused for another reason, which is told where it is judged
 
@@ -241,7 +243,7 @@ def prepare_others(
       others: per further size, the dimensions that differ.
       scratch: the folder to write arrays into.
     """
-    return [_at(workload, size, dimensions, each, scratch) for each in others]
+    return [_at(workload, size, dimensions, varied, scratch) for varied in others]
 
 
 def _at(workload: Workload, size: str, dimensions: Dimensions, varied: Dimensions, scratch: Path) -> Prepared | str:
@@ -312,12 +314,12 @@ def _dimensions(workload: Workload, size: str, examples: Arrays | None) -> Dimen
 
 def digest(arrays: Arrays) -> str:
     """sha256 of names, dtypes, shapes and bytes: equal where both sides were given the same."""
-    found = hashlib.sha256()
+    sha256 = hashlib.sha256()
     for name in sorted(arrays):
         array = arrays[name]
-        found.update(f"{name} {array.dtype} {array.shape} ".encode())
-        found.update(array.tobytes())
-    return found.hexdigest()
+        sha256.update(f"{name} {array.dtype} {array.shape} ".encode())
+        sha256.update(array.tobytes())
+    return sha256.hexdigest()
 
 
 def plain(spec: ArraySpec) -> ArraySpec:

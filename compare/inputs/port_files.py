@@ -51,9 +51,9 @@ def get(reference: str) -> AnyWorkload:
         return _registry.get(reference)
     if reference.endswith(".py"):
         _registry.check_file(Path(reference))
-    found = _ask("describe", PortRequest(reference, Path.cwd()))
+    described = _ask("describe", PortRequest(reference, Path.cwd()))
     try:
-        return files.converted(found, Declared)
+        return files.converted(described, Declared)
     except msgspec.ValidationError as error:
         raise _registry.RegistryError(
             f"expected a Workload whose fields have the declared types in {reference}, found: {error}"
@@ -145,8 +145,8 @@ def prepare_others(prepared: Prepared, scratch: Path) -> list[Prepared | str]:
         return []
     if isinstance(workload, Workload):
         return at_size.prepare_others(workload, **asked, scratch=scratch)
-    found = _drawn(workload, "prepare_others", list[Drawn | str], **asked, scratch=scratch)
-    return [each if isinstance(each, str) else _prepared(workload, each) for each in found]
+    drawn = _drawn(workload, "prepare_others", list[Drawn | str], **asked, scratch=scratch)
+    return [other if isinstance(other, str) else _prepared(workload, other) for other in drawn]
 
 
 def check_batch(workload: AnyWorkload, size: str, data: Path | None) -> None:
@@ -181,8 +181,8 @@ def prepare_batch(workload: AnyWorkload, size: str, batch: int, data: Path | Non
     """
     if isinstance(workload, Workload):
         return at_size.prepare_batch(workload, size, batch, data, scratch)
-    found = _drawn(workload, "prepare_batch", Drawn, size=size, batch=batch, data=data, scratch=scratch)
-    return _prepared(workload, found)
+    drawn = _drawn(workload, "prepare_batch", Drawn, size=size, batch=batch, data=data, scratch=scratch)
+    return _prepared(workload, drawn)
 
 
 def _prepared(workload: Declared, drawn: Drawn) -> Prepared:
@@ -230,8 +230,8 @@ class _PortHost:
         except Unavailable as error:
             raise _registry.RegistryError(error.reason) from error
         except Stalled as error:
-            found = f"code that does not finish: {error.reason}"
-            raise _registry.RegistryError(f"expected a workload in {asked.reference}, found {found}") from error
+            problem = f"code that does not finish: {error.reason}"
+            raise _registry.RegistryError(f"expected a workload in {asked.reference}, found {problem}") from error
         except SideError as error:
             raise _registry.RegistryError(f"expected a workload in {asked.reference}, found {error.reason}") from error
 

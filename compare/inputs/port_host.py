@@ -87,10 +87,10 @@ class Ports(_InChildren):
     def prepare_both(self, parameters: PortRequest, arrays: Arrays) -> Reply:
         """What parity is judged on and what is timed, drawn into a folder."""
         workload = _registry.get(parameters.reference)
-        found = at_size.prepare_both(
+        pair = at_size.prepare_both(
             workload, parameters.size or None, parameters.data, parameters.scratch, parameters.judge_at
         )
-        return _plain([each.drawn for each in found])
+        return _plain([prepared.drawn for prepared in pair])
 
     def prepare_one(self, parameters: PortRequest, arrays: Arrays) -> Reply:
         """One random case at a size, drawn into a folder."""
@@ -100,10 +100,10 @@ class Ports(_InChildren):
     def prepare_others(self, parameters: PortRequest, arrays: Arrays) -> Reply:
         """The workload at other sizes of its named dimensions, drawn into a folder."""
         workload = _registry.get(parameters.reference)
-        found = at_size.prepare_others(
+        others = at_size.prepare_others(
             workload, parameters.size, parameters.dimensions, parameters.others, parameters.scratch
         )
-        return _plain([each if isinstance(each, str) else each.drawn for each in found])
+        return _plain([other if isinstance(other, str) else other.drawn for other in others])
 
     def check_batch(self, parameters: PortRequest, arrays: Arrays) -> Reply:
         """Whether there is a batch to enlarge."""

@@ -70,6 +70,11 @@ class Workers:
     def once(self, side: str, cache: Path | None = None, dump: Path | None = None) -> Iterator[Side]:
         """A process of its own for one side, closed after the block.
 
+        Args:
+          side: tf or jax.
+          cache: as for `start`.
+          dump: as for `start`.
+
         Raises:
           SideError: it does not come up.
         """

@@ -70,16 +70,16 @@ def _groups(expected: np.ndarray, sizes: np.ndarray, originals: Sequence[np.ndar
     ordered = np.unique(sizes[np.isfinite(sizes) & (sizes > 0)])
     with np.errstate(over="ignore"):
         cuts = np.flatnonzero(ordered[1:] / ordered[:-1] >= GAP) + 1
-    found: list[np.ndarray] = []
+    groups: list[np.ndarray] = []
     upper = np.inf
     for lower in (float(ordered[at]) for at in (*reversed(cuts), 0)):
         within = (sizes >= lower) & (sizes < upper)
-        if found and _error(within, expected, originals) > NOISE * _largest(sizes, within):
-            found[-1] = found[-1] | within
+        if groups and _error(within, expected, originals) > NOISE * _largest(sizes, within):
+            groups[-1] = groups[-1] | within
         else:
-            found.append(within)
+            groups.append(within)
         upper = lower
-    return found
+    return groups
 
 
 def _largest(sizes: np.ndarray, within: np.ndarray) -> float:
@@ -88,7 +88,7 @@ def _largest(sizes: np.ndarray, within: np.ndarray) -> float:
 
 def _error(within: np.ndarray, expected: np.ndarray, originals: Sequence[np.ndarray]) -> float:
     """The largest error of some elements by the mode of the original that has the smallest; infinite without any."""
-    rounded = (wide(each) for each in originals if is_float(each) and each.shape == expected.shape)
+    rounded = (wide(original) for original in originals if is_float(original) and original.shape == expected.shape)
     with np.errstate(invalid="ignore", over="ignore"):
-        errors = (float(np.max(np.abs(each - wide(expected))[within], initial=0.0)) for each in rounded)
+        errors = (float(np.max(np.abs(original - wide(expected))[within], initial=0.0)) for original in rounded)
         return min((error for error in errors if not np.isnan(error)), default=np.inf)

@@ -84,7 +84,13 @@ class Evidence:
         return tuple(mode for mode in self.modes("tf", pass_) if mode not in FURTHER)
 
     def scales(self, pass_: str, case: str, expected: Arrays) -> Scales:
-        """What errors of a run are relative to. `expected` are its float64 values."""
+        """What errors of a run are relative to.
+
+        Args:
+          pass_: the pass.
+          case: the case.
+          expected: the float64 values of the run, by leaf.
+        """
         model = largest(expected.values())
         runs = [self.outputs.get((mode, pass_, case), {}) for mode in self.original_modes(pass_)]
         # Without a run of its own types, as in a case that the programs suggest, nothing is known to be noise.

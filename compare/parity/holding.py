@@ -39,8 +39,15 @@ class Context:
 
 @dataclass(frozen=True)
 class Bound:
-    """A relative bound by its parts: the rule's own, what rounded constants and the original's own formula add, what a
-    declaration raises it to."""
+    """A relative bound by its parts.
+
+    Attributes:
+      base: the rule's own.
+      allowance: what rounded constants add.
+      formula: what the original's own formula adds.
+      declared: what a declaration raises it to.
+      basis: what the rule's own bound rests on, for messages.
+    """
 
     base: float
     allowance: float = 0.0
@@ -50,10 +57,12 @@ class Bound:
 
     @property
     def undeclared(self) -> float:
+        """The bound without the declaration."""
         return self.base + min(self.allowance, LARGEST_ALLOWANCE) + self.formula
 
     @property
     def value(self) -> float:
+        """The largest relative error that passes."""
         return max(self.undeclared, self.declared)
 
     def holds(self, error: float) -> bool:
@@ -136,7 +145,13 @@ def measure_noise(evidence: Evidence) -> Noise:
 
 
 def mismatch(place: Place, found: np.ndarray | None, expected: np.ndarray | None) -> str:
-    """Why two arrays cannot be compared element by element; empty where they can."""
+    """Why two arrays cannot be compared element by element; empty where they can.
+
+    Args:
+      place: what is compared with what.
+      found: f[...], None where the run lacks the leaf.
+      expected: f[...], likewise.
+    """
     if found is None and expected is not None:
         return messages.one_sided(place.expected_from, place.found_from, expected)
     if expected is None and found is not None:
@@ -150,7 +165,15 @@ def mismatch(place: Place, found: np.ndarray | None, expected: np.ndarray | None
 def missing_runs(
     context: Context, place: Place, found: Arrays | None, expected: Arrays | None, dtypes: tuple[str, str]
 ) -> list[Held]:
-    """The failed comparison for each run that is not there; nothing where both are."""
+    """The failed comparison for each run that is not there; nothing where both are.
+
+    Args:
+      context: tells why a run is missing.
+      place: what is compared with what.
+      found: the leaves of one run, None where it is missing.
+      expected: the leaves of the other, likewise.
+      dtypes: of the found and of the expected leaves.
+    """
     runs = zip((place.found_from, place.expected_from), (found, expected), dtypes, strict=True)
     return [
         refuse(place, messages.absent(source, dtype, context.evidence.why(side_of(source))), dtype)
@@ -160,7 +183,13 @@ def missing_runs(
 
 
 def refuse(place: Place, problem: str, dtype: str) -> Held:
-    """A comparison that fails before any value is looked at; no declared deviation covers it."""
+    """A comparison that fails before any value is looked at; no declared deviation covers it.
+
+    Args:
+      place: what is compared with what.
+      problem: why it fails.
+      dtype: of what was found.
+    """
     message = messages.refused(place, problem)
     return Held(place, dtype, Distance(math.inf), None, None, FAIL, message)
 
@@ -169,6 +198,14 @@ def hold(context: Context, place: Place, far: Distance, bound: Bound, dtype: str
     """Hold an error against a bound.
 
     The message is written where the comparison fails, where its bound was widened, and where there are `notes`.
+
+    Args:
+      context: the evidence, and TensorFlow's own noise.
+      place: what is compared with what.
+      far: the error, and where it is largest.
+      bound: what the error may be.
+      dtype: of what was found.
+      notes: further remarks for the message.
     """
     own_noise = context.noise.get((place.pass_, place.case, place.leaf))
     verdict = PASS if bound.holds(far.error) else FAIL
@@ -203,7 +240,13 @@ def _widened(evidence: Evidence, place: Place, bound: Bound) -> tuple[str, ...]:
 
 
 def explained(evidence: Evidence, pass_: str, bound: Bound) -> tuple[str, ...]:
-    """What widens a bound without a declaration."""
+    """What widens a bound without a declaration.
+
+    Args:
+      evidence: tells where float64 arrays came from.
+      pass_: the pass.
+      bound: the bound that is explained.
+    """
     constants = (messages.constants(bound.allowance, sources(evidence, pass_)),) if bound.allowance else ()
     return (*constants, messages.formula(bound.formula)) if bound.formula else constants
 

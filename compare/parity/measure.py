@@ -83,7 +83,12 @@ def distance(found: np.ndarray, expected: np.ndarray, scale: float, ignored: np.
     """max|found - expected| / scale, over arrays of one shape.
 
     NaN and infinities count nothing where both arrays have them alike, and infinitely where not.
-    `ignored` elements count nothing.
+
+    Args:
+      found: x[...], numbers of any dtype.
+      expected: x[...], of the same shape.
+      scale: what the difference is divided by.
+      ignored: bool[...], the elements that count nothing; None ignores none.
     """
     if expected.size == 0:
         return Distance(0.0)
@@ -97,7 +102,13 @@ def distance(found: np.ndarray, expected: np.ndarray, scale: float, ignored: np.
 
 
 def exact_distance(found: np.ndarray, expected: np.ndarray, scale: float) -> Distance:
-    """The largest difference of integers over `scale`, without rounding; infinite where patterns of floats differ."""
+    """The largest difference of integers over `scale`, without rounding; infinite where patterns of floats differ.
+
+    Args:
+      found: x[...], integers or bits of floats.
+      expected: x[...], of the same shape.
+      scale: what the difference is divided by.
+    """
     differing = np.flatnonzero(unlike(found, expected))
     if differing.size == 0:
         return Distance(0.0)
@@ -109,6 +120,13 @@ def exact_distance(found: np.ndarray, expected: np.ndarray, scale: float) -> Dis
 
 
 def at(found: np.ndarray, expected: np.ndarray, position: int, error: float) -> Distance:
-    """The error with the element at a flat position."""
+    """The error with the element at a flat position.
+
+    Args:
+      found: x[...]
+      expected: x[...], of the same shape.
+      position: the index into the flattened arrays.
+      error: the error there.
+    """
     index = tuple(int(i) for i in np.unravel_index(position, expected.shape))
     return Distance(error, index, found[index], expected[index])

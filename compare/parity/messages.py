@@ -32,7 +32,15 @@ def where(place: Place, index: tuple[int, ...] = ()) -> str:
 
 
 def measured(place: Place, far: Distance, dtype: str, bound: str, notes: tuple[str, ...]) -> str:
-    """An error with both values, held against a bound."""
+    """An error with both values, held against a bound.
+
+    Args:
+      place: what is compared with what.
+      far: the error, and where it is largest.
+      dtype: of what was found.
+      bound: the bound as text.
+      notes: further remarks.
+    """
     values = f"{place.found_from} {far.found!s} ({dtype}), {place.expected_from} {far.expected!s}"
     judged = "; ".join((f"error {far.error:.3g} of the largest value, bound {bound}", *notes))
     return f"{where(place, far.index)}: {values}; {judged}"
@@ -44,22 +52,49 @@ def refused(place: Place, problem: str) -> str:
 
 
 def absent(source: str, dtype: str, why: str) -> str:
-    """A run that is missing."""
+    """A run that is missing.
+
+    Args:
+      source: a mode, or a side.
+      dtype: of the arrays that are missing.
+      why: what the side failed at.
+    """
     return f"{source} gave no {dtype} arrays: {why}"
 
 
 def nothing(workload: str, gate: str, tf: str, jax: str) -> str:
-    """A gate without any evidence."""
+    """A gate without any evidence.
+
+    Args:
+      workload: its name.
+      gate: its name.
+      tf: what TensorFlow failed at.
+      jax: what JAX failed at.
+    """
     return f"{workload}: {gate} gate: no evidence; tf: {tf}; jax: {jax}"
 
 
 def one_sided(holder: str, other: str, array: np.ndarray) -> str:
-    """A leaf that only one of the two has."""
+    """A leaf that only one of the two has.
+
+    Args:
+      holder: what has the leaf.
+      other: what lacks it.
+      array: x[...], the leaf.
+    """
     return f"only {holder} has it, {described(array)}; {other} does not"
 
 
 def unequal(what: str, found_from: str, found: object, expected_from: str, expected: object) -> str:
-    """Shapes or dtypes that differ."""
+    """Shapes or dtypes that differ.
+
+    Args:
+      what: "shape" or "dtype".
+      found_from: the mode or side of the first.
+      found: its shape or dtype.
+      expected_from: the mode or side of the other.
+      expected: its shape or dtype.
+    """
     return f"{what} {found} in {found_from}, {expected} in {expected_from}"
 
 
@@ -74,7 +109,14 @@ def widths(found: str, expected: str) -> str:
 
 
 def not_double(source: str, dtype: object, gate: str, apart: float) -> str:
-    """A float64 run that was none."""
+    """A float64 run that was none.
+
+    Args:
+      source: the mode or side that ran.
+      dtype: of what it gave.
+      gate: the name of the gate.
+      apart: the relative difference of the two sides.
+    """
     return (
         f"{source} returns {dtype} where it is given float64, so that rounding cannot be told from error (they are "
         f"{apart:.3g} apart): compute in the type of the inputs, or declare Deviation({gate!r}, bound, reason)"
@@ -87,13 +129,25 @@ def described(array: np.ndarray) -> str:
 
 
 def differing(count: int, total: int, is_float: bool) -> str:
-    """How much of a leaf differs where it must not."""
+    """How much of a leaf differs where it must not.
+
+    Args:
+      count: elements that differ.
+      total: elements of the leaf.
+      is_float: whether they are floats, compared by their patterns of NaN and infinities.
+    """
     rule = "NaN and infinities must stand in the same places" if is_float else "integers and booleans must be equal"
     return f"{rule}, {count} of {total} do not"
 
 
 def tf_disagrees(eager: object, xla: object, index: tuple[int, ...]) -> str:
-    """TensorFlow unlike itself: then no port can agree with both."""
+    """TensorFlow unlike itself: then no port can agree with both.
+
+    Args:
+      eager: the value in mode eager.
+      xla: the value in mode jit.
+      index: where in the leaf.
+    """
     return f"TF itself differs at {list(index)}: tf/eager {eager!s}, tf/jit {xla!s}"
 
 
@@ -134,7 +188,14 @@ def beyond(name: str, table: int) -> str:
 
 
 def unseen(side: str, condition: str, line: str, held: bool) -> str:
-    """A decision that every case took one way."""
+    """A decision that every case took one way.
+
+    Args:
+      side: whose program decides.
+      condition: the condition as text.
+      line: the user's line; empty where it is not known.
+      held: whether the condition held in every case.
+    """
     place = f" at {line}" if line else ""
     seen = "every value was" if held else "no value was"
     return (
@@ -144,13 +205,23 @@ def unseen(side: str, condition: str, line: str, held: bool) -> str:
 
 
 def breaks(workload: str, pass_: str, moved: str, mode: str, extents: Sequence[Extent], worst: Broken) -> str:
-    """Where the port stops holding while the original goes on."""
-    found = worst.outcome
+    """Where the port stops holding while the original goes on.
+
+    Args:
+      workload: its name.
+      pass_: the pass.
+      moved: the input that was swept.
+      mode: the port's mode.
+      extents: between which magnitudes each pattern of inputs holds.
+      worst: where the port stops holding.
+    """
+    outcome = worst.outcome
+    extent = next(extent for extent in extents if extent.pattern == worst.pattern)
     inputs = f"{moved} {worst.pattern}{worst.magnitude:.3g}"
-    place = f"{workload}: stability gate, {pass_} pass, {inputs}: leaf {found.leaf}{list(found.index)}"
-    port = f"{mode} {found.found:.6g}{_at(worst.operation, worst.line)}"
-    original = f"tf/jit {found.original:.6g}{_at('', worst.original_line)}, in float64 {found.exact:.6g}"
-    return f"{place}: {port}; {original}; {held(next(each for each in extents if each.pattern == worst.pattern))}"
+    place = f"{workload}: stability gate, {pass_} pass, {inputs}: leaf {outcome.leaf}{list(outcome.index)}"
+    port = f"{mode} {outcome.found:.6g}{_at(worst.operation, worst.line)}"
+    original = f"tf/jit {outcome.original:.6g}{_at('', worst.original_line)}, in float64 {outcome.exact:.6g}"
+    return f"{place}: {port}; {original}; {held(extent)}"
 
 
 def held(extent: Extent) -> str:

@@ -32,17 +32,37 @@ Base = Callable[[str, float, float], float]
 
 
 def forward_base(leaf: str, scale: float, model_scale: float) -> float:
-    """Each output is held against its own size."""
+    """Each output is held against its own size.
+
+    Args:
+      leaf: the name of the output.
+      scale: its largest value.
+      model_scale: the largest value of all outputs.
+    """
     return SEMANTICS_BOUND
 
 
 def gradient_base(leaf: str, scale: float, model_scale: float) -> float:
-    """A gradient that is analytically zero has only noise, of the size that the largest gradient rounds to."""
+    """A gradient that is analytically zero has only noise, of the size that the largest gradient rounds to.
+
+    Args:
+      leaf: the name of the weight or input.
+      scale: the largest value of its gradient.
+      model_scale: the largest value of all gradients.
+    """
     return max(SEMANTICS_BOUND, DOUBLE_FLOOR * model_scale / scale)
 
 
 def compare_doubles(context: Context, gate: str, pass_: str, cases: Iterable[str], base: Base) -> list[Held]:
-    """The port in float64 against the original in float64."""
+    """The port in float64 against the original in float64.
+
+    Args:
+      context: the evidence, and TensorFlow's own noise.
+      gate: the name of the gate.
+      pass_: the pass.
+      cases: the cases to compare.
+      base: gives the bound of a leaf from its scale and the model's.
+    """
     evidence = context.evidence
     held: list[Held] = []
     for case in cases:
@@ -94,7 +114,14 @@ def _narrow(place: Place, found: np.ndarray, expected: np.ndarray) -> tuple[str,
 
 
 def compare_rounding(context: Context, gate: str, pass_: str, cases: Iterable[str]) -> list[Held]:
-    """Every mode of the port in the twins' dtypes against the oracle, bounded by what TensorFlow's modes reach."""
+    """Every mode of the port in the twins' dtypes against the oracle, bounded by what TensorFlow's modes reach.
+
+    Args:
+      context: the evidence, and TensorFlow's own noise.
+      gate: the name of the gate.
+      pass_: the pass.
+      cases: the cases to compare.
+    """
     evidence = context.evidence
     cases = tuple(cases)
     oracles = {case: run for case in cases if (run := evidence.doubles.get(("tf", pass_, case))) is not None}
@@ -144,7 +171,7 @@ def _rounded_leaf(
 
 def _worst(measured: list[tuple[Distance, Bound]]) -> tuple[Distance, Bound]:
     """The error that is the largest beside its bound."""
-    return max(measured, key=lambda each: each[0].error / each[1].value)
+    return max(measured, key=lambda pair: pair[0].error / pair[1].value)
 
 
 def _rounding_bound(

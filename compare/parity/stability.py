@@ -72,7 +72,7 @@ def outcome(values: Values, rounding: Rounding) -> Outcome:
         if leaf in values.found and leaf in values.original
         and exact.size and values.found[leaf].shape == values.original[leaf].shape == exact.shape
     ]  # fmt: skip
-    return max(said, key=lambda each: (_SEVERITY[each.status], each.error), default=Outcome(UNJUDGED))
+    return max(said, key=lambda outcome: (_SEVERITY[outcome.status], outcome.error), default=Outcome(UNJUDGED))
 
 
 _SEVERITY: Mapping[str, int] = {UNJUDGED: -1, HOLDS: 0, BETTER: 1, BOTH: 2, BREAKS: 3}
@@ -80,7 +80,7 @@ _SEVERITY: Mapping[str, int] = {UNJUDGED: -1, HOLDS: 0, BETTER: 1, BOTH: 2, BREA
 
 def _exact_leaf(leaf: str, values: Values, rounding: Rounding) -> Outcome:
     """Integers and booleans, where rounding of the original's formula does not decide them."""
-    exact, original, found = (each[leaf] for each in (values.exact, values.original, values.found))
+    exact, original, found = (leaves[leaf] for leaves in (values.exact, values.original, values.found))
     decided = np.logical_and.reduce([original == exact, *(moved[leaf] == exact for moved in values.moved)])
     wrong = decided & (found != exact)
     if not wrong.any():
@@ -89,7 +89,7 @@ def _exact_leaf(leaf: str, values: Values, rounding: Rounding) -> Outcome:
 
 
 def _leaf(leaf: str, values: Values, rounding: Rounding) -> Outcome:
-    exact, original, found = (wide(each[leaf]) for each in (values.exact, values.original, values.found))
+    exact, original, found = (wide(leaves[leaf]) for leaves in (values.exact, values.original, values.found))
     with np.errstate(all="ignore"):
         spread = np.max([np.zeros(exact.shape), *(np.abs(wide(moved[leaf]) - exact) for moved in values.moved)], axis=0)
         known = np.isfinite(exact) & np.isfinite(spread)
@@ -102,12 +102,12 @@ def _leaf(leaf: str, values: Values, rounding: Rounding) -> Outcome:
         # A program of thousands of operations still leaves half of the digits, or there is nothing to judge by.
         times = min(rounding.times, 1 / rounding.accurate)
         floor = times * rounding.tiny + rounding.floors.get(leaf, 0.0)
-        off, port_off = (_infinite_where_nan(np.abs(each - exact)) for each in (original, found))
+        off, port_off = (_infinite_where_nan(np.abs(run - exact)) for run in (original, found))
         right = judged & (off <= np.maximum(rounding.accurate * np.abs(exact), times * once) + floor)
         took = float(np.max((off - floor) / np.maximum(once, rounding.tiny), where=right, initial=0.0))
         bound = np.maximum(rounding.accurate * np.abs(exact), max(times, TIMES_ORIGINAL * took) * once) + floor
         within = port_off <= bound
-        lost, port_lost = (each > rounding.accurate * scale + floor for each in (off, port_off))
+        lost, port_lost = (errors > rounding.accurate * scale + floor for errors in (off, port_off))
         # A port that is finite where the original overflows, in float64 too, is the better one.
         alike = np.isinf(exact) & (pattern(original) == pattern(exact)) & (pattern(found) != pattern(exact))
         alike &= ~np.isfinite(found)
@@ -146,7 +146,7 @@ def _at(
     bounds: np.ndarray,
 ) -> Outcome:
     index = tuple(int(at) for at in np.unravel_index(position, errors.shape))
-    found, original, exact = (float(np.real(each[index])) for each in values)
+    found, original, exact = (float(np.real(array[index])) for array in values)
     return Outcome(status, leaf, index, found, original, exact, float(errors[index]), float(bounds[index]))
 
 

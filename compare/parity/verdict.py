@@ -84,15 +84,16 @@ def with_sizes(parity: Parity, judged: Sequence[tuple[AtSize, Parity | None]], v
     """The parity with what its gates said at other sizes of the named dimensions; what fails there fails.
 
     Args:
+      parity: that of the workload's own size.
       judged: each size with its own parity, None where a side gave nothing that could be judged.
       varies: whether any dimension is named.
     """
     gates = dict(parity.gates)
-    for size, found in judged:
-        for name, gate in found.gates.items() if found and size.verdict == FAIL else ():
+    for size, own in judged:
+        for name, gate in own.gates.items() if own and size.verdict == FAIL else ():
             gates[name] = _joined(gates[name], gate, described(size.dimensions))
     structure = gates["structure"]
-    failed = [size.reason for size, found in judged if found is None and size.verdict == FAIL]
+    failed = [size.reason for size, own in judged if own is None and size.verdict == FAIL]
     reasons = [structure.reason, *failed, *_unjudged([size for size, _ in judged], varies)]
     verdict = FAIL if failed else structure.verdict
     gates["structure"] = replace(structure, verdict=verdict, reason="; ".join(filter(None, reasons)))
@@ -103,7 +104,7 @@ def _unjudged(sizes: Sequence[AtSize], varies: bool) -> list[str]:
     """What to remark of sizes that nothing is known of."""
     refused = [size for size in sizes if size.verdict == NOT_APPLICABLE]
     if refused:
-        return [messages.not_at_sizes([described(each.dimensions) for each in refused], refused[0].reason)]
+        return [messages.not_at_sizes([described(size.dimensions) for size in refused], refused[0].reason)]
     return [] if varies else [messages.one_size()]
 
 
@@ -112,14 +113,20 @@ def failure_at_size(parity: Parity) -> str:
 
     That the cases tell ports apart is asked of the workload's own size: a batch of one makes many a result constant.
     """
-    failing = [each for gate in parity.gates.values() for each in gate.comparisons if each.verdict == FAIL]
+    failing = [
+        comparison for gate in parity.gates.values() for comparison in gate.comparisons if comparison.verdict == FAIL
+    ]
     without = [gate.reason for gate in parity.gates.values() if gate.verdict == FAIL and not gate.comparisons]
-    return next((each.message for each in failing), next(iter(without), None)) or ""
+    return next((comparison.message for comparison in failing), next(iter(without), None)) or ""
 
 
 def _joined(gate: Gate, other: Gate, at: str) -> Gate:
     """The gate with what fails in the same gate at another size."""
-    failing = tuple(replace(each, case=f"{each.case} at {at}") for each in other.comparisons if each.verdict == FAIL)
+    failing = tuple(
+        replace(comparison, case=f"{comparison.case} at {at}")
+        for comparison in other.comparisons
+        if comparison.verdict == FAIL
+    )
     if failing:
         return replace(gate, verdict=FAIL, comparisons=(*gate.comparisons, *failing))
     if other.verdict == FAIL and not other.comparisons:
@@ -132,7 +139,7 @@ def _verdict(gates: Mapping[str, Gate]) -> Literal["pass", "fail"]:
 
 
 def _any_fails(comparisons: Sequence[Comparison]) -> bool:
-    return any(each.verdict == FAIL for each in comparisons)
+    return any(comparison.verdict == FAIL for comparison in comparisons)
 
 
 def explicable(leaves: Leaves) -> frozenset[tuple[str, str]]:
@@ -179,12 +186,12 @@ def _training(evidence: Evidence) -> list[Held]:
 def _gate(evidence: Evidence, name: str, held: Sequence[Held]) -> Gate:
     if not held:
         return _without_evidence(evidence, name)
-    comparisons = tuple(each.recorded() for each in held)
+    comparisons = tuple(leaf.recorded() for leaf in held)
     outputs = constants(evidence) if name == "semantics" else {}
     untold = outputs and all(outputs.values())
     nothing = (messages.nothing_told(evidence.workload, outputs),) if untold else ()
     reasons = (*_stale(evidence, name, held), *nothing)
-    failed = bool(reasons) or any(each.verdict == FAIL for each in held)
+    failed = bool(reasons) or any(leaf.verdict == FAIL for leaf in held)
     if name == "gradients" and not failed and not _any_gradient(evidence):
         return Gate(NOT_APPLICABLE, comparisons, "every gradient is zero, in the original too: nothing is judged by it")
     if not failed:
@@ -197,7 +204,7 @@ def _gate(evidence: Evidence, name: str, held: Sequence[Held]) -> Gate:
 
 def _any_gradient(evidence: Evidence) -> bool:
     arrays = (
-        found for of in (evidence.doubles, evidence.outputs) for (_, ran, _), found in of.items() if ran == GRADIENTS
+        leaves for of in (evidence.doubles, evidence.outputs) for (_, ran, _), leaves in of.items() if ran == GRADIENTS
     )
     return any(array.any() for leaves in arrays for array in leaves.values())
 
@@ -211,40 +218,46 @@ def _without_evidence(evidence: Evidence, name: str) -> Gate:
 
 
 def _stale(evidence: Evidence, name: str, held: Sequence[Held]) -> tuple[str, ...]:
-    measured = [(each.error, each.bound) for each in held if each.bound is not None]
+    measured = [(leaf.error, leaf.bound) for leaf in held if leaf.bound is not None]
     if not measured or any(error > bound.undeclared for error, bound in measured):
         return ()
     return tuple(messages.stale(evidence.workload, deviation) for deviation in evidence.declared(name))
 
 
 def _deviations(evidence: Evidence, name: str, held: Sequence[Held]) -> Iterator[Deviation]:
-    observed = max((each.error for each in held if each.bound is not None), default=None)
+    observed = max((leaf.error for leaf in held if leaf.bound is not None), default=None)
     yield from _declared(evidence.declared(name), observed)
     yield from _derived(evidence, held)
 
 
 def _declared(declared: Sequence[_spec.Deviation], observed: float | None) -> Iterator[Deviation]:
     """What a workload declares of a gate, with the largest error of all that it covers."""
-    for each in declared:
-        yield Deviation(kind="declared", gate=each.gate, bound=each.bound, observed=observed, reason=each.reason)
+    for deviation in declared:
+        yield Deviation(
+            kind="declared", gate=deviation.gate, bound=deviation.bound, observed=observed, reason=deviation.reason
+        )
 
 
 def _derived(evidence: Evidence, held: Sequence[Held]) -> Iterator[Deviation]:
     """The leaves that pass only because of what is allowed for, each with its largest error."""
     worst: dict[tuple[str, str], tuple[Held, Bound]] = {}
-    for each in held:
-        if each.bound is None or each.verdict == FAIL or not each.bound.base < each.error <= each.bound.undeclared:
+    for candidate in held:
+        if (
+            candidate.bound is None
+            or candidate.verdict == FAIL
+            or not candidate.bound.base < candidate.error <= candidate.bound.undeclared
+        ):
             continue
-        leaf = each.place.pass_, each.place.leaf
-        if leaf not in worst or worst[leaf][0].error < each.error:
-            worst[leaf] = each, each.bound
-    for (pass_, leaf), (each, bound) in worst.items():
+        leaf = candidate.place.pass_, candidate.place.leaf
+        if leaf not in worst or worst[leaf][0].error < candidate.error:
+            worst[leaf] = candidate, candidate.bound
+    for (pass_, leaf), (candidate, bound) in worst.items():
         yield Deviation(
             kind="derived",
-            gate=each.place.gate,
+            gate=candidate.place.gate,
             pass_=pass_,
             leaf=leaf,
             bound=bound.undeclared,
-            observed=each.error,
+            observed=candidate.error,
             reason="; ".join(explained(evidence, pass_, bound)),
         )

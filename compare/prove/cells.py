@@ -49,13 +49,19 @@ class Cells:
 
 
 def compile_cells(sides: Mapping[str, Side], collected: Mapping[str, Collected], case: str) -> Cells:
-    """Compile each program on each side, run it, and profile it."""
+    """Compile each program on each side, run it, and profile it.
+
+    Args:
+      sides: the workers by side, those that can be asked.
+      collected: what each side delivered, by side.
+      case: the case whose arrays the programs run on.
+    """
     described: dict[str, program_parts.Compiled] = {}
     modules: dict[str, CompiledProgram] = {}
     outputs: dict[str, Arrays] = {}
     lost: dict[str, SideError] = {}
-    for each in _modes.CELLS:
-        cell, frontend, compiler = str(each), each.frontend, each.compiler
+    for known in _modes.CELLS:
+        cell, frontend, compiler = str(known), known.frontend, known.compiler
         program = collected[frontend].portable if frontend in collected else None
         if compiler not in sides or compiler in lost:
             reason = lost[compiler].reason if compiler in lost else f"the {compiler} side is missing"
@@ -87,8 +93,8 @@ def disagreements(cells: Mapping[str, program_parts.Compiled]) -> list[Failure]:
             f"cell {cell}",
             f"its results differ from tf@tf by {error:.2g} of the largest value",
         )
-        for cell, each in cells.items()
-        if (error := each.error) is not None and not _agrees(error, each.usual_error)
+        for cell, compiled in cells.items()
+        if (error := compiled.error) is not None and not _agrees(error, compiled.usual_error)
     ]
 
 
@@ -106,10 +112,10 @@ def _described(side: Side, built: Compiled, made: Optimized, cell: CompiledProgr
         flops=summary.flops,
         bytes=summary.bytes,
         text=summary.text,
-        custom_calls=tuple(program_parts.CustomCall(**vars(each)) for each in summary.custom_calls),
-        layout_copies=tuple(program_parts.LayoutCopy(**vars(each)) for each in summary.layout_copies),
-        converts=tuple(program_parts.Convert(**vars(each)) for each in summary.converts),
-        aliases=tuple(program_parts.Alias(**vars(each)) for each in summary.aliases),
+        custom_calls=tuple(program_parts.CustomCall(**vars(call)) for call in summary.custom_calls),
+        layout_copies=tuple(program_parts.LayoutCopy(**vars(copy)) for copy in summary.layout_copies),
+        converts=tuple(program_parts.Convert(**vars(convert)) for convert in summary.converts),
+        aliases=tuple(program_parts.Alias(**vars(alias)) for alias in summary.aliases),
         temp_bytes=summary.temp_bytes,
         compile_s=built.compile_s,
     )

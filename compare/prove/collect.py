@@ -81,7 +81,7 @@ class Collected:
         """Why the side has nothing of a pass; empty where it has it, or failed at it."""
         if pass_ not in self.modes:
             return "no input or weight is a float: there is nothing to differentiate"
-        return next((each.reason for each in self.refusals if f" {pass_} " in f"{each.doing} "), None) or ""
+        return next((refusal.reason for refusal in self.refusals if f" {pass_} " in f"{refusal.doing} "), None) or ""
 
 
 def collect_evidence(side: Side, prepared: Prepared, reporter: Reporter, wanted: Collection[Mode] = ()) -> Collected:
@@ -96,17 +96,17 @@ def collect_evidence(side: Side, prepared: Prepared, reporter: Reporter, wanted:
     Raises:
       BadTarget: the function that was named does not exist.
     """
-    found = Collected(side.name)
+    collected = Collected(side.name)
 
     def ask() -> None:
         loaded = requests.loaded(side, prepared.loading)
-        found.modes, found.compiler_options = _chosen(side.name, loaded.modes, wanted), loaded.compiler_options
-        _collect_outputs(side, prepared, found, reporter)
-        _collect_doubles(side, prepared, found, reporter)
-        _collect_trajectories(side, prepared, found, reporter)
+        collected.modes, collected.compiler_options = _chosen(side.name, loaded.modes, wanted), loaded.compiler_options
+        _collect_outputs(side, prepared, collected, reporter)
+        _collect_doubles(side, prepared, collected, reporter)
+        _collect_trajectories(side, prepared, collected, reporter)
 
-    _survive(found, ask)
-    return found
+    _survive(collected, ask)
+    return collected
 
 
 def _chosen(side: str, modes: requests.Modes, wanted: Collection[Mode]) -> requests.Modes:
@@ -116,155 +116,170 @@ def _chosen(side: str, modes: requests.Modes, wanted: Collection[Mode]) -> reque
     return {pass_: [name for name in names if Mode(side, name) in kept] for pass_, names in modes.items()}
 
 
-def collect_program(side: Side, prepared: Prepared, found: Collected, reporter: Reporter, reload: bool) -> None:
+def collect_program(side: Side, prepared: Prepared, collected: Collected, reporter: Reporter, reload: bool) -> None:
     """Ask a side for the program that is compiled and timed, and for a profile of each mode.
 
-    `reload` says that the side has another size loaded: parity was judged on smaller arrays.
+    Args:
+      side: who is asked.
+      prepared: the workload at the size that is timed.
+      collected: gets what the side delivers.
+      reporter: told of every step.
+      reload: whether the side has another size loaded: parity was judged on smaller arrays.
     """
 
     def ask() -> None:
         if reload:
             requests.load(side, prepared.loading)
         reporter.step(f"{side.name} program")
-        kept = None if reload else found.programs.get((found.main_pass, FLOAT32))
-        found.main = kept or attempt(found, lambda: requests.program(side, found.main_pass, FLOAT32))
-        _make_portable(found)
-        if found.main_pass == STEP:
-            found.donation = attempt(found, lambda: requests.donation(side))
-        _collect_profiles(side, found, reporter)
+        kept = None if reload else collected.programs.get((collected.main_pass, FLOAT32))
+        collected.main = kept or attempt(collected, lambda: requests.program(side, collected.main_pass, FLOAT32))
+        _make_portable(collected)
+        if collected.main_pass == STEP:
+            collected.donation = attempt(collected, lambda: requests.donation(side))
+        _collect_profiles(side, collected, reporter)
 
-    _survive(found, ask)
+    _survive(collected, ask)
 
 
-def _make_portable(found: Collected) -> None:
-    if found.main is None:
+def _make_portable(collected: Collected) -> None:
+    if collected.main is None:
         return
     try:
-        found.portable = dataclasses.replace(found.main, artifact=portable(found.main.artifact))
+        collected.portable = dataclasses.replace(collected.main, artifact=portable(collected.main.artifact))
     except UnreadableProgram as error:
-        found.failures.append(Failure(found.side, "read program", str(error)))
-        found.main = None
+        collected.failures.append(Failure(collected.side, "read program", str(error)))
+        collected.main = None
 
 
-def _survive(found: Collected, ask: Callable[[], None]) -> None:
+def _survive(collected: Collected, ask: Callable[[], None]) -> None:
     try:
         ask()
     except BadTarget:
         raise
     except SideError as error:
-        found.failures.append(failure_of(error))
-        found.lost = error.lost
+        collected.failures.append(failure_of(error))
+        collected.lost = error.lost
 
 
-def attempt(found: Collected, ask: Callable[[], Result]) -> Result | None:
+def attempt(collected: Collected, ask: Callable[[], Result]) -> Result | None:
     """A reply, or None with the reason noted. A lost worker is not survived here."""
     try:
         return ask()
     except SideError as error:
         if error.lost:
             raise
-        kept = found.refusals if isinstance(error, Unavailable) else found.failures
+        kept = collected.refusals if isinstance(error, Unavailable) else collected.failures
         kept.append(failure_of(error))
         return None
 
 
-def collect_mode(side: Side, mode: str, prepared: Prepared, found: Collected, reporter: Reporter) -> None:
-    """Ask a side for all that parity needs of one mode more, which it was offered."""
+def collect_mode(side: Side, mode: str, prepared: Prepared, collected: Collected, reporter: Reporter) -> None:
+    """Ask a side for all that parity needs of one mode more, which it was offered.
+
+    Args:
+      side: who is asked.
+      mode: the name of the mode.
+      prepared: the workload, and the arrays that it is judged on.
+      collected: gets what the side delivers.
+      reporter: told of every step.
+    """
     for pass_ in (FORWARD, GRADIENTS):
-        if pass_ in found.modes:
+        if pass_ in collected.modes:
             reporter.step(f"{side.name}/{mode} {pass_}")
-            _collect_cases(side, mode, pass_, prepared, found)
-    if prepared.workload.training is not None and STEP in found.modes:
-        _collect_trajectory(side, mode, prepared.workload.training.compared, found, reporter)
+            _collect_cases(side, mode, pass_, prepared, collected)
+    if prepared.workload.training is not None and STEP in collected.modes:
+        _collect_trajectory(side, mode, prepared.workload.training.compared, collected, reporter)
 
 
-def _collect_outputs(side: Side, prepared: Prepared, found: Collected, reporter: Reporter) -> None:
+def _collect_outputs(side: Side, prepared: Prepared, collected: Collected, reporter: Reporter) -> None:
     for pass_ in (FORWARD, GRADIENTS):
-        for mode in found.modes.get(pass_, ()):
+        for mode in collected.modes.get(pass_, ()):
             reporter.step(f"{side.name}/{mode} {pass_}")
-            _collect_cases(side, mode, pass_, prepared, found)
+            _collect_cases(side, mode, pass_, prepared, collected)
 
 
-def _collect_cases(side: Side, mode: str, pass_: str, prepared: Prepared, found: Collected) -> None:
+def _collect_cases(side: Side, mode: str, pass_: str, prepared: Prepared, collected: Collected) -> None:
     for case in prepared.loading.cases:
-        arrays = attempt(found, lambda c=case: requests.outputs(side, mode, pass_, c, FLOAT32))
+        arrays = attempt(collected, lambda c=case: requests.outputs(side, mode, pass_, c, FLOAT32))
         if arrays is None:
             break
-        found.outputs[f"{side.name}/{mode}", pass_, case] = arrays
+        collected.outputs[f"{side.name}/{mode}", pass_, case] = arrays
 
 
-def _collect_doubles(side: Side, prepared: Prepared, found: Collected, reporter: Reporter) -> None:
+def _collect_doubles(side: Side, prepared: Prepared, collected: Collected, reporter: Reporter) -> None:
     for pass_ in (FORWARD, GRADIENTS):
-        if pass_ not in found.modes:
+        if pass_ not in collected.modes:
             continue
         reporter.step(f"{side.name} float64 {pass_}")
         try:
             for case in prepared.loading.cases:
-                found.doubles[pass_, case] = requests.outputs(side, NATIVE_MODE[side.name], pass_, case, FLOAT64)
-            found.programs[pass_, FLOAT64] = requests.program(side, pass_, FLOAT64)
+                collected.doubles[pass_, case] = requests.outputs(side, NATIVE_MODE[side.name], pass_, case, FLOAT64)
+            collected.programs[pass_, FLOAT64] = requests.program(side, pass_, FLOAT64)
         except SideError as error:
             # Not a failure: a side that cannot be rebuilt in float64 has a promoted program instead.
             if error.lost:
                 raise
-            found.not_double[pass_] = error.reason
-        _collect_written(side, pass_, found)
+            collected.not_double[pass_] = error.reason
+        _collect_written(side, pass_, collected)
 
 
-def _collect_written(side: Side, pass_: str, found: Collected) -> None:
+def _collect_written(side: Side, pass_: str, collected: Collected) -> None:
     """The program of a pass as the twin is written: what is promoted, and for the main pass what is compiled."""
-    program = attempt(found, lambda: requests.program(side, pass_, FLOAT32))
+    program = attempt(collected, lambda: requests.program(side, pass_, FLOAT32))
     if program is not None:
-        found.programs[pass_, FLOAT32] = program
+        collected.programs[pass_, FLOAT32] = program
 
 
-def _collect_trajectories(side: Side, prepared: Prepared, found: Collected, reporter: Reporter) -> None:
+def _collect_trajectories(side: Side, prepared: Prepared, collected: Collected, reporter: Reporter) -> None:
     training = prepared.workload.training
-    if training is None or STEP not in found.modes:
+    if training is None or STEP not in collected.modes:
         return
-    for mode in found.modes[STEP]:
+    for mode in collected.modes[STEP]:
         if (side.name, mode) != UNTRAINED:
-            _collect_trajectory(side, mode, training.compared, found, reporter)
+            _collect_trajectory(side, mode, training.compared, collected, reporter)
     reporter.step(f"{side.name} program {STEP}")
-    _collect_written(side, STEP, found)
-    _collect_double_training(side, training.compared, found, reporter)
+    _collect_written(side, STEP, collected)
+    _collect_double_training(side, training.compared, collected, reporter)
 
 
-def _collect_trajectory(side: Side, mode: str, compared: Sequence[int], found: Collected, reporter: Reporter) -> None:
+def _collect_trajectory(
+    side: Side, mode: str, compared: Sequence[int], collected: Collected, reporter: Reporter
+) -> None:
     reporter.step(f"{side.name}/{mode} training")
-    arrays = attempt(found, lambda: requests.trajectory(side, mode, FLOAT32, compared))
+    arrays = attempt(collected, lambda: requests.trajectory(side, mode, FLOAT32, compared))
     if arrays is not None:
-        found.trajectories[f"{side.name}/{mode}", FLOAT32] = arrays
+        collected.trajectories[f"{side.name}/{mode}", FLOAT32] = arrays
 
 
-def _collect_double_training(side: Side, compared: Sequence[int], found: Collected, reporter: Reporter) -> None:
+def _collect_double_training(side: Side, compared: Sequence[int], collected: Collected, reporter: Reporter) -> None:
     mode = NATIVE_TRAINING_MODE[side.name]
     reporter.step(f"{side.name}/{mode} training float64")
     try:
         arrays = requests.trajectory(side, mode, FLOAT64, compared)
-        found.programs[STEP, FLOAT64] = requests.program(side, STEP, FLOAT64)
+        collected.programs[STEP, FLOAT64] = requests.program(side, STEP, FLOAT64)
     except SideError as error:
         # As with any pass: what cannot be rebuilt in float64 has a promoted program instead.
         if error.lost:
             raise
-        found.not_double[STEP] = error.reason
+        collected.not_double[STEP] = error.reason
         return
     narrow = [name for name, array in arrays.items() if array.dtype.kind == "f" and array.dtype != FLOAT64]
     if narrow:
-        found.not_double[STEP] = f"{narrow[0]} stays {arrays[narrow[0]].dtype} when the twin is built in float64"
+        collected.not_double[STEP] = f"{narrow[0]} stays {arrays[narrow[0]].dtype} when the twin is built in float64"
     else:
-        found.trajectories[f"{side.name}/{mode}", FLOAT64] = arrays
+        collected.trajectories[f"{side.name}/{mode}", FLOAT64] = arrays
 
 
-def _collect_profiles(side: Side, found: Collected, reporter: Reporter) -> None:
-    for mode in found.modes.get(found.main_pass, ()):
+def _collect_profiles(side: Side, collected: Collected, reporter: Reporter) -> None:
+    for mode in collected.modes.get(collected.main_pass, ()):
         reporter.step(f"{side.name}/{mode} profile")
         try:
-            found.profile[f"{side.name}/{mode}"] = _profiled(side, mode, found.main)
+            collected.profile[f"{side.name}/{mode}"] = _profiled(side, mode, collected.main)
         except SideError as error:
             if error.lost:
                 raise
-            found.profile[f"{side.name}/{mode}"] = Profile(reason=error.reason)
-    _note_idle(found.profile)
+            collected.profile[f"{side.name}/{mode}"] = Profile(reason=error.reason)
+    _note_idle(collected.profile)
 
 
 def _note_idle(profiles: dict[str, Profile]) -> None:

@@ -46,6 +46,9 @@ def covering(
     """Cases that decide what the twin's decide one way alone, and remarks on what no such case was found for.
 
     Args:
+      twin: the workload's arrays.
+      specs: its inputs, by name.
+      programs: of both sides, in float64.
       fits: whether a case tells ports apart: not where float64 overflows.
 
     Raises:
@@ -53,17 +56,17 @@ def covering(
     """
     if twin.weights or sum(math.prod(spec.shape) for spec in specs.values()) > MOST_ELEMENTS:
         return {}, []
-    watches = [watch for each in programs if (watch := _watch(each)) is not None]
+    watches = [watch for program in programs if (watch := _watch(program)) is not None]
     for watch in watches:
         for ways in watch.decides(twin, list(twin.cases.values())):
             watch.seen = either(watch.seen, ways)
-    found = _searched(twin, specs, watches, fits) if any(any(watch.unseen()) for watch in watches) else {}
+    cases = _searched(twin, specs, watches, fits) if any(any(watch.unseen()) for watch in watches) else {}
     remarks = [
         messages.unseen(watch.of.side, str(condition), condition.line, held)
         for watch in watches
         for condition, held in watch.unseen()
     ]
-    return found, list(dict.fromkeys(remarks))
+    return cases, list(dict.fromkeys(remarks))
 
 
 def _searched(
@@ -71,17 +74,19 @@ def _searched(
 ) -> dict[str, Arrays]:
     """Calls of the sweeps, the most ordinary first, that decide in a way that none before did."""
     base = first_inputs(twin, specs)
-    probes = [each for each in _sweeps.probes(specs, moderate=False) if abs(math.log2(each.magnitude)) <= MOST_ORDERS]
-    probes.sort(key=lambda each: abs(math.log2(each.magnitude)))
+    probes = [
+        probe for probe in _sweeps.probes(specs, moderate=False) if abs(math.log2(probe.magnitude)) <= MOST_ORDERS
+    ]
+    probes.sort(key=lambda probe: abs(math.log2(probe.magnitude)))
     drawn = [_sweeps.drawn(probe, specs, base) for probe in probes]
-    found: dict[str, Arrays] = {}
+    cases: dict[str, Arrays] = {}
     for case, *ways in zip(drawn, *(watch.decides(twin, drawn) for watch in watches), strict=True):
-        now = [either(watch.seen, each) for watch, each in zip(watches, ways, strict=True)]
-        if any(watch.seen != each for watch, each in zip(watches, now, strict=True)) and fits(case):
-            found[f"{CASE}{len(found)}"] = case
-            for watch, each in zip(watches, now, strict=True):
-                watch.seen = each
-    return found
+        now = [either(watch.seen, way) for watch, way in zip(watches, ways, strict=True)]
+        if any(watch.seen != way for watch, way in zip(watches, now, strict=True)) and fits(case):
+            cases[f"{CASE}{len(cases)}"] = case
+            for watch, way in zip(watches, now, strict=True):
+                watch.seen = way
+    return cases
 
 
 def _watch(of: Readable) -> _Watch | None:

@@ -40,6 +40,11 @@ class Further:
 def further(twin: Twin, specs: Mapping[str, ArraySpec], doubles: Doubles) -> Further:
     """More cases of a workload whose float64 programs are known.
 
+    Args:
+      twin: the workload's arrays.
+      specs: its inputs, by name.
+      doubles: the float64 programs, and their results.
+
     Raises:
       UnreadableProgram: XLA does not run a program apart from its framework.
     """
@@ -55,7 +60,7 @@ def further(twin: Twin, specs: Mapping[str, ArraySpec], doubles: Doubles) -> Fur
     told = dataclasses.replace(twin, cases={**twin.cases, **cases})
     run = _both(twin, doubles, FORWARD)
     covered, unseen = covering(
-        told, specs, programs, lambda case: all(_is_finite(each([case])[0]) for each in run.values())
+        told, specs, programs, lambda case: all(_is_finite(program([case])[0]) for program in run.values())
     )
     cases |= covered
     remarks = (*_remarks(run, base, uses), *unseen)
@@ -72,7 +77,7 @@ def _marks_of(
     """By input, numbers around what either program decides by. A model decides on other values than its inputs."""
     if twin.weights:
         return {}
-    numbers = list(dict.fromkeys(number for each in programs for number in thresholds(each.graph)))
+    numbers = list(dict.fromkeys(number for program in programs for number in thresholds(program.graph)))
     floats = {name: _marks.around_floats(numbers, spec) for name, spec in specs.items() if _is_real(spec)}
     integers = {name: _marks.around_integers(numbers, domain) for name, domain in domains.items()}
     return {name: marks for name, marks in (floats | integers).items() if marks}
@@ -86,7 +91,7 @@ def _decisive(
     base: Arrays, marks: Mapping[str, Sequence[float | int]], specs: Mapping[str, ArraySpec]
 ) -> dict[str, dict[str, np.ndarray]]:
     """Cases enough to place every number once in every input, as far as they go."""
-    needed = max((math.ceil(len(found) / base[name].size) for name, found in marks.items()), default=0)
+    needed = max((math.ceil(len(values) / base[name].size) for name, values in marks.items()), default=0)
     return {
         f"{CONSTANTS}{case}": {
             name: _marks.placed(marks[name], specs[name], turn, case) if name in marks else array
@@ -98,12 +103,12 @@ def _decisive(
 
 def _use(programs: Sequence[Readable], name: str) -> Use:
     """What both programs do with an input."""
-    found = Use()
+    uses = Use()
     for of in programs:
-        for at, each in enumerate(of.program.parameters):
-            if (each.kind, each.name) == ("input", name):
-                found |= use(of.graph, at)
-    return found
+        for at, parameter in enumerate(of.program.parameters):
+            if (parameter.kind, parameter.name) == ("input", name):
+                uses |= use(of.graph, at)
+    return uses
 
 
 def _domain(told: Use, spec: ArraySpec) -> Domain | None:
@@ -125,12 +130,12 @@ def _case(
 
 
 def _arrays(twin: Twin, doubles: Doubles, cases: Mapping[str, Arrays]) -> dict[tuple[str, str, str], Arrays]:
-    found: dict[tuple[str, str, str], Arrays] = {}
+    arrays_of: dict[tuple[str, str, str], Arrays] = {}
     for pass_ in (FORWARD, GRADIENTS):
         for side, run in _both(twin, doubles, pass_).items():
             for case, arrays in zip(cases, run(list(cases.values())), strict=True):
-                found[side, pass_, case] = arrays
-    return found
+                arrays_of[side, pass_, case] = arrays
+    return arrays_of
 
 
 def _both(twin: Twin, doubles: Doubles, pass_: str) -> dict[str, Running]:
@@ -147,13 +152,13 @@ def _is_finite(arrays: Arrays) -> bool:
 def _remarks(run: Mapping[str, Running], base: Arrays, uses: Mapping[str, Use]) -> list[str]:
     """What an index beyond its table means, where that is not the same on both sides."""
     beyond = {name: told.table for name, told in uses.items() if told.indexes and told.table and not told.counts}
-    found: list[str] = []
+    lines: list[str] = []
     for name, table in beyond.items():
         outside = np.resize([-1, table], base[name].shape).astype(base[name].dtype)
         (expected,), (given,) = (run[side]([{**base, name: outside}]) for side in SIDES)
         if any(_differ(given[leaf], expected[leaf]) for leaf in expected.keys() & given.keys()):
-            found.append(messages.beyond(name, table))
-    return found
+            lines.append(messages.beyond(name, table))
+    return lines
 
 
 def _differ(found: np.ndarray, expected: np.ndarray) -> bool:

@@ -57,7 +57,14 @@ def both(
 def evidence_of(
     pool: Pool, name: str, prepared: Prepared, reporter: Reporter, modes: Collection[Mode] = ()
 ) -> Collected:
-    """What one side gives of a workload; a side that cannot be had gives a failure.
+    """Everything that one side delivers of a workload; a side that cannot be started is a failure.
+
+    Args:
+      pool: has the sides.
+      name: of the side.
+      prepared: the workload, and the arrays that it is judged on.
+      reporter: told of every step.
+      modes: the modes to run; empty takes all.
 
     Raises:
       BadTarget: the function or file that was named for the side does not exist.
@@ -79,8 +86,8 @@ def check_structure(collected: Mapping[str, Collected], prepared: Prepared) -> N
     """
     leaves = {
         side: set(arrays)
-        for side, each in collected.items()
-        for (mode, pass_, _), arrays in each.outputs.items()
+        for side, delivered in collected.items()
+        for (mode, pass_, _), arrays in delivered.outputs.items()
         if pass_ == FORWARD and mode in ("tf/eager", "jax/jit")
     }
     if len(leaves) == len(SIDES) and leaves["tf"] != leaves["jax"]:
@@ -99,7 +106,14 @@ def _nest(leaves: set[str], most: int = 12) -> str:
 
 
 def doubles_of(pool: Pool, collected: Mapping[str, Collected], prepared: Prepared, failures: list[Failure]) -> Doubles:
-    """The float64 evidence of both sides; none where the JAX side cannot be asked."""
+    """The float64 evidence of both sides; none where the JAX side cannot be asked.
+
+    Args:
+      pool: has the sides.
+      collected: what each side delivered, by side.
+      prepared: the workload, and the arrays that it is judged on.
+      failures: gets what fails meanwhile.
+    """
     if "jax" not in collected or collected["jax"].lost:
         return Doubles()
     try:
@@ -113,7 +127,13 @@ def doubles_of(pool: Pool, collected: Mapping[str, Collected], prepared: Prepare
 
 
 def with_more_cases(doubles: Doubles, prepared: Prepared, failures: list[Failure]) -> Doubles:
-    """The float64 evidence with that of cases which the programs suggest."""
+    """The float64 evidence with that of cases which the programs suggest.
+
+    Args:
+      doubles: the float64 evidence of the drawn cases.
+      prepared: the workload, and the arrays that it is judged on.
+      failures: gets what fails meanwhile.
+    """
     try:
         more = further(twin_of(prepared), prepared.inputs, doubles)
     except ProgramLost as error:
@@ -140,6 +160,11 @@ def parity_of(
     First that of constants, on both sides, then that of the original's own formula.
 
     Args:
+      pool: has the sides.
+      prepared: the workload, and the arrays that it is judged on.
+      collected: what each side delivered, by side.
+      doubles: the float64 evidence.
+      failures: gets what fails meanwhile.
       ordinary: see `Evidence`; at another size than the workload's own.
     """
     evidence = dataclasses.replace(_evidence(prepared, collected, doubles, failures), ordinary=ordinary or {})
@@ -193,6 +218,14 @@ def with_stability(
     """The last gate: what a port does far from ordinary inputs is asked of one that agrees at those.
 
     In mode `jax/jit`, and in `jax/tuned` where that runs: the compiler's options may break what the program does not.
+
+    Args:
+      parity: that of ordinary inputs.
+      prepared: the workload, and the arrays that it is judged on.
+      collected: what each side delivered, by side.
+      doubles: the float64 evidence.
+      failures: gets what fails meanwhile.
+      reporter: told of the step.
     """
     reporter.step("stability")
     if parity.verdict != PASS:
@@ -211,18 +244,27 @@ def swept_with(
     doubles: Doubles,
     failures: list[Failure],
 ) -> Parity:
-    """The parity with what sweeps of the port tell, compiled with each of these options."""
-    found: list[Swept] = []
+    """The parity with the results of sweeps of the port.
+
+    Args:
+      sweeps: XLA's options that the port is compiled with, one sweep each.
+      parity: that of ordinary inputs.
+      prepared: the workload, and the arrays that it is judged on.
+      collected: what each side delivered, by side.
+      doubles: the float64 evidence.
+      failures: gets what fails meanwhile.
+    """
+    results: list[Swept] = []
     for options in sweeps:
         try:
-            found.append(sweeping.sweep(prepared, collected, doubles, options))
+            results.append(sweeping.sweep(prepared, collected, doubles, options))
         except ProgramLost as error:
             failures.append(Failure("both sides", "sweep", str(error)))
-            found.append(Swept(reason=f"not judged: {error}"))
-    reasons = dict.fromkeys(each.reason for each in found if each.reason)
-    reached = tuple(reached for each in found for reached in each.reached)
-    swept = Swept(reached, found[0].dtype, "; ".join(reasons))
-    declared = [each for each in prepared.workload.deviations if each.gate == STABILITY]
+            results.append(Swept(reason=f"not judged: {error}"))
+    reasons = dict.fromkeys(result.reason for result in results if result.reason)
+    reached = tuple(reached for result in results for reached in result.reached)
+    swept = Swept(reached, results[0].dtype, "; ".join(reasons))
+    declared = [deviation for deviation in prepared.workload.deviations if deviation.gate == STABILITY]
     return with_sweep(parity, prepared.workload.name, swept, declared)
 
 
@@ -231,13 +273,13 @@ def _evidence(
 ) -> Evidence:
     return Evidence(
         workload=prepared.title,
-        outputs={key: arrays for each in collected.values() for key, arrays in each.outputs.items()},
+        outputs={key: arrays for delivered in collected.values() for key, arrays in delivered.outputs.items()},
         doubles=doubles.arrays,
         oracle=doubles.sources,
         trajectories=doubles.trajectories
-        | {key: arrays for each in collected.values() for key, arrays in each.trajectories.items()},
+        | {key: arrays for delivered in collected.values() for key, arrays in delivered.trajectories.items()},
         deviations=prepared.workload.deviations,
-        failures=(*failures, *(refusal for each in collected.values() for refusal in each.refusals)),
+        failures=(*failures, *(refusal for delivered in collected.values() for refusal in delivered.refusals)),
         not_applicable=_not_applicable(prepared, collected),
         remarks=doubles.remarks,
         computes_in=narrow_dtype(prepared.loading.dimensions),
@@ -248,7 +290,7 @@ def _not_applicable(prepared: Prepared, collected: Mapping[str, Collected]) -> d
     reasons: dict[str, str] = {}
     if prepared.workload.training is None:
         reasons["training"] = "the workload has no training step"
-    refused = [each.refused(GRADIENTS) for each in collected.values()]
+    refused = [delivered.refused(GRADIENTS) for delivered in collected.values()]
     if collected and all(refused):
         reasons["gradients"] = next(filter(None, refused))
     return reasons

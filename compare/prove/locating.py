@@ -62,24 +62,38 @@ def locate_each(
 ) -> dict[str, dict[str, Located]]:
     """By workload and pass, where JAX's program departs; of several, one that cannot be looked at costs itself.
 
+    Args:
+      pool: has the sides.
+      workloads: what is looked at.
+      choice: passes and size.
+      scratch: the folder to draw arrays into.
+      reporter: told of every step.
+
     Raises:
       RequestError, SideError: a single workload cannot be looked at.
     """
-    found: dict[str, dict[str, Located]] = {}
+    located_of: dict[str, dict[str, Located]] = {}
     for workload in workloads:
         try:
-            found[workload.name] = locate_workload(pool, workload, choice, scratch, reporter)
+            located_of[workload.name] = locate_workload(pool, workload, choice, scratch, reporter)
         except (RequestError, SideError) as error:
             if len(workloads) == 1:
                 raise
-            found[workload.name] = {choice.passes[0]: Located(FAILED, reason=str(error))}
-    return found
+            located_of[workload.name] = {choice.passes[0]: Located(FAILED, reason=str(error))}
+    return located_of
 
 
 def locate_workload(
     pool: Pool, workload: AnyWorkload, choice: Choice, scratch: Path, reporter: Reporter
 ) -> dict[str, Located]:
     """By pass, where JAX's program departs from TensorFlow's.
+
+    Args:
+      pool: has the sides.
+      workload: what is looked at.
+      choice: passes and size.
+      scratch: the folder to draw arrays into.
+      reporter: told of every step.
 
     Raises:
       RequestError: the workload has no such size or pass.
@@ -89,19 +103,19 @@ def locate_workload(
     size = choice.size or (_SMALLEST if _SMALLEST in workload.sizes else None)
     prepared, _ = prepare_both(workload, size, choice.data, scratch)
     modes = [requests.load(pool.get(side), prepared.loading) for side in SIDES]
-    passes = [each for each in choice.passes if all(each in mode for mode in modes)]
+    passes = [pass_ for pass_ in choice.passes if all(pass_ in mode for mode in modes)]
     if not passes:
         raise RequestError(
             f"expected a pass of {workload.name} ({', '.join(modes[1])}), found {', '.join(choice.passes)}: "
             "choose another --pass"
         )
     reporter.stage(f"{workload.name}: locating", len(passes))
-    found: dict[str, Located] = {}
+    located_of: dict[str, Located] = {}
     for pass_ in passes:
         reporter.step(pass_)
-        named = {_line(one) for each in found.values() for one in each.departures} - {""}
-        found[pass_] = _once(_pass(pool, prepared, pass_), named)
-    return found
+        named = {_line(one) for earlier in located_of.values() for one in earlier.departures} - {""}
+        located_of[pass_] = _once(_pass(pool, prepared, pass_), named)
+    return located_of
 
 
 def _pass(pool: Pool, prepared: Prepared, pass_: str) -> Located:
@@ -122,6 +136,11 @@ def located(left: Program, right: Program, prepared: Prepared) -> Located:
 
     Promoted to float64 first: what departs there is no rounding. Where nothing does, as they were written.
 
+    Args:
+      left: TensorFlow's program.
+      right: JAX's program.
+      prepared: the workload, and the arrays that the programs run on.
+
     Raises:
       UnreadableProgram: a program cannot be read, or run by this process's XLA.
     """
@@ -129,8 +148,8 @@ def located(left: Program, right: Program, prepared: Prepared) -> Located:
         doubled = promoted(left), promoted(right)
     except PromotionError as error:
         return _located(left, right, prepared, "float32", SINGLE, f"float64: {error}")
-    found = _located(*doubled, prepared, "float64", DOUBLE)
-    return found if found.departures else _located(left, right, prepared, "float32", SINGLE)
+    in_float64 = _located(*doubled, prepared, "float64", DOUBLE)
+    return in_float64 if in_float64.departures else _located(left, right, prepared, "float32", SINGLE)
 
 
 def _located(
@@ -144,18 +163,23 @@ def _located(
     return _told(locate(*subjects(left, right), given, precision), dtype, reason)
 
 
-def _told(found: Findings, dtype: str, reason: str) -> Located:
-    places = [place for each in found.departures for place in (each.left, each.right) if place and place.source]
+def _told(findings: Findings, dtype: str, reason: str) -> Located:
+    places = [
+        place
+        for departure in findings.departures
+        for place in (departure.left, departure.right)
+        if place and place.source
+    ]
     texts = {place.source: text(place.source) for place in places}
-    verdict = DEPARTS if found.departures else AGREES
-    return Located(verdict, dtype, found.departures, (), found.results, found.cascade, reason, texts)
+    verdict = DEPARTS if findings.departures else AGREES
+    return Located(verdict, dtype, findings.departures, (), findings.results, findings.cascade, reason, texts)
 
 
-def _once(found: Located, named: set[str]) -> Located:
+def _once(located: Located, named: set[str]) -> Located:
     """The departures of a pass without those on lines that an earlier pass has named."""
-    again = tuple(each for each in found.departures if _line(each) in named)
+    again = tuple(departure for departure in located.departures if _line(departure) in named)
     return dataclasses.replace(
-        found, departures=tuple(each for each in found.departures if each not in again), again=again
+        located, departures=tuple(departure for departure in located.departures if departure not in again), again=again
     )
 
 
@@ -175,10 +199,11 @@ def text(source: str) -> str:
     return lines[int(line) - 1].strip()[:_MOST_TEXT] if 0 < int(line) <= len(lines) else ""
 
 
-def record(found: Mapping[str, Mapping[str, Located]]) -> dict[str, Any]:
+def record(located_of: Mapping[str, Mapping[str, Located]]) -> dict[str, Any]:
     """Plain data of all workloads, for scripts."""
     return {
         "workloads": {
-            name: {pass_: dataclasses.asdict(each) for pass_, each in passes.items()} for name, passes in found.items()
+            name: {pass_: dataclasses.asdict(one) for pass_, one in passes.items()}
+            for name, passes in located_of.items()
         }
     }

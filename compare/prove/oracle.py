@@ -43,21 +43,27 @@ class Doubles:
 
 
 def find_doubles(jax: Side, sides: Sequence[Collected], prepared: Prepared) -> Doubles:
-    """Float64 evidence for every pass that a side has. The JAX side's client runs promoted programs."""
-    found = Doubles()
+    """Float64 evidence for every pass that a side has.
+
+    Args:
+      jax: the JAX side, whose XLA runs promoted programs.
+      sides: what each side delivered.
+      prepared: the workload, and the arrays that it is judged on.
+    """
+    doubles = Doubles()
     for collected in sides:
         passes = {pass_ for _, pass_, _ in collected.outputs}
         for pass_ in sorted(passes) + [STEP] * (STEP in collected.modes):
             try:
                 if pass_ == STEP:
-                    _training(jax, collected, prepared, found)
+                    _training(jax, collected, prepared, doubles)
                 else:
-                    _one_pass(jax, collected, pass_, prepared, found)
+                    _one_pass(jax, collected, pass_, prepared, doubles)
             except (SideError, promote.PromotionError, UnreadableProgram) as error:
                 if isinstance(error, SideError) and error.lost:
                     raise
-                found.failures.append(Failure(collected.side, f"float64 {pass_}", str(error)))
-    return found
+                doubles.failures.append(Failure(collected.side, f"float64 {pass_}", str(error)))
+    return doubles
 
 
 def explain(
@@ -70,6 +76,9 @@ def explain(
     within its rounding a few times; the spreads of both sides add up.
 
     Args:
+      jax: the JAX side.
+      doubles: the float64 programs.
+      prepared: the workload, and the arrays that it is judged on.
       evidence: tells what an error is relative to.
       runs: pass and case of those to explain; each pass costs several compilations a side.
 
@@ -93,42 +102,42 @@ def twin_with(prepared: Prepared, doubles: Doubles) -> Twin:
     return dataclasses.replace(twin, cases={**twin.cases, **doubles.cases})
 
 
-def _one_pass(jax: Side, collected: Collected, pass_: str, prepared: Prepared, found: Doubles) -> None:
+def _one_pass(jax: Side, collected: Collected, pass_: str, prepared: Prepared, doubles: Doubles) -> None:
     cases = prepared.loading.cases
     unseen = _without_program(collected, pass_, cases)
     if unseen:
-        found.sources[collected.side, pass_] = OracleSource("native", unseen)
-        found.arrays |= {(collected.side, pass_, case): collected.doubles[pass_, case] for case in cases}
+        doubles.sources[collected.side, pass_] = OracleSource("native", unseen)
+        doubles.arrays |= {(collected.side, pass_, case): collected.doubles[pass_, case] for case in cases}
         return
     program, source = _double_program(collected, pass_)
-    found.sources[collected.side, pass_] = source
-    found.programs[collected.side, pass_] = program
+    doubles.sources[collected.side, pass_] = source
+    doubles.programs[collected.side, pass_] = program
     if source.kind == "native":
         runs = {case: collected.doubles[pass_, case] for case in cases}
     else:
         handle = requests.compile_program(jax, program).handle
         runs = {case: without_states(program, requests.execute(jax, handle, case)) for case in cases}
     for case, arrays in runs.items():
-        found.arrays[collected.side, pass_, case] = arrays
+        doubles.arrays[collected.side, pass_, case] = arrays
 
 
-def _training(jax: Side, collected: Collected, prepared: Prepared, found: Doubles) -> None:
+def _training(jax: Side, collected: Collected, prepared: Prepared, doubles: Doubles) -> None:
     written = collected.programs.get((STEP, FLOAT64)) or collected.programs.get((STEP, FLOAT32))
     native = any(dtype == FLOAT64 for _, dtype in collected.trajectories)
     if written is not None:
         # Promoted even if native: an optimizer may keep a rate in float32 whatever the model's type is.
-        found.programs[collected.side, STEP] = promoted(written)
+        doubles.programs[collected.side, STEP] = promoted(written)
     if native:
-        found.sources[collected.side, STEP] = OracleSource("native", "the twin was built in float64")
+        doubles.sources[collected.side, STEP] = OracleSource("native", "the twin was built in float64")
     if native or written is None:
         return
     reason = collected.not_double.get(STEP, "the training step cannot be built in float64")
-    found.sources[collected.side, STEP] = OracleSource("promoted", reason)
-    program = found.programs[collected.side, STEP]
+    doubles.sources[collected.side, STEP] = OracleSource("promoted", reason)
+    program = doubles.programs[collected.side, STEP]
     training = prepared.workload.training
     handle = requests.compile_program(jax, program).handle
     checkpoints = training.compared if training else ()
-    found.trajectories[f"{collected.side}/promoted", FLOAT64] = requests.unroll(jax, handle, checkpoints)
+    doubles.trajectories[f"{collected.side}/promoted", FLOAT64] = requests.unroll(jax, handle, checkpoints)
 
 
 def _without_program(collected: Collected, pass_: str, cases: Sequence[str]) -> str:
@@ -159,8 +168,10 @@ def promoted(program: Program) -> Program:
     return dataclasses.replace(
         program,
         artifact=promote.promote(portable(program.artifact)),
-        parameters=tuple(dataclasses.replace(each, dtype=widened(each.dtype)) for each in program.parameters),
-        results=tuple(dataclasses.replace(each, dtype=widened(each.dtype)) for each in program.results),
+        parameters=tuple(
+            dataclasses.replace(parameter, dtype=widened(parameter.dtype)) for parameter in program.parameters
+        ),
+        results=tuple(dataclasses.replace(result, dtype=widened(result.dtype)) for result in program.results),
     )
 
 
@@ -182,7 +193,7 @@ def _spread(
         )
         for seed in range(PERTURBATIONS)
     )
-    runs = (_run_cases(jax, each, pass_, twin, cases, checkpoints) for each in perturbed)
+    runs = (_run_cases(jax, moved, pass_, twin, cases, checkpoints) for moved in perturbed)
     return largest_spreads(base, runs, scales)
 
 
@@ -209,14 +220,20 @@ def _moved(states: Arrays, seed: int) -> dict[str, np.ndarray]:
 def largest_spreads(
     base: Mapping[str, Arrays], runs: Iterable[Mapping[str, Arrays]], scales: Mapping[str, Scales]
 ) -> dict[tuple[str, str, int], float]:
-    """By case, leaf and group of magnitudes, how far any of the runs of moved programs is from the base."""
+    """By case, leaf and group of magnitudes, how far any of the runs of moved programs is from the base.
+
+    Args:
+      base: by case, the leaves of the program as it is.
+      runs: those of programs whose constants were moved.
+      scales: by case, what errors are relative to.
+    """
     spreads: dict[tuple[str, str, int], float] = {}
     for run in runs:
         for case, arrays in run.items():
             for leaf, array in arrays.items():
                 for rank, band in enumerate(scales[case].bands[leaf]):
-                    found = _relative_spread(array, base[case][leaf], band)
-                    spreads[case, leaf, rank] = max(spreads.get((case, leaf, rank), 0.0), found)
+                    spread = _relative_spread(array, base[case][leaf], band)
+                    spreads[case, leaf, rank] = max(spreads.get((case, leaf, rank), 0.0), spread)
     return spreads
 
 

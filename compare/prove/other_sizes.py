@@ -44,8 +44,12 @@ def with_others(
     """The parity with that of each other size, both sides built anew; asked of a port that agrees at its own size.
 
     Args:
+      pool: has the sides.
+      parity: that of the workload's own size.
+      prepared: the workload at its own size.
       doubles: those of its own size: a gradient that vanishes at another one is rounding beside what it is here.
       scratch: where arrays are drawn into.
+      reporter: told of every size.
 
     Raises:
       RequestError: the workload's code fails.
@@ -54,8 +58,8 @@ def with_others(
         return parity
     ordinary = _ordinary(doubles, prepared)
     judged = [
-        _refused(each, at) if isinstance(each, str) else _judged(pool, each, at, ordinary, reporter)
-        for each, at in zip(prepare_others(prepared, scratch), prepared.others, strict=True)
+        _refused(drawn, at) if isinstance(drawn, str) else _judged(pool, drawn, at, ordinary, reporter)
+        for drawn, at in zip(prepare_others(prepared, scratch), prepared.others, strict=True)
     ]
     return with_sizes(parity, judged, bool(prepared.others))
 
@@ -65,12 +69,12 @@ def _refused(reason: str, dimensions: Dimensions) -> Judged:
 
 
 def _ordinary(doubles: Doubles, prepared: Prepared) -> Ordinary:
-    found: Ordinary = defaultdict(float)
+    largest_of: Ordinary = defaultdict(float)
     for (side, pass_, case), arrays in doubles.arrays.items():
         if side == "tf" and case in prepared.loading.cases:
             for leaf, array in arrays.items():
-                found[pass_, leaf] = max(found[pass_, leaf], largest([array]))
-    return found
+                largest_of[pass_, leaf] = max(largest_of[pass_, leaf], largest([array]))
+    return largest_of
 
 
 def _judged(pool: Pool, prepared: Prepared, dimensions: Dimensions, ordinary: Ordinary, reporter: Reporter) -> Judged:
@@ -89,7 +93,7 @@ def _judged(pool: Pool, prepared: Prepared, dimensions: Dimensions, ordinary: Or
 
 
 def _said(failures: Sequence[Failure], side: str) -> str:
-    return next((f"{each.doing}: {each.reason}" for each in failures if each.side == side), "")
+    return next((f"{failure.doing}: {failure.reason}" for failure in failures if failure.side == side), "")
 
 
 def _structure(collected: Mapping[str, Collected], prepared: Prepared) -> str:

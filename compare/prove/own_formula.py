@@ -36,6 +36,12 @@ Spreads = dict[tuple[str, str, str, str, int], float]
 def explain_by_formula(twin: Twin, doubles: Doubles, evidence: Evidence, leaves: Leaves) -> Spreads:
     """By width, pass, case, leaf and group of magnitudes, the relative spread; empty where it can explain nothing.
 
+    Args:
+      twin: the workload's arrays.
+      doubles: the float64 programs, and their results.
+      evidence: tells what an error is relative to.
+      leaves: what was held against its bound.
+
     Raises:
       UnreadableProgram: XLA cannot run the original's float64 program apart.
     """

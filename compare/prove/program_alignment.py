@@ -58,9 +58,9 @@ def examine(pair: Pair, shown: str, reporter: Reporter, thorough: bool = True, b
     """
     reporter.stage(f"{pair.name}: alignment", len(SHOWN) + 1)
     levels = _levels(pair, shown, thorough, reporter)
-    alignments = {level: each for level, each in levels.items() if isinstance(each, Alignment)}
+    alignments = {level: alignment for level, alignment in levels.items() if isinstance(alignment, Alignment)}
     reporter.step("compilers")
-    programs = {level: each for level, each in alignments.items() if level != OPTIMIZED}
+    programs = {level: alignment for level, alignment in alignments.items() if level != OPTIMIZED}
     labels = _OWN if shown == OPTIMIZED else (pair.left.label, pair.right.label)
     compilers = _compilers(pair if thorough else _numbered(pair), alignments.get(ALGEBRA))
     donated = {side: _donation(side, pair) for side in pair.donations}
@@ -68,13 +68,13 @@ def examine(pair: Pair, shown: str, reporter: Reporter, thorough: bool = True, b
         "name": pair.name,
         "labels": list(labels),
         "level": shown,
-        "levels": {level: summary(each) for level, each in levels.items()},
+        "levels": {level: summary(alignment) for level, alignment in levels.items()},
         "view": view(alignments[shown], programs, labels, _times(pair)),
         "pictures": _pictures(pair, alignments.get(OPTIMIZED)),
         "compilers": to_json(compilers),
         "passes": _passes(pair) if by_pass else None,
         "compiled": {cell: _kernels(pair.described[cell]) for cell in _OWN if cell in pair.cells},
-        "donation": {side: to_json(found) for side, found in donated.items()},
+        "donation": {side: to_json(donation) for side, donation in donated.items()},
     }
     return Examined(made, _recorded(shown, alignments[shown], levels, donated), compilers)
 
@@ -111,7 +111,7 @@ def _recorded(
         jax_only=len(alignment.right_only),
         matchers=alignment.matchers,
         frontier=tuple(map(_departure, alignment.frontier)),
-        levels={level: _level(each) for level, each in levels.items()},
+        levels={level: _level(alignment) for level, alignment in levels.items()},
         donation=donated,
     )
 
@@ -218,16 +218,16 @@ def _compilers(pair: Pair, programs: Alignment | None) -> Compilers | None:
     return Compilers(_reasons(explained.frontend), _reasons(explained.compiler), tuple(whole.lines))
 
 
-def _reasons(found: Iterable[differences.Reason]) -> tuple[Reason, ...]:
-    return tuple(Reason(each.kind, each.text, each.sources) for each in found)
+def _reasons(reasons: Iterable[differences.Reason]) -> tuple[Reason, ...]:
+    return tuple(Reason(reason.kind, reason.text, reason.sources) for reason in reasons)
 
 
 def _passes(pair: Pair) -> Mapping[str, Any]:
     try:
-        found = passes.compare(pair.left, pair.right)
+        compared = passes.compare(pair.left, pair.right)
     except UnreadableProgram as error:
         return {"reason": str(error)}
-    return {"lines": found.lines, "steps": [dataclasses.asdict(step) for step in found.steps]}
+    return {"lines": compared.lines, "steps": [dataclasses.asdict(step) for step in compared.steps]}
 
 
 def _kernels(described: Compiled) -> dict[str, Any]:
@@ -238,13 +238,13 @@ def _kernels(described: Compiled) -> dict[str, Any]:
 def _donation(side: str, pair: Pair) -> Donated:
     """Whether XLA reuses the memory of the arguments that a training step may overwrite."""
     given = pair.donations[side]
-    names = tuple(f"{each.kind} {each.name}" for each in given.parameters)
-    subject = Subject(side, given.optimized, names, tuple(each.name for each in given.results))
+    names = tuple(f"{parameter.kind} {parameter.name}" for parameter in given.parameters)
+    subject = Subject(side, given.optimized, names, tuple(result.name for result in given.results))
     verified = donation.verify(subject, given.donated)
     return Donated(
         holds=verified.holds,
         donated=verified.donated,
         bytes_in_place=verified.bytes_in_place,
         bytes_missed=verified.bytes_missed,
-        missed=tuple(str(each) for each in verified.missed),
+        missed=tuple(str(alias) for alias in verified.missed),
     )

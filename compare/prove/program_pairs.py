@@ -70,6 +70,13 @@ def chosen(
 
     A program is WORKLOAD:tf, WORKLOAD:jax, a file, or a dump directory (DIR or DIR:MODULE).
 
+    Args:
+      references: programs or workloads.
+      pool: has the sides.
+      choice: pass, size and training data.
+      scratch: the folder to draw arrays into.
+      reporter: told of every step.
+
     Raises:
       RequestError: another number of programs than two, programs beside workloads, or no such thing.
       SideError: a side cannot deliver its program.
@@ -90,17 +97,23 @@ def chosen(
 
 def _different(references: Sequence[str | Workload]) -> list[AnyWorkload]:
     """The workloads, all of them found before the first is looked at."""
-    named = dict.fromkeys(each for each in references if isinstance(each, str))
-    own: list[AnyWorkload] = [each for each in references if isinstance(each, Workload)]
-    found = own + [port_files.get(name) for name in named]
-    named_apart(found)
-    return found
+    named = dict.fromkeys(reference for reference in references if isinstance(reference, str))
+    own: list[AnyWorkload] = [reference for reference in references if isinstance(reference, Workload)]
+    workloads = own + [port_files.get(name) for name in named]
+    named_apart(workloads)
+    return workloads
 
 
 def of_collected(
     prepared: Prepared, collected: Mapping[str, Collected], cells: Cells, sides: Mapping[str, Any]
 ) -> Pair | None:
     """TensorFlow's program against JAX's, as a run has collected them; None where a side gave none.
+
+    Args:
+      prepared: the workload, and the arrays that it is judged on.
+      collected: what each side delivered, by side.
+      cells: what each side's XLA made of the programs.
+      sides: versions and device by side.
 
     Raises:
       UnreadableProgram: XLA does not take a program.
@@ -118,7 +131,7 @@ def of_collected(
         cases=cases(tf, jax, prepared),
         cells={cell: _named(module, named[parse_cell(cell).frontend]) for cell, module in cells.modules.items()},
         described=cells.described,
-        donations={name: each.donation for name, each in collected.items() if each.donation},
+        donations={name: delivered.donation for name, delivered in collected.items() if delivered.donation},
         sides=sides,
     )
 
@@ -145,20 +158,20 @@ def _of_workload(pool: Pool, workload: AnyWorkload, choice: Choice, scratch: Pat
 
 
 def _collected(pool: Pool, name: str, prepared: Prepared, pass_: str | None) -> Collected:
-    found = Collected(name)
+    collected = Collected(name)
     program, is_step = _program(pool, name, prepared, pass_)
-    found.main = program
-    found.portable = dataclasses.replace(program, artifact=portable(program.artifact))
+    collected.main = program
+    collected.portable = dataclasses.replace(program, artifact=portable(program.artifact))
     if is_step:
-        found.donation = attempt(found, lambda: requests.donation(pool.get(name)))
-    return found
+        collected.donation = attempt(collected, lambda: requests.donation(pool.get(name)))
+    return collected
 
 
 def _of_references(references: tuple[str, str], pool: Pool, choice: Choice, scratch: Path, reporter: Reporter) -> Pair:
     reporter.stage(" and ".join(references), 2)
-    found = [_subject(reference, pool, choice, scratch, reporter) for reference in references]
-    labels = _labels([subject.label for subject in found])
-    left, right = (dataclasses.replace(each, label=label) for each, label in zip(found, labels, strict=True))
+    pair = [_subject(reference, pool, choice, scratch, reporter) for reference in references]
+    labels = _labels([subject.label for subject in pair])
+    left, right = (dataclasses.replace(program, label=label) for program, label in zip(pair, labels, strict=True))
     return Pair(f"{references[0]} and {references[1]}", left, right)
 
 

@@ -39,10 +39,10 @@ def read_reference(reference: str) -> Subject:
 
 
 def _dumped(folder: Path, wanted: str) -> Subject:
-    found = modules(folder)
-    named = [module for module in found if not wanted or wanted in (module.name, module.function, str(module.number))]
+    dumped = modules(folder)
+    named = [module for module in dumped if not wanted or wanted in (module.name, module.function, str(module.number))]
     if len(named) != 1:
-        offered = ", ".join(module.function or module.name for module in found) or "none"
+        offered = ", ".join(module.function or module.name for module in dumped) or "none"
         raise RequestError(f"expected one module of {folder}, found {len(named)} of {offered}: write {folder}:MODULE")
     (module,) = named
     data, unknown = stage_bytes(module, _STAGE)

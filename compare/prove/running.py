@@ -35,7 +35,7 @@ class Running:
 
     def __call__(self, cases: Sequence[Arrays]) -> list[Arrays]:
         """The results of each case by name, without the variables that the program leaves behind."""
-        names = [each.name for each in self.program.results]
+        names = [result.name for result in self.program.results]
         return [
             without_states(self.program, dict(zip(names, results, strict=True)))
             for start in range(0, len(cases), self.at_once)
@@ -46,24 +46,35 @@ class Running:
     def at_once(self) -> int:
         """How many calls one request may hold."""
         arrays = (*self.program.parameters, *self.program.results)
-        of_one = sum(math.prod(each.shape) * _ELEMENT_BYTES for each in arrays)
+        of_one = sum(math.prod(array.shape) * _ELEMENT_BYTES for array in arrays)
         return max(1, MOST_BYTES // max(of_one, 1))
 
 
 def arguments(program: Program, twin: Twin, case: Arrays) -> list[np.ndarray]:
-    """What fills the parameters where a case is as given: its inputs, and the weights that it changes."""
+    """What fills the parameters where a case is as given: its inputs, and the weights that it changes.
+
+    Args:
+      program: whose parameters are filled.
+      twin: has the weights.
+      case: by name, the arrays of a case.
+    """
     alone = dataclasses.replace(twin, cases={"": case})
-    return [alone.argument(each, "", program.states) for each in program.parameters]
+    return [alone.argument(parameter, "", program.states) for parameter in program.parameters]
 
 
 def without_states(program: Program, results: Arrays) -> Arrays:
     """Results without the variables that a program leaves behind: no run of a mode returns those."""
-    states = {f"state/{each.name}" for each in program.parameters if each.kind == "state"}
+    states = {f"state/{parameter.name}" for parameter in program.parameters if parameter.kind == "state"}
     return {leaf: array for leaf, array in results.items() if leaf not in states}
 
 
 def running(program: Program, twin: Twin, options: executing.Options | None = None) -> Running:
-    """The program, compiled; with these options of XLA, where there are any.
+    """The program, compiled.
+
+    Args:
+      program: what is compiled.
+      twin: has the weights.
+      options: XLA's debug options; None takes the defaults.
 
     Raises:
       UnreadableProgram: XLA does not compile it where its framework is not.

@@ -38,16 +38,16 @@ def paired(programs: Sequence[Program]) -> list[Slots]:
     roles = [_roles(program) for program in programs]
     shared = set(roles[0].values()) & set(roles[1].values())
     return [
-        _slots(program, {name: role if role in shared else f"{number}:{name}" for name, role in each.items()})
-        for number, (program, each) in enumerate(zip(programs, roles, strict=True))
+        _slots(program, {name: role if role in shared else f"{number}:{name}" for name, role in roles_of.items()})
+        for number, (program, roles_of) in enumerate(zip(programs, roles, strict=True))
     ]
 
 
 def _slots(program: Program, states: dict[str, str]) -> Slots:
     return Slots(
-        tuple(f"state {states[each.name]}" if each.kind == "state" else f"{each.kind} {each.name}"
-              for each in program.parameters),
-        tuple(_result(each.name, states) for each in program.results),
+        tuple(f"state {states[parameter.name]}" if parameter.kind == "state" else f"{parameter.kind} {parameter.name}"
+              for parameter in program.parameters),
+        tuple(_result(result.name, states) for result in program.results),
     )  # fmt: skip
 
 
@@ -60,10 +60,10 @@ def _result(name: str, states: dict[str, str]) -> str:
 
 def _roles(program: Program) -> dict[str, str]:
     """By state, "first moment of hidden/kernel"; two states of one role keep their names."""
-    weights = [each for each in program.parameters if each.kind == "weight"]
-    found = {each.name: _role(each, weights) for each in program.parameters if each.kind == "state"}
-    often = Counter(found.values())
-    return {name: role if often[role] == 1 else name for name, role in found.items()}
+    weights = [parameter for parameter in program.parameters if parameter.kind == "weight"]
+    roles = {parameter.name: _role(parameter, weights) for parameter in program.parameters if parameter.kind == "state"}
+    often = Counter(roles.values())
+    return {name: role if often[role] == 1 else name for name, role in roles.items()}
 
 
 def _role(state: Parameter, weights: Sequence[Parameter]) -> str:
@@ -73,7 +73,7 @@ def _role(state: Parameter, weights: Sequence[Parameter]) -> str:
         for weight in weights
         if weight.shape == state.shape and {word.lower() for word in _WORDS.findall(weight.name)} <= words
     ]
-    owner = max(owners, key=lambda each: len(each.name), default=None)
+    owner = max(owners, key=lambda weight: len(weight.name), default=None)
     kept = words - {word.lower() for word in _WORDS.findall(owner.name)} if owner else words
     role = next((role for role, names in _ROLES.items() if names & kept), state.name)
     return f"{role} of {owner.name}" if owner else role

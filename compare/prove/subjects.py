@@ -52,15 +52,20 @@ def subject(label: str, program: Program) -> Subject:
 def subjects(left: Program, right: Program, labels: tuple[str, str] = ("tf", "jax")) -> tuple[Subject, Subject]:
     """Two programs of one workload.
 
+    Args:
+      left: TensorFlow's program.
+      right: JAX's program.
+      labels: how pages name them.
+
     Raises:
       UnreadableProgram: XLA does not take one of them.
     """
     slots = paired((left, right))
-    found = [
+    named = [
         dataclasses.replace(subject(label, program), parameters=names.parameters, results=names.results)
         for label, program, names in zip(labels, (left, right), slots, strict=True)
     ]
-    return found[0], found[1]
+    return named[0], named[1]
 
 
 def cases(left: Program, right: Program, prepared: Prepared, most: int = 2) -> list[Arguments]:
@@ -68,6 +73,12 @@ def cases(left: Program, right: Program, prepared: Prepared, most: int = 2) -> l
 
     States of both are drawn, small and not negative: what an optimizer starts from is zero, and zeros are all
     alike. A state of one side only, such as a learning rate in a variable, keeps its value.
+
+    Args:
+      left: TensorFlow's program.
+      right: JAX's program.
+      prepared: has the cases.
+      most: how many cases are taken.
     """
     loading, twin = prepared.loading, twin_of(prepared)
     slots = paired((left, right))

@@ -46,6 +46,9 @@ def sweep(
     """What each float input may be, by pass.
 
     Args:
+      prepared: the workload, and the arrays that it is judged on.
+      collected: what each side delivered, by side.
+      doubles: the float64 programs, and their results.
       options: of XLA, that the port is compiled with in mode `jax/tuned`.
 
     Raises:
@@ -62,7 +65,7 @@ def sweep(
     for pass_ in (FORWARD, GRADIENTS):
         programs = [collected[side].programs.get((pass_, FLOAT32)) for side in SIDES if side in collected]
         exact = doubles.programs.get(("tf", pass_))
-        known = [each for each in (*programs, exact) if each is not None]
+        known = [program for program in (*programs, exact) if program is not None]
         if len(known) <= len(SIDES):
             reasons.append(f"{pass_}: not swept, a side gave no program")
             continue
@@ -79,7 +82,7 @@ def _narrowest(prepared: Prepared) -> str:
     """The narrowest type that is computed in."""
     named = [
         narrow_dtype(prepared.loading.dimensions),
-        *(prepared.inputs[each].dtype for each in _sweeps.swept(prepared.inputs)),
+        *(prepared.inputs[name].dtype for name in _sweeps.swept(prepared.inputs)),
     ]
     return max(named, key=lambda name: UNIT_ROUNDOFF.get(name, 0.0))
 
@@ -101,7 +104,7 @@ class _Pass:
         self._mode = TUNED if options else PORT
         self._specs, self._twin = prepared.inputs, twin_of(prepared)
         self._base = first_inputs(self._twin, self._specs)
-        self._original, self._exact = (running(each, self._twin) for each in (original, exact))
+        self._original, self._exact = (running(program, self._twin) for program in (original, exact))
         self._port = running(port, self._twin, options)
         self._moderate = bool(self._twin.weights)
         self._rounding = self._measured(stablehlo_text.roundings(original.artifact))
@@ -130,22 +133,22 @@ class _Pass:
 
     def _outcomes(self, probes: Sequence[Probe]) -> list[Outcome]:
         """What is said of each call. Roundings are sampled only for those that do not hold without."""
-        found: list[Outcome] = []
+        outcomes: list[Outcome] = []
         at_once = self._exact.at_once
         for start in range(0, len(probes), at_once):
-            found += self._judged(probes[start : start + at_once])
-        return found
+            outcomes += self._judged(probes[start : start + at_once])
+        return outcomes
 
     def _judged(self, probes: Sequence[Probe]) -> list[Outcome]:
         calls = [_sweeps.drawn(probe, self._specs, self._base) for probe in probes]
         runs = list(zip(self._port(calls), self._original(calls), self._exact(calls), strict=True))
-        found = [stability.outcome(Values(*run), self._rounding) for run in runs]
-        again = [at for at, said in enumerate(found) if said.status in (BREAKS, BOTH)]
+        outcomes = [stability.outcome(Values(*run), self._rounding) for run in runs]
+        again = [at for at, said in enumerate(outcomes) if said.status in (BREAKS, BOTH)]
         if again:
             samples = [self._disturbed([self._moved(calls[at], seed) for at in again]) for seed in range(SAMPLES)]
             for at, moved in zip(again, zip(*samples, strict=True), strict=True):
-                found[at] = stability.outcome(Values(*runs[at], moved), self._rounding)
-        return found
+                outcomes[at] = stability.outcome(Values(*runs[at], moved), self._rounding)
+        return outcomes
 
     def _moved(self, inputs: Arrays, seed: int) -> dict[str, np.ndarray]:
         """Inputs in float64, each moved by a rounding: a port may start with an operation that the original has not."""
@@ -207,9 +210,9 @@ class _Pass:
         """The last magnitude that holds, and the first that does not."""
         while max(held.magnitude, lost.magnitude) > CLOSE * min(held.magnitude, lost.magnitude):
             middle = dataclasses.replace(held, magnitude=math.sqrt(held.magnitude) * math.sqrt(lost.magnitude))
-            (found,) = self._judged([middle])
-            if found.status == BREAKS:
-                lost, said = middle, found
+            (outcome,) = self._judged([middle])
+            if outcome.status == BREAKS:
+                lost, said = middle, outcome
             else:
                 held = middle
         return held.magnitude, stability.broken(lost, said)
@@ -238,4 +241,4 @@ class _Pass:
 
 
 def _position(written: Program, leaf: str) -> int:
-    return [each.name for each in written.results].index(leaf)
+    return [result.name for result in written.results].index(leaf)

@@ -31,11 +31,11 @@ def save(arrays: Arrays, folder: Path) -> None:
 
 def load(folder: Path) -> dict[str, np.ndarray]:
     """The arrays, read-only, paged in when they are read."""
-    found: dict[str, np.ndarray] = {}
+    arrays: dict[str, np.ndarray] = {}
     for number, (name, dtype) in enumerate(json.loads((folder / _NAMES).read_text())):
         array = np.asarray(np.load(folder / f"{number}.npy", mmap_mode="r", allow_pickle=False))
-        found[name] = array.view(ml_dtypes.bfloat16) if _is_bfloat16(dtype) else array
-    return found
+        arrays[name] = array.view(ml_dtypes.bfloat16) if _is_bfloat16(dtype) else array
+    return arrays
 
 
 def _is_bfloat16(dtype: str) -> bool:

@@ -114,10 +114,10 @@ def digest(side: Side, mode: str) -> str:
 def profile(side: Side, target: str | int) -> list[list[KernelRun]]:
     """Kernels that each of some warm calls ran, in order."""
     calls = side.call("profile", {"target": target}).value
-    if all(isinstance(each, str) for each in calls):
+    if all(isinstance(call, str) for call in calls):
         # Recorded when a profile was the names of one call.
         return [[KernelRun(name) for name in calls]]
-    return [[KernelRun(*kernel) for kernel in each] for each in calls]
+    return [[KernelRun(*kernel) for kernel in call] for call in calls]
 
 
 def donation(side: Side) -> Donation:

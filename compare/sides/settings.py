@@ -39,19 +39,19 @@ class Settings:
 
     def variables(self, side: str, inherited: Mapping[str, str]) -> dict[str, str]:
         """The environment variables that say so to a side; flags that were set before are kept."""
-        found: dict[str, str] = {}
+        variables: dict[str, str] = {}
         if self.threads is not None:
-            found |= dict.fromkeys(THREAD_VARIABLES, str(self.threads))
+            variables |= dict.fromkeys(THREAD_VARIABLES, str(self.threads))
         if self.dump is not None:
-            found["XLA_FLAGS"] = f"{inherited.get('XLA_FLAGS', '')} --xla_dump_to={self.dump}".strip()
-        found |= (_tf_cache if side == "tf" else _jax_cache)(self.compilation_cache, inherited)
+            variables["XLA_FLAGS"] = f"{inherited.get('XLA_FLAGS', '')} --xla_dump_to={self.dump}".strip()
+        variables |= (_tf_cache if side == "tf" else _jax_cache)(self.compilation_cache, inherited)
         if self.whole_imports:
-            found[optional_imports.WHOLE] = "1"
+            variables[optional_imports.WHOLE] = "1"
         if self.clustering is not None and side == "tf":
-            flags = found.get("TF_XLA_FLAGS", inherited.get("TF_XLA_FLAGS", ""))
-            found["TF_XLA_FLAGS"] = f"{flags} --tf_xla_clustering_debug".strip()
-            found["TF_DUMP_GRAPH_PREFIX"] = str(self.clustering)
-        return found
+            flags = variables.get("TF_XLA_FLAGS", inherited.get("TF_XLA_FLAGS", ""))
+            variables["TF_XLA_FLAGS"] = f"{flags} --tf_xla_clustering_debug".strip()
+            variables["TF_DUMP_GRAPH_PREFIX"] = str(self.clustering)
+        return variables
 
 
 TF_CACHE_FLAG = "--tf_xla_persistent_cache_directory="

@@ -73,9 +73,9 @@ def unpack_twin(parameters: Mapping[str, Any], packed: Arrays) -> Twin:
     cases: dict[str, dict[str, np.ndarray]] = {}
     for case in parameters["cases"]:
         prefix = f"{CASES}/{case}/"
-        found = {name.removeprefix(prefix): array for name, array in packed.items() if name.startswith(prefix)}
-        ordered = {name: found.pop(name) for name in parameters["inputs"]}
-        cases[case] = ordered | found
+        arrays = {name.removeprefix(prefix): array for name, array in packed.items() if name.startswith(prefix)}
+        ordered = {name: arrays.pop(name) for name in parameters["inputs"]}
+        cases[case] = ordered | arrays
     groups = {
         group: {name.removeprefix(f"{group}/"): array for name, array in packed.items() if name.startswith(f"{group}/")}
         for group in (WEIGHTS, BATCHES)
@@ -142,9 +142,10 @@ def unpack_donation(reply: Reply) -> Donation:
 
 def _signature(value: Mapping[str, Any]) -> tuple[tuple[Parameter, ...], tuple[Result, ...]]:
     parameters = (
-        Parameter(each["kind"], each["name"], tuple(each["shape"]), each["dtype"]) for each in value["parameters"]
+        Parameter(parameter["kind"], parameter["name"], tuple(parameter["shape"]), parameter["dtype"])
+        for parameter in value["parameters"]
     )
-    results = (Result(each["name"], tuple(each["shape"]), each["dtype"]) for each in value["results"])
+    results = (Result(result["name"], tuple(result["shape"]), result["dtype"]) for result in value["results"])
     return tuple(parameters), tuple(results)
 
 

@@ -46,10 +46,10 @@ class Programs(Host):
     def compile(self, parameters: CompileBytecode, arrays: Arrays) -> Reply:
         """Compile a program under a handle that the caller chose."""
         try:
-            found = bindings.load_bytecode(arrays[PROGRAM].tobytes(), parameters.options)
+            program = bindings.load_bytecode(arrays[PROGRAM].tobytes(), parameters.options)
         except bindings.UnreadableProgram as error:
             raise Unsupported(str(error)) from error
-        self._loaded[parameters.handle] = found
+        self._loaded[parameters.handle] = program
         return Reply()
 
     def optimized(self, parameters: ReleasedHandle, arrays: Arrays) -> Reply:

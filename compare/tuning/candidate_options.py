@@ -64,23 +64,23 @@ def parse(texts: Sequence[str]) -> tuple[Option, ...]:
     Raises:
       RequestError: no name or no value.
     """
-    found = []
+    options = []
     for text in texts:
         name, equals, values = text.partition("=")
         if not name.strip() or not equals:
             raise RequestError(f"expected --option NAME=VALUE,VALUE, found {text!r}: write xla_some_option=true,false")
-        found.append(Option(name.strip(), tuple(dict.fromkeys(_value(each.strip()) for each in values.split(",")))))
-    names = [option.name for option in found]
+        options.append(Option(name.strip(), tuple(dict.fromkeys(_value(value.strip()) for value in values.split(",")))))
+    names = [option.name for option in options]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise RequestError(f"expected each --option once, found {twice[0]} twice: put its values behind one name")
-    return tuple(found)
+    return tuple(options)
 
 
 def singles(options: Iterable[Option]) -> dict[str, Options]:
     """Every value of every option alone, by name."""
     alone = [{option.name: value} for option in options for value in option.values]
-    return {named(each): each for each in alone}
+    return {named(options): options for options in alone}
 
 
 def together(best: Sequence[Options]) -> dict[str, Options]:
@@ -93,10 +93,10 @@ def together(best: Sequence[Options]) -> dict[str, Options]:
         return {}
     pairs = [{**best[0], **other} for other in best[1:] if not best[0].keys() & other.keys()][:PARTNERS]
     whole: dict[str, Value] = {}
-    for each in best:
-        whole |= {} if whole.keys() & each.keys() else each
+    for options in best:
+        whole |= {} if whole.keys() & options.keys() else options
     joined = [*pairs, whole] if len(whole) > 2 else pairs
-    return {named(each): each for each in joined}
+    return {named(options): options for options in joined}
 
 
 def named(options: Options) -> str:
@@ -110,7 +110,13 @@ def loose(options: Options, known: Iterable[Option]) -> bool:
 
 
 def snippet(options: Options, platform: str, measured: str) -> str:
-    """What to paste into `jaxport.Model(...)`, with the measurement that chose it as a comment."""
+    """What to paste into `jaxport.Model(...)`, with the measurement that chose it as a comment.
+
+    Args:
+      options: what is set.
+      platform: as `jax.default_backend()` names it.
+      measured: the ratio, its interval and its circumstances in one line.
+    """
     lines = [f"        {name!r}: {value!r}," for name, value in options.items()]
     text = "\n".join(["compiler_options={", f"    {platform!r}: {{", *lines, "    }", "},"]).replace("'", '"')
     comment = textwrap.wrap(measured, _COMMENT, initial_indent="# ", subsequent_indent="# ")

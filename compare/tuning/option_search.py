@@ -34,18 +34,27 @@ class PortFails(Exception):
 
 
 class Bench(Protocol):
-    """What a search asks of the machine.
+    """What a search asks of the machine."""
 
-    `digest` raises Refused, and is "" where what was compiled cannot be told apart. `race` times sets of options by
-    name, in the set of fresh processes of that number. `judge` says why results with these options are not the
-    original's, in one line; "" where every gate passes. It raises PortFails.
-    """
+    def digest(self, options: Options) -> str:
+        """Equal where the compiled code is; empty where that cannot be told.
 
-    def digest(self, options: Options) -> str: ...
+        Raises:
+          Refused: the compiler does not take these options.
+        """
+        ...
 
-    def race(self, candidates: Mapping[str, Options], number: int) -> Measured[str]: ...
+    def race(self, candidates: Mapping[str, Options], number: int) -> Measured[str]:
+        """The times of sets of options by name, in the set of fresh processes of that number."""
+        ...
 
-    def judge(self, options: Options) -> str: ...
+    def judge(self, options: Options) -> str:
+        """Why results with these options are not the original's, in one line; empty where every gate passes.
+
+        Raises:
+          PortFails: the port itself is not the original.
+        """
+        ...
 
 
 @dataclass(frozen=True)
@@ -92,7 +101,7 @@ class Search:
         first = singles(self.known) | ({named(declared): declared} if declared else {})
         screening = Screening(self.rules)
         self._screen(screening, self._compiled(first), "one option at a time")
-        best = [self.candidates[each.name] for each in screening.leaders() if (each.ratio or 1) < PROMISING]
+        best = [self.candidates[leader.name] for leader in screening.leaders() if (leader.ratio or 1) < PROMISING]
         more = self._compiled(together(best))
         if more:
             self._screen(screening, [named(best[0]), *more], "the best together")
@@ -132,9 +141,9 @@ class Search:
             return
         self.reporter.stage(f"{self.name}: screening {what}", self.rules.screening)
         screening.run(names, self._race, self.reporter.step)
-        for name, each in screening.standings.items():
-            outcome = DROPPED if each.dropped else TIMED if each in screening.leaders() else SLOWER
-            self._note(name, self.candidates[name], outcome, each.dropped, each)
+        for name, standing in screening.standings.items():
+            outcome = DROPPED if standing.dropped else TIMED if standing in screening.leaders() else SLOWER
+            self._note(name, self.candidates[name], outcome, standing.dropped, standing)
 
     def _race(self, names: Sequence[str], number: int) -> Measured[str]:
         return self.bench.race({name: self.candidates.get(name, {}) for name in names}, number)
@@ -142,20 +151,20 @@ class Search:
     def _first_that_holds(self, screening: Screening) -> Confirmed | None:
         """Confirmed before it is judged: that takes fresh processes for a minute or two, and every gate many."""
         first = screening.sets
-        for each in sorted(screening.leaders(), key=self._rank):
-            options = self.candidates[each.name]
-            self.reporter.stage(f"{self.name}: confirming {each.name}", self.rules.confirming)
-            found = confirm(each.name, self._race, self.rules, first, self.reporter.step)
+        for leader in sorted(screening.leaders(), key=self._rank):
+            options = self.candidates[leader.name]
+            self.reporter.stage(f"{self.name}: confirming {leader.name}", self.rules.confirming)
+            confirmed = confirm(leader.name, self._race, self.rules, first, self.reporter.step)
             first += self.rules.confirming
-            if not found.faster:
-                why = found.ratio.withheld or f"confirmed as {found.ratio.verdict}"
-                self._note(each.name, options, SLOWER, why, each)
-                return found
-            self.reporter.stage(f"{self.name}: parity with {each.name}", 4)
+            if not confirmed.faster:
+                why = confirmed.ratio.withheld or f"confirmed as {confirmed.ratio.verdict}"
+                self._note(leader.name, options, SLOWER, why, leader)
+                return confirmed
+            self.reporter.stage(f"{self.name}: parity with {leader.name}", 4)
             wrong = self.bench.judge(options)
-            self._note(each.name, options, FAILS if wrong else WINNER, wrong, each)
+            self._note(leader.name, options, FAILS if wrong else WINNER, wrong, leader)
             if not wrong:
-                return found
+                return confirmed
         return None
 
     def _rank(self, standing: Standing) -> float:

@@ -58,7 +58,13 @@ class Screening:
     standings: dict[str, Standing] = field(default_factory=dict)
 
     def run(self, names: Sequence[str], race: Race, told: Callable[[str], None] = lambda _: None) -> None:
-        """Race these; names that are known are raced again, beside the new ones."""
+        """Race these; names that are known are raced again, beside the new ones.
+
+        Args:
+          names: of the candidates.
+          race: times them.
+          told: called with each step.
+        """
         alive = list(names)
         for number in range(1, self.rules.screening + 1):
             if not alive:
@@ -72,8 +78,8 @@ class Screening:
 
     def leaders(self) -> list[Standing]:
         """Those that stayed to the end and came out faster than the default, the fastest first."""
-        stayed = [each for each in self.standings.values() if not each.dropped]
-        return sorted((each for each in stayed if _ratio(each) < 1), key=_ratio)
+        stayed = [standing for standing in self.standings.values() if not standing.dropped]
+        return sorted((standing for standing in stayed if _ratio(standing) < 1), key=_ratio)
 
     def _kept(self, names: Sequence[str], measured: Measured[str]) -> list[str]:
         for name in names:
@@ -89,8 +95,8 @@ class Screening:
         return f"{slower:.0%} slower than the default".replace("%", " %") if slower > self.rules.hopeless else ""
 
     def _estimate(self, name: str) -> float | None:
-        found = timing.paired(pairs.samples_of(self.taken[name]), name, DEFAULT)
-        return found.ratio if found else None
+        ratio = timing.paired(pairs.samples_of(self.taken[name]), name, DEFAULT)
+        return ratio.ratio if ratio else None
 
 
 @dataclass(frozen=True)
@@ -113,7 +119,11 @@ def confirm(name: str, race: Race, rules: Rules, first: int, told: Callable[[str
     """The ratio of one candidate, by the statistics and the conditions of every other ratio.
 
     Args:
+      name: of the candidate.
+      race: times it.
+      rules: how many sets confirm it.
       first: the number of the first set: those before it chose the candidate.
+      told: called with each step.
     """
     taken = []
     for number in range(rules.confirming):
@@ -127,7 +137,7 @@ def confirm(name: str, race: Race, rules: Rules, first: int, told: Callable[[str
         ratio=timing.ratio_of(samples, name, DEFAULT, next(_doubts(null), ""), margin),
         null=timing.ratio_of(samples, AGAIN, DEFAULT, "", margin),
         margin=margin,
-        seconds={arm: timing.median(each) for arm, each in samples.items() if any(each)},
+        seconds={arm: timing.median(seconds) for arm, seconds in samples.items() if any(seconds)},
     )
 
 

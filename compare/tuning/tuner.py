@@ -91,6 +91,16 @@ def tune_workload(
 ) -> Tuned:
     """Search options for the program that the workload is timed on: its training step, or else its forward pass.
 
+    Args:
+      workload: whose port is tuned.
+      size: the size that is compiled and timed; None takes `default`.
+      data: a file of training data; None takes the workload's own.
+      sources: where each side comes from.
+      timeout_s: how long a request may take, in seconds.
+      plan: what is searched, and how long it is timed.
+      scratch: a folder for what is needed meanwhile.
+      reporter: told of every step.
+
     Raises:
       RequestError: no such size, no options known for the platform, or the compiler rejects one that was asked for.
       SideError: a side cannot be started, or the port cannot be compiled.
@@ -107,7 +117,7 @@ def tune_workload(
 def _searched(live: Live, large: Prepared, plan: Plan, reporter: Reporter) -> Tuned:
     loaded, environment = live.loaded()
     platform = environment["device"].partition(" ")[0]
-    found = Tuned(
+    tuned = Tuned(
         size=large.size,
         pass_=STEP if STEP in loaded.modes else FORWARD,
         platform=platform,
@@ -120,23 +130,23 @@ def _searched(live: Live, large: Prepared, plan: Plan, reporter: Reporter) -> Tu
     try:
         confirmed = search.run(loaded.compiler_options)
     except PortFails as error:
-        return dataclasses.replace(found, rows=list(search.rows.values()), reason=str(error))
+        return dataclasses.replace(tuned, rows=list(search.rows.values()), reason=str(error))
     options = search.candidates[confirmed.name] if confirmed and confirmed.faster else {}
     return dataclasses.replace(
-        found,
+        tuned,
         rows=list(search.rows.values()),
         confirmed=confirmed,
         options=options,
-        snippet=snippet(options, platform, measured(found, confirmed)) if confirmed and options else "",
+        snippet=snippet(options, platform, measured(tuned, confirmed)) if confirmed and options else "",
     )
 
 
-def measured(found: Tuned, confirmed: Confirmed) -> str:
+def measured(tuned: Tuned, confirmed: Confirmed) -> str:
     """Ratio, interval and circumstances in one line."""
     ratio = confirmed.ratio
     low, high = ratio.ci95 or (0.0, 0.0)
-    where = f"{found.pass_} at size {found.size} on {found.threads} thread{'s' * (found.threads > 1)} of {cpu_name()}"
-    by = f"jaxlib {found.environment['jaxlib']}, jaxport tune"
+    where = f"{tuned.pass_} at size {tuned.size} on {tuned.threads} thread{'s' * (tuned.threads > 1)} of {cpu_name()}"
+    by = f"jaxlib {tuned.environment['jaxlib']}, jaxport tune"
     return f"{ratio.ratio:.3f}x [{low:.3f}, {high:.3f}] of the time without: {where}; {by}"
 
 
@@ -209,10 +219,10 @@ class Live:
         failures: dict[str, str] = {}
         while True:
             left = {name: options for name, options in candidates.items() if name not in failures}
-            found, lost = self._once(left, number)
-            failures |= dict([next(iter(found.failures.items()))]) if lost else found.failures
+            timed, lost = self._once(left, number)
+            failures |= dict([next(iter(timed.failures.items()))]) if lost else timed.failures
             if not lost:
-                return dataclasses.replace(found, failures=failures)
+                return dataclasses.replace(timed, failures=failures)
 
     def _once(self, candidates: Mapping[str, Options], number: int) -> tuple[Measured[str], bool]:
         """What one process gave, and whether it was lost: then the first failure is the one that took it down."""
@@ -232,11 +242,11 @@ class Live:
                         return Measured({}, {name: error.reason}), True
                     failures[name] = error.reason
             seed = self._plan.seed + number
-            found = pairs.measure(ready, budget_s=self._plan.budget_s, seed=seed, failing=SideError)
-            lost = bool(found.failures) and side.lost
-        if lost and next(iter(found.failures)) == DEFAULT:
-            raise SideError(SIDE, "timing the default", found.failures[DEFAULT], lost=True)
-        return dataclasses.replace(found, failures={**found.failures, **failures}), lost
+            timed = pairs.measure(ready, budget_s=self._plan.budget_s, seed=seed, failing=SideError)
+            lost = bool(timed.failures) and side.lost
+        if lost and next(iter(timed.failures)) == DEFAULT:
+            raise SideError(SIDE, "timing the default", timed.failures[DEFAULT], lost=True)
+        return dataclasses.replace(timed, failures={**timed.failures, **failures}), lost
 
     def judge(self, options: Options) -> str:
         """Why the port with these options is not the original; empty where every gate passes."""
@@ -257,16 +267,16 @@ class _Judge:
             self._ask()
         port = self._collected[SIDE]
         outputs, trajectories = dict(port.outputs), dict(port.trajectories)
-        found = dataclasses.replace(port, outputs=outputs, trajectories=trajectories, failures=[])
+        changed = dataclasses.replace(port, outputs=outputs, trajectories=trajectories, failures=[])
         side = self._pool.get(SIDE)
         requests.load(side, self._small.loading)
         requests.offer(side, _CANDIDATE, options)
-        collect_mode(side, _CANDIDATE, self._small, found, self._reporter)
-        if found.failures:
-            return f"{found.failures[0].doing}: {found.failures[0].reason}"
-        collected = {**self._collected, SIDE: found}
-        parity = self._swept(self._parity(collected), collected, options, found.failures)
-        return _failing(parity) or next((f"{each.doing}: {each.reason}" for each in found.failures), "")
+        collect_mode(side, _CANDIDATE, self._small, changed, self._reporter)
+        if changed.failures:
+            return f"{changed.failures[0].doing}: {changed.failures[0].reason}"
+        collected = {**self._collected, SIDE: changed}
+        parity = self._swept(self._parity(collected), collected, options, changed.failures)
+        return _failing(parity) or next((f"{failure.doing}: {failure.reason}" for failure in changed.failures), "")
 
     def _ask(self) -> None:
         small, failures = self._small, self._failures
@@ -297,5 +307,7 @@ def _failing(parity: Parity) -> str:
     """The first gate that fails, in its own words."""
     if parity.verdict == PASS:
         return ""
-    gate = next(each for each in parity.gates.values() if each.verdict == FAIL)
-    return next((each.message for each in gate.comparisons if each.verdict == FAIL), gate.reason) or ""
+    gate = next(gate for gate in parity.gates.values() if gate.verdict == FAIL)
+    return (
+        next((comparison.message for comparison in gate.comparisons if comparison.verdict == FAIL), gate.reason) or ""
+    )

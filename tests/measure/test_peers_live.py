@@ -138,9 +138,6 @@ class Bench:
     def get(self, name: str) -> LiveSide:
         return self._sides[name]
 
-    def drop(self, name: str) -> None:
-        raise AssertionError(f"{name} was lost")
-
 
 def host(folder: Path, peer: str) -> str:
     """An interpreter whose worker knows one peer."""

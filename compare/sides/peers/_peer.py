@@ -28,6 +28,7 @@ from workloads._framework import (
     Unsupported,
 )
 from workloads._spec import Arrays
+from workloads._trajectory import trajectory
 
 JIT = "jit"
 
@@ -115,17 +116,15 @@ class Peer(ABC):
         """loss: [steps]; "weights@STEP/PATH" after each checkpoint; in float32."""
         if dtype != "float32":
             _refuse(f"training in {dtype}")
-        batches = self._twin.batches
         staged = self.stage(STEP, next(iter(self._twin.cases)))
-        variables, losses, kept = staged.variables, [], {}
-        for index in range(len(next(iter(batches.values())))):
-            inputs = self._inputs({name: array[index] for name, array in batches.items()})
-            variables, loss = staged.function(variables, *inputs)
-            losses.append(np.array(loss))
-            if index + 1 in checkpoints:
-                weights = staged.weights(variables).items()
-                kept |= {f"weights@{index + 1}/{path}": np.array(value) for path, value in weights}
-        return {"loss": np.array(losses)} | kept
+        variables = staged.variables
+
+        def step(batch: Arrays) -> Any:
+            nonlocal variables
+            variables, loss = staged.function(variables, *self._inputs(batch))
+            return loss
+
+        return trajectory(self._twin, checkpoints, step, lambda: staged.weights(variables))
 
     def prepare(self, target: str | int) -> Prepared:
         """One call of what the twins are timed on, that waits for all its results.

@@ -39,14 +39,14 @@ class KerasJax(Peer):
         built = resolve(twin.target)(twin.dimensions, "float32") if twin.builds else None
         if not isinstance(built, Model) or not built.weights:
             raise Unsupported("its TensorFlow twin is not built of Keras layers")
-        variables = {**built.weights, **{f"state/{name}": each for name, each in built.state.items()}}
-        foreign = [path for path, each in variables.items() if not isinstance(each, keras.Variable)]
+        variables = {**built.weights, **{f"state/{name}": value for name, value in built.state.items()}}
+        foreign = [path for path, variable in variables.items() if not isinstance(variable, keras.Variable)]
         if foreign:
             raise Unsupported(
                 f"its TensorFlow twin is not built of Keras layers only: {foreign[0]} is no Keras variable"
             )
         self._model, self._variables = built, variables
-        self._start = {path: each.value for path, each in variables.items()}
+        self._start = {path: variable.value for path, variable in variables.items()}
 
     def trains(self) -> bool:
         """Whether the twin has a step."""
