@@ -29,6 +29,35 @@ Rank = tuple[int, int, int]
 """A place in the left program; before it, at it, or after it; a place among all."""
 
 
+@dataclass(frozen=True)
+class _Place:
+    """One line of the frontier, and where on this page its value and what stands in its place are."""
+
+    side: str
+    is_left: bool
+    op: str
+    name: str
+    source: str
+    counterpart_source: str
+    reason: str
+    anchor: str
+    counterpart_anchor: str
+
+
+@dataclass(frozen=True)
+class _Reason:
+    """Why programs differ, with its places; without a kind the places that nothing explains."""
+
+    kind: str
+    name: str
+    meaning: str
+    places: int
+    sides: Mapping[str, int]
+    sources: Sequence[str]
+    """Lines of either side."""
+    rows: Sequence[_Place]
+
+
 def write_hlo_page(view: Json, out: Path) -> Path:
     """Write the page of `compare.hlo.showing.view` whole or not at all, making its folder; returns its path.
 
@@ -226,31 +255,43 @@ class _Packed:
         return [*ends, *said, self._list(entries(match, "differs"))]
 
 
-def _reasons(view: Json, labels: Sequence[str]) -> list[dict[str, Any]]:
+def _reasons(view: Json, labels: Sequence[str]) -> list[_Reason]:
     """The reasons in the order of the view, each with its places; the places without a reason come last."""
-    places = [(mapping(entry, "explanation"), _entry(entry, labels)) for entry in entries(view, "frontier")]
-    keys = ("kind", "name", "meaning")
-    return [
-        dict(reason)
-        | {
-            "rows": [
-                row
-                for explanation, row in places
-                if (all(explanation.get(key) == reason[key] for key in keys) if reason["kind"] else not explanation)
-            ]
-        }
-        for reason in entries(view, "reasons")
-    ]
+    places = [(mapping(entry, "explanation"), _place(entry, labels)) for entry in entries(view, "frontier")]
+    return [_reason(reason, places) for reason in entries(view, "reasons")]
 
 
-def _entry(entry: Json, labels: Sequence[str]) -> dict[str, Any]:
-    """One line of the frontier; where it leads to on this page."""
-    here, there = SIDES if text(entry, "side") == labels[0] else SIDES[::-1]
-    anchors = {"anchor": (here, text(entry, "node")), "counterpart_anchor": (there, text(entry, "counterpart"))}
-    return dict(entry) | {
-        "is_left": here == "left",
-        **{name: f"{side}-{key}" if key else "" for name, (side, key) in anchors.items()},
-    }
+def _reason(reason: Json, places: Sequence[tuple[Json, _Place]]) -> _Reason:
+    def explains(explanation: Json) -> bool:
+        told = ("kind", "name", "meaning")
+        return all(explanation.get(key) == reason[key] for key in told) if reason["kind"] else not explanation
+
+    return _Reason(
+        kind=text(reason, "kind"),
+        name=text(reason, "name"),
+        meaning=text(reason, "meaning"),
+        places=reason["places"],
+        sides=mapping(reason, "sides"),
+        sources=entries(reason, "sources"),
+        rows=[place for explanation, place in places if explains(explanation)],
+    )
+
+
+def _place(entry: Json, labels: Sequence[str]) -> _Place:
+    is_left = text(entry, "side") == labels[0]
+    here, there = SIDES if is_left else SIDES[::-1]
+    node, counterpart = text(entry, "node"), text(entry, "counterpart")
+    return _Place(
+        side=text(entry, "side"),
+        is_left=is_left,
+        op=text(entry, "op"),
+        name=text(entry, "name"),
+        source=text(entry, "source"),
+        counterpart_source=text(entry, "counterpart_source"),
+        reason=text(entry, "reason"),
+        anchor=f"{here}-{node}" if node else "",
+        counterpart_anchor=f"{there}-{counterpart}" if counterpart else "",
+    )
 
 
 def _kernels(view: Json) -> list[tuple[str, str, str, str]]:
