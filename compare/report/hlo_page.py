@@ -12,12 +12,12 @@ from typing import Any
 
 from markupsafe import Markup
 
-from compare.report import compilers, numbers
+from compare.report import compilers, hlo_reasons, numbers
+from compare.report.hlo_reasons import SIDES
 from compare.report.html import TEMPLATES, script_hash, templates
 from compare.report.showable import entries, mapping, part, printable, text
 from compare.writing import write_atomically
 
-SIDES = ("left", "right")
 SHOWN_KERNELS = 12
 SCRIPTS = ("hlo_values.js", "hlo_rows.js", "hlo_controls.js")
 """One script in three files: what the page holds and which of it is shown; how a row is drawn; what controls do."""
@@ -27,35 +27,6 @@ _TEXTS = ("op", "name", "shape", "attributes", "literal", "op_name", "source", "
 Json = Mapping[str, Any]
 Rank = tuple[int, int, int]
 """A place in the left program; before it, at it, or after it; a place among all."""
-
-
-@dataclass(frozen=True)
-class _Place:
-    """One line of the frontier, and where on this page its value and what stands in its place are."""
-
-    side: str
-    is_left: bool
-    op: str
-    name: str
-    source: str
-    counterpart_source: str
-    reason: str
-    anchor: str
-    counterpart_anchor: str
-
-
-@dataclass(frozen=True)
-class _Reason:
-    """Why programs differ, with its places; without a kind the places that nothing explains."""
-
-    kind: str
-    name: str
-    meaning: str
-    places: int
-    sides: Mapping[str, int]
-    sources: Sequence[str]
-    """Lines of either side."""
-    rows: Sequence[_Place]
 
 
 def write_hlo_page(view: Json, out: Path) -> Path:
@@ -81,7 +52,7 @@ def page(view: Json) -> str:
             level=text(shown, "level"),
             counts=mapping(shown, "levels", text(shown, "level")),
             headline=text(shown, "headline"),
-            reasons=_reasons(shown, labels),
+            reasons=hlo_reasons.reasons(shown, labels),
             places=len(entries(shown, "frontier")),
             levels=mapping(shown, "levels"),
             # A result that is not equal comes first.
@@ -253,45 +224,6 @@ class _Packed:
         ends = [index.get(text(match, side), -1) for side, index in zip(SIDES, self._index, strict=True)]
         said = [self.string(text(match, "matcher")), part(match, "ulp"), self.string(text(match, "note"))]
         return [*ends, *said, self._list(entries(match, "differs"))]
-
-
-def _reasons(view: Json, labels: Sequence[str]) -> list[_Reason]:
-    """The reasons in the order of the view, each with its places; the places without a reason come last."""
-    places = [(mapping(entry, "explanation"), _place(entry, labels)) for entry in entries(view, "frontier")]
-    return [_reason(reason, places) for reason in entries(view, "reasons")]
-
-
-def _reason(reason: Json, places: Sequence[tuple[Json, _Place]]) -> _Reason:
-    def explains(explanation: Json) -> bool:
-        told = ("kind", "name", "meaning")
-        return all(explanation.get(key) == reason[key] for key in told) if reason["kind"] else not explanation
-
-    return _Reason(
-        kind=text(reason, "kind"),
-        name=text(reason, "name"),
-        meaning=text(reason, "meaning"),
-        places=reason["places"],
-        sides=mapping(reason, "sides"),
-        sources=entries(reason, "sources"),
-        rows=[place for explanation, place in places if explains(explanation)],
-    )
-
-
-def _place(entry: Json, labels: Sequence[str]) -> _Place:
-    is_left = text(entry, "side") == labels[0]
-    here, there = SIDES if is_left else SIDES[::-1]
-    node, counterpart = text(entry, "node"), text(entry, "counterpart")
-    return _Place(
-        side=text(entry, "side"),
-        is_left=is_left,
-        op=text(entry, "op"),
-        name=text(entry, "name"),
-        source=text(entry, "source"),
-        counterpart_source=text(entry, "counterpart_source"),
-        reason=text(entry, "reason"),
-        anchor=f"{here}-{node}" if node else "",
-        counterpart_anchor=f"{there}-{counterpart}" if counterpart else "",
-    )
 
 
 def _kernels(view: Json) -> list[tuple[str, str, str, str]]:
