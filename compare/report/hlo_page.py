@@ -12,12 +12,12 @@ from typing import Any
 
 from markupsafe import Markup
 
-from compare.report import compilers, numbers
+from compare.report import compilers, hlo_reasons, numbers
+from compare.report.hlo_reasons import SIDES
 from compare.report.html import TEMPLATES, script_hash, templates
 from compare.report.showable import entries, mapping, part, printable, text
 from compare.writing import write_atomically
 
-SIDES = ("left", "right")
 SHOWN_KERNELS = 12
 SCRIPTS = ("hlo_values.js", "hlo_rows.js", "hlo_controls.js")
 """One script in three files: what the page holds and which of it is shown; how a row is drawn; what controls do."""
@@ -52,7 +52,7 @@ def page(view: Json) -> str:
             level=text(shown, "level"),
             counts=mapping(shown, "levels", text(shown, "level")),
             headline=text(shown, "headline"),
-            reasons=_reasons(shown, labels),
+            reasons=hlo_reasons.reasons(shown, labels),
             places=len(entries(shown, "frontier")),
             levels=mapping(shown, "levels"),
             # A result that is not equal comes first.
@@ -224,33 +224,6 @@ class _Packed:
         ends = [index.get(text(match, side), -1) for side, index in zip(SIDES, self._index, strict=True)]
         said = [self.string(text(match, "matcher")), part(match, "ulp"), self.string(text(match, "note"))]
         return [*ends, *said, self._list(entries(match, "differs"))]
-
-
-def _reasons(view: Json, labels: Sequence[str]) -> list[dict[str, Any]]:
-    """The reasons in the order of the view, each with its places; the places without a reason come last."""
-    places = [(mapping(entry, "explanation"), _entry(entry, labels)) for entry in entries(view, "frontier")]
-    keys = ("kind", "name", "meaning")
-    return [
-        dict(reason)
-        | {
-            "rows": [
-                row
-                for explanation, row in places
-                if (all(explanation.get(key) == reason[key] for key in keys) if reason["kind"] else not explanation)
-            ]
-        }
-        for reason in entries(view, "reasons")
-    ]
-
-
-def _entry(entry: Json, labels: Sequence[str]) -> dict[str, Any]:
-    """One line of the frontier; where it leads to on this page."""
-    here, there = SIDES if text(entry, "side") == labels[0] else SIDES[::-1]
-    anchors = {"anchor": (here, text(entry, "node")), "counterpart_anchor": (there, text(entry, "counterpart"))}
-    return dict(entry) | {
-        "is_left": here == "left",
-        **{name: f"{side}-{key}" if key else "" for name, (side, key) in anchors.items()},
-    }
 
 
 def _kernels(view: Json) -> list[tuple[str, str, str, str]]:
