@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -112,13 +113,13 @@ def ending_in(where: str, ending: str) -> str:
 def test_a_defect_of_the_judge_costs_one_workload_of_several(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def judge(evidence: Evidence) -> Parity:
+    def judge(evidence: Evidence, *held: Any) -> Parity:
         if evidence.workload == "second":
             raise ZeroDivisionError("by chance")
-        return real(evidence)
+        return real(evidence, *held)
 
-    real = judging.judge
-    monkeypatch.setattr(judging, "judge", judge)
+    real = judging.judge_held
+    monkeypatch.setattr(judging, "judge_held", judge)
     asked = [write(tmp_path, name) for name in ("first", "second", "third")]
     common = ["--tf-python", interpreter(tmp_path, JAX_AS_TF), "--parity-only", "-o", str(tmp_path / "out")]
     assert cli.main(["run", *asked, *common]) == 1

@@ -345,7 +345,8 @@ def test_a_crash_names_the_users_line_and_costs_one_side_of_one_workload(after_a
     assert set(lost["profile"]) == {"tf/eager", "tf/jit"}
     assert set(lost["programs"]) == {"tf"}
     assert lost["compiled"]["tf@tf"]["kernels"] == 1
-    assert lost["compiled"]["jax@jax"] == {"reason": "the jax side is missing"}
+    empty = lost["compiled"]["jax@jax"]
+    assert empty["reason"] == "the jax side is missing" and empty["kernels"] is None
 
 
 def test_the_next_workload_is_judged_whole_on_a_fresh_worker(after_a_crash: dict[str, Any]) -> None:
