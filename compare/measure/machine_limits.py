@@ -37,7 +37,7 @@ TRAFFIC: Mapping[str, Callable[[int], Program]] = {READ: probes.read, COPY: prob
 def measure_machine(sides: Mapping[str, Side], threads: int) -> Limits:
     """The limits of this machine on so many threads; the sides are live, started with them, a workload loaded.
 
-    They are to be loaded again before their memory is measured: what a probe reads is kept until then.
+    Their memory is not to be measured afterwards: what a probe reads is kept until they are loaded again.
     A side that fails at a probe is left out of it: NumPy's figure stands.
 
     Raises:

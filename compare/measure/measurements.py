@@ -150,10 +150,10 @@ def measure_limits(
 ) -> Limits | None:
     """The machine's limits on so many threads, None where no side could be loaded; adds `roofline` to each workload.
 
-    Asks one process a side, loaded with one workload after the other.
+    Asks one process a side. What it computes are probes, so that the first workload that it can load will do.
 
     Args:
-      to_time: workloads to load.
+      to_time: workloads that lie under the limits.
       workloads: what was measured of each, added to.
       medians: seconds of a call by workload and mode; a workload that is not among them gets no roofline.
       dispatch: what a call costs at least, by mode.
@@ -165,14 +165,17 @@ def measure_limits(
     assert threads is not None, "limits are those of some number of threads"
     least_s = min((entry.public_s for entry in dispatch.values() if entry.public_s is not None), default=None)
     reporter.stage(f"limits on {threads} thread{'s' * (threads > 1)}", len(to_time))
+    loaded = False
     with WorkerSet(workers.start) as group:
         for timed in to_time:
             reporter.step(timed.name)
             try:
-                group.replace_lost()
-                group.start(workers.live)
-                for side in group.sides.values():
-                    requests.load(side, timed.prepared.loading)
+                loaded = not group.replace_lost() and loaded
+                if not loaded:
+                    group.start(workers.live)
+                    for side in group.sides.values():
+                        requests.load(side, timed.prepared.loading)
+                    loaded = True
                 limits = limits or machine_limits.measure_machine(group.sides, threads)
                 if timed.name in medians and timed.work is not None:
                     workloads[timed.name].roofline = machine_limits.of_workload(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -117,7 +117,7 @@ def measure(
 def dispatch(workers: Workers, pair_count: int = 3, seed: int = 0) -> tuple[dict[str, Entry], list[Failure]]:
     """By mode, the median over fresh processes of what a call costs that does next to nothing.
 
-    The order in which the sides run is balanced; only one process is alive at a time.
+    The order in which the sides run is balanced; one of them works at a time.
 
     Args:
       workers: start the processes.
@@ -127,13 +127,17 @@ def dispatch(workers: Workers, pair_count: int = 3, seed: int = 0) -> tuple[dict
     entries: dict[str, list[Entry]] = defaultdict(list)
     failures: list[Failure] = []
     for pair in range(pair_count):
-        for name in pairs.spawn_order(workers.live, pair, seed):
-            try:
-                with workers.once(name) as side:
-                    for mode, told in requests.dispatch(side).items():
+        with WorkerSet(workers.start) as group:
+            order = pairs.spawn_order(workers.live, pair, seed)
+            # One that cannot be started says so again when it is asked.
+            with suppress(SideError):
+                group.start(order)
+            for name in order:
+                try:
+                    for mode, told in requests.dispatch(group.get(name)).items():
                         entries[str(Mode(name, mode))].append(Entry(**told))
-            except SideError as error:
-                failures.append(failure_of(error, "dispatch"))
+                except SideError as error:
+                    failures.append(failure_of(error, "dispatch"))
     return {mode: phases.median_dispatch(taken) for mode, taken in sorted(entries.items())}, failures
 
 
