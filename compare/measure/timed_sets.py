@@ -342,7 +342,7 @@ def _prepare(side: Side, arm: Arm, target: str | int, samples: Samples, first: b
     try:
         phases = requests.prepare(side, target)
         if first:
-            samples.phases[arm] = timing_part.Mode(**phases, page_faults=requests.page_faults(side, target))
+            samples.phases[arm] = timing_part.Mode(**phases, **requests.counters(side, target))
     except SideError as error:
         samples.failures.append(Failure(side.name, f"timing {arm}", error.reason))
         return False

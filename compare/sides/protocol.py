@@ -118,7 +118,8 @@ METHODS = (
     ),
     Method("round", "framework", Round, "Seconds of each of some calls of a prepared target", value=list[float]),
     Method(
-        "page_faults", "framework", TargetCalls, "Page faults of some calls of a prepared target", value=int | None
+        "counters", "framework", TargetCalls, "What the process counts over calls of a prepared target: page faults",
+        value=dict[str, int],
     ),
     Method(
         "threads", "framework", TargetCalls, "Seconds of processor time by thread in some calls of a target",

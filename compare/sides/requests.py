@@ -148,13 +148,16 @@ def time_round(side: Side, target: str | int, calls: int, slowdown: float = 0.0)
     return side.call("round", {"target": target, "calls": calls, "slowdown": slowdown}).value
 
 
-FAULT_CALLS = 3
+COUNTED_CALLS = 3
 
 
-def page_faults(side: Side, target: str | int, calls: int = FAULT_CALLS) -> float | None:
-    """Page faults of one call of a prepared target, as the mean of some; None where they are not counted."""
-    counted = side.call("page_faults", {"target": target, "calls": calls}).value
-    return None if counted is None else counted / calls
+def counters(side: Side, target: str | int, calls: int = COUNTED_CALLS) -> dict[str, float]:
+    """By name, what one call of a prepared target adds to a counter of its process, as the mean of some calls.
+
+    A counter that the platform has not is left out.
+    """
+    counted = side.call("counters", {"target": target, "calls": calls}).value
+    return {name: count / calls for name, count in counted.items()}
 
 
 def thread_seconds(side: Side, target: str | int, calls: int) -> list[float]:

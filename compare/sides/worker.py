@@ -213,14 +213,14 @@ class Worker(Host):
         with prepared.around():
             return Reply(clock.time_calls(call, parameters.calls))
 
-    def page_faults(self, parameters: TargetCalls, arrays: Arrays) -> Reply:
-        """Page faults of this process over some calls of a prepared target; None where they are not counted."""
+    def counters(self, parameters: TargetCalls, arrays: Arrays) -> Reply:
+        """By name, what this process counted over some calls of a prepared target."""
         prepared = self._prepared[parameters.target]
         with prepared.around():
-            before = memory.page_faults()
+            before = memory.counters()
             clock.time_calls(prepared.call, parameters.calls)
-            after = memory.page_faults()
-        return Reply(None if before is None or after is None else after - before)
+            after = memory.counters()
+        return Reply({name: after[name] - count for name, count in before.items()})
 
     def threads(self, parameters: TargetCalls, arrays: Arrays) -> Reply:
         """Seconds of processor time of each thread over some calls of a prepared target, most first."""

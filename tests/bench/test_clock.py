@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from compare.bench.clock import slowed, time_calls
-from compare.bench.memory import page_faults, peak_rss_bytes, reset_peak_rss, settings
+from compare.bench.memory import counters, page_faults, peak_rss_bytes, reset_peak_rss, settings
+from compare.record import timing_part
 
 MEBIBYTE = 1 << 20
 
@@ -79,6 +80,10 @@ def test_page_faults_are_read_behind_a_name_of_any_kind(tmp_path: Path) -> None:
     stat.write_text("17 (a) name) S 1 17 17 0 -1 4194560 2345 99 6 0 1 2 3 4 20 0 1 0 5 6 7\n")
     assert page_faults(stat) == 2345
     assert page_faults(tmp_path / "missing") is None
+
+
+def test_every_counter_has_a_field_of_a_mode_in_the_record() -> None:
+    assert set(counters()) <= set(timing_part.Mode.__struct_fields__)
 
 
 @pytest.mark.skipif(page_faults() is None, reason="this platform does not count page faults")

@@ -114,8 +114,8 @@ class Started(Side):
     def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
         if method == "round":
             return Reply([1e-3] * parameters["calls"])
-        if method == "page_faults":
-            return Reply(parameters["calls"])
+        if method == "counters":
+            return Reply({"page_faults": parameters["calls"]})
         return Reply(self.answers.get(method, dict.fromkeys(PHASES, 1.0)))
 
     def close(self) -> None:
