@@ -64,7 +64,7 @@ def test_the_command_says_why_nothing_is_stated(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert asked(monkeypatch, tuned(Owned({"xla_fusion=": 0.8, AGAIN: 1.3}))) == 0
-    assert "No conclusion: default against a second copy of itself" in capsys.readouterr().out
+    assert "No conclusion: A/A check failed: default against a second copy of itself" in capsys.readouterr().out
 
 
 def test_a_port_that_fails_parity_ends_with_one(
