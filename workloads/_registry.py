@@ -60,7 +60,12 @@ def get(reference: str) -> Workload:
 def built_in() -> list[str]:
     """The workloads of this package: the zoo."""
     package = importlib.import_module("workloads")
-    return sorted(module.name for module in pkgutil.iter_modules(package.__path__) if not module.name.startswith("_"))
+    return sorted(module.name for module in pkgutil.iter_modules(package.__path__) if _declares(module))
+
+
+def _declares(module: pkgutil.ModuleInfo) -> bool:
+    """Whether a module of this package declares a workload: machinery starts with an underscore, packages hold others."""
+    return not module.ispkg and not module.name.startswith("_")
 
 
 def _entry_points() -> dict[str, importlib.metadata.EntryPoint]:
