@@ -74,7 +74,7 @@ def parallelism(seconds: Sequence[float]) -> float | None:
 def judge(asked: int, observed: Mapping[str, Bound]) -> Threads:
     """Hold what each side used against `asked`, and the sides against each other."""
     used = ", ".join(f"{side} {_described(bound)}" for side, bound in observed.items())
-    wrong = [side for side, bound in observed.items() if not _as_asked(asked, bound)]
+    wrong = [side for side, bound in observed.items() if not is_as_asked(asked, bound)]
     said = f"asked for {asked} thread{'s' * (asked != 1)}, {used or 'no side was observed'}"
     if wrong:
         remedy = f"remove what sets threads or processors in the code or environment of {' and '.join(wrong)}"
@@ -86,7 +86,8 @@ def judge(asked: int, observed: Mapping[str, Bound]) -> Threads:
     return Threads(asked, observed, bool(observed), said)
 
 
-def _as_asked(asked: int, bound: Bound) -> bool:
+def is_as_asked(asked: int, bound: Bound) -> bool:
+    """Whether a side computed on as many threads as asked, within `TOLERANCE`, and on as many processors."""
     right_place = not bound.processors or len(bound.processors) == asked
     return right_place and bound.parallelism is not None and abs(bound.parallelism / asked - 1) <= TOLERANCE
 

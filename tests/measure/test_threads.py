@@ -158,13 +158,16 @@ BOTH, ALONE, DISTURBED = [0.2, 0.19], [0.39], [0.3, 0.09]
 
 
 def test_calls_that_others_disturbed_do_not_decide() -> None:
-    calls = [DISTURBED, BOTH, DISTURBED, ALONE, DISTURBED]
+    calls = [*[DISTURBED, ALONE] * 9, BOTH]
     found = used_threads.verify({name: Scripted(name, [0, 1], calls) for name in ("tf", "jax")}, 2)
     assert found.equal, found.reason
 
 
 def test_one_thread_against_two_is_refused() -> None:
-    sides = {"tf": Scripted("tf", [0, 1], [ALONE] * 5), "jax": Scripted("jax", [0, 1], [BOTH] * 5)}
+    sides = {
+        "tf": Scripted("tf", [0, 1], [ALONE] * used_threads.MOST),
+        "jax": Scripted("jax", [0, 1], [BOTH] * used_threads.FEWEST),
+    }
     found = used_threads.verify(sides, 2)
     assert not found.equal and found.reason.endswith("of tf")
 
@@ -225,7 +228,7 @@ def test_threads_set_in_the_users_file_are_seen(workers: dict[str, LiveSide]) ->
 @two_processors
 def test_a_worker_on_one_thread_computes_on_one(workers: dict[str, LiveSide]) -> None:
     probe = probes.product(used_threads.SIDE, "f32")
-    found = used_threads.observe(workers["jax on one"], probe)
+    found = used_threads.observe(workers["jax on one"], probe, 1)
     assert found.parallelism < 1.3 and len(found.processors) == 1
 
 
