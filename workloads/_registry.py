@@ -64,7 +64,7 @@ def built_in() -> list[str]:
 
 
 def _declares(module: pkgutil.ModuleInfo) -> bool:
-    """Whether a module of this package declares a workload: machinery starts with an underscore, packages hold others."""
+    """Whether a module of this package declares a workload; machinery starts with an underscore."""
     return not module.ispkg and not module.name.startswith("_")
 
 

@@ -31,8 +31,8 @@ GOTCHAS = (
     ),
     Gotcha(
         "relu6",
-        "jax.nn.relu6 is made of maximum and minimum, each of which halves the gradient at its tie; TensorFlow's is 0 at "
-        "zero and at six.",
+        "jax.nn.relu6 is made of maximum and minimum, each of which halves the gradient at its tie; TensorFlow's is 0 "
+        "at zero and at six.",
         ("tf.nn.relu6", "keras.layers.ReLU", "jax.nn.relu6"), WIDE, "gradients",
     ),
     Gotcha(
@@ -42,7 +42,8 @@ GOTCHAS = (
     ),
     Gotcha(
         "prelu_at_zero",
-        "Keras computes relu(x) - alpha * relu(-x), whose gradient at zero is 0; jnp.where(x >= 0, x, alpha * x) has 1.",
+        "Keras computes relu(x) - alpha * relu(-x), whose gradient at zero is 0; that of jnp.where(x >= 0, x, alpha * x) "
+        "is 1.",
         ("keras.layers.PReLU",), {**X, "alpha": ArraySpec((8,))}, "gradients",
     ),
     Gotcha("gelu_by_tanh", "With approximate=True in TensorFlow, JAX's default is right.",
