@@ -46,6 +46,7 @@ COMMANDS = {
     "record": Command("record one side to a file, to be replayed elsewhere"),
     "report": Command("render a report again from its record"),
     "results": Command("write records as a Markdown page"),
+    "gotchas": Command("look up what TensorFlow and JAX do differently, and how to port it"),
     "list": Command("list the workloads", foreign_code=False),
 }
 """By name, in the order of the help. Each is a module of compare.commands, imported once it is asked for."""

@@ -11,6 +11,7 @@ from compare.parity import messages
 from compare.parity.breaks import Swept
 from compare.parity.evidence import TRAJECTORY, Evidence, has_kinks, step_of, trajectories_as_runs
 from compare.parity.holding import LARGEST_ALLOWANCE, Bound, Context, Held, Leaves, explained, measure_noise, sources
+from compare.parity.identical import bit_equal
 from compare.parity.measure import SEMANTICS_BOUND, largest
 from compare.parity.rules import compare_doubles, compare_rounding, forward_base, gradient_base
 from compare.parity.stability import comparison
@@ -52,6 +53,7 @@ def judge_held(evidence: Evidence, leaves: Leaves) -> Parity:
         gates=gates,
         oracle={pass_: sources(evidence, pass_) for pass_ in sorted({pass_ for _, pass_ in evidence.oracle})},
         deviations=tuple(entry for name, held in leaves.items() for entry in _deviations(evidence, name, held)),
+        bit_equal=bit_equal(evidence),
     )
 
 

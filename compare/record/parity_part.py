@@ -170,6 +170,8 @@ class Parity(Part, frozen=True):
     """What the stability gate rests on, by input and pass."""
     sizes: Many[AtSize] = ()
     """Other sizes of named dimensions."""
+    bit_equal: Many[Text] = ()
+    """Modes of TensorFlow whose forward pass and gradients jax/jit has bit for bit, in every case."""
 
     def __post_init__(self) -> None:
         """Refuse a verdict that the gates contradict: the exit code rests on it.

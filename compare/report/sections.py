@@ -25,7 +25,7 @@ from compare.report import (
 )
 from compare.report.overviews import OverviewRow
 from workloads._dimensions import described
-from workloads._modes import JAX_TUNED
+from workloads._modes import JAX_JIT, JAX_TUNED
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,8 @@ class ParitySection:
     """Gates, what qualifies them, and training losses."""
 
     gates: Sequence[verdicts.GateRow]
-    oracle: Sequence[tuple[str, str]]
-    """Where the float64 reference of each pass comes from."""
+    facts: Sequence[tuple[str, str]]
+    """Where the float64 reference of each pass comes from, and which modes the port equals bit for bit."""
     deviations: Sequence[DeviationRow]
     sizes: Sequence[SizeRow]
     reach: Sequence[reach.ReachRow]
@@ -172,7 +172,7 @@ def _parity(workload: Workload) -> ParitySection:
     parity = workload.parity or Parity()
     return ParitySection(
         gates=verdicts.gates(workload),
-        oracle=list(parity.oracle.items()),
+        facts=_parity_facts(parity),
         deviations=_deviations(parity),
         sizes=[
             SizeRow(described(size.dimensions), size.verdict or verdicts.NOT_JUDGED, size.reason)
@@ -185,6 +185,11 @@ def _parity(workload: Workload) -> ParitySection:
         losses=Markup(charts.losses(workload)),
         loss_gaps=[(gap.first, gap.second, numbers.error(gap.error), gap.step) for gap in charts.loss_gaps(workload)],
     )
+
+
+def _parity_facts(parity: Parity) -> list[tuple[str, str]]:
+    facts = [(f"float64 reference, {pass_}", source) for pass_, source in parity.oracle.items()]
+    return [*facts, (f"{JAX_JIT} is bit-equal to", ", ".join(parity.bit_equal))] if parity.bit_equal else facts
 
 
 def _deviations(parity: Parity) -> list[DeviationRow]:

@@ -17,6 +17,8 @@ SLOW = (
     "test_pytest_repository.py",
     "test_recorded_damaged.py",
     "test_signals.py",
+    "test_themes_first_half.py",
+    "test_themes_second_half.py",
     "test_tune.py",
     "test_tuned.py",
     "test_wrong_where_few_look.py",
@@ -33,6 +35,8 @@ LONGEST = (
     "test_planted.py",
     "test_recorded.py",
     "test_run.py",
+    "test_themes_first_half.py",
+    "test_themes_second_half.py",
     "test_training.py",
 )
 """Half a minute and more each: started last, one of them would run alone while the other core is idle."""

@@ -1,0 +1,184 @@
+"""`jaxport gotchas`: what TensorFlow and JAX do differently under names that look alike."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console, RenderableType
+from rich.padding import Padding
+from rich.syntax import Syntax
+from rich.table import Column, Table
+from rich.text import Text
+
+from compare.commands import _arguments
+from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._parser import Help
+from compare.gotchas import expressions, searching, trying
+from compare.progress import reporter
+from compare.record.envelope import SCHEMA
+from compare.report import terminal
+from workloads.gotchas import _catalogue
+from workloads.gotchas._catalogue import Entry
+
+HELP = Help(
+    description="""\
+Look up what TensorFlow and JAX do differently under names that look alike: the TensorFlow expression, the port that one
+would write first, the right port, and why. Few matches are shown with their code, more as a list, very many by theme.
+
+--run judges both ports of every match by the gates: the first one has to fail, and the right one has to pass.
+""",
+    operands="[WORD ...]",
+    examples="""\
+  jaxport gotchas                      all of them, by theme
+  jaxport gotchas gelu                 one entry, with its code
+  jaxport gotchas keras.layers.GRU     everything that concerns a layer
+  jaxport gotchas optimizers --run     judge a whole theme
+  jaxport gotchas --json | jq .counts
+""",
+    holds="entries were found; with --run, each came out as it says",
+    fails="with --run: an entry did not come out as it says",
+)
+
+_IN_FULL = 6
+"""Matches up to which each is shown with its code."""
+
+_LISTED = 60
+"""Matches up to which each has its line; of more, themes are counted."""
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add arguments."""
+    command.add_argument("words", nargs="*", metavar="WORD", help="an identifier, a theme, an operation, or any word")
+    command.add_argument("--run", action="store_true", help="judge the ports of every match by the gates")
+    _arguments.add_timeout(command)
+    _arguments.add_json(command.add_argument_group("output"))
+
+
+def main(options: argparse.Namespace) -> int:
+    """Search, try if asked to, print; the exit code."""
+    entries = searching.matching(_catalogue.entries(), options.words)
+    trials: list[trying.Trial] = []
+    if options.run:
+        with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
+            trials = trying.try_all(entries, progress, options.timeout)
+    if options.json:
+        terminal.print_json(record(entries, trials))
+    else:
+        show(entries, trials, terminal.console())
+    return HOLDS if all(trial.holds for trial in trials) else FAILS
+
+
+def record(entries: Sequence[Entry], trials: Sequence[trying.Trial]) -> dict[str, Any]:
+    """What --json prints: counts, then every entry with its code, and how its ports came out where they were judged."""
+    tried = {trial.entry.id: trial for trial in trials}
+    return {
+        "schema": SCHEMA,
+        "counts": counts(entries, trials),
+        "gotchas": [_described(entry) | _tried(tried.get(entry.id)) for entry in entries],
+    }
+
+
+def counts(entries: Sequence[Entry], trials: Sequence[trying.Trial]) -> dict[str, int]:
+    """How many entries differ and how many agree; of those tried, how many ports are fixed, and bit-equal."""
+    declared = {
+        "differ": sum(not entry.gotcha.is_control for entry in entries),
+        "agree": sum(entry.gotcha.is_control for entry in entries),
+    }
+    if not trials:
+        return declared
+    return declared | {
+        "fixed": sum(trial.holds and trial.naive is not None for trial in trials),
+        "bit_equal": sum(trial.right.bit_equal for trial in trials),
+        "not_as_said": sum(not trial.holds for trial in trials),
+    }
+
+
+def _described(entry: Entry) -> dict[str, Any]:
+    code = expressions.code_of(entry)
+    return {
+        "id": entry.id,
+        "why": entry.gotcha.why,
+        "concerns": entry.gotcha.concerns,
+        "fails": entry.gotcha.fails or None,
+        "source": entry.gotcha.source,
+        "tensorflow": code.tensorflow,
+        "naive": code.naive or None,
+        "jax": code.jax,
+    }
+
+
+def _tried(trial: trying.Trial | None) -> Mapping[str, Any]:
+    return {} if trial is None else {"holds": trial.holds, "naive_port": trial.naive, "right_port": trial.right}
+
+
+def show(entries: Sequence[Entry], trials: Sequence[trying.Trial], console: Console) -> None:
+    """Print entries, the fewer the fuller, then how they came out."""
+    if len(entries) <= _IN_FULL:
+        for entry in entries:
+            console.print(Text(entry.id, style="bold"), Padding(_in_full(entry), (0, 0, 1, 2)), sep="\n")
+    elif not trials:
+        console.print(_by_theme(entries) if len(entries) > _LISTED else _listed(entries))
+    if trials:
+        console.print(_outcomes(trials))
+        for trial in trials:
+            for attempt in (trial.naive, trial.right):
+                if attempt and attempt.message and not trial.holds:
+                    console.print(Text(f"{trial.entry.id}: {attempt.message}"), soft_wrap=True)
+    console.print(", ".join(f"{number} {name.replace('_', ' ')}" for name, number in counts(entries, trials).items()))
+
+
+def _in_full(entry: Entry) -> Table:
+    code = expressions.code_of(entry)
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="cyan", no_wrap=True)
+    table.add_column(overflow="fold")
+    table.add_row("why", terminal.cell(entry.gotcha.why))
+    table.add_row("concerns", terminal.cell(", ".join(entry.gotcha.concerns)))
+    table.add_row("TensorFlow", _python(code.tensorflow))
+    if code.naive:
+        table.add_row("naive port", _python(code.naive))
+        table.add_row("", Text(f"fails the {entry.gotcha.fails} gate", style="red"))
+    table.add_row("right port", _python(code.jax))
+    return table
+
+
+def _python(text: str) -> RenderableType:
+    return Syntax(text, "python", theme="ansi_dark", background_color="default", word_wrap=True)
+
+
+def _by_theme(entries: Sequence[Entry]) -> Table:
+    table = Table(Column("theme", no_wrap=True), "differ", "agree", "gotchas", box=None, pad_edge=False)
+    for theme in dict.fromkeys(entry.theme for entry in entries):
+        of_theme = [entry for entry in entries if entry.theme == theme]
+        numbers = counts(of_theme, [])
+        names = ", ".join(entry.gotcha.name for entry in of_theme if not entry.gotcha.is_control)
+        table.add_row(*map(terminal.cell, (theme, str(numbers["differ"]), str(numbers["agree"]), names)))
+    return table
+
+
+def _listed(entries: Sequence[Entry]) -> Table:
+    table = Table(Column("gotcha", no_wrap=True), "naive port", "what differs", box=None, pad_edge=False)
+    for entry in entries:
+        outcome = f"fails {entry.gotcha.fails}" if entry.gotcha.fails else "agrees"
+        table.add_row(*map(terminal.cell, (entry.id, outcome, entry.gotcha.why)))
+    return table
+
+
+def _outcomes(trials: Sequence[trying.Trial]) -> Table:
+    table = Table(
+        Column("gotcha", no_wrap=True), "as it says", "naive port", "right port", "bit-equal", box=None, pad_edge=False
+    )
+    for trial in trials:
+        naive = _outcome(trial.naive) if trial.naive else "-"
+        exact = "yes" if trial.right.bit_equal else "no"
+        cells = (trial.entry.id, "yes" if trial.holds else "NO", naive, _outcome(trial.right), exact)
+        table.add_row(*map(terminal.cell, cells), style=None if trial.holds else "red")
+    return table
+
+
+def _outcome(attempt: trying.Attempt) -> str:
+    if not attempt.verdict:
+        return f"not judged: {attempt.message}"
+    return f"fails {attempt.gate}" if attempt.gate else "passes"

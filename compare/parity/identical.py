@@ -1,0 +1,38 @@
+"""Which modes of the original a port equals to the last bit."""
+
+from __future__ import annotations
+
+from compare.parity.evidence import Evidence
+from workloads._framework import FORWARD, GRADIENTS
+from workloads._spec import Arrays
+
+
+def bit_equal(evidence: Evidence) -> tuple[str, ...]:
+    """The modes of the original whose forward pass and gradients the port's main mode has, bit for bit, in every case.
+
+    A mode that did not run every case that the port ran is not among them.
+    """
+    port = _runs(evidence, evidence.port)
+    modes = evidence.original_modes(FORWARD) if port else ()
+    return tuple(mode for mode in modes if _same(port, _runs(evidence, mode)))
+
+
+def _runs(evidence: Evidence, mode: str) -> dict[tuple[str, str], Arrays]:
+    return {
+        (pass_, case): arrays
+        for (ran, pass_, case), arrays in evidence.outputs.items()
+        if ran == mode and pass_ in (FORWARD, GRADIENTS)
+    }
+
+
+def _same(port: dict[tuple[str, str], Arrays], original: dict[tuple[str, str], Arrays]) -> bool:
+    return port.keys() == original.keys() and all(_same_leaves(port[run], original[run]) for run in port)
+
+
+def _same_leaves(found: Arrays, expected: Arrays) -> bool:
+    return found.keys() == expected.keys() and all(
+        found[leaf].dtype == expected[leaf].dtype
+        and found[leaf].shape == expected[leaf].shape
+        and found[leaf].tobytes() == expected[leaf].tobytes()
+        for leaf in found
+    )

@@ -1,0 +1,92 @@
+"""The contract of the catalogue: what is declared in one folder is written in the two others, and nothing else is."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from compare.gotchas import expressions
+from workloads._spec import ArraySpec
+from workloads.gotchas import _catalogue
+from workloads.gotchas._catalogue import Entry
+from workloads.gotchas._gotcha import NAIVE, Gotcha
+
+ENTRIES = _catalogue.entries()
+THEMES = _catalogue.themes()
+ROOT = Path(__file__).parents[2]
+PUBLIC = ("tf.", "keras.", "tensorflow_probability.", "flax.", "jax.", "optax.", "numpy.")
+
+by_id = pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.id)
+
+
+def parameters(code: str) -> list[str]:
+    (function,) = ast.parse(code).body
+    assert isinstance(function, ast.FunctionDef)
+    return [argument.arg for argument in function.args.args]
+
+
+def test_a_name_stands_for_one_entry() -> None:
+    names = Counter(entry.gotcha.name for entry in ENTRIES)
+    assert [name for name, times in names.items() if times > 1] == []
+    assert not set(names) & set(THEMES)
+
+
+@by_id
+def test_both_twins_take_the_inputs_in_their_order(entry: Entry) -> None:
+    code = expressions.code_of(entry)
+    for text in filter(None, (code.tensorflow, code.naive, code.jax)):
+        assert parameters(text) == list(entry.gotcha.inputs)
+
+
+@by_id
+def test_an_entry_says_why_and_what_it_concerns(entry: Entry) -> None:
+    assert entry.gotcha.why.endswith(".") and entry.gotcha.source
+    assert entry.gotcha.concerns and all(name.startswith(PUBLIC) for name in entry.gotcha.concerns)
+    assert any(name.startswith(("tf.", "keras.")) for name in entry.gotcha.concerns)
+
+
+@by_id
+def test_only_an_entry_that_differs_has_a_naive_port_and_that_is_another_one(entry: Entry) -> None:
+    code = expressions.code_of(entry)
+    assert entry.gotcha.is_control == (
+        f"{NAIVE}{entry.gotcha.name}" not in expressions.functions("jaxport", entry.theme)
+    )
+    assert code.naive.partition("\n")[2] != code.jax.partition("\n")[2]
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_a_theme_has_no_function_without_an_entry(theme: str) -> None:
+    names = {entry.gotcha.name for entry in ENTRIES if entry.theme == theme}
+    assert public(expressions.functions("tf_reference", theme)) == names
+    ported = public(expressions.functions("jaxport", theme))
+    assert {name.removeprefix(NAIVE) for name in ported} == names
+
+
+def public(functions: dict[str, str]) -> set[str]:
+    return {name for name in functions if not name.startswith("_")}
+
+
+def test_the_three_folders_have_the_same_themes() -> None:
+    for side in ("tf_reference", "jaxport"):
+        files = (ROOT / side / "gotchas").glob("[!_]*.py")
+        assert sorted(path.stem for path in files) == THEMES
+
+
+@pytest.mark.parametrize("name", ["Gelu", "naive_gelu", "gelu-tanh", "1d", ""])
+def test_a_name_that_is_none_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="expected a name of small letters"):
+        Gotcha(name, "Why.", ("tf.abs",), {"x": ArraySpec((1,))})
+
+
+def test_a_gate_that_is_none_is_refused() -> None:
+    with pytest.raises(ValueError, match="expected one of the gates structure"):
+        Gotcha("gelu", "Why.", ("tf.abs",), {"x": ArraySpec((1,))}, "forward")
+
+
+def test_a_control_has_no_naive_workload() -> None:
+    control = next(entry for entry in ENTRIES if entry.gotcha.is_control)
+    with pytest.raises(ValueError, match="expected an entry that differs"):
+        control.workload(naive=True)

@@ -1,0 +1,13 @@
+"""Every gotcha of the first half of the themes: the naive port fails where it says, the right one passes."""
+
+from __future__ import annotations
+
+import pytest
+from gotcha_themes import not_as_said, themes
+
+pytestmark = pytest.mark.usefixtures("programs_here")
+
+
+@pytest.mark.parametrize("theme", themes(first_half=True))
+def test_every_entry_comes_out_as_it_says(theme: str) -> None:
+    assert not_as_said(theme) == []

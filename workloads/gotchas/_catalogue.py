@@ -1,0 +1,47 @@
+"""Every entry of the catalogue, theme by theme."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from dataclasses import dataclass
+
+from workloads._spec import Workload
+from workloads.gotchas._gotcha import Gotcha
+
+PACKAGE = "workloads.gotchas"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A gotcha and the file that declares it.
+
+    Attributes:
+      theme: the name of the file, in all three folders.
+      gotcha: what it declares.
+    """
+
+    theme: str
+    gotcha: Gotcha
+
+    @property
+    def id(self) -> str:
+        """What identifies it in commands, messages and the guide: THEME/NAME."""
+        return f"{self.theme}/{self.gotcha.name}"
+
+    def workload(self, naive: bool = False) -> Workload:
+        """As `Gotcha.workload`."""
+        return self.gotcha.workload(self.theme, naive)
+
+
+def themes() -> list[str]:
+    """The files of the catalogue, in alphabetical order."""
+    package = importlib.import_module(PACKAGE)
+    return sorted(module.name for module in pkgutil.iter_modules(package.__path__) if not module.name.startswith("_"))
+
+
+def entries() -> tuple[Entry, ...]:
+    """The whole catalogue: by theme, then in the order of each file."""
+    return tuple(
+        Entry(theme, gotcha) for theme in themes() for gotcha in importlib.import_module(f"{PACKAGE}.{theme}").GOTCHAS
+    )
