@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-FENCE = re.compile(r"^```(?:\{code-block\} )?(\w+)\n((?::\w+:.*\n)*)(.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^```(?:\{code-block\} )?(\w+)\n((?::\w+:[^\n]*\n)*)(.*?)^```$", re.MULTILINE | re.DOTALL)
 CAPTION = re.compile(r"^:caption: (\S+)$", re.MULTILINE)
 TIMEOUT_S = 300
 
