@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,8 +24,8 @@ def parameter_sources(
       arguments: as `Session.arguments` gives them: parameters, the state of a step, inputs.
     """
     places = _numbered(arguments[0])
-    by_place = {place: ("weight", path) for path, place in session.by_weight(places).items()}
-    sources = [by_place[place] for place in jax.tree.leaves(places)]
+    by_place = {_place(leaf): ("weight", path) for path, leaf in session.by_weight(places).items()}
+    sources = [by_place[place] for place in range(len(jax.tree.leaves(places)))]
     states: dict[str, np.ndarray] = {}
     if pass_ == STEP:
         named = state_leaves(arguments[1])
@@ -42,12 +43,20 @@ def leaf_names(session: Session, pass_: str, shapes: Any) -> list[str]:
       shapes: a pytree like the results of the pass.
     """
     named = named_results(session, pass_, _numbered(shapes))
-    return [name for _, name in sorted((place, name) for name, place in named.items())]
+    return [name for _, name in sorted((_place(leaf), name) for name, leaf in named.items())]
 
 
 def _numbered(tree: Any) -> Any:
+    """Each leaf as an array of its shape that is filled with its place, and takes no memory: users' maps index it."""
     leaves, structure = jax.tree.flatten(tree)
-    return jax.tree.unflatten(structure, range(len(leaves)))
+    filled = [
+        np.broadcast_to(np.int32(at), leaf.shape if math.prod(leaf.shape) else ()) for at, leaf in enumerate(leaves)
+    ]
+    return jax.tree.unflatten(structure, filled)
+
+
+def _place(leaf: Any) -> int:
+    return int(np.asarray(leaf).flat[0])
 
 
 def described(kind: Callable[..., Any], aval: Any, *names: str) -> Any:

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxport._layouts import in_canonical_layout, keeps_layouts
 from jaxport._model import Model, of_function
 from workloads._framework import (
     COTANGENT_CENTRE,
@@ -42,6 +43,8 @@ class Session:
         with self.precision():
             self.model = _build(twin, dtype, anew)
             self._check_weights()
+            if twin.weights and not keeps_layouts(self.model, self.parameters(twin.first_case)):
+                self.model = in_canonical_layout(self.model)
 
     def precision(self) -> AbstractContextManager[object]:
         """The setting under which everything of this session is traced and run."""
