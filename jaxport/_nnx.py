@@ -10,7 +10,7 @@ import jax
 import optax
 from flax import nnx, traverse_util
 
-from jaxport._loss_scaling import gradients_of
+from jaxport.loss_scaling import gradients_of
 
 Place = tuple[str | int, ...]
 """Where a variable is in a network: attributes and positions in lists, from the outside in."""

@@ -10,10 +10,10 @@ from flax import nnx
 from jaxport import Model, _optimizers
 from jaxport._dense import Dense
 from jaxport._dropout import dropout
-from jaxport._loss_scaling import scaled_for
 from jaxport._nnx import Parameters, WeightMap, structure, training_step
 from jaxport._schedules import warm_up
 from jaxport._transformer import EncoderBlock, Paths, dense_paths, encoder_block_paths, gelu, layer_norm, norm_paths
+from jaxport.loss_scaling import scaled_for
 from workloads import _sentence_pairs, bert
 from workloads._precision import compute_dtype
 from workloads._spec import Dimensions

@@ -15,9 +15,9 @@ from flax import nnx, traverse_util
 from jaxport import Model, _optimizers
 from jaxport._batch_norm import BatchNorm
 from jaxport._dense import product
-from jaxport._loss_scaling import gradients_of, scaled_for
 from jaxport._nnx import Parameters, Place, WeightMap
 from jaxport._pooling import overlapping_max_pool
+from jaxport.loss_scaling import gradients_of, scaled_for
 from workloads import resnet50
 from workloads._precision import compute_dtype
 from workloads._spec import Dimensions

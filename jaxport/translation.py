@@ -8,10 +8,10 @@ from flax import nnx
 
 from jaxport import Model, _optimizers
 from jaxport._dropout import dropout
-from jaxport._loss_scaling import scaled_for
 from jaxport._nnx import Parameters, WeightMap, structure, training_step
 from jaxport._schedules import inverse_square_root
 from jaxport._transformer import DecoderBlock, EncoderBlock, Paths, decoder_block_paths, encoder_block_paths
+from jaxport.loss_scaling import scaled_for
 from workloads import _parallel_text, translation
 from workloads._precision import compute_dtype
 from workloads._spec import Dimensions

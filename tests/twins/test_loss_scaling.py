@@ -6,12 +6,12 @@ import numpy as np
 import optax
 import pytest
 
-from jaxport import _loss_scaling
-from jaxport._loss_scaling import ScaledState, scaled_for
+from jaxport import loss_scaling
 from jaxport._nnx import training_step
+from jaxport.loss_scaling import ScaledState, scaled_for
 
 WEIGHTS = {"a": jnp.ones(3), "b": jnp.full((2,), 2.0)}
-OPTIMIZER = _loss_scaling.scaled(optax.trace(0.9), initial_scale=8.0, growth_steps=3)
+OPTIMIZER = loss_scaling.scaled(optax.trace(0.9), initial_scale=8.0, growth_steps=3)
 
 
 def one_step(state: ScaledState, gradient: float) -> tuple[dict[str, jax.Array], ScaledState]:
@@ -21,7 +21,7 @@ def one_step(state: ScaledState, gradient: float) -> tuple[dict[str, jax.Array],
 
 
 def test_it_starts_at_the_scale_that_keras_starts_at() -> None:
-    state = _loss_scaling.scaled(optax.sgd(1.0)).init(WEIGHTS)
+    state = loss_scaling.scaled(optax.sgd(1.0)).init(WEIGHTS)
     assert (int(state.good_steps), float(state.scale)) == (0, 2.0**15)
 
 

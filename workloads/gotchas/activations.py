@@ -5,6 +5,7 @@ from workloads.gotchas._gotcha import Gotcha
 
 X = {"x": ArraySpec((4, 8))}
 WIDE = {"x": ArraySpec((4, 8), scale=4.0)}
+ENDS = {"x": ArraySpec((4, 8), low=-3.0, high=3.0)}
 
 GOTCHAS = (
     Gotcha(
@@ -14,13 +15,13 @@ GOTCHAS = (
     ),
     Gotcha(
         "leaky_relu",
-        "tf.nn.leaky_relu has slope 0.2 below zero, jax.nn.leaky_relu 0.01: pass negative_slope. At zero TensorFlow's "
-        "gradient is the slope, JAX's is 1.",
+        "tf.nn.leaky_relu has slope 0.2 below zero, jax.nn.leaky_relu 0.01. At zero TensorFlow's gradient is the "
+        "slope, JAX's is 1: use jaxport.activations.leaky_relu.",
         ("tf.nn.leaky_relu", "jax.nn.leaky_relu"), X, "semantics",
     ),
     Gotcha(
         "keras_leaky_relu",
-        "keras.layers.LeakyReLU has slope 0.3, keras.activations.leaky_relu 0.2, jax.nn.leaky_relu 0.01.",
+        "keras.layers.LeakyReLU has slope 0.3, keras.activations.leaky_relu 0.2, jax.nn.leaky_relu 0.01: pass it.",
         ("keras.layers.LeakyReLU", "jax.nn.leaky_relu"), X, "semantics",
     ),
     Gotcha(
@@ -30,21 +31,88 @@ GOTCHAS = (
         ("tf.nn.relu", "jax.nn.relu", "jax.numpy.maximum"), X, "gradients",
     ),
     Gotcha(
-        "relu6",
-        "jax.nn.relu6 is made of maximum and minimum, each of which halves the gradient at its tie; TensorFlow's is 0 "
-        "at zero and at six.",
-        ("tf.nn.relu6", "keras.layers.ReLU", "jax.nn.relu6"), WIDE, "gradients",
-    ),
-    Gotcha(
         "selu_at_zero",
-        "At zero TensorFlow's gradient is the scale, 1.0507; JAX's is scale times alpha, 1.7581.",
+        "At zero TensorFlow's gradient is the scale, 1.0507; JAX's is scale times alpha, 1.7581, and so is that of "
+        "TensorFlow compiled by XLA: use jaxport.activations.selu.",
         ("tf.nn.selu", "keras.activations.selu", "jax.nn.selu"), X, "gradients",
     ),
     Gotcha(
         "prelu_at_zero",
-        "Keras computes relu(x) - alpha * relu(-x), whose gradient at zero is 0; that of jnp.where(x >= 0, x, alpha * x) "
-        "is 1.",
-        ("keras.layers.PReLU",), {**X, "alpha": ArraySpec((8,))}, "gradients",
+        "Keras computes relu(x) - alpha * relu(-x), whose gradient at zero is 0; nnx.PReLU selects x where x >= 0 and "
+        "has gradient 1 there.",
+        ("keras.layers.PReLU", "flax.nnx.PReLU"), {**X, "alpha": ArraySpec((8,))}, "gradients",
+    ),
+    Gotcha(
+        "celu_at_zero",
+        "keras.activations.celu adds a half for positive and one for negative x, each with gradient 1 at zero: "
+        "together 2. JAX's is 1: use jaxport.activations.celu.",
+        ("keras.activations.celu", "jax.nn.celu"), X, "gradients",
+    ),
+    Gotcha(
+        "keras_ops_gelu",
+        "keras.ops.gelu approximates by tanh unless told otherwise, unlike keras.activations.gelu and tf.nn.gelu.",
+        ("keras.ops.gelu", "jax.nn.gelu"), X, "semantics",
+    ),
+    Gotcha(
+        "hard_sigmoid",
+        "Since Keras 3 hard_sigmoid is relu6(x + 3) / 6, as jax.nn.hard_sigmoid; that of Keras 2 was 0.2 x + 0.5, "
+        "clipped.",
+        ("keras.activations.hard_sigmoid", "jax.nn.hard_sigmoid"), ENDS, "semantics",
+    ),
+    Gotcha(
+        "keras_relu_max_value",
+        "keras.layers.ReLU passes the whole gradient on at max_value and none at zero; jnp.clip halves it at both: "
+        "use jaxport.activations.relu.",
+        ("keras.layers.ReLU", "jax.numpy.clip"), X, "gradients",
+    ),
+    Gotcha(
+        "keras_relu_threshold",
+        "With a threshold keras.layers.ReLU is x above it and 0 elsewhere; it does not subtract the threshold.",
+        ("keras.layers.ReLU", "jax.nn.relu"), X, "semantics",
+    ),
+    Gotcha(
+        "keras_relu_slope_below_threshold",
+        "Below its threshold keras.layers.ReLU is negative_slope * (x - threshold), not negative_slope * x.",
+        ("keras.layers.ReLU",), X, "semantics",
+    ),
+    Gotcha(
+        "threshold",
+        "keras.activations.threshold replaces x where it equals the threshold too: compare by x > threshold.",
+        ("keras.activations.threshold",), X, "semantics",
+    ),
+    Gotcha(
+        "sparse_sigmoid",
+        "At -1 and 1 Keras' gradient is 0, that of jax.nn.sparse_sigmoid half of the slope: select by x <= -1, x >= "
+        "1.",
+        ("keras.activations.sparse_sigmoid", "jax.nn.sparse_sigmoid"), X, "gradients",
+    ),
+    Gotcha(
+        "silu_beta",
+        "tf.nn.silu's beta scales what the sigmoid takes, not the factor before it: jax.nn.silu(beta * x) is beta "
+        "times too large.",
+        ("tf.nn.silu", "jax.nn.silu"), X, "semantics",
+    ),
+    Gotcha(
+        "softmax_masked_row",
+        "Where its whole row is masked keras.layers.Softmax gives 0; adding -1e9 gives the softmax without a mask: "
+        "use jaxport.activations.masked_softmax.",
+        ("keras.layers.Softmax", "jax.nn.softmax"), {**X, "mask": ArraySpec((4, 8), "bool")}, "semantics",
+    ),
+    Gotcha(
+        "log_of_softmax",
+        "The logarithm of a softmax is minus infinity where the softmax vanishes: use jax.nn.log_softmax.",
+        ("tf.nn.log_softmax", "jax.nn.log_softmax"), X, "stability",
+    ),
+    Gotcha(
+        "softplus_by_log1p",
+        "log(1 + exp(x)) overflows where softplus is x: use jax.nn.softplus.",
+        ("tf.nn.softplus", "jax.nn.softplus"), X, "stability",
+    ),
+    Gotcha(
+        "log_of_sigmoid",
+        "The logarithm of a sigmoid has lost its digits near 0, and is minus infinity where the sigmoid vanishes: use "
+        "jax.nn.log_sigmoid.",
+        ("tf.math.log_sigmoid", "jax.nn.log_sigmoid"), X, "semantics",
     ),
     Gotcha("gelu_by_tanh", "With approximate=True in TensorFlow, JAX's default is right.",
            ("tf.nn.gelu", "jax.nn.gelu"), X),
@@ -54,10 +122,19 @@ GOTCHAS = (
     Gotcha("softsign", "The same formula.", ("tf.nn.softsign", "jax.nn.soft_sign"), X),
     Gotcha("silu", "The same formula; tf.nn.silu takes a beta more.", ("tf.nn.silu", "tf.nn.swish", "jax.nn.silu"), X),
     Gotcha("mish", "The same formula.", ("keras.activations.mish", "jax.nn.mish"), X),
-    Gotcha("celu", "The same formula.", ("keras.activations.celu", "jax.nn.celu"), X),
     Gotcha("glu", "Both halve the last axis.", ("keras.activations.glu", "jax.nn.glu"), X),
     Gotcha("log_sigmoid", "The same formula.", ("tf.math.log_sigmoid", "jax.nn.log_sigmoid"), WIDE),
     Gotcha("softmax", "Both over the last axis.", ("tf.nn.softmax", "jax.nn.softmax"), WIDE),
     Gotcha("log_softmax", "Both over the last axis.", ("tf.nn.log_softmax", "jax.nn.log_softmax"), WIDE),
     Gotcha("squareplus", "Both have b = 4.", ("keras.activations.squareplus", "jax.nn.squareplus"), X),
+    Gotcha("relu6", "Both have gradient 0 at zero and at six.", ("tf.nn.relu6", "keras.layers.ReLU", "jax.nn.relu6"),
+           {"x": ArraySpec((4, 8), low=0.0, high=6.0)}),
+    Gotcha("hard_silu", "The same formula.", ("keras.activations.hard_silu", "jax.nn.hard_silu"), ENDS),
+    Gotcha("hard_tanh", "Both have gradient 1 at the ends.", ("keras.activations.hard_tanh", "jax.nn.hard_tanh"), X),
+    Gotcha("elu_alpha", "The same formula and, at zero, the same gradient.", ("keras.activations.elu", "jax.nn.elu"),
+           X),
+    Gotcha("crelu", "relu of x and of -x side by side along the last axis.", ("tf.nn.crelu", "jax.nn.relu"), X),
+    Gotcha("soft_shrink", "The same function by sign and relu.", ("keras.activations.soft_shrink",), X),
+    Gotcha("sparse_plus", "The same formula.", ("keras.activations.sparse_plus", "jax.nn.sparse_plus"), X),
+    Gotcha("softmax_over_two_axes", "Both take several axes.", ("keras.layers.Softmax", "jax.nn.softmax"), X),
 )  # fmt: skip

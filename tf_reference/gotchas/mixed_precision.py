@@ -1,0 +1,87 @@
+"""Mixed precision in Keras."""
+
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+DENSE = keras.layers.Dense(4, dtype="mixed_bfloat16")
+DENSE.build((None, 8))
+DENSE_IN_HALF = keras.layers.Dense(4, dtype="mixed_float16")
+DENSE_IN_HALF.build((None, 8))
+EMBEDDING = keras.layers.Embedding(6, 4, dtype="mixed_bfloat16")
+EMBEDDING.build((None,))
+LAYER_NORM = keras.layers.LayerNormalization(dtype="mixed_bfloat16")
+LAYER_NORM.build((None, 8))
+BATCH_NORM = keras.layers.BatchNormalization(dtype="mixed_bfloat16")
+BATCH_NORM.build((None, 8))
+WEIGHT = keras.Variable([0.0] * 8)
+OPTIMIZER = keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD(0.125), initial_scale=16.0)
+OPTIMIZER.build([WEIGHT])
+BEFORE = [(variable, variable.numpy()) for variable in OPTIMIZER.variables if "learning_rate" not in variable.path]
+
+
+def _called(layer: Any, x: tf.Tensor, kernel: tf.Tensor, bias: tf.Tensor) -> Any:
+    """The layer with these weights, which no gradient flows to: a stateless call does not convert them."""
+    layer.kernel.assign(kernel)
+    layer.bias.assign(bias)
+    return layer(x)
+
+
+def mixed_dense(x: tf.Tensor, kernel: tf.Tensor, bias: tf.Tensor) -> Any:
+    return _called(DENSE, x, kernel, bias)
+
+
+def mixed_embedding(indices: tf.Tensor, table: tf.Tensor) -> Any:
+    return EMBEDDING.stateless_call([table], [], indices)[0]
+
+
+def mixed_layer_norm(x: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor) -> Any:
+    return LAYER_NORM.stateless_call([gamma, beta], [], x)[0]
+
+
+def mixed_batch_norm(x: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor, mean: tf.Tensor, variance: tf.Tensor) -> Any:
+    return BATCH_NORM.stateless_call([gamma, beta], [mean, variance], x, training=False)[0]
+
+
+def loss_of_narrow_predictions(y_true: tf.Tensor, y_pred: tf.Tensor) -> Any:
+    return keras.losses.CategoricalCrossentropy(from_logits=True)(tf.nn.softmax(y_true), y_pred)
+
+
+def softmax_head_in_float32(x: tf.Tensor) -> Any:
+    return keras.layers.Activation("softmax", dtype="float32")(x)
+
+
+def softmax_mask_in_float16(x: tf.Tensor, mask: tf.Tensor) -> Any:
+    return keras.layers.Softmax(dtype="float16")(x, mask=mask)
+
+
+def loss_scale_overflow(gradients: tf.Tensor, start: tf.Tensor) -> Any:
+    WEIGHT.assign(start)
+    for variable, value in BEFORE:
+        variable.assign(value)
+    for step in range(4):
+        # The scaled gradients of the second step overflow.
+        gradient = gradients[step] * (float("inf") if step == 1 else OPTIMIZER.dynamic_scale)
+        OPTIMIZER.apply([gradient], [WEIGHT])
+    return tf.convert_to_tensor(WEIGHT.value)
+
+
+def mixed_dense_in_float16(x: tf.Tensor, kernel: tf.Tensor, bias: tf.Tensor) -> Any:
+    return _called(DENSE_IN_HALF, x, kernel, bias)
+
+
+def matmul_of_bfloat16(x: tf.Tensor, y: tf.Tensor) -> Any:
+    return tf.matmul(x, y)
+
+
+def mean_of_bfloat16(x: tf.Tensor) -> Any:
+    return tf.reduce_mean(x, axis=-1)
+
+
+def cast_to_bfloat16(x: tf.Tensor) -> Any:
+    return tf.cast(x, tf.bfloat16)
+
+
+def keras_promotes_narrow(x: tf.Tensor, y: tf.Tensor) -> Any:
+    return keras.ops.add(x, y)

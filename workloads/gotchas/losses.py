@@ -1,0 +1,205 @@
+"""Losses: reductions, clipping, smoothing, weights, and what is left out of a mean."""
+
+from workloads._spec import ArraySpec
+from workloads.gotchas._gotcha import Gotcha
+
+SCORES = ArraySpec((4, 8))
+PAIR = {"y_true": SCORES, "y_pred": SCORES}
+MASKED = {"y_true": ArraySpec((2, 4, 4)), "y_pred": ArraySpec((2, 4, 4)), "mask": ArraySpec((2, 4), "bool")}
+LABELS = ArraySpec((4,), "int32", low=0, high=8)
+SOME = ArraySpec((4,), "int32", low=-1, high=8)
+BINARY = ArraySpec((4, 8), low=0.0, high=1.0)
+SHARES = ArraySpec((4, 8), low=0.25, high=1.0)
+SPEECH = {
+    "labels": ArraySpec((2, 2), "int32", low=1, high=4),
+    "logits": ArraySpec((2, 6, 4)),
+    "label_length": ArraySpec((2,), "int32", low=1, high=3),
+    "logit_length": ArraySpec((2,), "int32", low=5, high=7),
+}
+
+GOTCHAS = (
+    Gotcha(
+        "mean_squared_error_not_halved",
+        "Keras' mean squared error is not halved, optax.l2_loss is: use optax.squared_error.",
+        ("keras.losses.MeanSquaredError", "optax.losses.l2_loss"), PAIR, "semantics",
+    ),
+    Gotcha(
+        "l2_loss",
+        "tf.nn.l2_loss is half of the sum of squares, not of their mean: sum optax.l2_loss.",
+        ("tf.nn.l2_loss", "optax.losses.l2_loss"), {"x": ArraySpec((4, 8))}, "semantics",
+    ),
+    Gotcha(
+        "categorical_crossentropy_reduction",
+        "A Keras loss is the mean over the batch, optax's losses are those of each example.",
+        ("keras.losses.CategoricalCrossentropy", "optax.losses.softmax_cross_entropy"),
+        {"y_true": SHARES, "y_pred": SCORES}, "structure",
+    ),
+    Gotcha(
+        "sample_weight_mean",
+        "Keras divides the weighted sum by the number of losses, not by the sum of the weights: use "
+        "jaxport.losses.reduce.",
+        ("keras.losses.MeanSquaredError", "jax.numpy.average"),
+        {**PAIR, "weights": ArraySpec((4,), low=0.5, high=2.0)}, "semantics",
+    ),
+    Gotcha(
+        "v1_loss_nonzero_weights",
+        "tf.compat.v1.losses divide the weighted sum by the number of weights that are not zero.",
+        ("tf.compat.v1.losses.mean_squared_error",),
+        {**PAIR, "weights": ArraySpec((4, 8), low=0.0, high=2.0)}, "semantics",
+    ),
+    Gotcha(
+        "masked_loss_mean",
+        "The mask that keras.layers.Masking attaches to a prediction leaves values out of Keras' mean, their number "
+        "too: use jaxport.losses.reduce.",
+        ("keras.layers.Masking", "keras.losses.MeanSquaredError"), MASKED, "semantics",
+    ),
+    Gotcha(
+        "sparse_crossentropy_ignore_class",
+        "keras.losses.SparseCategoricalCrossentropy leaves ignored labels out of its mean, their number too: use "
+        "jaxport.losses.reduce.",
+        ("keras.losses.SparseCategoricalCrossentropy", "optax.losses.softmax_cross_entropy_with_integer_labels"),
+        {"y_true": SOME, "y_pred": SCORES}, "semantics",
+    ),
+    Gotcha(
+        "binary_crossentropy_clips",
+        "Keras clips probabilities to [1e-7, 1 - 1e-7]; the formula without is nan or infinite at 0 and 1: use "
+        "jaxport.losses.binary_crossentropy.",
+        ("keras.losses.BinaryCrossentropy",), {"y_true": BINARY, "y_pred": BINARY}, "structure",
+    ),
+    Gotcha(
+        "binary_label_smoothing",
+        "Keras smooths binary labels towards one half; optax.smooth_labels towards one over the size of the last "
+        "axis.",
+        ("keras.losses.BinaryCrossentropy", "optax.smooth_labels"), {"y_true": BINARY, "y_pred": SCORES}, "semantics",
+    ),
+    Gotcha(
+        "categorical_crossentropy_normalises",
+        "Of probabilities Keras first divides by their sum: use jaxport.losses.categorical_crossentropy.",
+        ("keras.losses.CategoricalCrossentropy",), {"y_true": SHARES, "y_pred": SHARES}, "semantics",
+    ),
+    Gotcha(
+        "sparse_crossentropy_normalises",
+        "Of probabilities Keras takes logarithms, and then a softmax of those: use "
+        "jaxport.losses.sparse_categorical_crossentropy.",
+        ("keras.losses.SparseCategoricalCrossentropy",), {"y_true": LABELS, "y_pred": SHARES}, "semantics",
+    ),
+    Gotcha(
+        "crossentropy_of_softmax",
+        "Keras finds the logits behind a softmax and takes the loss of those; the logarithm of clipped probabilities "
+        "stops at 16: use the logits.",
+        ("keras.losses.CategoricalCrossentropy", "keras.activations.softmax", "optax.losses.softmax_cross_entropy"),
+        {"y_true": BINARY, "y_pred": SCORES}, "semantics",
+    ),
+    Gotcha(
+        "softmax_cross_entropy_gradient",
+        "TensorFlow's gradient by the logits is softmax - labels even of labels that do not add up to 1, where the "
+        "derivative is another: use jaxport.losses.softmax_cross_entropy.",
+        ("tf.nn.softmax_cross_entropy_with_logits", "optax.losses.softmax_cross_entropy"), PAIR, "gradients",
+    ),
+    Gotcha(
+        "weighted_cross_entropy_with_logits",
+        "The weight of tf.nn.weighted_cross_entropy_with_logits is that of positive labels, not of the loss: use "
+        "jaxport.losses.weighted_cross_entropy_with_logits.",
+        ("tf.nn.weighted_cross_entropy_with_logits", "optax.losses.sigmoid_binary_cross_entropy"),
+        {"y_true": BINARY, "y_pred": SCORES}, "semantics",
+    ),
+    Gotcha(
+        "cosine_loss_sign",
+        "keras.losses.cosine_similarity is minus the cosine, optax.cosine_distance one minus it: use "
+        "jaxport.losses.cosine_similarity.",
+        ("keras.losses.CosineSimilarity", "optax.losses.cosine_distance"),
+        {"y_true": SHARES, "y_pred": SHARES}, "semantics",
+    ),
+    Gotcha(
+        "kl_divergence_clips",
+        "Keras clips both distributions to [1e-7, 1]; optax takes the logarithm of a prediction that may be 0: use "
+        "jaxport.losses.kl_divergence.",
+        ("keras.losses.KLDivergence", "optax.losses.kl_divergence"), {"y_true": BINARY, "y_pred": BINARY}, "structure",
+    ),
+    Gotcha(
+        "poisson_epsilon",
+        "Keras adds 1e-7 to what the logarithm takes: use jaxport.losses.poisson.",
+        ("keras.losses.Poisson",), {"y_true": BINARY, "y_pred": BINARY}, "structure",
+    ),
+    Gotcha(
+        "percentage_error_at_zero",
+        "Keras' error is relative to at least 1e-7: use jaxport.losses.mean_absolute_percentage_error.",
+        ("keras.losses.MeanAbsolutePercentageError",), PAIR, "structure",
+    ),
+    Gotcha(
+        "logarithmic_error_of_negative",
+        "Keras raises both values to 1e-7 before it takes logarithms: use "
+        "jaxport.losses.mean_squared_logarithmic_error.",
+        ("keras.losses.MeanSquaredLogarithmicError",), PAIR, "structure",
+    ),
+    Gotcha(
+        "hinge_of_binary_labels",
+        "Keras takes labels 0 and 1 for -1 and 1, optax.hinge_loss does not: use jaxport.losses.hinge.",
+        ("keras.losses.Hinge", "optax.losses.hinge_loss"),
+        {"y_true": ArraySpec((4, 8), "int32", low=0, high=2), "y_pred": SCORES}, "semantics",
+    ),
+    Gotcha(
+        "categorical_hinge",
+        "In Keras the true class competes too, with a score of 0: use jaxport.losses.categorical_hinge instead of "
+        "optax.multiclass_hinge_loss.",
+        ("keras.losses.CategoricalHinge", "optax.losses.multiclass_hinge_loss"),
+        {"y_true": ArraySpec((8,), "int32", low=0, high=3), "y_pred": ArraySpec((8, 3))}, "semantics",
+    ),
+    Gotcha(
+        "binary_focal_alpha",
+        "Keras weighs the classes only with apply_class_balancing=True; the alpha of 0.25 of the paper is not its "
+        "default: use jaxport.losses.binary_focal_crossentropy.",
+        ("keras.losses.BinaryFocalCrossentropy", "optax.losses.sigmoid_focal_loss"),
+        {"y_true": BINARY, "y_pred": SCORES}, "semantics",
+    ),
+    Gotcha(
+        "dice_of_batch",
+        "keras.losses.Dice is one over the whole batch, and smooths the denominator alone: use jaxport.losses.dice.",
+        ("keras.losses.Dice",), {"y_true": SHARES, "y_pred": SHARES}, "semantics",
+    ),
+    Gotcha(
+        "tversky_alpha",
+        "The alpha of keras.losses.Tversky weighs what was missed and its beta false alarms, the reverse of the "
+        "paper: use jaxport.losses.tversky.",
+        ("keras.losses.Tversky",), {"y_true": SHARES, "y_pred": SHARES}, "semantics",
+    ),
+    Gotcha(
+        "ctc_lengths",
+        "tf.nn.ctc_loss takes lengths, optax.ctc_loss paddings; without them all of a padded batch counts: use "
+        "jaxport.losses.ctc_loss.",
+        ("tf.nn.ctc_loss", "optax.losses.ctc_loss"), SPEECH, "semantics",
+    ),
+    Gotcha(
+        "v1_log_loss",
+        "tf.compat.v1.losses.log_loss adds 1e-7 to what both logarithms take.",
+        ("tf.compat.v1.losses.log_loss",), {"y_true": BINARY, "y_pred": BINARY}, "structure",
+    ),
+    Gotcha("huber", "The same formula and delta; Keras takes the mean.",
+           ("keras.losses.Huber", "optax.losses.huber_loss"), PAIR),
+    Gotcha("mean_squared_error", "The mean over the last axis.",
+           ("keras.losses.mean_squared_error", "optax.losses.squared_error"), PAIR),
+    Gotcha(
+        "squared_hinge",
+        "The square has gradient 0 at the margin however the tie is shared.",
+        ("keras.losses.SquaredHinge", "optax.losses.hinge_loss"),
+        {"y_true": ArraySpec((4, 8), low=1.5, high=2.0), "y_pred": SCORES},
+    ),
+    Gotcha(
+        "sigmoid_cross_entropy",
+        "The same function of logits.",
+        ("tf.nn.sigmoid_cross_entropy_with_logits", "optax.losses.sigmoid_binary_cross_entropy"),
+        {"y_true": BINARY, "y_pred": SCORES},
+    ),
+    Gotcha(
+        "sparse_softmax_cross_entropy",
+        "The same function of logits.",
+        ("tf.nn.sparse_softmax_cross_entropy_with_logits", "optax.losses.softmax_cross_entropy_with_integer_labels"),
+        {"y_true": LABELS, "y_pred": SCORES},
+    ),
+    Gotcha("categorical_label_smoothing", "Both smooth towards one over the number of classes.",
+           ("keras.losses.CategoricalCrossentropy", "optax.smooth_labels"), {"y_true": LABELS, "y_pred": SCORES}),
+    Gotcha("generalized_cross_entropy", "One less a power of the probability of the class, over the exponent.",
+           ("keras.losses.CategoricalGeneralizedCrossEntropy",), {"y_true": LABELS, "y_pred": SHARES}),
+    Gotcha("categorical_focal_crossentropy", "jaxport.losses.categorical_focal_crossentropy is Keras' formula.",
+           ("keras.losses.CategoricalFocalCrossentropy",), {"y_true": SHARES, "y_pred": SHARES}),
+)  # fmt: skip
