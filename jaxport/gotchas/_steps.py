@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -10,7 +10,12 @@ import jax.numpy as jnp
 import optax
 
 
-def steps(optimizer: optax.GradientTransformation, *arrays: jax.Array, names: Sequence[str] = ()) -> jax.Array:
+def steps(
+    optimizer: optax.GradientTransformation,
+    *arrays: jax.Array,
+    names: Sequence[str] = (),
+    project: Callable[[Any], Any] | None = None,
+) -> jax.Array:
     """The weights after every step, side by side.
 
     Gradients do not pass, as they do not pass through the variables of Keras.
@@ -19,6 +24,7 @@ def steps(optimizer: optax.GradientTransformation, *arrays: jax.Array, names: Se
       optimizer: starts anew.
       arrays: the weights, then as many gradients [steps, *shape of the weights].
       names: of the weights in the parameters; their number without.
+      project: what is done with the weights after every step.
     """
     arrays = jax.lax.stop_gradient(arrays)
     count = len(arrays) // 2
@@ -29,5 +35,6 @@ def steps(optimizer: optax.GradientTransformation, *arrays: jax.Array, names: Se
         now = {name: gradient[step] for name, gradient in gradients.items()}
         updates, state = optimizer.update(now, state, parameters)
         parameters = optax.apply_updates(parameters, updates)
+        parameters = project(parameters) if project else parameters
         trajectory.append(jnp.concatenate([parameters[name].ravel() for name in gradients]))
     return jnp.stack(trajectory)

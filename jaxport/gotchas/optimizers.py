@@ -1,6 +1,6 @@
 """Optimizers in JAX, a few steps each."""
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -37,14 +37,7 @@ def _ftrl_of_the_paper(rate: float = 0.1, l1: float = 0.1, l2: float = 0.1) -> o
     return by_rule(rule, n=lambda w: jnp.full_like(w, 0.1), z=jnp.zeros_like)
 
 
-def _after_step(project: Callable[[jax.Array], jax.Array]) -> optax.GradientTransformation:
-    def update(steps: Any, params: Any) -> Any:
-        return jax.tree.map(lambda step, weight: project(weight + step) - weight, steps, params)
-
-    return optax.stateless(update)
-
-
-def _max_norm(weights: jax.Array) -> jax.Array:
+def _max_norm_of(weights: jax.Array) -> jax.Array:
     norms = jnp.sqrt(jnp.sum(weights * weights, axis=0, keepdims=True))
     return weights * (jnp.clip(norms, 0, 1) / (1e-7 + norms))
 
@@ -210,11 +203,11 @@ def naive_weight_decay_rate(weights: jax.Array, gradients: jax.Array) -> jax.Arr
 
 
 def clipnorm(kernel: jax.Array, bias: jax.Array, by_kernel: jax.Array, by_bias: jax.Array) -> jax.Array:
-    return steps(optax.chain(optimizers.clip_by_norm(1.0), optax.sgd(0.1)), kernel, bias, by_kernel, by_bias)
+    return steps(optax.chain(optimizers.clip_by_norm(1.0), optax.sgd(0.125)), kernel, bias, by_kernel, by_bias)
 
 
 def naive_clipnorm(kernel: jax.Array, bias: jax.Array, by_kernel: jax.Array, by_bias: jax.Array) -> jax.Array:
-    return steps(optax.chain(optax.clip_by_global_norm(1.0), optax.sgd(0.1)), kernel, bias, by_kernel, by_bias)
+    return steps(optax.chain(optax.clip_by_global_norm(1.0), optax.sgd(0.125)), kernel, bias, by_kernel, by_bias)
 
 
 def use_ema(weights: jax.Array, gradients: jax.Array) -> jax.Array:
@@ -291,19 +284,19 @@ def naive_schedule_free_adamw(weights: jax.Array, gradients: jax.Array) -> jax.A
 
 
 def loss_scale_factor(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.chain(optax.scale(1 / 8), optax.sgd(0.1)), weights, gradients)
+    return steps(optax.chain(optax.scale(1 / 8), optax.sgd(0.125)), weights, gradients)
 
 
 def naive_loss_scale_factor(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.sgd(0.1), weights, gradients)
+    return steps(optax.sgd(0.125), weights, gradients)
 
 
 def max_norm_constraint(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.chain(optax.sgd(0.1), _after_step(_max_norm)), weights, gradients)
+    return steps(optax.sgd(0.1), weights, gradients, project=partial(jax.tree.map, _max_norm_of))
 
 
 def naive_max_norm_constraint(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.chain(optax.sgd(0.1), _after_step(optax.projections.projection_l2_ball)), weights, gradients)
+    return steps(optax.sgd(0.1), weights, gradients, project=optax.projections.projection_l2_ball)
 
 
 def sgd_momentum(weights: jax.Array, gradients: jax.Array) -> jax.Array:
@@ -331,11 +324,11 @@ def lion(weights: jax.Array, gradients: jax.Array) -> jax.Array:
 
 
 def clipvalue(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.chain(optax.clip(0.5), optax.sgd(0.1)), weights, gradients)
+    return steps(optax.chain(optax.clip(0.5), optax.sgd(0.125)), weights, gradients)
 
 
 def global_clipnorm(kernel: jax.Array, bias: jax.Array, by_kernel: jax.Array, by_bias: jax.Array) -> jax.Array:
-    return steps(optax.chain(optax.clip_by_global_norm(1.0), optax.sgd(0.1)), kernel, bias, by_kernel, by_bias)
+    return steps(optax.chain(optax.clip_by_global_norm(1.0), optax.sgd(0.125)), kernel, bias, by_kernel, by_bias)
 
 
 def gradient_accumulation(weights: jax.Array, gradients: jax.Array) -> jax.Array:

@@ -45,11 +45,11 @@ def naive_cosine_warmup_without_target(at: jax.Array) -> Any:
 
 
 def cosine_restarts_length(at: jax.Array) -> jax.Array:
-    return schedules.cosine_decay_restarts(0.1, 3)(at, jnp.float32)
+    return schedules.cosine_decay_restarts(0.1, 5)(at, jnp.float32)
 
 
 def naive_cosine_restarts_length(at: jax.Array) -> Any:
-    return optax.cosine_decay_schedule(0.1, 3)(at % 3)
+    return optax.cosine_decay_schedule(0.1, 5)(at % 5)
 
 
 def cosine_restarts_floor(at: jax.Array) -> jax.Array:

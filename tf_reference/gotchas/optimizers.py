@@ -94,7 +94,7 @@ def weight_decay_rate(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
 
 
 def clipnorm(kernel: tf.Tensor, bias: tf.Tensor, by_kernel: tf.Tensor, by_bias: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.SGD, kernel, bias, by_kernel, by_bias, learning_rate=0.1, clipnorm=1.0)
+    return steps(optimizers.SGD, kernel, bias, by_kernel, by_bias, learning_rate=0.125, clipnorm=1.0)
 
 
 def use_ema(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
@@ -130,7 +130,7 @@ def schedule_free_adamw(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
 
 
 def loss_scale_factor(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.SGD, weights, gradients, learning_rate=0.1, loss_scale_factor=8.0)
+    return steps(optimizers.SGD, weights, gradients, learning_rate=0.125, loss_scale_factor=8.0)
 
 
 def max_norm_constraint(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
@@ -162,11 +162,11 @@ def lion(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
 
 
 def clipvalue(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.SGD, weights, gradients, learning_rate=0.1, clipvalue=0.5)
+    return steps(optimizers.SGD, weights, gradients, learning_rate=0.125, clipvalue=0.5)
 
 
 def global_clipnorm(kernel: tf.Tensor, bias: tf.Tensor, by_kernel: tf.Tensor, by_bias: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.SGD, kernel, bias, by_kernel, by_bias, learning_rate=0.1, global_clipnorm=1.0)
+    return steps(optimizers.SGD, kernel, bias, by_kernel, by_bias, learning_rate=0.125, global_clipnorm=1.0)
 
 
 def gradient_accumulation(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:

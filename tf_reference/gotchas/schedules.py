@@ -32,7 +32,7 @@ def cosine_warmup_without_target(at: tf.Tensor) -> Any:
 
 
 def cosine_restarts_length(at: tf.Tensor) -> Any:
-    return schedules.CosineDecayRestarts(0.1, 3)(at)
+    return schedules.CosineDecayRestarts(0.1, 5)(at)
 
 
 def cosine_restarts_floor(at: tf.Tensor) -> Any:

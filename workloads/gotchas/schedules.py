@@ -4,6 +4,8 @@ from workloads._spec import ArraySpec
 from workloads.gotchas._gotcha import Gotcha
 
 STEPS = {"at": ArraySpec((24,), "int32", low=0, high=14)}
+SHORT = {"at": ArraySpec((24,), "int32", low=0, high=7)}
+BETWEEN = {"at": ArraySpec((24,), "int32", low=6, high=14)}
 COSINE = ("keras.optimizers.schedules.CosineDecay", "optax.warmup_cosine_decay_schedule")
 RESTARTS = ("keras.optimizers.schedules.CosineDecayRestarts", "optax.join_schedules", "optax.sgdr_schedule")
 PIECEWISE = ("keras.optimizers.schedules.PiecewiseConstantDecay", "optax.piecewise_constant_schedule")
@@ -35,7 +37,7 @@ GOTCHAS = (
     Gotcha(
         "cosine_restarts_length",
         "Keras's periods double unless t_mul=1: use jaxport.schedules.cosine_decay_restarts.",
-        RESTARTS, STEPS, "semantics",
+        RESTARTS, BETWEEN, "semantics",
     ),
     Gotcha(
         "cosine_restarts_floor",
@@ -87,9 +89,9 @@ GOTCHAS = (
         "semantics",
     ),
     Gotcha("cosine_decay", "Without warm-up both have the same arguments.",
-           ("keras.optimizers.schedules.CosineDecay", "optax.cosine_decay_schedule"), STEPS),
+           ("keras.optimizers.schedules.CosineDecay", "optax.cosine_decay_schedule"), SHORT),
     Gotcha("cosine_decay_alpha", "In optax.cosine_decay_schedule alpha is a share of the rate, as in Keras.",
-           ("keras.optimizers.schedules.CosineDecay", "optax.cosine_decay_schedule"), STEPS),
+           ("keras.optimizers.schedules.CosineDecay", "optax.cosine_decay_schedule"), SHORT),
     Gotcha("exponential_decay", "The same formula.", EXPONENTIAL, STEPS),
     Gotcha("exponential_staircase", "Both take whole periods.", EXPONENTIAL, STEPS),
     Gotcha("polynomial_decay", "With its end given, optax.polynomial_schedule is the same.", POLYNOMIAL, STEPS),
