@@ -7,13 +7,16 @@ import jax.numpy as jnp
 import optax
 from flax import nnx
 
-from jaxport import Model, _optimizers
+from jaxport import Model, optimizers
 from jaxport._dense import Dense
 from jaxport._dropout import dropout
 from jaxport._nnx import Parameters, WeightMap, structure, training_step
-from jaxport._schedules import warm_up
 from jaxport._transformer import EncoderBlock, Paths, dense_paths, encoder_block_paths, gelu, layer_norm, norm_paths
+<<<<<<< HEAD
 from jaxport.loss_scaling import scaled_for
+=======
+from jaxport.schedules import warm_up
+>>>>>>> aa25fd739a1ea25a42c99e0d5586da4fb62c3db6
 from workloads import _sentence_pairs, bert
 from workloads._precision import compute_dtype
 from workloads._spec import Dimensions
@@ -114,7 +117,7 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
 
 def _optimizer(dimensions: Dimensions, dtype: str) -> optax.GradientTransformation:
     rate = warm_up(bert.peak_rate(dimensions), bert.WARM_UP_STEPS, bert.TOTAL_STEPS)
-    kind = _optimizers.lamb if dimensions.get("lamb") else _optimizers.adamw
+    kind = optimizers.lamb if dimensions.get("lamb") else optimizers.adamw
     optimizer = kind(rate, bert.WEIGHT_DECAY, exclude=("bias", "scale"), epsilon=bert.EPSILON)
     return scaled_for(compute_dtype(dimensions, dtype), optimizer)
 

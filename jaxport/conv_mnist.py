@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import optax
 from flax import nnx
 
-from jaxport import Model, _optimizers
+from jaxport import Model, optimizers
 from jaxport._depthwise import shifted, shifted_products
 from jaxport._dropout import dropout
 from jaxport._nnx import Parameters, WeightMap, structure, training_step
@@ -77,7 +77,7 @@ class Classifier(nnx.Module):
 def build(dimensions: Dimensions, dtype: str) -> Model:
     """The twin of workloads/conv_mnist.py; the weights come from outside, so that no initialiser runs."""
     graph = structure(lambda: Classifier(dimensions, dtype, nnx.Rngs(0)))
-    optimizer = _optimizers.adam(conv_mnist.LEARNING_RATE)
+    optimizer = optimizers.adam(conv_mnist.LEARNING_RATE)
 
     def forward(parameters: Parameters, images: jax.Array, draws: jax.Array, labels: jax.Array) -> jax.Array:
         return nnx.merge(graph, parameters)(images, draws)

@@ -11,7 +11,7 @@ import numpy as np
 import optax
 from flax import nnx
 
-from jaxport import Model, _gelu, _optimizers
+from jaxport import Model, _gelu, optimizers
 from jaxport._dense import Dense
 from jaxport._depthwise import depthwise
 from jaxport._nnx import Parameters, Place, WeightMap, structure, training_step
@@ -149,7 +149,7 @@ def _norm(width: int, types: dict[str, Any]) -> nnx.LayerNorm:
 def build(dimensions: Dimensions, dtype: str) -> Model:
     """The twin of workloads/focalnet_pipeline.py."""
     graph = structure(lambda: Pipeline(dimensions, dtype, nnx.Rngs(0)))
-    optimizer = _optimizers.adam(pipeline.LEARNING_RATE)
+    optimizer = optimizers.adam(pipeline.LEARNING_RATE)
     weights = WeightMap(_places(dimensions))
 
     def forward(parameters: Parameters, frames: jax.Array, positions: jax.Array, labels: jax.Array) -> jax.Array:

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import optax
 from flax import nnx
 
-from jaxport import Model, _optimizers
+from jaxport import Model, optimizers
 from jaxport._lstm import LSTMWeights, last_hidden
 from jaxport._nnx import Parameters, WeightMap, structure, training_step
 from workloads import lstm
@@ -29,7 +29,7 @@ class Classifier(nnx.Module):
 def build(dimensions: Dimensions, dtype: str) -> Model:
     """The twin of workloads/lstm.py: forward gives the probabilities [batch, classes]."""
     graph = structure(lambda: Classifier(dimensions, dtype, nnx.Rngs(0)))
-    optimizer = _optimizers.adam(lstm.LEARNING_RATE)
+    optimizer = optimizers.adam(lstm.LEARNING_RATE)
 
     def forward(parameters: Parameters, sequences: jax.Array, lengths: jax.Array, labels: jax.Array) -> jax.Array:
         return jax.nn.softmax(nnx.merge(graph, parameters)(sequences, lengths))

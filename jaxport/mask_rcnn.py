@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from jaxport import Model, _detection, _optimizers
+from jaxport import Model, _detection, optimizers
 from jaxport import _mask_rcnn_losses as losses
 from jaxport._dense import Dense
 from jaxport._nnx import Parameters, Place, WeightMap, training_step
@@ -151,7 +151,7 @@ class MaskRCNN(nnx.Module):
 def build(dimensions: Dimensions, dtype: str) -> Model:
     """The twin of workloads/mask_rcnn.py: images and objects -> detections; the objects take part in the loss only."""
     finder = Finder(dimensions, dtype)
-    optimizer = _optimizers.sgd(rules.LEARNING_RATE, rules.MOMENTUM)
+    optimizer = optimizers.sgd(rules.LEARNING_RATE, rules.MOMENTUM)
     weights = WeightMap(_places(dimensions))
     return Model(
         lambda parameters, images, *objects: finder.detections(parameters, images),

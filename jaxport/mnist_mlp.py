@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import optax
 from flax import nnx
 
-from jaxport import Model, _optimizers
+from jaxport import Model, optimizers
 from jaxport._nnx import Parameters, WeightMap, structure, training_step
 from workloads._spec import Dimensions
 
@@ -25,7 +25,7 @@ class Classifier(nnx.Module):
 def build(dimensions: Dimensions, dtype: str) -> Model:
     """The twin of workloads/mnist_mlp.py; state is split from structure once, so that each call is one dispatch."""
     graph = structure(lambda: Classifier(dimensions["features"], dimensions["hidden"], dtype, nnx.Rngs(0)))
-    optimizer = _optimizers.adam(1e-3)
+    optimizer = optimizers.adam(1e-3)
 
     def forward(parameters: Parameters, images: jax.Array, labels: jax.Array) -> jax.Array:
         return nnx.merge(graph, parameters)(images)

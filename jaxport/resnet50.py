@@ -12,7 +12,7 @@ import numpy as np
 import optax
 from flax import nnx, traverse_util
 
-from jaxport import Model, _optimizers
+from jaxport import Model, optimizers
 from jaxport._batch_norm import BatchNorm
 from jaxport._dense import product
 from jaxport._nnx import Parameters, Place, WeightMap
@@ -122,7 +122,7 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     kinds = {"dtype": jnp.dtype(compute), "param_dtype": jnp.dtype(dtype)}
     shapes = nnx.eval_shape(lambda: ResNet(dimensions, nnx.Rngs(0), **kinds))
     graph, _, _ = nnx.split(shapes, nnx.Param, nnx.BatchStat)
-    optimizer = scaled_for(compute, _optimizers.sgd(resnet50.LEARNING_RATE, resnet50.MOMENTUM))
+    optimizer = scaled_for(compute, optimizers.sgd(resnet50.LEARNING_RATE, resnet50.MOMENTUM))
     trained_weights, moving_weights = _weight_maps(dimensions)
 
     def forward(parameters: Any, images: jax.Array, labels: jax.Array) -> jax.Array:

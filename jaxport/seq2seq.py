@@ -7,9 +7,10 @@ import jax.numpy as jnp
 import optax
 from flax import nnx
 
-from jaxport import Model, _optimizers, _recurrent
+from jaxport import Model, optimizers
 from jaxport._dense import Dense
 from jaxport._nnx import Parameters, WeightMap, structure, training_step
+from jaxport.recurrent import Product, scan
 from workloads import _parallel_text, seq2seq
 from workloads._spec import Dimensions
 
@@ -78,13 +79,13 @@ def _encoded(
     projected = jnp.einsum("tdbi,dio->tdbo", both, kernels) + biases[:, :1]
     xs = projected, jnp.stack([mask, mask[::-1]], 1)[..., None]
     state = jnp.zeros((*both.shape[1:3], recurrent.shape[1]), words.dtype)
-    last, outputs = _recurrent.scan(_encode_step, {"state": recurrent}, biases[:, 1:], state, xs)
+    last, outputs = scan(_encode_step, {"state": recurrent}, biases[:, 1:], state, xs)
     memory = jnp.concatenate([outputs[:, 0], outputs[::-1, 1]], -1)
     return memory.transpose(1, 0, 2), last[1]
 
 
 def _encode_step(
-    product: _recurrent.Product, bias: jax.Array, state: jax.Array, x: tuple[jax.Array, jax.Array]
+    product: Product, bias: jax.Array, state: jax.Array, x: tuple[jax.Array, jax.Array]
 ) -> tuple[jax.Array, jax.Array]:
     projected, mask = x
     state = jnp.where(mask, _gru(projected, product("state", state) + bias, state), state)
@@ -107,11 +108,11 @@ def _decoded(
     kernels = {"state": jnp.concatenate([query, recurrent], 1), "context": kernel[features:]}
     constants = bias[1], score[:, 0], keys, memory, jnp.where(mask, 0, jnp.asarray(-1e9, keys.dtype))
     projected = words @ kernel[:features] + bias[0]
-    return _recurrent.scan(_decode_step, kernels, constants, state, projected)[1]
+    return scan(_decode_step, kernels, constants, state, projected)[1]
 
 
 def _decode_step(
-    product: _recurrent.Product, constants: tuple[jax.Array, ...], state: jax.Array, projected: jax.Array
+    product: Product, constants: tuple[jax.Array, ...], state: jax.Array, projected: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
     bias, score, keys, memory, masked = constants
     query, inner = jnp.split(product("state", state), [keys.shape[-1]], -1)
@@ -135,7 +136,7 @@ def _gru(outer: jax.Array, inner: jax.Array, state: jax.Array) -> jax.Array:
 def build(dimensions: Dimensions, dtype: str) -> Model:
     """The twin of workloads/seq2seq.py: source [batch, length], target [batch, length + 1] -> logits."""
     graph = structure(lambda: Translator(dimensions, dtype, nnx.Rngs(0)))
-    optimizer = optax.chain(optax.clip_by_global_norm(seq2seq.CLIP_NORM), _optimizers.adam(seq2seq.LEARNING_RATE))
+    optimizer = optax.chain(optax.clip_by_global_norm(seq2seq.CLIP_NORM), optimizers.adam(seq2seq.LEARNING_RATE))
 
     def forward(parameters: Parameters, source: jax.Array, target: jax.Array) -> jax.Array:
         return nnx.merge(graph, parameters)(source, target[:, :-1])

@@ -6,12 +6,15 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from jaxport import Model, _optimizers
+from jaxport import Model, optimizers
 from jaxport._dropout import dropout
 from jaxport._nnx import Parameters, WeightMap, structure, training_step
-from jaxport._schedules import inverse_square_root
 from jaxport._transformer import DecoderBlock, EncoderBlock, Paths, decoder_block_paths, encoder_block_paths
+<<<<<<< HEAD
 from jaxport.loss_scaling import scaled_for
+=======
+from jaxport.schedules import inverse_square_root
+>>>>>>> aa25fd739a1ea25a42c99e0d5586da4fb62c3db6
 from workloads import _parallel_text, translation
 from workloads._precision import compute_dtype
 from workloads._spec import Dimensions
@@ -115,7 +118,7 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     """The twin of workloads/translation.py."""
     graph, weights = network(dimensions, dtype), weight_map(dimensions)
     rate = inverse_square_root(dimensions["width"], dimensions["warm_up"])
-    adam = _optimizers.adam(rate, beta_2=translation.BETA_2, epsilon=translation.EPSILON)
+    adam = optimizers.adam(rate, beta_2=translation.BETA_2, epsilon=translation.EPSILON)
     optimizer = scaled_for(compute_dtype(dimensions, dtype), adam)
 
     def forward(parameters: Parameters, source: jax.Array, target: jax.Array, *draws: jax.Array) -> jax.Array:

@@ -10,7 +10,7 @@ import pytest
 from places import ROOT
 from runs import record_of
 
-from jaxport import _optimizers
+from jaxport import optimizers
 from workloads._modes import TF_JIT
 
 pytestmark = pytest.mark.process
@@ -18,18 +18,18 @@ pytestmark = pytest.mark.process
 TF, JAX, WORKLOAD = (
     (ROOT / folder / "mnist_mlp.py").read_text() for folder in ("tf_reference", "jaxport", "workloads")
 )
-PLAIN_ADAM = inspect.getsource(_optimizers).replace("tuple(float(np.float32(value)) for value in values)", "values")
+PLAIN_ADAM = inspect.getsource(optimizers).replace("tuple(float(np.float32(value)) for value in values)", "values")
 
 PORTS = {
     # Keras rounds the betas of Adam's bias correction to float32 even in float64; a JAX user does not.
-    "unrounded": (TF, JAX.replace("_optimizers.adam", "plain_adam.adam").replace("import optax", "import plain_adam")),
+    "unrounded": (TF, JAX.replace("optimizers.adam", "plain_adam.adam").replace("import optax", "import plain_adam")),
     # Both twins fix their types: only the promoted step can be run in float64.
     "fixed_types": (
         TF.replace("dtype=dtype", 'dtype="float32"'),
         JAX.replace('"hidden"], dtype', '"hidden"], "float32"'),
     ),
     # optax.adam adds epsilon after the bias correction.
-    "optax_adam": (TF, JAX.replace("_optimizers.adam(1e-3)", "optax.adam(1e-3, eps=1e-7)")),
+    "optax_adam": (TF, JAX.replace("optimizers.adam(1e-3)", "optax.adam(1e-3, eps=1e-7)")),
 }
 
 

@@ -22,12 +22,12 @@ MODULES = {
     "conv_mnist": ("_pooling", "conv_mnist"),
     "lstm": ("_lstm", "lstm"),
     "lstm_cell": ("_lstm", "lstm_cell"),
-    "seq2seq": ("_recurrent", "seq2seq"),
-    "translation": ("_dropout", "_schedules", "_transformer", "translation"),
+    "seq2seq": ("recurrent", "seq2seq"),
+    "translation": ("_dropout", "schedules", "_transformer", "translation"),
     "translation_decode": ("_transformer", "translation", "translation_decode"),
-    "bert": ("_dropout", "_schedules", "_transformer", "_optimizers", "bert"),
-    "resnet50": ("_batch_norm", "_optimizers", "_pooling", "resnet50"),
-    "focalnet_pipeline": ("_depthwise", "_optimizers", "focalnet_pipeline"),
+    "bert": ("_dropout", "schedules", "_transformer", "optimizers", "bert"),
+    "resnet50": ("_batch_norm", "optimizers", "_pooling", "resnet50"),
+    "focalnet_pipeline": ("_depthwise", "optimizers", "focalnet_pipeline"),
     "mask_rcnn": ("_detection", "_mask_rcnn_losses", "mask_rcnn"),
 }
 """By workload, the modules of jaxport that errors are planted in, each after those that it imports."""

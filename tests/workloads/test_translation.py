@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxport import _recurrent
+from jaxport import recurrent
 from workloads import _parallel_text, seq2seq, translation, translation_decode
 from workloads._parallel_text import END, PAD, START, Clause, Lexicon, Phrase
 
@@ -86,7 +86,7 @@ def test_the_gradient_of_a_scan_is_that_of_jax() -> None:
     generator = np.random.default_rng(0)
     kernel, state, xs = (jnp.asarray(generator.standard_normal(shape)) for shape in ((4, 4), (3, 4), (5, 3, 4)))
 
-    def step(product: _recurrent.Product, bias: jax.Array, state: jax.Array, x: jax.Array) -> tuple:
+    def step(product: recurrent.Product, bias: jax.Array, state: jax.Array, x: jax.Array) -> tuple:
         state = jnp.tanh(product("state", state) + x + bias)
         return state, state
 
@@ -95,7 +95,7 @@ def test_the_gradient_of_a_scan_is_that_of_jax() -> None:
         return (outputs**3).sum() + last.sum()
 
     def ours(kernel: jax.Array, bias: jax.Array, state: jax.Array, xs: jax.Array) -> jax.Array:
-        last, outputs = _recurrent.scan(step, {"state": kernel}, bias, state, xs)
+        last, outputs = recurrent.scan(step, {"state": kernel}, bias, state, xs)
         return (outputs**3).sum() + last.sum()
 
     arguments = kernel, jnp.ones(4), state, xs
@@ -109,8 +109,8 @@ def test_the_gradient_of_a_scan_is_that_of_jax() -> None:
     [(("state", "state"), "expected one product a step with state, found two"), ((), "found none with state")],
 )
 def test_a_kernel_that_is_not_multiplied_once_a_step_is_refused(products: tuple[str, ...], message: str) -> None:
-    def step(product: _recurrent.Product, _: None, state: jax.Array, x: jax.Array) -> tuple:
+    def step(product: recurrent.Product, _: None, state: jax.Array, x: jax.Array) -> tuple:
         return sum((product(name, state) for name in products), x), x
 
     with pytest.raises(ValueError, match=message):
-        _recurrent.scan(step, {"state": jnp.eye(4)}, None, jnp.ones((3, 4)), jnp.ones((5, 3, 4)))
+        recurrent.scan(step, {"state": jnp.eye(4)}, None, jnp.ones((3, 4)), jnp.ones((5, 3, 4)))

@@ -1,0 +1,74 @@
+"""Embeddings in JAX with their tables as arguments."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+
+
+def _embed(table: jax.Array) -> Any:
+    layer = nnx.Embed(*table.shape, rngs=nnx.Rngs(0))
+    layer.embedding[...] = table
+    return layer
+
+
+def embedding_mask_zero(table: jax.Array, ids: jax.Array) -> jax.Array:
+    mask = (ids != 0).astype(table.dtype)[..., None]
+    return (_embed(table)(ids) * mask).sum(1) / mask.sum(1)
+
+
+def naive_embedding_mask_zero(table: jax.Array, ids: jax.Array) -> jax.Array:
+    return _embed(table)(ids).mean(1)
+
+
+def embedding_beyond(table: jax.Array, ids: jax.Array) -> jax.Array:
+    return jax.lax.stop_gradient(_embed(table)(jnp.clip(ids, 0, len(table) - 1)))
+
+
+def naive_embedding_beyond(table: jax.Array, ids: jax.Array) -> jax.Array:
+    return jax.lax.stop_gradient(_embed(table)(ids))
+
+
+def embedding_lookup_negative(table: jax.Array, ids: jax.Array) -> jax.Array:
+    return jax.lax.stop_gradient(_embed(table)(jnp.clip(ids, 0, len(table) - 1)))
+
+
+def naive_embedding_lookup_negative(table: jax.Array, ids: jax.Array) -> jax.Array:
+    return jax.lax.stop_gradient(_embed(table)(ids))
+
+
+def multi_hot(ids: jax.Array) -> jax.Array:
+    return jax.nn.one_hot(ids, 6).max(1)
+
+
+def naive_multi_hot(ids: jax.Array) -> jax.Array:
+    return jax.nn.one_hot(ids, 6).sum(1)
+
+
+def embedding_float_ids(table: jax.Array, ids: jax.Array) -> jax.Array:
+    return _embed(table)(ids.astype(jnp.int32))
+
+
+def naive_embedding_float_ids(table: jax.Array, ids: jax.Array) -> jax.Array:
+    return _embed(table)(jnp.round(ids).astype(jnp.int32))
+
+
+def embedding(table: jax.Array, ids: jax.Array) -> jax.Array:
+    return _embed(table)(ids)
+
+
+def embedding_negative(table: jax.Array, ids: jax.Array) -> jax.Array:
+    return _embed(table)(ids)
+
+
+def embedding_tied(table: jax.Array, x: jax.Array) -> jax.Array:
+    return _embed(table).attend(x)
+
+
+def embedding_by_one_hot(table: jax.Array, ids: jax.Array) -> jax.Array:
+    return jax.nn.one_hot(ids, 6) @ table
+
+
+def count_encoding(ids: jax.Array) -> jax.Array:
+    return jax.nn.one_hot(ids, 6).sum(1)

@@ -1,0 +1,170 @@
+"""Random numbers of TensorFlow in JAX."""
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+
+from jaxport import initializers, random
+
+SHAPE = (4, 6)
+
+
+def _key(seed: jax.Array) -> jax.Array:
+    return jax.random.key(seed[0])
+
+
+def stateless_uniform(seed: jax.Array) -> jax.Array:
+    return random.uniform(seed, SHAPE, -1.0, 1.0)
+
+
+def naive_stateless_uniform(seed: jax.Array) -> jax.Array:
+    return jax.random.uniform(_key(seed), SHAPE, minval=-1.0, maxval=1.0)
+
+
+def stateless_uniform_mantissa(seed: jax.Array) -> jax.Array:
+    return random.uniform(seed, SHAPE)
+
+
+def naive_stateless_uniform_mantissa(seed: jax.Array) -> jax.Array:
+    return random.uniform(seed, SHAPE, kernels=True)
+
+
+def stateless_integers(seed: jax.Array) -> jax.Array:
+    return random.integers(seed, SHAPE, -3, 20)
+
+
+def naive_stateless_integers(seed: jax.Array) -> jax.Array:
+    return jax.random.randint(_key(seed), SHAPE, -3, 20)
+
+
+def stateless_bits(seed: jax.Array) -> jax.Array:
+    return random.bits(seed, SHAPE)
+
+
+def naive_stateless_bits(seed: jax.Array) -> jax.Array:
+    return jax.random.bits(_key(seed), SHAPE)
+
+
+def stateless_normal(seed: jax.Array) -> jax.Array:
+    return random.normal(seed, SHAPE)
+
+
+def naive_stateless_normal(seed: jax.Array) -> jax.Array:
+    return jax.random.normal(_key(seed), SHAPE)
+
+
+def stateless_truncated_normal(seed: jax.Array) -> jax.Array:
+    return random.truncated_normal(seed, SHAPE)
+
+
+def naive_stateless_truncated_normal(seed: jax.Array) -> jax.Array:
+    return jax.random.truncated_normal(_key(seed), -2.0, 2.0, SHAPE)
+
+
+def random_split(seed: jax.Array) -> jax.Array:
+    return random.split(seed, 3)
+
+
+def naive_random_split(seed: jax.Array) -> jax.Array:
+    keys = jax.random.split(_key(seed), 3)
+    return jax.random.key_data(keys).astype(jnp.int32)
+
+
+def random_fold_in(seed: jax.Array) -> jax.Array:
+    return random.fold_in(seed, 3)
+
+
+def naive_random_fold_in(seed: jax.Array) -> jax.Array:
+    return jax.random.key_data(jax.random.fold_in(_key(seed), 3)).astype(jnp.int32)
+
+
+def random_shuffle(x: jax.Array) -> jax.Array:
+    return random.shuffle(x, (42, 0))
+
+
+def naive_random_shuffle(x: jax.Array) -> jax.Array:
+    return jax.random.permutation(jax.random.key(42), x)
+
+
+def dropout_seed(x: jax.Array) -> jax.Array:
+    return random.dropout(x, 0.3, (42, 0))
+
+
+def naive_dropout_seed(x: jax.Array) -> jax.Array:
+    return nnx.Dropout(0.3, deterministic=False, rngs=nnx.Rngs(42))(x)
+
+
+def dropout_calls(x: jax.Array) -> jax.Array:
+    return random.dropout(x, 0.3, (42, 1))
+
+
+def naive_dropout_calls(x: jax.Array) -> jax.Array:
+    return random.dropout(x, 0.3, (42, 0))
+
+
+def spatial_dropout(x: jax.Array) -> jax.Array:
+    return random.dropout(x, 0.5, (42, 0), (len(x), 1, x.shape[2]))
+
+
+def naive_spatial_dropout(x: jax.Array) -> jax.Array:
+    return random.dropout(x, 0.5, (42, 0))
+
+
+def glorot_uniform_seed(x: jax.Array) -> jax.Array:
+    return x + initializers.glorot_uniform(42)(None, SHAPE)
+
+
+def naive_glorot_uniform_seed(x: jax.Array) -> jax.Array:
+    return x + nnx.Linear(*SHAPE, rngs=nnx.Rngs(42)).kernel[...]
+
+
+def he_normal_seed(x: jax.Array) -> jax.Array:
+    return x + initializers.he_normal(42)(None, SHAPE)
+
+
+def naive_he_normal_seed(x: jax.Array) -> jax.Array:
+    return x + jax.nn.initializers.he_normal()(jax.random.key(42), SHAPE)
+
+
+def embedding_initializer_seed(x: jax.Array) -> jax.Array:
+    return x + initializers.random_uniform(42)(None, SHAPE)
+
+
+def naive_embedding_initializer_seed(x: jax.Array) -> jax.Array:
+    return x + nnx.Embed(*SHAPE, rngs=nnx.Rngs(42)).embedding[...]
+
+
+def random_normal_seed(x: jax.Array) -> jax.Array:
+    return x + initializers.random_normal(42)(None, SHAPE)
+
+
+def naive_random_normal_seed(x: jax.Array) -> jax.Array:
+    return x + jax.nn.initializers.normal()(jax.random.key(42), SHAPE)
+
+
+def truncated_normal_seed(x: jax.Array) -> jax.Array:
+    return x + initializers.truncated_normal(42)(None, SHAPE)
+
+
+def naive_truncated_normal_seed(x: jax.Array) -> jax.Array:
+    return x + jax.nn.initializers.truncated_normal()(jax.random.key(42), SHAPE)
+
+
+def dropout_inference(x: jax.Array) -> jax.Array:
+    return nnx.Dropout(0.3, deterministic=True, rngs=nnx.Rngs(0))(x)
+
+
+def dropout_given_mask(x: jax.Array, kept: jax.Array) -> jax.Array:
+    return jnp.where(kept, x / (1 - 0.3), 0)
+
+
+def zeros_initializer(x: jax.Array) -> jax.Array:
+    return x + jax.nn.initializers.zeros(None, SHAPE)
+
+
+def constant_initializer(x: jax.Array) -> jax.Array:
+    return x + jax.nn.initializers.constant(0.1)(None, SHAPE)
+
+
+def identity_initializer(x: jax.Array) -> jax.Array:
+    return x + 2 * jnp.eye(*SHAPE)

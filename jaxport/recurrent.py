@@ -1,0 +1,196 @@
+"""Recurrent layers of Keras, and the loop below them, whose kernels' gradients are one matrix product each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+Kernels = Mapping[str, jax.Array]
+Product = Callable[[str, jax.Array], jax.Array]
+Step = Callable[[Product, Any, Any, Any], tuple[Any, Any]]
+"""(product, constants, carry, x) -> (carry, output), where product(name, value) is value @ kernels[name]."""
+
+
+def scan(step: Step, kernels: Kernels, constants: Any, carry: Any, xs: Any) -> tuple[Any, Any]:
+    """jax.lax.scan of `step`, which multiplies each kernel [..., in, out] with one [..., batch, in] a step.
+
+    The gradient of lax.scan adds to that of a kernel at every step, a product of few rows each time. Here the
+    backward loop keeps the gradients of the products, and one product over all steps makes a kernel's gradient.
+
+    Args:
+      step: one step; see `Step`.
+      kernels: by name, [..., in, out].
+      constants: a pytree that every step reads.
+      carry: a pytree that every step takes and gives.
+      xs: a pytree of arrays, steps along the first axis.
+
+    Raises:
+      ValueError: a kernel that is multiplied twice a step, or never.
+    """
+    results: Any = _scanned(step, kernels, constants, carry, xs)
+    return results
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _scanned(step: Step, kernels: Kernels, constants: Any, carry: Any, xs: Any) -> tuple[Any, Any]:
+    return _run(step, kernels, constants, carry, xs, None)[0]
+
+
+def _run(step: Step, kernels: Kernels, constants: Any, carry: Any, xs: Any, shifts: Any) -> tuple[Any, Any]:
+    """The results, and every value that a kernel was multiplied with, steps along its first axis.
+
+    `shifts` are added to the products: their gradients are those of the products.
+    """
+
+    def body(carry: Any, at: tuple[Any, Any]) -> tuple[Any, Any]:
+        x, shift = at
+        multiplied: dict[str, jax.Array] = {}
+
+        def product(name: str, value: jax.Array) -> jax.Array:
+            if name in multiplied:
+                raise ValueError(f"expected one product a step with {name}, found two: give it a second name")
+            multiplied[name] = value
+            result = value @ kernels[name]
+            return result if shift is None else result + shift[name]
+
+        carry, output = step(product, constants, carry, x)
+        if idle := kernels.keys() - multiplied.keys():
+            raise ValueError(
+                f"expected one product a step with every kernel, found none with {min(idle)}: leave it out"
+            )
+        return carry, (output, multiplied)
+
+    carry, (outputs, multiplied) = jax.lax.scan(body, carry, (xs, shifts))
+    return (carry, outputs), multiplied
+
+
+def _forward(step: Step, kernels: Kernels, constants: Any, carry: Any, xs: Any) -> tuple[Any, Any]:
+    _, multiplied = jax.eval_shape(partial(_run, step), kernels, constants, carry, xs, None)
+    shifts = {
+        name: jnp.zeros((*multiplied[name].shape[:-1], kernel.shape[-1]), kernel.dtype)
+        for name, kernel in kernels.items()
+    }
+    results, pull, multiplied = jax.vjp(partial(_run, step, kernels), constants, carry, xs, shifts, has_aux=True)
+    return results, (pull, multiplied)
+
+
+def _backward(step: Step, kept: Any, cotangents: Any) -> tuple[Any, ...]:
+    pull, multiplied = kept
+    constants, carry, xs, shifts = pull(cotangents)
+    kernels = {name: jnp.einsum("t...bi,t...bo->...io", multiplied[name], shift) for name, shift in shifts.items()}
+    return kernels, constants, carry, xs
+
+
+_scanned.defvjp(_forward, _backward)
+
+Activation = Callable[[jax.Array], jax.Array]
+
+
+def lstm(
+    inputs: jax.Array,
+    kernel: jax.Array,
+    recurrent_kernel: jax.Array,
+    bias: jax.Array,
+    mask: jax.Array | None = None,
+    initial: tuple[jax.Array, jax.Array] | None = None,
+    recurrent_activation: Activation = jax.nn.sigmoid,
+    go_backwards: bool = False,
+) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
+    """keras.layers.LSTM with its own weights: all outputs [batch, time, units], then hidden and cell after the last.
+
+    A masked step leaves the state as it is and repeats the output before it; before the first that output is 0.
+
+    Args:
+      inputs: [batch, time, features].
+      kernel: [features, 4 units], gates i, f, g, o side by side.
+      recurrent_kernel: [units, 4 units].
+      bias: [4 units].
+      mask: bool[batch, time]; all steps count without.
+      initial: hidden and cell, [batch, units] each; zeros without. Flax's cells carry (cell, hidden).
+      recurrent_activation: of the gates i, f and o.
+      go_backwards: whether the last step comes first, in the outputs too.
+    """
+
+    def step(product: Product, bias: jax.Array, state: Any, x: jax.Array) -> tuple[Any, jax.Array]:
+        hidden, cell = state
+        i, f, g, o = jnp.split(x + product("state", hidden) + bias, 4, axis=-1)
+        cell = recurrent_activation(f) * cell + recurrent_activation(i) * jnp.tanh(g)
+        hidden = recurrent_activation(o) * jnp.tanh(cell)
+        return (hidden, cell), hidden
+
+    zeros = jnp.zeros((len(inputs), len(recurrent_kernel)), inputs.dtype)
+    return _over_time(
+        step, {"state": recurrent_kernel}, bias, initial or (zeros, zeros), inputs @ kernel, mask, go_backwards
+    )
+
+
+def gru(
+    inputs: jax.Array,
+    kernel: jax.Array,
+    recurrent_kernel: jax.Array,
+    bias: jax.Array,
+    mask: jax.Array | None = None,
+    initial: jax.Array | None = None,
+    recurrent_activation: Activation = jax.nn.sigmoid,
+    reset_after: bool = True,
+    go_backwards: bool = False,
+) -> tuple[jax.Array, jax.Array]:
+    """keras.layers.GRU with its own weights: all outputs [batch, time, units], then the state after the last step.
+
+    nnx.GRUCell has its gates in the order r, z, h, and no bias of the recurrent product, which counts where the reset
+    gate scales it. A masked step is as for `lstm`.
+
+    Args:
+      inputs: [batch, time, features].
+      kernel: [features, 3 units], gates z, r, h side by side.
+      recurrent_kernel: [units, 3 units].
+      bias: [2, 3 units], of the input and of the recurrent product; [3 units] unless `reset_after`.
+      mask: bool[batch, time]; all steps count without.
+      initial: [batch, units]; zeros without.
+      recurrent_activation: of the gates z and r.
+      reset_after: whether the reset gate scales the recurrent product, not the state that enters it.
+      go_backwards: whether the last step comes first, in the outputs too.
+    """
+    units = len(recurrent_kernel)
+    outer, inner = bias if reset_after else (bias, jnp.zeros_like(bias))
+
+    def step(product: Product, inner: jax.Array, state: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
+        gates = recurrent_activation(x[:, : 2 * units] + product("gates", state) + inner[: 2 * units])
+        update, reset = jnp.split(gates, 2, axis=-1)
+        if reset_after:
+            candidate = reset * (product("candidate", state) + inner[2 * units :])
+        else:
+            candidate = product("candidate", reset * state)
+        candidate = jnp.tanh(x[:, 2 * units :] + candidate)
+        state = update * state + (1 - update) * candidate
+        return state, state
+
+    kernels = {"gates": recurrent_kernel[:, : 2 * units], "candidate": recurrent_kernel[:, 2 * units :]}
+    state = jnp.zeros((len(inputs), units), inputs.dtype) if initial is None else initial
+    return _over_time(step, kernels, inner, state, inputs @ kernel + outer, mask, go_backwards)
+
+
+def _over_time(
+    step: Step, kernels: Kernels, constants: Any, state: Any, inputs: jax.Array, mask: Any, go_backwards: bool
+) -> tuple[jax.Array, Any]:
+    """Outputs [batch, time, units] and the last state, where a step's inputs are [batch, features]."""
+
+    def masked(product: Product, constants: Any, carry: Any, at: Any) -> tuple[Any, jax.Array]:
+        (x, present), (state, before) = at, carry
+        following, output = step(product, constants, state, x)
+        if present is not None:
+            following, output = jax.tree.map(
+                lambda new, old: jnp.where(present[:, None], new, old), (following, output), (state, before)
+            )
+        return (following, output), output
+
+    at = jnp.swapaxes(inputs, 0, 1), None if mask is None else mask.T
+    if go_backwards:
+        at = jax.tree.map(lambda each: each[::-1], at)
+    nothing = jnp.zeros_like(jax.tree.leaves(state)[0])
+    (last, _), outputs = scan(masked, kernels, constants, (state, nothing), at)
+    return jnp.swapaxes(outputs, 0, 1), last

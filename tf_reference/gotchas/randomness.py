@@ -1,0 +1,119 @@
+"""Random numbers of TensorFlow and Keras, as XLA draws them."""
+
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+SHAPE = (4, 6)
+compiled = tf.function(jit_compile=True)
+
+
+@compiled
+def stateless_uniform(seed: tf.Tensor) -> tf.Tensor:
+    return tf.random.stateless_uniform(SHAPE, seed, -1.0, 1.0)
+
+
+@compiled
+def stateless_uniform_mantissa(seed: tf.Tensor) -> tf.Tensor:
+    return tf.random.stateless_uniform(SHAPE, seed)
+
+
+@compiled
+def stateless_integers(seed: tf.Tensor) -> tf.Tensor:
+    return tf.random.stateless_uniform(SHAPE, seed, -3, 20, dtype=tf.int32)
+
+
+@compiled
+def stateless_bits(seed: tf.Tensor) -> tf.Tensor:
+    return tf.random.stateless_uniform(SHAPE, seed, None, None, dtype=tf.uint32)
+
+
+@compiled
+def stateless_normal(seed: tf.Tensor) -> tf.Tensor:
+    return tf.random.stateless_normal(SHAPE, seed)
+
+
+@compiled
+def stateless_truncated_normal(seed: tf.Tensor) -> tf.Tensor:
+    return tf.random.stateless_truncated_normal(SHAPE, seed)
+
+
+@compiled
+def random_split(seed: tf.Tensor) -> tf.Tensor:
+    return tf.random.split(seed, 3)
+
+
+@compiled
+def random_fold_in(seed: tf.Tensor) -> tf.Tensor:
+    return tf.random.fold_in(seed, 3)
+
+
+@compiled
+def random_shuffle(x: tf.Tensor) -> tf.Tensor:
+    return keras.random.shuffle(x, seed=42)
+
+
+@compiled
+def dropout_seed(x: tf.Tensor) -> tf.Tensor:
+    return keras.random.dropout(x, 0.3, seed=42)
+
+
+DROPOUT = keras.layers.Dropout(0.3, seed=42)
+SPATIAL = keras.layers.SpatialDropout1D(0.5, seed=42)
+
+
+@compiled
+def dropout_calls(x: tf.Tensor) -> Any:
+    _, states = DROPOUT.stateless_call([], [tf.constant([42, 0], tf.int64)], x, training=True)
+    return DROPOUT.stateless_call([], states, x, training=True)[0]
+
+
+@compiled
+def spatial_dropout(x: tf.Tensor) -> Any:
+    return SPATIAL.stateless_call([], [tf.constant([42, 0], tf.int64)], x, training=True)[0]
+
+
+@compiled
+def glorot_uniform_seed(x: tf.Tensor) -> tf.Tensor:
+    return x + keras.initializers.GlorotUniform(seed=42)(SHAPE)
+
+
+@compiled
+def he_normal_seed(x: tf.Tensor) -> tf.Tensor:
+    return x + keras.initializers.HeNormal(seed=42)(SHAPE)
+
+
+@compiled
+def embedding_initializer_seed(x: tf.Tensor) -> tf.Tensor:
+    return x + keras.initializers.RandomUniform(seed=42)(SHAPE)
+
+
+@compiled
+def random_normal_seed(x: tf.Tensor) -> tf.Tensor:
+    return x + keras.initializers.RandomNormal(seed=42)(SHAPE)
+
+
+@compiled
+def truncated_normal_seed(x: tf.Tensor) -> tf.Tensor:
+    return x + keras.initializers.TruncatedNormal(seed=42)(SHAPE)
+
+
+def dropout_inference(x: tf.Tensor) -> Any:
+    return DROPOUT(x, training=False)
+
+
+def dropout_given_mask(x: tf.Tensor, kept: tf.Tensor) -> tf.Tensor:
+    return tf.where(kept, x * (1 / (1 - 0.3)), 0.0)
+
+
+def zeros_initializer(x: tf.Tensor) -> tf.Tensor:
+    return x + keras.initializers.Zeros()(SHAPE)
+
+
+def constant_initializer(x: tf.Tensor) -> tf.Tensor:
+    return x + keras.initializers.Constant(0.1)(SHAPE)
+
+
+def identity_initializer(x: tf.Tensor) -> tf.Tensor:
+    return x + keras.initializers.Identity(gain=2.0)(SHAPE)

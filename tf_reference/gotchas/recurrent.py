@@ -1,0 +1,147 @@
+"""Recurrent layers of Keras with their weights as arguments."""
+
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+UNITS, SHAPE = 4, (2, 5, 3)
+
+
+def _built(layer: Any, shape: tuple[int | None, ...] = SHAPE) -> Any:
+    layer.build(shape)
+    return layer
+
+
+def _call(layer: Any, weights: Any, x: tf.Tensor, **options: Any) -> Any:
+    states = [variable.value for variable in layer.non_trainable_variables]
+    return layer.stateless_call(list(weights), states, x, **options)[0]
+
+
+LSTM = _built(keras.layers.LSTM(UNITS, return_sequences=True))
+LSTM_LAST = _built(keras.layers.LSTM(UNITS))
+LSTM_STATE = _built(keras.layers.LSTM(UNITS, return_state=True))
+LSTM_BACKWARDS = _built(keras.layers.LSTM(UNITS, return_sequences=True, go_backwards=True))
+LSTM_HARD = _built(keras.layers.LSTM(UNITS, return_sequences=True, recurrent_activation="hard_sigmoid"))
+GRU = _built(keras.layers.GRU(UNITS, return_sequences=True))
+GRU_BEFORE = _built(keras.layers.GRU(UNITS, return_sequences=True, reset_after=False))
+SIMPLE = _built(keras.layers.SimpleRNN(UNITS, return_sequences=True))
+BIDIRECTIONAL = _built(keras.layers.Bidirectional(keras.layers.LSTM(UNITS, return_sequences=True)))
+BIDIRECTIONAL_LAST = _built(keras.layers.Bidirectional(keras.layers.LSTM(UNITS)))
+IMAGES = (2, 3, 6, 6, 2)
+CONV_SAME = _built(keras.layers.ConvLSTM2D(3, 3, padding="same", return_sequences=True), IMAGES)
+CONV_VALID = _built(keras.layers.ConvLSTM2D(3, 3, return_sequences=True), IMAGES)
+
+
+def lstm_gate_order(x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor) -> Any:
+    return _call(LSTM, (kernel, recurrent, bias), x)
+
+
+def lstm_tf1_gate_order(x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor) -> tf.Tensor:
+    hidden, cell, outputs = tf.zeros((2, UNITS)), tf.zeros((2, UNITS)), []
+    for step in tf.unstack(x, axis=1):
+        i, g, f, o = tf.split(step @ kernel + hidden @ recurrent + bias, 4, axis=1)
+        cell = cell * tf.sigmoid(f + 1.0) + tf.sigmoid(i) * tf.tanh(g)
+        hidden = tf.tanh(cell) * tf.sigmoid(o)
+        outputs.append(hidden)
+    return tf.stack(outputs, axis=1)
+
+
+def lstm_states_order(x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor) -> Any:
+    _, hidden, cell = _call(LSTM_STATE, (kernel, recurrent, bias), x)
+    return {"hidden": hidden, "cell": cell}
+
+
+def lstm_initial_state(
+    x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor, hidden: tf.Tensor, cell: tf.Tensor
+) -> Any:
+    return _call(LSTM, (kernel, recurrent, bias), x, initial_state=[hidden, cell])
+
+
+def lstm_unit_forget_bias(x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor) -> Any:
+    return _call(LSTM, (kernel, recurrent, LSTM.cell.bias.value), x)
+
+
+def lstm_hard_sigmoid(x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor) -> Any:
+    return _call(LSTM_HARD, (kernel, recurrent, bias), x)
+
+
+def gru_gate_order(x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor) -> Any:
+    return _call(GRU, (kernel, recurrent, bias), x)
+
+
+def gru_recurrent_bias(x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor) -> Any:
+    return _call(GRU, (kernel, recurrent, bias), x)
+
+
+def gru_reset_before(x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor) -> Any:
+    return _call(GRU_BEFORE, (kernel, recurrent, bias), x)
+
+
+def bidirectional_order(x: tf.Tensor, *weights: tf.Tensor) -> Any:
+    return _call(BIDIRECTIONAL, weights, x)
+
+
+def bidirectional_last(x: tf.Tensor, *weights: tf.Tensor) -> Any:
+    return _call(BIDIRECTIONAL_LAST, weights, x)
+
+
+def bidirectional_mask(x: tf.Tensor, lengths: tf.Tensor, *weights: tf.Tensor) -> Any:
+    return _call(BIDIRECTIONAL_LAST, weights, x, mask=tf.sequence_mask(lengths, 5))
+
+
+def go_backwards(x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor) -> Any:
+    return _call(LSTM_BACKWARDS, (kernel, recurrent, bias), x)
+
+
+def rnn_mask_last(x: tf.Tensor, lengths: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor) -> Any:
+    return _call(LSTM_LAST, (kernel, recurrent, bias), x, mask=tf.sequence_mask(lengths, 5))
+
+
+def rnn_mask_anywhere(x: tf.Tensor, mask: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor) -> Any:
+    return _call(LSTM_LAST, (kernel, recurrent, bias), x, mask=mask)
+
+
+def rnn_masked_outputs(x: tf.Tensor, mask: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor) -> Any:
+    return _call(LSTM, (kernel, recurrent, bias), x, mask=mask)
+
+
+def rnn_masked_first_output(
+    x: tf.Tensor,
+    mask: tf.Tensor,
+    kernel: tf.Tensor,
+    recurrent: tf.Tensor,
+    bias: tf.Tensor,
+    hidden: tf.Tensor,
+    cell: tf.Tensor,
+) -> Any:
+    return _call(LSTM, (kernel, recurrent, bias), x, mask=mask, initial_state=[hidden, cell])
+
+
+def conv_lstm_gate_order(x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor) -> Any:
+    return _call(CONV_SAME, (kernel, recurrent, bias), x)
+
+
+def conv_lstm_padding(x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor) -> Any:
+    return _call(CONV_VALID, (kernel, recurrent, bias), x)
+
+
+def lstm(x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor) -> Any:
+    return _call(LSTM, (kernel, recurrent, bias), x)
+
+
+def simple_rnn(x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor) -> Any:
+    return _call(SIMPLE, (kernel, recurrent, bias), x)
+
+
+def bidirectional(x: tf.Tensor, *weights: tf.Tensor) -> Any:
+    return _call(BIDIRECTIONAL, weights, x)
+
+
+def rnn_return_state(x: tf.Tensor, lengths: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor) -> Any:
+    _, hidden, cell = _call(LSTM_STATE, (kernel, recurrent, bias), x, mask=tf.sequence_mask(lengths, 5))
+    return {"hidden": hidden, "cell": cell}
+
+
+def gru_without_recurrent_bias(x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor) -> Any:
+    return _call(GRU, (kernel, recurrent, tf.zeros((2, 3 * UNITS))), x)

@@ -1,0 +1,199 @@
+"""Optimizers: defaults, places of epsilon, what a weight decay or a schedule enters, what counts as a step."""
+
+from workloads._spec import ArraySpec
+from workloads.gotchas._gotcha import Gotcha
+
+W, G = ArraySpec((8,)), ArraySpec((5, 8))
+ONE = {"weights": W, "gradients": G}
+SMALL = {"weights": W, "gradients": ArraySpec((5, 8), scale=1e-3)}
+TINY = {"weights": W, "gradients": ArraySpec((5, 8), scale=1e-6)}
+TWO = {"kernel": ArraySpec((4, 8)), "bias": W, "by_kernel": ArraySpec((5, 4, 8)), "by_bias": G}
+MATRIX = {"weights": ArraySpec((6, 4)), "gradients": ArraySpec((5, 6, 4))}
+
+GOTCHAS = (
+    Gotcha(
+        "adam_epsilon",
+        "Keras adds epsilon to the root before the bias correction, optax after it, which is another step wherever "
+        "gradients are small: use jaxport.optimizers.adam.",
+        ("keras.optimizers.Adam", "optax.adam"), SMALL, "semantics",
+    ),
+    Gotcha(
+        "adam_default_epsilon",
+        "Epsilon is 1e-7 in Keras and 1e-8 in optax, and added in another place: use jaxport.optimizers.adam.",
+        ("keras.optimizers.Adam", "optax.adam"), SMALL, "semantics",
+    ),
+    Gotcha(
+        "adam_amsgrad",
+        "Keras takes the maximum of second moments as they are, optax.amsgrad of bias-corrected ones: use "
+        "jaxport.optimizers.amsgrad.",
+        ("keras.optimizers.Adam", "optax.amsgrad"), ONE, "semantics",
+    ),
+    Gotcha(
+        "adamw_weight_decay",
+        "The weight decay is 0.004 in Keras's AdamW and 1e-4 in optax.adamw: pass it, and use "
+        "jaxport.optimizers.adamw.",
+        ("keras.optimizers.AdamW", "optax.adamw"), ONE, "semantics",
+    ),
+    Gotcha(
+        "adamw_exclude",
+        "exclude_from_weight_decay keeps variables by name from decaying; optax.adamw decays all of them unless it has "
+        "a mask.",
+        ("keras.optimizers.AdamW", "optax.adamw"), TWO, "semantics",
+    ),
+    Gotcha(
+        "nadam_momentum",
+        "Keras's momentum warms up by 1 - 0.96^step / 2, that of optax.nadam is constant: use "
+        "jaxport.optimizers.nadam.",
+        ("keras.optimizers.Nadam", "optax.nadam"), ONE, "semantics",
+    ),
+    Gotcha(
+        "adamax_epsilon",
+        "Keras adds epsilon to the largest gradient, optax.adamax to what the next gradient is compared with: use "
+        "jaxport.optimizers.adamax.",
+        ("keras.optimizers.Adamax", "optax.adamax"), TINY, "semantics",
+    ),
+    Gotcha(
+        "adadelta_defaults",
+        "rho is 0.95 and epsilon 1e-7 in Keras, 0.9 and 1e-6 in optax.adadelta: pass both.",
+        ("keras.optimizers.Adadelta", "optax.adadelta"), ONE, "semantics",
+    ),
+    Gotcha(
+        "adagrad_accumulator",
+        "The sum of squares starts at 0.1 in Keras and optax; the textbook's, and PyTorch's, starts at 0.",
+        ("keras.optimizers.Adagrad", "optax.adagrad"), ONE, "semantics",
+    ),
+    Gotcha(
+        "rmsprop_epsilon",
+        "Epsilon is 1e-7 in Keras and 1e-8 in optax.rmsprop: pass it.",
+        ("keras.optimizers.RMSprop", "optax.rmsprop"), SMALL, "semantics",
+    ),
+    Gotcha(
+        "rmsprop_epsilon_place",
+        "Keras adds epsilon below the root; with eps_in_sqrt=False, as in PyTorch, it is added to the root.",
+        ("keras.optimizers.RMSprop", "optax.rmsprop"), SMALL, "semantics",
+    ),
+    Gotcha(
+        "rmsprop_centered",
+        "Centered, epsilon counts for more, since a variance can be 0: it is 1e-7 in Keras, 1e-8 in optax.rmsprop.",
+        ("keras.optimizers.RMSprop", "optax.rmsprop"), SMALL, "semantics",
+    ),
+    Gotcha(
+        "ftrl_l2",
+        "optax has no FTRL, and Keras's l2 counts twice as much as the paper's: use jaxport.optimizers.ftrl.",
+        ("keras.optimizers.Ftrl",), ONE, "semantics",
+    ),
+    Gotcha(
+        "lion_weight_decay",
+        "Keras's Lion has no weight decay unless told, optax.lion one of 1e-3: pass weight_decay=0.",
+        ("keras.optimizers.Lion", "optax.lion"), ONE, "semantics",
+    ),
+    Gotcha(
+        "adafactor_factored",
+        "Keras factors every matrix, optax.adafactor from 128 rows on: pass min_dim_size_to_factor=1.",
+        ("keras.optimizers.Adafactor", "optax.adafactor"), MATRIX, "semantics",
+    ),
+    Gotcha(
+        "adafactor_rate",
+        "Keras bounds the rate by 1 / sqrt(step), optax.adafactor does not: use jaxport.optimizers.adafactor.",
+        ("keras.optimizers.Adafactor", "optax.adafactor"), ONE, "semantics",
+    ),
+    Gotcha(
+        "sgd_momentum_schedule",
+        "In Keras the rate scales a gradient before it enters the trace, in optax.sgd what leaves it: use "
+        "jaxport.optimizers.sgd wherever the rate changes.",
+        ("keras.optimizers.SGD", "optax.sgd"), ONE, "semantics",
+    ),
+    Gotcha(
+        "sgd_nesterov_schedule",
+        "As with plain momentum the rate scales a gradient before it enters the trace: use jaxport.optimizers.sgd.",
+        ("keras.optimizers.SGD", "optax.sgd"), ONE, "semantics",
+    ),
+    Gotcha(
+        "sgd_weight_decay",
+        "Keras takes the decay off the weights; optax.add_decayed_weights before optax.sgd lets it into the trace: use "
+        "jaxport.optimizers.with_weight_decay.",
+        ("keras.optimizers.SGD", "optax.add_decayed_weights"), ONE, "semantics",
+    ),
+    Gotcha(
+        "weight_decay_rate",
+        "Keras scales the decay by the learning rate; optax.add_decayed_weights at the end of a chain does not: use "
+        "jaxport.optimizers.with_weight_decay.",
+        ("keras.optimizers.RMSprop", "optax.add_decayed_weights"), ONE, "semantics",
+    ),
+    Gotcha(
+        "clipnorm",
+        "Keras's clipnorm is a bound for each variable, optax.clip_by_global_norm one for all together, which is "
+        "global_clipnorm: use jaxport.optimizers.clip_by_norm.",
+        ("keras.Optimizer", "optax.clip_by_global_norm"), TWO, "semantics",
+    ),
+    Gotcha(
+        "use_ema",
+        "Keras's average of the weights starts as they are after the first step; optax.ema starts at 0 and corrects "
+        "the bias.",
+        ("keras.Optimizer", "optax.ema"), ONE, "semantics",
+    ),
+    Gotcha(
+        "ema_overwrite_frequency",
+        "Every so many steps Keras puts the average in the place of the weights, and trains on from there; an average "
+        "that is kept beside them does not.",
+        ("keras.Optimizer", "optax.ema"), ONE, "semantics",
+    ),
+    Gotcha(
+        "accumulation_schedule",
+        "With gradient_accumulation_steps Keras's schedule is read at the number of calls, in optax.MultiSteps at that "
+        "of updates: read it at steps * update + steps - 1.",
+        ("keras.Optimizer", "optax.MultiSteps"), ONE, "semantics",
+    ),
+    Gotcha(
+        "accumulation_mean",
+        "Keras applies the mean of the accumulated gradients, optax.apply_every their sum: use optax.MultiSteps.",
+        ("keras.Optimizer", "optax.apply_every", "optax.MultiSteps"), ONE, "semantics",
+    ),
+    Gotcha(
+        "lamb_epsilon",
+        "Epsilon is 1e-7 in Keras and 1e-6 in optax.lamb: pass it.",
+        ("keras.optimizers.Lamb", "optax.lamb"), SMALL, "semantics",
+    ),
+    Gotcha(
+        "lamb_weight_decay",
+        "Keras takes the decay off the weights before the step, optax.lamb adds it to the direction whose length is "
+        "taken: use jaxport.optimizers.lamb.",
+        ("keras.optimizers.Lamb", "optax.lamb"), ONE, "semantics",
+    ),
+    Gotcha(
+        "muon",
+        "optax's Muon corrects the bias of its trace and scales by the ratio of the sides, Keras's does neither: use "
+        "jaxport.optimizers.muon.",
+        ("keras.optimizers.Muon", "optax.contrib.muon"), MATRIX, "semantics",
+    ),
+    Gotcha(
+        "schedule_free_adamw",
+        "On TensorFlow Keras reads a variable that has moved already, and it weighs all steps alike while the rate "
+        "warms up: use jaxport.optimizers.schedule_free_adamw.",
+        ("keras.optimizers.ScheduleFreeAdamW", "optax.contrib.schedule_free_adamw"), ONE, "semantics",
+    ),
+    Gotcha(
+        "loss_scale_factor",
+        "Keras divides every gradient by loss_scale_factor, since it expects the loss to be scaled by it.",
+        ("keras.Optimizer",), ONE, "semantics",
+    ),
+    Gotcha(
+        "max_norm_constraint",
+        "Keras's MaxNorm is a bound for each column, and divides by the norm plus epsilon; a projection to a ball "
+        "takes the whole array.",
+        ("keras.constraints.MaxNorm", "optax.projections.projection_l2_ball"), MATRIX, "semantics",
+    ),
+    Gotcha("sgd_momentum", "At a constant rate optax.sgd is the same.", ("keras.optimizers.SGD", "optax.sgd"), ONE),
+    Gotcha("sgd_nesterov", "At a constant rate optax.sgd is the same.", ("keras.optimizers.SGD", "optax.sgd"), ONE),
+    Gotcha("sgd_schedule", "Both read a schedule at the number of steps before this one.",
+           ("keras.optimizers.SGD", "optax.sgd"), ONE),
+    Gotcha("adagrad", "The same formula and defaults.", ("keras.optimizers.Adagrad", "optax.adagrad"), ONE),
+    Gotcha("rmsprop_momentum", "With eps=1e-7 optax.rmsprop is the same, momentum included.",
+           ("keras.optimizers.RMSprop", "optax.rmsprop"), ONE),
+    Gotcha("lion", "Without weight decay optax.lion is the same.", ("keras.optimizers.Lion", "optax.lion"), ONE),
+    Gotcha("clipvalue", "optax.clip is the same.", ("keras.Optimizer", "optax.clip"), ONE),
+    Gotcha("global_clipnorm", "optax.clip_by_global_norm is the same.",
+           ("keras.Optimizer", "optax.clip_by_global_norm"), TWO),
+    Gotcha("gradient_accumulation", "Bias corrections count updates in both; see accumulation_schedule for rates.",
+           ("keras.Optimizer", "optax.MultiSteps"), ONE),
+)  # fmt: skip
