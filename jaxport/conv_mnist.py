@@ -8,10 +8,10 @@ import optax
 from flax import nnx
 
 from jaxport import Model, _optimizers
-from jaxport._depthwise import shifted, shifted_products
 from jaxport._dropout import dropout
 from jaxport._nnx import Parameters, WeightMap, structure, training_step
-from jaxport._pooling import max_pool
+from jaxport.convolution import shifted, shifted_products
+from jaxport.pooling import max_pool
 from workloads import conv_mnist
 from workloads._spec import Dimensions
 

@@ -17,7 +17,7 @@ from jaxport._batch_norm import BatchNorm
 from jaxport._dense import product
 from jaxport._loss_scaling import gradients_of, scaled_for
 from jaxport._nnx import Parameters, Place, WeightMap
-from jaxport._pooling import overlapping_max_pool
+from jaxport.pooling import overlapping_max_pool
 from workloads import resnet50
 from workloads._precision import compute_dtype
 from workloads._spec import Dimensions
