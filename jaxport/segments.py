@@ -21,7 +21,12 @@ def segment_sum(x: jax.Array, segments: jax.Array, count: int) -> jax.Array:
 
 
 def segment_mean(x: jax.Array, segments: jax.Array, count: int) -> jax.Array:
-    """tf.math.unsorted_segment_mean; arguments as of `segment_sum`.
+    """tf.math.unsorted_segment_mean.
+
+    Args:
+      x: [*segments.shape, ...].
+      segments: i32, the segment of each part of x, as for `segment_sum`.
+      count: how many segments there are.
 
     Returns:
       [count, ...]: 0 where a segment is empty.
@@ -31,7 +36,12 @@ def segment_mean(x: jax.Array, segments: jax.Array, count: int) -> jax.Array:
 
 
 def segment_sqrt_n(x: jax.Array, segments: jax.Array, count: int) -> jax.Array:
-    """tf.math.unsorted_segment_sqrt_n, sums over the roots of sizes; arguments as of `segment_sum`.
+    """tf.math.unsorted_segment_sqrt_n, sums over the roots of sizes.
+
+    Args:
+      x: [*segments.shape, ...].
+      segments: i32, the segment of each part of x, as for `segment_sum`.
+      count: how many segments there are.
 
     Returns:
       [count, ...]: 0 where a segment is empty.
@@ -41,7 +51,12 @@ def segment_sqrt_n(x: jax.Array, segments: jax.Array, count: int) -> jax.Array:
 
 
 def segment_max(x: jax.Array, segments: jax.Array, count: int) -> jax.Array:
-    """tf.math.unsorted_segment_max; arguments as of `segment_sum`.
+    """tf.math.unsorted_segment_max.
+
+    Args:
+      x: [*segments.shape, ...].
+      segments: i32, the segment of each part of x, as for `segment_sum`.
+      count: how many segments there are.
 
     Returns:
       [count, ...]: the lowest finite number of its type where a segment is empty.
@@ -51,7 +66,12 @@ def segment_max(x: jax.Array, segments: jax.Array, count: int) -> jax.Array:
 
 
 def segment_min(x: jax.Array, segments: jax.Array, count: int) -> jax.Array:
-    """tf.math.unsorted_segment_min; arguments as of `segment_sum`.
+    """tf.math.unsorted_segment_min.
+
+    Args:
+      x: [*segments.shape, ...].
+      segments: i32, the segment of each part of x, as for `segment_sum`.
+      count: how many segments there are.
 
     Returns:
       [count, ...]: the largest finite number of its type where a segment is empty.
