@@ -13,9 +13,9 @@ from flax import nnx
 
 from jaxport import Model, _gelu, optimizers
 from jaxport._dense import Dense
-from jaxport._depthwise import depthwise
 from jaxport._nnx import Parameters, Place, WeightMap, structure, training_step
 from jaxport._transformer import dense_paths, norm_paths
+from jaxport.convolution import depthwise
 from workloads import focalnet_pipeline as pipeline
 from workloads._spec import Dimensions
 from workloads.focalnet_pipeline import Block, Merge

@@ -131,7 +131,8 @@ def calls(path: Path) -> set[str]:
 
 
 def test_a_workload_stands_under_one_name_in_three_folders() -> None:
-    assert workload_names("workloads") == workload_names("tf_reference") == workload_names("jaxport")
+    # what else stands in jaxport is the library that ports import
+    assert workload_names("workloads") == workload_names("tf_reference") <= workload_names("jaxport")
 
 
 def test_nothing_but_the_last_line_of_defence_swallows_every_exception() -> None:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxport._pooling import max_pool, overlapping_max_pool
+from jaxport.pooling import max_pool, overlapping_max_pool
 
 POOLS = [(max_pool, 2), (overlapping_max_pool, 3)]
 

@@ -1,24 +1,78 @@
-"""Indexing in TensorFlow."""
+"""Indexing in TensorFlow and Keras.
 
+Where indices are out of bounds TensorFlow raises on CPU unless XLA compiles it, and in its gradient always.
+"""
+
+import keras
 import tensorflow as tf
 
-SEGMENTS = 5
+EMBEDDING = keras.layers.Embedding(6, 4)
+EMBEDDING.build()
 
 
+@tf.function(jit_compile=True)
 def gather_beyond(table: tf.Tensor, indices: tf.Tensor) -> tf.Tensor:
+    return tf.gather(tf.stop_gradient(table), indices)
+
+
+@tf.function(jit_compile=True)
+def gather_negative(table: tf.Tensor, indices: tf.Tensor) -> tf.Tensor:
+    return tf.gather(tf.stop_gradient(table), indices)
+
+
+@tf.function(jit_compile=True)
+def embedding_beyond(table: tf.Tensor, indices: tf.Tensor) -> tf.Tensor:
+    return EMBEDDING.stateless_call([tf.stop_gradient(table)], [], indices)[0]
+
+
+def gather_default_axis(table: tf.Tensor, indices: tf.Tensor) -> tf.Tensor:
     return tf.gather(table, indices)
+
+
+def gather_batch_dims(x: tf.Tensor, indices: tf.Tensor) -> tf.Tensor:
+    return tf.gather(x, indices, batch_dims=1)
+
+
+def gather_nd(x: tf.Tensor, indices: tf.Tensor) -> tf.Tensor:
+    return tf.gather_nd(x, indices)
 
 
 def scatter_twice(indices: tf.Tensor, updates: tf.Tensor) -> tf.Tensor:
     return tf.scatter_nd(indices[:, None], updates, (6, 4))
 
 
-def segment_max_empty(x: tf.Tensor, segments: tf.Tensor) -> tf.Tensor:
-    return tf.math.unsorted_segment_max(x, segments, SEGMENTS)
+@tf.function(jit_compile=True)
+def scatter_negative(indices: tf.Tensor, updates: tf.Tensor) -> tf.Tensor:
+    return tf.scatter_nd(indices[:, None], tf.stop_gradient(updates), (6, 4))
 
 
-def segment_mean_empty(x: tf.Tensor, segments: tf.Tensor) -> tf.Tensor:
-    return tf.math.unsorted_segment_mean(x, segments, SEGMENTS)
+@tf.function(jit_compile=True)
+def tensor_scatter_update_negative(x: tf.Tensor, index: tf.Tensor, updates: tf.Tensor) -> tf.Tensor:
+    return tf.tensor_scatter_nd_update(tf.stop_gradient(x), index[:, None], tf.stop_gradient(updates))
+
+
+def reverse_sequence(x: tf.Tensor, lengths: tf.Tensor) -> tf.Tensor:
+    return tf.reverse_sequence(x, lengths, seq_axis=1)
+
+
+def one_hot_off_value(indices: tf.Tensor) -> tf.Tensor:
+    return tf.one_hot(indices, 6, on_value=0.75, off_value=-0.25)
+
+
+def split_sizes(x: tf.Tensor) -> list[tf.Tensor]:
+    return tf.split(x, [1, 3, 4], axis=1)
+
+
+def where_v1_rows(chosen: tf.Tensor, x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+    return tf.compat.v1.where(chosen, x, y)
+
+
+def roll(x: tf.Tensor) -> tf.Tensor:
+    return tf.roll(x, 1, axis=1)
+
+
+def tile(x: tf.Tensor) -> tf.Tensor:
+    return tf.tile(x, [2, 1])
 
 
 def gather(table: tf.Tensor, indices: tf.Tensor) -> tf.Tensor:
@@ -29,9 +83,25 @@ def one_hot_beyond(indices: tf.Tensor) -> tf.Tensor:
     return tf.one_hot(indices, 6)
 
 
-def segment_sum(x: tf.Tensor, segments: tf.Tensor) -> tf.Tensor:
-    return tf.math.unsorted_segment_sum(x, segments, SEGMENTS)
+def one_hot_axis(indices: tf.Tensor) -> tf.Tensor:
+    return tf.one_hot(indices, 6, axis=1)
 
 
-def cumsum(x: tf.Tensor) -> tf.Tensor:
-    return tf.cumsum(x)
+def sequence_mask(lengths: tf.Tensor) -> tf.Tensor:
+    return tf.sequence_mask(lengths, 6)
+
+
+def slice_beyond(x: tf.Tensor) -> tf.Tensor:
+    return x[2:99, -5:]
+
+
+def slice_backwards(x: tf.Tensor) -> tf.Tensor:
+    return x[::-1, 6:1:-2]
+
+
+def tensor_scatter_add(x: tf.Tensor, indices: tf.Tensor, updates: tf.Tensor) -> tf.Tensor:
+    return tf.tensor_scatter_nd_add(x, indices[:, None], updates)
+
+
+def meshgrid(x: tf.Tensor, y: tf.Tensor) -> list[tf.Tensor]:
+    return tf.meshgrid(x, y)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from workloads._spec import GATES, ArraySpec, Workload
+from workloads._spec import GATES, ArraySpec, Deviation, Workload
 
 NAIVE = "naive_"
 """Before the name of a function in jaxport/gotchas: the port that one would write first."""
@@ -26,6 +26,7 @@ class Gotcha:
       inputs: of one call, in the order of the arguments.
       fails: the gate at which the naive port fails; empty of a control, whose likely port is right.
       source: who says so, or "measured".
+      deviations: what is known to differ in the right port too.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Gotcha:
     inputs: Mapping[str, ArraySpec]
     fails: str = ""
     source: str = "measured"
+    deviations: tuple[Deviation, ...] = ()
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", self.name) or self.name.startswith(NAIVE):
@@ -67,4 +69,5 @@ class Gotcha:
             jax=f"jaxport.gotchas.{theme}:{port}",
             inputs=self.inputs,
             builds=False,
+            deviations=self.deviations,
         )

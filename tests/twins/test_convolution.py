@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxport._depthwise import depthwise
+from jaxport.convolution import depthwise
 
 
 def by_groups(images: jax.Array, kernel: jax.Array) -> jax.Array:

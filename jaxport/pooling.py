@@ -1,6 +1,8 @@
-"""Pooling as a choice between neighbours."""
+"""Max pooling as a choice between neighbours, and pooling to a given size."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -95,3 +97,50 @@ def _larger(first: jax.Array, second: jax.Array) -> jax.Array:
 def _is_first(first: jax.Array, second: jax.Array) -> jax.Array:
     # Its own inequality keeps a NaN that stands first; no number is less than a NaN that stands second.
     return (first >= second) | (first != first)
+
+
+def adaptive_average_pool(x: jax.Array, sizes: Sequence[int]) -> jax.Array:
+    """Means of windows that cover every axis evenly: keras.layers.AdaptiveAveragePooling1D, 2D and 3D.
+
+    Along an axis of n places, window i of m is from floor(i n / m) to ceil((i + 1) n / m): windows overlap where n is
+    no multiple of m.
+
+    Args:
+      x: [batch, ..., channels].
+      sizes: how many windows there are along each axis between.
+
+    Returns:
+      [batch, *sizes, channels].
+    """
+    return _adaptive(x, sizes, jnp.mean)
+
+
+def adaptive_max_pool(x: jax.Array, sizes: Sequence[int]) -> jax.Array:
+    """Maxima of windows that cover every axis evenly: keras.layers.AdaptiveMaxPooling1D, 2D and 3D.
+
+    The windows are those of `adaptive_average_pool`. Of values that tie along an axis the first gets the gradient.
+
+    Args:
+      x: [batch, ..., channels].
+      sizes: how many windows there are along each axis between.
+
+    Returns:
+      [batch, *sizes, channels].
+    """
+    return _adaptive(x, sizes, _first_largest)
+
+
+def _adaptive(x: jax.Array, sizes: Sequence[int], reduced: Callable[..., jax.Array]) -> jax.Array:
+    if len(sizes) != x.ndim - 2:
+        raise ValueError(f"expected a size for each of {x.ndim - 2} axes, found {tuple(sizes)}")
+    for axis, windows in enumerate(sizes, 1):
+        places = x.shape[axis]
+        # the ceiling by whole numbers
+        bounds = [(window * places // windows, -(-(window + 1) * places // windows)) for window in range(windows)]
+        x = jnp.stack([reduced(jax.lax.slice_in_dim(x, *each, axis=axis), axis=axis) for each in bounds], axis)
+    return x
+
+
+def _first_largest(x: jax.Array, axis: int) -> jax.Array:
+    places = jnp.argmax(x, axis, keepdims=True)
+    return jnp.take_along_axis(x, places, axis).squeeze(axis)

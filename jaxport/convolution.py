@@ -1,8 +1,8 @@
-"""Depthwise convolution as shifted products, one for each place of the kernel."""
+"""Convolutions that JAX lacks: transposed to a size that is asked for; depthwise as shifted products."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 import jax
@@ -11,6 +11,44 @@ import jax.numpy as jnp
 ROWS = 16
 """So many rows at least are added up at a time for the kernel's gradient. XLA's fusion on CPU computes the slice that a
 scan takes anew in each of up to 15 places that read it, which are not vectorised then: 3 times slower with 8 rows."""
+
+
+def conv_transpose(
+    x: jax.Array,
+    kernel: jax.Array,
+    sizes: Sequence[int],
+    strides: int | Sequence[int],
+    padding: str | Sequence[tuple[int, int]],
+) -> jax.Array:
+    """The transpose of the convolution that makes x of an array of the given sizes: tf.nn.conv2d_transpose.
+
+    Where strides are above 1 several sizes are convolved into one, and jax.lax.conv_transpose chooses for itself.
+
+    Args:
+      x: [batch, ..., inputs], with one to three axes between.
+      kernel: [..., outputs, inputs], as TensorFlow and Keras hold it.
+      sizes: of the result's axes between batch and outputs.
+      strides: of the convolution, one or one an axis.
+      padding: of the convolution: "SAME", "VALID", or a pair an axis, in front and behind.
+
+    Returns:
+      [batch, *sizes, outputs].
+
+    Raises:
+      ValueError: the convolution of these sizes has another shape than x.
+    """
+    axes = "DHW"[-len(sizes) :]
+    steps = (strides,) * len(sizes) if isinstance(strides, int) else tuple(strides)
+
+    def forward(result: jax.Array) -> jax.Array:
+        numbers = (f"N{axes}C", f"{axes}IO", f"N{axes}C")
+        return jax.lax.conv_general_dilated(result, kernel, steps, padding, dimension_numbers=numbers)
+
+    result = jax.ShapeDtypeStruct((x.shape[0], *sizes, kernel.shape[-2]), x.dtype)
+    made = jax.eval_shape(forward, result).shape
+    if made != x.shape:
+        raise ValueError(f"expected sizes that a convolution makes {x.shape} of, found {tuple(sizes)}: makes {made}")
+    return jax.linear_transpose(forward, result)(x)[0]
 
 
 @jax.custom_vjp

@@ -1,0 +1,47 @@
+"""Casts and means of integers as TensorFlow has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+
+def saturate_cast(x: jax.Array, dtype: jax.typing.DTypeLike) -> jax.Array:
+    """tf.saturate_cast: what is beyond the integers of a type is the nearest of them; a cast of integers wraps.
+
+    Args:
+      x: integers or floats; NaN is cast as it is.
+      dtype: an integer type.
+
+    Raises:
+      ValueError: the type is none of integers.
+    """
+    if not jnp.issubdtype(dtype, jnp.integer):
+        raise ValueError(f"expected an integer type, found {np.dtype(dtype).name}")
+    least, most = _bounds(dtype)
+    if jnp.issubdtype(x.dtype, jnp.integer):
+        own_least, own_most = _bounds(x.dtype)
+        return jnp.clip(x, max(least, own_least), min(most, own_most)).astype(dtype)
+    return jnp.where(x >= most, most, jnp.where(x <= least, least, x).astype(dtype))
+
+
+def mean(x: jax.Array, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> jax.Array:
+    """tf.reduce_mean: of integers an integer of the same type, whose sum wraps and whose quotient is rounded to zero.
+
+    Args:
+      x: integers or floats.
+      axis: one, several, or all.
+      keepdims: whether the axes stay, of size 1.
+    """
+    if not jnp.issubdtype(x.dtype, jnp.integer):
+        return jnp.mean(x, axis, keepdims=keepdims)
+    total = jnp.sum(x, axis, dtype=x.dtype, keepdims=keepdims)
+    return jax.lax.div(total, jnp.full_like(total, x.size // total.size))
+
+
+def _bounds(dtype: jax.typing.DTypeLike) -> tuple[int, int]:
+    info = jnp.iinfo(dtype)
+    return int(info.min), int(info.max)

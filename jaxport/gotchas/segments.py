@@ -1,0 +1,86 @@
+"""Segments in JAX."""
+
+import jax
+import jax.numpy as jnp
+
+from jaxport import segments as ported
+
+COUNT = 5
+
+
+def segment_max_empty(x: jax.Array, segments: jax.Array) -> jax.Array:
+    return ported.segment_max(x, segments, COUNT)
+
+
+def naive_segment_max_empty(x: jax.Array, segments: jax.Array) -> jax.Array:
+    return jax.ops.segment_max(x, segments, COUNT)
+
+
+def segment_min_empty(x: jax.Array, segments: jax.Array) -> jax.Array:
+    return ported.segment_min(x, segments, COUNT)
+
+
+def naive_segment_min_empty(x: jax.Array, segments: jax.Array) -> jax.Array:
+    return jax.ops.segment_min(x, segments, COUNT)
+
+
+def segment_mean_empty(x: jax.Array, segments: jax.Array) -> jax.Array:
+    return ported.segment_mean(x, segments, COUNT)
+
+
+def naive_segment_mean_empty(x: jax.Array, segments: jax.Array) -> jax.Array:
+    count = jax.ops.segment_sum(jnp.ones_like(x), segments, COUNT)
+    return jax.ops.segment_sum(x, segments, COUNT) / count
+
+
+def segment_sqrt_n_empty(x: jax.Array, segments: jax.Array) -> jax.Array:
+    return ported.segment_sqrt_n(x, segments, COUNT)
+
+
+def naive_segment_sqrt_n_empty(x: jax.Array, segments: jax.Array) -> jax.Array:
+    count = jax.ops.segment_sum(jnp.ones_like(x), segments, COUNT)
+    return jax.ops.segment_sum(x, segments, COUNT) / jnp.sqrt(count)
+
+
+def segment_sum_of_matrix(x: jax.Array, segments: jax.Array) -> jax.Array:
+    return ported.segment_sum(x, segments, COUNT)
+
+
+def segment_max_unfilled(x: jax.Array, segments: jax.Array) -> jax.Array:
+    return ported.segment_max(x, segments, COUNT)
+
+
+def naive_segment_max_unfilled(x: jax.Array, segments: jax.Array) -> jax.Array:
+    return jnp.zeros((COUNT, 4), x.dtype).at[segments].max(x)
+
+
+def multi_hot(indices: jax.Array) -> jax.Array:
+    return jnp.max(jax.nn.one_hot(indices, 6), axis=1)
+
+
+def naive_multi_hot(indices: jax.Array) -> jax.Array:
+    return jnp.sum(jax.nn.one_hot(indices, 6), axis=1)
+
+
+def confusion_matrix(labels: jax.Array, predictions: jax.Array) -> jax.Array:
+    return jnp.zeros((4, 4), jnp.int32).at[labels, predictions].add(1)
+
+
+def naive_confusion_matrix(labels: jax.Array, predictions: jax.Array) -> jax.Array:
+    return jnp.zeros((4, 4), jnp.int32).at[predictions, labels].add(1)
+
+
+def segment_sum(x: jax.Array, segments: jax.Array) -> jax.Array:
+    return jax.ops.segment_sum(x, segments, COUNT)
+
+
+def segment_prod(x: jax.Array, segments: jax.Array) -> jax.Array:
+    return jax.ops.segment_prod(x, segments, COUNT)
+
+
+def segment_max_of_integers(x: jax.Array, segments: jax.Array) -> jax.Array:
+    return jax.ops.segment_max(x, segments, COUNT)
+
+
+def category_counts(indices: jax.Array) -> jax.Array:
+    return jnp.sum(jax.nn.one_hot(indices, 6), axis=1)

@@ -1,0 +1,54 @@
+"""Segments in TensorFlow and Keras."""
+
+import keras
+import tensorflow as tf
+
+COUNT = 5
+
+
+def segment_max_empty(x: tf.Tensor, segments: tf.Tensor) -> tf.Tensor:
+    return tf.math.unsorted_segment_max(x, segments, COUNT)
+
+
+def segment_min_empty(x: tf.Tensor, segments: tf.Tensor) -> tf.Tensor:
+    return tf.math.unsorted_segment_min(x, segments, COUNT)
+
+
+def segment_mean_empty(x: tf.Tensor, segments: tf.Tensor) -> tf.Tensor:
+    return tf.math.unsorted_segment_mean(x, segments, COUNT)
+
+
+def segment_sqrt_n_empty(x: tf.Tensor, segments: tf.Tensor) -> tf.Tensor:
+    return tf.math.unsorted_segment_sqrt_n(x, segments, COUNT)
+
+
+def segment_sum_of_matrix(x: tf.Tensor, segments: tf.Tensor) -> tf.Tensor:
+    return tf.math.unsorted_segment_sum(x, segments, COUNT)
+
+
+def segment_max_unfilled(x: tf.Tensor, segments: tf.Tensor) -> tf.Tensor:
+    return tf.math.unsorted_segment_max(x, segments, COUNT)
+
+
+def multi_hot(indices: tf.Tensor) -> tf.Tensor:
+    return keras.layers.CategoryEncoding(6, output_mode="multi_hot")(indices)
+
+
+def confusion_matrix(labels: tf.Tensor, predictions: tf.Tensor) -> tf.Tensor:
+    return tf.math.confusion_matrix(labels, predictions, 4)
+
+
+def segment_sum(x: tf.Tensor, segments: tf.Tensor) -> tf.Tensor:
+    return tf.math.unsorted_segment_sum(x, segments, COUNT)
+
+
+def segment_prod(x: tf.Tensor, segments: tf.Tensor) -> tf.Tensor:
+    return tf.math.unsorted_segment_prod(x, segments, COUNT)
+
+
+def segment_max_of_integers(x: tf.Tensor, segments: tf.Tensor) -> tf.Tensor:
+    return tf.math.unsorted_segment_max(x, segments, COUNT)
+
+
+def category_counts(indices: tf.Tensor) -> tf.Tensor:
+    return keras.layers.CategoryEncoding(6, output_mode="count")(indices)

@@ -1,0 +1,146 @@
+"""Convolutions and paddings: defaults, sides that are padded, layouts of kernels."""
+
+from workloads._spec import ArraySpec
+from workloads.gotchas._gotcha import Gotcha
+
+IMAGES = ArraySpec((2, 6, 6, 3))
+SQUARE = ArraySpec((2, 6, 6, 6))
+SEQUENCES = ArraySpec((2, 8, 3))
+KERNEL = ArraySpec((3, 3, 3, 4))
+KERNEL_1D = ArraySpec((3, 3, 4))
+DEPTHWISE = ArraySpec((3, 3, 3, 2))
+TRANSPOSED = ArraySpec((3, 3, 4, 3))
+
+GOTCHAS = (
+    Gotcha(
+        "conv_same_stride",
+        "With stride 2 over an even size, TensorFlow's SAME pads nothing in front and one place behind: write 'SAME', "
+        "not the padding of 1 on both sides that other frameworks have.",
+        ("tf.nn.conv2d", "flax.nnx.Conv"), {"images": IMAGES, "kernel": KERNEL}, "semantics",
+    ),
+    Gotcha(
+        "conv_default_padding",
+        "Keras pads nothing by default, flax.nnx.Conv pads to the same size: pass padding='VALID'.",
+        ("keras.layers.Conv2D", "flax.nnx.Conv"),
+        {"images": IMAGES, "kernel": KERNEL, "bias": ArraySpec((4,))}, "structure",
+    ),
+    Gotcha(
+        "conv1d_causal",
+        "A causal convolution pads in front only: flax.nnx.Conv has padding='CAUSAL', and 'SAME' sees the future.",
+        ("keras.layers.Conv1D", "flax.nnx.Conv"), {"x": SEQUENCES, "kernel": KERNEL_1D}, "semantics",
+    ),
+    Gotcha(
+        "conv1d_causal_dilated",
+        "The padding in front is the dilation times the kernel's size less one; padding='CAUSAL' counts that in.",
+        ("keras.layers.Conv1D", "flax.nnx.Conv"), {"x": SEQUENCES, "kernel": KERNEL_1D}, "structure",
+    ),
+    Gotcha(
+        "depthwise_kernel",
+        "A depthwise kernel is [height, width, channels, multiplier]: reshape it to [height, width, 1, channels * "
+        "multiplier] without a transpose, for the outputs of a channel lie side by side.",
+        ("tf.nn.depthwise_conv2d", "keras.layers.DepthwiseConv2D", "flax.nnx.Conv"),
+        {"images": IMAGES, "kernel": DEPTHWISE}, "semantics",
+    ),
+    Gotcha(
+        "depthwise_conv1d",
+        "The kernel is [size, channels, multiplier], and flax.nnx.Conv with a group for each channel wants [size, 1, "
+        "channels * multiplier]: reshape, do not transpose.",
+        ("keras.layers.DepthwiseConv1D", "flax.nnx.Conv"),
+        {"x": SEQUENCES, "kernel": ArraySpec((3, 3, 2))}, "semantics",
+    ),
+    Gotcha(
+        "separable_conv_stride",
+        "The stride of a separable convolution is that of its depthwise half, whose padding depends on it; given to "
+        "the pointwise half it takes other places.",
+        ("tf.nn.separable_conv2d", "keras.layers.SeparableConv2D", "flax.nnx.Conv"),
+        {"images": IMAGES, "depthwise": DEPTHWISE, "pointwise": ArraySpec((1, 1, 6, 4))}, "semantics",
+    ),
+    Gotcha(
+        "conv2d_transpose_kernel",
+        "The kernel of a transposed convolution is [height, width, outputs, inputs] and that of the forward one: pass "
+        "transpose_kernel=True and the kernel as it is; swapping its last axes leaves it unturned.",
+        ("keras.layers.Conv2DTranspose", "tf.nn.conv2d_transpose", "flax.nnx.ConvTranspose"),
+        {"images": IMAGES, "kernel": TRANSPOSED}, "semantics",
+    ),
+    Gotcha(
+        "conv2d_transpose_padding",
+        "Keras's default is 'valid', that of flax.nnx.ConvTranspose is 'SAME'.",
+        ("keras.layers.Conv2DTranspose", "flax.nnx.ConvTranspose"),
+        {"images": IMAGES, "kernel": TRANSPOSED}, "structure",
+    ),
+    Gotcha(
+        "conv2d_transpose_output_padding",
+        "Flax has no output_padding: with it Keras's output has another size, and other places are cut off.",
+        ("keras.layers.Conv2DTranspose", "flax.nnx.ConvTranspose"),
+        {"images": IMAGES, "kernel": TRANSPOSED}, "structure",
+    ),
+    Gotcha(
+        "conv2d_transpose_output_shape",
+        "tf.nn.conv2d_transpose is the gradient of a convolution over the size that it is given; two sizes fit stride "
+        "2, and flax.nnx.ConvTranspose always makes the even one.",
+        ("tf.nn.conv2d_transpose", "flax.nnx.ConvTranspose"),
+        {"images": IMAGES, "kernel": TRANSPOSED}, "structure",
+    ),
+    Gotcha(
+        "conv1d_transpose",
+        "The kernel is [size, outputs, inputs]: transpose_kernel=True takes it as it is.",
+        ("keras.layers.Conv1DTranspose", "flax.nnx.ConvTranspose"),
+        {"x": SEQUENCES, "kernel": ArraySpec((3, 4, 3))}, "semantics",
+    ),
+    Gotcha(
+        "conv3d_transpose",
+        "The kernel is [depth, height, width, outputs, inputs]: transpose_kernel=True takes it as it is.",
+        ("keras.layers.Conv3DTranspose", "flax.nnx.ConvTranspose"),
+        {"x": ArraySpec((2, 3, 3, 3, 2)), "kernel": ArraySpec((2, 3, 3, 2, 2))}, "semantics",
+    ),
+    Gotcha(
+        "flatten_channels_first",
+        "keras.layers.Flatten of channels first moves the channels last before it flattens, so that weights of the "
+        "next layer fit both formats; a reshape does not.",
+        ("keras.layers.Flatten",), {"images": SQUARE}, "semantics",
+    ),
+    Gotcha(
+        "zero_padding_before_conv",
+        "keras.applications pads ResNet's images by 3 on every side before a valid convolution; 'SAME' pads 2 in front "
+        "and 3 behind.",
+        ("keras.layers.ZeroPadding2D", "keras.applications.ResNet50", "flax.nnx.Conv"),
+        {"images": IMAGES, "kernel": ArraySpec((7, 7, 3, 4))}, "semantics",
+    ),
+    Gotcha(
+        "conv_same_even_kernel",
+        "Of an odd padding SAME puts the larger half behind, NumPy's and SciPy's mode 'same' in front.",
+        ("tf.nn.conv1d", "jax.numpy.correlate", "jax.lax.conv_general_dilated"),
+        {"x": ArraySpec((12,)), "kernel": ArraySpec((4,))}, "semantics",
+    ),
+    Gotcha(
+        "conv_is_correlation",
+        "TensorFlow's convolution does not turn the kernel, jnp.convolve does: use jnp.correlate.",
+        ("tf.nn.conv1d", "jax.numpy.convolve", "jax.numpy.correlate"),
+        {"x": ArraySpec((12,)), "kernel": ArraySpec((3,))}, "semantics",
+    ),
+    Gotcha(
+        "cropping_nothing_behind",
+        "Where nothing is cropped behind, a slice that ends at minus zero is empty: end it at the size less the crop.",
+        ("keras.layers.Cropping1D",), {"x": SEQUENCES}, "structure",
+    ),
+    Gotcha(
+        "pad_symmetric",
+        "SYMMETRIC repeats the value at the edge, REFLECT does not: they are 'symmetric' and 'reflect' of jnp.pad.",
+        ("tf.pad", "jax.numpy.pad"), {"x": ArraySpec((4, 8))}, "semantics",
+    ),
+    Gotcha("conv_same", "With stride 1 and an odd kernel both pad alike.", ("tf.nn.conv2d", "flax.nnx.Conv"),
+           {"images": IMAGES, "kernel": KERNEL}),
+    Gotcha("conv_groups", "Kernels of groups have the same layout.", ("keras.layers.Conv2D", "flax.nnx.Conv"),
+           {"images": SQUARE, "kernel": ArraySpec((3, 3, 2, 6))}),
+    Gotcha("conv_dilation", "dilation_rate is kernel_dilation, and 'SAME' counts it in.",
+           ("keras.layers.Conv2D", "tf.nn.atrous_conv2d", "flax.nnx.Conv"), {"images": IMAGES, "kernel": KERNEL}),
+    Gotcha("conv_explicit_padding", "Pairs of places in front and behind mean the same.",
+           ("tf.nn.conv2d", "flax.nnx.Conv"), {"images": IMAGES, "kernel": KERNEL}),
+    Gotcha("conv_padded_behind", "What keras.applications pads before strides over even sizes is what 'SAME' pads.",
+           ("keras.layers.ZeroPadding2D", "keras.applications.MobileNetV2", "flax.nnx.Conv"),
+           {"images": IMAGES, "kernel": KERNEL}),
+    Gotcha("conv3d", "The same layouts.", ("keras.layers.Conv3D", "flax.nnx.Conv"),
+           {"x": ArraySpec((2, 4, 4, 4, 2)), "kernel": ArraySpec((3, 3, 3, 2, 2))}),
+    Gotcha("pad_reflect", "Neither repeats the value at the edge.", ("tf.pad", "jax.numpy.pad"),
+           {"x": ArraySpec((4, 8))}),
+)  # fmt: skip

@@ -1,0 +1,81 @@
+"""Sorting, ranking and counting: ties, order, default axes, what lies beyond the bins."""
+
+from workloads._spec import ArraySpec
+from workloads.gotchas._gotcha import Gotcha
+
+X = {"x": ArraySpec((4, 8))}
+DIGITS = {"x": ArraySpec((16,), "int32", low=0, high=6)}
+
+GOTCHAS = (
+    Gotcha(
+        "argsort_descending",
+        "Of equal values tf.argsort has the earlier one first in both directions; a reversed jnp.argsort has it last: "
+        "pass descending=True.",
+        ("tf.argsort", "jax.numpy.argsort"), {"x": ArraySpec((4, 8), "int32", low=0, high=4)}, "structure",
+    ),
+    Gotcha(
+        "argsort_descending_unsigned",
+        "Negated, an unsigned 0 stays the smallest number: pass descending=True.",
+        ("tf.argsort", "jax.numpy.argsort"), {"x": ArraySpec((16,), "uint8", low=0, high=6)}, "structure",
+    ),
+    Gotcha(
+        "argmax_default_axis",
+        "tf.argmax's default axis is 0; jnp.argmax without one flattens the array.",
+        ("tf.argmax", "jax.numpy.argmax"), X, "structure",
+    ),
+    Gotcha(
+        "unique_order",
+        "tf.unique numbers values by where they occur first, jnp.unique by size: use "
+        "jaxport.indexing.first_occurrences.",
+        ("tf.unique", "jax.numpy.unique"), DIGITS, "structure",
+    ),
+    Gotcha(
+        "top_k_order",
+        "tf.math.top_k has the largest first; the end of a sorted array has it last: use jax.lax.top_k.",
+        ("tf.math.top_k", "jax.lax.top_k", "jax.numpy.sort"), X, "semantics",
+    ),
+    Gotcha(
+        "in_top_k_tie",
+        "A target that ties with the last of the best counts as one of them in tf.math.in_top_k; jax.lax.top_k leaves "
+        "it out where its index is higher: count the values above it.",
+        ("tf.math.in_top_k", "keras.metrics.SparseTopKCategoricalAccuracy", "jax.lax.top_k"),
+        {"targets": ArraySpec((4,), "int32", low=0, high=8), "x": ArraySpec((4, 8))}, "structure",
+    ),
+    Gotcha(
+        "discretization_edges",
+        "A value on a boundary belongs to the bin above in Keras; jnp.searchsorted puts it below: pass side='right'.",
+        ("keras.layers.Discretization", "jax.numpy.searchsorted", "jax.numpy.digitize"), X, "structure",
+    ),
+    Gotcha(
+        "histogram_bins_beyond",
+        "What lies beyond the range counts in the first or the last bin: clip the numbers of the bins.",
+        ("tf.histogram_fixed_width_bins", "tf.histogram_fixed_width", "jax.numpy.digitize"),
+        {"x": ArraySpec((16,), scale=2.0)}, "structure",
+    ),
+    Gotcha(
+        "bincount_negative",
+        "Compiled by XLA, tf.math.bincount leaves negative numbers out (on CPU without XLA it raises); jnp.bincount "
+        "counts them as 0.",
+        ("tf.math.bincount", "jax.numpy.bincount"), {"x": ArraySpec((16,), "int32", low=-4, high=6)}, "structure",
+    ),
+    Gotcha(
+        "sort_descending_tie",
+        "tf.sort gives the gradients of equal values in their order, jnp.sort with descending=True in the reverse of "
+        "it: take along jnp.argsort.",
+        ("tf.sort", "jax.numpy.sort", "jax.numpy.argsort"), X, "gradients",
+    ),
+    Gotcha("argsort", "Of equal values the earlier one is first in both.", ("tf.argsort", "jax.numpy.argsort"),
+           {"x": ArraySpec((4, 8), "int32", low=0, high=4)}),
+    Gotcha("argmax_tie", "The first of equal values is taken in both.", ("tf.argmax", "jax.numpy.argmax"), X),
+    Gotcha("top_k", "Of equal values the earlier one is first in both.", ("tf.math.top_k", "jax.lax.top_k"),
+           {"x": ArraySpec((4, 8), "int32", low=0, high=4)}),
+    Gotcha("searchsorted", "The default side is 'left' in both.", ("tf.searchsorted", "jax.numpy.searchsorted"),
+           {"x": ArraySpec((8,)), "values": ArraySpec((5,))}),
+    Gotcha("searchsorted_rows", "tf.searchsorted searches row by row; jnp.searchsorted takes one row: map it.",
+           ("tf.searchsorted", "jax.numpy.searchsorted", "jax.vmap"),
+           {"x": ArraySpec((4, 8)), "values": ArraySpec((4, 3))}),
+    Gotcha("bincount_beyond", "Both leave out what is beyond the length.", ("tf.math.bincount", "jax.numpy.bincount"),
+           {"x": ArraySpec((16,), "int32", low=0, high=9)}),
+    Gotcha("invert_permutation", "jnp.argsort.", ("tf.math.invert_permutation", "jax.numpy.argsort"),
+           {"x": ArraySpec((8,))}),
+)  # fmt: skip
