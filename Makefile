@@ -6,7 +6,7 @@ STAMP := $(VENV)/installed
 # What is compiled once is kept: pytest would rewrite every test file at each start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run check test slow zoo soak schema goldens install types quick graphviz clean
+.PHONY: run check test slow docs zoo soak schema goldens install types quick graphviz clean
 
 run: install
 	$(VENV)/bin/jaxport run
@@ -26,6 +26,10 @@ quick:
 
 test: check
 	$(VENV)/bin/python -m pytest -m 'process and not slow'
+
+# The guide and the reference as pages, offline and without a warning; `jaxport docs` opens them.
+docs: install
+	$(VENV)/bin/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 
 # What takes longer than it is worth before every commit, and what continuous integration runs after `make test`.
 slow: install
@@ -56,7 +60,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { [ "$$(id -u)" = 0 ] && apt-get install -y -q python3-venv; } || \
 		{ echo "expected Python's venv module, found none: apt-get install python3-venv"; exit 2; }
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev,peers]'
+	$(VENV)/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev,docs,peers]'
 	@command -v dot > /dev/null || $(MAKE) -s graphviz
 	@touch $@
 

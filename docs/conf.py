@@ -1,0 +1,33 @@
+"""How Sphinx builds the documentation: `make docs`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import gotcha_pages
+
+project = "jaxport"
+author = "jaxport developers"
+extensions = ["myst_parser", "sphinx_copybutton"]
+exclude_patterns = ["_build", "results/*.json"]
+html_theme = "furo"
+html_title = "jaxport"
+html_static_path = ["_static"]
+html_copy_source = False
+html_show_sourcelink = False
+highlight_language = "text"
+myst_enable_extensions = ["deflist", "fieldlist"]
+myst_heading_anchors = 4
+# A prompt is not copied with what is typed behind it.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+
+def setup(app: Sphinx) -> None:
+    """Write the pages that are made from the catalogue before Sphinx looks for pages."""
+    app.connect("builder-inited", lambda built: gotcha_pages.write(Path(built.srcdir)))
