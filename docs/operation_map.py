@@ -1,0 +1,134 @@
+"""The map of operations and layers: operations.toml and layers.toml as pages, every row of them executed.
+
+usage: python docs/operation_map.py [--check [WORD ...]]
+
+Writes the pages. With --check it evaluates every row instead, or those that contain one of the words.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+DOCS = Path(__file__).parent
+
+sys.path[:0] = [path for path in (str(DOCS), str(DOCS.parent)) if path not in sys.path]
+
+# ruff: noqa: E402  scripts of docs/ are no package
+from operation_rows import Layer, Operation, Row, read_layers, read_operations
+
+from compare.writing import write_atomically
+from workloads.gotchas import _catalogue
+
+
+def write(docs: Path) -> None:
+    """Write operations.md and layers.md; a page that is current stays."""
+    operations, layers = read_operations(docs), read_layers(docs)
+    for name, text in (("operations.md", operations_page(operations)), ("layers.md", layers_page(layers))):
+        if not (docs / name).exists() or (docs / name).read_text() != text:
+            write_atomically(docs / name, text)
+
+
+def counted(groups: Mapping[str, Sequence[Row]]) -> tuple[int, int]:
+    """How many rows have a counterpart, and how many have none."""
+    having = [row.has_counterpart for rows in groups.values() for row in rows]
+    return sum(having), len(having) - sum(having)
+
+
+def operations_page(groups: Mapping[str, Sequence[Operation]]) -> str:
+    """A table a group: the operation, its counterpart, what there is to know."""
+    executed, without = counted(groups)
+    sections = (
+        _section(group, ("TensorFlow", "JAX", ""), [(_code(row.tf), _code(row.jax), _about(row)) for row in rows])
+        for group, rows in groups.items()
+    )
+    return f"""# Operations
+
+{executed} operations of TensorFlow with their counterparts in JAX, and {without} that have none. Every row is executed:
+both sides compute it on random inputs and on ties and zeros, the counterpart under `jax.jit`. Shapes and dtypes are equal,
+integers and booleans exactly so, floats to within 1e-5 of the largest value, and gradients to within 1e-4 unless the row says
+otherwise.
+
+- `jnp` is `jax.numpy`; `x`, `y` and the other small letters are arrays.
+- Where TensorFlow returns int64, JAX returns int32 unless `jax_enable_x64` is set.
+- Of a complex argument, TensorFlow's gradient is the conjugate of JAX's.
+
+{chr(10).join(sections)}"""
+
+
+def layers_page(groups: Mapping[str, Sequence[Layer]]) -> str:
+    """A table a group: the layer, the same in JAX, the modules of Flax, what there is to know."""
+    executed, without = counted(groups)
+    heads = ("Keras", "JAX", "Flax NNX", "Linen", "")
+    sections = (_section(group, heads, [_layer_cells(row) for row in rows]) for group, rows in groups.items())
+    return f"""# Layers
+
+{executed} layers of Keras with their counterparts, and {without} that have none. Every row is executed: with random weights
+the code in JAX and the module of NNX compute what the layer does, to within 1e-5 of the largest value, and their gradients
+agree to within 1e-4 unless the row says otherwise. The module of Linen is only named.
+
+- `w` is the list of the layer's weights, in the order of `layer.weights`; `x`, `y` and the other small letters are inputs.
+- What stands under a module is where its weights come from.
+- `jnp` is `jax.numpy`, `nnx` is `flax.nnx`, `nn` is `flax.linen`, and `rngs` is an `nnx.Rngs`.
+
+{chr(10).join(sections)}"""
+
+
+def _layer_cells(row: Layer) -> tuple[str, ...]:
+    called = row.flax_call or row.call
+    lines = [row.flax, *(f"{path} = {value}" for path, value in row.params.items())]
+    lines += [called] if row.flax and called != "layer(x)" else []
+    keras = [row.keras] + ([row.call] if row.call != "layer(x)" else [])
+    return _code("\n".join(keras)), _code(row.jax), _code("\n".join(lines)), _code(row.linen), _about(row)
+
+
+def _section(group: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    table = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    return f"## {group.replace('_', ' ').capitalize()}\n\n{table}\n"
+
+
+def _code(text: str) -> str:
+    """Lines of code in a cell of a table, each a piece of its own."""
+    lines = (line.replace("|", "\\|") for line in text.strip().splitlines() if line)
+    return "<br>".join(f"`{line}`" for line in lines)
+
+
+def _about(row: Row) -> str:
+    """The note, what does not agree, and the gotcha."""
+    parts = [row.note]
+    if row.gradients == "differ":
+        parts.append("Gradients differ.")
+    if isinstance(row, Operation) and not row.jit:
+        parts.append("Not under `jax.jit`.")
+    if row.values == "distribution":
+        parts.append("Other random numbers of the same distribution.")
+    return " ".join([*filter(None, parts), *_link(row.gotcha)])
+
+
+def _link(gotcha: str) -> list[str]:
+    """The place of an entry in the guide; none of an entry that the catalogue does not have."""
+    if gotcha not in {entry.id for entry in _catalogue.entries()}:
+        return []
+    theme, _, name = gotcha.partition("/")
+    return [f"[{name.replace('_', ' ')}](gotchas/{theme}.md#{name})"]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the pages, or check the rows; 1 if a row fails."""
+    if "--check" not in arguments:
+        write(DOCS)
+        return 0
+    import operation_check  # imports both frameworks
+
+    words = [argument for argument in arguments if argument != "--check"]
+    failed = False
+    for failure in operation_check.check_all(read_operations(DOCS), read_layers(DOCS), words):
+        failed = True
+        print(failure, flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
