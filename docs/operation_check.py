@@ -29,8 +29,13 @@ from workloads._arrays import draw, draw_kinks
 
 VALUES = 1e-5
 GRADIENTS = 1e-4
+NOISE = 1e-6
+"""Of the largest gradient of a row: one that is 0 in exact arithmetic is noise of this size."""
 ALIKE = 1e-6
 """The p-value of the Kolmogorov-Smirnov test below which two samples are not of one distribution."""
+
+DIGITS = 5
+"""Of samples: a value that occurs often is one value, whatever its last bit."""
 
 NARROWED = {"int64": "int32", "uint64": "uint32"}
 CASES = {"random": draw, "ties": draw_kinks}
@@ -76,6 +81,7 @@ def _public(name: str) -> Any:
 def problems(row: Row) -> list[str]:
     """What is wrong with a row; a row whose code raises anything that it should not is wrong."""
     try:
+        keras.utils.set_random_seed(0)
         if isinstance(row, Layer) and row.linen:
             operator.attrgetter(row.linen.removeprefix("nn."))(linen)
         found = [problem for pair in pairs(row) for problem in _of_pair(row, pair)] if row.has_counterpart else []
@@ -172,7 +178,7 @@ def _module_program(row: Layer) -> Program:
         names = {**JAX, **_split(arrays)}
         layer = evaluate(row.flax, {**names, "rngs": nnx.Rngs(0)})
         for path, code in row.params.items():
-            parameter, value = operator.attrgetter(path)(layer), evaluate(code, names)
+            parameter, value = evaluate(f"layer.{path}", {"layer": layer}), evaluate(code, names)
             if parameter.shape != value.shape:
                 raise ValueError(f"expected {path} of shape {parameter.shape}, found {value.shape}")
             parameter[...] = value
@@ -231,13 +237,21 @@ def _gradients(expected: Computed, found: Computed) -> Iterator[str]:
     if expected.gradients.keys() != found.gradients.keys():
         yield f"expected gradients of {list(expected.gradients)}, found {list(found.gradients)}"
         return
+    floor = NOISE / GRADIENTS * max(map(_largest, expected.gradients.values()), default=0.0)
     for name, left in expected.gradients.items():
-        if problem := difference(left, found.gradients[name], GRADIENTS):
+        if problem := difference(left, found.gradients[name], GRADIENTS, floor):
             yield f"gradient of {name}: {problem}"
 
 
-def difference(expected: np.ndarray, found: np.ndarray, bound: float = VALUES) -> str:
-    """How two arrays differ, or nothing."""
+def difference(expected: np.ndarray, found: np.ndarray, bound: float = VALUES, floor: float = 0.0) -> str:
+    """How two arrays differ, or nothing.
+
+    Args:
+      expected: of TensorFlow.
+      found: of JAX.
+      bound: of the error of floats, relative to the largest value.
+      floor: taken for the largest value where that is smaller.
+    """
     if problem := structure_problem(expected, found):
         return problem
     if expected.dtype.kind in "biu":
@@ -249,10 +263,15 @@ def difference(expected: np.ndarray, found: np.ndarray, bound: float = VALUES) -
         return "NaN or infinities differ"
     if expected.size and not finite.any():
         return "nothing is finite"
-    largest = max(float(np.max(abs(left[finite]), initial=0)), float(np.finfo(np.float32).tiny))
+    largest = max(_largest(expected), floor, float(np.finfo(np.float32).tiny))
     error = float(np.max(abs(left[finite] - right[finite]), initial=0)) / largest
     bound = max(bound, float(ml_dtypes.finfo(expected.dtype).eps)) if expected.dtype.itemsize == 2 else bound
     return "" if error <= bound else f"off by {error:.2g} of the largest value"
+
+
+def _largest(array: np.ndarray) -> float:
+    wide = abs(_wide(array))
+    return float(np.max(wide[np.isfinite(wide)], initial=0))
 
 
 def structure_problem(expected: np.ndarray, found: np.ndarray) -> str:
@@ -272,6 +291,6 @@ def distribution_problem(expected: np.ndarray, found: np.ndarray) -> str:
     """How the distributions of two samples differ, or nothing."""
     if problem := structure_problem(expected, found):
         return problem
-    left, right = _wide(expected).ravel(), _wide(found).ravel()
+    left, right = (np.round(_wide(array).ravel(), DIGITS) for array in (expected, found))
     p = float(stats.ks_2samp(left, right).pvalue)
     return "" if p > ALIKE else f"not of one distribution, p = {p:.1g}"

@@ -39,20 +39,21 @@ def counted(groups: Mapping[str, Sequence[Row]]) -> tuple[int, int]:
 def operations_page(groups: Mapping[str, Sequence[Operation]]) -> str:
     """A table a group: the operation, its counterpart, what there is to know."""
     executed, without = counted(groups)
+    heads = ("TensorFlow", "JAX", "")
     sections = (
-        _section(group, ("TensorFlow", "JAX", ""), [(_code(row.tf), _code(row.jax), _about(row)) for row in rows])
+        _section(group, heads, [(_inline(row.tf), _code(row), _about(row)) for row in rows], rows)
         for group, rows in groups.items()
     )
     return f"""# Operations
 
-{executed} operations of TensorFlow with their counterparts in JAX, and {without} that have none. Every row is executed:
-both sides compute it on random inputs and on ties and zeros, the counterpart under `jax.jit`. Shapes and dtypes are equal,
-integers and booleans exactly so, floats to within 1e-5 of the largest value, and gradients to within 1e-4 unless the row says
-otherwise.
+{executed} operations of TensorFlow with their counterparts in JAX, and {without} that have none. Every row is
+executed: both sides compute it on random inputs and on ties and zeros, the counterpart under `jax.jit`. Shapes and
+dtypes are equal, integers and booleans too, floats to within 1e-5 of the largest value, and gradients to within 1e-4
+unless the row says otherwise.
 
-- `jnp` is `jax.numpy`; `x`, `y` and the other small letters are arrays.
+- `jnp` is `jax.numpy`; small letters such as `x`, `y` and `n` are arrays.
 - Where TensorFlow returns int64, JAX returns int32 unless `jax_enable_x64` is set.
-- Of a complex argument, TensorFlow's gradient is the conjugate of JAX's.
+- With respect to a complex argument, TensorFlow's gradient is the conjugate of JAX's.
 
 {chr(10).join(sections)}"""
 
@@ -61,15 +62,15 @@ def layers_page(groups: Mapping[str, Sequence[Layer]]) -> str:
     """A table a group: the layer, the same in JAX, the modules of Flax, what there is to know."""
     executed, without = counted(groups)
     heads = ("Keras", "JAX", "Flax NNX", "Linen", "")
-    sections = (_section(group, heads, [_layer_cells(row) for row in rows]) for group, rows in groups.items())
+    sections = (_section(group, heads, [_layer_cells(row) for row in rows], rows) for group, rows in groups.items())
     return f"""# Layers
 
-{executed} layers of Keras with their counterparts, and {without} that have none. Every row is executed: with random weights
-the code in JAX and the module of NNX compute what the layer does, to within 1e-5 of the largest value, and their gradients
-agree to within 1e-4 unless the row says otherwise. The module of Linen is only named.
+{executed} layers of Keras with their counterparts, and {without} that have none. Every row is executed: with random
+weights the code in JAX and the module of NNX compute what the layer does, to within 1e-5 of the largest value, and
+their gradients agree to within 1e-4 unless the row says otherwise. The module of Linen is only named.
 
-- `w` is the list of the layer's weights, in the order of `layer.weights`; `x`, `y` and the other small letters are inputs.
-- What stands under a module is where its weights come from.
+- `w` is the list of the layer's weights, in the order of `layer.weights`; small letters such as `x` are inputs.
+- Under a module stand the weights that it takes.
 - `jnp` is `jax.numpy`, `nnx` is `flax.nnx`, `nn` is `flax.linen`, and `rngs` is an `nnx.Rngs`.
 
 {chr(10).join(sections)}"""
@@ -80,19 +81,29 @@ def _layer_cells(row: Layer) -> tuple[str, ...]:
     lines = [row.flax, *(f"{path} = {value}" for path, value in row.params.items())]
     lines += [called] if row.flax and called != "layer(x)" else []
     keras = [row.keras] + ([row.call] if row.call != "layer(x)" else [])
-    return _code("\n".join(keras)), _code(row.jax), _code("\n".join(lines)), _code(row.linen), _about(row)
+    return _inline(*keras), _code(row), _inline(*lines), _inline(row.linen), _about(row)
 
 
-def _section(group: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [heads, ["---"] * len(heads), *rows]
-    table = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-    return f"## {group.replace('_', ' ').capitalize()}\n\n{table}\n"
+def _section(group: str, heads: Sequence[str], cells: Sequence[Sequence[str]], rows: Sequence[Row]) -> str:
+    """A heading, the table, and behind it the code that has several lines."""
+    lines = [heads, ["---"] * len(heads), *cells]
+    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    blocks = (f"\n### {row.name}\n\n```python\n{row.jax.strip()}\n```\n" for row in rows if _is_long(row))
+    return f"## {group.replace('_', ' ').capitalize()}\n\n{table}\n{''.join(blocks)}"
 
 
-def _code(text: str) -> str:
+def _is_long(row: Row) -> bool:
+    return "\n" in row.jax.strip()
+
+
+def _code(row: Row) -> str:
+    """The counterpart in JAX, or where it stands."""
+    return f"[code below](#{row.name.lower().replace('.', '')})" if _is_long(row) else _inline(row.jax)
+
+
+def _inline(*lines: str) -> str:
     """Lines of code in a cell of a table, each a piece of its own."""
-    lines = (line.replace("|", "\\|") for line in text.strip().splitlines() if line)
-    return "<br>".join(f"`{line}`" for line in lines)
+    return "<br>".join(f"`{line}`".replace("|", "\\|") for line in lines if line)
 
 
 def _about(row: Row) -> str:
