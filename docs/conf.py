@@ -19,6 +19,7 @@ exclude_patterns = ["_build", "results/*.json"]
 html_theme = "furo"
 html_title = "jaxport"
 html_static_path = ["_static"]
+html_css_files = ["tables.css"]
 html_copy_source = False
 html_show_sourcelink = False
 highlight_language = "text"

@@ -37,11 +37,10 @@ def counted(groups: Mapping[str, Sequence[Row]]) -> tuple[int, int]:
 
 
 def operations_page(groups: Mapping[str, Sequence[Operation]]) -> str:
-    """A table a group: the operation, its counterpart, what there is to know."""
+    """A table a group: the operation and its counterpart."""
     executed, without = counted(groups)
-    heads = ("TensorFlow", "JAX", "")
     sections = (
-        _section(group, heads, [(_inline(row.tf), _code(row), _about(row)) for row in rows], rows)
+        _section(group, ("TensorFlow", "JAX"), [(_inline(row.tf), _jax(row)) for row in rows], rows)
         for group, rows in groups.items()
     )
     return f"""# Operations
@@ -59,9 +58,9 @@ unless the row says otherwise.
 
 
 def layers_page(groups: Mapping[str, Sequence[Layer]]) -> str:
-    """A table a group: the layer, the same in JAX, the modules of Flax, what there is to know."""
+    """A table a group: the layer, the same in JAX, the modules of Flax."""
     executed, without = counted(groups)
-    heads = ("Keras", "JAX", "Flax NNX", "Linen", "")
+    heads = ("Keras", "JAX", "Flax NNX", "Linen")
     sections = (_section(group, heads, [_layer_cells(row) for row in rows], rows) for group, rows in groups.items())
     return f"""# Layers
 
@@ -81,7 +80,7 @@ def _layer_cells(row: Layer) -> tuple[str, ...]:
     lines = [row.flax, *(f"{path} = {value}" for path, value in row.params.items())]
     lines += [called] if row.flax and called != "layer(x)" else []
     keras = [row.keras] + ([row.call] if row.call != "layer(x)" else [])
-    return _inline(*keras), _code(row), _inline(*lines), _inline(row.linen), _about(row)
+    return _inline(*keras), _jax(row), _inline(*lines), _inline(row.linen)
 
 
 def _section(group: str, heads: Sequence[str], cells: Sequence[Sequence[str]], rows: Sequence[Row]) -> str:
@@ -94,6 +93,11 @@ def _section(group: str, heads: Sequence[str], cells: Sequence[Sequence[str]], r
 
 def _is_long(row: Row) -> bool:
     return "\n" in row.jax.strip()
+
+
+def _jax(row: Row) -> str:
+    """The counterpart in JAX, and under it what there is to know."""
+    return "<br>".join(filter(None, (_code(row), _about(row))))
 
 
 def _code(row: Row) -> str:
