@@ -16,6 +16,7 @@ DOCS = Path(__file__).parent
 sys.path[:0] = [path for path in (str(DOCS), str(DOCS.parent)) if path not in sys.path]
 
 # ruff: noqa: E402  scripts of docs/ are no package
+import gotcha_pages
 from operation_rows import Layer, Operation, Row, read_layers, read_operations
 
 from compare.writing import write_atomically
@@ -111,7 +112,7 @@ def _inline(*lines: str) -> str:
 
 
 def _about(row: Row) -> str:
-    """The note, what does not agree, and the gotcha."""
+    """The note, what does not agree, and the gotchas."""
     parts = [row.note]
     if row.gradients == "differ":
         parts.append("Gradients differ.")
@@ -119,15 +120,18 @@ def _about(row: Row) -> str:
         parts.append("Not under `jax.jit`.")
     if row.values == "distribution":
         parts.append("Other random numbers of the same distribution.")
-    return " ".join([*filter(None, parts), *_link(row.gotcha)])
+    return " ".join(filter(None, (*parts, *_links(row))))
 
 
-def _link(gotcha: str) -> list[str]:
-    """The place of an entry in the guide; none of an entry that the catalogue does not have."""
-    if gotcha not in {entry.id for entry in _catalogue.entries()}:
-        return []
-    theme, _, name = gotcha.partition("/")
-    return [f"[{name.replace('_', ' ')}](gotchas/{theme}.md#{name})"]
+def _links(row: Row) -> list[str]:
+    """The places in the guide of the entry that the row names, and of all that concern its name and differ."""
+    entries = {entry.id: entry for entry in _catalogue.entries()}
+    concerned = [e.id for e in entries.values() if row.name in e.gotcha.concerns and not e.gotcha.is_control]
+    chosen = [entries[name] for name in dict.fromkeys([row.gotcha, *concerned]) if name in entries]
+    return [
+        f"[{entry.gotcha.name.replace('_', ' ')}]({gotcha_pages.FOLDER}/{entry.theme}.md#{entry.gotcha.name})"
+        for entry in chosen
+    ]
 
 
 def main(arguments: Sequence[str]) -> int:

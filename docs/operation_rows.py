@@ -20,7 +20,8 @@ class Operation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
       jax: the same in JAX: an expression, or lines of which the last is one. Empty where there is no counterpart.
       inputs: the arrays by name, as `jaxport run --input` takes them.
       note: a sentence.
-      gotcha: an entry of the catalogue, THEME/NAME.
+      gotcha: an entry of the catalogue, THEME/NAME, that explains the row. Those that concern the operation by its name
+        are linked in any case.
       gradients: whether they agree; "differ": they must not, which `gotcha` or `note` explains; "none": one of both
         has none and must raise.
       values: "distribution" of random numbers, whose bits differ.
@@ -61,7 +62,7 @@ class Layer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
       call: how the Keras layer is called.
       flax_call: how the module is called; empty as `call`.
       note: a sentence.
-      gotcha: an entry of the catalogue, THEME/NAME.
+      gotcha: as that of an operation.
       gradients: as those of an operation.
       values: as that of an operation.
     """

@@ -85,9 +85,19 @@ def test_pages_are_written_once(tmp_path) -> None:
 
 
 def test_a_link_leads_to_an_entry_and_an_unknown_one_is_left_out() -> None:
-    page = operation_map.operations_page({"some": [Operation("tf.abs(x)", "jnp.abs(x)", gotcha="kinks/abs_at_zero")]})
-    assert "[abs at zero](gotchas/kinks.md#abs_at_zero)" in page
-    assert "gotchas/" not in operation_map.operations_page({"some": [Operation("tf.abs(x)", "x", gotcha="a/b")]})
+    assert "gotchas/" not in page_of(Operation("tf.absent(x)", "x", gotcha="a/b"))
+    assert "[abs at zero](gotchas/kinks.md#abs_at_zero)" in page_of(
+        Operation("tf.absent(x)", gotcha="kinks/abs_at_zero")
+    )
+
+
+def test_entries_that_concern_an_operation_and_differ_are_linked_once() -> None:
+    page = page_of(Operation("tf.nn.gelu(x)", gotcha="activations/gelu"))
+    assert page.count("(gotchas/activations.md#gelu)") == 1 and "gelu_by_tanh" not in page
+
+
+def page_of(row: Operation) -> str:
+    return operation_map.operations_page({"some": [row]})
 
 
 def test_an_unknown_key_is_refused(tmp_path) -> None:
