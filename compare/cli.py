@@ -47,6 +47,7 @@ COMMANDS = {
     "report": Command("render a report again from its record"),
     "results": Command("write records as a Markdown page"),
     "gotchas": Command("look up what TensorFlow and JAX do differently, and how to port it"),
+    "docs": Command("open the guide and the reference, offline", foreign_code=False),
     "list": Command("list the workloads", foreign_code=False),
 }
 """By name, in the order of the help. Each is a module of compare.commands, imported once it is asked for."""

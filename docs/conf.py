@@ -13,7 +13,7 @@ import gotcha_pages
 import operation_map
 
 project = "jaxport"
-author = "jaxport developers"
+copyright = "the jaxport developers"
 extensions = ["myst_parser", "sphinx_copybutton"]
 exclude_patterns = ["_build", "results/*.json"]
 html_theme = "furo"

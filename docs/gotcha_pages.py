@@ -40,8 +40,8 @@ def index_page(entries: tuple[Entry, ...]) -> str:
     return f"""# Gotchas
 
 What TensorFlow and JAX do differently under names that look alike: {differ} behaviours with the port that one would
-write first and the right one, and {len(entries) - differ} where the first port is right. Every one is executed: the gates
-of [parity](../parity.md) refuse the first port and accept the second.
+write first and the right one, and {len(entries) - differ} where the first port is right. Every one is executed: the
+gates of [parity](../parity.md) refuse the first port and accept the second.
 
 ```console
 $ jaxport gotchas gelu                 one of them, in the terminal

@@ -126,6 +126,8 @@ def _rows(departure: Departure, located: locating.Located) -> Iterator[tuple[str
         error = f"; off by {sample.error:.3g} of the largest" if sample.error < float("inf") else ""
         yield "values", Text(f"{index}: tf {sample.left:.7g}, jax {sample.right:.7g}{error}")
     yield "cause", Text.assemble((departure.cause, "bold"), f": {departure.remedy}")
+    if departure.gotchas:
+        yield "see", Text(f"jaxport gotchas {departure.gotchas}")
     yield "proof", Text(_proof(departure))
 
 

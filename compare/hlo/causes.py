@@ -107,13 +107,14 @@ class Cause:
     """One known way: a short name, what to look for and do, and what it may look like: a proof is asked for besides.
 
     `alone` is whether it says so little that it has to be all that is wrong: of several departures, each may be one of
-    another formula.
+    another formula. `gotchas` is what to ask `jaxport gotchas` for, "" where the catalogue has nothing.
     """
 
     name: str
     remedy: str
     recognises: Callable[[Clue], bool]
     alone: bool = False
+    gotchas: str = ""
 
 
 _TINY = 1e-2
@@ -203,66 +204,72 @@ def _any(clue: Clue) -> bool:
 
 CAUSES = (
     Cause("narrow type", "a value is rounded to fewer bits than in TensorFlow: drop the cast, or give the layer "
-          "TensorFlow's dtype", _casts),
+          "TensorFlow's dtype", _casts, gotchas="mixed_precision"),
     Cause("subgradient at an edge", "the gradient at a tie or an edge is a choice: take TensorFlow's side of it with "
           "jnp.where, for jnp.maximum and jnp.clip give half of it to either side; jax.nn.relu gives none at 0",
-          lambda clue: clue.at_edges and clue.in_gradient),
+          lambda clue: clue.at_edges and clue.in_gradient, gotchas="kinks"),
     Cause("value at an edge", "both agree but where inputs tie, vanish or lie on a bound: compare < with <=, and what "
-          "is made of 0", lambda clue: clue.at_edges),
+          "is made of 0", lambda clue: clue.at_edges, gotchas="kinks"),
     Cause("stop_gradient", "nothing flows back here in JAX: look for jax.lax.stop_gradient, a cast to integers or an "
           "argmax on the way, or a custom_vjp", lambda clue: clue.cut and clue.in_gradient),
     Cause("epsilon", "Keras adds 1e-3 in normalization and 1e-7 in optimizers, Flax 1e-6 or 1e-5 and optax 1e-8: "
-          "pass TensorFlow's", _both_tiny),
+          "pass TensorFlow's", _both_tiny, gotchas="epsilon"),
     Cause("place of epsilon", "epsilon is added inside of the root on one side and outside of it on the other, or "
-          "before and after a bias correction: move it", _any),
+          "before and after a bias correction: move it", _any, gotchas="epsilon"),
     Cause("gelu", "tf.nn.gelu is exact by default, jax.nn.gelu the tanh approximation: say approximate on both sides",
-          _any),
+          _any, gotchas="activations/gelu"),
     Cause("slope of leaky relu", "tf.nn.leaky_relu has 0.2, Keras 0.3 and jax.nn.leaky_relu 0.01: pass "
-          "negative_slope", _any),
-    Cause("another activation", "the function between the layers differs", _any),
+          "negative_slope", _any, gotchas="activations/leaky_relu"),
+    Cause("another activation", "the function between the layers differs", _any, gotchas="activations"),
     Cause("biased or unbiased variance", "tf.nn.moments divides by n, as jnp.var does with ddof=0; "
-          "tf.compat.v1.nn.fused_batch_norm by n - 1", _any),
+          "tf.compat.v1.nn.fused_batch_norm by n - 1", _any, gotchas="variance"),
     Cause("number of iterations", "the loops do not end at the same turn: compare their bounds",
           lambda clue: clue.op == "compare" and clue.ends_loop),
     Cause("base of the logarithm", "tf.math.log and jnp.log are natural: look for log2, log10 or a division by log(2)",
           _any),
     Cause("cumulative sum", "the sums run along another axis, from the other end, or leave out the element itself: "
-          "compare axis=, exclusive= and reverse=", _any),
+          "compare axis=, exclusive= and reverse=", _any, gotchas="cumsum"),
     Cause("axis of the softmax", "both normalize the last axis by default: compare axis=",
           lambda clue: clue.in_softmax),
     Cause("axis", "another axis is reduced, joined or sorted: compare axis=", _any),
     Cause("padding", "TensorFlow's SAME pads more at the end where a stride leaves an odd number: pass 'SAME', "
-          "not (1, 1)", _padding),
+          "not (1, 1)", _padding, gotchas="padding"),
     Cause("window", "kernel size, stride or dilation differ: Flax pools with stride 1 and Keras with stride = size",
-          lambda clue: clue.op in _WINDOWED and "window" in clue.changed and not _padding(clue)),
+          lambda clue: clue.op in _WINDOWED and "window" in clue.changed and not _padding(clue), gotchas="pooling"),
     Cause("axes of a product", "another axis is summed or kept: compare the subscripts of einsum letter by letter",
           lambda clue: "batch" in clue.changed),
     Cause("transposed kernel", "Keras keeps dense kernels as (in, out): drop the transposition, or contract the other "
-          "axis", _transposes),
-    Cause("layout", "TensorFlow's convolutions take NHWC and HWIO: pass dimension_numbers, or transpose", _lays_out),
+          "axis", _transposes, gotchas="kernel"),
+    Cause("layout", "TensorFlow's convolutions take NHWC and HWIO: pass dimension_numbers, or transpose", _lays_out,
+          gotchas="convolution"),
     Cause("order of elements", "the elements are the same, in another order: look for a reshape where an axis has to "
           "be moved, or for a reversal", _any, alone=True),
     Cause("operands swapped", "the same two values are read the other way round: swap them", lambda clue: clue.swapped),
     Cause("weights swapped", "it reads another weight than TensorFlow: look at this line, and at from_weights and "
           "to_weights", _reads_other),
     Cause("optimizer's averages", "momentum and betas differ, or an average starts elsewhere: compare the optimizer's "
-          "arguments", _betas),
-    Cause("weight decay", "decay is applied on one side only: AdamW decays by 0.004 in Keras, 1e-4 in optax", _decays),
+          "arguments", _betas, gotchas="optimizers"),
+    Cause("weight decay", "decay is applied on one side only: AdamW decays by 0.004 in Keras, 1e-4 in optax", _decays,
+          gotchas="weight_decay"),
     Cause("bias correction", "one side corrects its moments for their start at zero and the other does not",
-          lambda clue: clue.updates and clue.pair is None and "power" in clue.near | set(clue.ops)),
+          lambda clue: clue.updates and clue.pair is None and "power" in clue.near | set(clue.ops),
+          gotchas="optimizers"),
     Cause("momentum of batch normalization", "Keras keeps 0.99 of the moving average, other libraries 0.9: pass "
-          "momentum", lambda clue: clue.moving_average),
-    Cause("learning rate", "the step has another size: compare the rate, its schedule and what it multiplies", _rate),
+          "momentum", lambda clue: clue.moving_average, gotchas="momentum"),
+    Cause("learning rate", "the step has another size: compare the rate, its schedule and what it multiplies", _rate,
+          gotchas="schedules"),
     Cause("scale by the root of the depth", "attention divides by sqrt(depth of one head): add it, or take the right "
           "axis of the query", _scaled_by_root),
-    Cause("norm of the Fourier transform", "one side divides by the length or its root: compare norm=", _any),
+    Cause("norm of the Fourier transform", "one side divides by the length or its root: compare norm=", _any,
+          gotchas="signal"),
     Cause("mean or sum", "one side averages and the other adds up: Keras losses and tf.reduce_mean divide by the "
-          "number of elements", _any),
+          "number of elements", _any, gotchas="losses"),
     Cause("another reduction", "the reducer differs: compare max, sum, mean and min", _any),
     Cause("power", "another power is taken: compare exponents", _any),
     Cause("index", "indices are counted, wrapped or clamped otherwise: TensorFlow counts from 0, takes no negative "
-          "index, and XLA's gather clamps", _indices),
-    Cause("integer division", "tf.math.floormod and // round down, lax.div and lax.rem towards zero", _any),
+          "index, and XLA's gather clamps", _indices, gotchas="indexing"),
+    Cause("integer division", "tf.math.floormod and // round down, lax.div and lax.rem towards zero", _any,
+          gotchas="dtypes"),
     Cause("bias left out", "a weight is added on one side only: add it, or set use_bias",
           lambda clue: clue.kind != CHANGED and clue.op == "add"),
     Cause("weight left out", "a weight is used on one side only: multiply by it", lambda clue: clue.kind != CHANGED),
@@ -280,7 +287,7 @@ CAUSES = (
 """In the order in which they are tried: the first that fits and is proved names a departure."""
 
 GATES = Cause("gates of a recurrent cell", "Keras orders an LSTM's gates i, f, g, o and a GRU's z, r, h: permute the "
-              "kernels, or read them in that order", _any)  # fmt: skip
+              "kernels, or read them in that order", _any, gotchas="recurrent")  # fmt: skip
 PARTS = Cause("order of parts", "a value is split as in TensorFlow and its parts are read in another order", _any)
 UNKNOWN = Cause("no specific cause", "no known one could be proved: look at what differs on these two lines", _any)
 """What is said where no cause is proved."""

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from compare.gotchas import searching
 from compare.hlo.causes import CAUSES, GATES, PARTS, UNKNOWN, Clue
 from compare.hlo.locate._proofs import PROOFS
 from compare.hlo.pair import Pair
+from workloads.gotchas import _catalogue
 
 CLUES = {
     "narrow type": Clue("extra", Pair("", "convert"), dtypes=Pair("", "bf16")),
@@ -83,3 +85,8 @@ def test_a_running_sum_is_no_padding() -> None:
 )
 def test_a_cause_is_not_considered_without_what_it_is_known_by(name: str, changes: dict[str, Any]) -> None:
     assert name not in considered(dataclasses.replace(CLUES[name], **changes))
+
+
+@pytest.mark.parametrize("words", sorted({cause.gotchas for cause in (*CAUSES, GATES) if cause.gotchas}))
+def test_the_catalogue_has_what_a_cause_points_to(words: str) -> None:
+    assert searching.matching(_catalogue.entries(), words.split())

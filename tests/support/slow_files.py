@@ -5,6 +5,7 @@ SLOW = (
     "test_closures.py",
     "test_damaged.py",
     "test_functions.py",
+    "test_guide.py",
     "test_hlo_command.py",
     "test_large_models.py",
     "test_locate_attention.py",

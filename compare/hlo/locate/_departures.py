@@ -131,7 +131,16 @@ def _of_parts(parting: Parting, reordered: Reordered) -> Departure:
     )
     told = reordered.told(parting.left.program.label)
     return Departure(
-        CHANGED, reordered.part.opcode, None, where, told, cause.name, cause.remedy, value=None, confirmed=True
+        CHANGED,
+        reordered.part.opcode,
+        None,
+        where,
+        told,
+        cause.name,
+        cause.remedy,
+        value=None,
+        confirmed=True,
+        gotchas=cause.gotchas,
     )
 
 
@@ -230,6 +239,7 @@ def _told(searched: Searched, parting: Parting, attempt: Attempt | None, blame: 
         difference=_naming.difference(parting, kind, left, right),
         cause=cause.name,
         remedy="; ".join(filter(None, (more, cause.remedy))),
+        gotchas=cause.gotchas,
         value=_sample(parting, attempt, left, right),
         confirmed=searched.confirmed,
     )

@@ -46,6 +46,7 @@ class Departure:
       value: the departing value on both sides; None where they cannot be held against each other.
       inside: loops and branches that it stands in, outermost first.
       times: in how many places it stands on this line, such as once for every weight.
+      gotchas: what to ask `jaxport gotchas` for; "" where the catalogue has nothing about the cause.
       confirmed: whether every result agrees once this value is given as the left has it; for one of several
         departures, once all are.
     """
@@ -61,6 +62,7 @@ class Departure:
     inside: tuple[str, ...] = ()
     times: int = 1
     confirmed: bool = False
+    gotchas: str = ""
 
 
 @dataclass(frozen=True)
