@@ -10,6 +10,7 @@ from sphinx.application import Sphinx
 sys.path.insert(0, str(Path(__file__).parent))
 
 import gotcha_pages
+import operation_map
 
 project = "jaxport"
 copyright = "the jaxport developers"
@@ -18,6 +19,7 @@ exclude_patterns = ["_build", "results/*.json"]
 html_theme = "furo"
 html_title = "jaxport"
 html_static_path = ["_static"]
+html_css_files = ["tables.css"]
 html_copy_source = False
 html_show_sourcelink = False
 highlight_language = "text"
@@ -29,5 +31,11 @@ copybutton_prompt_is_regexp = True
 
 
 def setup(app: Sphinx) -> None:
-    """Write the pages that are made from the catalogue before Sphinx looks for pages."""
-    app.connect("builder-inited", lambda built: gotcha_pages.write(Path(built.srcdir)))
+    """Write the pages that are made from the catalogue and the map before Sphinx looks for pages."""
+    app.connect("builder-inited", lambda built: write_pages(Path(built.srcdir)))
+
+
+def write_pages(docs: Path) -> None:
+    """Write every page that is generated; a page that is current stays."""
+    gotcha_pages.write(docs)
+    operation_map.write(docs)
