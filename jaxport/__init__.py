@@ -1,3 +1,70 @@
-"""How JAX computes each workload. Import `Model` to hand over a model of your own."""
+"""JAX with TensorFlow's behaviour, for ports; and how JAX computes each built-in workload.
+
+Import what a port needs: `from jaxport import optimizers, recurrent`. Each public function gives what TensorFlow or
+Keras gives where JAX, Flax and optax have nothing that is exactly it; docs/library.md lists them. `Model` hands a model
+of your own to the judges.
+"""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from jaxport._model import Model as Model
+
+if TYPE_CHECKING:
+    from jaxport import activations as activations
+    from jaxport import convolution as convolution
+    from jaxport import dtypes as dtypes
+    from jaxport import elementwise as elementwise
+    from jaxport import indexing as indexing
+    from jaxport import initializers as initializers
+    from jaxport import loss_scaling as loss_scaling
+    from jaxport import losses as losses
+    from jaxport import metrics as metrics
+    from jaxport import normalization as normalization
+    from jaxport import optimizers as optimizers
+    from jaxport import pooling as pooling
+    from jaxport import random as random
+    from jaxport import recurrent as recurrent
+    from jaxport import resizing as resizing
+    from jaxport import schedules as schedules
+    from jaxport import segments as segments
+
+LIBRARY = (
+    "activations",
+    "convolution",
+    "dtypes",
+    "elementwise",
+    "indexing",
+    "initializers",
+    "loss_scaling",
+    "losses",
+    "metrics",
+    "normalization",
+    "optimizers",
+    "pooling",
+    "random",
+    "recurrent",
+    "resizing",
+    "schedules",
+    "segments",
+)
+"""Modules of the library, each imported once it is asked for."""
+
+
+def __getattr__(name: str) -> ModuleType:
+    """`jaxport.optimizers` after `import jaxport`.
+
+    Raises:
+      AttributeError: there is no such module.
+    """
+    if name in LIBRARY:
+        return importlib.import_module(f"jaxport.{name}")
+    raise AttributeError(f"expected a module of the library ({', '.join(LIBRARY)}), found jaxport.{name}")
+
+
+def __dir__() -> list[str]:
+    """The library, and `Model`."""
+    return sorted((*globals(), *LIBRARY))

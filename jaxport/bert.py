@@ -12,11 +12,8 @@ from jaxport._dense import Dense
 from jaxport._dropout import dropout
 from jaxport._nnx import Parameters, WeightMap, structure, training_step
 from jaxport._transformer import EncoderBlock, Paths, dense_paths, encoder_block_paths, gelu, layer_norm, norm_paths
-<<<<<<< HEAD
 from jaxport.loss_scaling import scaled_for
-=======
 from jaxport.schedules import warm_up
->>>>>>> aa25fd739a1ea25a42c99e0d5586da4fb62c3db6
 from workloads import _sentence_pairs, bert
 from workloads._precision import compute_dtype
 from workloads._spec import Dimensions

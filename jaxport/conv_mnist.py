@@ -7,12 +7,7 @@ import jax.numpy as jnp
 import optax
 from flax import nnx
 
-<<<<<<< HEAD
 from jaxport import Model, optimizers
-from jaxport._depthwise import shifted, shifted_products
-=======
-from jaxport import Model, _optimizers
->>>>>>> 13ef326453ba242e6daf695e7a9e833b223f1e88
 from jaxport._dropout import dropout
 from jaxport._nnx import Parameters, WeightMap, structure, training_step
 from jaxport.convolution import shifted, shifted_products

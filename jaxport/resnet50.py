@@ -16,12 +16,8 @@ from jaxport import Model, optimizers
 from jaxport._batch_norm import BatchNorm
 from jaxport._dense import product
 from jaxport._nnx import Parameters, Place, WeightMap
-<<<<<<< HEAD
-from jaxport._pooling import overlapping_max_pool
 from jaxport.loss_scaling import gradients_of, scaled_for
-=======
 from jaxport.pooling import overlapping_max_pool
->>>>>>> 13ef326453ba242e6daf695e7a9e833b223f1e88
 from workloads import resnet50
 from workloads._precision import compute_dtype
 from workloads._spec import Dimensions

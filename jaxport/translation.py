@@ -10,11 +10,8 @@ from jaxport import Model, optimizers
 from jaxport._dropout import dropout
 from jaxport._nnx import Parameters, WeightMap, structure, training_step
 from jaxport._transformer import DecoderBlock, EncoderBlock, Paths, decoder_block_paths, encoder_block_paths
-<<<<<<< HEAD
 from jaxport.loss_scaling import scaled_for
-=======
 from jaxport.schedules import inverse_square_root
->>>>>>> aa25fd739a1ea25a42c99e0d5586da4fb62c3db6
 from workloads import _parallel_text, translation
 from workloads._precision import compute_dtype
 from workloads._spec import Dimensions

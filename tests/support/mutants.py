@@ -25,15 +25,9 @@ MODULES = {
     "seq2seq": ("recurrent", "seq2seq"),
     "translation": ("_dropout", "schedules", "_transformer", "translation"),
     "translation_decode": ("_transformer", "translation", "translation_decode"),
-<<<<<<< HEAD
     "bert": ("_dropout", "schedules", "_transformer", "optimizers", "bert"),
-    "resnet50": ("_batch_norm", "optimizers", "_pooling", "resnet50"),
-    "focalnet_pipeline": ("_depthwise", "optimizers", "focalnet_pipeline"),
-=======
-    "bert": ("_dropout", "_schedules", "_transformer", "_optimizers", "bert"),
-    "resnet50": ("_batch_norm", "_optimizers", "pooling", "resnet50"),
-    "focalnet_pipeline": ("convolution", "_optimizers", "focalnet_pipeline"),
->>>>>>> 13ef326453ba242e6daf695e7a9e833b223f1e88
+    "resnet50": ("_batch_norm", "optimizers", "pooling", "resnet50"),
+    "focalnet_pipeline": ("convolution", "optimizers", "focalnet_pipeline"),
     "mask_rcnn": ("_detection", "_mask_rcnn_losses", "mask_rcnn"),
 }
 """By workload, the modules of jaxport that errors are planted in, each after those that it imports."""
