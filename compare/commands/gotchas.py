@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console, RenderableType
@@ -109,7 +109,7 @@ def _described(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _tried(trial: trying.Trial | None) -> Mapping[str, Any]:
+def _tried(trial: trying.Trial | None) -> dict[str, Any]:
     return {} if trial is None else {"holds": trial.holds, "naive_port": trial.naive, "right_port": trial.right}
 
 

@@ -11,6 +11,7 @@ from compare.record.parity_part import Parity
 from compare.record.vocabulary import FAIL, PASS
 from compare.record.workload_part import Workload
 from compare.run import whole_run
+from workloads._modes import TF_JIT
 from workloads.gotchas._catalogue import Entry
 
 
@@ -50,13 +51,15 @@ class Trial:
 def try_all(entries: Sequence[Entry], reporter: Reporter, timeout_s: float) -> list[Trial]:
     """Judge both ports of every entry by all gates, in one pair of processes.
 
+    In TensorFlow eager and XLA, and in jax/jit: the other modes run the same formulas again.
+
     Args:
       entries: to try.
       reporter: is told of every step.
       timeout_s: seconds that a request may take.
     """
     workloads = [entry.workload(naive) for entry in entries for naive in _ports(entry)]
-    request = Request(workloads, plans=(), parity_only=True, timeout_s=timeout_s)
+    request = Request(workloads, plans=(), modes=(TF_JIT,), parity_only=True, timeout_s=timeout_s)
     parts = whole_run.run(request, reporter).record.workloads
 
     def attempt(entry: Entry, naive: bool) -> Attempt:
