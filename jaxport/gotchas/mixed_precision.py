@@ -58,13 +58,13 @@ def naive_mixed_embedding(indices: jax.Array, table: jax.Array) -> jax.Array:
 
 
 def mixed_layer_norm(x: jax.Array, gamma: jax.Array, beta: jax.Array) -> jax.Array:
-    layer = nnx.LayerNorm(8, epsilon=1e-3, use_fast_variance=False, dtype=jnp.bfloat16, rngs=nnx.Rngs(0))
+    layer = nnx.LayerNorm(8, epsilon=1e-3, use_fast_variance=False, rngs=nnx.Rngs(0))
     layer.scale, layer.bias = nnx.Param(gamma), nnx.Param(beta)
-    return layer(x)
+    return layer(x).astype(x.dtype)
 
 
 def naive_mixed_layer_norm(x: jax.Array, gamma: jax.Array, beta: jax.Array) -> jax.Array:
-    layer = nnx.LayerNorm(8, epsilon=1e-3, use_fast_variance=False, rngs=nnx.Rngs(0))
+    layer = nnx.LayerNorm(8, epsilon=1e-3, use_fast_variance=False, dtype=jnp.bfloat16, rngs=nnx.Rngs(0))
     layer.scale, layer.bias = nnx.Param(gamma), nnx.Param(beta)
     return layer(x)
 
@@ -72,16 +72,16 @@ def naive_mixed_layer_norm(x: jax.Array, gamma: jax.Array, beta: jax.Array) -> j
 def mixed_batch_norm(
     x: jax.Array, gamma: jax.Array, beta: jax.Array, mean: jax.Array, variance: jax.Array
 ) -> jax.Array:
-    layer = nnx.BatchNorm(8, epsilon=1e-3, dtype=jnp.bfloat16, rngs=nnx.Rngs(0))
+    layer = nnx.BatchNorm(8, epsilon=1e-3, rngs=nnx.Rngs(0))
     layer.scale, layer.bias = nnx.Param(gamma), nnx.Param(beta)
     layer.mean, layer.var = nnx.BatchStat(mean), nnx.BatchStat(variance)
-    return layer(x, use_running_average=True)
+    return layer(x, use_running_average=True).astype(x.dtype)
 
 
 def naive_mixed_batch_norm(
     x: jax.Array, gamma: jax.Array, beta: jax.Array, mean: jax.Array, variance: jax.Array
 ) -> jax.Array:
-    layer = nnx.BatchNorm(8, epsilon=1e-3, rngs=nnx.Rngs(0))
+    layer = nnx.BatchNorm(8, epsilon=1e-3, dtype=jnp.bfloat16, rngs=nnx.Rngs(0))
     layer.scale, layer.bias = nnx.Param(gamma), nnx.Param(beta)
     layer.mean, layer.var = nnx.BatchStat(mean), nnx.BatchStat(variance)
     return layer(x, use_running_average=True)

@@ -104,7 +104,9 @@ def tversky_alpha(y_true: tf.Tensor, y_pred: tf.Tensor) -> Any:
 
 
 def ctc_lengths(labels: tf.Tensor, logits: tf.Tensor, label_length: tf.Tensor, logit_length: tf.Tensor) -> tf.Tensor:
-    return tf.nn.ctc_loss(labels, logits, label_length, logit_length, logits_time_major=False, blank_index=0)
+    return tf.nn.ctc_loss(
+        labels, 8 * tf.tanh(logits), label_length, logit_length, logits_time_major=False, blank_index=0
+    )
 
 
 def v1_log_loss(y_true: tf.Tensor, y_pred: tf.Tensor) -> tf.Tensor:

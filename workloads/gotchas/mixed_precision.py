@@ -24,16 +24,16 @@ GOTCHAS = (
     ),
     Gotcha(
         "mixed_layer_norm",
-        "Of bfloat16 Keras normalises in float32 and hands out bfloat16; nnx.LayerNorm hands out the type of its "
-        "weights: pass dtype.",
-        ("keras.layers.LayerNormalization", "flax.nnx.LayerNorm"), SCALED, "structure",
+        "Keras normalises in float32 and rounds the result; nnx.LayerNorm with dtype=bfloat16 rounds its weights too: "
+        "leave dtype out and convert what it returns.",
+        ("keras.layers.LayerNormalization", "flax.nnx.LayerNorm"), SCALED, "gradients",
     ),
     Gotcha(
         "mixed_batch_norm",
-        "Of bfloat16 Keras normalises in float32 and hands out bfloat16; nnx.BatchNorm hands out the type of its "
-        "weights: pass dtype.",
+        "Keras normalises in float32 and rounds the result; nnx.BatchNorm with dtype=bfloat16 rounds its weights too: "
+        "leave dtype out and convert what it returns.",
         ("keras.layers.BatchNormalization", "flax.nnx.BatchNorm"),
-        {**SCALED, "mean": ArraySpec((8,)), "variance": ArraySpec((8,), low=0.25, high=1.0)}, "structure",
+        {**SCALED, "mean": ArraySpec((8,)), "variance": ArraySpec((8,), low=0.25, high=1.0)}, "semantics",
     ),
     Gotcha(
         "loss_of_narrow_predictions",
