@@ -73,8 +73,7 @@ def uniform(
     """
     drawn = bits(seed, shape)
     mantissa = drawn & jnp.uint32(0x7FFFFF) if kernels else drawn >> 9
-    ones = jax.lax.bitcast_convert_type(mantissa | jnp.uint32(0x3F800000), jnp.float32)
-    return (ones - 1) * (maxval - minval) + minval
+    return mantissa.astype(jnp.float32) * 2.0**-23 * (maxval - minval) + minval
 
 
 def integers(seed: Any, shape: Sequence[int], minval: int, maxval: int) -> jax.Array:

@@ -7,18 +7,21 @@ from flax import nnx
 from jaxport import initializers, random
 
 SHAPE = (4, 6)
+eager = jax.ensure_compile_time_eval  # weights are drawn before anything is compiled
 
 
 def _key(seed: jax.Array) -> jax.Array:
     return jax.random.key(seed[0])
 
 
-def stateless_uniform(seed: jax.Array) -> jax.Array:
-    return random.uniform(seed, SHAPE, -1.0, 1.0)
+def stateless_uniform(x: jax.Array) -> jax.Array:
+    return x + random.uniform((42, 7), SHAPE, -1.0, 1.0)
 
 
-def naive_stateless_uniform(seed: jax.Array) -> jax.Array:
-    return jax.random.uniform(_key(seed), SHAPE, minval=-1.0, maxval=1.0)
+def naive_stateless_uniform(x: jax.Array) -> jax.Array:
+    with eager():
+        drawn = jax.random.uniform(jax.random.key(42), SHAPE, minval=-1.0, maxval=1.0)
+    return x + drawn
 
 
 def stateless_uniform_mantissa(seed: jax.Array) -> jax.Array:
@@ -45,20 +48,24 @@ def naive_stateless_bits(seed: jax.Array) -> jax.Array:
     return jax.random.bits(_key(seed), SHAPE)
 
 
-def stateless_normal(seed: jax.Array) -> jax.Array:
-    return random.normal(seed, SHAPE)
+def stateless_normal(x: jax.Array) -> jax.Array:
+    return x + random.normal((42, 7), SHAPE)
 
 
-def naive_stateless_normal(seed: jax.Array) -> jax.Array:
-    return jax.random.normal(_key(seed), SHAPE)
+def naive_stateless_normal(x: jax.Array) -> jax.Array:
+    with eager():
+        drawn = jax.random.normal(jax.random.key(42), SHAPE)
+    return x + drawn
 
 
-def stateless_truncated_normal(seed: jax.Array) -> jax.Array:
-    return random.truncated_normal(seed, SHAPE)
+def stateless_truncated_normal(x: jax.Array) -> jax.Array:
+    return x + random.truncated_normal((42, 7), SHAPE)
 
 
-def naive_stateless_truncated_normal(seed: jax.Array) -> jax.Array:
-    return jax.random.truncated_normal(_key(seed), -2.0, 2.0, SHAPE)
+def naive_stateless_truncated_normal(x: jax.Array) -> jax.Array:
+    with eager():
+        drawn = jax.random.truncated_normal(jax.random.key(42), -2.0, 2.0, SHAPE)
+    return x + drawn
 
 
 def random_split(seed: jax.Array) -> jax.Array:
@@ -91,7 +98,9 @@ def dropout_seed(x: jax.Array) -> jax.Array:
 
 
 def naive_dropout_seed(x: jax.Array) -> jax.Array:
-    return nnx.Dropout(0.3, deterministic=False, rngs=nnx.Rngs(42))(x)
+    with eager():
+        scale = nnx.Dropout(0.3, deterministic=False, rngs=nnx.Rngs(42))(jnp.ones(x.shape))
+    return x * scale
 
 
 def dropout_calls(x: jax.Array) -> jax.Array:
@@ -115,7 +124,9 @@ def glorot_uniform_seed(x: jax.Array) -> jax.Array:
 
 
 def naive_glorot_uniform_seed(x: jax.Array) -> jax.Array:
-    return x + nnx.Linear(*SHAPE, rngs=nnx.Rngs(42)).kernel[...]
+    with eager():
+        drawn = nnx.Linear(*SHAPE, rngs=nnx.Rngs(42)).kernel[...]
+    return x + drawn
 
 
 def he_normal_seed(x: jax.Array) -> jax.Array:
@@ -123,7 +134,9 @@ def he_normal_seed(x: jax.Array) -> jax.Array:
 
 
 def naive_he_normal_seed(x: jax.Array) -> jax.Array:
-    return x + jax.nn.initializers.he_normal()(jax.random.key(42), SHAPE)
+    with eager():
+        drawn = jax.nn.initializers.he_normal()(jax.random.key(42), SHAPE)
+    return x + drawn
 
 
 def embedding_initializer_seed(x: jax.Array) -> jax.Array:
@@ -131,7 +144,9 @@ def embedding_initializer_seed(x: jax.Array) -> jax.Array:
 
 
 def naive_embedding_initializer_seed(x: jax.Array) -> jax.Array:
-    return x + nnx.Embed(*SHAPE, rngs=nnx.Rngs(42)).embedding[...]
+    with eager():
+        drawn = nnx.Embed(*SHAPE, rngs=nnx.Rngs(42)).embedding[...]
+    return x + drawn
 
 
 def random_normal_seed(x: jax.Array) -> jax.Array:
@@ -139,7 +154,9 @@ def random_normal_seed(x: jax.Array) -> jax.Array:
 
 
 def naive_random_normal_seed(x: jax.Array) -> jax.Array:
-    return x + jax.nn.initializers.normal()(jax.random.key(42), SHAPE)
+    with eager():
+        drawn = jax.nn.initializers.normal()(jax.random.key(42), SHAPE)
+    return x + drawn
 
 
 def truncated_normal_seed(x: jax.Array) -> jax.Array:
@@ -147,7 +164,9 @@ def truncated_normal_seed(x: jax.Array) -> jax.Array:
 
 
 def naive_truncated_normal_seed(x: jax.Array) -> jax.Array:
-    return x + jax.nn.initializers.truncated_normal()(jax.random.key(42), SHAPE)
+    with eager():
+        drawn = jax.nn.initializers.truncated_normal()(jax.random.key(42), SHAPE)
+    return x + drawn
 
 
 def dropout_inference(x: jax.Array) -> jax.Array:

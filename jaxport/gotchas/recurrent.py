@@ -12,14 +12,14 @@ UNITS = 4
 
 
 def _lstm_cell(kernel: jax.Array, recurrent: jax.Array, bias: jax.Array) -> nnx.OptimizedLSTMCell:
-    cell = nnx.OptimizedLSTMCell(len(kernel), len(recurrent), rngs=nnx.Rngs(0))
+    cell: Any = nnx.OptimizedLSTMCell(len(kernel), len(recurrent), rngs=nnx.Rngs(0))
     cell.dense_i.kernel[...], cell.dense_h.kernel[...] = kernel, recurrent
     cell.dense_h.bias[...] = bias
     return cell
 
 
 def _gru_cell(kernel: jax.Array, recurrent: jax.Array, bias: jax.Array) -> nnx.GRUCell:
-    cell = nnx.GRUCell(len(kernel), len(recurrent), rngs=nnx.Rngs(0))
+    cell: Any = nnx.GRUCell(len(kernel), len(recurrent), rngs=nnx.Rngs(0))
     cell.dense_i.kernel[...], cell.dense_h.kernel[...] = kernel, recurrent
     cell.dense_i.bias[...] = bias
     return cell

@@ -37,8 +37,8 @@ GOTCHAS = (
     ),
     Gotcha(
         "mha_query_mask",
-        "The implicit mask of a query, as of an Embedding with mask_zero, masks its rows of the scores too: what "
-        "padding attends to is the mean of all values.",
+        "Keras takes a query's mask from the tensor, to which an Embedding with mask_zero ties it; a query_mask that "
+        "is passed is ignored.",
         (*MHA, "keras.layers.Embedding"),
         {**PAIR, "query_mask": ArraySpec((2, 4), "bool"), "value_mask": ArraySpec((2, 5), "bool"), **WEIGHTS},
         "semantics",

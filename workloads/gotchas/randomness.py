@@ -13,7 +13,7 @@ GOTCHAS = (
     Gotcha(
         "stateless_uniform",
         "TensorFlow draws by Philox, JAX by Threefry: use jaxport.random.uniform for the same numbers.",
-        ("tf.random.stateless_uniform", "keras.random.uniform", "jax.random.uniform"), SEED, "semantics",
+        ("tf.random.stateless_uniform", "keras.random.uniform", "jax.random.uniform"), KERNEL, "semantics",
     ),
     Gotcha(
         "stateless_uniform_mantissa",
@@ -35,12 +35,12 @@ GOTCHAS = (
         "stateless_normal",
         "TensorFlow makes normal numbers by Box and Muller, JAX by the inverse of the error function: use "
         "jaxport.random.normal.",
-        ("tf.random.stateless_normal", "keras.random.normal", "jax.random.normal"), SEED, "semantics",
+        ("tf.random.stateless_normal", "keras.random.normal", "jax.random.normal"), KERNEL, "semantics",
     ),
     Gotcha(
         "stateless_truncated_normal",
         "TensorFlow cuts off at two deviations: use jaxport.random.truncated_normal for the same numbers.",
-        ("tf.random.stateless_truncated_normal", "jax.random.truncated_normal"), SEED, "semantics",
+        ("tf.random.stateless_truncated_normal", "jax.random.truncated_normal"), KERNEL, "semantics",
     ),
     Gotcha(
         "random_split",
