@@ -38,6 +38,11 @@ def verify(sides: Mapping[str, Side], asked: int) -> Threads:
 def observe(side: Side, probe: Program, asked: int) -> Bound:
     """The processors that a side's threads may use, and how many threads compute a product at once.
 
+    Args:
+      side: with a workload loaded.
+      probe: multiplies two matrices.
+      asked: threads that it should compute on.
+
     Raises:
       SideError: the side cannot compile or run it.
     """

@@ -54,7 +54,7 @@ def naive_embedding_float_ids(table: jax.Array, ids: jax.Array) -> jax.Array:
     return _embed(table)(jnp.round(ids).astype(jnp.int32))
 
 
-def embedding(table: jax.Array, ids: jax.Array) -> jax.Array:
+def embedding_lookup(table: jax.Array, ids: jax.Array) -> jax.Array:
     return _embed(table)(ids)
 
 

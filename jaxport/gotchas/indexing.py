@@ -29,14 +29,6 @@ def _embed(table: jax.Array, indices: jax.Array) -> jax.Array:
     return layer(indices)
 
 
-def embedding_beyond(table: jax.Array, indices: jax.Array) -> jax.Array:
-    return _embed(table, jnp.clip(indices, 0, 5))
-
-
-def naive_embedding_beyond(table: jax.Array, indices: jax.Array) -> jax.Array:
-    return _embed(table, indices)
-
-
 def gather_default_axis(table: jax.Array, indices: jax.Array) -> jax.Array:
     return jnp.take(table, indices, axis=0)
 

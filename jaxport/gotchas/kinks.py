@@ -169,7 +169,7 @@ def naive_keras_hypot_at_zero(x: jax.Array, y: jax.Array) -> jax.Array:
     return jnp.hypot(x, y)
 
 
-def floormod(x: jax.Array, y: jax.Array) -> jax.Array:
+def floormod_gradient(x: jax.Array, y: jax.Array) -> jax.Array:
     return jnp.mod(x, y)
 
 
@@ -197,7 +197,7 @@ def reduce_prod_at_zero(x: jax.Array) -> jax.Array:
     return jnp.prod(x, axis=-1)
 
 
-def round_half(x: jax.Array) -> jax.Array:
+def round_half_gradient(x: jax.Array) -> jax.Array:
     return jnp.round(x)
 
 

@@ -274,7 +274,7 @@ def batch_norm_training(
     return result, jax.lax.stop_gradient(layer.mean[...]), jax.lax.stop_gradient(layer.variance[...])
 
 
-def moments(x: jax.Array) -> tuple[jax.Array, ...]:
+def moments_biased(x: jax.Array) -> tuple[jax.Array, ...]:
     return jnp.mean(x, axis=0), jnp.var(x, axis=0)
 
 

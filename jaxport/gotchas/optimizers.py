@@ -1,6 +1,5 @@
 """Optimizers in JAX, a few steps each."""
 
-from functools import partial
 from typing import Any
 
 import jax
@@ -289,14 +288,6 @@ def loss_scale_factor(weights: jax.Array, gradients: jax.Array) -> jax.Array:
 
 def naive_loss_scale_factor(weights: jax.Array, gradients: jax.Array) -> jax.Array:
     return steps(optax.sgd(0.125), weights, gradients)
-
-
-def max_norm_constraint(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.sgd(0.1), weights, gradients, project=partial(jax.tree.map, _max_norm_of))
-
-
-def naive_max_norm_constraint(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.sgd(0.1), weights, gradients, project=optax.projections.projection_l2_ball)
 
 
 def sgd_momentum(weights: jax.Array, gradients: jax.Array) -> jax.Array:

@@ -10,8 +10,8 @@ MUTANTS = (
     Mutant(
         "update the other way round",
         "seq2seq",
-        "update * state + (1 - update) * candidate",
-        "(1 - update) * state + update * candidate",
+        "return update * state + (1 - update) * candidate",
+        "return (1 - update) * state + update * candidate",
     ),
     Mutant("reading backwards not turned round", "seq2seq", "outputs[::-1, 1]", "outputs[:, 1]"),
     Mutant("state after the last word", "seq2seq", "last[1]", "last[0]"),

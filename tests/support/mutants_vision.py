@@ -48,7 +48,7 @@ MUTANTS = (
         "value * momentum + old * (1 - momentum)",
         "training",
     ),
-    Mutant("Nesterov's momentum", "resnet50", "optax.trace(decay)", "optax.trace(decay, nesterov=True)", "training"),
+    Mutant("Nesterov's momentum", "resnet50", "optax.trace(decay, nesterov)", "optax.trace(decay, True)", "training"),
     Mutant("rows for columns", "focalnet_pipeline", "row, column = ", "column, row = "),
     Mutant("positions as corners", "focalnet_pipeline", "position - crop // 2", "position"),
     Mutant("resized with antialias", "focalnet_pipeline", "antialias=False", "antialias=True"),

@@ -42,7 +42,7 @@ def embedding_float_ids(table: tf.Tensor, ids: tf.Tensor) -> Any:
     return _looked_up(table, ids)
 
 
-def embedding(table: tf.Tensor, ids: tf.Tensor) -> Any:
+def embedding_lookup(table: tf.Tensor, ids: tf.Tensor) -> Any:
     return _looked_up(table, ids)
 
 

@@ -20,11 +20,6 @@ def gather_negative(table: tf.Tensor, indices: tf.Tensor) -> tf.Tensor:
     return tf.gather(tf.stop_gradient(table), indices)
 
 
-@tf.function(jit_compile=True)
-def embedding_beyond(table: tf.Tensor, indices: tf.Tensor) -> tf.Tensor:
-    return EMBEDDING.stateless_call([tf.stop_gradient(table)], [], indices)[0]
-
-
 def gather_default_axis(table: tf.Tensor, indices: tf.Tensor) -> tf.Tensor:
     return tf.gather(table, indices)
 

@@ -95,7 +95,7 @@ def keras_hypot_at_zero(x: tf.Tensor, y: tf.Tensor) -> Any:
     return keras.ops.hypot(x, y)
 
 
-def floormod(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+def floormod_gradient(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
     return tf.math.floormod(x, y)
 
 
@@ -123,7 +123,7 @@ def reduce_prod_at_zero(x: tf.Tensor) -> tf.Tensor:
     return tf.reduce_prod(x, axis=-1)
 
 
-def round_half(x: tf.Tensor) -> tf.Tensor:
+def round_half_gradient(x: tf.Tensor) -> tf.Tensor:
     return tf.round(x)
 
 

@@ -137,7 +137,7 @@ def batch_norm_training(
     return _and_moved(BATCH_NORM.stateless_call([gamma, beta], [mean, variance], x, training=True))
 
 
-def moments(x: tf.Tensor) -> tuple[tf.Tensor, ...]:
+def moments_biased(x: tf.Tensor) -> tuple[tf.Tensor, ...]:
     found: Any = tf.nn.moments(x, axes=[0])
     return tuple(found)
 

@@ -133,10 +133,6 @@ def loss_scale_factor(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
     return steps(optimizers.SGD, weights, gradients, learning_rate=0.125, loss_scale_factor=8.0)
 
 
-def max_norm_constraint(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.SGD, weights, gradients, constraint=MAX_NORM, learning_rate=0.1)
-
-
 def sgd_momentum(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
     return steps(optimizers.SGD, weights, gradients, learning_rate=0.1, momentum=0.9)
 

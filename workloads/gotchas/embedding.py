@@ -36,7 +36,7 @@ GOTCHAS = (
         "Keras cuts off the fraction of indices that are floats; rounding gives other rows.",
         EMBEDDING, {"table": TABLE, "ids": ArraySpec((2, 5), low=0.0, high=5.0)}, "semantics",
     ),
-    Gotcha("embedding", "Inside of the table a lookup, and its gradient where an index repeats, are the same.",
+    Gotcha("embedding_lookup", "Inside of the table a lookup, and its gradient where an index repeats, are the same.",
            EMBEDDING, {"table": TABLE, "ids": IDS}),
     Gotcha("embedding_negative", "Both count a negative index from the end.",
            EMBEDDING, {"table": TABLE, "ids": ArraySpec((2, 8), "int32", low=-6, high=6)}),

@@ -134,9 +134,9 @@ GOTCHAS = (
     Gotcha("atan2_at_zero", "The gradients at x = y = 0 are nan in both.", ("tf.atan2", "jax.numpy.arctan2"), PAIR),
     Gotcha("reduce_prod_at_zero", "Both multiply the other factors instead of dividing by the one.",
            ("tf.reduce_prod", "jax.numpy.prod"), X),
-    Gotcha("round_half", "Both round halves to even, with gradient 0.", ("tf.round", "jax.numpy.round"), X),
+    Gotcha("round_half_gradient", "Both round halves to even, with gradient 0.", ("tf.round", "jax.numpy.round"), X),
     Gotcha("deviation_of_equals", "The gradient of a standard deviation of equal values is nan in both.",
            ("tf.math.reduce_std", "jax.numpy.std"), X),
-    Gotcha("floormod", "At multiples too both are 0 with the same gradient: that of x - floor(x / y) y.",
+    Gotcha("floormod_gradient", "At multiples too both are 0 with the same gradient: that of x - floor(x / y) y.",
            ("tf.math.floormod", "jax.numpy.mod"), {**X, "y": ArraySpec((4, 8), low=0.5, high=2.0)}),
 )  # fmt: skip

@@ -136,7 +136,7 @@ GOTCHAS = (
         "The moving averages keep the biased variance in both Keras and jaxport.normalization.BatchNorm.",
         ("keras.layers.BatchNormalization",), BATCH,
     ),
-    Gotcha("moments", "Both variances are biased unless told otherwise.", ("tf.nn.moments", "jax.numpy.var"), X),
+    Gotcha("moments_biased", "Both variances are biased unless told otherwise.", ("tf.nn.moments", "jax.numpy.var"), X),
     Gotcha("weighted_moments", "The same sums over the same weights.", ("tf.nn.weighted_moments", "jax.numpy.average"),
            {**X, "weights": ArraySpec((4, 8), low=0.5, high=1.0)}),
     Gotcha("standardize", "jax.nn.standardize takes its variance as keras.ops.var does, once epsilon is the same.",

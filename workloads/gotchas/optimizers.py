@@ -177,12 +177,6 @@ GOTCHAS = (
         "Keras divides every gradient by loss_scale_factor, since it expects the loss to be scaled by it.",
         ("keras.Optimizer",), ONE, "semantics",
     ),
-    Gotcha(
-        "max_norm_constraint",
-        "Keras's MaxNorm is a bound for each column, and divides by the norm plus epsilon; a projection to a ball "
-        "takes the whole array.",
-        ("keras.constraints.MaxNorm", "optax.projections.projection_l2_ball"), MATRIX, "semantics",
-    ),
     Gotcha("sgd_momentum", "At a constant rate optax.sgd is the same.", ("keras.optimizers.SGD", "optax.sgd"), ONE),
     Gotcha("sgd_nesterov", "At a constant rate optax.sgd is the same.", ("keras.optimizers.SGD", "optax.sgd"), ONE),
     Gotcha("sgd_schedule", "Both read a schedule at the number of steps before this one.",
