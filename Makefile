@@ -29,7 +29,7 @@ test: check
 
 # The guide and the reference as pages, offline and without a warning; `jaxport docs` opens them.
 docs: install
-	$(VENV)/bin/python -m sphinx -q -W --keep-going -b html -d docs/_build docs compare/documentation
+	$(VENV)/bin/python -m sphinx -E -q -W --keep-going -b html -d docs/_build docs compare/documentation
 
 # What takes longer than it is worth before every commit, and what continuous integration runs after `make test`.
 slow: install

@@ -10,11 +10,15 @@ from sphinx.application import Sphinx
 sys.path.insert(0, str(Path(__file__).parent))
 
 import gotcha_pages
+import library_pages
 import operation_map
 
 project = "jaxport"
 copyright = "the jaxport developers"
-extensions = ["myst_parser", "sphinx_copybutton"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
+autodoc_typehints = "description"
+napoleon_google_docstring = True
+napoleon_numpy_docstring = False
 exclude_patterns = ["_build", "results/*.json"]
 html_theme = "furo"
 html_title = "jaxport"
@@ -22,6 +26,7 @@ html_static_path = ["_static"]
 html_css_files = ["tables.css"]
 html_copy_source = False
 html_show_sourcelink = False
+default_role = "code"  # `name` in a docstring
 highlight_language = "text"
 myst_enable_extensions = ["deflist", "fieldlist"]
 myst_heading_anchors = 4
@@ -32,10 +37,17 @@ copybutton_prompt_is_regexp = True
 
 def setup(app: Sphinx) -> None:
     """Write the pages that are made from the catalogue and the map before Sphinx looks for pages."""
+    app.connect("autodoc-process-docstring", without_emphasis)
     app.connect("builder-inited", lambda built: write_pages(Path(built.srcdir)))
+
+
+def without_emphasis(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+    """Docstrings are plain text: a shape such as [batch, *sizes] is no emphasis."""
+    lines[:] = [line.replace("*", r"\*") for line in lines]
 
 
 def write_pages(docs: Path) -> None:
     """Write every page that is generated; a page that is current stays."""
     gotcha_pages.write(docs)
+    library_pages.write(docs)
     operation_map.write(docs)

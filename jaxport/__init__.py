@@ -1,7 +1,7 @@
 """JAX with TensorFlow's behaviour, for ports; and how JAX computes each built-in workload.
 
 Import what a port needs: `from jaxport import optimizers, recurrent`. Each public function gives what TensorFlow or
-Keras gives where JAX, Flax and optax have nothing that is exactly it; docs/library.md lists them. `Model` hands a model
+Keras gives where JAX, Flax and optax have nothing that is exactly it; docs/library/ lists them. `Model` hands a model
 of your own to the judges.
 """
 

@@ -14,6 +14,7 @@ import pytest
 from places import ROOT
 from slow_files import LONGEST, SLOW
 
+import jaxport
 from compare.sides.client import LiveSide
 
 PACKAGES = ("workloads", "tf_reference", "jaxport", "compare")
@@ -131,8 +132,19 @@ def calls(path: Path) -> set[str]:
 
 
 def test_a_workload_stands_under_one_name_in_three_folders() -> None:
-    # what else stands in jaxport is the library that ports import
-    assert workload_names("workloads") == workload_names("tf_reference") <= workload_names("jaxport")
+    names = workload_names("workloads")
+    assert names == workload_names("tf_reference")
+    assert workload_names("jaxport") - names == set(jaxport.LIBRARY)
+
+
+@pytest.mark.parametrize("name", jaxport.LIBRARY)
+def test_a_module_of_the_library_is_found_in_the_package(name: str) -> None:
+    assert getattr(jaxport, name).__name__ == f"jaxport.{name}" and name in dir(jaxport)
+
+
+def test_what_the_library_lacks_is_said_with_what_it_has() -> None:
+    with pytest.raises(AttributeError, match=r"found jaxport\.optimisers"):
+        _ = jaxport.optimisers
 
 
 def test_nothing_but_the_last_line_of_defence_swallows_every_exception() -> None:
