@@ -135,5 +135,9 @@ def bessel_i0e(x: jax.Array) -> jax.Array:
     return jax.scipy.special.i0e(x)
 
 
+def complex_product(x: jax.Array, y: jax.Array) -> jax.Array:
+    return (x * y).real
+
+
 def atan2(y: jax.Array, x: jax.Array) -> jax.Array:
     return jnp.arctan2(y, x)

@@ -119,6 +119,14 @@ def naive_where_v1_rows(chosen: jax.Array, x: jax.Array, y: jax.Array) -> jax.Ar
     return jnp.where(chosen, x, y)
 
 
+def boolean_mask_mean(x: jax.Array, lengths: jax.Array) -> jax.Array:
+    return jnp.mean(jax.lax.stop_gradient(x), where=jnp.arange(8) < lengths)
+
+
+def naive_boolean_mask_mean(x: jax.Array, lengths: jax.Array) -> jax.Array:
+    return jnp.mean(jnp.where(jnp.arange(8) < lengths, jax.lax.stop_gradient(x), 0))
+
+
 def roll(x: jax.Array) -> jax.Array:
     return jnp.roll(x, 1, axis=1)
 

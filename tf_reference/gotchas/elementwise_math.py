@@ -83,5 +83,9 @@ def bessel_i0e(x: tf.Tensor) -> tf.Tensor:
     return tf.math.bessel_i0e(x)
 
 
+def complex_product(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+    return tf.math.real(x * y)
+
+
 def atan2(y: tf.Tensor, x: tf.Tensor) -> tf.Tensor:
     return tf.math.atan2(y, x)

@@ -67,6 +67,10 @@ def where_v1_rows(chosen: tf.Tensor, x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
     return tf.compat.v1.where(chosen, x, y)
 
 
+def boolean_mask_mean(x: tf.Tensor, lengths: tf.Tensor) -> tf.Tensor:
+    return tf.reduce_mean(tf.boolean_mask(tf.stop_gradient(x), tf.range(8) < lengths))
+
+
 def roll(x: tf.Tensor) -> tf.Tensor:
     return tf.roll(x, 1, axis=1)
 
