@@ -2,7 +2,6 @@
 
 import jax
 import jax.numpy as jnp
-from flax import nnx
 
 from jaxport import indexing
 
@@ -21,20 +20,6 @@ def gather_negative(table: jax.Array, indices: jax.Array) -> jax.Array:
 
 def naive_gather_negative(table: jax.Array, indices: jax.Array) -> jax.Array:
     return jax.lax.stop_gradient(table)[indices]
-
-
-def _embed(table: jax.Array, indices: jax.Array) -> jax.Array:
-    layer = nnx.Embed(6, 4, rngs=nnx.Rngs(0))
-    layer.embedding[...] = jax.lax.stop_gradient(table)
-    return layer(indices)
-
-
-def embedding_beyond(table: jax.Array, indices: jax.Array) -> jax.Array:
-    return _embed(table, jnp.clip(indices, 0, 5))
-
-
-def naive_embedding_beyond(table: jax.Array, indices: jax.Array) -> jax.Array:
-    return _embed(table, indices)
 
 
 def gather_default_axis(table: jax.Array, indices: jax.Array) -> jax.Array:

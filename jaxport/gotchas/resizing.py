@@ -127,18 +127,6 @@ def naive_rgb_to_grayscale(images: jax.Array) -> jax.Array:
     return (images @ jnp.array([0.299, 0.587, 0.114]))[..., None]
 
 
-def per_image_standardization(images: jax.Array) -> jax.Array:
-    mean = jnp.mean(images, axis=(1, 2, 3), keepdims=True)
-    deviation = jnp.std(images, axis=(1, 2, 3), keepdims=True)
-    return (images - mean) / jnp.maximum(deviation, images[0].size ** -0.5)
-
-
-def naive_per_image_standardization(images: jax.Array) -> jax.Array:
-    mean = jnp.mean(images, axis=(1, 2, 3), keepdims=True)
-    deviation = jnp.std(images, axis=(1, 2, 3), keepdims=True)
-    return (images - mean) / (deviation + 1e-5)
-
-
 def convert_image_dtype(images: jax.Array) -> jax.Array:
     return (images * 255.5).astype(jnp.uint8)
 

@@ -54,14 +54,6 @@ def naive_segment_max_unfilled(x: jax.Array, segments: jax.Array) -> jax.Array:
     return jnp.zeros((COUNT, 4), x.dtype).at[segments].max(x)
 
 
-def multi_hot(indices: jax.Array) -> jax.Array:
-    return jnp.max(jax.nn.one_hot(indices, 6), axis=1)
-
-
-def naive_multi_hot(indices: jax.Array) -> jax.Array:
-    return jnp.sum(jax.nn.one_hot(indices, 6), axis=1)
-
-
 def confusion_matrix(labels: jax.Array, predictions: jax.Array) -> jax.Array:
     return jnp.zeros((4, 4), jnp.int32).at[labels, predictions].add(1)
 

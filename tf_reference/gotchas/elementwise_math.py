@@ -23,7 +23,7 @@ def reduce_logsumexp(x: tf.Tensor) -> tf.Tensor:
     return tf.reduce_logsumexp(x, axis=1)
 
 
-def moments(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+def variance_one_pass(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     return tf.nn.moments(x, axes=[1])
 
 

@@ -1,13 +1,9 @@
-"""Indexing in TensorFlow and Keras.
+"""Indexing in TensorFlow.
 
 Where indices are out of bounds TensorFlow raises on CPU unless XLA compiles it, and in its gradient always.
 """
 
-import keras
 import tensorflow as tf
-
-EMBEDDING = keras.layers.Embedding(6, 4)
-EMBEDDING.build()
 
 
 @tf.function(jit_compile=True)
@@ -18,11 +14,6 @@ def gather_beyond(table: tf.Tensor, indices: tf.Tensor) -> tf.Tensor:
 @tf.function(jit_compile=True)
 def gather_negative(table: tf.Tensor, indices: tf.Tensor) -> tf.Tensor:
     return tf.gather(tf.stop_gradient(table), indices)
-
-
-@tf.function(jit_compile=True)
-def embedding_beyond(table: tf.Tensor, indices: tf.Tensor) -> tf.Tensor:
-    return EMBEDDING.stateless_call([tf.stop_gradient(table)], [], indices)[0]
 
 
 def gather_default_axis(table: tf.Tensor, indices: tf.Tensor) -> tf.Tensor:

@@ -61,10 +61,6 @@ def rgb_to_grayscale(images: tf.Tensor) -> tf.Tensor:
     return tf.image.rgb_to_grayscale(images)
 
 
-def per_image_standardization(images: tf.Tensor) -> tf.Tensor:
-    return tf.image.per_image_standardization(images)
-
-
 def convert_image_dtype(images: tf.Tensor) -> tf.Tensor:
     return tf.image.convert_image_dtype(images, tf.uint8)
 

@@ -30,10 +30,6 @@ def segment_max_unfilled(x: tf.Tensor, segments: tf.Tensor) -> tf.Tensor:
     return tf.math.unsorted_segment_max(x, segments, COUNT)
 
 
-def multi_hot(indices: tf.Tensor) -> tf.Tensor:
-    return keras.layers.CategoryEncoding(6, output_mode="multi_hot")(indices)
-
-
 def confusion_matrix(labels: tf.Tensor, predictions: tf.Tensor) -> tf.Tensor:
     return tf.math.confusion_matrix(labels, predictions, 4)
 

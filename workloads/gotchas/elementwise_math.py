@@ -36,7 +36,7 @@ GOTCHAS = (
         ("tf.reduce_logsumexp", "jax.nn.logsumexp"), X, "stability",
     ),
     Gotcha(
-        "moments",
+        "variance_one_pass",
         "The mean of squares less the square of the mean cancels: use jnp.var.",
         ("tf.nn.moments", "tf.math.reduce_variance", "jax.numpy.var"), X, "stability",
     ),

@@ -24,12 +24,6 @@ GOTCHAS = (
         ("tf.gather", "jax.numpy.take"), {"table": TABLE, "indices": AROUND}, "semantics",
     ),
     Gotcha(
-        "embedding_beyond",
-        "Compiled by XLA, a Keras embedding of an index beyond its table is the last row, that of flax.nnx.Embed NaN: "
-        "clip the indices.",
-        ("keras.layers.Embedding", "flax.nnx.Embed"), {"table": TABLE, "indices": BEYOND}, "structure",
-    ),
-    Gotcha(
         "gather_default_axis",
         "tf.gather's default axis is 0; jnp.take without one flattens the table.",
         ("tf.gather", "jax.numpy.take"), {"table": TABLE, "indices": INSIDE}, "structure",

@@ -90,11 +90,6 @@ GOTCHAS = (
         ("tf.image.rgb_to_grayscale", "keras.layers.RandomGrayscale"), COLORS, "semantics",
     ),
     Gotcha(
-        "per_image_standardization",
-        "The deviation of an image is never less than one over the root of its size; an epsilon beside it differs.",
-        ("tf.image.per_image_standardization",), IMAGES, "semantics",
-    ),
-    Gotcha(
         "convert_image_dtype",
         "From floats to bytes TensorFlow multiplies by 255.5 and cuts off, which is not 255 rounded to even.",
         ("tf.image.convert_image_dtype",), {"images": ArraySpec((2, 6, 6, 3), low=0.0, high=1.0)}, "structure",

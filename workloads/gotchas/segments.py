@@ -37,12 +37,6 @@ GOTCHAS = (
         ("tf.math.unsorted_segment_max", "jax.numpy.ndarray.at"), SOME, "semantics",
     ),
     Gotcha(
-        "multi_hot",
-        "keras.layers.CategoryEncoding marks a category that occurs twice by 1; a sum of one-hot rows counts it.",
-        ("keras.layers.CategoryEncoding", "jax.nn.one_hot"),
-        {"indices": ArraySpec((4, 5), "int32", low=0, high=6)}, "semantics",
-    ),
-    Gotcha(
         "confusion_matrix",
         "Rows are labels, columns predictions.",
         ("tf.math.confusion_matrix",),
