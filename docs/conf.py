@@ -17,6 +17,7 @@ project = "jaxport"
 copyright = "the jaxport developers"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
 autodoc_typehints = "description"
+autodoc_preserve_defaults = True
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 exclude_patterns = ["_build", "results/*.json"]

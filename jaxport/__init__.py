@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from jaxport import elementwise as elementwise
     from jaxport import indexing as indexing
     from jaxport import initializers as initializers
+    from jaxport import linear_algebra as linear_algebra
     from jaxport import loss_scaling as loss_scaling
     from jaxport import losses as losses
     from jaxport import metrics as metrics
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from jaxport import resizing as resizing
     from jaxport import schedules as schedules
     from jaxport import segments as segments
+    from jaxport import signal as signal
 
 LIBRARY = (
     "activations",
@@ -39,6 +41,7 @@ LIBRARY = (
     "elementwise",
     "indexing",
     "initializers",
+    "linear_algebra",
     "loss_scaling",
     "losses",
     "metrics",
@@ -50,6 +53,7 @@ LIBRARY = (
     "resizing",
     "schedules",
     "segments",
+    "signal",
 )
 """Modules of the library, each imported once it is asked for."""
 

@@ -25,7 +25,8 @@ def saturate_cast(x: jax.Array, dtype: jax.typing.DTypeLike) -> jax.Array:
     if jnp.issubdtype(x.dtype, jnp.integer):
         own_least, own_most = _bounds(x.dtype)
         return jnp.clip(x, max(least, own_least), min(most, own_most)).astype(dtype)
-    return jnp.where(x >= most, most, jnp.where(x <= least, least, x).astype(dtype))
+    inside = jnp.where(x <= float(least), float(least), x).astype(dtype)
+    return jnp.where(x >= float(most), jnp.array(most, dtype), inside)
 
 
 def mean(x: jax.Array, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> jax.Array:

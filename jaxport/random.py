@@ -45,7 +45,7 @@ def bits(seed: Any, shape: Sequence[int]) -> jax.Array:
     """The bits that tf.random.stateless_uniform draws: u32 of a shape.
 
     Args:
-      seed: two integers, as tf.random.stateless_* take them.
+      seed: two integers, as the stateless functions of tf.random take them.
       shape: of the result.
     """
     seed = jnp.asarray(seed, jnp.int32)

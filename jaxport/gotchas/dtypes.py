@@ -24,11 +24,11 @@ def naive_truncatemod(x: jax.Array, y: jax.Array) -> jax.Array:
     return x % y
 
 
-def floormod(x: jax.Array, y: jax.Array) -> jax.Array:
+def floormod_sign(x: jax.Array, y: jax.Array) -> jax.Array:
     return jnp.mod(x, y)
 
 
-def naive_floormod(x: jax.Array, y: jax.Array) -> jax.Array:
+def naive_floormod_sign(x: jax.Array, y: jax.Array) -> jax.Array:
     return jax.lax.rem(x, y)
 
 
@@ -64,11 +64,11 @@ def naive_byte_product(x: jax.Array) -> jax.Array:
     return jnp.prod(x, axis=-1)
 
 
-def round_half(x: jax.Array) -> jax.Array:
+def round_half_up(x: jax.Array) -> jax.Array:
     return jnp.round(x / 2)
 
 
-def naive_round_half(x: jax.Array) -> jax.Array:
+def naive_round_half_up(x: jax.Array) -> jax.Array:
     return jnp.floor(x / 2 + 0.5)
 
 
@@ -157,10 +157,6 @@ def floordiv(x: jax.Array, y: jax.Array) -> jax.Array:
 
 def cast_to_integer(x: jax.Array) -> jax.Array:
     return x.astype(jnp.int32)
-
-
-def round_float(x: jax.Array) -> jax.Array:
-    return jnp.round(x)
 
 
 def integer_overflow(x: jax.Array) -> jax.Array:

@@ -44,11 +44,11 @@ def naive_reduce_logsumexp(x: jax.Array) -> jax.Array:
     return jnp.log(jnp.sum(jnp.exp(x), axis=1))
 
 
-def moments(x: jax.Array) -> tuple[jax.Array, jax.Array]:
+def variance_one_pass(x: jax.Array) -> tuple[jax.Array, jax.Array]:
     return jnp.mean(x, axis=1), jnp.var(x, axis=1)
 
 
-def naive_moments(x: jax.Array) -> tuple[jax.Array, jax.Array]:
+def naive_variance_one_pass(x: jax.Array) -> tuple[jax.Array, jax.Array]:
     mean = jnp.mean(x, axis=1)
     return mean, jnp.mean(x**2, axis=1) - mean**2
 
@@ -133,6 +133,10 @@ def zeta(x: jax.Array, q: jax.Array) -> jax.Array:
 
 def bessel_i0e(x: jax.Array) -> jax.Array:
     return jax.scipy.special.i0e(x)
+
+
+def complex_product(x: jax.Array, y: jax.Array) -> jax.Array:
+    return (x * y).real
 
 
 def atan2(y: jax.Array, x: jax.Array) -> jax.Array:

@@ -2,7 +2,6 @@
 
 import jax
 import jax.numpy as jnp
-from flax import nnx
 
 from jaxport import indexing
 
@@ -21,12 +20,6 @@ def gather_negative(table: jax.Array, indices: jax.Array) -> jax.Array:
 
 def naive_gather_negative(table: jax.Array, indices: jax.Array) -> jax.Array:
     return jax.lax.stop_gradient(table)[indices]
-
-
-def _embed(table: jax.Array, indices: jax.Array) -> jax.Array:
-    layer = nnx.Embed(6, 4, rngs=nnx.Rngs(0))
-    layer.embedding[...] = jax.lax.stop_gradient(table)
-    return layer(indices)
 
 
 def gather_default_axis(table: jax.Array, indices: jax.Array) -> jax.Array:
@@ -109,6 +102,14 @@ def where_v1_rows(chosen: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
 
 def naive_where_v1_rows(chosen: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
     return jnp.where(chosen, x, y)
+
+
+def boolean_mask_mean(x: jax.Array, lengths: jax.Array) -> jax.Array:
+    return jnp.mean(jax.lax.stop_gradient(x), where=jnp.arange(8) < lengths)
+
+
+def naive_boolean_mask_mean(x: jax.Array, lengths: jax.Array) -> jax.Array:
+    return jnp.mean(jnp.where(jnp.arange(8) < lengths, jax.lax.stop_gradient(x), 0))
 
 
 def roll(x: jax.Array) -> jax.Array:

@@ -96,6 +96,7 @@ def test_casts_saturate_from_floats_and_from_integers() -> None:
     for kind in (jnp.float32, jnp.int32, jnp.int16):
         assert dtypes.saturate_cast(jnp.array(numbers, kind), jnp.uint8).tolist() == [0, 0, 7, 255]
     assert dtypes.saturate_cast(jnp.array([3e9, -3e9, 5]), jnp.int32).tolist() == [2**31 - 1, -(2**31), 5]
+    assert dtypes.saturate_cast(jnp.array([-1.0, 5e9]), jnp.uint32).tolist() == [0, 2**32 - 1]
     with pytest.raises(ValueError, match="found float32"):
         dtypes.saturate_cast(jnp.zeros(1), jnp.float32)
 

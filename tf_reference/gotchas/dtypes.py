@@ -13,7 +13,7 @@ def truncatemod(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
     return tf.truncatemod(x, y)
 
 
-def floormod(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+def floormod_sign(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
     return tf.math.floormod(x, y)
 
 
@@ -34,7 +34,7 @@ def byte_product(x: tf.Tensor) -> tf.Tensor:
     return tf.reduce_prod(x, axis=-1)
 
 
-def round_half(x: tf.Tensor) -> tf.Tensor:
+def round_half_up(x: tf.Tensor) -> tf.Tensor:
     return tf.round(tf.cast(x, tf.float32) / 2)
 
 
@@ -85,10 +85,6 @@ def floordiv(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
 
 def cast_to_integer(x: tf.Tensor) -> tf.Tensor:
     return tf.cast(x, tf.int32)
-
-
-def round_float(x: tf.Tensor) -> tf.Tensor:
-    return tf.round(x)
 
 
 def integer_overflow(x: tf.Tensor) -> tf.Tensor:

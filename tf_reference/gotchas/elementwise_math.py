@@ -23,7 +23,7 @@ def reduce_logsumexp(x: tf.Tensor) -> tf.Tensor:
     return tf.reduce_logsumexp(x, axis=1)
 
 
-def moments(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+def variance_one_pass(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     return tf.nn.moments(x, axes=[1])
 
 
@@ -81,6 +81,10 @@ def zeta(x: tf.Tensor, q: tf.Tensor) -> tf.Tensor:
 
 def bessel_i0e(x: tf.Tensor) -> tf.Tensor:
     return tf.math.bessel_i0e(x)
+
+
+def complex_product(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+    return tf.math.real(x * y)
 
 
 def atan2(y: tf.Tensor, x: tf.Tensor) -> tf.Tensor:

@@ -1,13 +1,9 @@
-"""Indexing in TensorFlow and Keras.
+"""Indexing in TensorFlow.
 
 Where indices are out of bounds TensorFlow raises on CPU unless XLA compiles it, and in its gradient always.
 """
 
-import keras
 import tensorflow as tf
-
-EMBEDDING = keras.layers.Embedding(6, 4)
-EMBEDDING.build()
 
 
 @tf.function(jit_compile=True)
@@ -60,6 +56,10 @@ def split_sizes(x: tf.Tensor) -> list[tf.Tensor]:
 
 def where_v1_rows(chosen: tf.Tensor, x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
     return tf.compat.v1.where(chosen, x, y)
+
+
+def boolean_mask_mean(x: tf.Tensor, lengths: tf.Tensor) -> tf.Tensor:
+    return tf.reduce_mean(tf.boolean_mask(tf.stop_gradient(x), tf.range(8) < lengths))
 
 
 def roll(x: tf.Tensor) -> tf.Tensor:

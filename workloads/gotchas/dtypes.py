@@ -21,7 +21,7 @@ GOTCHAS = (
         ("tf.truncatemod", "jax.lax.rem", "jax.numpy.mod"), DIVISION, "structure",
     ),
     Gotcha(
-        "floormod",
+        "floormod_sign",
         "The remainder of tf.math.floormod and % has the sign of the divisor, that of jax.lax.rem of the dividend.",
         ("tf.math.floormod", "jax.lax.rem", "jax.numpy.mod"), DIVISION, "structure",
     ),
@@ -48,7 +48,7 @@ GOTCHAS = (
         ("tf.reduce_prod", "jax.numpy.prod"), BYTES, "structure",
     ),
     Gotcha(
-        "round_half",
+        "round_half_up",
         "Both round halves to the even number; floor(x + 1/2) rounds them up.",
         ("tf.round", "jax.numpy.round"), {"x": ArraySpec((4, 8), "int32", low=-20, high=20)}, "semantics",
     ),
@@ -106,7 +106,6 @@ GOTCHAS = (
     Gotcha("floordiv", "Both round down.", ("tf.math.floordiv", "jax.numpy.floor_divide"), DIVISION),
     Gotcha("cast_to_integer", "Both cut the fraction off.", ("tf.cast", "jax.numpy.astype"),
            {"x": ArraySpec((4, 8), scale=10.0)}),
-    Gotcha("round_float", "Halves go to the even number.", ("tf.round", "jax.numpy.round"), X),
     Gotcha("integer_overflow", "Both wrap.", ("tf.multiply", "jax.numpy.multiply"),
            {"x": ArraySpec((4, 8), "int32", low=-2_000_000_000, high=2_000_000_000)}),
     Gotcha("byte_square", "Both keep the type and wrap.", ("tf.square", "jax.numpy.square"), BYTES),

@@ -36,7 +36,7 @@ GOTCHAS = (
         ("tf.reduce_logsumexp", "jax.nn.logsumexp"), X, "stability",
     ),
     Gotcha(
-        "moments",
+        "variance_one_pass",
         "The mean of squares less the square of the mean cancels: use jnp.var.",
         ("tf.nn.moments", "tf.math.reduce_variance", "jax.numpy.var"), X, "stability",
     ),
@@ -82,6 +82,9 @@ GOTCHAS = (
     Gotcha("zeta", "The same function.", ("tf.math.zeta", "jax.scipy.special.zeta"),
            {"x": ArraySpec((4, 8), low=1.5, high=4.0), "q": ArraySpec((4, 8), low=0.5, high=3.0)}),
     Gotcha("bessel_i0e", "The same function.", ("tf.math.bessel_i0e", "jax.scipy.special.i0e"), WIDE),
+    Gotcha("complex_product", "Gradients with respect to complex numbers are TensorFlow's conjugated in JAX: conjugate "
+           "them before a step.", ("tf.math.real", "jax.numpy.real", "jax.grad"),
+           {"x": ArraySpec((4, 8), "complex64"), "y": ArraySpec((4, 8), "complex64")}),
     Gotcha("atan2", "The order of arguments is the same.", ("tf.math.atan2", "jax.numpy.arctan2"),
            {"y": ArraySpec((4, 8), low=0.5, high=3.0), "x": ArraySpec((4, 8), low=0.5, high=3.0)}),
 )  # fmt: skip

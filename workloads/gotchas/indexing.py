@@ -84,6 +84,13 @@ GOTCHAS = (
         {"chosen": ArraySpec((6,), "bool"), "x": ArraySpec((6, 6)), "y": ArraySpec((6, 6))}, "semantics",
     ),
     Gotcha(
+        "boolean_mask_mean",
+        "What tf.boolean_mask leaves has a size that jit cannot know; zeros in place of the rest count in a mean: pass "
+        "where.",
+        ("tf.boolean_mask", "jax.numpy.where", "jax.numpy.mean"),
+        {"x": ArraySpec((8,)), "lengths": ArraySpec((1,), "int32", low=1, high=9)}, "semantics",
+    ),
+    Gotcha(
         "roll",
         "tf.roll wants an axis; jnp.roll without one rolls the flattened array.",
         ("tf.roll", "jax.numpy.roll"), {"x": X}, "semantics",

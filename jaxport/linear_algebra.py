@@ -1,0 +1,58 @@
+"""Matrices as tf.linalg has them, where jax.numpy.linalg has no such argument."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+
+def band_part(x: jax.Array, lower: int, upper: int) -> jax.Array:
+    """tf.linalg.band_part: the diagonal, and so many below and above it; the rest is 0.
+
+    Args:
+      x: [..., m, n].
+      lower: how many diagonals below, all where negative.
+      upper: how many above, all where negative.
+    """
+    if lower >= 0:
+        x = jnp.triu(x, -lower)
+    return jnp.tril(x, upper) if upper >= 0 else x
+
+
+def lstsq(a: jax.Array, b: jax.Array, l2_regularizer: float = 0.0) -> jax.Array:
+    """tf.linalg.lstsq with fast=True: x that minimizes |a x - b|^2 + l2_regularizer |x|^2, by the normal equations.
+
+    Args:
+      a: [..., m, n], float32 or float64.
+      b: [..., m, k].
+      l2_regularizer: at least 0.
+
+    Returns:
+      [..., n, k]; where m < n without a regularizer the shortest such x.
+    """
+    transposed = jnp.matrix_transpose(a)
+    rows, columns = a.shape[-2:]
+    size = min(rows, columns)
+    eye = l2_regularizer * jnp.eye(size, dtype=a.dtype)
+    if rows >= columns:
+        return _solve(transposed @ a + eye, transposed @ b)
+    return transposed @ _solve(a @ transposed + eye, b)
+
+
+def l2_normalize(x: jax.Array, axis: int | tuple[int, ...] | None = None, epsilon: float = 1e-12) -> jax.Array:
+    """tf.math.l2_normalize: x over its norm, whose square is at least epsilon.
+
+    Args:
+      x: of any shape.
+      axis: one, several, or all.
+      epsilon: of the squared norm.
+    """
+    squares = jnp.sum(x**2, axis, keepdims=True)
+    # not jnp.maximum, which gives half of the gradient to each where both are equal
+    return x * jax.lax.rsqrt(jnp.where(squares >= epsilon, squares, epsilon))
+
+
+def _solve(matrix: jax.Array, right: jax.Array) -> jax.Array:
+    lower = jnp.linalg.cholesky(matrix)
+    half = jax.lax.linalg.triangular_solve(lower, right, left_side=True, lower=True)
+    return jax.lax.linalg.triangular_solve(lower, half, left_side=True, lower=True, transpose_a=True)

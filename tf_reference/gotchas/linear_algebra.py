@@ -1,0 +1,117 @@
+"""Matrices in TensorFlow."""
+
+import tensorflow as tf
+
+
+def _definite(x: tf.Tensor) -> tf.Tensor:
+    """A matrix that is symmetric and positive, whatever x is."""
+    return tf.matmul(x, x, transpose_b=True) + 4 * tf.eye(4, dtype=x.dtype)
+
+
+def _spread(x: tf.Tensor) -> tf.Tensor:
+    """A matrix without equal singular or eigenvalues, whatever x is."""
+    return tf.tanh(x) + tf.linalg.diag(tf.constant([10, 20, 30, 40], x.dtype))
+
+
+def _triangular(x: tf.Tensor) -> tf.Tensor:
+    """A matrix whose triangles can both be solved for, whatever x is."""
+    return tf.tanh(x) + 6 * tf.eye(4, dtype=x.dtype)
+
+
+def _tall(x: tf.Tensor) -> tf.Tensor:
+    """A matrix whose columns are independent, whatever x is."""
+    return tf.tanh(x) + 4 * tf.eye(6, 4, dtype=x.dtype)
+
+
+def svd(x: tf.Tensor) -> tf.Tensor:
+    s, u, v = tf.linalg.svd(_spread(x))
+    return tf.matmul(u * s, v, transpose_b=True)
+
+
+def svd_full_matrices(x: tf.Tensor) -> tf.Tensor:
+    _, u, _ = tf.linalg.svd(_tall(tf.stop_gradient(x)))
+    return tf.matmul(u, u, transpose_b=True)
+
+
+def matrix_norm(x: tf.Tensor) -> tf.Tensor:
+    return tf.norm(x, ord=2)
+
+
+def l2_normalize(x: tf.Tensor) -> tf.Tensor:
+    return tf.math.l2_normalize(x, axis=-1)
+
+
+def triangular_solve(x: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
+    return tf.linalg.triangular_solve(_triangular(x), b)
+
+
+def triangular_solve_adjoint(x: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
+    return tf.linalg.triangular_solve(_triangular(x), b, adjoint=True)
+
+
+def cholesky_solve(x: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
+    return tf.linalg.cholesky_solve(tf.linalg.cholesky(_definite(x)), b)
+
+
+def diag_part(x: tf.Tensor) -> tf.Tensor:
+    return tf.linalg.diag_part(x)
+
+
+def trace(x: tf.Tensor) -> tf.Tensor:
+    return tf.linalg.trace(x)
+
+
+def matrix_transpose(x: tf.Tensor) -> tf.Tensor:
+    return tf.linalg.matrix_transpose(x[:, :2])
+
+
+def batch_matmul(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+    return tf.matmul(x, y)
+
+
+def matvec(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+    return tf.linalg.matvec(x, y)
+
+
+def band_part(x: tf.Tensor) -> tf.Tensor:
+    return tf.linalg.band_part(x, 1, 0)
+
+
+def lstsq_regularized(x: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
+    return tf.linalg.lstsq(x, b, l2_regularizer=0.5)
+
+
+def cholesky(x: tf.Tensor) -> tf.Tensor:
+    return tf.linalg.cholesky(_definite(x))
+
+
+def eigh(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    matrix = _spread(x)
+    values, vectors = tf.linalg.eigh(matrix + tf.transpose(matrix))
+    return values, tf.matmul(vectors * values**2, vectors, transpose_b=True)
+
+
+def qr(x: tf.Tensor) -> tf.Tensor:
+    q, r = tf.linalg.qr(_tall(x))
+    signs = tf.sign(tf.linalg.diag_part(r))
+    return tf.concat([q * signs, r * signs[:, None]], 0)
+
+
+def inverse(x: tf.Tensor) -> tf.Tensor:
+    return tf.linalg.inv(_triangular(x))
+
+
+def tensordot(x: tf.Tensor, y: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    return tf.tensordot(x, y, 1), tf.tensordot(x, y, [[0, 1], [1, 0]])
+
+
+def einsum(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+    return tf.einsum("bij,bjk->ik", x, y)
+
+
+def cross(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+    return tf.linalg.cross(x, y)
+
+
+def matrix_diag(x: tf.Tensor) -> tf.Tensor:
+    return tf.linalg.diag(x)

@@ -1,0 +1,102 @@
+"""Matrices: order of factors, which triangle, which axes, which norm."""
+
+from workloads._spec import ArraySpec, Deviation
+from workloads.gotchas._gotcha import Gotcha
+
+TALL = {"x": ArraySpec((6, 4))}
+SQUARE = {"x": ArraySpec((4, 4))}
+BATCH = {"x": ArraySpec((3, 4, 4))}
+SYSTEM = {"x": ArraySpec((4, 4)), "b": ArraySpec((4, 2))}
+JACOBI = Deviation("semantics", 1e-8, "compiled by XLA, tf.linalg.svd turns columns until float32 has no more to gain")
+
+GOTCHAS = (
+    Gotcha(
+        "svd",
+        "tf.linalg.svd returns s, u and v, jnp.linalg.svd u, s and v's adjoint: change the order and transpose.",
+        ("tf.linalg.svd", "jax.numpy.linalg.svd"), SQUARE, "semantics", deviations=(JACOBI,),
+    ),
+    Gotcha(
+        "svd_full_matrices",
+        "tf.linalg.svd leaves out what has no singular value, jnp.linalg.svd does not: pass full_matrices=False.",
+        ("tf.linalg.svd", "jax.numpy.linalg.svd"), TALL, "semantics",
+    ),
+    Gotcha(
+        "matrix_norm",
+        "tf.norm without an axis is that of the flattened array, jnp.linalg.norm with ord=2 of a matrix its largest "
+        "singular value: flatten.",
+        ("tf.norm", "jax.numpy.linalg.norm"), TALL, "structure",
+    ),
+    Gotcha(
+        "l2_normalize",
+        "tf.math.l2_normalize bounds the square of the norm from below; x over its norm is nan where x is 0: use "
+        "jaxport.linear_algebra.l2_normalize.",
+        ("tf.math.l2_normalize", "jax.numpy.linalg.norm"), TALL, "structure",
+    ),
+    Gotcha(
+        "triangular_solve",
+        "tf.linalg.triangular_solve reads the lower triangle by default, jax.scipy.linalg.solve_triangular the upper: "
+        "pass lower=True.",
+        ("tf.linalg.triangular_solve", "jax.scipy.linalg.solve_triangular"), SYSTEM, "semantics",
+    ),
+    Gotcha(
+        "triangular_solve_adjoint",
+        "adjoint=True is trans=1 beside lower=True, which still says which triangle is read.",
+        ("tf.linalg.triangular_solve", "jax.scipy.linalg.solve_triangular"), SYSTEM, "semantics",
+    ),
+    Gotcha(
+        "cholesky_solve",
+        "tf.linalg.cholesky_solve takes the lower factor; jax.scipy.linalg.cho_solve is told which one it has.",
+        ("tf.linalg.cholesky_solve", "jax.scipy.linalg.cho_solve"), SYSTEM, "semantics",
+    ),
+    Gotcha(
+        "diag_part",
+        "tf.linalg.diag_part takes the diagonals of the last two axes, jnp.diagonal of the first two: pass axis1 and "
+        "axis2.",
+        ("tf.linalg.diag_part", "jax.numpy.diagonal"), BATCH, "structure",
+    ),
+    Gotcha(
+        "trace",
+        "tf.linalg.trace adds up over the last two axes, jnp.trace over the first two: pass axis1 and axis2.",
+        ("tf.linalg.trace", "jax.numpy.trace"), BATCH, "structure",
+    ),
+    Gotcha(
+        "matrix_transpose",
+        "tf.linalg.matrix_transpose swaps the last two axes, .T turns the order of all: use jnp.matrix_transpose.",
+        ("tf.linalg.matrix_transpose", "jax.numpy.transpose", "jax.numpy.matrix_transpose"), BATCH, "structure",
+    ),
+    Gotcha(
+        "batch_matmul",
+        "tf.matmul multiplies matrix by matrix; jnp.dot multiplies all of one batch by all of the other: use @.",
+        ("tf.matmul", "jax.numpy.dot", "jax.numpy.matmul"), {**BATCH, "y": ArraySpec((3, 4, 2))}, "structure",
+    ),
+    Gotcha(
+        "matvec",
+        "tf.linalg.matvec takes a vector for each matrix of the batch; @ takes the batch of vectors for a matrix: use "
+        "jnp.matvec.",
+        ("tf.linalg.matvec", "jax.numpy.matmul", "jax.numpy.matvec"),
+        {"x": ArraySpec((4, 4, 4)), "y": ArraySpec((4, 4))}, "structure",
+    ),
+    Gotcha(
+        "band_part",
+        "tf.linalg.band_part takes how many diagonals stay on each side: use jaxport.linear_algebra.band_part, or "
+        "jnp.tril of jnp.triu.",
+        ("tf.linalg.band_part", "jax.numpy.tril", "jax.numpy.triu"), SQUARE, "semantics",
+    ),
+    Gotcha(
+        "lstsq_regularized",
+        "jnp.linalg.lstsq has no regularizer: use jaxport.linear_algebra.lstsq.",
+        ("tf.linalg.lstsq", "jax.numpy.linalg.lstsq"), {**TALL, "b": ArraySpec((6, 2))}, "structure",
+    ),
+    Gotcha("cholesky", "Both are lower, with zeros above.", ("tf.linalg.cholesky", "jax.numpy.linalg.cholesky"),
+           SQUARE),
+    Gotcha("eigh", "Values rise, vectors are columns; their signs are free.",
+           ("tf.linalg.eigh", "jax.numpy.linalg.eigh"), SQUARE),
+    Gotcha("qr", "Both leave out what has no column.", ("tf.linalg.qr", "jax.numpy.linalg.qr"), TALL),
+    Gotcha("inverse", "The same.", ("tf.linalg.inv", "jax.numpy.linalg.inv"), SQUARE),
+    Gotcha("tensordot", "A number of axes, or lists of them.", ("tf.tensordot", "jax.numpy.tensordot"),
+           {**BATCH, "y": ArraySpec((4, 3, 2))}),
+    Gotcha("einsum", "The same.", ("tf.einsum", "jax.numpy.einsum"), {**BATCH, "y": ArraySpec((3, 4, 2))}),
+    Gotcha("cross", "Over the last axis.", ("tf.linalg.cross", "jax.numpy.cross"),
+           {"x": ArraySpec((4, 3)), "y": ArraySpec((4, 3))}),
+    Gotcha("matrix_diag", "jnp.diag, mapped.", ("tf.linalg.diag", "jax.numpy.diag", "jax.vmap"), TALL),
+)  # fmt: skip
