@@ -23,12 +23,12 @@ GOTCHAS = (
     Gotcha(
         "stateless_integers",
         "TensorFlow takes its bits modulo the range: use jaxport.random.integers for the same integers.",
-        ("tf.random.stateless_uniform", "keras.random.randint", "jax.random.randint"), SEED, "semantics",
+        ("tf.random.stateless_uniform", "keras.random.randint", "jax.random.randint"), SEED, "structure",
     ),
     Gotcha(
         "stateless_bits",
         "Without a range an integer is all of its bits: use jaxport.random.bits for the same ones.",
-        ("tf.random.stateless_uniform", "jax.random.bits"), SEED, "semantics",
+        ("tf.random.stateless_uniform", "jax.random.bits"), SEED, "structure",
     ),
     Gotcha(
         "stateless_normal",
@@ -44,13 +44,13 @@ GOTCHAS = (
     Gotcha(
         "random_split",
         "tf.random.split draws its seeds by Philox, jax.random.split by Threefry: use jaxport.random.split.",
-        ("tf.random.split", "jax.random.split"), SEED, "semantics",
+        ("tf.random.split", "jax.random.split"), SEED, "structure",
     ),
     Gotcha(
         "random_fold_in",
         "tf.random.fold_in keeps the number itself beside one draw, jax.random.fold_in mixes it: use "
         "jaxport.random.fold_in.",
-        ("tf.random.fold_in", "jax.random.fold_in"), SEED, "semantics",
+        ("tf.random.fold_in", "jax.random.fold_in"), SEED, "structure",
     ),
     Gotcha(
         "random_shuffle",
