@@ -160,13 +160,13 @@ def gru(
 
     def step(product: Product, inner: jax.Array, state: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
         gates = recurrent_activation(x[:, : 2 * units] + product("gates", state) + inner[: 2 * units])
-        update, reset = jnp.split(gates, 2, axis=-1)
+        kept, reset = jnp.split(gates, 2, axis=-1)
         if reset_after:
             candidate = reset * (product("candidate", state) + inner[2 * units :])
         else:
             candidate = product("candidate", reset * state)
         candidate = jnp.tanh(x[:, 2 * units :] + candidate)
-        state = update * state + (1 - update) * candidate
+        state = kept * state + (1 - kept) * candidate
         return state, state
 
     kernels = {"gates": recurrent_kernel[:, : 2 * units], "candidate": recurrent_kernel[:, 2 * units :]}

@@ -79,7 +79,7 @@ def mha_scores(query: jax.Array, value: jax.Array, *weights: jax.Array) -> jax.A
     projected, key = (
         jnp.einsum("btd,dhk->bthk", each, kernel) for each, kernel in zip((query, value), weights[:2], strict=True)
     )
-    return jax.nn.softmax(jnp.einsum("bthk,bshk->bhts", projected, key) * 4**-0.5)
+    return jax.nn.softmax(jnp.einsum("bthk,bshk->bhts", projected * 4**-0.5, key))
 
 
 def naive_mha_scores(query: jax.Array, value: jax.Array, *weights: jax.Array) -> jax.Array:

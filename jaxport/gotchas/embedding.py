@@ -13,13 +13,18 @@ def _embed(table: jax.Array) -> Any:
     return layer
 
 
+def _ending_in_one(ids: jax.Array) -> jax.Array:
+    return jnp.pad(ids, ((0, 0), (0, 1)), constant_values=1)
+
+
 def embedding_mask_zero(table: jax.Array, ids: jax.Array) -> jax.Array:
+    ids = _ending_in_one(ids)
     mask = (ids != 0).astype(table.dtype)[..., None]
     return (_embed(table)(ids) * mask).sum(1) / mask.sum(1)
 
 
 def naive_embedding_mask_zero(table: jax.Array, ids: jax.Array) -> jax.Array:
-    return _embed(table)(ids).mean(1)
+    return _embed(table)(_ending_in_one(ids)).mean(1)
 
 
 def embedding_beyond(table: jax.Array, ids: jax.Array) -> jax.Array:
@@ -39,11 +44,11 @@ def naive_embedding_lookup_negative(table: jax.Array, ids: jax.Array) -> jax.Arr
 
 
 def multi_hot(ids: jax.Array) -> jax.Array:
-    return jax.nn.one_hot(ids, 6).max(1)
+    return jax.nn.one_hot(ids, 6, dtype=jnp.int32).max(1)
 
 
 def naive_multi_hot(ids: jax.Array) -> jax.Array:
-    return jax.nn.one_hot(ids, 6).sum(1)
+    return jax.nn.one_hot(ids, 6, dtype=jnp.int32).sum(1)
 
 
 def embedding_float_ids(table: jax.Array, ids: jax.Array) -> jax.Array:
@@ -71,4 +76,4 @@ def embedding_by_one_hot(table: jax.Array, ids: jax.Array) -> jax.Array:
 
 
 def count_encoding(ids: jax.Array) -> jax.Array:
-    return jax.nn.one_hot(ids, 6).sum(1)
+    return jax.nn.one_hot(ids, 6, dtype=jnp.int32).sum(1)

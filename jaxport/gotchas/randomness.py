@@ -93,32 +93,6 @@ def naive_random_shuffle(x: jax.Array) -> jax.Array:
     return jax.random.permutation(jax.random.key(42), x)
 
 
-def dropout_seed(x: jax.Array) -> jax.Array:
-    return random.dropout(x, 0.3, (42, 0))
-
-
-def naive_dropout_seed(x: jax.Array) -> jax.Array:
-    with eager():
-        scale = nnx.Dropout(0.3, deterministic=False, rngs=nnx.Rngs(42))(jnp.ones(x.shape))
-    return x * scale
-
-
-def dropout_calls(x: jax.Array) -> jax.Array:
-    return random.dropout(x, 0.3, (42, 1))
-
-
-def naive_dropout_calls(x: jax.Array) -> jax.Array:
-    return random.dropout(x, 0.3, (42, 0))
-
-
-def spatial_dropout(x: jax.Array) -> jax.Array:
-    return random.dropout(x, 0.5, (42, 0), (len(x), 1, x.shape[2]))
-
-
-def naive_spatial_dropout(x: jax.Array) -> jax.Array:
-    return random.dropout(x, 0.5, (42, 0))
-
-
 def glorot_uniform_seed(x: jax.Array) -> jax.Array:
     return x + initializers.glorot_uniform(42)(None, SHAPE)
 

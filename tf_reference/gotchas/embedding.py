@@ -16,6 +16,7 @@ def _looked_up(table: tf.Tensor, ids: tf.Tensor) -> Any:
 
 
 def embedding_mask_zero(table: tf.Tensor, ids: tf.Tensor) -> Any:
+    ids = tf.pad(ids, [[0, 0], [0, 1]], constant_values=1)
     mask = EMBEDDING.compute_mask(ids)
     return keras.layers.GlobalAveragePooling1D()(_looked_up(table, ids), mask=mask)
 
@@ -35,7 +36,7 @@ def embedding_negative(table: tf.Tensor, ids: tf.Tensor) -> Any:
 
 
 def multi_hot(ids: tf.Tensor) -> Any:
-    return MULTI_HOT(ids)
+    return tf.cast(MULTI_HOT(ids), tf.int32)
 
 
 def embedding_float_ids(table: tf.Tensor, ids: tf.Tensor) -> Any:
@@ -55,4 +56,4 @@ def embedding_by_one_hot(table: tf.Tensor, ids: tf.Tensor) -> Any:
 
 
 def count_encoding(ids: tf.Tensor) -> Any:
-    return COUNT(ids)
+    return tf.cast(COUNT(ids), tf.int32)

@@ -54,24 +54,7 @@ def random_shuffle(x: tf.Tensor) -> Any:
     return keras.random.shuffle(x, seed=42)
 
 
-@compiled
-def dropout_seed(x: tf.Tensor) -> Any:
-    return keras.random.dropout(x, 0.3, seed=42)
-
-
 DROPOUT = keras.layers.Dropout(0.3, seed=42)
-SPATIAL = keras.layers.SpatialDropout1D(0.5, seed=42)
-
-
-@compiled
-def dropout_calls(x: tf.Tensor) -> Any:
-    after = DROPOUT.stateless_call([], [tf.constant([42, 0], tf.int64)], x, training=True)[1]
-    return DROPOUT.stateless_call([], after, x, training=True)[0]
-
-
-@compiled
-def spatial_dropout(x: tf.Tensor) -> Any:
-    return SPATIAL.stateless_call([], [tf.constant([42, 0], tf.int64)], x, training=True)[0]
 
 
 @compiled

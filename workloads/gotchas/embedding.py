@@ -29,7 +29,7 @@ GOTCHAS = (
     Gotcha(
         "multi_hot",
         "Keras's multi_hot is 1 for a token however often it occurs; a sum of one_hot rows counts.",
-        ("keras.layers.CategoryEncoding", "jax.nn.one_hot"), {"ids": IDS}, "semantics",
+        ("keras.layers.CategoryEncoding", "jax.nn.one_hot"), {"ids": IDS}, "structure",
     ),
     Gotcha(
         "embedding_float_ids",

@@ -5,7 +5,6 @@ from workloads.gotchas._gotcha import Gotcha
 
 SEED = {"seed": ArraySpec((2,), "int32", low=0, high=1000)}
 X = {"x": ArraySpec((4, 8))}
-SEQUENCE = {"x": ArraySpec((2, 5, 4))}
 KERNEL = {"x": ArraySpec((4, 6))}
 INITIALIZERS = "keras.initializers."
 
@@ -24,12 +23,12 @@ GOTCHAS = (
     Gotcha(
         "stateless_integers",
         "TensorFlow takes its bits modulo the range: use jaxport.random.integers for the same integers.",
-        ("tf.random.stateless_uniform", "keras.random.randint", "jax.random.randint"), SEED, "semantics",
+        ("tf.random.stateless_uniform", "keras.random.randint", "jax.random.randint"), SEED, "structure",
     ),
     Gotcha(
         "stateless_bits",
         "Without a range an integer is all of its bits: use jaxport.random.bits for the same ones.",
-        ("tf.random.stateless_uniform", "jax.random.bits"), SEED, "semantics",
+        ("tf.random.stateless_uniform", "jax.random.bits"), SEED, "structure",
     ),
     Gotcha(
         "stateless_normal",
@@ -45,33 +44,18 @@ GOTCHAS = (
     Gotcha(
         "random_split",
         "tf.random.split draws its seeds by Philox, jax.random.split by Threefry: use jaxport.random.split.",
-        ("tf.random.split", "jax.random.split"), SEED, "semantics",
+        ("tf.random.split", "jax.random.split"), SEED, "structure",
     ),
     Gotcha(
         "random_fold_in",
         "tf.random.fold_in keeps the number itself beside one draw, jax.random.fold_in mixes it: use "
         "jaxport.random.fold_in.",
-        ("tf.random.fold_in", "jax.random.fold_in"), SEED, "semantics",
+        ("tf.random.fold_in", "jax.random.fold_in"), SEED, "structure",
     ),
     Gotcha(
         "random_shuffle",
         "keras.random.shuffle sorts uniform numbers: jaxport.random.shuffle gives the same order.",
         ("keras.random.shuffle", "jax.random.permutation"), X, "semantics",
-    ),
-    Gotcha(
-        "dropout_seed",
-        "keras.layers.Dropout(seed=42) draws by Philox with the seed (42, 0): use jaxport.random.dropout for its mask.",
-        ("keras.layers.Dropout", "keras.random.dropout", "flax.nnx.Dropout"), X, "semantics",
-    ),
-    Gotcha(
-        "dropout_calls",
-        "Every call of a Keras layer adds 1 to the second half of its seed: the second call draws with (42, 1).",
-        ("keras.layers.Dropout", "keras.random.SeedGenerator", "flax.nnx.Dropout"), X, "semantics",
-    ),
-    Gotcha(
-        "spatial_dropout",
-        "SpatialDropout1D drops channels for all steps: its draws have the shape [batch, 1, channels].",
-        ("keras.layers.SpatialDropout1D", "flax.nnx.Dropout"), SEQUENCE, "semantics",
     ),
     Gotcha(
         "glorot_uniform_seed",
