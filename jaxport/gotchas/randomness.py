@@ -152,11 +152,11 @@ def dropout_given_mask(x: jax.Array, kept: jax.Array) -> jax.Array:
 
 
 def zeros_initializer(x: jax.Array) -> jax.Array:
-    return x + jax.nn.initializers.zeros(None, SHAPE)
+    return x + jax.nn.initializers.zeros(jax.random.key(0), SHAPE)
 
 
 def constant_initializer(x: jax.Array) -> jax.Array:
-    return x + jax.nn.initializers.constant(0.1)(None, SHAPE)
+    return x + jax.nn.initializers.constant(0.1)(jax.random.key(0), SHAPE)
 
 
 def identity_initializer(x: jax.Array) -> jax.Array:

@@ -46,7 +46,8 @@ def random_split(seed: tf.Tensor) -> tf.Tensor:
 
 @compiled
 def random_fold_in(seed: tf.Tensor) -> tf.Tensor:
-    return tf.random.fold_in(seed, 3)
+    folded: tf.Tensor = tf.random.fold_in(seed, 3)  # pyright: ignore[reportAssignmentType] its stub says int
+    return folded
 
 
 @compiled
