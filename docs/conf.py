@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -43,8 +44,8 @@ def setup(app: Sphinx) -> None:
 
 
 def without_emphasis(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
-    """Docstrings are plain text: a shape such as [batch, *sizes] is no emphasis."""
-    lines[:] = [line.replace("*", r"\*") for line in lines]
+    """Docstrings are plain text: [batch, *sizes] is no emphasis and |x| no substitution."""
+    lines[:] = [re.sub(r"([*|])", r"\\\1", line) for line in lines]
 
 
 def write_pages(docs: Path) -> None:
