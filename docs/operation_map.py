@@ -120,7 +120,7 @@ def _about(row: Row) -> str:
         parts.append("Not under `jax.jit`.")
     if row.values == "distribution":
         parts.append("Other random numbers of the same distribution.")
-    return " ".join(filter(None, (*parts, *_links(row))))
+    return " ".join(filter(None, (*parts, ", ".join(_links(row)))))
 
 
 def _links(row: Row) -> list[str]:
