@@ -1,0 +1,63 @@
+"""Loops, branches and maps: where they start, what they keep, and what both branches compute."""
+
+from workloads._spec import ArraySpec
+from workloads.gotchas._gotcha import Gotcha
+
+X = {"x": ArraySpec((6, 4))}
+POSITIVE = {"x": ArraySpec((6, 4), low=0.5, high=1.5)}
+
+GOTCHAS = (
+    Gotcha(
+        "scan_starts_with_first",
+        "tf.scan without an initializer starts with the first element and returns it; jax.lax.scan needs an initial "
+        "carry, and zeros are another start for a product.",
+        ("tf.scan", "jax.lax.scan"), POSITIVE, "semantics",
+    ),
+    Gotcha(
+        "scan_reverse_order",
+        "tf.scan with reverse=True leaves results at the places of their elements, as jax.lax.scan does; turning the "
+        "input round does not.",
+        ("tf.scan", "jax.lax.scan"), X, "semantics",
+    ),
+    Gotcha(
+        "foldl_starts_with_first",
+        "tf.foldl without an initializer starts with the first element; functools.reduce or a scan from zero does not.",
+        ("tf.foldl", "jax.lax.scan"), POSITIVE, "semantics",
+    ),
+    Gotcha(
+        "foldr_goes_backwards",
+        "tf.foldr starts with the last element: pass reverse=True.",
+        ("tf.foldr", "jax.lax.scan"), X, "semantics",
+    ),
+    Gotcha(
+        "while_loop_maximum",
+        "tf.while_loop stops after maximum_iterations whatever its condition says; jax.lax.while_loop has no such "
+        "limit: count in the carry.",
+        ("tf.while_loop", "jax.lax.while_loop"), {"x": ArraySpec((4,), low=1.0, high=2.0)}, "semantics",
+    ),
+    Gotcha(
+        "switch_case_beyond",
+        "tf.switch_case runs its default, the last branch, for every index beyond; jax.lax.switch clamps, so that a "
+        "negative index runs the first.",
+        ("tf.switch_case", "jax.lax.switch"),
+        {**X, "index": ArraySpec((), "int32", low=-3, high=5)}, "semantics",
+    ),
+    Gotcha(
+        "case_first_true",
+        "tf.case runs the branch of the first true predicate; an addition of masked branches runs all of them.",
+        ("tf.case", "jax.numpy.select"), X, "semantics",
+    ),
+    Gotcha(
+        "double_where",
+        "The gradient of the branch that jnp.where does not take is multiplied by zero, and is nan where it is infinite. "
+        "tf.cond on each element takes one branch only: make the argument harmless first.",
+        ("tf.cond", "jax.numpy.where"), {"x": ArraySpec((4, 8), low=-1.0, high=1.0)}, "structure",
+    ),
+    Gotcha("map_fn", "Both apply a function to each element of the first axis.",
+           ("tf.map_fn", "jax.lax.map"), X),
+    Gotcha("vectorized_map", "Both apply a function to all elements at once.",
+           ("tf.vectorized_map", "jax.vmap"), X),
+    Gotcha("cond", "Both run one branch.", ("tf.cond", "jax.lax.cond"), X),
+    Gotcha("scan_with_initializer", "With an initial carry both are the same loop.", ("tf.scan", "jax.lax.scan"), X),
+    Gotcha("fixed_loop", "A loop over tf.range of a constant is a scan.", ("tf.while_loop", "jax.lax.fori_loop"), X),
+)  # fmt: skip
