@@ -49,8 +49,8 @@ GOTCHAS = (
     ),
     Gotcha(
         "double_where",
-        "The gradient of the branch that jnp.where does not take is multiplied by zero, and is nan where it is infinite. "
-        "tf.cond on each element takes one branch only: make the argument harmless first.",
+        "The gradient of the branch that jnp.where does not take is multiplied by zero, and is nan where it is "
+        "infinite. tf.cond on each element takes one branch only: make the argument harmless first.",
         ("tf.cond", "jax.numpy.where"), {"x": ArraySpec((4, 8), low=-1.0, high=1.0)}, "structure",
     ),
     Gotcha("map_fn", "Both apply a function to each element of the first axis.",
