@@ -149,7 +149,3 @@ def mha_causal(query: jax.Array, *weights: jax.Array) -> jax.Array:
 
 def mha_masked_row(query: jax.Array, value: jax.Array, mask: jax.Array, *weights: jax.Array) -> jax.Array:
     return _mha(*weights)(query, value, mask=(mask & (jnp.arange(4)[:, None] > 0))[:, None])
-
-
-def dot_product_attention(query: jax.Array, key: jax.Array, value: jax.Array) -> jax.Array:
-    return jax.nn.dot_product_attention(query, key, value)

@@ -4,21 +4,26 @@ import jax
 import jax.numpy as jnp
 
 
+def _twice(value: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """The next carry, which is the result of the step too."""
+    return value, value
+
+
 def scan_starts_with_first(x: jax.Array) -> jax.Array:
-    _, products = jax.lax.scan(lambda product, row: (product * row,) * 2, x[0], x[1:])
+    _, products = jax.lax.scan(lambda product, row: _twice(product * row), x[0], x[1:])
     return jnp.concatenate([x[:1], products])
 
 
 def naive_scan_starts_with_first(x: jax.Array) -> jax.Array:
-    return jax.lax.scan(lambda product, row: (product * row,) * 2, jnp.zeros_like(x[0]), x)[1]
+    return jax.lax.scan(lambda product, row: _twice(product * row), jnp.zeros_like(x[0]), x)[1]
 
 
 def scan_reverse_order(x: jax.Array) -> jax.Array:
-    return jax.lax.scan(lambda total, row: (0.5 * total + row,) * 2, jnp.zeros_like(x[0]), x, reverse=True)[1]
+    return jax.lax.scan(lambda total, row: _twice(0.5 * total + row), jnp.zeros_like(x[0]), x, reverse=True)[1]
 
 
 def naive_scan_reverse_order(x: jax.Array) -> jax.Array:
-    return jax.lax.scan(lambda total, row: (0.5 * total + row,) * 2, jnp.zeros_like(x[0]), x[::-1])[1]
+    return jax.lax.scan(lambda total, row: _twice(0.5 * total + row), jnp.zeros_like(x[0]), x[::-1])[1]
 
 
 def foldl_starts_with_first(x: jax.Array) -> jax.Array:
@@ -92,7 +97,7 @@ def cond(x: jax.Array) -> jax.Array:
 
 
 def scan_with_initializer(x: jax.Array) -> jax.Array:
-    return jax.lax.scan(lambda total, row: (total + row,) * 2, jnp.zeros_like(x[0]), x)[1]
+    return jax.lax.scan(lambda total, row: _twice(total + row), jnp.zeros_like(x[0]), x)[1]
 
 
 def fixed_loop(x: jax.Array) -> jax.Array:

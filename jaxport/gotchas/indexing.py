@@ -88,12 +88,12 @@ def naive_one_hot_off_value(indices: jax.Array) -> jax.Array:
     return jax.nn.one_hot(indices, 6) * 0.75
 
 
-def split_sizes(x: jax.Array) -> list[jax.Array]:
-    return jnp.split(x, [1, 1 + 3], axis=1)
+def split_sizes(x: jax.Array) -> jax.Array:
+    return jnp.split(x, [1, 1 + 3], axis=1)[1]
 
 
-def naive_split_sizes(x: jax.Array) -> list[jax.Array]:
-    return jnp.split(x, [1, 3, 4], axis=1)
+def naive_split_sizes(x: jax.Array) -> jax.Array:
+    return jnp.split(x, [1, 3, 4], axis=1)[1]
 
 
 def where_v1_rows(chosen: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:

@@ -72,7 +72,3 @@ def segment_prod(x: jax.Array, segments: jax.Array) -> jax.Array:
 
 def segment_max_of_integers(x: jax.Array, segments: jax.Array) -> jax.Array:
     return jax.ops.segment_max(x, segments, COUNT)
-
-
-def category_counts(indices: jax.Array) -> jax.Array:
-    return jnp.sum(jax.nn.one_hot(indices, 6), axis=1)

@@ -85,7 +85,3 @@ def mha_causal(query: tf.Tensor, *weights: tf.Tensor) -> Any:
 
 def mha_masked_row(query: tf.Tensor, value: tf.Tensor, mask: tf.Tensor, *weights: tf.Tensor) -> Any:
     return _call(MHA, weights, query, value, attention_mask=mask & (tf.range(4)[:, None] > 0))
-
-
-def dot_product_attention(query: tf.Tensor, key: tf.Tensor, value: tf.Tensor) -> Any:
-    return keras.ops.dot_product_attention(query, key, value)

@@ -50,8 +50,8 @@ def one_hot_off_value(indices: tf.Tensor) -> tf.Tensor:
     return tf.one_hot(indices, 6, on_value=0.75, off_value=-0.25)
 
 
-def split_sizes(x: tf.Tensor) -> list[tf.Tensor]:
-    return tf.split(x, [1, 3, 4], axis=1)
+def split_sizes(x: tf.Tensor) -> tf.Tensor:
+    return tf.split(x, [1, 3, 4], axis=1)[1]
 
 
 def where_v1_rows(chosen: tf.Tensor, x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:

@@ -1,6 +1,5 @@
 """Segments in TensorFlow and Keras."""
 
-import keras
 import tensorflow as tf
 
 COUNT = 5
@@ -44,7 +43,3 @@ def segment_prod(x: tf.Tensor, segments: tf.Tensor) -> tf.Tensor:
 
 def segment_max_of_integers(x: tf.Tensor, segments: tf.Tensor) -> tf.Tensor:
     return tf.math.unsorted_segment_max(x, segments, COUNT)
-
-
-def category_counts(indices: tf.Tensor) -> tf.Tensor:
-    return keras.layers.CategoryEncoding(6, output_mode="count")(indices)

@@ -92,7 +92,4 @@ GOTCHAS = (
            (*MHA, "flax.nnx.make_causal_mask"), {"query": PAIR["query"], **WEIGHTS}),
     Gotcha("mha_masked_row", "Where all keys are masked both give the mean of all values.",
            MHA, {**PAIR, "mask": MASK, **WEIGHTS}),
-    Gotcha("dot_product_attention", "Both scale by the root of the size of a head.",
-           ("keras.ops.dot_product_attention", "jax.nn.dot_product_attention"),
-           {name: ArraySpec((2, 4, 2, 3)) for name in ("query", "key", "value")}),
 )  # fmt: skip

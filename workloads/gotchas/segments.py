@@ -54,6 +54,4 @@ GOTCHAS = (
     Gotcha("segment_max_of_integers", "An empty segment is the lowest integer in both.",
            ("tf.math.unsorted_segment_max", "jax.ops.segment_max"),
            {"x": ArraySpec((8, 4), "int32", low=-9, high=9), "segments": SEGMENTS}),
-    Gotcha("category_counts", "A sum of one-hot rows.", ("keras.layers.CategoryEncoding", "jax.nn.one_hot"),
-           {"indices": ArraySpec((4, 5), "int32", low=0, high=6)}),
 )  # fmt: skip
