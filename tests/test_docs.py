@@ -26,7 +26,7 @@ COMMAND = re.compile(r"^(?:\.venv/bin/)?jaxport (?P<rest>(?:--help|\w).*)$")
 COMMENT = re.compile(r" {2,}\S.*$| +# .*$")
 """What stands behind a command line: two spaces or a # part it."""
 
-GENERATED = re.compile(r"(\.\./)?(gotchas/|operations\.md|layers\.md)")
+GENERATED = re.compile(r"(\.\./)?(gotchas/|library/|operations\.md|layers\.md)")
 """Pages that `make docs` makes: its own check of links finds one that is missing."""
 
 FORMS = ("...", "jaxport COMMAND")
