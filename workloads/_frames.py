@@ -18,7 +18,7 @@ _STANDARD = re.compile(r"[/\\]lib[/\\]python3\.\d+[/\\](?!(?:site|dist)-packages
 _HERE = Path(__file__).parent
 _JUDGES = tuple(str(_HERE.with_name(name)) + os.sep for name in ("compare", "workloads"))
 _PROTOCOL = re.compile(
-    r"[/\\]jaxport[/\\]_(?:session|framework|binding|closures|digest|donation|modes|model|nnx|private|profiling)\.py$"
+    r"[/\\]jaxport[/\\]_(?:session|framework|binding|closures|digest|donation|layouts|modes|model|nnx|private|profiling)\.py$"
 )
 """What of jaxport's half of the twins is no model: layers and optimizers of its twins stand in other files there."""
 
