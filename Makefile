@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 run: install
 	$(VENV)/bin/jaxport run
 
-# The inner loop: all but the tests that start Python or a browser.
+# The inner loop: all but the tests that start Python or a browser, or take long.
 check: install
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
@@ -22,10 +22,10 @@ types:
 	$(VENV)/bin/pyright
 
 quick:
-	$(VENV)/bin/python -m pytest -m 'not process and not slow'
+	$(VENV)/bin/python -m pytest -m 'not process and not slow and not heavy'
 
 test: check
-	$(VENV)/bin/python -m pytest -m 'process and not slow'
+	$(VENV)/bin/python -m pytest -m '(process or heavy) and not slow'
 
 # The guide and the reference as pages, offline and without a warning; `jaxport docs` opens them.
 docs: install

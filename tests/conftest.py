@@ -14,7 +14,7 @@ from interpreters import is_running
 from mortals import Mortals
 from programs_here import ProgramsHere
 from runs import JUDGED, LEAN_MODES, WHOLE, record_of
-from slow_files import LONGEST, SLOW
+from slow_files import HEAVY, LONGEST, SLOW
 
 from compare.cli import main
 from compare.hlo import executing
@@ -35,6 +35,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.name in SLOW:
             item.add_marker(pytest.mark.slow)
+        if item.path.name in HEAVY:
+            item.add_marker(pytest.mark.heavy)
     items.sort(key=lambda item: item.path.name not in LONGEST)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from places import ROOT
-from slow_files import LONGEST, SLOW
+from slow_files import HEAVY, LONGEST, SLOW
 
 import jaxport
 from compare.sides.client import LiveSide
@@ -101,7 +101,7 @@ def test_a_test_without_the_mark_starts_neither_python_nor_a_worker(tmp_path: Pa
         LiveSide("jax", tmp_path)
 
 
-@pytest.mark.parametrize("name", sorted({*SLOW, *LONGEST}))
+@pytest.mark.parametrize("name", sorted({*SLOW, *LONGEST, *HEAVY}))
 def test_a_file_that_is_said_to_take_long_is_there(name: str) -> None:
     assert len(list((ROOT / "tests").rglob(name))) == 1
 

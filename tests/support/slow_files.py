@@ -26,6 +26,25 @@ SLOW = (
 )
 """What `make slow` runs, and `make test` leaves out: half of all the time for a tenth of the specifications."""
 
+HEAVY = (
+    "test_align_values.py",
+    "test_catalogue.py",
+    "test_conditions.py",
+    "test_convolution.py",
+    "test_costs.py",
+    "test_html.py",
+    "test_library.py",
+    "test_library_of_training.py",
+    "test_locate_proofs.py",
+    "test_locating.py",
+    "test_operation_map.py",
+    "test_pooling.py",
+    "test_results_page.py",
+    "test_scale.py",
+    "test_stats.py",
+)
+"""What `make check` leaves to `make test`: they start no process, and take two thirds of the time of all that do not."""
+
 LONGEST = (
     "test_contract.py",
     "test_functions.py",
