@@ -43,7 +43,7 @@ HEAVY = (
     "test_scale.py",
     "test_stats.py",
 )
-"""What `make check` leaves to `make test`: they start no process, and take two thirds of the time of all that do not."""
+"""What `make check` leaves to `make test`: they start no process, and take two thirds of the time of such."""
 
 LONGEST = (
     "test_contract.py",
