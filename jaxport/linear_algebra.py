@@ -39,19 +39,6 @@ def lstsq(a: jax.Array, b: jax.Array, l2_regularizer: float = 0.0) -> jax.Array:
     return transposed @ _solve(a @ transposed + eye, b)
 
 
-def l2_normalize(x: jax.Array, axis: int | tuple[int, ...] | None = None, epsilon: float = 1e-12) -> jax.Array:
-    """tf.math.l2_normalize: x over its norm, whose square is at least epsilon.
-
-    Args:
-      x: of any shape.
-      axis: one, several, or all.
-      epsilon: of the squared norm.
-    """
-    squares = jnp.sum(x**2, axis, keepdims=True)
-    # not jnp.maximum, which gives half of the gradient to each where both are equal
-    return x * jax.lax.rsqrt(jnp.where(squares >= epsilon, squares, epsilon))
-
-
 def _solve(matrix: jax.Array, right: jax.Array) -> jax.Array:
     lower = jnp.linalg.cholesky(matrix)
     half = jax.lax.linalg.triangular_solve(lower, right, left_side=True, lower=True)

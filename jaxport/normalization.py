@@ -16,8 +16,8 @@ _SMALL = 1e-7
 """keras.config.epsilon()."""
 
 
-def l2_normalize(x: jax.Array, axis: int | tuple[int, ...] | None = -1, epsilon: float = 1e-12) -> jax.Array:
-    """Values over their norm, which is taken to be at least the root of epsilon, as by tf.nn.l2_normalize.
+def l2_normalize(x: jax.Array, axis: int | tuple[int, ...] | None = None, epsilon: float = 1e-12) -> jax.Array:
+    """Values over their norm, which is taken to be at least the root of epsilon, as by tf.math.l2_normalize.
 
     Args:
       x: floats of any shape.

@@ -50,14 +50,6 @@ def naive_matrix_norm(x: jax.Array) -> jax.Array:
     return jnp.linalg.norm(x, ord=2)
 
 
-def l2_normalize(x: jax.Array) -> jax.Array:
-    return linear_algebra.l2_normalize(x, axis=-1)
-
-
-def naive_l2_normalize(x: jax.Array) -> jax.Array:
-    return x / jnp.linalg.norm(x, axis=-1, keepdims=True)
-
-
 def triangular_solve(x: jax.Array, b: jax.Array) -> jax.Array:
     return jax.scipy.linalg.solve_triangular(_triangular(x), b, lower=True)
 

@@ -173,7 +173,7 @@ def naive_instance_norm_epsilon(x: jax.Array, gamma: jax.Array, beta: jax.Array)
 
 
 def l2_normalize_zero(x: jax.Array) -> jax.Array:
-    return normalization.l2_normalize(x)
+    return normalization.l2_normalize(x, axis=-1)
 
 
 def naive_l2_normalize_zero(x: jax.Array) -> jax.Array:

@@ -37,10 +37,6 @@ def matrix_norm(x: tf.Tensor) -> tf.Tensor:
     return tf.norm(x, ord=2)
 
 
-def l2_normalize(x: tf.Tensor) -> tf.Tensor:
-    return tf.math.l2_normalize(x, axis=-1)
-
-
 def triangular_solve(x: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
     return tf.linalg.triangular_solve(_triangular(x), b)
 

@@ -27,12 +27,6 @@ GOTCHAS = (
         ("tf.norm", "jax.numpy.linalg.norm"), TALL, "structure",
     ),
     Gotcha(
-        "l2_normalize",
-        "tf.math.l2_normalize bounds the square of the norm from below; x over its norm is nan where x is 0: use "
-        "jaxport.linear_algebra.l2_normalize.",
-        ("tf.math.l2_normalize", "jax.numpy.linalg.norm"), TALL, "structure",
-    ),
-    Gotcha(
         "triangular_solve",
         "tf.linalg.triangular_solve reads the lower triangle by default, jax.scipy.linalg.solve_triangular the upper: "
         "pass lower=True.",

@@ -79,7 +79,7 @@ GOTCHAS = (
         "l2_normalize_zero",
         "tf.nn.l2_normalize bounds the sum of squares from below by 1e-12, so that zero stays zero; x / norm(x) is "
         "nan there: use jaxport.normalization.l2_normalize.",
-        ("tf.nn.l2_normalize", "jax.numpy.linalg.norm"), X, "structure",
+        ("tf.nn.l2_normalize", "tf.math.l2_normalize", "jax.numpy.linalg.norm"), X, "structure",
     ),
     Gotcha(
         "unit_normalization_zero",
