@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 
+from generated import about, write_folder
+
 from compare.gotchas import expressions
-from compare.writing import write_atomically
+from compare.report.markdown import plain
 from workloads.gotchas import _catalogue
 from workloads.gotchas._catalogue import Entry
 
@@ -20,16 +21,10 @@ CODE = """```python
 
 def write(docs: Path) -> None:
     """Write docs/gotchas/THEME.md for every theme, and the page that lists them; a page that is current stays."""
-    folder = docs / FOLDER
-    folder.mkdir(exist_ok=True)
     entries = _catalogue.entries()
     pages = {f"{theme}.md": theme_page(theme, entries) for theme in _catalogue.themes()}
     pages["index.md"] = index_page(entries)
-    for path in set(folder.glob("*.md")) - {folder / name for name in pages}:
-        path.unlink()
-    for name, text in pages.items():
-        if not (folder / name).exists() or (folder / name).read_text() != text:
-            write_atomically(folder / name, text)
+    write_folder(docs / FOLDER, pages)
 
 
 def index_page(entries: tuple[Entry, ...]) -> str:
@@ -63,19 +58,21 @@ $ jaxport gotchas optimizers --run     judge a theme here
 
 def _row(theme: str, entries: list[Entry]) -> str:
     controls = sum(entry.gotcha.is_control for entry in entries)
-    about = (importlib.import_module(f"{_catalogue.PACKAGE}.{theme}").__doc__ or "").strip().splitlines()[0]
-    return f"| [{theme.replace('_', ' ')}]({theme}.md) | {len(entries) - controls} | {controls} | {escaped(about)} |"
+    return f"| [{theme.replace('_', ' ')}]({theme}.md) | {len(entries) - controls} | {controls} | {_about(theme)} |"
+
+
+def _about(theme: str) -> str:
+    return plain(about(f"{_catalogue.PACKAGE}.{theme}"))
 
 
 def theme_page(theme: str, entries: tuple[Entry, ...]) -> str:
     """Every entry of a theme, those that differ first."""
     of_theme = [entry for entry in entries if entry.theme == theme]
-    about = importlib.import_module(f"{_catalogue.PACKAGE}.{theme}").__doc__ or ""
     differ = "\n".join(_section(entry) for entry in of_theme if not entry.gotcha.is_control)
     agree = "\n".join(_section(entry) for entry in of_theme if entry.gotcha.is_control)
     title = theme.replace("_", " ").capitalize()
     agreeing = f"\n## Agree\n\nThe port that one would write first is right.\n\n{agree}" if agree else ""
-    return f"# {title}\n\n{escaped(about.strip())}\n\n## Differ\n\n{differ}{agreeing}"
+    return f"# {title}\n\n{_about(theme)}\n\n## Differ\n\n{differ}{agreeing}"
 
 
 def _section(entry: Entry) -> str:
@@ -83,16 +80,11 @@ def _section(entry: Entry) -> str:
     naive = f"The port that one would write first fails the {entry.gotcha.fails} gate:\n\n{CODE.format(code.naive)}\n"
     return f"""### {entry.gotcha.name}
 
-{escaped(entry.gotcha.why)}
+{plain(entry.gotcha.why)}
 
-Concerns {", ".join(f"`{name}`" for name in entry.gotcha.concerns)}. Source: {escaped(entry.gotcha.source)}.
+Concerns {", ".join(f"`{name}`" for name in entry.gotcha.concerns)}. Source: {plain(entry.gotcha.source)}.
 
 {CODE.format(code.tensorflow)}
 {naive if code.naive else ""}{"The right port:" if code.naive else "The port:"}
 
 {CODE.format(code.jax)}"""
-
-
-def escaped(text: str) -> str:
-    """A sentence in which nothing is read as Markdown."""
-    return "".join(f"\\{letter}" if letter in "*_[]<>`|\\$" else letter for letter in text)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 
+from generated import about, write_folder
+
 import jaxport
-from compare.writing import write_atomically
 
 FOLDER = "library"
 
@@ -45,17 +45,7 @@ MODULE = """# jaxport.{name}
 
 def write(docs: Path) -> None:
     """Write docs/library/: the list of modules, and a page each; a page that is current stays."""
-    folder = docs / FOLDER
-    folder.mkdir(exist_ok=True)
     pages = {f"{name}.md": MODULE.format(name=name) for name in jaxport.LIBRARY}
-    rows = "\n".join(f"| [`jaxport.{name}`]({name}.md) | {_about(name)} |" for name in jaxport.LIBRARY)
+    rows = "\n".join(f"| [`jaxport.{name}`]({name}.md) | {about(f'jaxport.{name}')} |" for name in jaxport.LIBRARY)
     pages["index.md"] = INDEX.format(rows=rows, names="\n".join(jaxport.LIBRARY))
-    for path in set(folder.glob("*.md")) - {folder / name for name in pages}:
-        path.unlink()
-    for name, text in pages.items():
-        if not (folder / name).exists() or (folder / name).read_text() != text:
-            write_atomically(folder / name, text)
-
-
-def _about(name: str) -> str:
-    return (importlib.import_module(f"jaxport.{name}").__doc__ or "").strip().splitlines()[0]
+    write_folder(docs / FOLDER, pages)

@@ -7,6 +7,7 @@ Writes the pages. With --check it evaluates every row instead, or those that con
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,18 +18,16 @@ sys.path[:0] = [path for path in (str(DOCS), str(DOCS.parent)) if path not in sy
 
 # ruff: noqa: E402  scripts of docs/ are no package
 import gotcha_pages
+from generated import write_pages
 from operation_rows import Layer, Operation, Row, read_layers, read_operations
 
-from compare.writing import write_atomically
 from workloads.gotchas import _catalogue
 
 
 def write(docs: Path) -> None:
     """Write operations.md and layers.md; a page that is current stays."""
     operations, layers = read_operations(docs), read_layers(docs)
-    for name, text in (("operations.md", operations_page(operations)), ("layers.md", layers_page(layers))):
-        if not (docs / name).exists() or (docs / name).read_text() != text:
-            write_atomically(docs / name, text)
+    write_pages(docs, {"operations.md": operations_page(operations), "layers.md": layers_page(layers)})
 
 
 def counted(groups: Mapping[str, Sequence[Row]]) -> tuple[int, int]:
@@ -125,13 +124,19 @@ def _about(row: Row) -> str:
 
 def _links(row: Row) -> list[str]:
     """The places in the guide of the entry that the row names, and of all that concern its name and differ."""
-    entries = {entry.id: entry for entry in _catalogue.entries()}
+    entries = _entries()
     concerned = [e.id for e in entries.values() if row.name in e.gotcha.concerns and not e.gotcha.is_control]
     chosen = [entries[name] for name in dict.fromkeys([row.gotcha, *concerned]) if name in entries]
     return [
         f"[{entry.gotcha.name.replace('_', ' ')}]({gotcha_pages.FOLDER}/{entry.theme}.md#{entry.gotcha.name})"
         for entry in chosen
     ]
+
+
+@functools.cache
+def _entries() -> dict[str, _catalogue.Entry]:
+    """The catalogue by identifier: made once, and asked by every row."""
+    return {entry.id: entry for entry in _catalogue.entries()}
 
 
 def main(arguments: Sequence[str]) -> int:
