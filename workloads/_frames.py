@@ -34,6 +34,13 @@ def is_framework(file: str) -> bool:
 
 
 @cache
+def is_library(file: str) -> bool:
+    """Whether a file is one of the modules that `import jaxport` offers to ports: no workload has its name."""
+    beside, name = os.path.dirname(file) == str(_HERE.with_name("jaxport")), os.path.basename(file)
+    return beside and not name.startswith("_") and not (_HERE / name).exists()
+
+
+@cache
 def is_machinery(file: str) -> bool:
     """Whether a file is jaxport's own, and no twin."""
     return file.startswith(_JUDGES) or bool(_PROTOCOL.search(file))

@@ -128,7 +128,7 @@ def _rows(departure: Departure, located: locating.Located) -> Iterator[tuple[str
     yield "cause", Text.assemble((departure.cause, "bold"), f": {departure.remedy}")
     if departure.gotchas:
         yield "see", Text(f"jaxport gotchas {departure.gotchas}")
-    yield "proof", Text(_proof(departure))
+    yield "proof", Text(_proof(departure, len(located.departures)))
 
 
 def _place(place: OperationPlace, texts: Mapping[str, str]) -> Text:
@@ -139,7 +139,9 @@ def _place(place: OperationPlace, texts: Mapping[str, str]) -> Text:
     return Text.assemble((where, "bold"), f"  {texts.get(place.source, '')}".rstrip(), (inside, "dim"))
 
 
-def _proof(departure: Departure) -> str:
+def _proof(departure: Departure, departures: int) -> str:
+    if departure.confirmed and departures > 1:
+        return f"given TensorFlow's values at these {departures} operations, every result agrees"
     if departure.confirmed:
         return "given TensorFlow's value here, every result agrees"
     return "none: no single value makes the results agree; check the line and its consumers"

@@ -242,6 +242,10 @@ CAUSES = (
           "axis", _transposes, gotchas="kernel"),
     Cause("layout", "TensorFlow's convolutions take NHWC and HWIO: pass dimension_numbers, or transpose", _lays_out,
           gotchas="convolution"),
+    Cause("kernel of a transposed convolution", "tf.nn.conv2d_transpose reverses its kernel, as the gradient of a "
+          "convolution does: pass transpose_kernel=True to nnx.ConvTranspose or jax.lax.conv_transpose, and the kernel "
+          "as it is",
+          lambda clue: clue.op == "reverse" and "convolution" in clue.near, gotchas="conv2d_transpose_kernel"),
     Cause("order of elements", "the elements are the same, in another order: look for a reshape where an axis has to "
           "be moved, or for a reversal", _any, alone=True),
     Cause("operands swapped", "the same two values are read the other way round: swap them", lambda clue: clue.swapped),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -167,10 +168,17 @@ def _results(nodes: dict[int, Node], root: Node) -> tuple[int, ...]:
 
 
 def users_line(frames: tuple[str, ...]) -> str:
-    """The innermost line of a model: outside of frameworks and jaxport. Without one, a framework's; "" of none."""
-    others = [line for line in frames if not _frames.is_machinery(line.rpartition(":")[0])]
-    own = [line for line in others if not _frames.is_framework(line.rpartition(":")[0])]
-    return next(iter(own or others), "")
+    """The innermost line of a model: outside of frameworks and jaxport. Without one, the library's or a framework's.
+
+    "" of none.
+    """
+    files = [(line, line.rpartition(":")[0]) for line in frames]
+    others = [(line, file) for line, file in files if not _frames.is_machinery(file)]
+    own = [(line, file) for line, file in others if not _frames.is_framework(file)]
+    # What called jaxport, such as a test or a notebook, is nobody's model.
+    called = itertools.takewhile(lambda line: not _frames.is_machinery(line[1]), files)
+    models = [each for each in called if each in own and not _frames.is_library(each[1])]
+    return next((line for line, _ in models or own or others), "")
 
 
 def told(sources: Mapping[str, str], op_name: str) -> str:

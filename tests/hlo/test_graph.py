@@ -101,6 +101,14 @@ class TestReading:
         assert read_module.users_line(("/usr/lib/python3.11/functools.py:4", *frames[2:])) == "/home/me/model.py:7"
         assert read_module.users_line((session, compare.__file__ + ":1")) == ""
 
+    def test_a_port_that_calls_jaxports_library_is_named_and_what_calls_jaxport_is_not(self) -> None:
+        twins = Path(jaxport.__file__).parent
+        library, twin, session = f"{twins}/recurrent.py:159", f"{twins}/seq2seq.py:88", f"{twins}/_session.py:90"
+
+        assert read_module.users_line((library, "/home/me/model.py:7", session)) == "/home/me/model.py:7"
+        assert read_module.users_line((library, twin, session)) == twin
+        assert read_module.users_line((library, session, "/home/me/notebook.py:3")) == library
+
     def test_lines_that_the_module_does_not_tell_come_by_the_frontends_name(self) -> None:
         data = hlo(lambda x: x * 2.0, X)
         module = proto.read_module(data)

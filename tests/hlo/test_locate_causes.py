@@ -28,6 +28,7 @@ CLUES = {
     "axes of a product": Clue("changed", Pair("dot", "dot"), changed=("dot_dimension_numbers", "batch")),
     "transposed kernel": Clue("changed", Pair("dot", "dot"), changed=("dot_dimension_numbers",)),
     "layout": Clue("changed", Pair("convolution", "convolution"), changed=("convolution_dimension_numbers",)),
+    "kernel of a transposed convolution": Clue("missing", Pair("reverse", ""), near=frozenset({"convolution"})),
     "operands swapped": Clue("changed", Pair("subtract", "subtract"), swapped=True),
     "weights swapped": Clue("changed", Pair("multiply", "multiply"),
                             weights=Pair(frozenset({"weight gamma"}), frozenset({"weight beta"}))),

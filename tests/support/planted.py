@@ -76,6 +76,8 @@ PLANTED = (
             "slope of leaky relu"),
     Planted("pooling by sum", "conv_pool", "-jnp.inf, jax.lax.max", "0.0, jax.lax.add", "reduce-window",
             "another reduction"),
+    Planted("kernel of a transposed convolution", "upsampling", '["kernel"], (2, 2), "SAME", transpose_kernel=True',
+            '["kernel"].swapaxes(2, 3), (2, 2), "SAME"', "reverse", "kernel of a transposed convolution"),
     Planted("indices from one", "gather_clip", "jnp.take(table, indices", "jnp.take(table, indices + 1", "add",
             "index"),
     Planted("no gamma", "layernorm", ' * weights["gamma"]', "", "multiply", "weight left out"),
@@ -93,7 +95,7 @@ PLANTED = (
     Planted("learning rate", "mnist_mlp", "adam(1e-3)", "adam(1e-2)", "multiply", "learning rate", "step",
             near="return rate * jnp.sqrt"),
 )  # fmt: skip
-"""Thirty, of different kinds."""
+"""Thirty-one, of different kinds."""
 
 
 @dataclass(frozen=True)
@@ -137,9 +139,9 @@ def _write_trained(planted: Planted, folder: Path) -> Port:
     texts = {name: (TWINS / f"{name}.py").read_text() for name in ("mnist_mlp", "optimizers")}
     imported = "from jaxport import Model, optimizers"
     assert imported in texts["mnist_mlp"]
-    texts["mnist_mlp"] = texts["mnist_mlp"].replace(
-        imported, f"from jaxport import Model; import {module} as optimizers"
-    )
+    if planted.workload == "optimizers":
+        copied = f"from jaxport import Model; import {module} as optimizers"
+        texts["mnist_mlp"] = texts["mnist_mlp"].replace(imported, copied)
     files = {"mnist_mlp": folder / "twin.py", "optimizers": folder / f"{module}.py"}
     for name, file in files.items():
         file.write_text(texts[name])

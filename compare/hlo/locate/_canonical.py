@@ -18,6 +18,9 @@ RESULT = "result"
 CARRIERS = graphs.CARRIERS | {RESULT}
 """Operations that hand a value on and compute none."""
 
+SPREAD = frozenset({"broadcast", "reshape", "copy"})
+"""Another shape of the same elements in order: what reads it is to blame where that shape is not the right one."""
+
 
 @dataclass(frozen=True)
 class Case:
@@ -65,6 +68,12 @@ class Computation:
         """The value that a value is nothing but a copy of, whatever its shape or type."""
         (key,) = self.node(key).operands if self.node(key).opcode == RESULT else (key,)
         return self.graph.carried(key)
+
+    def unspread(self, key: int) -> int:
+        """The value whose elements a value has in their order, whatever its shape."""
+        while self.node(key).opcode in SPREAD:
+            (key,) = self.node(key).operands
+        return key
 
     def comes_from(self, key: int, other: int) -> bool:
         """Whether a value is computed from another."""

@@ -8,13 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from compare.hlo.graph import Node
-from compare.hlo.locate._canonical import RESULT, Computation
+from compare.hlo.locate._canonical import RESULT, SPREAD, Computation
 from compare.hlo.locate._measured import MeasuredValues, distance, exact, is_float
 from compare.hlo.pair import Pair
 from compare.hlo.slot_names import is_state
-
-# Another shape of the same elements: what reads it is to blame where that shape is not the right one.
-_SPREAD = frozenset({"broadcast", "reshape", "copy"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +140,7 @@ def agreeing(program: Computation, agreed: Collection[int]) -> set[int]:
     known = set(agreed) | set(program.constants) | set(program.graph.parameters)
     ends = {key for key in program.results.values() if key not in agreed}
     for node in program.graph:
-        if node.opcode in _SPREAD and node.operands[0] in known:
+        if node.opcode in SPREAD and node.operands[0] in known:
             known.add(node.id)
         elif not node.shape.is_array:
             parts = node.operands if node.opcode == "tuple" else program.users[node.id]

@@ -12,11 +12,9 @@ import numpy as np
 from compare.hlo import values
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.graph import Attributes, Graph, Node, Shape
-from compare.hlo.locate._canonical import CARRIERS, runnable
+from compare.hlo.locate._canonical import CARRIERS, SPREAD, runnable
 from compare.hlo.locate._departing import MeasuredProgram
 from compare.hlo.locate._switches import values_dtype
-
-_SPREAD = frozenset({"broadcast", "reshape", "copy"})
 
 Arrays = Sequence[np.ndarray]
 """A value in every case."""
@@ -65,7 +63,7 @@ def excerpt(side: MeasuredProgram, target: int, departed: Collection[int], cut: 
         node = program.node(key)
         inside = key in departed or key in program.constants or not node.shape.is_array
         # What is spread or shaped anew is looked at as it was before.
-        inside = inside or (node.opcode in _SPREAD and node.operands[0] not in departed)
+        inside = inside or (node.opcode in SPREAD and node.operands[0] not in departed)
         if key in cut or not inside:
             leaves[key] = None
         elif key not in inner:

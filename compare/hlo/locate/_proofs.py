@@ -264,6 +264,7 @@ PROOFS: Mapping[str, Proof] = {
     "axes of a product": _only(*_CONTRACTS, among=("dot", "transpose", "broadcast")),
     "transposed kernel": _only(*_CONTRACTS, among=("dot", "transpose")),
     "layout": _only(*_LAYS_OUT, among=("convolution", "transpose")),
+    "kernel of a transposed convolution": _of_weight("reverse"),
     "order of elements": _fitting.wherever(_fitting.moved),
     "operands swapped": _either(_only(SWAPPED), _changed_to(_edits.swapped_operands)),
     "weights swapped": _changed_to(_edits.another_weight),

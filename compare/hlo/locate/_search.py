@@ -10,10 +10,10 @@ from functools import cached_property
 import numpy as np
 
 from compare.hlo.causes import CHANGED, EXTRA, MISSING, Kind
-from compare.hlo.locate._canonical import CARRIERS, RESULT, Computation
+from compare.hlo.locate._canonical import CARRIERS, RESULT, SPREAD, Computation
 from compare.hlo.locate._departing import Agreement, MeasuredProgram, departing, first, kind_of
 from compare.hlo.locate._measured import distance
-from compare.hlo.locate._switches import READING, SPREAD, VALUE, Given, Switch, Switchboard
+from compare.hlo.locate._switches import READING, VALUE, Given, Switch, Switchboard
 from compare.hlo.pair import Pair
 from compare.hlo.slot_names import is_state
 
@@ -22,6 +22,8 @@ _MOST = 200
 
 _AT_ONCE = 8
 """Attempts in one request: what they share travels once."""
+
+_PRODUCTS = frozenset({"convolution", "dot"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +178,30 @@ def _nearer(parting: Parting, switches: Switchboard, given: Given, attempt: Atte
         return attempt
     started = behind(parting.right, attempt.right, parting.departed.right) & set(parting.first.right)
     own = (attempt for attempt in _possible(parting, switches, sorted(started)) if _is_counterpart(parting, attempt))
-    return _helping(parting, switches, given, own) or attempt
+    helping = _helping(parting, switches, given, own)
+    if helping is not None:
+        return helping
+    factor = _factor(parting, switches, attempt)
+    return attempt if factor is None else _nearer(parting, switches, given, factor)
+
+
+def _factor(parting: Parting, switches: Switchboard, attempt: Attempt) -> Attempt | None:
+    """Of an attempt at a product, that at the only factor that departs: the product may be wrong besides."""
+    right, left = parting.right.program, parting.left.program
+    if attempt.kind != CHANGED or attempt.left is None:
+        return None
+    mine, theirs = left.node(attempt.left), right.node(attempt.right)
+    if theirs.opcode not in _PRODUCTS or mine.opcode != theirs.opcode:
+        return None
+    departed = set(parting.departed.left), set(parting.departed.right)
+    factors = [key for key in map(right.unspread, theirs.operands) if key in departed[1]]
+    if len(factors) != 1:
+        return None
+    kind = kind_of(parting.right.array(factors[0]))
+    alike = [key for key in map(left.unspread, mine.operands) if key in departed[0]]
+    same = [key for key in alike if _can_stand_for(parting.left, key, kind)]
+    factor = _changed(parting, factors[0], same[0]) if len(same) == 1 else None
+    return factor if factor is not None and switches.can(factor.switch) else None
 
 
 def _is_counterpart(parting: Parting, attempt: Attempt) -> bool:

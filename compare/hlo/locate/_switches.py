@@ -11,11 +11,9 @@ import numpy as np
 
 from compare.hlo import values
 from compare.hlo.graph import Graph, Node, Shape
-from compare.hlo.locate._canonical import RESULT, Computation, runnable
+from compare.hlo.locate._canonical import RESULT, SPREAD, Computation, runnable
 
 VALUE, READING = "value", "reading"
-SPREAD = frozenset({"broadcast", "reshape", "copy"})
-"""Another shape of the same elements. None of them is the first to depart: what it reads departs as well."""
 _OFF, _ON = np.array(False), np.array(True)
 
 
