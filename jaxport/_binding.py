@@ -23,7 +23,7 @@ def parameter_sources(
       pass_: "forward", "gradients" or "step".
       arguments: as `Session.arguments` gives them: parameters, the state of a step, inputs.
     """
-    places = _numbered(arguments[0])
+    places = _filled_with_places(arguments[0])
     by_place = {_place(leaf): ("weight", path) for path, leaf in session.by_weight(places).items()}
     sources = [by_place[place] for place in range(len(jax.tree.leaves(places)))]
     states: dict[str, np.ndarray] = {}
@@ -42,11 +42,11 @@ def leaf_names(session: Session, pass_: str, shapes: Any) -> list[str]:
       pass_: "forward", "gradients" or "step".
       shapes: a pytree like the results of the pass.
     """
-    named = named_results(session, pass_, _numbered(shapes))
+    named = named_results(session, pass_, _filled_with_places(shapes))
     return [name for _, name in sorted((_place(leaf), name) for name, leaf in named.items())]
 
 
-def _numbered(tree: Any) -> Any:
+def _filled_with_places(tree: Any) -> Any:
     """Each leaf as an array of its shape that is filled with its place, and takes no memory: users' maps index it."""
     leaves, structure = jax.tree.flatten(tree)
     filled = [

@@ -42,8 +42,9 @@ class Session:
         self._is_wide = dtype == "float64" or any(case[name].dtype == np.float64 for name in twin.inputs)
         with self.precision():
             self.model = _build(twin, dtype, anew)
-            self._check_weights()
-            if twin.weights and not keeps_layouts(self.model, self.parameters(twin.first_case)):
+            parameters = self.parameters(twin.first_case)
+            self._check_weights(parameters)
+            if twin.weights and not keeps_layouts(self.model, parameters):
                 self.model = in_canonical_layout(self.model)
 
     def precision(self) -> AbstractContextManager[object]:
@@ -113,10 +114,9 @@ class Session:
         named = {self.twin.inputs[index]: gradient for index, gradient in zip(watched, by_input, strict=True)}
         return self.by_weight(by_parameter) | named
 
-    def _check_weights(self) -> None:
-        case = self.twin.first_case
-        found = self.by_weight(self.parameters(case))
-        expected = self.twin.weights_of(case)
+    def _check_weights(self, parameters: Any) -> None:
+        found = self.by_weight(parameters)
+        expected = self.twin.weights_of(self.twin.first_case)
         for path in expected.keys() | found.keys():
             want = expected[path].shape if path in expected else "no such weight"
             have = found[path].shape if path in found else "no such weight"

@@ -155,23 +155,50 @@ def gru(
       reset_after: whether the reset gate scales the recurrent product, not the state that enters it.
       go_backwards: whether the last step comes first, in the outputs too.
     """
-    units = len(recurrent_kernel)
-    outer, inner = bias if reset_after else (bias, jnp.zeros_like(bias))
+    state = jnp.zeros((len(inputs), len(recurrent_kernel)), inputs.dtype) if initial is None else initial
+    if reset_after:
+        kernels, (outer, inner) = {"state": recurrent_kernel}, bias
+    else:
+        gates, candidate = jnp.split(recurrent_kernel, [2 * len(recurrent_kernel)], axis=-1)
+        kernels, outer, inner = {"gates": gates, "candidate": candidate}, bias, None
 
-    def step(product: Product, inner: jax.Array, state: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
-        gates = recurrent_activation(x[:, : 2 * units] + product("gates", state) + inner[: 2 * units])
-        kept, reset = jnp.split(gates, 2, axis=-1)
-        if reset_after:
-            candidate = reset * (product("candidate", state) + inner[2 * units :])
-        else:
-            candidate = product("candidate", reset * state)
-        candidate = jnp.tanh(x[:, 2 * units :] + candidate)
-        state = kept * state + (1 - kept) * candidate
+    def reset_last(product: Product, inner: jax.Array, state: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
+        state = gru_step(x, product("state", state) + inner, state, recurrent_activation)
         return state, state
 
-    kernels = {"gates": recurrent_kernel[:, : 2 * units], "candidate": recurrent_kernel[:, 2 * units :]}
-    state = jnp.zeros((len(inputs), units), inputs.dtype) if initial is None else initial
+    def reset_first(product: Product, _: None, state: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
+        gates, candidate = jnp.split(x, [2 * state.shape[-1]], axis=-1)
+        update, reset = jnp.split(recurrent_activation(gates + product("gates", state)), 2, axis=-1)
+        candidate = jnp.tanh(candidate + product("candidate", reset * state))
+        state = _updated(update, state, candidate)
+        return state, state
+
+    step = reset_last if reset_after else reset_first
     return _over_time(step, kernels, inner, state, inputs @ kernel + outer, mask, go_backwards)
+
+
+def gru_step(
+    outer: jax.Array, inner: jax.Array, state: jax.Array, recurrent_activation: Activation = jax.nn.sigmoid
+) -> jax.Array:
+    """The state [..., units] after one step of keras.layers.GRU with `reset_after`.
+
+    Args:
+      outer: [..., 3 units], what the input gives to the gates z, r, h, with its bias.
+      inner: [..., 3 units], what the state gives to them, with its bias.
+      state: [..., units], before the step.
+      recurrent_activation: of the gates z and r.
+    """
+    (update, reset, candidate), (update_inner, reset_inner, candidate_inner) = (
+        jnp.split(each, 3, axis=-1) for each in (outer, inner)
+    )
+    update = recurrent_activation(update + update_inner)
+    reset = recurrent_activation(reset + reset_inner)
+    candidate = jnp.tanh(candidate + reset * candidate_inner)
+    return _updated(update, state, candidate)
+
+
+def _updated(update: jax.Array, state: jax.Array, candidate: jax.Array) -> jax.Array:
+    return update * state + (1 - update) * candidate
 
 
 def _over_time(

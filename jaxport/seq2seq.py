@@ -10,7 +10,7 @@ from flax import nnx
 from jaxport import Model, optimizers
 from jaxport._dense import Dense
 from jaxport._nnx import Parameters, WeightMap, structure, training_step
-from jaxport.recurrent import Product, scan
+from jaxport.recurrent import Product, gru_step, scan
 from workloads import _parallel_text, seq2seq
 from workloads._spec import Dimensions
 
@@ -88,7 +88,7 @@ def _encode_step(
     product: Product, bias: jax.Array, state: jax.Array, x: tuple[jax.Array, jax.Array]
 ) -> tuple[jax.Array, jax.Array]:
     projected, mask = x
-    state = jnp.where(mask, _gru(projected, product("state", state) + bias, state), state)
+    state = jnp.where(mask, gru_step(projected, product("state", state) + bias, state), state)
     return state, state
 
 
@@ -118,19 +118,8 @@ def _decode_step(
     query, inner = jnp.split(product("state", state), [keys.shape[-1]], -1)
     scores = jnp.tanh(keys + query[:, None]) @ score + masked
     context = jnp.einsum("bs,bsd->bd", jax.nn.softmax(scores), memory)
-    state = _gru(projected + product("context", context), inner + bias, state)
+    state = gru_step(projected + product("context", context), inner + bias, state)
     return state, state
-
-
-def _gru(outer: jax.Array, inner: jax.Array, state: jax.Array) -> jax.Array:
-    """The next state [batch, units] from what the input and the state give to the gates, [batch, 3 * units] each."""
-    (update, reset, candidate), (update_inner, reset_inner, candidate_inner) = (
-        jnp.split(each, 3, -1) for each in (outer, inner)
-    )
-    update = jax.nn.sigmoid(update + update_inner)
-    reset = jax.nn.sigmoid(reset + reset_inner)
-    candidate = jnp.tanh(candidate + reset * candidate_inner)
-    return update * state + (1 - update) * candidate
 
 
 def build(dimensions: Dimensions, dtype: str) -> Model:

@@ -35,9 +35,9 @@ def is_framework(file: str) -> bool:
 
 @cache
 def is_library(file: str) -> bool:
-    """Whether a file is one of the modules that `import jaxport` offers to ports: no workload has its name."""
-    beside, name = os.path.dirname(file) == str(_HERE.with_name("jaxport")), os.path.basename(file)
-    return beside and not name.startswith("_") and not (_HERE / name).exists()
+    """Whether a file is of what `import jaxport` offers to ports, or of what that is made of: it is no workload's half."""
+    beside = os.path.dirname(file) == str(_HERE.with_name("jaxport"))
+    return beside and not (_HERE / os.path.basename(file)).exists()
 
 
 @cache

@@ -15,8 +15,9 @@ from compare.bundles.distance import difference
 from compare.hlo import bindings
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.portable import portable
-from compare.inputs.at_size import Prepared, choose_size
+from compare.inputs.at_size import Prepared
 from compare.inputs.port_files import prepare_one
+from compare.inputs.sizes import choose_size
 from compare.plain_json import to_json
 from compare.progress import Reporter
 from compare.prove.collect import FLOAT32, unique

@@ -11,8 +11,8 @@ from compare.commands._output import deliver, writable_folder
 from compare.commands._parser import Help
 from compare.errors import RequestError
 from compare.inputs import port_files
-from compare.inputs.at_size import choose_size
 from compare.inputs.request import Extras, Plan
+from compare.inputs.sizes import choose_size
 from compare.progress import reporter
 from compare.report import terminal
 from compare.run import whole_run

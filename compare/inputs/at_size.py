@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from compare.errors import RequestError
+from compare.inputs.sizes import choose_size, dimensions_at, input_bytes, parity_size, refusals
 from compare.sides import mapped, wire
 from compare.sides.requests import Loading
 from workloads import _arrays
@@ -20,21 +20,13 @@ from workloads._declared import AnyWorkload
 from workloads._dimensions import described as dimensions_told
 from workloads._dimensions import others
 from workloads._precision import narrow_dtype
-from workloads._spec import SIZES, Arrays, ArraySpec, Cost, Dimensions, Training, Workload
+from workloads._spec import Arrays, ArraySpec, Cost, Dimensions, Training, Workload
 
 SEEDS = 3
 """Random cases for a workload."""
 
 LARGE_BYTES = 1 << 24
 """Inputs beyond this are drawn once: millions of elements are samples enough."""
-
-
-LARGEST_PARITY_BYTES = 1 << 29
-"""Inputs beyond this are compiled, profiled and timed, while parity is judged on the largest size below it.
-
-Parity keeps the outputs of every mode, pass and case at once: a gradient of 2 GiB would be kept 20 times.
-"""
-
 
 MOST_VARIED_ELEMENTS = 1 << 20
 """Of all inputs at a size that nobody asked for by a range: more takes minutes."""
@@ -78,48 +70,6 @@ def named_apart(workloads: Sequence[AnyWorkload]) -> None:
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise RequestError(f"expected workloads of different names, found {twice[0]!r} twice: rename one")
-
-
-def choose_size(workload: AnyWorkload, size: str | None) -> str:
-    """The size asked for; by default smoke for what trains and default for functions: the tour's sizes.
-
-    Raises:
-      RequestError: the workload has no such size.
-    """
-    if size is None:
-        preferred = "smoke" if workload.training else "default"
-        return preferred if preferred in workload.sizes else next(iter(workload.sizes))
-    if size in workload.sizes:
-        return size
-    if size in SIZES and len(workload.sizes) == 1:
-        return next(iter(workload.sizes))
-    raise RequestError(
-        f"expected a size of {workload.name} ({', '.join(workload.sizes)}), found {size!r}: choose one of these"
-    )
-
-
-def parity_size(workload: Workload, size: str, examples: Arrays | None) -> str:
-    """The size that parity is judged at: the one asked for, or the largest that fits.
-
-    Args:
-      workload: whose sizes are looked through.
-      size: the size asked for.
-      examples: by input, arrays [examples, ...] that may decide dimensions; None where nothing is trained.
-
-    Raises:
-      RequestError: the workload refuses these dimensions.
-    """
-
-    def fits(candidate: str) -> bool:
-        with _refusals(workload, candidate):
-            return _input_bytes(workload, _dimensions(workload, candidate, examples)) <= LARGEST_PARITY_BYTES
-
-    if fits(size):
-        return size
-    # Sizes stand in order of growth; what comes after the one asked for is of another kind (mixed precision).
-    names = list(workload.sizes)
-    smaller = [name for name in names[: names.index(size)] if fits(name)]
-    return smaller[-1] if smaller else size
 
 
 def prepare_both(
@@ -175,7 +125,7 @@ def examples_of(workload: Workload, size: str, data: Path | None) -> Arrays | No
     Raises:
       RequestError: the workload refuses these dimensions.
     """
-    with _refusals(workload, size):
+    with refusals(workload, size):
         return workload.training.examples(data, workload.dimensions(size)) if workload.training else None
 
 
@@ -192,12 +142,12 @@ def prepare(workload: Workload, size: str, examples: Arrays | None, scratch: Pat
     Raises:
       RequestError: the workload refuses these dimensions.
     """
-    dimensions = _dimensions(workload, size, examples)
-    with _refusals(workload, size):
+    dimensions = dimensions_at(workload, size, examples)
+    with refusals(workload, size):
         narrow_dtype(dimensions)
         specs = workload.input_specs(dimensions)
         weights = _arrays.draw_weights(workload, dimensions)
-    seeds = 1 if one_case or _input_bytes(workload, dimensions) > LARGE_BYTES else SEEDS
+    seeds = 1 if one_case or input_bytes(workload, dimensions) > LARGE_BYTES else SEEDS
     cases = _arrays.draw_cases(workload, dimensions, seeds, examples, kinks=not one_case)
     batches = _arrays.draw_batches(workload, dimensions, examples) if examples else {}
     packed = wire.pack_twin(cases, weights, batches)
@@ -298,20 +248,6 @@ def prepare_batch(workload: Workload, size: str, batch: int, data: Path | None, 
     return prepare(once, named, examples, scratch, one_case=True)
 
 
-@contextmanager
-def _refusals(workload: Workload, size: str) -> Iterator[None]:
-    """What a workload says of dimensions that it cannot have is one line, with its name and size."""
-    try:
-        yield
-    except ValueError as error:
-        raise RequestError(f"{workload.name} at size {size}: {error}") from error
-
-
-def _dimensions(workload: Workload, size: str, examples: Arrays | None) -> Dimensions:
-    decided = workload.training.decided(examples) if workload.training and examples else {}
-    return {**workload.dimensions(size), **decided}
-
-
 def digest(arrays: Arrays) -> str:
     """sha256 of names, dtypes, shapes and bytes: equal where both sides were given the same."""
     sha256 = hashlib.sha256()
@@ -353,8 +289,3 @@ def _target(workload: Workload, reference: str) -> str:
     if where.endswith(".py") and workload.folder is not None:
         return f"{workload.folder / where}{separator}{attribute}"
     return reference
-
-
-def _input_bytes(workload: Workload, dimensions: Dimensions) -> int:
-    specs = workload.input_specs(dimensions).values()
-    return sum(math.prod(spec.shape) * np.dtype(spec.dtype).itemsize for spec in specs)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from compare.inputs.port_files import prepare_both
 from compare.inputs.request import Plan
-from compare.measure import timed_sets
+from compare.measure import timed_samples, timed_sets
 from compare.progress import Reporter
 from compare.record.timing_part import Timing
 from compare.record.workload_part import Failure
@@ -51,5 +51,5 @@ def null_runs(
             shifted = dataclasses.replace(plan, seed=plan.seed + number * plan.most_pairs)
             samples = timed_sets.measure([timed], sources, shifted, scratch, timeout_s, reporter)[workload.name]
             failures += samples.failures
-            timings.append(timed_sets.summarise(samples, recorded=()).timing)
+            timings.append(timed_samples.summarise(samples, recorded=()).timing)
     return timings, failures

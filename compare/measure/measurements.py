@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from compare.inputs.request import Extras, Plan, Request
-from compare.measure import batch_sizes, machine_limits, phase_processes, timed_sets
+from compare.measure import batch_sizes, machine_limits, phase_processes, timed_samples, timed_sets
 from compare.measure.phase_processes import Workers
 from compare.measure.timed_sets import Timed
 from compare.progress import Reporter
@@ -124,15 +124,15 @@ def _measure_times(
         _add_times(request, plan, workloads, complete)
         raise
     _add_times(request, plan, workloads, samples)
-    return {name: timed_sets.medians(taken) for name, taken in samples.items()}
+    return {name: timed_samples.medians(taken) for name, taken in samples.items()}
 
 
 def _add_times(
-    request: Request, plan: Plan, workloads: Mapping[str, Measurements], samples: Mapping[str, timed_sets.Samples]
+    request: Request, plan: Plan, workloads: Mapping[str, Measurements], samples: Mapping[str, timed_samples.Samples]
 ) -> None:
     recorded = [side for side, source in request.sources.items() if source.recorded is not None]
     for name, taken in samples.items():
-        measurements, summary = workloads[name], timed_sets.summarise(taken, recorded, plan.threads)
+        measurements, summary = workloads[name], timed_samples.summarise(taken, recorded, plan.threads)
         if plan is request.plans[0]:
             measurements.timing, measurements.attribution = summary.timing, summary.attribution
         if len(request.plans) > 1:

@@ -5,21 +5,20 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from compare.bench import pairs, timing
-from compare.bench.attribution import attribute
+from compare.bench import pairs
 from compare.bench.roofline import Work
 from compare.bench.timing import SLOWDOWNS
 from compare.inputs.at_size import Prepared
 from compare.inputs.request import Plan
 from compare.measure import machine_limits, used_threads
+from compare.measure.timed_samples import Samples, control_of, is_narrow
 from compare.progress import Reporter
 from compare.prove.collect import Collected
 from compare.record import timing_part
-from compare.record.timing_part import Attribution, Threads, Timing
 from compare.record.workload_part import Failure, Workload
 from compare.sides import requests
 from compare.sides._side import SIDES, Side, SideError
@@ -27,12 +26,8 @@ from compare.sides.client import LiveSide
 from compare.sides.pool import Source
 from compare.sides.settings import Settings
 from compare.sides.workers import WorkerSet, failure_of
-from workloads import _modes
 from workloads._framework import Program
-from workloads._modes import CELLS, CONTROL_NAMES, Arm, Mode
-
-PUBLIC = _modes.Pair(_modes.JAX_JIT, _modes.TF_JIT)
-"""The ratio that is attributed."""
+from workloads._modes import CELLS, Arm, Mode
 
 
 @dataclass(frozen=True)
@@ -55,31 +50,6 @@ class Timed:
     def name(self) -> str:
         """The workload's."""
         return self.prepared.workload.name
-
-
-@dataclass
-class Samples:
-    """What was measured of one workload, set by set.
-
-    Attributes:
-      pairs: seconds, one entry a set of processes.
-      phases: by arm, what it cost the process that compiled it.
-      threads: as they were verified in those processes.
-      failures: results that are missing.
-    """
-
-    pairs: list[pairs.Measured[Arm]] = field(default_factory=list)
-    phases: dict[Arm, timing_part.Mode] = field(default_factory=dict)
-    threads: Threads | None = None
-    failures: list[Failure] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class Summary:
-    """Times of one workload, and the attribution of its ratio; None where a time is missing or a ratio withheld."""
-
-    timing: Timing
-    attribution: Attribution | None
 
 
 class Interrupted(KeyboardInterrupt):
@@ -188,7 +158,7 @@ def _measure_all(
         wanted = [
             workload
             for workload in workloads
-            if pair < plan.pairs or not _narrow(samples[workload.name], plan.precision)
+            if pair < plan.pairs or not is_narrow(samples[workload.name], plan.precision)
         ]
         if not wanted:
             break
@@ -200,41 +170,6 @@ def _measure_all(
                 reporter.step(workload.name)
                 group.replace_lost()
                 _measure_one(workload, _running(group.sides, processes), samples[workload.name], plan, pair)
-
-
-def medians(samples: Samples) -> dict[str, float]:
-    """Seconds of a call by mode, as a user runs it."""
-    taken = pairs.samples_of(samples.pairs)
-    return {str(arm): timing.median(rounds) for arm, rounds in taken.items() if _is_public_mode(arm) and any(rounds)}
-
-
-def summarise(samples: Samples, recorded: Sequence[str], asked: int | None = None) -> Summary:
-    """The record's timing and attribution of one workload, ratios withheld unless both sides used the threads asked.
-
-    Args:
-      samples: of all pairs of processes.
-      recorded: sides that were replayed: they have no second process.
-      asked: number of threads; None left it to the frameworks.
-    """
-    taken = pairs.samples_of(samples.pairs)
-    controls = _controls(taken)
-    planted = [slowed for mode in controls for slowed in _planted(mode) if slowed.arm in taken]
-    nulls = {Arm(mode): Arm(mode, copy=2) for mode in controls if mode.side not in recorded}
-    kept = {*nulls.values(), *(slowed.arm for slowed in planted)}
-    rounds = {arm: seconds for arm, seconds in taken.items() if arm.is_public or arm in kept}
-    doubt = "" if asked is None else _doubt(samples.threads)
-    result = timing.summarise(rounds, samples.phases, nulls, planted, doubt, samples.threads)
-    cells = {name: cell.median_s for name, cell in result.cells.items()}
-    public = result.ratios.get(str(PUBLIC))
-    # The published ratio is what is split: the factors' product is that number and no other.
-    attribution = attribute(cells, 1.0, public.ratio) if public and public.ratio else None
-    return Summary(result, attribution)
-
-
-def _doubt(threads: Threads | None) -> str:
-    if threads is not None and threads.equal:
-        return ""
-    return (threads and threads.reason) or "the threads of the two sides could not be verified"
 
 
 def _processes(workloads: Sequence[Timed], sources: Mapping[str, Source], plan: Plan) -> list[_Process]:
@@ -256,16 +191,6 @@ def _stage(pair: int, plan: Plan) -> str:
 
 def _on(plan: Plan) -> str:
     return f" on {plan.threads} thread{'s' * (plan.threads > 1)}" if plan.threads else ""
-
-
-def _narrow(samples: Samples, precision: float) -> bool:
-    """Whether identical code comes out close enough to itself; where no control was timed, more sets do not help."""
-    taken = pairs.samples_of(samples.pairs)
-    for mode in _controls(taken):
-        null = timing.paired(taken, Arm(mode), Arm(mode, copy=2))
-        if null is not None and null.half_width > precision:
-            return False
-    return True
 
 
 def _verify_threads(group: Mapping[str, Side], samples: Samples, plan: Plan) -> None:
@@ -327,7 +252,7 @@ def _targets(process: _Running, workload: Timed, samples: Samples) -> Iterator[t
     for name in workload.modes[side.name]:
         mode = Mode(side.name, name)
         yield Arm(mode, copy), name
-        if side.name in SIDES and mode == _control(side.name, workload.modes[side.name]):
+        if side.name in SIDES and mode == control_of(side.name, workload.modes[side.name]):
             yield Arm(mode, copy, SLOWDOWNS[copy]), name
     for cell in CELLS:
         if cell.compiler != side.name or cell.frontend not in workload.programs:
@@ -347,23 +272,3 @@ def _prepare(side: Side, arm: Arm, target: str | int, samples: Samples, first: b
         samples.failures.append(Failure(side.name, f"timing {arm}", error.reason))
         return False
     return True
-
-
-def _controls(taken: timing.Samples) -> list[Mode]:
-    """Of each side the mode that is held against itself: the first that was timed at all."""
-    timed = {side: [name for name in CONTROL_NAMES if any(taken.get(Arm(Mode(side, name)), ()))] for side in SIDES}
-    return [mode for side, names in timed.items() if (mode := _control(side, names)) is not None]
-
-
-def _control(side: str, names: Sequence[str]) -> Mode | None:
-    return next((Mode(side, name) for name in CONTROL_NAMES if name in names), None)
-
-
-def _planted(mode: Mode) -> list[timing.Planted]:
-    """What was planted in each process, held against the other."""
-    other = {1: 2, 2: 1}
-    return [timing.Planted(Arm(mode, copy, part), Arm(mode, other[copy])) for copy, part in SLOWDOWNS.items()]
-
-
-def _is_public_mode(arm: Arm) -> bool:
-    return arm.is_public and isinstance(arm.code, Mode)

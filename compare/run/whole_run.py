@@ -14,9 +14,10 @@ from msgspec.structs import replace
 from compare.errors import RequestError
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.levels import ALGEBRA
-from compare.inputs.at_size import Prepared, choose_size
+from compare.inputs.at_size import Prepared
 from compare.inputs.port_files import Unreadable, prepare_both, prepare_others
 from compare.inputs.request import Request
+from compare.inputs.sizes import choose_size
 from compare.measure import measurements, peers, timed_sets
 from compare.progress import Reporter
 from compare.prove import cells, judging, other_sizes, program_alignment, program_pairs

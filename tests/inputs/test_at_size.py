@@ -1,4 +1,4 @@
-"""What both sides are given: sizes, cases, one digest, and one copy on disk."""
+"""What both sides are given: cases, one digest, and one copy on disk."""
 
 from pathlib import Path
 from typing import Any
@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from places import ROOT
 
+from compare.errors import RequestError
 from compare.inputs import at_size
 from compare.sides import mapped
 from workloads import ArraySpec, Training, Workload, _registry
@@ -15,40 +16,10 @@ from workloads._spec import Dimensions
 EXAMPLE = _registry.get("running_example")
 
 
-def test_the_tour_takes_functions_at_default_and_models_at_smoke() -> None:
-    assert at_size.choose_size(EXAMPLE, None) == "default"
-    assert at_size.choose_size(_registry.get("mnist_mlp"), None) == "smoke"
-
-
-def test_an_unknown_size_is_refused_and_a_workload_of_one_size_has_only_that() -> None:
-    with pytest.raises(at_size.RequestError, match=r"expected a size of running_example \(smoke, default, paper\)"):
-        at_size.choose_size(EXAMPLE, "huge")
-    single = Workload(name="mine", tf="t:f", jax="j:f", inputs={"x": ArraySpec((2,))})
-    assert at_size.choose_size(single, "smoke") == "default"
-    with pytest.raises(at_size.RequestError, match=r"expected a size of mine \(default\), found 'huge'"):
-        at_size.choose_size(single, "huge")
-
-
-def test_parity_of_a_size_that_is_too_large_is_judged_on_the_largest_that_fits() -> None:
-    assert at_size.parity_size(EXAMPLE, "paper", None) == "default"
-    assert at_size.parity_size(EXAMPLE, "smoke", None) == "smoke"
-
-
-def test_a_size_of_another_kind_stands_for_none_that_is_too_large() -> None:
-    sizes = {"default": {"length": 4}, "paper": {"length": 1 << 30}, "mixed_bfloat16": {"length": 4}}
-    mixed = Workload("mixed", "t:f", "j:f", lambda at: {"x": ArraySpec((at["length"],))}, sizes=sizes)
-    assert at_size.parity_size(mixed, "paper", None) == "default"
-
-
-def test_a_workload_that_is_too_large_at_every_size_is_judged_as_asked() -> None:
-    huge = Workload(name="huge", tf="t:f", jax="j:f", inputs={"x": ArraySpec((1 << 30,))})
-    assert at_size.parity_size(huge, "default", None) == "default"
-
-
 def test_parity_can_be_asked_for_at_another_size_than_times(tmp_path: Path) -> None:
     judged, timed = at_size.prepare_both(EXAMPLE, "default", None, tmp_path, judge_at="smoke")
     assert (judged.size, timed.size) == ("smoke", "default")
-    with pytest.raises(at_size.RequestError, match="found 'huge'"):
+    with pytest.raises(RequestError, match="found 'huge'"):
         at_size.prepare_both(EXAMPLE, "default", None, tmp_path, judge_at="huge")
 
 
@@ -121,7 +92,7 @@ def test_dimensions_that_a_workload_refuses_are_one_line(tmp_path: Path) -> None
         raise ValueError("expected heads that divide width 10, found 3: choose a divisor")
 
     odd = Workload("odd", "t:f", "j:f", {"x": ArraySpec((2,))}, weights)
-    with pytest.raises(at_size.RequestError, match=r"^odd at size default: expected heads that divide width 10"):
+    with pytest.raises(RequestError, match=r"^odd at size default: expected heads that divide width 10"):
         at_size.prepare(odd, "default", None, tmp_path)
 
 
@@ -132,7 +103,7 @@ def test_dimensions_that_inputs_or_examples_refuse_are_one_line(tmp_path: Path) 
     no_inputs = Workload("odd", "t:f", "j:f", refuse)
     no_examples = Workload("odd", "t:f", "j:f", {"x": ArraySpec((2,))}, training=Training(synthetic=refuse))
     for odd in (no_inputs, no_examples):
-        with pytest.raises(at_size.RequestError, match=r"^odd at size default: expected an even width, found 3"):
+        with pytest.raises(RequestError, match=r"^odd at size default: expected an even width, found 3"):
             at_size.prepare_both(odd, None, None, tmp_path)
 
 

@@ -149,7 +149,7 @@ def outcome(bench: Bench, tmp_path_factory: pytest.TempPathFactory) -> Callable[
     def of(name: str) -> Outcome:
         each = PLANTED[NAMES.index(name)]
         port = planted.write(each, folder / f"port_{NAMES.index(name)}")
-        workload = "mnist_mlp" if each.workload == "optimizers" else each.workload
+        workload = "mnist_mlp" if each.workload == "_adam_family" else each.workload
         found = bench.located(port.file, workload, each.pass_)
         assert found.departures, f"nothing departs, with {name} planted"
         return Outcome(each, port, found)

@@ -10,7 +10,7 @@ import pytest
 from places import ROOT
 from runs import record_of
 
-from jaxport import optimizers
+from jaxport import _adam_family, _optimizer_arithmetic
 from workloads._modes import TF_JIT
 
 pytestmark = pytest.mark.process
@@ -18,7 +18,10 @@ pytestmark = pytest.mark.process
 TF, JAX, WORKLOAD = (
     (ROOT / folder / "mnist_mlp.py").read_text() for folder in ("tf_reference", "jaxport", "workloads")
 )
-PLAIN_ADAM = inspect.getsource(optimizers).replace("tuple(float(np.float32(value)) for value in values)", "values")
+PLAIN_ARITHMETIC = inspect.getsource(_optimizer_arithmetic).replace(
+    "tuple(float(np.float32(value)) for value in values)", "values"
+)
+PLAIN_ADAM = inspect.getsource(_adam_family).replace("jaxport._optimizer_arithmetic", "plain_arithmetic")
 
 PORTS = {
     # Keras rounds the betas of Adam's bias correction to float32 even in float64; a JAX user does not.
@@ -36,6 +39,7 @@ PORTS = {
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder: Path = tmp_path_factory.mktemp("training")
+    (folder / "plain_arithmetic.py").write_text(PLAIN_ARITHMETIC)
     (folder / "plain_adam.py").write_text(PLAIN_ADAM)
     for name, (tf, jax) in PORTS.items():
         assert jax != JAX

@@ -16,7 +16,7 @@ from runs import record_of
 from compare.bench.pairs import Measured
 from compare.inputs.at_size import Prepared, digest, prepare_both
 from compare.inputs.request import Plan
-from compare.measure import timed_sets
+from compare.measure import timed_samples, timed_sets
 from compare.plain_json import to_json, write_json
 from compare.progress import Reporter
 from compare.record.envelope import SCHEMA, Record
@@ -159,7 +159,8 @@ def test_identical_code_in_a_second_process_stands_beside_the_ratios(judged: dic
 def test_the_second_process_of_a_side_runs_all_that_the_first_runs(judged: dict[str, Any]) -> None:
     timed = timed_sets.Timed(NOT_ASKED, {"jax": ("eager", "jit")}, {})
     first, second = (
-        list(timed_sets._targets(timed_sets._Running(NOT_ASKED, copy), timed, timed_sets.Samples())) for copy in (1, 2)
+        list(timed_sets._targets(timed_sets._Running(NOT_ASKED, copy), timed, timed_samples.Samples()))
+        for copy in (1, 2)
     )
     assert [(str(arm), arm.slowdown, target) for arm, target in first] == [
         ("jax/eager", 0, "eager"),
@@ -252,7 +253,7 @@ def test_a_training_step_is_timed_with_its_state_threaded_and_donated(
         [each], {"jax": Source()}, Plan(1, 1, budget_s=0.2, threads=1), tmp_path, 300, Told()
     )["mnist_mlp"]
     assert measured.failures == []
-    found = timed_sets.summarise(measured, recorded=["tf"]).timing
+    found = timed_samples.summarise(measured, recorded=["tf"]).timing
     assert set(found.modes) == {"jax/jit", "jax/donated"}
     assert set(found.cells) == {"jax@jax"}
     assert set(found.null) == {"jax/jit vs itself"}
@@ -292,7 +293,7 @@ def test_who_interrupts_the_timing_keeps_what_was_judged_and_timed(
 ) -> None:
     def interrupted(*_: object) -> None:
         rounds = {Arm(TF_JIT): (2e-3,) * 5, Arm(JAX_JIT): (1e-3,) * 5}
-        raise timed_sets.Interrupted({"doubled": timed_sets.Samples(pairs=[Measured(rounds, {})] * sets)})
+        raise timed_sets.Interrupted({"doubled": timed_samples.Samples(pairs=[Measured(rounds, {})] * sets)})
 
     monkeypatch.setattr(timed_sets, "measure", interrupted)
     found = of_doubled(tmp_path, plans=[Plan(1, 1)])

@@ -25,9 +25,9 @@ MODULES = {
     "seq2seq": ("recurrent", "seq2seq"),
     "translation": ("_dropout", "schedules", "_transformer", "translation"),
     "translation_decode": ("_transformer", "translation", "translation_decode"),
-    "bert": ("_dropout", "schedules", "_transformer", "optimizers", "bert"),
-    "resnet50": ("_batch_norm", "optimizers", "pooling", "resnet50"),
-    "focalnet_pipeline": ("convolution", "optimizers", "focalnet_pipeline"),
+    "bert": ("_dropout", "schedules", "_transformer", "_adam_family", "optimizers", "bert"),
+    "resnet50": ("_batch_norm", "_sgd_and_muon", "optimizers", "pooling", "resnet50"),
+    "focalnet_pipeline": ("convolution", "focalnet_pipeline"),
     "mask_rcnn": ("_detection", "_mask_rcnn_losses", "mask_rcnn"),
 }
 """By workload, the modules of jaxport that errors are planted in, each after those that it imports."""

@@ -40,6 +40,6 @@ MUTANTS = (
         "ratio of LAMB upside down", "bert", "weight / direction", "direction / weight", gate="training", part="lamb"
     ),
     Mutant(
-        "decay not in LAMB's length", "bert", "_length(weight - decay)", "_length(weight)", gate="training", part="lamb"
+        "decay not in LAMB's length", "bert", "length(weight - decay)", "length(weight)", gate="training", part="lamb"
     ),
 )

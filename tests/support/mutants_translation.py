@@ -15,7 +15,7 @@ MUTANTS = (
     ),
     Mutant("reading backwards not turned round", "seq2seq", "outputs[::-1, 1]", "outputs[:, 1]"),
     Mutant("state after the last word", "seq2seq", "last[1]", "last[0]"),
-    Mutant("padding encoded", "seq2seq", "jnp.where(mask, _gru(", "jnp.where(True, _gru("),
+    Mutant("padding encoded", "seq2seq", "jnp.where(mask, gru_step(", "jnp.where(True, gru_step("),
     Mutant("padding attended to", "seq2seq", "@ score + masked", "@ score"),
     Mutant("fed what is asked for", "seq2seq", "target[:, :-1]", "target[:, 1:]"),
     Mutant("mean over padding", "seq2seq", "/ words.sum()", "/ words.size", gate="gradients"),

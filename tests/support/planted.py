@@ -90,7 +90,7 @@ PLANTED = (
     Planted("transposed kernel inside of a loop", "while_loop", "state @ matrix", "state @ matrix.T", "dot",
             "transposed kernel"),
     Planted("stopped gradient", "mlp_grad", "= hidden @", "= jax.lax.stop_gradient(hidden) @", "dot", "stop_gradient"),
-    Planted("second moment by the first beta", "optimizers", "(g * g - v) * (1 - beta_2)",
+    Planted("second moment by the first beta", "_adam_family", "(g * g - v) * (1 - beta_2)",
             "(g * g - v) * (1 - beta_1)", "multiply", "optimizer's averages", "step"),
     Planted("learning rate", "mnist_mlp", "adam(1e-3)", "adam(1e-2)", "multiply", "learning rate", "step",
             near="return rate * jnp.sqrt"),
@@ -109,7 +109,7 @@ class Port:
 def write(planted: Planted, folder: Path) -> Port:
     """The port with its error, in a folder of its own."""
     folder.mkdir()
-    if planted.workload in ("mnist_mlp", "optimizers"):
+    if planted.workload in ("mnist_mlp", "_adam_family"):
         return _write_trained(planted, folder)
     small = planted.workload != "feed_forward"
     source = SMALL / f"{planted.workload}.py" if small else FEED_FORWARD / "model_jax.py"
@@ -136,13 +136,13 @@ def port_of(workload: str, folder: Path) -> Path:
 
 def _write_trained(planted: Planted, folder: Path) -> Port:
     module = f"optimizers_of_{folder.name}"
-    texts = {name: (TWINS / f"{name}.py").read_text() for name in ("mnist_mlp", "optimizers")}
+    texts = {name: (TWINS / f"{name}.py").read_text() for name in ("mnist_mlp", "_adam_family")}
     imported = "from jaxport import Model, optimizers"
     assert imported in texts["mnist_mlp"]
-    if planted.workload == "optimizers":
+    if planted.workload == "_adam_family":
         copied = f"from jaxport import Model; import {module} as optimizers"
         texts["mnist_mlp"] = texts["mnist_mlp"].replace(imported, copied)
-    files = {"mnist_mlp": folder / "twin.py", "optimizers": folder / f"{module}.py"}
+    files = {"mnist_mlp": folder / "twin.py", "_adam_family": folder / f"{module}.py"}
     for name, file in files.items():
         file.write_text(texts[name])
     (folder / "port.py").write_text(_TRAINED)

@@ -10,8 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxport import Model
+from jaxport import Model, _session
 from jaxport._layouts import in_canonical_layout, keeps_layouts
+from workloads._framework import Twin
 
 WEIGHTS = {"kernel": np.arange(9.0, dtype=np.float32).reshape(3, 3), "bias": np.ones(3, np.float32)}
 
@@ -67,3 +68,16 @@ def test_every_pass_takes_and_gives_canonical_weights() -> None:
     weights, state, _ = held.step(WEIGHTS, held.init(WEIGHTS), x)
     np.testing.assert_array_equal(weights["kernel"], WEIGHTS["kernel"] + 1)
     assert float(state) == 1
+
+
+@pytest.mark.parametrize(("into", "back"), [(dict, dict), (transposed, transposed)])
+def test_a_session_makes_the_parameters_once(into: Any, back: Back, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+
+    def counted(weights: Any) -> Any:
+        made.append(into(weights))
+        return made[-1]
+
+    monkeypatch.setattr(_session, "resolve", lambda target, anew: lambda dimensions, dtype: model(counted, back))
+    _session.Session(Twin("port.py:build", True, {}, {"seed0": {"x": np.ones(3, np.float32)}}, WEIGHTS), "float32")
+    assert len(made) == 1
