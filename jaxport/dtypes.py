@@ -30,7 +30,9 @@ def saturate_cast(x: jax.Array, dtype: jax.typing.DTypeLike) -> jax.Array:
 
 
 def mean(x: jax.Array, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> jax.Array:
-    """tf.reduce_mean: of integers an integer of the same type, whose sum wraps and whose quotient is rounded to zero.
+    """tf.reduce_mean: of integers an integer of the same type, rounded to zero.
+
+    Integers of less than 32 bits are added up in 32; of wider ones the sum wraps, as XLA compiles TensorFlow's.
 
     Args:
       x: integers or floats.
@@ -39,8 +41,9 @@ def mean(x: jax.Array, axis: int | Sequence[int] | None = None, keepdims: bool =
     """
     if not jnp.issubdtype(x.dtype, jnp.integer):
         return jnp.mean(x, axis, keepdims=keepdims)
-    total = jnp.sum(x, axis, dtype=x.dtype, keepdims=keepdims)
-    return jax.lax.div(total, jnp.full_like(total, x.size // total.size))
+    wide = x.dtype if jnp.iinfo(x.dtype).bits >= 32 else jnp.int32
+    total = jnp.sum(x, axis, dtype=wide, keepdims=keepdims)
+    return jax.lax.div(total, jnp.full_like(total, x.size // total.size)).astype(x.dtype)
 
 
 def _bounds(dtype: jax.typing.DTypeLike) -> tuple[int, int]:

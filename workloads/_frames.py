@@ -35,7 +35,7 @@ def is_framework(file: str) -> bool:
 
 @cache
 def is_library(file: str) -> bool:
-    """Whether a file is of what `import jaxport` offers to ports, or of what that is made of: it is no workload's half."""
+    """Whether a file is of what `import jaxport` offers to ports, or what that is made of: no workload has its name."""
     beside = os.path.dirname(file) == str(_HERE.with_name("jaxport"))
     return beside and not (_HERE / os.path.basename(file)).exists()
 

@@ -56,6 +56,14 @@ def naive_byte_sum(x: jax.Array) -> jax.Array:
     return jnp.sum(x, axis=-1)
 
 
+def byte_mean(x: jax.Array) -> jax.Array:
+    return dtypes.mean(x, axis=-1)
+
+
+def naive_byte_mean(x: jax.Array) -> jax.Array:
+    return jnp.sum(x, axis=-1, dtype=x.dtype) // x.shape[-1]
+
+
 def byte_product(x: jax.Array) -> jax.Array:
     return jnp.prod(x, axis=-1, dtype=x.dtype)
 

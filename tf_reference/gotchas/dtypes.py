@@ -30,6 +30,10 @@ def byte_sum(x: tf.Tensor) -> tf.Tensor:
     return tf.reduce_sum(x, axis=-1)
 
 
+def byte_mean(x: tf.Tensor) -> tf.Tensor:
+    return tf.reduce_mean(x, axis=-1)
+
+
 def byte_product(x: tf.Tensor) -> tf.Tensor:
     return tf.reduce_prod(x, axis=-1)
 

@@ -43,6 +43,11 @@ GOTCHAS = (
         ("tf.reduce_sum", "jax.numpy.sum"), BYTES, "structure",
     ),
     Gotcha(
+        "byte_mean",
+        "tf.reduce_mean of bytes adds them up as wider integers, though tf.reduce_sum wraps: use jaxport.dtypes.mean.",
+        ("tf.reduce_mean", "jax.numpy.mean"), BYTES, "structure",
+    ),
+    Gotcha(
         "byte_product",
         "tf.reduce_prod of bytes is a byte and wraps, jnp.prod is uint32: pass dtype.",
         ("tf.reduce_prod", "jax.numpy.prod"), BYTES, "structure",
