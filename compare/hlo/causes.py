@@ -216,6 +216,8 @@ CAUSES = (
           "pass TensorFlow's", _both_tiny, gotchas="epsilon"),
     Cause("place of epsilon", "epsilon is added inside of the root on one side and outside of it on the other, or "
           "before and after a bias correction: move it", _any, gotchas="epsilon"),
+    Cause("epsilon of an optimizer", "Keras adds epsilon to the root before the bias correction, optax after it: "
+          "jaxport.optimizers has Keras's formulas", lambda clue: clue.updates, gotchas="adam"),
     Cause("gelu", "tf.nn.gelu is exact by default, jax.nn.gelu the tanh approximation: say approximate on both sides",
           _any, gotchas="activations/gelu"),
     Cause("slope of leaky relu", "tf.nn.leaky_relu has 0.2, Keras 0.3 and jax.nn.leaky_relu 0.01: pass "

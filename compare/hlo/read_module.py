@@ -172,13 +172,20 @@ def users_line(frames: tuple[str, ...]) -> str:
 
     "" of none.
     """
-    files = [(line, line.rpartition(":")[0]) for line in frames]
-    others = [(line, file) for line, file in files if not _frames.is_machinery(file)]
-    own = [(line, file) for line, file in others if not _frames.is_framework(file)]
+    inner = itertools.dropwhile(_is_machinery, frames)
     # What called jaxport, such as a test or a notebook, is nobody's model.
-    called = itertools.takewhile(lambda line: not _frames.is_machinery(line[1]), files)
-    models = [each for each in called if each in own and not _frames.is_library(each[1])]
-    return next((line for line, _ in models or own or others), "")
+    called = list(itertools.takewhile(lambda line: not _is_machinery(line), inner))
+    own = [line for line in called if not _frames.is_framework(_file(line))]
+    models = [line for line in own if not _frames.is_library(_file(line))]
+    return next(iter(models or own or called), "")
+
+
+def _is_machinery(line: str) -> bool:
+    return _frames.is_machinery(_file(line))
+
+
+def _file(line: str) -> str:
+    return line.rpartition(":")[0]
 
 
 def told(sources: Mapping[str, str], op_name: str) -> str:

@@ -19,6 +19,7 @@ CLUES = {
     "value at an edge": Clue("changed", Pair("compare", "compare"), at_edges=True),
     "stop_gradient": Clue("missing", Pair("dot", ""), cut=True, in_gradient=True),
     "epsilon": Clue("changed", Pair("add", "add"), Pair((1e-3,), (1e-5,))),
+    "epsilon of an optimizer": Clue("changed", Pair("divide", "divide"), updates=True),
     "number of iterations": Clue("changed", Pair("compare", "compare"), Pair((5.0,), (6.0,)), ends_loop=True),
     "axis of the softmax": Clue("changed", Pair("reduce", "reduce"), changed=("dimensions",), in_softmax=True),
     "padding": Clue("changed", Pair("convolution", "convolution"), changed=("window",),

@@ -144,3 +144,32 @@ def test_a_value_that_departs_at_an_edge_alone_is_a_gradients_only_where_gradien
     named = [side.replace("direction=GT", 'direction=GT, metadata={op_name="transpose(jvp())/gt"}') for side in sides]
     assert only(found(*named)).cause == "subgradient at an edge"
     assert program("tf", named[0])
+
+
+MOMENTS = (
+    constant(0.1, "b1") + constant(0.001, "b2") + "z = f64[8] subtract(y, y)\nc1 = f64[8] add(z, b1)\n"
+    "c2 = f64[8] add(z, b2)\nm = f64[8] multiply(y, b1)\nq = f64[8] multiply(y, y)\nv = f64[8] multiply(q, b2)\n"
+)  # fmt: skip
+KERAS = (
+    MOMENTS + constant(0.01, "l") + constant(1e-7, "e") + "h = f64[8] sqrt(c2)\na = f64[8] multiply(l, h)\n"
+    "k = f64[8] divide(a, c1)\ns = f64[8] sqrt(v)\nd = f64[8] add(s, e)\nn = f64[8] multiply(m, k)\n"
+    "u = f64[8] divide(n, d)\nr = f64[8] subtract(x, u)"
+)  # fmt: skip
+OPTAX = (
+    MOMENTS + constant(-0.01, "l") + constant(1e-8, "e") + "mh = f64[8] divide(m, c1)\nvh = f64[8] divide(v, c2)\n"
+    "s = f64[8] sqrt(vh)\nd = f64[8] add(s, e)\nu = f64[8] divide(mh, d)\nn = f64[8] multiply(u, l)\n"
+    "r = f64[8] add(x, n)"
+)  # fmt: skip
+
+
+def test_an_optimizers_epsilon_before_the_bias_correction_explains_every_weight() -> None:
+    departure = only(found(KERAS, OPTAX, results=("weight kernel",)))
+    assert (departure.cause, departure.confirmed, departure.value) == ("epsilon of an optimizer", True, None)
+    assert departure.remedy.startswith("tf adds 1e-07; ")
+
+
+def test_an_optimizer_that_differs_in_more_than_its_epsilon_is_not_explained_by_it() -> None:
+    other = OPTAX.replace("n = f64[8] multiply(u, l)", "w = f64[8] tanh(u)\nn = f64[8] multiply(w, l)")
+    assert all(
+        each.cause != "epsilon of an optimizer" for each in found(KERAS, other, results=("weight kernel",)).departures
+    )

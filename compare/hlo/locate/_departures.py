@@ -28,6 +28,9 @@ from compare.hlo.region_programs import State
 _MOST = 8
 """Departures that are told apart in one program."""
 
+_MOST_OPERATIONS = 64
+"""Of a result, that one change is tried on where no values that are given make all results agree."""
+
 
 Found = tuple[Parting, Attempt | None]
 
@@ -117,10 +120,27 @@ def between(left: RanProgram, right: RanProgram) -> Findings:
     if whole is not None:
         return Findings((_of_parts(parting, whole),), tuple(parting.results))
     partings, confirmed = _found(parting, right.arguments)
+    explained = None if confirmed and len(partings) == 1 else _explained(parting, left, right)
+    if explained is not None:
+        return Findings((explained,), tuple(parting.results))
     searched = Searched(left, right, confirmed, alone=len(partings) == 1)
     departures = merged(departure for at, attempt in partings for departure in _departures(searched, at, attempt))
     cascade = parting.departed.map(lambda departed: max(len(departed) - len(departures), 0))
     return Findings(tuple(departures), tuple(parting.results), cascade)
+
+
+def _explained(parting: Parting, left: RanProgram, right: RanProgram) -> Departure | None:
+    """One change to the port that gives every result, however many values it changes on the way; None of none."""
+    blame = blamed(parting, None)
+    every = spots(parting, None, blame, clue(parting, None, blame), lambda: only_at_edges(left, right))
+    if (
+        any(len(spot.theirs.computing) > _MOST_OPERATIONS for spot in every)
+        or cause_of(every, alone=True)[0] is UNKNOWN
+    ):
+        return None
+    told = _told(Searched(left, right, confirmed=True, alone=True), parting, None, blame)
+    # No single value: those of the operations that are named may be of two formulas.
+    return dataclasses.replace(told, value=None)
 
 
 def _of_parts(parting: Parting, reordered: Reordered) -> Departure:

@@ -137,6 +137,52 @@ def _moved_epsilons(spot: Spot) -> Iterator[Draft]:
             yield draft
 
 
+def epsilon_before_correction(spot: Spot) -> float | None:
+    """The left program's small number, where it counts for as much as before a division under the root.
+
+    sqrt(v) + epsilon over sqrt(c) is sqrt(v / c) + epsilon / sqrt(c).
+    """
+    program = spot.theirs.side.program
+    added = [key for key in spot.theirs.nodes if program.node(key).opcode == "add" and tiny_constant(spot, key)]
+    if spot.mine is None or len(added) != 1:
+        return None
+    (key,) = added
+    shape = program.node(key).shape
+    draft = spot.theirs.draft()
+    leaf = draft.leaf(shape, spot.actual)
+    draft.change(key, operands=tuple(leaf if one in program.constants else one for one in draft.nodes[key].operands))
+    candidates = [(epsilon, correction) for epsilon in _epsilons(spot) for correction in _corrections(spot)]
+    given = [
+        {leaf: [np.full(shape.dimensions, epsilon / number**0.5, values_dtype(shape)) for number in correction]}
+        for epsilon, correction in candidates
+    ]
+    mended = zip(candidates, draft.runs(given) if given else [], strict=False)
+    return next((epsilon for (epsilon, _), values in mended if spot.mended(values)), None)
+
+
+def _epsilons(spot: Spot) -> list[float]:
+    """Small numbers that the left program adds."""
+    if spot.mine is None:
+        return []
+    side = spot.mine.side
+    numbers = [_naming.constants_of(side, key) for key in spot.mine.computing if side.program.node(key).opcode == "add"]
+    return list(dict.fromkeys(each[0] for each in numbers if len(each) == 1 and is_tiny(each[0])))[:2]
+
+
+def _corrections(spot: Spot) -> list[tuple[float, ...]]:
+    """Numbers between 0 and 1, by case, that something is divided by here."""
+    program, arrays = spot.theirs.side.program, spot.theirs.side.measured.arrays
+    keys = (*spot.theirs.nodes, *spot.theirs.leaves)
+    divisors = [program.node(key).operands[1] for key in keys if program.node(key).opcode == "divide"]
+    flat = [arrays[key] for key in dict.fromkeys(divisors) if key in arrays]
+    numbers = [tuple(float(array.flat[0]) for array in each) for each in flat if all(map(_is_fraction, each))]
+    return list(dict.fromkeys(numbers))
+
+
+def _is_fraction(array: np.ndarray) -> bool:
+    return bool(array.size and np.all(array == array.flat[0]) and 0 < array.flat[0] < 1)
+
+
 def tiny_constant(spot: Spot, key: int) -> float:
     """The one small number that an operation reads, else 0."""
     numbers = _naming.constants_of(spot.theirs.side, key)

@@ -47,8 +47,8 @@ class Departure:
       inside: loops and branches that it stands in, outermost first.
       times: in how many places it stands on this line, such as once for every weight.
       gotchas: what to ask `jaxport gotchas` for; "" where the catalogue has nothing about the cause.
-      confirmed: whether every result agrees once this value is given as the left has it; for one of several
-        departures, once all are.
+      confirmed: whether every result agrees once this value is given as the left has it, or where there is none,
+        once what the cause says is changed; for one of several departures, once all are.
     """
 
     kind: Kind

@@ -101,6 +101,12 @@ def _numbers(spot: Spot) -> str | None:
     return "" if named else f"with {number:.9g} for its constant, {spot.parting.right.program.label} agrees"
 
 
+def _epsilon_before_correction(spot: Spot) -> str | None:
+    """That epsilon is added to a root before what stands under the root here is divided by a correction."""
+    epsilon = _edits.epsilon_before_correction(spot)
+    return None if epsilon is None else f"{spot.parting.left.program.label} adds {epsilon:g}"
+
+
 def _one_operation(spot: Spot) -> int | None:
     """The only operation that computes something and is on one side alone."""
     kind = spot.blamed.kind
@@ -252,6 +258,7 @@ PROOFS: Mapping[str, Proof] = {
     "stop_gradient": _stopped,
     "epsilon": _numbers,
     "place of epsilon": _changed_to(_edits.epsilon_elsewhere),
+    "epsilon of an optimizer": _epsilon_before_correction,
     "gelu": _fitting.function(_fitting.is_gelu),
     "biased or unbiased variance": _one_less,
     "number of iterations": _either(_numbers, _only("comparison_direction")),
