@@ -51,8 +51,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_workloads(command)
     scope = command.add_argument_group("scope")
     scope.add_argument(
-        "--pass", dest="pass_", choices=locating.PASSES, metavar="PASS",
-        help=f"search this pass only: {', '.join(locating.PASSES)} (default: every pass of the workload)",
+        "--pass", dest="passes", action="append", choices=locating.PASSES, metavar="PASS",
+        help=f"search this pass only: {', '.join(locating.PASSES)} (repeatable; default: every pass of the workload)",
     )  # fmt: skip
     _arguments.add_workers(command)
     _arguments.add_json(command.add_argument_group("output"))
@@ -61,7 +61,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """Locate, print; the exit code."""
     workloads = _arguments.workloads(options)
-    choice = locating.Choice((options.pass_,) if options.pass_ else locating.PASSES, options.size, options.data)
+    passes = tuple(pass_ for pass_ in locating.PASSES if pass_ in (options.passes or locating.PASSES))
+    choice = locating.Choice(passes, options.size, options.data)
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
         progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))

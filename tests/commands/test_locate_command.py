@@ -33,6 +33,11 @@ class TestCommand:
         self.asked(monkeypatch, ["add", "--pass", "gradients", "--size", "smoke"], {}, choices)
         assert choices == [run_locate.Choice(("gradients",), "smoke", None)]
 
+    def test_several_passes_are_looked_at_in_their_order(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        choices: list[run_locate.Choice] = []
+        self.asked(monkeypatch, ["add", "--pass", "step", "--pass", "forward"], {}, choices)
+        assert choices == [run_locate.Choice(("forward", "step"), None, None)]
+
     def test_an_unknown_workload_is_one_line(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
