@@ -72,7 +72,15 @@ def theme_page(theme: str, entries: tuple[Entry, ...]) -> str:
     agree = "\n".join(_section(entry) for entry in of_theme if entry.gotcha.is_control)
     title = theme.replace("_", " ").capitalize()
     agreeing = f"\n## Agree\n\nThe port that one would write first is right.\n\n{agree}" if agree else ""
-    return f"# {title}\n\n{_about(theme)}\n\n## Differ\n\n{differ}{agreeing}"
+    return f"# {title}\n\n{_about(theme)}\n\n## Differ\n\n{differ}{agreeing}{_shared(of_theme)}"
+
+
+def _shared(of_theme: list[Entry]) -> str:
+    """What the entries refer to, such as layers and their sizes, once for the whole page."""
+    sides = (("TensorFlow", expressions.TENSORFLOW), ("JAX", expressions.JAX))
+    shared = [(name, expressions.shared(side, of_theme)) for name, side in sides]
+    blocks = "\n".join(f"In {name}:\n\n{CODE.format(text)}" for name, text in shared if text)
+    return f"\n## Helpers\n\nWhat the expressions above refer to.\n\n{blocks}" if blocks else ""
 
 
 def _section(entry: Entry) -> str:

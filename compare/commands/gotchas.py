@@ -106,6 +106,7 @@ def _described(entry: Entry) -> dict[str, Any]:
         "tensorflow": code.tensorflow,
         "naive": code.naive or None,
         "jax": code.jax,
+        "shared": {side: expressions.shared(side, [entry]) for side in (expressions.TENSORFLOW, expressions.JAX)},
     }
 
 
@@ -147,6 +148,10 @@ def _in_full(entry: Entry) -> Table:
         table.add_row("naive port", _python(code.naive))
         table.add_row("", Text(f"fails the {entry.gotcha.fails} gate", style="red"))
     table.add_row("right port", _python(code.jax))
+    for title, side in (("tf helpers", expressions.TENSORFLOW), ("jax helpers", expressions.JAX)):
+        helpers = expressions.shared(side, [entry])
+        if helpers:
+            table.add_row(title, _python(helpers))
     return table
 
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import ast
 import functools
 import importlib.util
+import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from workloads.gotchas._catalogue import Entry
 from workloads.gotchas._gotcha import NAIVE
+
+TENSORFLOW, JAX = "tf_reference", "jaxport"
 
 
 @dataclass(frozen=True)
@@ -21,12 +25,46 @@ class Code:
     jax: str
 
 
+@dataclass(frozen=True)
+class _Definition:
+    """A statement at the top of a file: what it defines, what it refers to, and its text."""
+
+    names: tuple[str, ...]
+    reads: frozenset[str]
+    text: str
+    is_function: bool
+
+
 def code_of(entry: Entry) -> Code:
     """What an entry computes in TensorFlow, and its ports."""
     name = entry.gotcha.name
-    ported = functions("jaxport", entry.theme)
+    ported = functions(JAX, entry.theme)
     naive = "" if entry.gotcha.is_control else ported[f"{NAIVE}{name}"]
-    return Code(functions("tf_reference", entry.theme)[name], naive, ported[name])
+    return Code(functions(TENSORFLOW, entry.theme)[name], naive, ported[name])
+
+
+def shared(side: str, entries: Sequence[Entry]) -> str:
+    """The source of what entries of one theme refer to in its file: constants, layers and private functions.
+
+    Args:
+      side: the package of a side.
+      entries: of one theme.
+    """
+    (theme,) = {entry.theme for entry in entries}
+    named = {f"{prefix}{entry.gotcha.name}" for entry in entries for prefix in ("", NAIVE)}
+    chosen = [one for one in _reached(_definitions(side, theme), named) if not named & set(one.names)]
+    # Constants stand together, as in the file.
+    spaced = [one.text if not one.is_function else f"\n\n{one.text}\n\n" for one in chosen]
+    return re.sub(r"\n{4,}", "\n\n\n", "\n".join(spaced)).strip()
+
+
+def _reached(definitions: Sequence[_Definition], names: Collection[str]) -> list[_Definition]:
+    """The definitions of these names, and of what they refer to, in the order of the file."""
+    reached, before = set(names), set[str]()
+    while reached != before:
+        before = set(reached)
+        reached |= {name for one in definitions if reached & set(one.names) for name in one.reads}
+    return [one for one in definitions if reached & set(one.names)]
 
 
 @functools.cache
@@ -37,17 +75,38 @@ def functions(side: str, theme: str) -> dict[str, str]:
       side: the package of a side.
       theme: the name of the file.
     """
+    return {one.names[0]: one.text for one in _definitions(side, theme) if one.is_function}
+
+
+@functools.cache
+def _definitions(side: str, theme: str) -> tuple[_Definition, ...]:
     text = _file(side, theme).read_text()
     lines = text.splitlines()
-    return {
-        node.name: "\n".join(lines[_first(node) - 1 : node.end_lineno])
+    return tuple(
+        _Definition(
+            names=_defined(node),
+            reads=frozenset(each.id for each in ast.walk(node) if isinstance(each, ast.Name)),
+            text="\n".join(lines[_first(node) - 1 : node.end_lineno]),
+            is_function=isinstance(node, ast.FunctionDef),
+        )
         for node in ast.parse(text).body
-        if isinstance(node, ast.FunctionDef)
-    }
+        if _defined(node)
+    )
 
 
-def _first(function: ast.FunctionDef) -> int:
-    return min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
+def _defined(node: ast.stmt) -> tuple[str, ...]:
+    """The names of a function, a class, or an assignment; none of any other statement."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return (node.name,)
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        return tuple(each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name))
+    return ()
+
+
+def _first(node: ast.stmt) -> int:
+    decorators = node.decorator_list if isinstance(node, ast.FunctionDef | ast.ClassDef) else []
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def _file(side: str, theme: str) -> Path:

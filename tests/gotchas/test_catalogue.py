@@ -59,6 +59,26 @@ def test_only_an_entry_that_differs_has_a_naive_port_and_that_is_another_one(ent
     assert code.naive.partition("\n")[2] != code.jax.partition("\n")[2]
 
 
+@by_id
+def test_what_is_shown_of_an_entry_defines_all_of_its_files_own_names_that_it_reads(entry: Entry) -> None:
+    code = expressions.code_of(entry)
+    texts = {expressions.TENSORFLOW: [code.tensorflow], expressions.JAX: [code.naive, code.jax]}
+    for side, shown in texts.items():
+        tree = ast.parse("\n".join([*shown, expressions.shared(side, [entry])]))
+        read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+        made = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        made |= {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+        own = {name for name in read if name.isupper() or name.startswith("_")}
+        assert own - made <= imported(side, entry.theme)
+
+
+def imported(side: str, theme: str) -> set[str]:
+    tree = ast.parse((ROOT / side / "gotchas" / f"{theme}.py").read_text())
+    return {
+        alias.asname or alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+
+
 @pytest.mark.parametrize("theme", THEMES)
 def test_a_theme_has_no_function_without_an_entry(theme: str) -> None:
     names = {entry.gotcha.name for entry in ENTRIES if entry.theme == theme}

@@ -25,6 +25,13 @@ def test_one_entry_is_shown_with_both_ports_and_the_reason(capsys: pytest.Captur
     assert shown.endswith("1 differ, 0 agree\n")
 
 
+def test_an_entry_is_shown_with_what_it_refers_to(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["gotchas", "ragged_mean_of_all"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.index("tf helpers") < shown.index("SPLITS = (") < shown.index("def _ragged(x")
+    assert shown.index("jax helpers") < shown.index("LENGTHS = np.array") < shown.index("def _sum(x")
+
+
 def test_a_theme_is_a_list_and_all_of_them_are_counted_by_theme(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["gotchas", "activations"]) == 0
     listed = capsys.readouterr().out
