@@ -48,6 +48,7 @@ HEAVY = (
 LONGEST = (
     "test_contract.py",
     "test_functions.py",
+    "test_guide.py",
     "test_large_models.py",
     "test_mutants.py",
     "test_other_sizes.py",
