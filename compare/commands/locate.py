@@ -141,7 +141,7 @@ def _place(place: OperationPlace, texts: Mapping[str, str]) -> Text:
 
 
 def _proof(departure: Departure, departures: int) -> str:
-    if departure.confirmed and departure.value is None:
+    if departure.by_change:
         return "with what the cause says changed, every result agrees"
     if departure.confirmed and departures > 1:
         return f"given TensorFlow's values at these {departures} operations, every result agrees"

@@ -27,7 +27,7 @@ class Code:
 
 @dataclass(frozen=True)
 class _Definition:
-    """A statement at the top of a file: what it defines, what it refers to, and its text."""
+    """A statement at the top of a file: what it defines, if anything, what it refers to, and its text."""
 
     names: tuple[str, ...]
     reads: frozenset[str]
@@ -60,11 +60,16 @@ def shared(side: str, entries: Sequence[Entry]) -> str:
 
 def _reached(definitions: Sequence[_Definition], names: Collection[str]) -> list[_Definition]:
     """The definitions of these names, and of what they refer to, in the order of the file."""
-    reached, before = set(names), set[str]()
-    while reached != before:
-        before = set(reached)
-        reached |= {name for one in definitions if reached & set(one.names) for name in one.reads}
-    return [one for one in definitions if reached & set(one.names)]
+    defined = {name for one in definitions for name in one.names} - set(names)
+    reached, chosen = set(names), list[_Definition]()
+    while True:
+        # A statement that defines nothing may change what is defined.
+        more = [
+            one for one in definitions if reached & set(one.names) or (not one.names and reached & defined & one.reads)
+        ]
+        if more == chosen:
+            return chosen
+        chosen, reached = more, reached.union(*(one.reads for one in more))
 
 
 @functools.cache
@@ -90,7 +95,7 @@ def _definitions(side: str, theme: str) -> tuple[_Definition, ...]:
             is_function=isinstance(node, ast.FunctionDef),
         )
         for node in ast.parse(text).body
-        if _defined(node)
+        if not isinstance(node, ast.Import | ast.ImportFrom)
     )
 
 

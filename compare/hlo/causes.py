@@ -107,7 +107,9 @@ class Cause:
     """One known way: a short name, what to look for and do, and what it may look like: a proof is asked for besides.
 
     `alone` is whether it says so little that it has to be all that is wrong: of several departures, each may be one of
-    another formula. `gotchas` is what to ask `jaxport gotchas` for, "" where the catalogue has nothing.
+    another formula. `everywhere` is whether one such change shows in several results at once, and its proof makes that
+    change: it is tried on all results where one value does not do. `gotchas` is what to ask `jaxport gotchas` for, ""
+    where the catalogue has nothing.
     """
 
     name: str
@@ -115,6 +117,7 @@ class Cause:
     recognises: Callable[[Clue], bool]
     alone: bool = False
     gotchas: str = ""
+    everywhere: bool = False
 
 
 _TINY = 1e-2
@@ -217,7 +220,7 @@ CAUSES = (
     Cause("place of epsilon", "epsilon is added inside of the root on one side and outside of it on the other, or "
           "before and after a bias correction: move it", _any, gotchas="epsilon"),
     Cause("epsilon of an optimizer", "Keras adds epsilon to the root before the bias correction, optax after it: "
-          "jaxport.optimizers has Keras's formulas", lambda clue: clue.updates, gotchas="adam"),
+          "jaxport.optimizers has Keras's formulas", lambda clue: clue.updates, gotchas="adam", everywhere=True),
     Cause("gelu", "tf.nn.gelu is exact by default, jax.nn.gelu the tanh approximation: say approximate on both sides",
           _any, gotchas="activations/gelu"),
     Cause("slope of leaky relu", "tf.nn.leaky_relu has 0.2, Keras 0.3 and jax.nn.leaky_relu 0.01: pass "

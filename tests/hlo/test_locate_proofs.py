@@ -168,6 +168,21 @@ def test_an_optimizers_epsilon_before_the_bias_correction_explains_every_weight(
     assert departure.remedy.startswith("tf adds 1e-07; ")
 
 
+def test_two_constants_that_differ_are_two_departures() -> None:
+    body = "{}s = f64[8] multiply(x, a)\nt = f64[8] tanh(s)\nr = f64[8] multiply(t, b)"
+    sides = [body.format(constant(one, "a") + constant(other, "b")) for one, other in ((2.0, 5.0), (3.0, 7.0))]
+    assert [each.difference for each in found(*sides).departures] == [
+        "the constant is 3.0, tf has 2.0", "the constant is 7.0, tf has 5.0",
+    ]  # fmt: skip
+
+
+def test_a_factor_is_no_departure_of_its_own_where_another_one_departs_in_the_original() -> None:
+    product = "r = f64[] dot({}), lhs_contracting_dims={{0}}, rhs_contracting_dims={{0}}"
+    left = constant(2.0) + "a = f64[8] multiply(x, c)\n" + product.format("a, y")
+    right = constant(3.0) + "a = f64[8] multiply(y, c)\n" + product.format("x, a")
+    assert only(found(left, right)).confirmed
+
+
 def test_an_optimizer_that_differs_in_more_than_its_epsilon_is_not_explained_by_it() -> None:
     other = OPTAX.replace("n = f64[8] multiply(u, l)", "w = f64[8] tanh(u)\nn = f64[8] multiply(w, l)")
     assert all(

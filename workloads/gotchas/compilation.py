@@ -63,7 +63,7 @@ GOTCHAS = (
     Gotcha(
         "reverse_sequence_beyond",
         "Compiled by XLA, tf.reverse_sequence of a length beyond the array repeats its last step (without XLA it "
-        "raises); where the length is cut to the array nothing is repeated.",
+        "raises); cutting the length to the array repeats nothing: clip the index of each step instead.",
         ("tf.reverse_sequence", "jax.numpy.flip"),
         {"x": ArraySpec((4, 6)), "lengths": ArraySpec((4,), "int32", low=1, high=10)}, "semantics",
     ),
@@ -108,13 +108,14 @@ GOTCHAS = (
     Gotcha("assert_vanishes", "Compiled by XLA, assertions are left out: nothing is to be ported.",
            ("tf.debugging.assert_positive", "tf.debugging.Assert"), X),
     Gotcha("left_shift_beyond", "A shift by the width and beyond, or a negative one, is 0 in XLA; TensorFlow's kernels "
-           "take the nearest width.", ("tf.bitwise.left_shift", "jax.numpy.left_shift"), SHIFTS),
+           "take the nearest shift from 0 to 31.", ("tf.bitwise.left_shift", "jax.numpy.left_shift"), SHIFTS),
     Gotcha("right_shift_beyond", "A shift by the width and beyond, or a negative one, leaves the sign in XLA; "
-           "TensorFlow's kernels take the nearest width.", ("tf.bitwise.right_shift", "jax.numpy.right_shift"), SHIFTS),
+           "TensorFlow's kernels take the nearest shift from 0 to 31.",
+           ("tf.bitwise.right_shift", "jax.numpy.right_shift"), SHIFTS),
     Gotcha("truncatediv_by_zero", "-1 in XLA; on CPU TensorFlow raises without it.",
            ("tf.truncatediv", "jax.lax.div"), {**WHOLE, "y": ArraySpec((4, 8), "int32", low=-1, high=3)}),
     Gotcha("sort_nan", "XLA sorts NaN to the end, as JAX does; TensorFlow's kernel leaves it where it was.",
            ("tf.sort", "jax.numpy.sort"), X),
-    Gotcha("cast_to_unsigned", "XLA casts to the nearest integer of the type; TensorFlow's kernel wraps.",
+    Gotcha("cast_to_unsigned", "XLA drops the fraction and makes negative numbers 0; TensorFlow's kernel wraps.",
            ("tf.cast", "jax.numpy.astype"), {"x": ArraySpec((4, 8), scale=10.0)}),
 )  # fmt: skip

@@ -82,5 +82,5 @@ GOTCHAS = (
     Gotcha("batch_norm_synchronized", "With synchronized=True the whole batch counts, as in jax.jit over a mesh.",
            BATCH_NORM, X),
     Gotcha("gathered_replicas", "Strategy.gather puts replicas one after another, as jax.lax.all_gather with "
-           "tiled=True.", ("tf.distribute.Strategy", "jax.lax.all_gather"), X),
+           "tiled=True.", (STRATEGY, "jax.lax.all_gather"), X),
 )  # fmt: skip

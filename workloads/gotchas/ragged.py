@@ -1,6 +1,7 @@
 """Rows of unlike length, and strings: what padding counts for, what a row without values is, which number a word has.
 
-XLA does not compile strings, nor of ragged tensors to_tensor, softmax, slices of rows and arithmetic between two.
+XLA compiles no strings. Of ragged tensors it does not compile to_tensor, softmax, slices of rows, or arithmetic
+between two.
 """
 
 from workloads._spec import ArraySpec

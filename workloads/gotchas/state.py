@@ -52,14 +52,14 @@ GOTCHAS = (
     ),
     Gotcha(
         "batch_norm_default_mode",
-        "Called without training, a Keras layer is in inference; nnx.BatchNorm normalises by the batch unless told "
-        "use_running_average=True, or after eval().",
+        "Called by itself without training, a Keras layer is in inference; nnx.BatchNorm normalises by the batch "
+        "unless told use_running_average=True, or after eval().",
         BATCH_NORM, {**X, **STATISTICS}, "semantics",
     ),
     Gotcha(
         "dropout_default_mode",
-        "Called without training, keras.layers.Dropout does nothing; nnx.Dropout drops unless told deterministic=True, "
-        "or after eval().",
+        "Called by itself without training, keras.layers.Dropout does nothing; nnx.Dropout drops unless told "
+        "deterministic=True, or after eval().",
         ("keras.layers.Dropout", "flax.nnx.Dropout"), X, "semantics",
     ),
     Gotcha(
@@ -114,7 +114,7 @@ GOTCHAS = (
     ),
     Gotcha(
         "frozen_layer_decay",
-        "A Keras optimizer does not touch weights that are not trainable; optax.adamw given a gradient of 0 decays "
+        "A Keras optimizer does not touch weights that are not trainable; AdamW given a gradient of 0 decays "
         "them all the same: leave them out with optax.partition, or nnx.Optimizer's wrt.",
         ("keras.optimizers.AdamW", "optax.adamw", "optax.partition"),
         {**ONE, "frozen": ArraySpec((4,))}, "semantics",

@@ -19,7 +19,7 @@ from compare.hlo.locate._edges import only_at_edges
 from compare.hlo.locate._findings import Departure, Findings, OperationPlace, Sample
 from compare.hlo.locate._measured import DOUBLE, MeasuredValues, Precision, distance, exact, measure, size
 from compare.hlo.locate._parts import Reordered, reordered
-from compare.hlo.locate._proofs import cause_of
+from compare.hlo.locate._proofs import cause_of, cause_of_all
 from compare.hlo.locate._search import Attempt, Parting, board, mends, part, search
 from compare.hlo.locate._spot import spots
 from compare.hlo.locate._switches import Given, Switchboard
@@ -133,14 +133,10 @@ def _explained(parting: Parting, left: RanProgram, right: RanProgram) -> Departu
     """One change to the port that gives every result, however many values it changes on the way; None of none."""
     blame = blamed(parting, None)
     every = spots(parting, None, blame, clue(parting, None, blame), lambda: only_at_edges(left, right))
-    if (
-        any(len(spot.theirs.computing) > _MOST_OPERATIONS for spot in every)
-        or cause_of(every, alone=True)[0] is UNKNOWN
-    ):
-        return None
-    told = _told(Searched(left, right, confirmed=True, alone=True), parting, None, blame)
-    # No single value: those of the operations that are named may be of two formulas.
-    return dataclasses.replace(told, value=None)
+    small = all(len(spot.theirs.computing) <= _MOST_OPERATIONS for spot in every)
+    explained = cause_of_all(every) if small else None
+    # No value is told: those of the operations that are named may be of two formulas.
+    return explained and dataclasses.replace(_told(parting, None, blame, explained), value=None, by_change=True)
 
 
 def _of_parts(parting: Parting, reordered: Reordered) -> Departure:
@@ -160,6 +156,7 @@ def _of_parts(parting: Parting, reordered: Reordered) -> Departure:
         cause.remedy,
         value=None,
         confirmed=True,
+        by_change=True,
         gotchas=cause.gotchas,
     )
 
@@ -222,7 +219,8 @@ def _departures(searched: Searched, parting: Parting, attempt: Attempt | None) -
     """The departure that an attempt shows, or those that it consists of inside of a loop or branch."""
     blame = blamed(parting, attempt)
     inside = _inside(searched.left, searched.right, blame.left, blame.right)
-    return inside or [_told(searched, parting, attempt, blame)]
+    told = _told(parting, attempt, blame, _cause(searched, parting, attempt, blame))
+    return inside or [dataclasses.replace(told, confirmed=searched.confirmed)]
 
 
 def _inside(mine: RanProgram, theirs: RanProgram, left: int | None, right: int | None) -> list[Departure]:
@@ -243,14 +241,15 @@ def _entered(ran: RanProgram, key: int) -> _inside_regions.Entered:
     return _inside_regions.Entered(ran.side.program, ran.side.program.node(key), ran.arguments)
 
 
-def _told(searched: Searched, parting: Parting, attempt: Attempt | None, blame: Blamed) -> Departure:
+def _told(parting: Parting, attempt: Attempt | None, blame: Blamed, proved: tuple[Cause, str]) -> Departure:
+    """A departure that is confirmed, in words."""
     kind, left, right = blame
     stands = (
         where_missing(parting, left, right) if kind == MISSING and left is not None and right is not None else right
     )
     mine, theirs = place(parting.left, left), place(parting.right, stands)
     to_blame = mine if kind == MISSING and mine is not None else theirs
-    cause, more = _cause(searched, parting, attempt, blame)
+    cause, more = proved
     return Departure(
         kind=kind,
         op=to_blame.op if to_blame else "",
@@ -261,7 +260,7 @@ def _told(searched: Searched, parting: Parting, attempt: Attempt | None, blame: 
         remedy="; ".join(filter(None, (more, cause.remedy))),
         gotchas=cause.gotchas,
         value=_sample(parting, attempt, left, right),
-        confirmed=searched.confirmed,
+        confirmed=True,
     )
 
 

@@ -47,8 +47,9 @@ class Departure:
       inside: loops and branches that it stands in, outermost first.
       times: in how many places it stands on this line, such as once for every weight.
       gotchas: what to ask `jaxport gotchas` for; "" where the catalogue has nothing about the cause.
-      confirmed: whether every result agrees once this value is given as the left has it, or where there is none,
-        once what the cause says is changed; for one of several departures, once all are.
+      confirmed: whether every result agrees once this value is given as the left has it; for one of several
+        departures, once all are.
+      by_change: whether no value was given, and what the cause says was changed instead.
     """
 
     kind: Kind
@@ -62,6 +63,7 @@ class Departure:
     inside: tuple[str, ...] = ()
     times: int = 1
     confirmed: bool = False
+    by_change: bool = False
     gotchas: str = ""
 
 

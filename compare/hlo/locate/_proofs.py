@@ -25,8 +25,13 @@ _LOGARITHMS = (math.log(2), math.log(10))
 
 def proved(spots: list[Spot], cause: Cause) -> str | None:
     """What the proof of a cause says, which has to hold of every spot; None where it is not made."""
-    said = [PROOFS[cause.name](spot) for spot in spots]
-    return None if None in said or not said else next(filter(None, said), "")
+    said: list[str] = []
+    for spot in spots:
+        one = PROOFS[cause.name](spot)
+        if one is None:
+            return None
+        said.append(one)
+    return next(filter(None, said), "") if said else None
 
 
 def cause_of(spots: list[Spot], alone: bool) -> tuple[Cause, str]:
@@ -42,6 +47,17 @@ def cause_of(spots: list[Spot], alone: bool) -> tuple[Cause, str]:
         if said is not None:
             return cause, said
     return UNKNOWN, ""
+
+
+def cause_of_all(spots: list[Spot]) -> tuple[Cause, str] | None:
+    """A cause whose one change gives every result, and what its proof says; None of no such cause.
+
+    Args:
+      spots: every result that differs.
+    """
+    fitting = [cause for cause in CAUSES if cause.everywhere and spots and cause.recognises(spots[0].clue)]
+    proofs = ((cause, proved(spots, cause)) for cause in fitting)
+    return next(((cause, said) for cause, said in proofs if said is not None), None)
 
 
 def _of(differences: Collection[OperationDifference] | None, *what: str) -> list[OperationDifference]:

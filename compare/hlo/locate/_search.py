@@ -193,15 +193,15 @@ def _factor(parting: Parting, switches: Switchboard, attempt: Attempt) -> Attemp
     mine, theirs = left.node(attempt.left), right.node(attempt.right)
     if theirs.opcode not in _PRODUCTS or mine.opcode != theirs.opcode:
         return None
-    departed = set(parting.departed.left), set(parting.departed.right)
-    factors = [key for key in map(right.unspread, theirs.operands) if key in departed[1]]
-    if len(factors) != 1:
+    # By place: another factor of the same shape is another value.
+    pairs = zip(map(left.unspread, mine.operands), map(right.unspread, theirs.operands), strict=True)
+    departed = [(own, key) for own, key in dict.fromkeys(pairs) if key in parting.departed.right]
+    if len(departed) != 1:
         return None
-    kind = kind_of(parting.right.array(factors[0]))
-    alike = [key for key in map(left.unspread, mine.operands) if key in departed[0]]
-    same = [key for key in alike if _can_stand_for(parting.left, key, kind)]
-    factor = _changed(parting, factors[0], same[0]) if len(same) == 1 else None
-    return factor if factor is not None and switches.can(factor.switch) else None
+    ((own, key),) = departed
+    factor = _changed(parting, key, own)
+    alike = own in parting.departed.left and _can_stand_for(parting.left, own, kind_of(parting.right.array(key)))
+    return factor if alike and switches.can(factor.switch) else None
 
 
 def _is_counterpart(parting: Parting, attempt: Attempt) -> bool:
