@@ -41,12 +41,7 @@ def cause_of(spots: list[Spot], alone: bool) -> tuple[Cause, str]:
       spots: values that depart, the first to depart first.
       alone: whether nothing else departs.
     """
-    for cause in CAUSES:
-        fits = bool(spots) and (alone or not cause.alone) and cause.recognises(spots[0].clue)
-        said = proved(spots, cause) if fits else None
-        if said is not None:
-            return cause, said
-    return UNKNOWN, ""
+    return _first_proved(spots, [cause for cause in CAUSES if alone or not cause.alone]) or (UNKNOWN, "")
 
 
 def cause_of_all(spots: list[Spot]) -> tuple[Cause, str] | None:
@@ -55,9 +50,16 @@ def cause_of_all(spots: list[Spot]) -> tuple[Cause, str] | None:
     Args:
       spots: every result that differs.
     """
-    fitting = [cause for cause in CAUSES if cause.everywhere and spots and cause.recognises(spots[0].clue)]
-    proofs = ((cause, proved(spots, cause)) for cause in fitting)
-    return next(((cause, said) for cause, said in proofs if said is not None), None)
+    return _first_proved(spots, [cause for cause in CAUSES if cause.everywhere])
+
+
+def _first_proved(spots: list[Spot], causes: list[Cause]) -> tuple[Cause, str] | None:
+    for cause in causes:
+        fits = bool(spots) and cause.recognises(spots[0].clue)
+        said = proved(spots, cause) if fits else None
+        if said is not None:
+            return cause, said
+    return None
 
 
 def _of(differences: Collection[OperationDifference] | None, *what: str) -> list[OperationDifference]:

@@ -199,9 +199,10 @@ def _factor(parting: Parting, switches: Switchboard, attempt: Attempt) -> Attemp
     if len(departed) != 1:
         return None
     ((own, key),) = departed
+    if own not in parting.departed.left or not _can_stand_for(parting.left, own, kind_of(parting.right.array(key))):
+        return None
     factor = _changed(parting, key, own)
-    alike = own in parting.departed.left and _can_stand_for(parting.left, own, kind_of(parting.right.array(key)))
-    return factor if alike and switches.can(factor.switch) else None
+    return factor if switches.can(factor.switch) else None
 
 
 def _is_counterpart(parting: Parting, attempt: Attempt) -> bool:
