@@ -36,6 +36,7 @@ from workloads._framework import (
     MemoryAnalysis,
     Optimized,
     Parameter,
+    Platform,
     Prepared,
     Program,
     Result,
@@ -46,6 +47,9 @@ from workloads._loaded import Loaded, main_pass
 from workloads._spec import Arrays
 from workloads._trajectory import trajectory
 from workloads._unroll import unroll
+
+_PLATFORMS: dict[Platform, str] = {"cpu": "cpu", "gpu": "cuda", "tpu": "tpu"}
+"""As jax.export calls them."""
 
 
 class Jax:
@@ -113,17 +117,19 @@ class Jax:
         with session.precision():
             return self._used(session, STEP, mode, lambda function: _trained(session, function, checkpoints))
 
-    def program(self, pass_: str, dtype: str) -> Program:
+    def program(self, pass_: str, dtype: str, platform: Platform = "cpu") -> Program:
         """The StableHLO that jax.jit hands to XLA; arguments that the function ignores are dropped by JAX."""
         session = self._loaded.session(dtype)
         case = session.twin.first_case
+        # What is compiled for another device is never run here, and its memory is that of the step as users run it.
+        mode = DONATED if platform != "cpu" and pass_ == STEP else JIT
         with session.precision():
             arguments = session.arguments(pass_, case)
-            jitted = self._used(session, pass_, JIT, lambda function: exportable(function, JIT, arguments))
-            exported = jax.export.export(jitted)(*arguments)
+            jitted = self._used(session, pass_, mode, lambda function: exportable(function, mode, arguments))
+            exported = jax.export.export(jitted, platforms=[_PLATFORMS[platform]])(*arguments)
             sources, states = _binding.parameter_sources(session, pass_, arguments)
             names = _binding.leaf_names(session, pass_, jax.eval_shape(jitted, *arguments))
-            shown = dtype == "float32" and pass_ == main_pass(session)
+            shown = platform == "cpu" and dtype == "float32" and pass_ == main_pass(session)
             stages = self._stages(jitted, arguments) if shown else {}
         kept = exported.module_kept_var_idx
         return Program(

@@ -30,6 +30,7 @@ from workloads._framework import (
     Entry,
     KernelRun,
     Optimized,
+    Platform,
     Prepared,
     Program,
     Twin,
@@ -86,6 +87,16 @@ def _compilable() -> Iterator[None]:
         if not lacking:
             raise
         raise Unsupported(f"XLA has no kernel for {', '.join(lacking)}") from error
+
+
+def _lowering(function: Any, tensors: Sequence[tf.Tensor], platform: Platform) -> Callable[..., Any]:
+    """What gives a compiled function's programs by stage, for a platform that need not be here."""
+    lower = function.experimental_get_compiler_ir(*tensors)
+    if platform == "cpu":
+        return lower
+    if function.get_concrete_function(*tensors).variables:
+        raise Unsupported(f"TensorFlow {tf.__version__} lowers functions with variables only for devices that are here")
+    return partial(lower, platform_name=platform.upper())
 
 
 class TensorFlow:
@@ -159,21 +170,25 @@ class TensorFlow:
             )
 
     @_once_more
-    def program(self, pass_: str, dtype: str) -> Program:
-        """The StableHLO that jit_compile=True hands to XLA, variables as trailing parameters."""
+    def program(self, pass_: str, dtype: str, platform: Platform = "cpu") -> Program:
+        """The StableHLO that jit_compile=True hands to XLA, variables as trailing parameters.
+
+        Raises:
+          Unsupported: this TensorFlow lowers for no such platform.
+        """
         session = self._loaded.session(dtype)
         case = session.twin.first_case
         session.reset(case)
         tensors = self._inputs(session, case)
         function = self._staged(session, pass_, JIT, tensors)
-        lower = function.experimental_get_compiler_ir(*tensors)
+        lower = _lowering(function, tensors, platform)
         with _compilable():
             layout = _private.layout(lower(stage="hlo_serialized"))
         parameters, states = _binding.bound_parameters(session, function.get_concrete_function(*tensors), layout)
         leaves = sorted(function.get_concrete_function(*tensors).structured_outputs)
         names = _binding.result_names(leaves, parameters, layout)
         # An optimized stage is another compilation each time that it is asked for.
-        shown = dtype == "float32" and pass_ == main_pass(session)
+        shown = platform == "cpu" and dtype == "float32" and pass_ == main_pass(session)
         return Program(
             artifact=lower(stage="stablehlo_serialized"),
             parameters=parameters,

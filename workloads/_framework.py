@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -33,6 +33,10 @@ COTANGENT_SCALE = 8
 """The gradient of a function that has no loss is taken of sum(output * cotangent), where element i
 of the flat cotangent is (i mod 17 - 8.5) / 8: never zero, exact in every float type, and cheap to
 build inside either program."""
+
+
+Platform = Literal["cpu", "gpu", "tpu"]
+"""What a program is lowered for: frontends may write another program for each."""
 
 
 class Unsupported(Exception):
@@ -256,7 +260,7 @@ class Framework(Protocol):
 
     def trajectory(self, mode: str, dtype: str, checkpoints: Sequence[int]) -> Arrays: ...
 
-    def program(self, pass_: str, dtype: str) -> Program: ...
+    def program(self, pass_: str, dtype: str, platform: Platform = "cpu") -> Program: ...
 
     def compile(self, program: Program) -> Compiled: ...
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from compare.commands import _option_types
 from compare.commands._parser import DEFAULT_TIMEOUT_S
+from compare.devices import naming
 from compare.errors import RequestError
 from compare.inputs import functions, port_files
 from compare.inputs.at_size import named_apart
 from compare.inputs.request import Plan
+from compare.prove.on_targets import Targets
 from compare.sides._side import SIDES
+from compare.sides.device_worker import DeviceWorker, interpreter
 from compare.sides.pool import Source
 from compare.sides.sources import source
 from workloads import _registry
@@ -96,6 +100,36 @@ def add_workers(command: argparse.ArgumentParser, recorded: bool = True) -> None
             help=f"replay the {_FRAMEWORKS[side]} side from a file that `jaxport record` wrote",
         )  # fmt: skip
     add_timeout(group)
+
+
+def add_targets(command: argparse.ArgumentParser) -> None:
+    """Add --target and the interpreter that compiles for targets."""
+    group = command.add_argument_group("targets")
+    group.add_argument(
+        "--target", dest="targets", action="append", default=[], metavar="NAME", type=naming.device,
+        help="also compile both programs for this device, which need not be here: H100, v5e:2x2, or a file with a "
+        "GpuTargetConfigProto; repeatable (`jaxport targets` lists them)",
+    )  # fmt: skip
+    group.add_argument(
+        "--target-python", metavar="PATH",
+        help="Python interpreter that compiles for targets (default: that of `make targets`, or this one)",
+    )  # fmt: skip
+
+
+def targets(options: argparse.Namespace, stack: ExitStack) -> Targets | None:
+    """The devices that were asked for, and the worker that compiles for them; None where none was.
+
+    Args:
+      options: with those of `add_targets`.
+      stack: closes the worker.
+
+    Raises:
+      RequestError: --target-python names no interpreter.
+    """
+    if not options.targets:
+        return None
+    devices = tuple({device.name: device for device in options.targets}.values())
+    return Targets(devices, DeviceWorker(interpreter(options.target_python), options.timeout, stack))
 
 
 def add_timeout(command: argparse._ActionsContainer) -> None:

@@ -16,12 +16,15 @@ from compare.commands._parser import Help
 from compare.errors import RequestError
 from compare.hlo.levels import ALGEBRA
 from compare.plain_json import to_json
-from compare.progress import reporter
+from compare.progress import Reporter, reporter
 from compare.prove import program_pairs
+from compare.prove.on_targets import Targets, compile_for_all, target_view
 from compare.prove.program_alignment import OPTIMIZED, SHOWN, examine
 from compare.record.envelope import SCHEMA
 from compare.report import terminal
 from compare.report.alignments import print_alignments, write_alignments
+from compare.report.program_texts import file_stem
+from compare.sides._side import SIDES
 from compare.sides.pool import Pool
 
 HELP = Help(
@@ -42,6 +45,7 @@ where it holds several modules).
   jaxport hlo running_example
   jaxport hlo examples/alignment/*.py                   a table: every port at every level
   jaxport hlo mnist_mlp --pass gradients
+  jaxport hlo bert --target H100 --target v5e:2x2       what XLA makes of both on devices that are not here
   jaxport hlo mnist_mlp --compiler-passes               after which compiler pass do the programs first agree?
   jaxport hlo my_port.py --expect-equal algebraic       for CI: exit code 1 unless they are equal
   jaxport hlo --tf my_tf.py:f --jax my_jax.py:g --input x=f32[8,128]
@@ -78,6 +82,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         action="store_true",
         help="compile both programs here and compare them after every XLA pass",
     )
+    _arguments.add_targets(command)
     _arguments.add_workers(command)
     output = command.add_argument_group("output")
     _arguments.add_out_folder(output, DEFAULT_OUT)
@@ -90,6 +95,10 @@ def main(options: argparse.Namespace) -> int:
     if own is None and not options.programs:
         raise RequestError("expected workloads, two programs, or --tf and --jax, found none: name what to align")
     out = writable_folder(options.out)
+    if options.targets and any(map(program_pairs.is_program, options.programs)):
+        raise RequestError(
+            "expected workloads with --target, found programs: a frontend writes another program for another platform"
+        )
     if OPTIMIZED in (options.level, options.expect_equal) and any(map(program_pairs.is_program, options.programs)):
         raise RequestError(
             f"expected workloads with level {OPTIMIZED}, found programs: name the workload without :tf or :jax"
@@ -100,8 +109,10 @@ def main(options: argparse.Namespace) -> int:
         progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
         pool = Pool(_arguments.sources(options), scratch, options.timeout)
         stack.callback(pool.close)
+        elsewhere = _arguments.targets(options, stack)
         pairs = [
             examine(pair, options.level, progress, by_pass=options.compiler_passes).view
+            | {"targets": _on_targets(elsewhere, pool, pair.name, pair.pass_, out, progress)}
             for pair in program_pairs.chosen([own] if own else options.programs, pool, choice, scratch, progress)
         ]
     record = {"schema": SCHEMA, "pairs": pairs}
@@ -113,6 +124,18 @@ def main(options: argparse.Namespace) -> int:
         print_alignments(plain, terminal.console())
         terminal.say(*written)
     return _exit_code(pairs, options.expect_equal)
+
+
+def _on_targets(
+    elsewhere: Targets | None, pool: Pool, name: str, pass_: str, out: Path, progress: Reporter
+) -> dict[str, Any]:
+    """By target, both programs there, as pages and hlo.json show them. What XLA dumped stays beside the pages."""
+    if elsewhere is None:
+        return {}
+    progress.stage(f"{name}: targets", len(elsewhere.devices))
+    folder = out / f"{file_stem(name)}.targets"
+    made = compile_for_all(elsewhere, {side: pool.get(side) for side in SIDES}, pass_, folder, progress)
+    return {name: target_view(target) for name, target in made.items()}
 
 
 def _assumption(level: Mapping[str, Any]) -> str:

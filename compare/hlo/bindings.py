@@ -300,3 +300,64 @@ def load_bytecode(bytecode: bytes, options: Mapping[str, Any]) -> LoadedProgram:
         return LoadedProgram(client.compile_and_load(module, devices, settings))
     except _private("jaxlib._jax", "JaxRuntimeError") as error:
         raise UnreadableProgram(f"expected a program that XLA compiles, found {_first_line(error)}") from error
+
+
+@dataclass(frozen=True)
+class CompiledElsewhere:
+    """A program compiled for a device that need not be here: nothing of it can be run.
+
+    Attributes:
+      optimized: serialized HloModuleProto of the optimized module.
+      memory: bytes by use: "argument", "output", "temp", "alias" and "code".
+    """
+
+    optimized: bytes
+    memory: Mapping[str, int]
+
+
+@functools.cache
+def _topology_device(platform: str, topology: tuple[tuple[str, Any], ...]) -> Any:
+    # Experimental, and the only way to a compiler for a device that is not here.
+    describe = importlib.import_module("jax.experimental.topologies").get_topology_desc
+    return describe(platform=platform, **dict(topology)).devices[0]
+
+
+def compile_elsewhere(
+    bytecode: bytes, platform: str, topology: Mapping[str, Any], options: Mapping[str, Any]
+) -> CompiledElsewhere:
+    """Compile StableHLO bytecode by the plugin of another platform for one device that need not be here.
+
+    Only a worker may: XLA can end its process.
+
+    Args:
+      bytecode: the program, portable artifact or not.
+      platform: "cuda" or "tpu", as JAX calls plugins.
+      topology: what `jax.experimental.topologies.get_topology_desc` is given beside the platform.
+      options: XLA's debug options by name.
+
+    Raises:
+      UnreadableProgram: the bytes are no StableHLO, there is no such device, or XLA refuses the program.
+    """
+    error_type = _private("jaxlib._jax", "JaxRuntimeError")
+    module = parse(bytecode)
+    try:
+        device = _topology_device(platform, tuple(topology.items()))
+        settings = _private("jaxlib.xla_client", "CompileOptions")()
+        settings.device_assignment = _private("jaxlib.xla_client", "DeviceAssignment").create(np.array([[device.id]]))
+        for name, value in options.items():
+            setattr(settings.executable_build_options.debug_options, name, value)
+        compiled = device.client.compile(module, _private("jaxlib._jax", "DeviceList")((device,)), settings)
+    except (error_type, NotImplementedError, ValueError) as error:
+        found = _first_line(error)
+        raise UnreadableProgram(f"expected a program that XLA compiles for the device, found {found}") from error
+    memory = compiled.get_compiled_memory_stats()
+    return CompiledElsewhere(
+        optimized=compiled.hlo_modules()[0].as_serialized_hlo_module_proto(),
+        memory={
+            "argument": memory.argument_size_in_bytes,
+            "output": memory.output_size_in_bytes,
+            "temp": memory.temp_size_in_bytes,
+            "alias": memory.alias_size_in_bytes,
+            "code": memory.generated_code_size_in_bytes,
+        },
+    )

@@ -16,7 +16,8 @@ NO_CODE = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bit
 CONTROL_FLOW = frozenset({"call", "while", "conditional"})
 
 _LIBRARIES = {
-    "__onednn": "oneDNN", "__ynn": "YNNPACK", "__xnn": "XNNPACK", "__cublas": "cuBLAS", "__cudnn": "cuDNN",
+    "__onednn": "oneDNN", "__ynn": "YNNPACK", "__xnn": "XNNPACK", "__cublas$lt": "cuBLASLt", "__cublas": "cuBLAS",
+    "__cudnn": "cuDNN", "__cub$": "CUB", "cu_fft": "cuFFT",
     "lapack": "LAPACK", "cusolver": "cuSOLVER", "__triton": "Triton",
 }  # fmt: skip
 _FUSION_KIND = re.compile(rb'"fusion_config":\{"kind":"([^"]+)"')

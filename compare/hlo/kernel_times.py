@@ -186,7 +186,7 @@ def located(times: Sequence[KernelTime], compiled: Subject) -> tuple[LocatedKern
     """
     entry = read_module.read(compiled.hlo, compiled.sources)
     known = {node.name: node for node in (*kernels(entry), *entry)}
-    return _located(times, {name: (node.opcode, _sources(node)) for name, node in known.items()})
+    return _located(times, {name: (node.opcode, sources_of(node)) for name, node in known.items()})
 
 
 def located_operations(times: Sequence[KernelTime], sources: Mapping[str, str]) -> tuple[LocatedKernel, ...]:
@@ -211,7 +211,7 @@ def _located(
     )
 
 
-def _sources(node: Node) -> tuple[str, ...]:
+def sources_of(node: Node) -> tuple[str, ...]:
     """Lines of everything that a kernel computes, those that most of it comes from first."""
     inner = [instruction.source for region in node.regions for instruction in region.walk()]
     lines = Counter(source for source in (*inner, node.source) if source)

@@ -42,6 +42,7 @@ class Pair:
       described: by cell, counts and kernel times, or the reason that it is empty.
       donations: by side, the training step compiled as users run it.
       sides: by side, versions and settings.
+      pass_: what both programs compute; "" where nobody has told.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Pair:
     described: Mapping[str, Compiled] = field(default_factory=dict)
     donations: Mapping[str, Donation] = field(default_factory=dict)
     sides: Mapping[str, Any] = field(default_factory=dict)
+    pass_: str = ""
 
 
 @dataclass(frozen=True)
@@ -147,24 +149,26 @@ def _of_workload(pool: Pool, workload: AnyWorkload, choice: Choice, scratch: Pat
     _, prepared = prepare_both(workload, choice.size, choice.data, scratch)
     reporter.stage(f"{workload.name}: programs", 3)
     collected: dict[str, Collected] = {}
+    compared = ""
     for name in SIDES:
         reporter.step(f"{name} program")
-        collected[name] = _collected(pool, name, prepared, choice.pass_)
+        collected[name], compared = _collected(pool, name, prepared, choice.pass_)
     reporter.step("four cells")
     cells = compile_cells({name: pool.get(name) for name in SIDES}, collected, prepared.loading.cases[0])
     pair = of_collected(prepared, collected, cells, pool.environments())
     assert pair is not None
-    return pair
+    return dataclasses.replace(pair, pass_=compared)
 
 
-def _collected(pool: Pool, name: str, prepared: Prepared, pass_: str | None) -> Collected:
+def _collected(pool: Pool, name: str, prepared: Prepared, pass_: str | None) -> tuple[Collected, str]:
+    """What the alignment needs of a side, and the pass that it is of."""
     collected = Collected(name)
-    program, is_step = _program(pool, name, prepared, pass_)
+    program, wanted = _program(pool, name, prepared, pass_)
     collected.main = program
     collected.portable = dataclasses.replace(program, artifact=portable(program.artifact))
-    if is_step:
+    if wanted == STEP:
         collected.donation = attempt(collected, lambda: requests.donation(pool.get(name)))
-    return collected
+    return collected, wanted
 
 
 def _of_references(references: tuple[str, str], pool: Pool, choice: Choice, scratch: Path, reporter: Reporter) -> Pair:
@@ -204,8 +208,8 @@ def _subject(reference: str, pool: Pool, choice: Choice, scratch: Path, reporter
     return dataclasses.replace(left, label=reference)
 
 
-def _program(pool: Pool, name: str, prepared: Prepared, pass_: str | None) -> tuple[Program, bool]:
-    """The program of a pass, and whether that is the training step."""
+def _program(pool: Pool, name: str, prepared: Prepared, pass_: str | None) -> tuple[Program, str]:
+    """The program of a pass, and which pass that is."""
     side = pool.get(name)
     modes = requests.load(side, prepared.loading)
     wanted = pass_ or (STEP if STEP in modes else FORWARD)
@@ -213,7 +217,7 @@ def _program(pool: Pool, name: str, prepared: Prepared, pass_: str | None) -> tu
         raise RequestError(
             f"expected a pass of {prepared.workload.name} ({', '.join(modes)}), found {wanted!r}: choose another --pass"
         )
-    return requests.program(side, wanted, "float32"), wanted == STEP
+    return requests.program(side, wanted, "float32"), wanted
 
 
 def _labels(labels: Sequence[str]) -> Sequence[str]:

@@ -7,6 +7,7 @@ from compare.record.base import Many, Named, Number, Numbers, Part, Scalar, Text
 from compare.record.cost_parts import Batches, Peer, Phases, Roofline
 from compare.record.parity_part import Parity
 from compare.record.program_parts import Compiled, Profile, Written
+from compare.record.target_part import Target
 from compare.record.timing_part import Attribution, Timing
 
 
@@ -72,6 +73,8 @@ class Workload(Part, frozen=True):
     """Null where a program is missing."""
     compiled: Named[Compiled] = {}
     """By program@compiler."""
+    targets: Named[Target] = {}
+    """By device that both programs were compiled for."""
     profile: Named[Profile] = {}
     """By mode."""
     trajectory: Named[Trajectory] = {}

@@ -30,6 +30,7 @@ NAMES = {
     "keras_jax": "Keras on JAX",
     "xla": "jaxlib's XLA",
     "ports": "what port files need",
+    "devices": "JAX to compile for other devices",
 }
 
 STARTS = 3

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from compare.sides.replies import Scalar, Size
+from workloads._framework import Platform
 
 Calls = Annotated[int, msgspec.Meta(ge=1)]
 Described = tuple[str, tuple[Size, ...], str]
@@ -49,10 +50,11 @@ class Trajectory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Lowering(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A pass, and the float type that it is lowered in."""
+    """A pass, the float type that it is lowered in, and the platform that it is lowered for."""
 
     pass_: str
     dtype: str
+    platform: Platform = "cpu"
 
 
 class Value(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -176,3 +178,18 @@ class PortRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     batch: int = 0
     dimensions: dict[str, int] = {}
     others: tuple[dict[str, int], ...] = ()
+
+
+class CompileFor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A program as an array of bytes, the device by what JAX makes its topology of, and a new folder for the dump."""
+
+    platform: Literal["gpu", "tpu"]
+    topology: dict[str, str | tuple[Size, ...]]
+    options: dict[str, Scalar]
+    dump: Path
+
+
+class Assemble(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A folder with a dump of modules for a GPU."""
+
+    dump: Path

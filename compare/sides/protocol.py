@@ -12,9 +12,11 @@ import numpy as np
 from compare import files
 from compare.sides import replies
 from compare.sides.parameters import (
+    Assemble,
     CallCount,
     Compile,
     CompileBytecode,
+    CompileFor,
     Described,
     Execute,
     Handle,
@@ -36,12 +38,13 @@ from compare.sides.parameters import (
 )
 from workloads._spec import Arrays
 
-HostName = Literal["framework", "xla", "ports"]
+HostName = Literal["framework", "xla", "ports", "devices"]
 
 HOSTS: Mapping[HostName, str] = {
     "framework": "TensorFlow, JAX or a peer, with one workload loaded",
     "xla": "XLA of jaxlib alone, which compiles and runs programs",
     "ports": "Port files and entry points, each request in a child process",
+    "devices": "XLA of jaxlib and its plugins, which compiles for devices that are not here",
 }
 """By the name of a host, what it hosts."""
 
@@ -134,6 +137,18 @@ METHODS = (
     Method(
         "run", "xla", Run, "Call a compiled program on each of several sets of arguments",
         value=list[list[Described]], sends=True, returns=True,
+    ),
+    Method(
+        "platforms", "devices", Nothing, "By platform, the packages that compile for it, or the reason that none does",
+        value=replies.Platforms,
+    ),
+    Method(
+        "compile_for", "devices", CompileFor, "Compile a program for a device, and dump what XLA makes of it",
+        value=replies.CompiledFor, sends=True, returns=True, file="module",
+    ),
+    Method(
+        "assemble", "devices", Assemble, "By PTX file of a dump, what the assembler makes of it",
+        value=dict[str, replies.Assembled],
     ),
     Method("describe", "ports", PortRequest, "The declared fields of a workload", value=dict[str, Any]),
     Method("prepare_both", "ports", PortRequest, "Draw the arrays for parity and those for timing", value=list[Any]),

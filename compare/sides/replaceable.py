@@ -20,16 +20,17 @@ class Replaceable:
 
     Args:
       stack: closes the worker.
+      python: its interpreter; None is this one.
 
     Attributes:
       asking: held from `started` to `call`, so that the worker is the same one.
     """
 
-    def __init__(self, name: str, timeout_s: float, stack: ExitStack) -> None:
+    def __init__(self, name: str, timeout_s: float, stack: ExitStack, python: str | None = None) -> None:
         # Made now: a command that starts the worker later may have temporary files of its own, which go with it.
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=f"jaxport-{name}-")))
         self._name = name
-        self._workers = stack.enter_context(WorkerSet(lambda name: LiveSide(name, scratch, timeout_s=timeout_s)))
+        self._workers = stack.enter_context(WorkerSet(lambda name: LiveSide(name, scratch, python, timeout_s)))
         # Both sides are asked at once, each from a thread, and a worker answers one request after the other. Choosing
         # the worker and asking it is one step: what one thread asks may end the worker that another has just chosen.
         self.asking = threading.RLock()

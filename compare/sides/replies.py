@@ -87,3 +87,31 @@ class Optimized(msgspec.Struct, frozen=True):
 KernelRun = tuple[str, int, float, float | None]
 Profile = list[str | list[KernelRun]]
 """By call, the kernels that ran; the names of one call where it was recorded before calls were told apart."""
+
+
+class Packages(msgspec.Struct, frozen=True):
+    """What compiles for a platform: versions by package; or why nothing does, and what to install."""
+
+    versions: dict[str, str] = {}
+    reason: str = ""
+
+
+Platforms = dict[Literal["gpu", "tpu"], Packages]
+
+
+class Assembled(msgspec.Struct, frozen=True):
+    """What the assembler reports of a PTX file, and the machine code where the toolkit has a disassembler."""
+
+    report: str
+    machine_code: str = ""
+
+
+class CompiledFor(msgspec.Struct, frozen=True):
+    """Bytes of memory that a program takes on a device, by use, and the seconds that compiling it took."""
+
+    argument_bytes: Size
+    output_bytes: Size
+    temp_bytes: Size
+    alias_bytes: Size
+    code_bytes: Size
+    compile_s: float

@@ -9,7 +9,7 @@ from typing import Any
 
 from compare.sides import wire
 from compare.sides._side import Side
-from workloads._framework import Compiled, Donation, KernelRun, Optimized, Program
+from workloads._framework import Compiled, Donation, KernelRun, Optimized, Platform, Program
 from workloads._spec import Arrays, Dimensions
 
 Modes = Mapping[str, Sequence[str]]
@@ -69,9 +69,10 @@ def trajectory(side: Side, mode: str, dtype: str, checkpoints: Sequence[int]) ->
     return side.call("trajectory", {"mode": mode, "dtype": dtype, "checkpoints": list(checkpoints)}).arrays
 
 
-def program(side: Side, pass_: str, dtype: str) -> Program:
-    """What the frontend hands to XLA."""
-    return wire.unpack_program(side.call("program", {"pass_": pass_, "dtype": dtype}))
+def program(side: Side, pass_: str, dtype: str, platform: Platform = "cpu") -> Program:
+    """What the frontend hands to XLA, for a device of this platform, which need not be here."""
+    parameters = {"pass_": pass_, "dtype": dtype} | ({} if platform == "cpu" else {"platform": platform})
+    return wire.unpack_program(side.call("program", parameters))
 
 
 def compile_program(side: Side, program: Program) -> Compiled:

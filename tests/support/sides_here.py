@@ -33,7 +33,7 @@ class InThisProcess(Side):
             given = mapped.load(Path(parameters["arrays"]))
             return Reply(self._framework.load(wire.unpack_twin(parameters, given)))
         assert method == "program"
-        return wire.pack_program(self._framework.program(parameters["pass_"], parameters["dtype"]))
+        return wire.pack_program(self._framework.program(**parameters))
 
     def close(self) -> None:
         """Nothing is held."""

@@ -19,7 +19,10 @@ from workloads._foreign import MEBIBYTE, Unusable, check, said
 MOST_BYTES = 256 * MEBIBYTE
 """Of one file, unpacked: the dumps of the largest models of the zoo have a tenth of it, and text is read as lines."""
 
-_TEXTS = (grammar.LLVM, grammar.MLIR, grammar.PTX, grammar.THUNKS, grammar.OPTIONS, grammar.INPUT)
+_TEXTS = (
+    *(grammar.LLVM, grammar.MLIR, grammar.PTX, grammar.THUNKS, grammar.THUNK_NAMES),
+    *(grammar.OPTIONS, grammar.INPUT),
+)
 """Kinds that are read for what they say and no more: a module is read without the one that cannot be."""
 
 _A_DUMP = files.Expected("a file that XLA dumped", "dump it again", UnreadableProgram)

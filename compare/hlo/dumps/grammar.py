@@ -13,7 +13,8 @@ from dataclasses import dataclass
 BEFORE, AFTER = "before_optimizations", "after_optimizations"
 
 STAGE, PASS, REPORT, LLVM, MLIR, PTX, OBJECT = "stage", "pass", "report", "llvm", "mlir", "ptx", "object"
-THUNKS, OPTIONS, INPUT, SNAPSHOT, PICTURE, OTHER = "thunks", "options", "input", "snapshot", "picture", "other"
+THUNKS, THUNK_NAMES, OPTIONS, INPUT = "thunks", "thunk names", "options", "input"
+SNAPSHOT, PICTURE, OTHER = "snapshot", "picture", "other"
 
 KINDS: Mapping[str, str] = {
     STAGE: "HLO before or after all passes",
@@ -24,6 +25,7 @@ KINDS: Mapping[str, str] = {
     PTX: "PTX",
     OBJECT: "machine code",
     THUNKS: "thunk sequence",
+    THUNK_NAMES: "instructions of thunks",
     OPTIONS: "debug options",
     INPUT: "what the frontend handed over",
     SNAPSHOT: "program with inputs",
@@ -50,6 +52,7 @@ _TAILS = {
     PTX: r"(?:(?P<kernel>.+)\.)?ptx",
     OBJECT: r"obj-file\.(?P<kernel>.+)\.o",
     THUNKS: r"(?P<detail>thunk_sequence(?:_after_thunk_passes)?)\.txt",
+    THUNK_NAMES: r"thunk_metadata\.txt",
     SNAPSHOT: r"snapshot\.-?\d+\.pb(?:\.gz)?",
     PICTURE: rf"(?:{_STAGE}|{_PASS})\.{_PICTURE}",
 }

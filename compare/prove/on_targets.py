@@ -1,0 +1,205 @@
+"""Both programs of a workload compiled for devices that need not be here, and held against each other there."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from compare.devices import describing
+from compare.devices.describing import Made
+from compare.devices.device import Device
+from compare.devices.ladder import ladders
+from compare.hlo import kernel_times, partitions
+from compare.hlo.align import align
+from compare.hlo.bindings import UnreadableProgram
+from compare.hlo.levels import ALGEBRA, Subject
+from compare.hlo.portable import portable
+from compare.plain_json import to_json
+from compare.progress import Reporter
+from compare.prove.collect import FLOAT32
+from compare.prove.subjects import subjects
+from compare.record.target_part import OnTarget, Target
+from compare.sides import requests
+from compare.sides._side import SIDES, Side, SideError, Unavailable
+from compare.sides.device_worker import DeviceWorker, installing
+from workloads._framework import Platform, Program
+
+CELLS = {side: f"{side}@jax" for side in SIDES}
+"""By frontend, its program compiled by JAX's XLA: TensorFlow's own compiles for no device that is not here."""
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Devices, and the worker that compiles for them."""
+
+    devices: Sequence[Device]
+    worker: DeviceWorker
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """One frontend's program, and the platform that it was lowered for; `note` where that is not the device's."""
+
+    program: Program
+    platform: Platform
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class TargetModules:
+    """What XLA made of both programs for one device.
+
+    Attributes:
+      part: as the record has it.
+      modules: by side, what there is.
+      dumps: by side, the folder that XLA wrote for a GPU.
+    """
+
+    device: Device
+    part: Target
+    modules: Mapping[str, Made] = field(default_factory=dict)
+
+
+def lowered(side: Side, pass_: str, platform: Platform) -> Lowered:
+    """A frontend's program of a pass in float32 for a platform; for the CPU where it lowers for no other.
+
+    Raises:
+      SideError: the side cannot deliver it at all.
+    """
+    try:
+        return Lowered(requests.program(side, pass_, FLOAT32, platform), platform)
+    except Unavailable as error:
+        note = f"{side.name}'s program was lowered for the CPU: {error.reason}"
+        return Lowered(requests.program(side, pass_, FLOAT32), "cpu", note)
+
+
+def compile_for_all(
+    targets: Targets, sides: Mapping[str, Side], pass_: str, folder: Path, reporter: Reporter
+) -> dict[str, TargetModules]:
+    """By device, both programs compiled for it and held against each other. What fails costs its device or cell alone.
+
+    Args:
+      targets: the devices, and what compiles for them.
+      sides: both workers by side, with the workload loaded.
+      pass_: what is compiled: "forward", "gradients" or "step".
+      folder: for the dumps, one folder a device and a side; what another call left there goes.
+      reporter: told of every device.
+    """
+    made: dict[str, TargetModules] = {}
+    written: dict[Platform, dict[str, Lowered] | str] = {}
+    shutil.rmtree(folder, ignore_errors=True)
+    for device in targets.devices:
+        reporter.step(device.name)
+        if device.platform not in written:
+            written[device.platform] = _both_lowered(sides, pass_, device.platform)
+        both = written[device.platform]
+        missing = both if isinstance(both, str) else _missing(targets.worker, device)
+        if missing or isinstance(both, str):
+            empty = OnTarget(reason=missing)
+            made[device.name] = TargetModules(device, _target(device, {side: empty for side in SIDES}))
+        else:
+            made[device.name] = _compiled_for(targets.worker, device, both, folder / device.name.replace(":", "-"))
+    return made
+
+
+def _both_lowered(sides: Mapping[str, Side], pass_: str, platform: Platform) -> dict[str, Lowered] | str:
+    try:
+        return {name: lowered(sides[name], pass_, platform) for name in SIDES}
+    except SideError as error:
+        return f"{error.side}: {error.reason}"
+
+
+def _compiled_for(worker: DeviceWorker, device: Device, both: Mapping[str, Lowered], folder: Path) -> TargetModules:
+    programs = subjects(both["tf"].program, both["jax"].program)
+    modules: dict[str, Made] = {}
+    cells: dict[str, OnTarget] = {}
+    for side, program in zip(SIDES, programs, strict=True):
+        try:
+            made, compile_s = _compiled(worker, device, both[side], program, folder / side)
+            cell = describing.describe(device, made)
+        except (SideError, UnreadableProgram) as error:
+            cells[side] = OnTarget(reason=error.reason if isinstance(error, SideError) else str(error))
+            continue
+        notes = (*cell.notes, *filter(None, [both[side].note]))
+        cells[side] = replace(cell, compile_s=compile_s, lowered_for=both[side].platform, notes=notes)
+        modules[side] = made
+    part = replace(_target(device, cells), packages=dict(worker.platforms()[device.platform].versions))
+    return TargetModules(device, _compared(part, modules), modules)
+
+
+def _missing(worker: DeviceWorker, device: Device) -> str:
+    try:
+        packages = worker.platforms()[device.platform]
+    except SideError as error:
+        return error.reason
+    if not packages.reason:
+        return ""
+    return f"expected what compiles for {device.name}, {packages.reason}: run `{installing(device.platform)}`"
+
+
+def _compiled(
+    worker: DeviceWorker, device: Device, lowered: Lowered, program: Subject, dump: Path
+) -> tuple[Made, float]:
+    dump.mkdir(parents=True)
+    artifact = portable(lowered.program.artifact)
+    made = worker.compile(device, artifact, dump, {})
+    on_gpu = device.platform == "gpu"
+    takes = made.takes
+    memory = {
+        "argument": takes.argument_bytes,
+        "output": takes.output_bytes,
+        "temp": takes.temp_bytes,
+        "alias": takes.alias_bytes,
+        "code": takes.code_bytes,
+    }
+    assembled = worker.assemble(dump) if on_gpu else {}
+    return Made(
+        artifact=artifact,
+        program=program,
+        module=kernel_times.compiled_subject(program.label, made.module, program),
+        memory=memory,
+        dump=dump if on_gpu else None,
+        reports={file: one.report for file, one in assembled.items()},
+        machine_code={file: one.machine_code for file, one in assembled.items()},
+    ), takes.compile_s
+
+
+def _target(device: Device, cells: Mapping[str, OnTarget]) -> Target:
+    return Target(
+        tf=cells["tf"],
+        jax=cells["jax"],
+        description=device.description,
+        source=device.source,
+        memory_bytes=device.memory_bytes,
+    )
+
+
+def _compared(part: Target, modules: Mapping[str, Made]) -> Target:
+    if len(modules) < len(SIDES):
+        return part
+    left, right = (dataclasses.replace(modules[side].module, label=CELLS[side]) for side in SIDES)
+    differences = tuple(describing.differences(part, *(modules[side] for side in SIDES)))
+    try:
+        # By number alone: what these modules call runs here on no device.
+        alignment = align(left, right, ALGEBRA, ())
+        regrouped = partitions.compare(left, right, ()).lines
+    except UnreadableProgram as error:
+        return replace(part, differences=(*differences, str(error)))
+    return replace(part, equal=alignment.is_equal, differences=differences, regrouped=tuple(regrouped))
+
+
+def target_view(target: TargetModules) -> dict[str, Any]:
+    """One device as pages show it: the record's part, and under "ladders" each kernel's text at every level by cell."""
+    launched = {"tf": target.part.tf, "jax": target.part.jax}
+    made = {
+        CELLS[side]: ladders(module, cell.launched)
+        for side, module in target.modules.items()
+        if (cell := launched[side]) is not None
+    }
+    return {**to_json(target.part), "ladders": to_json(made)}

@@ -1,0 +1,98 @@
+"""What XLA makes of both programs for a device that need not be here: counts and bounds, and never a time."""
+
+from __future__ import annotations
+
+from compare.record.base import Count, Indices, Many, Named, Number, Part, Text, Texts
+
+
+class Launch(Part, frozen=True):
+    """One thing that the runtime hands to a GPU in a call."""
+
+    kernel: Text = ""
+    """The entry in the PTX; empty where the kernel is not XLA's own."""
+    kind: Text = ""
+    """Of its thunk, as XLA names it."""
+    instruction: Text = ""
+    """Of the optimized module that it computes."""
+    library: Text = ""
+    """Whose kernel it is; empty where it is XLA's own."""
+    grid: Indices = ()
+    """Blocks by axis."""
+    threads: Indices = ()
+    """Of a block by axis."""
+    registers: Count = None
+    """Of a thread."""
+    spill_bytes: Count = None
+    """Of a thread, stored to and loaded from memory for want of registers."""
+    shared_memory_bytes: Count = None
+    """Of a block, static and dynamic."""
+    occupancy: Number = None
+    """Warps that a multiprocessor can hold at once, over those that fit at most."""
+    limited_by: Text = ""
+    """What allows no more: threads, blocks, registers or shared memory."""
+    filled: Number = None
+    """The share of the multiprocessors that get a block."""
+    bytes: Number = None
+    """That it reads and writes, by the shapes of its operands and results."""
+    sources: Texts = ()
+    """FILE:LINE of what it computes."""
+
+
+class OnTarget(Part, frozen=True):
+    """One program compiled for a device."""
+
+    kernels: Count = None
+    """Operations of the module that run code."""
+    launches: Count = None
+    """What a GPU's runtime launches, one by one: an operation may take many. A loop's body counts once."""
+    fusions: Count = None
+    """Fusion instructions."""
+    temp_bytes: Count = None
+    """Of intermediates."""
+    peak_bytes: Count = None
+    """Of arguments, results, intermediates and code together."""
+    library_calls: Named[int] = {}
+    """By library, calls of it."""
+    flops: Number = None
+    """Of the program as its frontend wrote it."""
+    bytes: Number = None
+    """That the module's operations read and write."""
+    bound_s: Number = None
+    """Seconds that a call takes at least: the larger of bytes over bandwidth, and operations over the peak."""
+    bound_by: Text = ""
+    """Which of them: memory, or the peak of a type."""
+    fits: bool | None = None
+    """Whether `peak_bytes` are no more than the device has."""
+    lowered_for: Text = ""
+    """The platform that the frontend wrote the program for."""
+    compile_s: Number = None
+    """Seconds to compile."""
+    launched: Many[Launch] = ()
+    """In the order of the runtime."""
+    notes: Texts = ()
+    """What the figures do not show."""
+    reason: Text = ""
+    """Why there is no module."""
+
+
+class Target(Part, frozen=True, rename={"tf": "tf@jax", "jax": "jax@jax"}):
+    """One device, and both programs compiled for it by JAX's XLA."""
+
+    tf: OnTarget | None = None
+    """TensorFlow's program."""
+    jax: OnTarget | None = None
+    """JAX's program."""
+    description: Text = ""
+    """The device, as its vendor calls it."""
+    source: Text = ""
+    """Where its figures are published."""
+    memory_bytes: Count = None
+    """That it has."""
+    packages: Named[str] = {}
+    """Versions of what compiled."""
+    equal: bool | None = None
+    """Whether both modules are the same at the level `optimized`."""
+    differences: Texts = ()
+    """In what both modules differ."""
+    regrouped: Texts = ()
+    """Which kernels of one compute together what several of the other do."""

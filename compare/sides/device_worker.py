@@ -1,0 +1,114 @@
+"""The worker that compiles for devices which are not here: which interpreter runs it, and what it is asked."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from compare.devices.device import Device, DevicePlatform
+from compare.sides import device_compiler
+from compare.sides.replaceable import Replaceable
+from compare.sides.replies import Assembled, CompiledFor, Packages, Platforms
+from compare.sides.sources import check_interpreter
+from workloads._spec import Arrays
+
+VARIABLE = "JAXPORT_TARGET_PYTHON"
+"""Names the interpreter where no option does."""
+
+FOLDER = ".targets"
+"""The environment that `make targets` builds, beside the one that jaxport runs in."""
+
+EXTRAS = {"gpu": "gpu-target", "tpu": "tpu-target"}
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A program as XLA compiled it for a device: the optimized module, and what it takes there."""
+
+    module: bytes
+    takes: CompiledFor
+
+
+class DeviceWorker:
+    """One worker, started when it is first asked, and replaced after a program has ended it.
+
+    Args:
+      python: its interpreter; None is this one.
+      timeout_s: how long a request may take.
+      stack: closes the worker.
+    """
+
+    def __init__(self, python: str | None, timeout_s: float, stack: ExitStack) -> None:
+        self._worker = Replaceable("devices", timeout_s, stack, python)
+
+    def platforms(self) -> Mapping[DevicePlatform, Packages]:
+        """By platform, the packages that compile for it, or why none does.
+
+        Raises:
+          SideError: the worker cannot be started.
+        """
+        return msgspec.convert(self._ask("platforms", {}).value, Platforms)
+
+    def compile(self, device: Device, program: bytes, dump: Path, options: Mapping[str, Any]) -> Compiled:
+        """Compile a program for a device.
+
+        Args:
+          device: the device.
+          program: StableHLO bytecode.
+          dump: a new folder, where XLA writes what it makes of it; for a GPU only.
+          options: XLA's debug options by name.
+
+        Raises:
+          SideError: XLA refuses the program or an option, or the worker is lost.
+        """
+        parameters = {
+            "platform": device.platform,
+            "topology": dict(device.topology),
+            "options": dict(options),
+            "dump": str(dump),
+        }
+        arrays = {device_compiler.PROGRAM: np.frombuffer(program, np.uint8)}
+        reply = self._ask("compile_for", parameters, arrays)
+        return Compiled(reply.arrays[device_compiler.MODULE].tobytes(), msgspec.convert(reply.value, CompiledFor))
+
+    def assemble(self, dump: Path) -> dict[str, Assembled]:
+        """By PTX file of a dump, the assembler's report and the machine code.
+
+        Raises:
+          SideError: there is no assembler, it refuses a file, or the worker is lost.
+        """
+        return msgspec.convert(self._ask("assemble", {"dump": str(dump)}).value, dict[str, Assembled])
+
+    def _ask(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Any:
+        with self._worker.asking:
+            return self._worker.call(self._worker.started(), method, parameters, arrays)
+
+
+def interpreter(asked: str | None) -> str | None:
+    """The interpreter that is asked for, or else named by the environment, or else of `make targets`; None is this one.
+
+    Args:
+      asked: what --target-python says.
+
+    Raises:
+      RequestError: there is no such interpreter.
+    """
+    check_interpreter(asked, "--target-python")
+    named = os.environ.get(VARIABLE)
+    check_interpreter(named, VARIABLE)
+    built = Path(sys.prefix).parent / FOLDER / "bin" / "python"
+    return asked or named or (str(built) if built.exists() else None)
+
+
+def installing(platform: str) -> str:
+    """What to run so that a platform can be compiled for: a checkout has an environment beside its own."""
+    checkout = Path(__file__).parents[2] / "Makefile"
+    return "make targets" if checkout.exists() else f"pip install 'jaxport[{EXTRAS[platform]}]'"
