@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from compare.hlo import bindings
+from compare.hlo.read_module import NOBODYS
 
 _LONGEST_CONSTANT = 16
 _PLACED = re.compile(r"^\s*(?P<text>.*\S)\s+loc\(#(?P<location>\w+)\)\s*$")
@@ -49,21 +50,31 @@ def lines(artifact: bytes) -> tuple[Line, ...]:
 
 
 def _line(text: str, location: str, said: Mapping[str, str]) -> Line:
-    named = _NAME.match(said.get(location, ""))
     typed = _TYPE.search(text)
     return Line(
         text=text,
-        name=named["name"] if named else "",
+        name=_name(location, said),
         shape=_shape(typed[1]) if typed else "",
         places=frozenset(_places(location, said)),
     )
+
+
+def _name(location: str, said: Mapping[str, str]) -> str:
+    """The name of a location; TensorFlow fuses it with a line of its own."""
+    text = said.get(location, "")
+    named = _NAME.match(text)
+    if named:
+        return named["name"]
+    inner = _WITHIN.findall(text) if text.startswith("fused") else ()
+    return next(filter(None, (_name(one, said) for one in inner)), "")
 
 
 def _places(location: str, said: Mapping[str, str]) -> Iterator[str]:
     waiting = [location]
     while waiting:
         text = said.get(waiting.pop(), "")
-        yield from (f"{match['file']}:{match['line']}" for match in _FILE.finditer(text))
+        files = (match for match in _FILE.finditer(text) if not match["file"].endswith(NOBODYS))
+        yield from (f"{match['file']}:{match['line']}" for match in files)
         waiting += _WITHIN.findall(text)
 
 
