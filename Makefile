@@ -2,11 +2,16 @@
 PYTHON ?= python3
 VENV := .venv
 STAMP := $(VENV)/installed
+# What compiles for devices that are not here: `make targets PLATFORMS=gpu` leaves the TPU's half a gigabyte out.
+TARGETS := .targets
+PLATFORMS := gpu tpu
+GPU_PACKAGES := jax-cuda12-pjrt jax-cuda12-plugin nvidia-cuda-nvcc-cu12
+TPU_PACKAGES := libtpu
 
 # What is compiled once is kept: pytest would rewrite every test file at each start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run check test slow docs zoo soak schema goldens install types quick graphviz clean
+.PHONY: run check test slow docs zoo soak schema goldens install targets types quick graphviz clean
 
 run: install
 	$(VENV)/bin/jaxport run
@@ -32,7 +37,7 @@ docs: install
 	$(VENV)/bin/python -m sphinx -E -q -W --keep-going -b html -d docs/_build docs compare/documentation
 
 # What takes longer than it is worth before every commit, and what continuous integration runs after `make test`.
-slow: install
+slow: install targets
 	$(VENV)/bin/python -m pytest -m slow
 
 # Every workload by all gates: what the tests leave out because it takes half an hour and more.
@@ -53,6 +58,17 @@ goldens: install
 
 install: $(STAMP)
 
+targets: $(TARGETS)/installed
+
+# An environment of its own, since JAX would look for a GPU wherever its plugin is; it sees the packages of the first.
+$(TARGETS)/installed: $(STAMP)
+	$(PYTHON) -m venv --without-pip $(TARGETS)
+	$(VENV)/bin/python -m pip --python $(TARGETS)/bin/python install -q --disable-pip-version-check --no-deps \
+		-c constraints.txt $(if $(filter gpu,$(PLATFORMS)),$(GPU_PACKAGES)) $(if $(filter tpu,$(PLATFORMS)),$(TPU_PACKAGES))
+	$(VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
+		> $$($(TARGETS)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/jaxport.pth
+	@touch $@
+
 # With bytecode: where PYTHONDONTWRITEBYTECODE is set, every worker would compile TensorFlow's sources anew.
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -72,4 +88,4 @@ graphviz:
 	else echo "found no dot: pictures of modules stay .dot files until graphviz is installed"; fi
 
 clean:
-	rm -rf $(VENV) jaxport-report
+	rm -rf $(VENV) $(TARGETS) jaxport-report

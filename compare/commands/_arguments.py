@@ -14,9 +14,8 @@ from compare.errors import RequestError
 from compare.inputs import functions, port_files
 from compare.inputs.at_size import named_apart
 from compare.inputs.request import Plan
-from compare.prove.on_targets import Targets
 from compare.sides._side import SIDES
-from compare.sides.device_worker import DeviceWorker, interpreter
+from compare.sides.device_worker import DeviceWorker, Targets, interpreter
 from compare.sides.pool import Source
 from compare.sides.sources import source
 from workloads import _registry
@@ -110,7 +109,12 @@ def add_targets(command: argparse.ArgumentParser) -> None:
         help="also compile both programs for this device, which need not be here: H100, v5e:2x2, or a file with a "
         "GpuTargetConfigProto; repeatable (`jaxport targets` lists them)",
     )  # fmt: skip
-    group.add_argument(
+    add_target_python(group)
+
+
+def add_target_python(command: argparse._ActionsContainer) -> None:
+    """Add --target-python."""
+    command.add_argument(
         "--target-python", metavar="PATH",
         help="Python interpreter that compiles for targets (default: that of `make targets`, or this one)",
     )  # fmt: skip

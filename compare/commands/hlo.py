@@ -18,13 +18,14 @@ from compare.hlo.levels import ALGEBRA
 from compare.plain_json import to_json
 from compare.progress import Reporter, reporter
 from compare.prove import program_pairs
-from compare.prove.on_targets import Targets, compile_for_all, target_view
+from compare.prove.on_targets import compile_for_all, target_view
 from compare.prove.program_alignment import OPTIMIZED, SHOWN, examine
 from compare.record.envelope import SCHEMA
 from compare.report import terminal
 from compare.report.alignments import print_alignments, write_alignments
 from compare.report.program_texts import file_stem
 from compare.sides._side import SIDES
+from compare.sides.device_worker import Targets
 from compare.sides.pool import Pool
 
 HELP = Help(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import ExitStack
 
 from compare.commands import _arguments
 from compare.commands._output import deliver, writable_folder
@@ -29,6 +30,7 @@ size `smoke`. With --size alone it runs every built-in workload at that size.
   jaxport run mnist_mlp --data ~/mnist.npz           train on the real MNIST
   jaxport run my_port.py                             your port file, weights and training included
   jaxport run my_port.py --modes tf/jit jax/donated --parity-only
+  jaxport run my_port.py --target H100 --target v5e:2x2
   jaxport run my_port.py --tf-recorded tf.side       TensorFlow's side recorded on another machine
   jaxport run --tf my_tf.py:f --jax my_jax.py:g --input x=f32[8,128] --input n=i32[4]:0..10
   jaxport run --tf my_tf.py:f --jax my_jax.py:g --input x=f32[B,128] --dimension B=1..64
@@ -51,6 +53,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_pairs(timing, Plan.pairs)
     _arguments.add_budget(timing, Plan.budget_s)
     _arguments.add_seed(timing)
+    _arguments.add_targets(command)
     _arguments.add_workers(command)
     output = command.add_argument_group("output")
     _arguments.add_out_folder(output, _arguments.DEFAULT_OUT)
@@ -63,18 +66,20 @@ def main(options: argparse.Namespace) -> int:
     plan = Plan(
         options.pairs, options.pairs, budget_s=options.budget, threads=available_processors(), seed=options.seed
     )
-    request = whole_run.Request(
-        workloads=_arguments.workloads(options),
-        size=options.size,
-        parity_size=options.parity_size,
-        alignment=not options.no_alignment,
-        data=options.data,
-        sources=_arguments.sources(options),
-        timeout_s=options.timeout,
-        plans=() if options.no_timing or options.parity_only else (plan,),
-        modes=options.modes,
-        parity_only=options.parity_only,
-    )
-    with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
-        result = whole_run.run(request, progress)
+    with ExitStack() as stack:
+        request = whole_run.Request(
+            workloads=_arguments.workloads(options),
+            size=options.size,
+            parity_size=options.parity_size,
+            alignment=not options.no_alignment,
+            data=options.data,
+            sources=_arguments.sources(options),
+            timeout_s=options.timeout,
+            plans=() if options.no_timing or options.parity_only else (plan,),
+            targets=_arguments.targets(options, stack),
+            modes=options.modes,
+            parity_only=options.parity_only,
+        )
+        with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
+            result = whole_run.run(request, progress)
     return deliver(result, out, options.json)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from compare.sides._side import SIDES
+from compare.sides.device_worker import Targets
 from compare.sides.peers import PEERS
 from compare.sides.pool import Source
 from workloads._declared import AnyWorkload
@@ -64,6 +65,7 @@ class Request:
 
     Attributes:
       plans: one a number of threads; the first is the main one, and without any nothing is timed.
+      targets: devices that both programs are compiled for, which need not be here.
       modes: those that are judged and timed; empty takes all. The reference and the port itself always are.
       parity_size: where parity is judged, if not at the size that is compiled and timed.
       alignment: whether the programs are held against each other, value by value.
@@ -77,6 +79,7 @@ class Request:
     timeout_s: float = 300
     plans: Sequence[Plan] = (Plan(),)
     extras: Extras = field(default_factory=Extras)
+    targets: Targets | None = None
     modes: Collection[Mode] = ()
     alignment: bool = True
     parity_only: bool = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,19 +27,11 @@ from compare.prove.subjects import subjects
 from compare.record.target_part import OnTarget, Target
 from compare.sides import requests
 from compare.sides._side import SIDES, Side, SideError, Unavailable
-from compare.sides.device_worker import DeviceWorker, installing
+from compare.sides.device_worker import DeviceWorker, Targets, missing
 from workloads._framework import Platform, Program
 
 CELLS = {side: f"{side}@jax" for side in SIDES}
 """By frontend, its program compiled by JAX's XLA: TensorFlow's own compiles for no device that is not here."""
-
-
-@dataclass(frozen=True)
-class Targets:
-    """Devices, and the worker that compiles for them."""
-
-    devices: Sequence[Device]
-    worker: DeviceWorker
 
 
 @dataclass(frozen=True)
@@ -99,9 +91,9 @@ def compile_for_all(
         if device.platform not in written:
             written[device.platform] = _both_lowered(sides, pass_, device.platform)
         both = written[device.platform]
-        missing = both if isinstance(both, str) else _missing(targets.worker, device)
-        if missing or isinstance(both, str):
-            empty = OnTarget(reason=missing)
+        reason = both if isinstance(both, str) else missing(targets.worker, device)
+        if reason or isinstance(both, str):
+            empty = OnTarget(reason=reason)
             made[device.name] = TargetModules(device, _target(device, {side: empty for side in SIDES}))
         else:
             made[device.name] = _compiled_for(targets.worker, device, both, folder / device.name.replace(":", "-"))
@@ -131,16 +123,6 @@ def _compiled_for(worker: DeviceWorker, device: Device, both: Mapping[str, Lower
         modules[side] = made
     part = replace(_target(device, cells), packages=dict(worker.platforms()[device.platform].versions))
     return TargetModules(device, _compared(part, modules), modules)
-
-
-def _missing(worker: DeviceWorker, device: Device) -> str:
-    try:
-        packages = worker.platforms()[device.platform]
-    except SideError as error:
-        return error.reason
-    if not packages.reason:
-        return ""
-    return f"expected what compiles for {device.name}, {packages.reason}: run `{installing(device.platform)}`"
 
 
 def _compiled(

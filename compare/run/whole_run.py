@@ -20,15 +20,16 @@ from compare.inputs.request import Request
 from compare.inputs.sizes import choose_size
 from compare.measure import measurements, peers, timed_sets
 from compare.progress import Reporter
-from compare.prove import cells, judging, other_sizes, program_alignment, program_pairs
+from compare.prove import cells, judging, on_targets, other_sizes, program_alignment, program_pairs
 from compare.prove.collect import Collected, attempt, collect_evidence, collect_program, steps_of
 from compare.prove.program_alignment import Examined
 from compare.record.envelope import Environment, Record
+from compare.record.target_part import Target
 from compare.record.vocabulary import PASS
 from compare.record.workload_part import Failure, Workload
 from compare.run import record_parts
 from compare.sides import requests
-from compare.sides._side import BadTarget, Side
+from compare.sides._side import SIDES, BadTarget, Side
 from compare.sides.pool import Pool
 from compare.sides.workers import failure_of
 from workloads._declared import AnyWorkload
@@ -251,6 +252,7 @@ def _judge_one(
     table = _cells(pool, collected, large, failures)
     examined = _examined(pool, large, collected, table, failures, reporter) if request.alignment else None
     part = record_parts.workload(large, small.size, collected, parity, table.described, examined, failures)
+    part = replace(part, targets=_on_targets(pool, request, collected, scratch, reporter))
     view = examined.view if examined else None
     if parity.verdict != PASS:
         return _Judged(part, view)
@@ -270,6 +272,17 @@ def _cells(pool: Pool, collected: Mapping[str, Collected], prepared: Prepared, f
     for error in table.lost:
         failures.append(failure_of(error))
     return table
+
+
+def _on_targets(
+    pool: Pool, request: Request, collected: Mapping[str, Collected], scratch: Path, reporter: Reporter
+) -> dict[str, Target]:
+    """By device that was asked for, both programs compiled for it; nothing where a side cannot be asked any more."""
+    if request.targets is None or any(asked.lost for asked in collected.values()):
+        return {}
+    sides = {name: pool.get(name) for name in SIDES}
+    made = on_targets.compile_for_all(request.targets, sides, collected["tf"].main_pass, scratch / "targets", reporter)
+    return {name: target.part for name, target in made.items()}
 
 
 def _examined(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ import numpy as np
 
 from compare.devices.device import Device, DevicePlatform
 from compare.sides import device_compiler
+from compare.sides._side import SideError
 from compare.sides.replaceable import Replaceable
 from compare.sides.replies import Assembled, CompiledFor, Packages, Platforms
 from compare.sides.sources import check_interpreter
@@ -92,6 +93,34 @@ class DeviceWorker:
             return self._worker.call(self._worker.started(), method, parameters, arrays)
 
 
+@dataclass(frozen=True)
+class Targets:
+    """Devices that programs are compiled for, and the worker that does."""
+
+    devices: Sequence[Device]
+    worker: DeviceWorker
+
+
+def missing(worker: DeviceWorker, device: Device) -> str:
+    """Why a device cannot be compiled for here, and what to do; "" where it can."""
+    try:
+        packages = worker.platforms()[device.platform]
+    except SideError as error:
+        return error.reason
+    if not packages.reason:
+        return ""
+    platform = device.platform
+    return f"expected packages that compile for a {platform.upper()}, {packages.reason}: {advice(platform)}"
+
+
+def advice(platform: DevicePlatform) -> str:
+    """What to do so that a platform can be compiled for: a checkout has an environment beside its own."""
+    checkout = Path(__file__).parents[2] / "Makefile"
+    if checkout.exists():
+        return f"run `make targets` in {checkout.parent}"
+    return f"pip install 'jaxport[{EXTRAS[platform]}]'"
+
+
 def interpreter(asked: str | None) -> str | None:
     """The interpreter that is asked for, or else named by the environment, or else of `make targets`; None is this one.
 
@@ -106,9 +135,3 @@ def interpreter(asked: str | None) -> str | None:
     check_interpreter(named, VARIABLE)
     built = Path(sys.prefix).parent / FOLDER / "bin" / "python"
     return asked or named or (str(built) if built.exists() else None)
-
-
-def installing(platform: str) -> str:
-    """What to run so that a platform can be compiled for: a checkout has an environment beside its own."""
-    checkout = Path(__file__).parents[2] / "Makefile"
-    return "make targets" if checkout.exists() else f"pip install 'jaxport[{EXTRAS[platform]}]'"
