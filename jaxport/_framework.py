@@ -118,7 +118,13 @@ class Jax:
             return self._used(session, STEP, mode, lambda function: _trained(session, function, checkpoints))
 
     def program(self, pass_: str, dtype: str, platform: Platform = "cpu") -> Program:
-        """The StableHLO that jax.jit hands to XLA; arguments that the function ignores are dropped by JAX."""
+        """The StableHLO that jax.jit hands to XLA; arguments that the function ignores are dropped by JAX.
+
+        Args:
+          pass_: "forward", "gradients" or "step".
+          dtype: the float type that it is lowered in.
+          platform: of the device that it is lowered for, which need not be here.
+        """
         session = self._loaded.session(dtype)
         case = session.twin.first_case
         # What is compiled for another device is never run here, and its memory is that of the step as users run it.

@@ -173,6 +173,11 @@ class TensorFlow:
     def program(self, pass_: str, dtype: str, platform: Platform = "cpu") -> Program:
         """The StableHLO that jit_compile=True hands to XLA, variables as trailing parameters.
 
+        Args:
+          pass_: "forward", "gradients" or "step".
+          dtype: the float type that it is lowered in.
+          platform: of the device that it is lowered for, which need not be here.
+
         Raises:
           Unsupported: this TensorFlow lowers for no such platform.
         """

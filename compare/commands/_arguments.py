@@ -105,7 +105,7 @@ def add_targets(command: argparse.ArgumentParser) -> None:
     """Add --target and the interpreter that compiles for targets."""
     group = command.add_argument_group("targets")
     group.add_argument(
-        "--target", dest="targets", action="append", default=[], metavar="NAME", type=naming.device,
+        "--target", dest="targets", action="append", default=[], metavar="NAME",
         help="also compile both programs for this device, which need not be here: H100, v5e:2x2, or a file with a "
         "GpuTargetConfigProto; repeatable (`jaxport targets` lists them)",
     )  # fmt: skip
@@ -128,12 +128,11 @@ def targets(options: argparse.Namespace, stack: ExitStack) -> Targets | None:
       stack: closes the worker.
 
     Raises:
-      RequestError: --target-python names no interpreter.
+      RequestError: a name or a file is no device, or --target-python names no interpreter.
     """
     if not options.targets:
         return None
-    devices = tuple({device.name: device for device in options.targets}.values())
-    return Targets(devices, DeviceWorker(interpreter(options.target_python), options.timeout, stack))
+    return Targets(naming.devices(options.targets), DeviceWorker(interpreter(options.target_python), options.timeout, stack))
 
 
 def add_timeout(command: argparse._ActionsContainer) -> None:

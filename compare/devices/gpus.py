@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from compare import files
 from compare.devices.device import Device, Multiprocessor, UnknownDevice
@@ -80,6 +81,11 @@ _MULTIPROCESSORS: Mapping[tuple[int, int], tuple[int, int, int, int]] = {
 }
 _REGISTERS = 65536
 
+_NUMBERS = (
+    *("core_count", "fpus_per_core", "shared_memory_per_core", "shared_memory_per_block_optin"),
+    *("memory_bandwidth", "l2_cache_size", "clock_rate_ghz", "device_memory_size"),
+)
+_MOST = 1 << 62
 _CONFIG = files.Expected("a GpuTargetConfigProto in text form", "pass one that XLA dumped", UnknownDevice)
 _LONGEST_CONFIG = 1 << 20
 _FIELD = re.compile(r"\b(\w+)\s*:\s*(\"[^\"\n]*\"|'[^'\n]*'|[-+.\w]+)")
@@ -130,22 +136,29 @@ def _described(text: str, source: str) -> Gpu:
     if nested is None:
         raise KeyError("cuda_compute_capability")
     capability = dict(_FIELD.findall(nested[1]))
-    cores, fpus, clock = int(fields["core_count"]), int(fields["fpus_per_core"]), float(fields["clock_rate_ghz"])
+    numbers = {name: _positive(name, fields[name], float if name == "clock_rate_ghz" else int) for name in _NUMBERS}
     return Gpu(
         description=fields.get("device_description_str", source),
         capability=(int(capability["major"]), int(capability.get("minor", "0"))),
-        cores=cores,
-        fpus=fpus,
-        shared_memory=int(fields["shared_memory_per_core"]),
-        block_shared_memory=int(fields["shared_memory_per_block_optin"]),
-        bandwidth=int(fields["memory_bandwidth"]),
-        l2_cache=int(fields["l2_cache_size"]),
-        clock_ghz=clock,
-        memory=int(fields["device_memory_size"]),
+        cores=numbers["core_count"],
+        fpus=numbers["fpus_per_core"],
+        shared_memory=numbers["shared_memory_per_core"],
+        block_shared_memory=numbers["shared_memory_per_block_optin"],
+        bandwidth=numbers["memory_bandwidth"],
+        l2_cache=numbers["l2_cache_size"],
+        clock_ghz=numbers["clock_rate_ghz"],
+        memory=numbers["device_memory_size"],
         # A fused multiply-add in every unit at every cycle. Of other units the description says nothing.
-        peaks={"f32": 2 * cores * fpus * clock * 1e9},
+        peaks={"f32": 2 * numbers["core_count"] * numbers["fpus_per_core"] * numbers["clock_rate_ghz"] * 1e9},
         source=source,
     )
+
+
+def _positive(name: str, text: str, kind: Callable[[str], Any]) -> Any:
+    number = kind(text)
+    if not 0 < number < _MOST:
+        raise ValueError(f"{name} {text}")
+    return number
 
 
 def _device(name: str, gpu: Gpu, text: str) -> Device:

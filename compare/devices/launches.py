@@ -73,7 +73,7 @@ def assembled(report: str) -> dict[str, Assembled]:
     """By kernel, what `ptxas -v` printed (CUDA Compiler Driver NVCC, "Printing Code Generation Statistics")."""
     starts = [*_ENTRY.finditer(report)]
     ends = [*(match.start() for match in starts[1:]), len(report)]
-    return {match[1]: _assembled(report[match.end() : end]) for match, end in zip(starts, ends, strict=True)}
+    return {match[1]: _assembled(report[match.end() : end]) for match, end in zip(starts, ends, strict=False)}
 
 
 def _annotations(metadata: str) -> Mapping[int, str]:

@@ -61,6 +61,11 @@ class TargetModules:
 def lowered(side: Side, pass_: str, platform: Platform) -> Lowered:
     """A frontend's program of a pass in float32 for a platform; for the CPU where it lowers for no other.
 
+    Args:
+      side: the frontend's worker, with the workload loaded.
+      pass_: "forward", "gradients" or "step".
+      platform: of the device.
+
     Raises:
       SideError: the side cannot deliver it at all.
     """

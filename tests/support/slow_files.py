@@ -11,6 +11,7 @@ SLOW = (
     "test_locate_attention.py",
     "test_locate_installed.py",
     "test_mutants.py",
+    "test_on_targets.py",
     "test_other_sizes.py",
     "test_pairs.py",
     "test_peers_live.py",
