@@ -132,7 +132,8 @@ def targets(options: argparse.Namespace, stack: ExitStack) -> Targets | None:
     """
     if not options.targets:
         return None
-    return Targets(naming.devices(options.targets), DeviceWorker(interpreter(options.target_python), options.timeout, stack))
+    worker = DeviceWorker(interpreter(options.target_python), options.timeout, stack)
+    return Targets(naming.devices(options.targets), worker)
 
 
 def add_timeout(command: argparse._ActionsContainer) -> None:

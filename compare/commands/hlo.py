@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,7 @@ where it holds several modules).
   jaxport hlo bert --target H100 --target v5e:2x2       what XLA makes of both on devices that are not here
   jaxport hlo mnist_mlp --compiler-passes               after which compiler pass do the programs first agree?
   jaxport hlo my_port.py --expect-equal algebraic       for CI: exit code 1 unless they are equal
+  jaxport hlo my_port.py --expect-equal optimized --target H100
   jaxport hlo --tf my_tf.py:f --jax my_jax.py:g --input x=f32[8,128]
   jaxport hlo before.mlirbc after.mlirbc
   jaxport hlo dump_tf:cluster_0 dump_jax:jit_f
@@ -154,4 +155,17 @@ def _exit_code(pairs: Sequence[Mapping[str, Any]], expected: str | None) -> int:
             or f"{level['left_only']} and {level['right_only']} values are unmatched"
         )
         terminal.complain(f"expected {pair['name']} to be equal at {expected}, found that {why}")
-    return FAILS if differing else HOLDS
+    elsewhere = list(_differing_on_targets(pairs)) if expected == OPTIMIZED else []
+    for line in elsewhere:
+        terminal.complain(line)
+    return FAILS if differing or elsewhere else HOLDS
+
+
+def _differing_on_targets(pairs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """A line for each target on which two modules are not known to be equal."""
+    for pair in pairs:
+        for name, target in pair["targets"].items():
+            reasons = [cell["reason"] for cell in (target["tf@jax"], target["jax@jax"]) if cell and cell["reason"]]
+            if not target["equal"]:
+                why = "; ".join(reasons or target["differences"]) or "values are unmatched"
+                yield f"expected {pair['name']} to be equal on {name}, found that they are not: {why}"
