@@ -77,7 +77,12 @@ def lowered(side: Side, pass_: str, platform: Platform) -> Lowered:
 
 
 def compile_for_all(
-    targets: Targets, sides: Mapping[str, Side], pass_: str, folder: Path, reporter: Reporter
+    targets: Targets,
+    sides: Mapping[str, Side],
+    pass_: str,
+    folder: Path,
+    reporter: Reporter,
+    assembling: bool = True,
 ) -> dict[str, TargetModules]:
     """By device, both programs compiled for it and held against each other. What fails costs its device or cell alone.
 
@@ -87,6 +92,7 @@ def compile_for_all(
       pass_: what is compiled: "forward", "gradients" or "step".
       folder: for the dumps, one folder a device and a side; what another call left there goes.
       reporter: told of every device.
+      assembling: whether each kernel is assembled once more, for its registers: half of the time of a large program.
     """
     made: dict[str, TargetModules] = {}
     written: dict[Platform, dict[str, Lowered] | str] = {}
@@ -101,7 +107,7 @@ def compile_for_all(
             empty = OnTarget(reason=reason)
             made[device.name] = TargetModules(device, _target(device, {side: empty for side in SIDES}))
         else:
-            made[device.name] = _compiled_for(targets.worker, device, both, folder / device.name.replace(":", "-"))
+            made[device.name] = _compiled_for(targets.worker, device, both, folder / device.name.replace(":", "-"), assembling)
     return made
 
 
@@ -112,13 +118,15 @@ def _both_lowered(sides: Mapping[str, Side], pass_: str, platform: Platform) -> 
         return f"{error.side}: {error.reason}"
 
 
-def _compiled_for(worker: DeviceWorker, device: Device, both: Mapping[str, Lowered], folder: Path) -> TargetModules:
+def _compiled_for(
+    worker: DeviceWorker, device: Device, both: Mapping[str, Lowered], folder: Path, assembling: bool
+) -> TargetModules:
     programs = subjects(both["tf"].program, both["jax"].program)
     modules: dict[str, Made] = {}
     cells: dict[str, OnTarget] = {}
     for side, program in zip(SIDES, programs, strict=True):
         try:
-            made, compile_s = _compiled(worker, device, both[side], program, folder / side)
+            made, compile_s = _compiled(worker, device, both[side], program, folder / side, assembling)
             cell = describing.describe(device, made)
         except (SideError, UnreadableProgram) as error:
             cells[side] = OnTarget(reason=error.reason if isinstance(error, SideError) else str(error))
@@ -131,7 +139,7 @@ def _compiled_for(worker: DeviceWorker, device: Device, both: Mapping[str, Lower
 
 
 def _compiled(
-    worker: DeviceWorker, device: Device, lowered: Lowered, program: Subject, dump: Path
+    worker: DeviceWorker, device: Device, lowered: Lowered, program: Subject, dump: Path, assembling: bool
 ) -> tuple[Made, float]:
     dump.mkdir(parents=True)
     artifact = portable(lowered.program.artifact)
@@ -145,7 +153,7 @@ def _compiled(
         "alias": takes.alias_bytes,
         "code": takes.code_bytes,
     }
-    assembled = worker.assemble(dump) if on_gpu else {}
+    assembled = worker.assemble(dump) if on_gpu and assembling else {}
     return Made(
         artifact=artifact,
         program=program,
