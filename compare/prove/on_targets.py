@@ -107,7 +107,8 @@ def compile_for_all(
             empty = OnTarget(reason=reason)
             made[device.name] = TargetModules(device, _target(device, {side: empty for side in SIDES}))
         else:
-            made[device.name] = _compiled_for(targets.worker, device, both, folder / device.name.replace(":", "-"), assembling)
+            dumps = folder / device.name.replace(":", "-")
+            made[device.name] = _compiled_for(targets.worker, device, both, dumps, assembling)
     return made
 
 
