@@ -11,7 +11,7 @@ TPU_PACKAGES := libtpu
 # What is compiled once is kept: pytest would rewrite every test file at each start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run check test slow docs zoo soak schema goldens install targets types quick graphviz clean
+.PHONY: run check test slow docs dist zoo soak schema goldens install targets types quick graphviz clean
 
 run: install
 	$(VENV)/bin/jaxport run
@@ -35,6 +35,13 @@ test: check
 # The guide and the reference as pages, offline and without a warning; `jaxport docs` opens them.
 docs: install
 	$(VENV)/bin/python -m sphinx -E -q -W --keep-going -b html -d docs/_build docs compare/documentation
+
+# An sdist and a wheel in dist/, both with the pages: a wheel that was built without them has nothing to open.
+dist: docs
+	rm -rf build dist
+	$(VENV)/bin/python -m build
+	@$(VENV)/bin/python -m zipfile -l dist/*.whl | grep '^compare/documentation/index.html ' > /dev/null || \
+		{ echo "expected compare/documentation/index.html in the wheel, found none: see package-data in pyproject.toml"; exit 1; }
 
 # What takes longer than it is worth before every commit, and what continuous integration runs after `make test`.
 slow: install targets

@@ -60,12 +60,14 @@ def _smaller_jvp(primals: Any, tangents: Any) -> tuple[jax.Array, jax.Array]:
 def clip_by_value(x: jax.Array, low: ArrayLike, high: ArrayLike) -> jax.Array:
     """The values within [low, high]; at both ends x has all of the gradient, as in tf.clip_by_value.
 
+    Where low lies above high, the result is low.
+
     Args:
       x: real numbers.
       low: the least value, of a shape that broadcasts to x's.
       high: the largest value, of a shape that broadcasts to x's.
     """
-    return jnp.where(x < low, low, jnp.where(x > high, high, x)).astype(x.dtype)
+    return maximum(minimum(x, high), low).astype(x.dtype)
 
 
 def absolute(x: jax.Array) -> jax.Array:

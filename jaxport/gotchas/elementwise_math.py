@@ -3,6 +3,8 @@
 import jax
 import jax.numpy as jnp
 
+from jaxport import elementwise
+
 
 def cumsum_default_axis(x: jax.Array) -> jax.Array:
     return jnp.cumsum(x, axis=0)
@@ -85,6 +87,14 @@ def clip_by_norm(x: jax.Array) -> jax.Array:
 
 def naive_clip_by_norm(x: jax.Array) -> jax.Array:
     return x * jnp.minimum(1, 2 / jnp.linalg.norm(x))
+
+
+def clip_crossed_bounds(x: jax.Array, low: jax.Array, high: jax.Array) -> jax.Array:
+    return elementwise.clip_by_value(x, low, high)
+
+
+def naive_clip_crossed_bounds(x: jax.Array, low: jax.Array, high: jax.Array) -> jax.Array:
+    return jnp.clip(x, low, high)
 
 
 def reciprocal_no_nan(x: jax.Array) -> jax.Array:

@@ -79,6 +79,15 @@ def naive_bincount_negative(x: jax.Array) -> jax.Array:
     return jnp.bincount(x, length=6)
 
 
+def searchsorted_nan(x: jax.Array) -> jax.Array:
+    roots = jnp.sqrt(x)
+    return jnp.where(jnp.isnan(roots), 0, jnp.searchsorted(jnp.array([0.25, 0.75, 1.25], x.dtype), roots))
+
+
+def naive_searchsorted_nan(x: jax.Array) -> jax.Array:
+    return jnp.searchsorted(jnp.array([0.25, 0.75, 1.25], x.dtype), jnp.sqrt(x))
+
+
 def searchsorted_rows(x: jax.Array, values: jax.Array) -> jax.Array:
     return jax.vmap(jnp.searchsorted)(jnp.sort(x), values)
 

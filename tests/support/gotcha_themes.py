@@ -1,24 +1,63 @@
-"""Whole themes of the catalogue, tried by the gates."""
+"""Whole themes of the catalogue, tried by the gates: two files of tests share them, for two processes."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
 
 from compare.gotchas.trying import Trial, try_all
 from compare.progress import Silent
 from workloads.gotchas import _catalogue
 
-LAST_OF_FIRST_HALF = "l"
-"""Two files of tests share the themes, for two processes."""
+AT_ONCE = 4
+"""Themes that one pair of workers tries: to start a pair takes ten seconds of a core."""
+
+DEAR: Mapping[str, int] = {
+    "attention": 12,
+    "normalization": 7,
+    "optimizers": 10,
+    "randomness": 6,
+    "recurrent": 18,
+    "signal": 5,
+    "state": 5,
+}
+"""Seconds of a core that a port of a theme takes, where they are many more than CHEAP."""
+
+CHEAP = 2
+"""Seconds of a core that a port of any other theme takes."""
 
 
-def themes(first_half: bool) -> list[str]:
-    """The themes of one half, by their first letter."""
-    return [theme for theme in _catalogue.themes() if (theme[0] <= LAST_OF_FIRST_HALF) == first_half]
+def themes(half: int) -> list[str]:
+    """The themes of half 0 or 1: the dearest first, each in the half that had less to do before it."""
+    costs = {theme: seconds(theme) for theme in _catalogue.themes()}
+    halves: tuple[list[str], list[str]] = ([], [])
+    for theme in sorted(costs, key=costs.__getitem__, reverse=True):
+        min(halves, key=lambda themes: sum(costs[theme] for theme in themes)).append(theme)
+    return halves[half]
 
 
-def not_as_said(theme: str) -> list[str]:
-    """What came out otherwise than a theme's entries say, a line each."""
-    entries = [entry for entry in _catalogue.entries() if entry.theme == theme]
-    return [_told(trial) for trial in try_all(entries, Silent(), 300) if not trial.holds]
+def seconds(theme: str) -> int:
+    """About how many seconds of a core the ports of a theme take."""
+    ports = sum(1 if entry.gotcha.is_control else 2 for entry in _catalogue.entries() if entry.theme == theme)
+    return ports * DEAR.get(theme, CHEAP)
+
+
+def not_as_said(theme: str, chosen: tuple[str, ...]) -> list[str]:
+    """What came out otherwise than a theme's entries say, a line each.
+
+    Args:
+      theme: is tried together with those beside it.
+      chosen: the themes that are to be tried in this process, in their order.
+    """
+    first = chosen.index(theme) // AT_ONCE * AT_ONCE
+    trials = _tried(chosen[first : first + AT_ONCE])
+    return [_told(trial) for trial in trials if trial.entry.theme == theme and not trial.holds]
+
+
+@cache
+def _tried(group: tuple[str, ...]) -> list[Trial]:
+    """Every entry of some themes, tried by one pair of workers."""
+    return try_all([entry for entry in _catalogue.entries() if entry.theme in group], Silent(), 300)
 
 
 def _told(trial: Trial) -> str:

@@ -40,3 +40,8 @@ def test_a_leaky_relu_of_keras_with_a_largest_value() -> None:
     x = jnp.array([-2.0, 0.5, 3.0])
 
     assert activations.relu(x, negative_slope=0.5, max_value=1.0).tolist() == [-1.0, 0.5, 1.0]
+
+
+def test_a_clip_between_crossed_bounds_gives_the_lower_bound() -> None:
+    assert elementwise.clip_by_value(jnp.array([-2.0, 0.0, 2.0]), 1.0, -1.0).tolist() == [1.0, 1.0, 1.0]
+    assert elementwise.clip_by_value(jnp.array([-2, 0, 2]), -1, 1).tolist() == [-1, 0, 1]

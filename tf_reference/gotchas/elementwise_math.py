@@ -43,6 +43,10 @@ def clip_by_norm(x: tf.Tensor) -> tf.Tensor:
     return tf.clip_by_norm(x, 2.0)
 
 
+def clip_crossed_bounds(x: tf.Tensor, low: tf.Tensor, high: tf.Tensor) -> tf.Tensor:
+    return tf.clip_by_value(x, low, high)
+
+
 def reciprocal_no_nan(x: tf.Tensor) -> tf.Tensor:
     return tf.math.reciprocal_no_nan(x)
 

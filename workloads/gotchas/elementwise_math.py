@@ -61,6 +61,13 @@ GOTCHAS = (
         ("tf.clip_by_norm", "jax.numpy.linalg.norm"), X, "structure",
     ),
     Gotcha(
+        "clip_crossed_bounds",
+        "Where the lower bound lies above the upper one, tf.clip_by_value gives the lower, jnp.clip the upper: use "
+        "jaxport.elementwise.clip_by_value.",
+        ("tf.clip_by_value", "jax.numpy.clip", "jax.lax.clamp"),
+        {"x": ArraySpec((4, 8)), "low": ArraySpec((4, 8)), "high": ArraySpec((4, 8))}, "semantics",
+    ),
+    Gotcha(
         "reciprocal_no_nan",
         "The gradient of jnp.where(x != 0, 1 / x, 0) is nan where x is 0, TensorFlow's is 0: divide by 1 there.",
         ("tf.math.reciprocal_no_nan", "jax.numpy.where"), X, "structure",

@@ -59,6 +59,11 @@ GOTCHAS = (
         ("tf.math.bincount", "jax.numpy.bincount"), {"x": ArraySpec((16,), "int32", low=-4, high=6)}, "structure",
     ),
     Gotcha(
+        "searchsorted_nan",
+        "NaN stands before all values in tf.searchsorted, and after all of them in jnp.searchsorted: write 0 there.",
+        ("tf.searchsorted", "jax.numpy.searchsorted"), {"x": ArraySpec((16,))}, "structure",
+    ),
+    Gotcha(
         "sort_descending_tie",
         "tf.sort gives the gradients of equal values in their order, jnp.sort with descending=True in the reverse of "
         "it: take along jnp.argsort.",

@@ -1,0 +1,39 @@
+"""A wheel carries the pages that `jaxport docs` opens, also where it is built from the sdist."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+from places import ROOT
+
+PAGES = ("compare/documentation/index.html", "compare/documentation/guide/data.html")
+
+
+@pytest.mark.process
+def test_pages_that_were_built_reach_the_wheel_through_the_sdist(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    for name in (*PAGES, "compare/__init__.py"):
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / name).touch()
+    for name in ("pyproject.toml", "README.md"):
+        shutil.copy(ROOT / name, source)
+
+    with tarfile.open(built("sdist", source, tmp_path)) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (unpacked,) = tmp_path.glob("jaxport-*/")
+
+    assert set(PAGES) <= set(zipfile.ZipFile(built("wheel", unpacked, tmp_path)).namelist())
+
+
+def built(kind: str, source: Path, folder: Path) -> Path:
+    """The archive that setuptools makes of a folder."""
+    code = f"from setuptools import build_meta; print(build_meta.build_{kind}({str(folder)!r}))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=source, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return folder / done.stdout.splitlines()[-1]
