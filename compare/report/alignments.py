@@ -63,9 +63,9 @@ def print_alignments(record: Mapping[str, Any], console: Console) -> None:
             console.print(line, soft_wrap=True)
     print_targets(
         [
-            (str(pair["name"]), device, converted(plain, Target))
+            (str(pair["name"]), device, converted(mapping(pair, "targets", device), Target))
             for pair in pairs
-            for device, plain in mapping(pair, "targets").items()
+            for device in mapping(pair, "targets")
         ],
         console,
     )

@@ -23,7 +23,8 @@ from compare.writing import write_atomically
 MOST_LADDERS = 100
 """Kernels of a cell whose texts a page holds, those with most bytes first: a browser opens no page of a thousand."""
 
-_LONGEST_NAME = 80
+_LONGEST_STEM = 100
+"""Of a pair and of a device: no file system takes more than 255 bytes."""
 
 
 class Level(Part, frozen=True):
@@ -103,7 +104,7 @@ def page_names(pair: Mapping[str, Any]) -> dict[str, str]:
     """By device, the file of its page, all of them different."""
     names: dict[str, str] = {}
     for device in mapping(pair, "targets"):
-        stem = f"{file_stem(text(pair, 'name'))}.{file_stem(device)[:_LONGEST_NAME]}"
+        stem = f"{file_stem(text(pair, 'name'))[:_LONGEST_STEM]}.{file_stem(device)[:_LONGEST_STEM]}"
         again = sum(name.rpartition("~")[0] == stem or name == f"{stem}.html" for name in names.values())
         names[device] = f"{stem}~{again + 1}.html" if again else f"{stem}.html"
     return names

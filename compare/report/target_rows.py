@@ -16,6 +16,7 @@ CELLS = {side: str(Cell(side, JAX)) for side in (TF, JAX)}
 
 PROGRAMS = {TF: "TensorFlow's program", JAX: "the port"}
 UNKNOWN = "the record does not say why"
+_LONGEST_REASON = 200
 COMPILED_IN = "compiled here in"
 _FITS = {True: "yes", False: "no", None: numbers.MISSING}
 
@@ -107,13 +108,19 @@ def sentence(name: str, target: Target) -> str:
     """What a user of the port finds on the device that a user of TensorFlow's program does not, without a full stop."""
     tf, jax = of_sides(target).values()
     if tf.reason and jax.reason:
-        why = f": {jax.reason}" if tf.reason == jax.reason else ""
+        why = f": {brief(jax.reason)}" if tf.reason == jax.reason else ""
         return f"For {name}, XLA compiles neither program{why}"
     if tf.reason or jax.reason:
         there, missing = (PROGRAMS[JAX], PROGRAMS[TF]) if tf.reason else (PROGRAMS[TF], PROGRAMS[JAX])
-        only = jax if tf.reason else tf
-        return f"On {name}, XLA makes {_made(only)} of {there}, and nothing of {missing}: {tf.reason or jax.reason}"
+        only, why = (jax, brief(tf.reason)) if tf.reason else (tf, brief(jax.reason))
+        return f"On {name}, XLA makes {_made(only)} of {there}, and nothing of {missing}: {why}"
     return "; ".join(filter(None, (f"On {name}, {_both_made(tf, jax)}", _bounds(tf, jax), _too_large(target))))
+
+
+def brief(reason: str) -> str:
+    """As much of a reason as a sentence has room for: compilers give pages of it."""
+    line = " ".join(reason.split())
+    return line if len(line) <= _LONGEST_REASON else f"{line[:_LONGEST_REASON]} …"
 
 
 def figures(target: Target) -> Iterator[Figure]:
@@ -189,7 +196,7 @@ def _facts(target: Target) -> tuple[tuple[str, str], ...]:
         ("figures of the device from", target.source),
         ("compiled by", ", ".join(f"{name} {version}" for name, version in target.packages.items())),
     )
-    return tuple((name, fact) for name, fact in facts if fact)
+    return tuple((name, fact) for name, fact in facts if fact not in ("", numbers.MISSING))
 
 
 def _notes(target: Target) -> Iterator[str]:

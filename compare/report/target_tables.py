@@ -90,9 +90,9 @@ def _differing(shown: Sequence[Row]) -> Iterator[Text]:
 
 
 def _unsaid(target: Target) -> Iterator[str]:
-    """The reasons of two cells that both have no module: a sentence has room for one."""
+    """Reasons in full, where the sentence has no room for them."""
     reasons = {side: cell.reason for side, cell in target_rows.of_sides(target).items() if cell.reason}
-    if len(set(reasons.values())) > 1:
+    if len(set(reasons.values())) > 1 or any(target_rows.brief(reason) != reason for reason in reasons.values()):
         yield from (f"{CELLS[side]}: {reason}" for side, reason in reasons.items())
 
 
