@@ -11,12 +11,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from compare.files import converted
 from compare.plain_json import write_json
+from compare.record.target_part import Target
 from compare.report.hlo_page import write_hlo_page
 from compare.report.model_explorer import write_model_explorer
 from compare.report.pictures import write_picture
 from compare.report.program_texts import file_stem
-from compare.report.showable import one_line
+from compare.report.showable import mapping, one_line
+from compare.report.target_pages import tabs, write_target_pages
+from compare.report.target_tables import print_targets
 
 _MOST_SHOWN = 20
 _MOST_LINES = 6
@@ -27,14 +31,15 @@ _LEGEND = (
 
 
 def write_alignments(record: Mapping[str, Any], out: Path) -> list[str]:
-    """Write hlo.json and, for every pair, a page, pictures and Model Explorer's files; what was written."""
+    """Write hlo.json and, for every pair, its pages, pictures and Model Explorer's files; what was written."""
     out.mkdir(parents=True, exist_ok=True)
     write_json(out / "hlo.json", record)
     written = [str(out / "hlo.json")]
     for pair in record["pairs"]:
         stem = file_stem(pair["name"])
         made = {name: pair[name] for name in ("compilers", "compiled", "passes", "donation")}
-        written.append(str(write_hlo_page({**pair["view"], **made}, out / f"{stem}.html")))
+        written.append(str(write_hlo_page({**pair["view"], **made}, out / f"{stem}.html", tabs(pair))))
+        written += [str(path) for path in write_target_pages(pair, out)]
         pictures = [write_picture(module, out / f"{stem}.{cell}") for cell, module in pair["pictures"].items()]
         written += [str(path) for picture in pictures for path in picture.written]
         written += dict.fromkeys(picture.hint for picture in pictures if picture.hint)
@@ -56,6 +61,14 @@ def print_alignments(record: Mapping[str, Any], console: Console) -> None:
     for pair in pairs:
         for line in _residue(pair, len(pairs) > 1):
             console.print(line, soft_wrap=True)
+    print_targets(
+        [
+            (str(pair["name"]), device, converted(mapping(pair, "targets", device), Target))
+            for pair in pairs
+            for device in mapping(pair, "targets")
+        ],
+        console,
+    )
 
 
 def _cell(level: Mapping[str, Any] | None) -> str:

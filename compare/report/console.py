@@ -12,7 +12,7 @@ from rich.text import Text
 
 from compare.record.envelope import Record
 from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
-from compare.report import verdicts
+from compare.report import target_rows, verdicts
 from compare.report.overviews import OverviewRow, overview
 from compare.report.showable import on_lines
 from compare.report.tables import RatioRow
@@ -95,6 +95,8 @@ def _lines(record: Record) -> Iterator[Text]:
                 yield Text.assemble(_word(FAIL), " ", _single(gate.message))
         for failure in verdicts.failures(workload):
             yield Text.assemble(("missing", "yellow"), " ", _single(f"{name}: {failure.line}"))
+        for device, target in workload.targets.items():
+            yield Text.assemble(("target", "cyan"), " ", _single(f"{name}: {target_rows.sentence(device, target)}"))
     for note, names in _notes(record).items():
         yield Text.assemble(("note", "yellow"), " ", f"{_some(names)}: {_single(note)}")
     headline = verdicts.headline(record)

@@ -7,14 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from compare.report import dump_rows, numbers
-from compare.report.html import TEMPLATES, templates
+from compare.report.html import styles, templates
 from compare.report.showable import entries, on_lines, part, printable, text
 from compare.writing import write_atomically
 
@@ -119,8 +118,7 @@ def _table(dump: Mapping[str, Any], ruled: bool, columns: Sequence[str]) -> Tabl
 
 
 def _render(template: str, **values: Any) -> str:
-    css = ((TEMPLATES / name).read_text() for name in ("report.css", "dump.css"))
-    return templates().get_template(template).render(style=Markup("\n".join(css)), longest=LONGEST, **values)
+    return templates().get_template(template).render(style=styles("dump.css"), longest=LONGEST, **values)
 
 
 def _cells(row: dump_rows.ModuleRow) -> tuple[str, ...]:

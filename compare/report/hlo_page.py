@@ -14,8 +14,9 @@ from markupsafe import Markup
 
 from compare.report import compilers, hlo_reasons, numbers
 from compare.report.hlo_reasons import SIDES
-from compare.report.html import TEMPLATES, script_hash, templates
+from compare.report.html import TEMPLATES, script_hash, styles, templates
 from compare.report.showable import entries, mapping, part, printable, text
+from compare.report.target_pages import Tab
 from compare.writing import write_atomically
 
 SHOWN_KERNELS = 12
@@ -29,17 +30,21 @@ Rank = tuple[int, int, int]
 """A place in the left program; before it, at it, or after it; a place among all."""
 
 
-def write_hlo_page(view: Json, out: Path) -> Path:
+def write_hlo_page(view: Json, out: Path, tabs: Sequence[Tab] = ()) -> Path:
     """Write the page of `compare.hlo.showing.view` whole or not at all, making its folder; returns its path.
 
-    `compilers`, `compiled`, `passes` and `donation` of `compare.prove.program_alignment` are shown where they stand.
+    Args:
+      view: `compilers`, `compiled`, `passes` and `donation` of `compare.prove.program_alignment` are shown where they
+        stand in it.
+      out: the file.
+      tabs: this page, and those of the same programs on devices.
     """
     out.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(out, page(view))
+    write_atomically(out, page(view, tabs))
     return out
 
 
-def page(view: Json) -> str:
+def page(view: Json, tabs: Sequence[Tab] = ()) -> str:
     """The whole page: no network, every string of the programs escaped, all that needs no script above what does."""
     shown = printable(view)
     script = "\n".join((TEMPLATES / name).read_text() for name in SCRIPTS)
@@ -62,7 +67,8 @@ def page(view: Json) -> str:
             kernels=_kernels(shown),
             made=compilers.of_pair(shown),
             data=Markup(_embedded(payload(shown))),
-            style=Markup((TEMPLATES / "report.css").read_text() + (TEMPLATES / "hlo.css").read_text()),
+            tabs=tabs,
+            style=styles("hlo.css", "target.css"),
             script=Markup(script),
             script_hash=script_hash(script),
         )

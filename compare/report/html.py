@@ -37,7 +37,7 @@ def render(record: Record) -> str:
             dispatch=costs.dispatch(shown),
             overview=overview,
             sections=[sections.section(row, shown.workloads[row.name]) for row in overview],
-            style=Markup((TEMPLATES / "report.css").read_text()),
+            style=styles("target.css"),
             script=Markup(script),
             script_hash=script_hash(script),
         )
@@ -63,6 +63,11 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def styles(*names: str) -> Markup:
+    """What every page looks like, and after it what these files say of its own parts."""
+    return Markup("\n".join((TEMPLATES / name).read_text() for name in ("report.css", *names)))
 
 
 def script_hash(script: str) -> str:

@@ -171,11 +171,12 @@ def _program_note(program: Written) -> str:
 
 def _pane(title: str, source: str, differing: frozenset[str] = frozenset(), note: str = "") -> Pane:
     lines = source.splitlines()
-    shown = tuple(Line(_cut(line), _operation(line) in differing) for line in lines[:MAX_LINES])
+    shown = tuple(Line(cut(line), _operation(line) in differing) for line in lines[:MAX_LINES])
     return Pane(title, shown, len(lines) - len(shown), note)
 
 
-def _cut(line: str) -> str:
+def cut(line: str) -> str:
+    """The line as far as a page can hold it."""
     more = len(line) - MAX_COLUMNS
     return f"{line[:MAX_COLUMNS]} … ({more} more characters)" if more > 0 else line
 

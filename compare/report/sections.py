@@ -20,6 +20,7 @@ from compare.report import (
     program_texts,
     reach,
     tables,
+    target_rows,
     timing_notes,
     verdicts,
 )
@@ -137,6 +138,7 @@ class Section:
     why_missing: str
     parity: ParitySection
     programs: ProgramSection
+    targets: Sequence[target_rows.TargetRows]
     timing: TimingSection
     conditions: ConditionsSection
     costs: CostSection
@@ -154,6 +156,7 @@ def section(row: OverviewRow, workload: Workload) -> Section:
         why_missing=verdicts.why_missing(workload),
         parity=_parity(workload),
         programs=_programs(workload, row.name),
+        targets=[target_rows.rows(name, target) for name, target in workload.targets.items()],
         timing=_timing(workload),
         conditions=_conditions(workload),
         costs=_costs(workload),

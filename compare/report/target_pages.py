@@ -1,0 +1,177 @@
+"""A page a device: what XLA makes of both programs there, and every kernel down to machine code. From JSON alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from compare import files
+from compare.record.base import Count, Many, Named, Part, Text
+from compare.record.target_part import Target
+from compare.report import numbers, target_rows
+from compare.report.html import styles, templates
+from compare.report.program_texts import cut, file_stem
+from compare.report.showable import mapping, printable, text
+from compare.report.target_rows import LaunchRow
+from compare.writing import write_atomically
+
+MOST_LADDERS = 100
+"""Kernels of a cell whose texts a page holds, those with most bytes first: a browser opens no page of a thousand."""
+
+_LONGEST_STEM = 100
+"""Of a pair and of a device: no file system takes more than 255 bytes."""
+
+
+class Level(Part, frozen=True):
+    """The text of a kernel at one level: its first lines, how many there are, and the file that has them all."""
+
+    name: Text = ""
+    text: Text = ""
+    lines: Count = None
+    file: Text = ""
+
+
+class Ladder(Part, frozen=True):
+    """One kernel at every level."""
+
+    kernel: Text = ""
+    instruction: Text = ""
+    levels: Many[Level] = ()
+
+
+class Ladders(Part, frozen=True):
+    """By cell, every different kernel."""
+
+    ladders: Named[Many[Ladder]] = msgspec.field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Tab:
+    """A page of a pair: the alignment, or a device."""
+
+    title: str
+    file: str
+    current: bool = False
+
+    @property
+    def href(self) -> str:
+        """Beside the other pages."""
+        return quote(self.file)
+
+
+@dataclass(frozen=True)
+class LevelRow:
+    """A kernel at one level: what is shown of it, and the way to the rest."""
+
+    name: str
+    lines: str
+    said: str
+    text: str
+    numbering: str
+    file: str
+    href: str
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What a launch opens to: its levels, or the number of the launch that has them."""
+
+    levels: tuple[LevelRow, ...] = ()
+    same_as: int | None = None
+
+
+def write_target_pages(pair: Mapping[str, Any], out: Path) -> list[Path]:
+    """Write a page for every device of a pair of `jaxport hlo` into a folder that is there; their paths."""
+    written = []
+    for device, html in pages(pair).items():
+        path = out / page_names(pair)[device]
+        write_atomically(path, html)
+        written.append(path)
+    return written
+
+
+def pages(pair: Mapping[str, Any]) -> dict[str, str]:
+    """By device, its page."""
+    return {device: _page(pair, device) for device in mapping(pair, "targets")}
+
+
+def page_names(pair: Mapping[str, Any]) -> dict[str, str]:
+    """By device, the file of its page, all of them different."""
+    names: dict[str, str] = {}
+    for device in mapping(pair, "targets"):
+        stem = f"{file_stem(text(pair, 'name'))[:_LONGEST_STEM]}.{file_stem(device)[:_LONGEST_STEM]}"
+        again = sum(name.rpartition("~")[0] == stem or name == f"{stem}.html" for name in names.values())
+        names[device] = f"{stem}~{again + 1}.html" if again else f"{stem}.html"
+    return names
+
+
+def tabs(pair: Mapping[str, Any], current: str = "") -> tuple[Tab, ...]:
+    """The pages of a pair, with that of a device as the current one, or the alignment's; none without devices."""
+    names = page_names(pair)
+    if not names:
+        return ()
+    alignment = Tab("alignment", f"{file_stem(text(pair, 'name'))}.html", not current)
+    return (alignment, *(Tab(printable(device), name, device == current) for device, name in names.items()))
+
+
+def _page(pair: Mapping[str, Any], device: str) -> str:
+    plain = printable(mapping(pair, "targets", device))
+    rows = target_rows.rows(printable(device), files.converted(plain, Target))
+    ladders = files.converted(plain, Ladders).ladders
+    opened = {
+        cell.side: _opened(cell.launches, ladders.get(cell.name, ()), _dump(pair, device, cell.side))
+        for cell in rows.cells
+    }
+    return (
+        templates()
+        .get_template("target.html.j2")
+        .render(
+            name=printable(text(pair, "name")),
+            rows=rows,
+            tabs=tabs(pair, device),
+            opened=opened,
+            closed={cell.side: len(cell.launches) > len(opened[cell.side]) > 0 for cell in rows.cells},
+            most=MOST_LADDERS,
+            style=styles("target.css"),
+        )
+    )
+
+
+def _dump(pair: Mapping[str, Any], device: str, side: str) -> str:
+    """Where `jaxport hlo` keeps what XLA dumped of a cell, beside the page."""
+    return f"{file_stem(text(pair, 'name'))}.targets/{device.replace(':', '-')}/{side}"
+
+
+def _opened(launches: Sequence[LaunchRow], ladders: Sequence[Ladder], dump: str) -> dict[int, Opened]:
+    """By launch what it opens to; a kernel that is launched again points to its first row."""
+    by_kernel = {(ladder.kernel, ladder.instruction): ladder.levels for ladder in ladders if ladder.levels}
+    first: dict[tuple[str, str], int] = {}
+    opened: dict[int, Opened] = {}
+    for launch in launches:
+        kernel = (launch.kernel, launch.instruction)
+        if kernel in first:
+            opened[launch.order] = Opened(same_as=first[kernel])
+        elif kernel in by_kernel and len(first) < MOST_LADDERS:
+            first[kernel] = launch.order
+            opened[launch.order] = Opened(tuple(_level(level, dump) for level in by_kernel[kernel]))
+    return opened
+
+
+def _level(level: Level, dump: str) -> LevelRow:
+    shown = level.text.splitlines()
+    counted = numbers.count(level.lines)
+    more = level.lines is not None and level.lines > len(shown)
+    return LevelRow(
+        name=level.name,
+        lines=counted,
+        said=f"first {len(shown)} of {counted} lines" if more else f"{counted} line{'' if level.lines == 1 else 's'}",
+        text="\n".join(map(cut, shown)),
+        numbering="\n".join(str(number) for number in range(1, len(shown) + 1)),
+        file=level.file,
+        href=quote(f"{dump}/{level.file}") if level.file else "",
+    )

@@ -1,0 +1,260 @@
+"""What XLA makes of both programs for a device, as text that pages and the console share. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from compare.record.base import Number
+from compare.record.target_part import Launch, OnTarget, Target
+from compare.report import numbers
+from compare.report.showable import given
+from workloads._modes import JAX, TF, Cell
+
+CELLS = {side: str(Cell(side, JAX)) for side in (TF, JAX)}
+"""By frontend, its program compiled by JAX's XLA."""
+
+PROGRAMS = {TF: "TensorFlow's program", JAX: "the port"}
+UNKNOWN = "the record does not say why"
+_LONGEST_REASON = 200
+COMPILED_IN = "compiled here in"
+_FITS = {True: "yes", False: "no", None: numbers.MISSING}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of both cells; `exact` where a text is rounded."""
+
+    title: str
+    texts: tuple[str, str]
+    exact: tuple[str, str] = ("", "")
+
+    @property
+    def differs(self) -> bool:
+        """Whether both are known, are not the same, and say something of the module."""
+        known = self.title != COMPILED_IN and numbers.MISSING not in self.texts
+        return known and (self.texts[0] != self.texts[1] or self.exact[0] != self.exact[1])
+
+
+@dataclass(frozen=True)
+class LaunchRow:
+    """One launch; `order` is its place in the runtime's order, from 1."""
+
+    order: int
+    kernel: str
+    kind: str
+    instruction: str
+    library: str
+    grid: str
+    threads: str
+    registers: str
+    spills: str
+    shared_memory: str
+    occupancy: str
+    limited_by: str
+    filled: str
+    bytes: str
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CellRows:
+    """One program on the device: what it launches, most bytes first, or why there is nothing."""
+
+    side: str
+    name: str
+    program: str
+    reason: str
+    launches: tuple[LaunchRow, ...]
+
+
+@dataclass(frozen=True)
+class TargetRows:
+    """One device with both programs."""
+
+    name: str
+    sentence: str
+    equal: bool | None
+    facts: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
+    figures: tuple[Figure, ...]
+    cells: tuple[CellRows, ...]
+    differences: Sequence[str]
+    regrouped: Sequence[str]
+
+
+def rows(name: str, target: Target) -> TargetRows:
+    """All that is shown of both programs on a device."""
+    return TargetRows(
+        name=name,
+        sentence=sentence(name, target),
+        equal=target.equal,
+        facts=_facts(target),
+        notes=tuple(_notes(target)),
+        figures=tuple(figures(target)),
+        cells=tuple(_cell(side, cell) for side, cell in of_sides(target).items()),
+        differences=target.differences,
+        regrouped=target.regrouped,
+    )
+
+
+def of_sides(target: Target) -> dict[str, OnTarget]:
+    """By frontend, its program there; with a reason where there is no module."""
+    both = {TF: given(target.tf), JAX: given(target.jax)}
+    return {side: cell or OnTarget(reason=UNKNOWN) for side, cell in both.items()}
+
+
+def sentence(name: str, target: Target) -> str:
+    """What a user of the port finds on the device that a user of TensorFlow's program does not, without a full stop."""
+    tf, jax = of_sides(target).values()
+    if tf.reason and jax.reason:
+        why = f": {brief(jax.reason)}" if tf.reason == jax.reason else ""
+        return f"For {name}, XLA compiles neither program{why}"
+    if tf.reason or jax.reason:
+        there, missing = (PROGRAMS[JAX], PROGRAMS[TF]) if tf.reason else (PROGRAMS[TF], PROGRAMS[JAX])
+        only, why = (jax, brief(tf.reason)) if tf.reason else (tf, brief(jax.reason))
+        return f"On {name}, XLA makes {_made(only)} of {there}, and nothing of {missing}: {why}"
+    return "; ".join(filter(None, (f"On {name}, {_both_made(tf, jax)}", _bounds(tf, jax), _too_large(target))))
+
+
+def brief(reason: str) -> str:
+    """As much of a reason as a sentence has room for: compilers give pages of it."""
+    line = " ".join(reason.split())
+    return line if len(line) <= _LONGEST_REASON else f"{line[:_LONGEST_REASON]} …"
+
+
+def figures(target: Target) -> Iterator[Figure]:
+    """Every figure of both cells."""
+    cells = tuple(of_sides(target).values())
+    for title, count in (("kernels", "kernels"), ("launches", "launches"), ("fusions", "fusions")):
+        yield Figure(title, _texts(numbers.count(getattr(cell, count)) for cell in cells))
+    yield Figure("library calls", _texts(map(library_calls, cells)))
+    yield _bytes("intermediates", (cell.temp_bytes for cell in cells))
+    yield _bytes("peak memory", (cell.peak_bytes for cell in cells))
+    yield Figure("fits into the device", _texts(_FITS[cell.fits] for cell in cells))
+    yield _bytes("read and written", (cell.bytes for cell in cells))
+    yield _exactly("operations of the program", numbers.operations, (cell.flops for cell in cells))
+    yield Figure("bound", _texts(map(bound, cells)))
+    yield Figure("lowered for", _texts(cell.lowered_for or numbers.MISSING for cell in cells))
+    yield Figure(COMPILED_IN, _texts(numbers.seconds(cell.compile_s) for cell in cells))
+
+
+def bound(cell: OnTarget) -> str:
+    """What a call takes at least, and by what: "45.2 ns by memory"."""
+    seconds = numbers.seconds(cell.bound_s)
+    return f"{seconds} by {cell.bound_by}" if cell.bound_by else seconds
+
+
+def library_calls(cell: OnTarget) -> str:
+    """Calls by library: "5 cuBLASLt"."""
+    if cell.reason:
+        return numbers.MISSING
+    return ", ".join(f"{numbers.count(calls)} {library}" for library, calls in cell.library_calls.items()) or "none"
+
+
+def _both_made(tf: OnTarget, jax: OnTarget) -> str:
+    one, other = _made(jax), _made(tf)
+    count, _, unit = other.partition(" ")
+    others = count if one.endswith(f" {unit}") else other
+    made = f"{one} of either program" if one == other else f"{one} of {PROGRAMS[JAX]} and {others} of {PROGRAMS[TF]}"
+    if jax.temp_bytes is None or tf.temp_bytes is None:
+        return f"XLA makes {made}"
+    temps = [numbers.binary_bytes(cell.temp_bytes) for cell in (jax, tf)]
+    apart = f"{temps[0]} of intermediates for {PROGRAMS[JAX]} and {temps[1]} for {PROGRAMS[TF]}"
+    return f"XLA makes {made}, with {f'{temps[0]} of intermediates each' if temps[0] == temps[1] else apart}"
+
+
+def _made(cell: OnTarget) -> str:
+    """What a runtime launches; where none counts that, the operations that run code."""
+    if cell.launches is not None:
+        return f"{numbers.count(cell.launches)} {'launch' if cell.launches == 1 else 'launches'}"
+    return f"{numbers.count(cell.kernels)} {'kernel' if cell.kernels == 1 else 'kernels'}"
+
+
+def _bounds(tf: OnTarget, jax: OnTarget) -> str:
+    if jax.bound_s is None or tf.bound_s is None:
+        return ""
+    one, other = (numbers.seconds(cell.bound_s) for cell in (jax, tf))
+    if jax.bound_by != tf.bound_by:
+        return f"the bound is {bound(jax)} for {PROGRAMS[JAX]} and {bound(tf)} for {PROGRAMS[TF]}"
+    by = f" by {jax.bound_by}" if jax.bound_by else ""
+    both = "either" if one == other else f"{PROGRAMS[JAX]} and {other} for {PROGRAMS[TF]}"
+    return f"the bound{by} is {one} for {both}"
+
+
+def _too_large(target: Target) -> str:
+    too_large = [PROGRAMS[side] for side, cell in of_sides(target).items() if cell.fits is False]
+    memory = numbers.binary_bytes(target.memory_bytes)
+    what = "neither fits" if len(too_large) == len(PROGRAMS) else f"{''.join(too_large)} does not fit"
+    return f"{what} into its {memory}" if too_large else ""
+
+
+def _facts(target: Target) -> tuple[tuple[str, str], ...]:
+    facts = (
+        ("device", target.description),
+        ("memory", numbers.binary_bytes(target.memory_bytes)),
+        ("figures of the device from", target.source),
+        ("compiled by", ", ".join(f"{name} {version}" for name, version in target.packages.items())),
+    )
+    return tuple((name, fact) for name, fact in facts if fact not in ("", numbers.MISSING))
+
+
+def _notes(target: Target) -> Iterator[str]:
+    """Each note once, with its cell where the other has it not."""
+    cells = of_sides(target)
+    for note in dict.fromkeys(note for cell in cells.values() for note in cell.notes):
+        having = [CELLS[side] for side, cell in cells.items() if note in cell.notes]
+        compiled = [side for side, cell in cells.items() if not cell.reason]
+        yield note if len(having) >= len(compiled) else f"{having[0]}: {note}"
+
+
+def _cell(side: str, cell: OnTarget) -> CellRows:
+    launches = [_launch(order, launch) for order, launch in enumerate(cell.launched, 1)]
+    heaviest = sorted(launches, key=lambda row: -(cell.launched[row.order - 1].bytes or 0))
+    return CellRows(side, CELLS[side], PROGRAMS[side], cell.reason, tuple(heaviest))
+
+
+def _launch(order: int, launch: Launch) -> LaunchRow:
+    return LaunchRow(
+        order=order,
+        kernel=launch.kernel,
+        kind=launch.kind,
+        instruction=launch.instruction or numbers.MISSING,
+        library=launch.library or numbers.MISSING,
+        grid=_by_axis(launch.grid),
+        threads=_by_axis(launch.threads),
+        registers=numbers.count(launch.registers),
+        spills=numbers.binary_bytes(launch.spill_bytes),
+        shared_memory=numbers.binary_bytes(launch.shared_memory_bytes),
+        occupancy=numbers.share(launch.occupancy),
+        limited_by=launch.limited_by,
+        filled=numbers.share(launch.filled),
+        bytes=numbers.binary_bytes(launch.bytes),
+        sources=launch.sources,
+    )
+
+
+def _by_axis(sizes: Sequence[int]) -> str:
+    """(8, 2, 1) as "8 x 2": axes after the last that has more than one say nothing."""
+    last = max((axis for axis, size in enumerate(sizes) if size != 1), default=0)
+    return " x ".join(f"{size:,}" for size in sizes[: last + 1]) or numbers.MISSING
+
+
+def _bytes(title: str, values: Iterable[Number]) -> Figure:
+    return _exactly(title, numbers.binary_bytes, values)
+
+
+def _exactly(title: str, shown: Callable[[Number], str], values: Iterable[Number]) -> Figure:
+    known = tuple(values)
+    return Figure(title, _texts(map(shown, known)), _texts(_exact(value, shown(value)) for value in known))
+
+
+def _exact(value: Number, shown: str) -> str:
+    """The whole number, where it is shown rounded."""
+    exact = numbers.count(value)
+    return "" if exact == shown.partition(" ")[0] else exact
+
+
+def _texts(texts: Iterable[str]) -> tuple[str, str]:
+    tf, jax = texts
+    return tf, jax

@@ -1,0 +1,113 @@
+"""What XLA makes of both programs for devices, on a terminal: a table, then what differs, and each note once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from compare.record.target_part import OnTarget, Target
+from compare.report import numbers, target_rows
+from compare.report.showable import on_lines
+from compare.report.target_rows import CELLS
+
+Row = tuple[str, str, Target]
+"""A workload, a device, and both programs there."""
+
+_NATURAL_WIDTH = 10_000
+_MOST_DIFFERENCES = 6
+_COLUMNS = (
+    *("workload", "target", "program", "kernels", "launches", "fusions", "library calls"),
+    *("temp", "peak", "read and written", "bound", "equal"),
+)
+_NARROW_COLUMNS = ("workload", "target", "program", "launches", "bound", "equal")
+"""What a terminal of 80 columns has room for; the pages have the rest."""
+_NUMBERS = ("kernels", "launches", "fusions", "temp", "peak", "read and written", "bound")
+_EQUAL = {True: "yes", False: "no", None: numbers.MISSING}
+_LEGEND = (
+    "both programs compiled by JAX's XLA for devices that are not here; a bound is bytes over bandwidth or operations "
+    "over the peak, whichever is more, and not a time"
+)
+
+
+def print_targets(rows: Sequence[Row], console: Console) -> None:
+    """The table of both programs on every device; then a sentence a device with what differs, and the notes."""
+    shown = on_lines(rows)
+    if not shown:
+        return
+    table = _table(shown, console.is_terminal, _COLUMNS)
+    width = console.measure(table, options=console.options.update(max_width=_NATURAL_WIDTH)).maximum
+    if not console.is_terminal:
+        # A pipe has no width: a folded table cannot be searched.
+        table.width = width
+    elif width > console.width:
+        table = _table(shown, console.is_terminal, _NARROW_COLUMNS)
+    console.print(table, soft_wrap=not console.is_terminal)
+    console.print(Text(_LEGEND, style="dim"), soft_wrap=True)
+    for line in (*_differing(shown), *_noted(shown)):
+        console.print(line, soft_wrap=True)
+
+
+def _table(shown: Sequence[Row], ruled: bool, columns: Sequence[str]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD if ruled else None, pad_edge=False)
+    for title in columns:
+        table.add_column(title, justify="right" if title in _NUMBERS else "left", overflow="fold")
+    for name, device, target in shown:
+        for side, cell in target_rows.of_sides(target).items():
+            # Text, not str: a name such as "[red]" is no markup.
+            texts = (name, device, CELLS[side], *_figures(cell), _EQUAL[target.equal])
+            cells = dict(zip(_COLUMNS, map(Text, texts), strict=True))
+            table.add_row(*(cells[title] for title in columns))
+    return table
+
+
+def _figures(cell: OnTarget) -> tuple[str, ...]:
+    too_large = ", does not fit" if cell.fits is False else ""
+    return (
+        numbers.count(cell.kernels),
+        numbers.count(cell.launches),
+        numbers.count(cell.fusions),
+        target_rows.library_calls(cell),
+        numbers.binary_bytes(cell.temp_bytes),
+        f"{numbers.binary_bytes(cell.peak_bytes)}{too_large}",
+        numbers.binary_bytes(cell.bytes),
+        target_rows.bound(cell),
+    )
+
+
+def _differing(shown: Sequence[Row]) -> Iterator[Text]:
+    """A sentence a device, then the reasons of cells without a module and the first differences."""
+    for name, device, target in shown:
+        yield Text(f"{name}: {target_rows.sentence(device, target)}", style="bold")
+        yield from (Text(f"  {line}") for line in _unsaid(target))
+        yield from (Text(f"  {line}") for line in target.differences[:_MOST_DIFFERENCES])
+        more = len(target.differences) - _MOST_DIFFERENCES
+        if more > 0:
+            yield Text(f"  and {more} more, on the page and in hlo.json", style="dim")
+
+
+def _unsaid(target: Target) -> Iterator[str]:
+    """Reasons in full, where the sentence has no room for them."""
+    reasons = {side: cell.reason for side, cell in target_rows.of_sides(target).items() if cell.reason}
+    if len(set(reasons.values())) > 1 or any(target_rows.brief(reason) != reason for reason in reasons.values()):
+        yield from (f"{CELLS[side]}: {reason}" for side, reason in reasons.items())
+
+
+def _noted(shown: Sequence[Row]) -> Iterator[Text]:
+    """Each note once, with whom it is said of; a device alone where it is said of all its workloads."""
+    said: dict[str, list[tuple[str, str]]] = {}
+    for name, device, target in shown:
+        for note in dict.fromkeys(note for cell in target_rows.of_sides(target).values() for note in cell.notes):
+            said.setdefault(note, []).append((name, device))
+    for note, places in said.items():
+        devices = dict.fromkeys(device for _, device in places)
+        whole = all((name, device) in places for name, device, _ in shown if device in devices)
+        yield Text.assemble(("note", "yellow"), f" {', '.join(devices) if whole else _by_workload(places)}: {note}")
+
+
+def _by_workload(places: Sequence[tuple[str, str]]) -> str:
+    names = dict.fromkeys(name for name, _ in places)
+    return "; ".join(f"{name} on {', '.join(device for other, device in places if other == name)}" for name in names)
