@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from rich.console import Console
@@ -17,15 +18,21 @@ from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._output import writable_file
 from compare.commands._parser import Help
 from compare.errors import RequestError
+from compare.inputs.port_files import prepare_both
 from compare.plain_json import to_json, write_json
 from compare.progress import reporter
 from compare.record.envelope import SCHEMA
 from compare.record.timing_part import Ratio
-from compare.report import terminal
-from compare.tuning import candidate_options, tuner
+from compare.report import numbers, terminal
+from compare.sides import requests
+from compare.sides.pool import Pool, Source
+from compare.tuning import candidate_options, target_screening, tuner
 from compare.tuning.option_search import Row
 from compare.tuning.screening import Rules
+from compare.tuning.target_screening import Screened, ScreenedTarget
 from compare.tuning.tuner import Tuned
+from workloads._declared import AnyWorkload
+from workloads._framework import FORWARD, STEP
 
 HELP = Help(
     description="""\
@@ -34,6 +41,9 @@ Search XLA compiler options that make a port faster, judged on its training step
 Every candidate is compiled; those with new code are timed in fresh processes, slow ones dropped early. The fastest is
 timed again in further processes and must pass every parity gate. The result ends with the lines to paste into the port:
 `Model(compiler_options=...)`. Takes minutes; run it on a quiet machine. docs/tune.md lists the built-in options.
+
+With --target nothing is run or timed: options are screened for a device that need not be here, by launches, bytes,
+spills and memory, so that the few worth trying are known before it is rented.
 """,
     operands="WORKLOAD ...",
     examples="""\
@@ -41,6 +51,7 @@ timed again in further processes and must pass every parity gate. The result end
   jaxport tune my_port.py --size paper -o tuned.json
   jaxport tune my_port.py --option xla_cpu_prefer_vector_width=128,256,512
   jaxport tune my_port.py --option xla_cpu_experimental_ynn_fusion_type=,LIBRARY_FUSION_TYPE_REDUCE
+  jaxport tune my_port.py --target H100                 a screen for a GPU that is not here
   jaxport tune --tf my_tf.py:f --jax my_jax.py:g --input x=f32[8,128]
 """,
     holds="the search finished, whether or not anything is faster",
@@ -48,6 +59,10 @@ timed again in further processes and must pass every parity gate. The result end
 )
 
 _NATURAL_WIDTH = 10_000
+_SCREEN = (
+    "A screen, by what is known without running: it says nothing of times, and nothing was judged. On the device, "
+    "`jaxport tune` times and judges what stands first."
+)
 _STYLES = {"confirmed": "bold green", "parity fails": "red", "faster when screened": "", "not faster": ""}
 
 
@@ -79,6 +94,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     _arguments.add_threads(timing)
     _arguments.add_seed(timing)
+    _arguments.add_targets(command)
     _arguments.add_workers(command, recorded=False)
     output = command.add_argument_group("output")
     _arguments.add_out_file(output, "the record as JSON")
@@ -93,6 +109,8 @@ def main(options: argparse.Namespace) -> int:
         writable_file(options.out)
     workloads = _arguments.workloads(options)
     sources, plan = _arguments.sources(options), _plan(options)
+    if options.targets:
+        return _screen(options, workloads, sources, plan)
     tuned: dict[str, Tuned] = {}
     with (
         tempfile.TemporaryDirectory(prefix="jaxport-") as folder,
@@ -112,6 +130,79 @@ def main(options: argparse.Namespace) -> int:
         # Last: the result is printed by then, even where the file cannot be written.
         write_json(options.out, record)
     return FAILS if any(result.reason for result in tuned.values()) else HOLDS
+
+
+def _screen(
+    options: argparse.Namespace, workloads: Sequence[AnyWorkload], sources: dict[str, Source], plan: tuner.Plan
+) -> int:
+    """Screen options for devices that are not here, print, write the record; the exit code."""
+    screened: dict[str, dict[str, ScreenedTarget]] = {}
+    with ExitStack() as stack:
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
+        targets = _arguments.targets(options, stack)
+        assert targets is not None
+        progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
+        pool = Pool(sources, scratch, options.timeout)
+        stack.callback(pool.close)
+        for workload in workloads:
+            size = options.size or (tuner.SIZE if tuner.SIZE in workload.sizes else None)
+            _, prepared = prepare_both(workload, size, options.data, scratch)
+            side = pool.get("jax")
+            pass_ = STEP if STEP in requests.load(side, prepared.loading) else FORWARD
+            folder = scratch / f"targets-{workload.name}"
+            screened[workload.name] = target_screening.screen(
+                targets, side, pass_, plan.options, plan.keep_numbers, folder, progress
+            )
+    views = {name: {"targets": target_screening.view(targets)} for name, targets in screened.items()}
+    record = to_json({"schema": SCHEMA, "workloads": views})
+    if options.json:
+        terminal.print_json(record)
+    else:
+        for name, targets in screened.items():
+            show_screened(name, targets, terminal.console())
+    if options.out is not None:
+        write_json(options.out, record)
+    return HOLDS
+
+
+def show_screened(name: str, screened: Mapping[str, ScreenedTarget], console: Console) -> None:
+    """Print one line a candidate for each device, the most promising first.
+
+    Args:
+      name: the workload's.
+      screened: by device.
+      console: where to print.
+    """
+    for target in screened.values():
+        console.print(Text(f"{name} on {target.device.name}", style="bold"), soft_wrap=True)
+        if target.reason:
+            console.print(Text(target.reason), soft_wrap=True)
+            continue
+        table = Table(box=None, pad_edge=False)
+        for title in ("options", "launches", "spills", "temp", "bytes", "bound", "outcome"):
+            table.add_column(title, overflow="fold")
+        for row in target.rows:
+            table.add_row(*map(terminal.cell, _screened_row(row)))
+        if not console.is_terminal:
+            table.width = Measurement.get(console, console.options.update(max_width=_NATURAL_WIDTH), table).maximum
+        console.print(table, soft_wrap=not console.is_terminal)
+    console.print(Text(_SCREEN), soft_wrap=True)
+
+
+def _screened_row(row: Screened) -> tuple[str, ...]:
+    cell = row.cell
+    if cell.reason:
+        return (row.name, *[""] * 5, f"rejected by the compiler: {cell.reason}")
+    said = "same figures" if row.same else "changes numbers" if row.changes_numbers else ""
+    return (
+        row.name,
+        str(cell.launches if cell.launches is not None else cell.kernels),
+        numbers.binary_bytes(row.spill_bytes) if row.spill_bytes is not None else numbers.MISSING,
+        numbers.binary_bytes(cell.temp_bytes),
+        numbers.binary_bytes(cell.bytes),
+        numbers.MISSING if cell.bound_s is None else numbers.seconds(cell.bound_s),
+        said,
+    )
 
 
 def _plan(options: argparse.Namespace) -> tuner.Plan:

@@ -344,8 +344,8 @@ def compile_elsewhere(
         device = _topology_device(platform, tuple(topology.items()))
         settings = _private("jaxlib.xla_client", "CompileOptions")()
         settings.device_assignment = _private("jaxlib.xla_client", "DeviceAssignment").create(np.array([[device.id]]))
-        for name, value in options.items():
-            setattr(settings.executable_build_options.debug_options, name, value)
+        # Not as attributes, of which jaxlib has those of the CPU and some others only.
+        settings.env_option_overrides = list(options.items())
         compiled = device.client.compile(module, _private("jaxlib._jax", "DeviceList")((device,)), settings)
     except (error_type, NotImplementedError, ValueError) as error:
         found = _first_line(error)

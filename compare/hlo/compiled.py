@@ -20,7 +20,8 @@ _LIBRARIES = {
     "__cudnn": "cuDNN", "__cub$": "CUB", "cu_fft": "cuFFT",
     "lapack": "LAPACK", "cusolver": "cuSOLVER", "__triton": "Triton",
 }  # fmt: skip
-_FUSION_KIND = re.compile(rb'"fusion_config":\{"kind":"([^"]+)"')
+# The first is the CPU compiler's word, the second the GPU compiler's.
+_FUSION_KIND = re.compile(rb'"fusion_(?:backend_)?config":\{"kind":"([^"]+)"')
 _MAY_ALIAS, _MUST_ALIAS = 1, 2
 
 

@@ -127,7 +127,8 @@ def _compiled_for(
     cells: dict[str, OnTarget] = {}
     for side, program in zip(SIDES, programs, strict=True):
         try:
-            made, compile_s = _compiled(worker, device, both[side], program, folder / side, assembling)
+            artifact = portable(both[side].program.artifact)
+            made, compile_s = compile_one(worker, device, artifact, program, folder / side, assembling)
             cell = describing.describe(device, made)
         except (SideError, UnreadableProgram) as error:
             cells[side] = OnTarget(reason=error.reason if isinstance(error, SideError) else str(error))
@@ -139,12 +140,32 @@ def _compiled_for(
     return TargetModules(device, _compared(part, modules), modules)
 
 
-def _compiled(
-    worker: DeviceWorker, device: Device, lowered: Lowered, program: Subject, dump: Path, assembling: bool
+def compile_one(
+    worker: DeviceWorker,
+    device: Device,
+    artifact: bytes,
+    program: Subject,
+    dump: Path,
+    assembling: bool = True,
+    options: Mapping[str, Any] | None = None,
 ) -> tuple[Made, float]:
+    """One program compiled for a device, and the seconds that it took.
+
+    Args:
+      worker: compiles.
+      device: the device.
+      artifact: the program, in a form that every XLA reads.
+      program: the same as it is aligned with others.
+      dump: a folder that is not there yet, for what XLA dumps.
+      assembling: whether each kernel of a GPU is assembled once more, for its registers.
+      options: of XLA, by name.
+
+    Raises:
+      SideError: XLA refuses the program or an option, or the worker is lost.
+      UnreadableProgram: the module cannot be read.
+    """
     dump.mkdir(parents=True)
-    artifact = portable(lowered.program.artifact)
-    made = worker.compile(device, artifact, dump, {})
+    made = worker.compile(device, artifact, dump, options or {})
     on_gpu = device.platform == "gpu"
     takes = made.takes
     memory = {

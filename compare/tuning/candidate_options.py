@@ -53,7 +53,14 @@ SPACE: Mapping[str, tuple[Option, ...]] = {
         Option("xla_cpu_copy_insertion_use_region_analysis", (True,)),
         Option("xla_cpu_enable_fast_math", (True,), changes_numbers=True),
         Option("xla_cpu_enable_fast_min_max", (True,), changes_numbers=True),
-    )
+    ),
+    "gpu": (
+        Option("xla_gpu_enable_triton_gemm", (False,)),
+        Option("xla_gpu_triton_gemm_any", (False,)),
+        Option("xla_gpu_experimental_enable_triton_heroless_priority_fusion", (True,)),
+        Option("xla_gpu_experimental_enable_fusion_block_level_rewriter", (True,)),
+        Option("xla_gpu_enable_while_loop_double_buffering", (True,)),
+    ),
 }
 """By platform, as `jax.default_backend()` names it: what changes some program in jaxlib 0.10.2, see docs/tune.md."""
 

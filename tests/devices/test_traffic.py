@@ -44,8 +44,11 @@ ENTRY main {
   sliced.1 = f32[1,64] fusion(x, i), kind=kLoop, calls=sliced
   updated.1 = f32[100,64] fusion(x, u, i), kind=kLoop, calls=updated
   both.1 = f32[100,64] fusion(x, i), kind=kLoop, calls=both
-  shorter = (f32[1,64], f32[1,64]) tuple(slice.1, sliced.1)
-  ROOT t = (f32[100,64], (f32[1,64], f32[1,64]), f32[100,64], f32[100,64]) tuple(add.1, shorter, updated.1, both.1)
+  library.1 = (f32[100,64], s8[4194304]) custom-call(x, x), custom_call_target="__cublas$lt$matmul"
+  product = f32[100,64] get-tuple-element(library.1), index=0
+  rows = (f32[1,64], f32[1,64]) tuple(slice.1, sliced.1)
+  wide = (f32[100,64], f32[100,64], f32[100,64], f32[100,64]) tuple(add.1, product, updated.1, both.1)
+  ROOT t = ((f32[1,64], f32[1,64]), (f32[100,64], f32[100,64], f32[100,64], f32[100,64])) tuple(rows, wide)
 }
 """
 WHOLE, ROW, INDEX = 100 * 64 * 4, 64 * 4, 4
@@ -63,6 +66,8 @@ def graph():
         ("slice.1", 2 * ROW),
         ("sliced.1", ROW + INDEX + ROW),
         ("updated.1", ROW + INDEX + ROW),
+        # The workspace of a library is no traffic.
+        ("library.1", 3 * WHOLE),
         ("both.1", WHOLE + INDEX + WHOLE),
     ],
 )

@@ -19,6 +19,7 @@ SLOW = (
     "test_pytest_repository.py",
     "test_recorded_damaged.py",
     "test_signals.py",
+    "test_target_screening.py",
     "test_themes_first_half.py",
     "test_themes_second_half.py",
     "test_tune.py",
