@@ -34,6 +34,10 @@ CELLS = {side: f"{side}@jax" for side in SIDES}
 """By frontend, its program compiled by JAX's XLA: TensorFlow's own compiles for no device that is not here."""
 
 
+WITHOUT_TRITON = {"xla_gpu_enable_triton_gemm": False}
+"""Products by cuBLAS. On a device XLA leaves out a tiling that Triton cannot compile; without one it has no other."""
+
+
 @dataclass(frozen=True)
 class Lowered:
     """One frontend's program, and the platform that it was lowered for; `note` where that is not the device's."""
@@ -122,22 +126,46 @@ def _both_lowered(sides: Mapping[str, Side], pass_: str, platform: Platform) -> 
 def _compiled_for(
     worker: DeviceWorker, device: Device, both: Mapping[str, Lowered], folder: Path, assembling: bool
 ) -> TargetModules:
+    tried = _both_compiled(worker, device, both, folder, assembling, {})
+    refused = next((cell.reason for cell, _ in tried.values() if cell.reason), "")
+    note = ""
+    if refused and device.platform == "gpu":
+        again = _both_compiled(worker, device, both, folder / "without-triton", assembling, WITHOUT_TRITON)
+        if not any(cell.reason for cell, _ in again.values()):
+            tried, note = again, f"compiled with {_written(WITHOUT_TRITON)}: as it stands XLA refuses it ({refused})"
+    cells = {side: replace(cell, notes=(*cell.notes, *filter(None, [note]))) for side, (cell, _) in tried.items()}
+    modules = {side: made for side, (_, made) in tried.items() if made is not None}
+    part = replace(_target(device, cells), packages=dict(worker.platforms()[device.platform].versions))
+    return TargetModules(device, _compared(part, modules), modules)
+
+
+def _both_compiled(
+    worker: DeviceWorker,
+    device: Device,
+    both: Mapping[str, Lowered],
+    folder: Path,
+    assembling: bool,
+    options: Mapping[str, Any],
+) -> dict[str, tuple[OnTarget, Made | None]]:
+    """By side, its program in numbers and what there is of it; with the reason alone where XLA refuses it."""
     programs = subjects(both["tf"].program, both["jax"].program)
-    modules: dict[str, Made] = {}
-    cells: dict[str, OnTarget] = {}
+    compiled: dict[str, tuple[OnTarget, Made | None]] = {}
     for side, program in zip(SIDES, programs, strict=True):
         try:
             artifact = portable(both[side].program.artifact)
-            made, compile_s = compile_one(worker, device, artifact, program, folder / side, assembling)
+            made, compile_s = compile_one(worker, device, artifact, program, folder / side, assembling, options)
             cell = describing.describe(device, made)
         except (SideError, UnreadableProgram) as error:
-            cells[side] = OnTarget(reason=error.reason if isinstance(error, SideError) else str(error))
+            reason = error.reason if isinstance(error, SideError) else str(error)
+            compiled[side] = OnTarget(reason=reason.partition(", metadata=")[0]), None
             continue
         notes = (*cell.notes, *filter(None, [both[side].note]))
-        cells[side] = replace(cell, compile_s=compile_s, lowered_for=both[side].platform, notes=notes)
-        modules[side] = made
-    part = replace(_target(device, cells), packages=dict(worker.platforms()[device.platform].versions))
-    return TargetModules(device, _compared(part, modules), modules)
+        compiled[side] = replace(cell, compile_s=compile_s, lowered_for=both[side].platform, notes=notes), made
+    return compiled
+
+
+def _written(options: Mapping[str, bool]) -> str:
+    return " ".join(f"{name}={str(value).lower()}" for name, value in options.items())
 
 
 def compile_one(
