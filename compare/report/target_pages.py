@@ -79,7 +79,7 @@ class LevelRow:
 
 @dataclass(frozen=True)
 class Opened:
-    """What a launch opens to: its levels, or the number of the launch that has them."""
+    """What a launch opens to: its levels, the number of the launch that has them, or what only hlo.json has."""
 
     levels: tuple[LevelRow, ...] = ()
     same_as: int | None = None
@@ -135,8 +135,6 @@ def _page(pair: Mapping[str, Any], device: str) -> str:
             rows=rows,
             tabs=tabs(pair, device),
             opened=opened,
-            closed={cell.side: len(cell.launches) > len(opened[cell.side]) > 0 for cell in rows.cells},
-            most=MOST_LADDERS,
             style=styles("target.css"),
         )
     )
@@ -159,6 +157,8 @@ def _opened(launches: Sequence[LaunchRow], ladders: Sequence[Ladder], dump: str)
         elif kernel in by_kernel and len(first) < MOST_LADDERS:
             first[kernel] = launch.order
             opened[launch.order] = Opened(tuple(_level(level, dump) for level in by_kernel[kernel]))
+        elif kernel in by_kernel:
+            opened[launch.order] = Opened()
     return opened
 
 

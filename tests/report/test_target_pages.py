@@ -60,6 +60,11 @@ def test_a_file_of_the_dump_is_linked_where_the_command_keeps_it() -> None:
     assert "mnist_mlp.targets/v5e-2x2/jax/module_1.add.ptx" in Page(text).values("href")
 
 
+def test_a_launch_without_levels_opens_to_nothing_and_promises_nothing() -> None:
+    said = shown(page_of(target(ladders={})))
+    assert "hlo.json" not in said and "StableHLO" not in said
+
+
 def test_a_kernel_that_is_launched_again_points_to_its_first_row() -> None:
     again = target(**{"jax@jax": cell(launched=[KERNEL, KERNEL, KERNEL | {"bytes": 10**9}])})
     parsed = Page(page_of(again))
@@ -76,7 +81,8 @@ def test_of_very_many_kernels_the_heaviest_open(monkeypatch: pytest.MonkeyPatch)
     changed = {"jax@jax": cell(launched=launched), "ladders": {"jax@jax": ladders}}
     said = shown(page_of(target(**changed)))
     assert "; heavy" in said and "; middle" in said and "; light" not in said
-    assert "Of kernels, the first 2 do: hlo.json has them all." in said
+    assert said.count("hlo.json has its levels.") == 1
+    assert said.index("hlo.json has its levels.") > said.index("; middle")
 
 
 def test_pages_of_a_pair_lead_to_each_other(tmp_path: Path) -> None:
