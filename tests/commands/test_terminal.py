@@ -73,7 +73,9 @@ def alignments(console: Console) -> None:
     level |= {"equal": False, "assumes": [EVIL], "headline": EVIL, "unequal": [EVIL], "reasons": [reason]}
     level |= {"frontier": [place | {"explanation": None}]}
     levels = {"raw": level, EVIL: {"reason": EVIL}}
-    print_alignments({"pairs": [{"name": EVIL, "level": "raw", "levels": levels}]}, console)
+    made = {"tf@jax": {"bound_by": EVIL, "notes": [EVIL], "library_calls": {EVIL: 1}}, "jax@jax": {"reason": EVIL}}
+    targets = {EVIL: made | {"differences": [EVIL]}}
+    print_alignments({"pairs": [{"name": EVIL, "level": "raw", "levels": levels, "targets": targets}]}, console)
 
 
 def modules(console: Console) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from pages import decoded
+from rich.console import Console
 from target_views import NOTE, OF_ONE, cell, on_tpu, target
 
 from compare.files import converted
@@ -94,7 +95,12 @@ def test_a_terminal_of_80_columns_keeps_a_row_a_program() -> None:
 def test_no_name_steers_the_terminal_or_reads_as_markup() -> None:
     evil = "[red]x[/red]\x1b[2J\nforged"
     hostile = target(differences=[evil], **{"tf@jax": cell(notes=[evil]), "jax@jax": {"reason": evil}})
-    lines = printed((evil, evil, hostile), ("long" * 100, "H100", target()), width=80)
+    file = io.StringIO()
+    rows = [(evil, evil, hostile), ("long" * 100, "H100", target())]
+    print_targets(
+        [(name, device, converted(plain, Target)) for name, device, plain in rows], Console(file=file, width=80)
+    )
+    lines = file.getvalue().splitlines()
     assert "\x1b" not in "".join(lines) and "[red]x[/red]" in "".join(lines)
     assert not [line for line in lines if line.strip().startswith("forged ")]
 
