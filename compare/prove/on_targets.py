@@ -130,9 +130,14 @@ def _compiled_for(
     refused = next((cell.reason for cell, _ in tried.values() if cell.reason), "")
     note = ""
     if refused and device.platform == "gpu":
-        again = _both_compiled(worker, device, both, folder / "without-triton", assembling, WITHOUT_TRITON)
+        beside = folder.with_name(f"{folder.name}.again")
+        again = _both_compiled(worker, device, both, beside, assembling, WITHOUT_TRITON)
         if not any(cell.reason for cell, _ in again.values()):
-            tried, note = again, f"compiled with {_written(WITHOUT_TRITON)}: as it stands XLA refuses it ({refused})"
+            shutil.rmtree(folder)
+            beside.rename(folder)
+            tried = {side: (cell, made and dataclasses.replace(made, dump=folder / side))
+                     for side, (cell, made) in again.items()}  # fmt: skip
+            note = f"compiled with {_written(WITHOUT_TRITON)}: as it stands XLA refuses it ({refused})"
     cells = {side: replace(cell, notes=(*cell.notes, *filter(None, [note]))) for side, (cell, _) in tried.items()}
     modules = {side: made for side, (_, made) in tried.items() if made is not None}
     part = replace(_target(device, cells), packages=dict(worker.platforms()[device.platform].versions))
