@@ -60,7 +60,7 @@ schema: install
 	$(VENV)/bin/python -m compare.record.json_schema > docs/results.schema.json
 
 # The records of tests/data: one of a real run, which takes some minutes, and one by hand, written anew.
-goldens: install
+goldens: install targets
 	$(VENV)/bin/python tests/support/goldens.py
 
 install: $(STAMP)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 from places import DATA, ROOT
 
+from compare.devices import naming
 from compare.inputs.foreign_code import foreign_code_apart
 from compare.inputs.request import Extras, Plan, Request
 from compare.measure import machine_limits
@@ -16,10 +18,11 @@ from compare.plain_json import to_json, write_json
 from compare.progress import Silent
 from compare.record.results_file import load
 from compare.run import whole_run
+from compare.sides.device_worker import DeviceWorker, Targets, interpreter
 from workloads import _registry
 
 MEASURED = DATA / "record_measured.json"
-"""A model that trains, at two thread counts, with phases, limits, peers and batches."""
+"""A model that trains, at two thread counts, with phases, limits, peers, batches and targets."""
 
 BY_HAND = DATA / "record_full.json"
 """Every part, with the values that pages are tested on."""
@@ -33,9 +36,10 @@ def measured() -> Any:
     """A real record; it takes some minutes."""
     plans = [Plan(1, 1, budget_s=0.05, threads=threads) for threads in (2, 1)]
     extras = Extras(phases=1, limits=True, peers=True, dispatch=1, batches=(8, 16))
-    with foreign_code_apart(), pytest.MonkeyPatch.context() as patch:
+    with foreign_code_apart(), pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
         patch.setattr(machine_limits, "MOST_BYTES", 1 << 25)
-        request = Request([_registry.get("mnist_mlp")], size="smoke", plans=plans, extras=extras)
+        targets = Targets(naming.devices(["H100", "v5e:2x2"]), DeviceWorker(interpreter(None), 300, stack))
+        request = Request([_registry.get("mnist_mlp")], size="smoke", plans=plans, extras=extras, targets=targets)
         return shortened(to_json(whole_run.run(request, Silent()).record))
 
 
