@@ -94,6 +94,9 @@ def _lowering(function: Any, tensors: Sequence[tf.Tensor], platform: Platform) -
     lower = function.experimental_get_compiler_ir(*tensors)
     if platform == "cpu":
         return lower
+    if platform == "tpu":
+        # Some operations have a kernel for it; a program with any other fails somewhere in the bridge.
+        raise Unsupported(f"TensorFlow {tf.__version__} has the kernels of a TPU only where it was built for one")
     if function.get_concrete_function(*tensors).variables:
         raise Unsupported(f"TensorFlow {tf.__version__} lowers functions with variables only for devices that are here")
     return partial(lower, platform_name=platform.upper())

@@ -145,6 +145,7 @@ PAIR = """
 import jax.numpy as jnp, tensorflow as tf
 def tf_f(x): return tf.reduce_mean(x * x * 3.0 + x)
 def jax_f(x): return jnp.mean(x * x * 3.0 + x)
+def jax_other(x): return jnp.mean(x * x * 3.5 + x)
 def jax_sorted(x): return jnp.mean(jnp.sort(x * x * 3.0 + x, axis=0))
 """
 
@@ -188,6 +189,13 @@ def test_a_sort_more_is_found_on_the_device(tmp_path):
     assert not h100["equal"]
     assert h100["tf@jax"]["launches"] < h100["jax@jax"]["launches"]
     assert any(line.startswith("launches: ") for line in h100["differences"])
+
+
+def test_another_constant_is_found_where_all_figures_agree(tmp_path):
+    code, targets = hlo(tmp_path, "--jax", "pair.py:jax_other", "--target", "H100", "--expect-equal", "optimized")
+    assert code == 1
+    assert not targets["H100"]["equal"]
+    assert targets["H100"]["tf@jax"]["launches"] == targets["H100"]["jax@jax"]["launches"]
 
 
 def test_without_the_packages_each_target_says_what_to_install(tmp_path):
