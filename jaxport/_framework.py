@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -15,13 +16,14 @@ import jaxlib.version
 import numpy as np
 import optax
 
-from jaxport import _binding, _private
+from jaxport import _binding, _device, _private
 from jaxport._closures import Found, exportable, used
 from jaxport._digest import digest
 from jaxport._donation import donated_step
 from jaxport._modes import DONATED, EAGER, JIT, TUNED, Options, declared_options, in_mode, refused
 from jaxport._profiling import profiled
 from jaxport._session import Session, named_results
+from workloads._device import ON_CPU, Device, asked
 from workloads._framework import (
     DISPATCH_ELEMENTS,
     FORWARD,
@@ -57,22 +59,22 @@ class Jax:
 
     side = "jax"
 
-    def __init__(self) -> None:
+    def __init__(self, device: Device = ON_CPU) -> None:
+        self._device = device
         # JAX keeps thousands of executables.
         self._loaded: Loaded[Session, _private.Executable] = Loaded(Session, jax.clear_caches)
         self._options: dict[str, Options] = {}
 
     def environment(self) -> dict[str, Any]:
-        """Versions and device."""
-        device = jax.devices()[0]
+        """Versions, device and what is pinned on it."""
         return {
             "jax": jax.__version__,
             "jaxlib": jaxlib.version.__version__,
             "flax": flax.__version__,
             "optax": optax.__version__,
-            "device": f"{device.platform} {device.device_kind}".lower() if device.platform != "cpu" else "cpu",
+            "device": _device.described(jax.devices()[0]),
             "threads": "default",
-        }
+        } | _device.pinned(self._device)
 
     def load(self, twin: Twin) -> dict[str, Any]:
         """Build the twin and say which modes each of its passes has."""
@@ -343,5 +345,11 @@ def _carrying_state(function: Callable[..., Any], arguments: Sequence[Any]) -> C
 
 
 def create() -> Jax:
-    """This side's Framework."""
-    return Jax()
+    """This side's Framework.
+
+    Raises:
+      DeviceAbsent: the device that this process was told of is not there.
+    """
+    device = asked(os.environ)
+    _device.require(device)
+    return Jax(device)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,10 +15,11 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_reference import _binding, _keras, _private, _sources
+from tf_reference import _binding, _device, _keras, _private, _sources
 from tf_reference._donation import donated_step
 from tf_reference._profiling import profiled
 from tf_reference._session import Session
+from workloads._device import ON_CPU, Device, asked
 from workloads._framework import (
     DISPATCH_ELEMENTS,
     FORWARD,
@@ -107,18 +109,19 @@ class TensorFlow:
 
     side = "tf"
 
-    def __init__(self) -> None:
+    def __init__(self, device: Device = ON_CPU) -> None:
+        self._device = device
         self._loaded: Loaded[Session, Any] = Loaded(Session, tf.keras.backend.clear_session)
         self._tensors: dict[tuple[str, str, str], tf.Tensor] = {}
 
     def environment(self) -> dict[str, Any]:
-        """Versions, device and thread settings."""
+        """Versions, device and what is pinned on it, and thread settings."""
         return {
             "tensorflow": tf.__version__,
             "keras": keras.__version__,
-            "device": tf.config.list_logical_devices()[0].device_type.lower(),
+            "device": _device.described(),
             "threads": tf.config.threading.get_intra_op_parallelism_threads() or "default",
-        }
+        } | _device.pinned(self._device)
 
     def load(self, twin: Twin) -> dict[str, Any]:
         """Build the twin and say which passes and modes it has."""
@@ -208,7 +211,8 @@ class TensorFlow:
 
     def compile(self, program: Program) -> Compiled:
         """Compile any program by TensorFlow's XLA."""
-        call = _private.call_stablehlo(program.artifact, [(result.dtype, result.shape) for result in program.results])
+        results = [(result.dtype, result.shape) for result in program.results]
+        call = _private.call_stablehlo(program.artifact, results, _device.platform())
         function = tf.function(call, jit_compile=True, autograph=False)
         arguments = self._arguments(program, self._loaded.twin.first_case)
         start = time.perf_counter()
@@ -241,7 +245,7 @@ class TensorFlow:
 
     @_once_more
     def prepare(self, target: str | int) -> Prepared:
-        """One synchronous call. TensorFlow on CPU returns when the work is done: no barrier is needed there."""
+        """One call with a barrier inside, on a device that TensorFlow returns from before the work is done."""
         if isinstance(target, int):
             program, function = self._loaded.compiled(target)
             arguments = self._arguments(program, self._loaded.twin.first_case)
@@ -378,17 +382,16 @@ def _analysed(function: Any, tensors: Sequence[tf.Tensor]) -> Analysis:
 def _finished(function: Callable[..., Any], *arguments: tf.Tensor) -> Any:
     """One call and all of its work."""
     result = function(*arguments)
-    if _has_gpu():
-        tf.test.experimental.sync_devices()
+    _device.finish()
     return result
 
 
-@functools.cache
-def _has_gpu() -> bool:
-    """Asked once: it takes a lock, and is asked after every timed call."""
-    return bool(tf.config.list_physical_devices("GPU"))
-
-
 def create() -> TensorFlow:
-    """This side's Framework."""
-    return TensorFlow()
+    """This side's Framework.
+
+    Raises:
+      DeviceAbsent: the device that this process was told of is not there.
+    """
+    device = asked(os.environ)
+    _device.pin(device)
+    return TensorFlow(device)

@@ -85,10 +85,15 @@ def memory_analysis(serialized: bytes) -> MemoryAnalysis:
     return MemoryAnalysis(argument, output, temp, alias)
 
 
-def call_stablehlo(artifact: bytes, results: Sequence[tuple[str, Sequence[int]]]) -> Callable[..., Any]:
+def call_stablehlo(artifact: bytes, results: Sequence[tuple[str, Sequence[int]]], platform: str) -> Callable[..., Any]:
     """A function that runs a StableHLO artifact through TensorFlow's XLA.
 
     jax2tf reaches the same operation, but only for a program that JAX traces in this process.
+
+    Args:
+      artifact: portable StableHLO.
+      results: dtype and shape of each.
+      platform: "CPU" or "CUDA": that of the device which runs it, or TensorFlow refuses.
     """
     call_module = _require("tensorflow.compiler.tf2xla.python.xla", "call_module")
     version = _require("tensorflow.compiler.tf2xla.python.xla", "call_module_maximum_supported_version")()
@@ -97,7 +102,7 @@ def call_stablehlo(artifact: bytes, results: Sequence[tuple[str, Sequence[int]]]
 
     def call(*arguments: tf.Tensor) -> Any:
         return call_module(
-            list(arguments), version=version, module=artifact, Tout=types, Sout=shapes, platforms=["CPU"]
+            list(arguments), version=version, module=artifact, Tout=types, Sout=shapes, platforms=[platform]
         )
 
     return call

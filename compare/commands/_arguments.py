@@ -17,9 +17,10 @@ from compare.inputs.request import Plan
 from compare.sides._side import SIDES
 from compare.sides.device_worker import DeviceWorker, Targets, interpreter
 from compare.sides.pool import Source
-from compare.sides.sources import source
+from compare.sides.sources import require_device, source
 from workloads import _registry
 from workloads._declared import AnyWorkload
+from workloads._device import CPU, GPU, HIGHEST, PRECISIONS, Device
 from workloads._spec import SIZES, Workload
 
 DEFAULT_OUT = Path("jaxport-report")
@@ -80,12 +81,13 @@ def add_functions(command: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def add_workers(command: argparse.ArgumentParser, recorded: bool = True) -> None:
+def add_workers(command: argparse.ArgumentParser, recorded: bool = True, device: bool = True) -> None:
     """Add where each side runs, and how long it may take.
 
     Args:
       command: the parser to add to.
       recorded: whether a recorded side may stand in for a live one.
+      device: whether both may run on another device than the CPU.
     """
     group = command.add_argument_group("workers")
     for side in SIDES:
@@ -98,6 +100,8 @@ def add_workers(command: argparse.ArgumentParser, recorded: bool = True) -> None
             f"--{side}-recorded", type=Path, metavar="FILE",
             help=f"replay the {_FRAMEWORKS[side]} side from a file that `jaxport record` wrote",
         )  # fmt: skip
+    if device:
+        add_device(group)
     add_timeout(group)
 
 
@@ -134,6 +138,24 @@ def targets(options: argparse.Namespace, stack: ExitStack) -> Targets | None:
         return None
     worker = DeviceWorker(interpreter(options.target_python), options.timeout, stack)
     return Targets(naming.devices(options.targets), worker)
+
+
+def add_device(command: argparse._ActionsContainer) -> None:
+    """Add --device, and what is pinned on a GPU."""
+    command.add_argument(
+        "--device", type=_option_types.device, default=(CPU, 0), metavar="cpu|gpu[:N]",
+        help="device that both sides compute on; N counts the NVIDIA GPUs that CUDA_VISIBLE_DEVICES names (default: "
+        "cpu, also where there is a GPU)",
+    )  # fmt: skip
+    command.add_argument(
+        "--matmul-precision", choices=PRECISIONS,
+        help="precision of float32 products on a GPU, on both sides: all of float32, or TensorFloat-32 (default: "
+        f"{HIGHEST})",
+    )  # fmt: skip
+    command.add_argument(
+        "--deterministic", action="store_true",
+        help="with --device gpu, let no result depend on the order in which threads add; slower",
+    )  # fmt: skip
 
 
 def add_timeout(command: argparse._ActionsContainer) -> None:
@@ -303,13 +325,36 @@ def own_functions(options: argparse.Namespace, beside: Sequence[str]) -> Workloa
     return functions.from_functions(options.tf, options.jax, options.input, options.dimension) if given else None
 
 
+def device(options: argparse.Namespace) -> Device:
+    """The device that both sides compute on.
+
+    Raises:
+      RequestError: an option that says something of GPUs alone, for the CPU.
+    """
+    kind, index = options.device
+    for option in ("matmul_precision", "deterministic"):
+        if kind == CPU and getattr(options, option):
+            name = option.replace("_", "-")
+            raise RequestError(f"expected --device {GPU} with --{name}, found {kind}: drop --{name}")
+    precision = None if kind == CPU else options.matmul_precision or HIGHEST
+    return Device(kind, index, precision, options.deterministic)
+
+
 def sources(options: argparse.Namespace) -> dict[str, Source]:
     """Where each side comes from.
 
     Raises:
-      RequestError: two places for one side, or an interpreter that does not exist.
+      RequestError: two places for one side, an interpreter that does not exist, or a device that is not there.
     """
-    return {
-        side: source(side, getattr(options, f"{side}_python"), getattr(options, f"{side}_recorded", None))
+    chosen = device(options)
+    found = {
+        side: source(
+            side,
+            getattr(options, f"{side}_python"),
+            getattr(options, f"{side}_recorded", None),
+            device=chosen,
+        )
         for side in SIDES
     }
+    require_device(found, options.timeout)
+    return found

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from compare.errors import RequestError
 from compare.sides.settings import available_processors
 from workloads import _modes
+from workloads._device import CPU, GPU
 from workloads._modes import Mode
 
 ALL = "all"
@@ -16,6 +17,9 @@ ALL = "all"
 
 MODES = {str(mode): mode for mode in _modes.MODES}
 """By name, the modes that can be asked for."""
+
+_MOST_DIGITS = 4
+"""Of a device's number."""
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
@@ -50,6 +54,16 @@ def mode(text: str) -> Mode:
     if text not in MODES:
         raise argparse.ArgumentTypeError(f"expected a mode of {', '.join(MODES)}, found {text!r}")
     return MODES[text]
+
+
+def device(text: str) -> tuple[str, int]:
+    """The kind of a device and its number: "cpu", "gpu", "gpu:1"."""
+    kind, colon, number = text.partition(":")
+    if text == CPU:
+        return CPU, 0
+    if kind != GPU or (colon and not (number.isascii() and number.isdigit() and len(number) <= _MOST_DIGITS)):
+        raise argparse.ArgumentTypeError(f"expected a device such as cpu, gpu or gpu:1, found {text!r}")
+    return GPU, int(number or 0)
 
 
 def count(text: str) -> int:

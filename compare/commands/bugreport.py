@@ -42,7 +42,7 @@ The bundle holds one size and one pass: the training step, or the forward pass i
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add arguments."""
     _arguments.add_workloads(command, required=True)
-    _arguments.add_workers(command, recorded=False)
+    _arguments.add_workers(command, recorded=False, device=False)
     command.add_argument_group("output").add_argument(
         "-o", "--out", type=Path, metavar="PATH",
         help="output folder, or NAME.zip for one file (default: jaxport-bugreport-WORKLOAD)",

@@ -19,8 +19,10 @@ from compare.run import whole_run
 from compare.sides import requests
 from compare.sides._side import SIDES, SideError
 from compare.sides.client import LiveSide
+from compare.sides.pool import Source
 from compare.sides.recorded import RecordingSide
-from compare.sides.sources import check_interpreter
+from compare.sides.settings import Settings
+from compare.sides.sources import check_interpreter, require_device
 from compare.sides.workers import WorkerSet, failure_of
 
 HELP = Help(
@@ -46,6 +48,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--side", choices=SIDES, required=True, metavar="SIDE", help=f"side to record: {' or '.join(SIDES)}"
     )
     worker.add_argument("--python", metavar="PATH", help="Python interpreter that runs the side (default: this one)")
+    _arguments.add_device(worker)
     _arguments.add_timeout(worker)
     command.add_argument_group("output").add_argument(
         "-o", "--out", type=Path, required=True, metavar="FILE", help="output file: the recording"
@@ -57,11 +60,15 @@ def main(options: argparse.Namespace) -> int:
     writable_file(options.out)
     workloads = _arguments.workloads(options)
     check_interpreter(options.python, "--python")
+    device = _arguments.device(options)
+    require_device({options.side: Source(options.python, device=device)}, options.timeout)
     console = terminal.console(stderr=True)
     failures: list[Failure] = []
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
-        workers = stack.enter_context(WorkerSet(lambda name: LiveSide(name, scratch, options.python, options.timeout)))
+        workers = stack.enter_context(
+            WorkerSet(lambda name: LiveSide(name, scratch, options.python, options.timeout, Settings(device=device)))
+        )
         progress = stack.enter_context(reporter(console, quiet=False))
         side = RecordingSide(workers.get(options.side))
         requests.environment(side)

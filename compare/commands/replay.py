@@ -82,7 +82,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         help="largest error of floats, relative to the largest value (default: 2**14 unit roundoffs of the dtype, "
         "1e-3 for float32)",
     )  # fmt: skip
-    _arguments.add_workers(command, recorded=False)
+    _arguments.add_workers(command, recorded=False, device=False)
     _arguments.add_json(command.add_argument_group("output"), "the differences")
 
 

@@ -91,4 +91,5 @@ class Request:
 
     def sources_with_peers(self) -> dict[str, Source]:
         """Where sides and peers come from: a peer needs both frameworks, and has them in this interpreter."""
-        return dict(self.sources) | dict.fromkeys(PEERS if self.extras.peers else (), Source())
+        peer = Source(device=self.sources["jax"].device)
+        return dict(self.sources) | dict.fromkeys(PEERS if self.extras.peers else (), peer)

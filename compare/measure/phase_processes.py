@@ -63,8 +63,9 @@ class Workers:
           cache: folder of a compilation cache; None is without one.
           dump: folder that XLA writes what it compiles to.
         """
-        settings = Settings(self.threads, cache, dump, whole_imports=True)
-        return self.launch(side, self.scratch, self.sources[side].python, self.timeout_s, settings)
+        source = self.sources[side]
+        settings = Settings(self.threads, cache, dump, whole_imports=True, device=source.device)
+        return self.launch(side, self.scratch, source.python, self.timeout_s, settings)
 
     @contextmanager
     def once(self, side: str, cache: Path | None = None, dump: Path | None = None) -> Iterator[Side]:

@@ -140,7 +140,8 @@ def _measure_all(
 
     def start(name: str, settings: Settings = settings) -> LiveSide:
         side = processes[name].side
-        return LiveSide(side, scratch, sources[side].python, timeout_s, settings)
+        placed = replace(settings, device=sources[side].device)
+        return LiveSide(side, scratch, sources[side].python, timeout_s, placed)
 
     # The memory that these hold is told: a user's process has whatever its framework imports.
     start_whole = partial(start, settings=replace(settings, whole_imports=True))

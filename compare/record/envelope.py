@@ -34,8 +34,9 @@ class Environment(Part, frozen=True):
     cores: Count = None
     """Processors that jaxport may use."""
     sides: Named[Named[Scalar]] = {}
-    """By side: versions of its packages, `device`, `threads`, `allocator` where the environment told it something, and
-    `recorded`, the file's name where it was replayed."""
+    """By side: versions of its packages, `device`, `threads`, `allocator` where the environment told it something,
+    `matmul_precision` and `deterministic` where they were pinned, and `recorded`, the file's name where it was
+    replayed."""
 
 
 class Schema(msgspec.Struct, frozen=True):

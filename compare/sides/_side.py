@@ -31,6 +31,10 @@ class Missing(SideError):
     """The framework is not installed where the side was looked for: it will not be there the next time either."""
 
 
+class NoDevice(SideError):
+    """The device that was asked for is not there for this framework: it will not be there the next time either."""
+
+
 class BadTarget(SideError):
     """The function or file that was named for this side does not exist."""
 

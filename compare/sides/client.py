@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from compare.sides import processes, wire
-from compare.sides._side import SIDES, BadTarget, Missing, Reply, Side, SideError, Unavailable
+from compare.sides import device_variables, processes, wire
+from compare.sides._side import SIDES, BadTarget, Missing, NoDevice, Reply, Side, SideError, Unavailable
 from compare.sides.last_words import ended, last_words
 from compare.sides.settings import Settings, python_path
 from workloads._spec import Arrays
@@ -36,7 +36,7 @@ NAMES = {
 STARTS = 3
 """How often a worker is started that dies, or does not answer, while it imports its framework."""
 
-_ERRORS = {"unavailable": Unavailable, "target": BadTarget}
+_ERRORS = {"unavailable": Unavailable, "target": BadTarget, "device": NoDevice}
 
 
 class _Gone(SideError):
@@ -57,7 +57,7 @@ class LiveSide(Side):
       scratch: a folder for arrays in transit and the worker's log.
       python: the interpreter to run, by default this one.
       timeout_s: how long a request may take.
-      settings: threads, caches and dumps of the process.
+      settings: device, threads, caches and dumps of the process.
 
     Raises:
       SideError: the program is ending, or the interpreter cannot be run.
@@ -266,6 +266,7 @@ def _environment(name: str, folder: Path, foreign: bool, settings: Settings) -> 
         for package in PACKAGES:
             (shelf / package).symlink_to(root / package)
     environment["PYTHONPATH"] = python_path(shelf, environment)
+    environment |= device_variables.variables(settings.device, environment)
     # What a worker, or a framework in it, keeps in a temporary file is gone when it is, however it ends.
     (folder / "temporary").mkdir()
     environment["TMPDIR"] = str(folder / "temporary")

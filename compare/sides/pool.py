@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -14,14 +14,16 @@ from compare.sides.recorded import RecordedSide
 from compare.sides.renewal import Renewal
 from compare.sides.settings import Settings
 from compare.sides.workers import WorkerSet
+from workloads._device import ON_CPU, Device
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where a side comes from: an interpreter (None: this one), or a recorded file."""
+    """Where a side comes from: an interpreter (None: this one) on a device, or a recorded file."""
 
     python: str | None = None
     recorded: Path | None = None
+    device: Device = ON_CPU
 
 
 class Pool:
@@ -105,4 +107,5 @@ class Pool:
         source = self._sources[name]
         if source.recorded is not None:
             return RecordedSide(name, source.recorded)
-        return LiveSide(name, self._scratch, source.python, self._timeout_s, self._settings)
+        settings = replace(self._settings, device=source.device)
+        return LiveSide(name, self._scratch, source.python, self._timeout_s, settings)

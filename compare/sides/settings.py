@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from compare.sides import optional_imports
+from workloads._device import ON_CPU, Device
 
 THREAD_VARIABLES = (
     *("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"),
@@ -27,6 +28,7 @@ class Settings:
         the environment asks for.
       dump: a folder where XLA writes what it compiles; None writes nothing.
       clustering: a folder where TensorFlow writes its graphs before and after clustering; None writes nothing.
+      device: that it computes on; `compare.sides.device_variables` says so to both frameworks.
       whole_imports: with every library that a framework imports where it finds it: for what measures the import, or
         the memory that the process holds.
     """
@@ -36,6 +38,7 @@ class Settings:
     dump: Path | None = None
     clustering: Path | None = None
     whole_imports: bool = False
+    device: Device = ON_CPU
 
     def variables(self, side: str, inherited: Mapping[str, str]) -> dict[str, str]:
         """The environment variables that say so to a side; flags that were set before are kept."""

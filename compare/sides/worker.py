@@ -52,6 +52,7 @@ from compare.sides.peers import PEERS
 from compare.sides.processes import end_with_parent
 from compare.sides.protocol import ProtocolError
 from compare.sides.settings import pin
+from workloads._device import DeviceAbsent
 from workloads._framework import Framework, Prepared, Unsupported
 from workloads._spec import Arrays
 from workloads._target import TargetError
@@ -64,6 +65,9 @@ HOSTED = {
     "devices": "compare.sides.device_compiler",
 } | {peer: f"compare.sides.peers.{peer}" for peer in PEERS}
 """By the name of a worker, the module whose `create()` gives a framework, or a host that answers by itself."""
+
+_KINDS = {Unsupported: "unavailable", TargetError: "target", DeviceAbsent: "device"}
+"""What the coordinator tells apart."""
 
 
 class Worker(Host):
@@ -247,17 +251,17 @@ def answer(host: Host, request: Mapping[str, Any]) -> dict[str, Any]:
 
 def described(error: BaseException) -> dict[str, Any]:
     """A failure as the coordinator reads it: what kind it is, one line, and the traceback."""
-    kind = "unavailable" if isinstance(error, Unsupported) else "target" if isinstance(error, TargetError) else "error"
+    kind = next((kind for expected, kind in _KINDS.items() if isinstance(error, expected)), "error")
     plain = kind != "error" or isinstance(error, ProtocolError)
     reason = " ".join(str(error).split()) if plain else explained(error)
     return {"ok": False, "kind": kind, "reason": reason, "details": traceback.format_exc()}
 
 
 def serve(side: str, requests: BinaryIO, replies: BinaryIO) -> None:
-    """Answer requests until there are no more. The first message says whether the framework is there."""
+    """Answer requests until there are no more. The first message says whether framework and device are there."""
     try:
         host = _hosted(side)
-    except ImportError as error:
+    except (ImportError, DeviceAbsent) as error:
         replies.write(wire.encode(described(error)))
         return
     replies.write(wire.encode({"ok": True, "value": {}, "arrays": False}))

@@ -26,6 +26,7 @@ from compare.sides.client import LiveSide
 from compare.sides.pool import Source
 from compare.sides.settings import Settings
 from workloads import _registry
+from workloads._device import GPU, HIGHEST, ON_CPU, Device
 from workloads._modes import JAX_JIT, TF_JIT, Arm
 from workloads._spec import Arrays
 
@@ -59,12 +60,23 @@ class Started(Side):
         """Nothing runs."""
 
 
-def measured(folder: Path) -> timed_samples.Samples:
+def measured(folder: Path, device: Device = ON_CPU) -> timed_samples.Samples:
     """Three sets of such processes."""
     _, prepared = prepare_both(_registry.get("add"), "smoke", None, folder)
     timed = timed_sets.Timed(prepared, {"tf": ["jit"], "jax": ["jit"]}, {})
     plan = Plan(3, 3, budget_s=0.01, threads=1)
-    return timed_sets.measure([timed], {name: Source() for name in SIDES}, plan, folder, 1, Silent())["add"]
+    sources = {name: Source(device=device) for name in SIDES}
+    return timed_sets.measure([timed], sources, plan, folder, 1, Silent())["add"]
+
+
+def test_every_process_computes_on_the_device_that_was_asked_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(timed_sets, "LiveSide", Started)
+    monkeypatch.setattr(Started, "settings", [])
+    asked = Device(GPU, 1, HIGHEST)
+    measured(tmp_path, asked)
+    assert {settings.device for settings in Started.settings} == {asked}
 
 
 def test_one_process_a_side_compiles_and_those_that_are_timed_share_what_it_compiled(

@@ -1,0 +1,68 @@
+"""What keeps both frameworks on one device, each leaving memory to the other, their products rounded alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from compare.errors import RequestError
+from workloads._device import CPU, HIGHEST, TF32, Device
+
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+NO_GPU = "-1"
+DETERMINISTIC_FLAG = "--xla_gpu_deterministic_ops=true"
+TF32_OVERRIDE = "NVIDIA_TF32_OVERRIDE"
+
+# TensorFlow's bridge writes DEFAULT beside products where TF32 is allowed; JAX's "tensorfloat32" would write HIGH.
+JAX_PRECISIONS = {HIGHEST: "highest", TF32: "default"}
+
+_LEAVING_MEMORY = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false", "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
+
+
+def variables(device: Device, inherited: Mapping[str, str]) -> dict[str, str]:
+    """The environment variables of a worker on a device; flags that were set before are kept.
+
+    Args:
+      device: where it computes.
+      inherited: the variables of this process.
+
+    Raises:
+      RequestError: what is inherited contradicts the device.
+    """
+    if device.kind == CPU:
+        # Without the first JAX takes the GPU that it finds, without the second TensorFlow does.
+        return device.told() | {"JAX_PLATFORMS": "cpu", VISIBLE: NO_GPU}
+    # The CPU comes second: callbacks run there.
+    placed = {"JAX_PLATFORMS": "cuda,cpu", VISIBLE: _visible(device, inherited), **_LEAVING_MEMORY}
+    return device.told() | placed | _precision(device, inherited) | _determinism(device, inherited)
+
+
+def _visible(device: Device, inherited: Mapping[str, str]) -> str:
+    """The one GPU: a scheduler that hands out some of a machine's names them in the same variable."""
+    if not inherited.get(VISIBLE):
+        return str(device.index)
+    granted = inherited[VISIBLE].split(",")
+    if device.index >= len(granted):
+        raise RequestError(
+            f"expected --device gpu:N with N below {len(granted)}, found {device}: {VISIBLE}={inherited[VISIBLE]} "
+            "names no more"
+        )
+    return granted[device.index].strip()
+
+
+def _precision(device: Device, inherited: Mapping[str, str]) -> dict[str, str]:
+    """TensorFlow has no variable for it: its side sets it (`tf_reference/_device.py`)."""
+    if device.precision is None:
+        return {}
+    named = {"JAX_DEFAULT_MATMUL_PRECISION": JAX_PRECISIONS[device.precision]}
+    if device.precision == HIGHEST:
+        return named | {TF32_OVERRIDE: "0"}
+    if inherited.get(TF32_OVERRIDE) == "0":
+        raise RequestError(f"expected no {TF32_OVERRIDE} with --matmul-precision {TF32}, found 0: unset it")
+    return named
+
+
+def _determinism(device: Device, inherited: Mapping[str, str]) -> dict[str, str]:
+    if not device.deterministic:
+        return {}
+    flags = f"{inherited.get('XLA_FLAGS', '')} {DETERMINISTIC_FLAG}".strip()
+    return {"XLA_FLAGS": flags, "TF_DETERMINISTIC_OPS": "1"}

@@ -1,0 +1,55 @@
+"""The device that this side computes on: whether it is there, and what is pinned on it."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any
+
+import jax
+
+from workloads._device import CPU, GPU, HIGHEST, TF32, Device, DeviceAbsent
+
+PLUGINS = ("jax_cuda12_plugin", "jax_cuda13_plugin")
+"""The modules that the CUDA wheels of JAX install."""
+
+
+def require(device: Device) -> None:
+    """Let a device that JAX computes on pass.
+
+    Raises:
+      DeviceAbsent: JAX finds no such device.
+    """
+    if device.kind == CPU:
+        return
+    if not any(map(importlib.util.find_spec, PLUGINS)):
+        raise DeviceAbsent(
+            f"expected a GPU for --device {device}, found JAX {jax.__version__} without CUDA: "
+            f'install "jax[cuda12]=={jax.__version__}"'
+        )
+    # A plugin that finds no driver is left out by JAX, or refused, by how it fails.
+    try:
+        found = jax.devices()[0]
+    except RuntimeError as error:
+        raise _unusable(device, str(error).splitlines()[0]) from error
+    if found.platform != GPU:
+        raise _unusable(device, f"its first device is a {found.platform.upper()}")
+
+
+def _unusable(device: Device, reason: str) -> DeviceAbsent:
+    return DeviceAbsent(
+        f"expected a GPU for --device {device}, found none that JAX {jax.__version__} can use ({reason}): "
+        f'look at nvidia-smi, and install "jax[cuda12]=={jax.__version__}", which brings CUDA'
+    )
+
+
+def described(found: Any) -> str:
+    """The kind of a device and its name: "gpu nvidia h100 80gb hbm3"; of a CPU only "cpu"."""
+    return CPU if found.platform == CPU else f"{found.platform} {found.device_kind}".lower()
+
+
+def pinned(device: Device) -> dict[str, Any]:
+    """What is pinned, as JAX has it; nothing where nothing was asked for."""
+    precisions = {"highest": HIGHEST, "default": TF32}
+    told = jax.config.values["jax_default_matmul_precision"]
+    named = {"matmul_precision": precisions.get(told, str(told))} if device.precision else {}
+    return named | ({"deterministic": True} if device.deterministic else {})

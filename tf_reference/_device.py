@@ -1,0 +1,66 @@
+"""The device that this side computes on: whether it is there, and what is pinned on it."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import tensorflow as tf
+
+from workloads._device import CPU, GPU, HIGHEST, TF32, Device, DeviceAbsent
+
+
+def pin(device: Device) -> None:
+    """Let a device that TensorFlow computes on pass, and set what has no environment variable.
+
+    Raises:
+      DeviceAbsent: TensorFlow finds no such device.
+    """
+    if device.kind == GPU and not has_gpu():
+        raise DeviceAbsent(f"expected a GPU for --device {device}, found {_found()}")
+    if device.precision is not None:
+        # Lowering reads it too: products are HIGHEST in the program without it, DEFAULT with it.
+        tf.config.experimental.enable_tensor_float_32_execution(device.precision == TF32)
+    if device.deterministic:
+        tf.config.experimental.enable_op_determinism()
+
+
+def _found() -> str:
+    if not tf.test.is_built_with_cuda():
+        return f'TensorFlow {tf.__version__} without CUDA: install "tensorflow[and-cuda]=={tf.__version__}"'
+    return (
+        f"none that TensorFlow {tf.__version__} can use: "
+        f'look at nvidia-smi, and install "tensorflow[and-cuda]=={tf.__version__}", which brings CUDA'
+    )
+
+
+@functools.cache
+def has_gpu() -> bool:
+    """Asked once: it takes a lock, and is asked after every timed call."""
+    return bool(tf.config.list_physical_devices("GPU"))
+
+
+def platform() -> str:
+    """What TensorFlow's XLA compiles for, as XlaCallModule names it."""
+    return "CUDA" if has_gpu() else "CPU"
+
+
+def described() -> str:
+    """The kind of the device and its name: "gpu nvidia h100 80gb hbm3"; of a CPU only "cpu"."""
+    if not has_gpu():
+        return CPU
+    details = tf.config.experimental.get_device_details(tf.config.list_physical_devices("GPU")[0])
+    return f"{GPU} {details.get('device_name', '')}".lower().strip()
+
+
+def finish() -> None:
+    """Wait until the device has done all that it was given: a call returns before, on a GPU."""
+    if has_gpu():
+        tf.test.experimental.sync_devices()
+
+
+def pinned(device: Device) -> dict[str, Any]:
+    """What is pinned, as TensorFlow has it; nothing where nothing was asked for."""
+    allowed = tf.config.experimental.tensor_float_32_execution_enabled()
+    named = {"matmul_precision": TF32 if allowed else HIGHEST} if device.precision else {}
+    return named | ({"deterministic": True} if device.deterministic else {})
