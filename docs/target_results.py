@@ -53,8 +53,9 @@ compiled by JAX's XLA for devices that were not there. Nothing ran: kernels, lau
 made, and a bound is the least time that a call can take, never a time. Nothing was tuned on a device, so tiles and the
 choice between Triton and cuBLAS are heuristics, and workspaces of cuDNN and cuBLAS are likely understated. On a TPU,
 kernels count instructions of the module. TensorFlow's program of a training step is lowered for the CPU: TensorFlow
-lowers functions with variables only for devices that are here. How to do the same with a port:
-[targets](../targets.md).
+lowers functions with variables only for devices that are here. Where XLA's untuned Triton refuses a product, both
+programs are compiled with Triton's products switched off: H100 and A100 call cuBLASLt there. How to do the same with a
+port: [targets](../targets.md).
 """
 
 WHY = """\
