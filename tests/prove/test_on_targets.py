@@ -84,7 +84,8 @@ def test_a_product_is_a_librarys_where_triton_has_no_units_for_it(compiled):
     _, on_h100 = compiled("H100", lambda x, y: jax.nn.relu(x @ y), X, X)
     assert on_v100.library_calls == {"cuBLASLt": 1}
     assert on_h100.library_calls == {"Triton": 1}
-    assert [launch.library for launch in on_h100.launched] == ["Triton"]
+    # The product is split along its contraction; XLA's own kernel adds the parts and applies the activation.
+    assert [launch.library for launch in on_h100.launched] == ["Triton", ""]
     assert on_h100.flops == pytest.approx(2 * 512**3, rel=0.01)
 
 

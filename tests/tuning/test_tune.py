@@ -90,7 +90,7 @@ def test_the_record_is_printed_and_written(
 
 def test_a_platform_without_known_options_is_one_line() -> None:
     with pytest.raises(
-        RequestError, match=r"expected a platform whose options are known \(cpu\), found tpu: name some"
+        RequestError, match=r"expected a platform whose options are known \(cpu, gpu\), found tpu: name some"
     ):
         tuner._known(tuner.Plan(), "tpu")
 
