@@ -63,4 +63,5 @@ def pinned(device: Device) -> dict[str, Any]:
     """What is pinned, as TensorFlow has it; nothing where nothing was asked for."""
     allowed = tf.config.experimental.tensor_float_32_execution_enabled()
     named = {"matmul_precision": TF32 if allowed else HIGHEST} if device.precision else {}
-    return named | ({"deterministic": True} if device.deterministic else {})
+    elsewhere = {"lowered_for": device.lowers_for} if device.lowers_for else {}
+    return named | elsewhere | ({"deterministic": True} if device.deterministic else {})

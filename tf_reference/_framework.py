@@ -19,6 +19,7 @@ from tf_reference import _binding, _device, _keras, _private, _sources
 from tf_reference._donation import donated_step
 from tf_reference._profiling import profiled
 from tf_reference._session import Session
+from tf_reference._stateless import lowered_for
 from workloads._device import ON_CPU, Device, asked
 from workloads._framework import (
     DISPATCH_ELEMENTS,
@@ -46,6 +47,7 @@ from workloads._unroll import unroll
 EAGER, GRAPH, AUTOCLUSTER, JIT, KERAS = "eager", "graph", "autocluster", "jit", "keras"
 
 STAGES = ("stablehlo", "hlo", "optimized_hlo")
+"""Of a program; the last needs the device that it is compiled for."""
 
 _OUT_OF_SCOPE = "is out of scope and cannot be used here"
 """What TensorFlow says of a tensor of another graph: a TypeError or a ValueError, by where it is met."""
@@ -192,9 +194,8 @@ class TensorFlow:
         session.reset(case)
         tensors = self._inputs(session, case)
         function = self._staged(session, pass_, JIT, tensors)
-        lower = _lowering(function, tensors, platform)
         with _compilable():
-            layout = _private.layout(lower(stage="hlo_serialized"))
+            lower, layout = self._lowered(function, tensors, platform)
         parameters, states = _binding.bound_parameters(session, function.get_concrete_function(*tensors), layout)
         leaves = sorted(function.get_concrete_function(*tensors).structured_outputs)
         names = _binding.result_names(leaves, parameters, layout)
@@ -205,7 +206,7 @@ class TensorFlow:
             parameters=parameters,
             results=_binding.results(names, layout),
             states=states,
-            stages={stage: str(lower(stage=stage)) for stage in STAGES} if shown else {},
+            stages={stage: str(lower(stage=stage)) for stage in self._stages} if shown else {},
             sources=_sources.sources(function.get_concrete_function(*tensors).graph),
         )
 
@@ -304,6 +305,19 @@ class TensorFlow:
         """Build every model of the twin anew, and call it once: what it makes on its first call belongs to no graph."""
         for session in self._loaded.rebuild():
             session.pass_function(FORWARD)(*self._inputs(session, session.twin.first_case))
+
+    @property
+    def _stages(self) -> tuple[str, ...]:
+        return STAGES[:-1] if self._device.lowers_for else STAGES
+
+    def _lowered(
+        self, function: Any, tensors: Sequence[tf.Tensor], platform: Platform
+    ) -> tuple[Callable[..., Any], _private.Layout]:
+        """What gives the stages of a program, and its signature; a recorded side may be lowered for another device."""
+        if self._device.lowers_for is not None:
+            return lowered_for(self._device.lowers_for, function.get_concrete_function(*tensors), tensors)
+        lower = _lowering(function, tensors, platform)
+        return lower, _private.layout(lower(stage="hlo_serialized"))
 
     def _staged(self, session: Session, pass_: str, mode: str, tensors: Sequence[tf.Tensor]) -> Any:
         stage = partial(self._in_mode, session, pass_, mode, tensors)

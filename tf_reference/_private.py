@@ -108,6 +108,16 @@ def call_stablehlo(artifact: bytes, results: Sequence[tuple[str, Sequence[int]]]
     return call
 
 
+def define(function: Any) -> None:
+    """Make a FunctionDef known to this process.
+
+    A graph that is imported brings its functions into that graph alone; XLA looks for them among the process's.
+    """
+    context = _require("tensorflow.python.eager.context", "context")()
+    if not context.has_function(function.signature.name):
+        context.add_function_def(function)
+
+
 # Operations that compute nothing: plumbing, and what only reads or changes a shape.
 _STRUCTURAL = frozenset(
     {

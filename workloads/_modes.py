@@ -97,6 +97,17 @@ class Pair:
         return f"{self.left} vs {self.right}"
 
 
+@dataclass(frozen=True)
+class CellPair:
+    """Two programs under one compiler whose times make a ratio: "jax@jax vs tf@jax", the port's over the original's."""
+
+    left: Cell
+    right: Cell
+
+    def __str__(self) -> str:
+        return f"{self.left} vs {self.right}"
+
+
 TF_EAGER, TF_GRAPH, TF_AUTOCLUSTER, TF_JIT, TF_KERAS = (
     Mode(TF, name) for name in ("eager", "graph", "autocluster", "jit", "keras")
 )
@@ -120,6 +131,9 @@ TF_CELL, JAX_CELL = Cell(TF, TF), Cell(JAX, JAX)
 """Each side's program, compiled by its own XLA."""
 
 CELLS = (TF_CELL, JAX_CELL, Cell(TF, JAX), Cell(JAX, TF))
+
+CELL_PAIRS = tuple(CellPair(Cell(JAX, compiler), Cell(TF, compiler)) for compiler in (JAX, TF))
+"""By compiler; JAX's XLA first, which is there without TensorFlow."""
 
 _ARM = re.compile(
     r"(?:(?P<side>[\w.-]+)/(?P<name>[\w.-]+)|(?P<frontend>[\w.-]+)@(?P<compiler>[\w.-]+))"

@@ -13,7 +13,20 @@ from compare.bench.pairs import Name
 from compare.bench.stats import Rounds
 from compare.record import timing_part
 from compare.record.timing_part import CellTime, Power, Ratio, Threads, Timing
-from workloads._modes import COMPILED_PORTS, JAX_EAGER, JAX_JIT, JAX_TUNED, TF_EAGER, TF_JIT, Arm, Cell, Mode, Pair
+from workloads._modes import (
+    CELL_PAIRS,
+    COMPILED_PORTS,
+    JAX_EAGER,
+    JAX_JIT,
+    JAX_TUNED,
+    TF_EAGER,
+    TF_JIT,
+    Arm,
+    Cell,
+    CellPair,
+    Mode,
+    Pair,
+)
 
 Samples = Mapping[Arm, Rounds]
 """Seconds by arm, pair and round: arms run in the same pairs, and are empty in one where they failed."""
@@ -91,6 +104,7 @@ def summarise(
         },
         cells={str(arm): CellTime(median) for arm, median in medians.items() if isinstance(arm.code, Cell)},
         ratios={str(pair): _ratio(timed, pair, doubt, margin) for pair in _wanted(medians)},
+        program_ratios={str(pair): _ratio(timed, pair, doubt, margin) for pair in CELL_PAIRS if _ran(timed, pair)},
         null={itself(arm): _null(arm, null, margin) for arm, null in held.items()},
         margin=margin,
         power=Power(
@@ -158,8 +172,14 @@ def ratio_of(samples: Mapping[Name, Rounds], a: Name, b: Name, doubt: str, margi
     return _stated(stats.ratio(ones, others), margin)
 
 
-def _ratio(timed: Samples, pair: Pair, doubt: str, margin: float) -> Ratio:
+def _ran(timed: Samples, pair: CellPair) -> bool:
+    return all(Arm(cell) in timed for cell in (pair.left, pair.right))
+
+
+def _ratio(timed: Samples, pair: Pair | CellPair, doubt: str, margin: float) -> Ratio:
     a, b = Arm(pair.left), Arm(pair.right)
+    if isinstance(pair, CellPair):
+        return ratio_of(timed, a, b, doubt, margin)
     estimate = paired(timed, a, b) if pair.right.is_peer and not doubt else None
     if estimate is None:
         return ratio_of(timed, a, b, doubt, margin)

@@ -11,6 +11,7 @@ from compare.commands import _arguments
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._output import keep, or_else, writable_file
 from compare.commands._parser import Help
+from compare.errors import RequestError
 from compare.progress import reporter
 from compare.prove.collect import unique
 from compare.record.workload_part import Failure
@@ -24,16 +25,22 @@ from compare.sides.recorded import RecordingSide
 from compare.sides.settings import Settings
 from compare.sides.sources import check_interpreter, require_device
 from compare.sides.workers import WorkerSet, failure_of
+from workloads._device import CPU, GPU, HIGHEST, Device
 
 HELP = Help(
     description="""\
 Record one side's outputs, programs and profiles to a file, to be replayed where its framework is not installed.
+
+With --platform gpu TensorFlow's programs are those that it hands to XLA for a GPU. None is needed here: its outputs are
+computed on the CPU.
 """,
     operands="--side SIDE -o FILE [WORKLOAD ...]",
     examples="""\
   jaxport record --side tf -o tf.side running_example
   jaxport record --side tf -o tf.side my_port.py
   jaxport run my_port.py --tf-recorded tf.side       on the other machine
+  jaxport record --side tf --platform gpu -o tf.side my_port.py
+  jaxport run my_port.py --tf-recorded tf.side --device gpu
 """,
     holds="the recording is complete",
     fails="the side failed to deliver a part; one line each says which",
@@ -49,10 +56,31 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )
     worker.add_argument("--python", metavar="PATH", help="Python interpreter that runs the side (default: this one)")
     _arguments.add_device(worker)
+    worker.add_argument(
+        "--platform", choices=(CPU, GPU),
+        help="with --side tf, the kind of device that programs are lowered for (default: that of --device)",
+    )  # fmt: skip
     _arguments.add_timeout(worker)
     command.add_argument_group("output").add_argument(
         "-o", "--out", type=Path, required=True, metavar="FILE", help="output file: the recording"
     )
+
+
+def device(options: argparse.Namespace) -> Device:
+    """The device that the side computes on, and what its programs are lowered for.
+
+    Raises:
+      RequestError: the side cannot lower for another device than its own.
+    """
+    kind, _ = options.device
+    if options.platform in (None, kind):
+        return _arguments.device(options)
+    if options.side != "tf" or kind != CPU:
+        raise RequestError(
+            f"expected --side tf on the CPU with --platform {options.platform}, found --side {options.side} on a "
+            f"{kind.upper()}: drop --platform"
+        )
+    return Device(precision=options.matmul_precision or HIGHEST, lowers_for=options.platform)
 
 
 def main(options: argparse.Namespace) -> int:
@@ -60,14 +88,14 @@ def main(options: argparse.Namespace) -> int:
     writable_file(options.out)
     workloads = _arguments.workloads(options)
     check_interpreter(options.python, "--python")
-    device = _arguments.device(options)
-    require_device({options.side: Source(options.python, device=device)}, options.timeout)
+    placed = device(options)
+    require_device({options.side: Source(options.python, device=placed)}, options.timeout)
     console = terminal.console(stderr=True)
     failures: list[Failure] = []
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
         workers = stack.enter_context(
-            WorkerSet(lambda name: LiveSide(name, scratch, options.python, options.timeout, Settings(device=device)))
+            WorkerSet(lambda name: LiveSide(name, scratch, options.python, options.timeout, Settings(device=placed)))
         )
         progress = stack.enter_context(reporter(console, quiet=False))
         side = RecordingSide(workers.get(options.side))

@@ -15,7 +15,7 @@ from compare.record.workload_part import Workload
 HOST = ("platform", "cpu", "cores", "python")
 SIDE = (
     *("python", "numpy", "tensorflow", "keras", "jax", "jaxlib", "flax", "optax"),
-    *("device", "matmul_precision", "deterministic", "threads", "allocator", "recorded"),
+    *("device", "lowered_for", "matmul_precision", "deterministic", "threads", "allocator", "recorded"),
 )
 """Everything in a side's environment that a ratio depends on. The version of jaxport is not among them:
 what it changes is what a history is kept to see."""

@@ -35,8 +35,8 @@ class Environment(Part, frozen=True):
     """Processors that jaxport may use."""
     sides: Named[Named[Scalar]] = {}
     """By side: versions of its packages, `device`, `threads`, `allocator` where the environment told it something,
-    `matmul_precision` and `deterministic` where they were pinned, and `recorded`, the file's name where it was
-    replayed."""
+    `matmul_precision` and `deterministic` where they were pinned, `recorded`, the file's name where it was replayed,
+    and `lowered_for`, the device that its programs are for where that is another one."""
 
 
 class Schema(msgspec.Struct, frozen=True):

@@ -94,6 +94,8 @@ class Timing(Part, frozen=True):
     """By program@compiler."""
     ratios: Named[Ratio] = {}
     """By "A vs B"."""
+    program_ratios: Named[Ratio] = {}
+    """By "jax@jax vs tf@jax": of the two programs under one compiler, each executed bare, in one process."""
     null: Named[Ratio] = {}
     """The A/A control: identical code in two processes."""
     margin: Number = None

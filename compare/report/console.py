@@ -78,13 +78,15 @@ def _gates(row: OverviewRow) -> Text:
 
 
 def _ratios(row: OverviewRow) -> str:
+    if row.programs is not None:
+        return _ratio(row.programs)
     return f"{_ratio(row.ratio)}; tuned: {_ratio(row.tuned)}" if row.tuned else _ratio(row.ratio)
 
 
 def _ratio(row: RatioRow | None) -> str:
     if row is None:
         return "not timed"
-    other = row.pair.right if row.pair else ""
+    other = row.pair.right if row.pair else row.name
     return f"withheld ({other})" if row.withheld else f"{row.ratio} {row.interval} {row.verdict} ({other})"
 
 

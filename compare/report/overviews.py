@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from compare.record.envelope import Record
 from compare.record.workload_part import Workload
 from compare.report import numbers
-from compare.report.tables import RatioRow, against_best, attribution
+from compare.report.tables import RatioRow, against_best, attribution, of_programs
 from compare.report.verdicts import gate_verdicts, verdict
 from workloads._modes import JAX, JAX_JIT, JAX_TUNED, TF, TF_EAGER, TF_JIT, Mode
 
@@ -32,6 +32,8 @@ class OverviewRow:
     attribution: tuple[tuple[str, str], ...]
     tuned: RatioRow | None = None
     """The same of jax/tuned, where the port declares compiler options; beside the other, never in its place."""
+    programs: RatioRow | None = None
+    """Of the two programs under one compiler, where TensorFlow was not timed."""
 
 
 def overview(record: Record) -> tuple[OverviewRow, ...]:
@@ -64,6 +66,7 @@ def _overview(name: str, anchor: str, workload: Workload) -> OverviewRow:
         ratio=against_best(workload),
         attribution=attribution(workload),
         tuned=against_best(workload, JAX_TUNED),
+        programs=of_programs(workload),
     )
 
 

@@ -98,7 +98,11 @@ def _untimed(workload: Workload) -> str:
     if (workload.parity or Parity()).verdict == FAIL:
         return "not timed: parity fails"
     reasons = [failure.reason for failure in workload.failures]
-    return f"not timed: {reasons[0]}" if reasons else "not timed: no TF mode has a time in the record"
+    if reasons:
+        return f"not timed: {reasons[0]}"
+    programs = tables.of_programs(workload)
+    beside = f"; {programs.name}: {stated(programs)}" if programs else ""
+    return f"not timed: no TF mode has a time in the record{beside}"
 
 
 def stated(row: RatioRow | None) -> str:

@@ -15,7 +15,7 @@ from compare.record.workload_part import Workload
 from compare.report import numbers
 from compare.report.showable import given
 from workloads import _modes
-from workloads._modes import PORT, TF_CELL, TF_JIT, Cell, Mode, Pair, recorded_pair
+from workloads._modes import CELL_PAIRS, PORT, TF_CELL, TF_JIT, Cell, Mode, Pair, recorded_pair
 
 SIDES = {_modes.TF: "TF", _modes.JAX: "JAX"}
 
@@ -89,7 +89,7 @@ def ordered(modes: Iterable[str]) -> list[str]:
 def ratios(workload: Workload) -> tuple[RatioRow, ...]:
     """Every ratio, then the null rows that say how far identical code comes out from itself."""
     timing = workload.timing or Timing()
-    groups = ((timing.ratios, False), (timing.null, True))
+    groups = ((timing.ratios, False), (timing.program_ratios, False), (timing.null, True))
     return tuple(ratio_row(name, ratio, null) for group, null in groups for name, ratio in group.items())
 
 
@@ -108,6 +108,13 @@ def against_best(workload: Workload, port: Mode = PORT) -> RatioRow | None:
         return None
     best = min(medians, key=lambda pair: float("inf") if medians[pair] is None else medians[pair] or 0.0)
     return _ratio_row(str(best), best, timing.ratios[str(best)])
+
+
+def of_programs(workload: Workload) -> RatioRow | None:
+    """The two programs under one compiler, where no TF mode was timed; None where they were not either."""
+    timing = workload.timing or Timing()
+    known = [(str(pair), ratio) for pair in CELL_PAIRS if (ratio := given(timing.program_ratios.get(str(pair))))]
+    return ratio_row(*known[0]) if known and against_best(workload) is None else None
 
 
 def recorded_ratio(timing: Timing, pair: Pair) -> RatioRow | None:

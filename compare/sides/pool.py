@@ -106,6 +106,8 @@ class Pool:
     def _start(self, name: str) -> Side:
         source = self._sources[name]
         if source.recorded is not None:
-            return RecordedSide(name, source.recorded)
+            replayed = RecordedSide(name, source.recorded)
+            replayed.require(source.device)
+            return replayed
         settings = replace(self._settings, device=source.device)
         return LiveSide(name, self._scratch, source.python, self._timeout_s, settings)

@@ -17,9 +17,10 @@ from compare import files
 from compare.errors import Foreseen
 from compare.hlo import executing
 from compare.hlo.bindings import UnreadableProgram
-from compare.sides import protocol, wire
+from compare.sides import protocol, requests, wire
 from compare.sides._side import Reply, Side, SideError, Unavailable
 from compare.writing import write_atomically
+from workloads._device import CPU, Device
 from workloads._spec import Arrays
 
 FORMAT = 1
@@ -141,6 +142,25 @@ class RecordedSide(Side):
         if method == "program":
             self._check(reply.arrays["artifact"].tobytes())
         return reply
+
+    def require(self, device: Device) -> None:
+        """Let pass what can be held against a live side on a device: programs for it, their products rounded alike.
+
+        Raises:
+          RecordedSideError: it holds programs for another one.
+        """
+        if device.kind == CPU:
+            return
+        facts = requests.environment(self)
+        kind = facts.get("lowered_for") or str(facts.get("device")).partition(" ")[0]
+        found = (kind, facts.get("matmul_precision"))
+        if found != (device.kind, device.precision):
+            named = " ".join(str(fact)[:80] for fact in found if fact)
+            raise RecordedSideError(
+                f"expected a recorded {self.name} side at {self.path} with programs for {device.kind} "
+                f"{device.precision}, found {named}: record it again with --platform {device.kind} "
+                f"--matmul-precision {device.precision}"
+            )
 
     def _check(self, artifact: bytes) -> None:
         try:

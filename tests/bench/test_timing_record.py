@@ -98,6 +98,22 @@ def test_cells_are_reported_apart() -> None:
     )
 
 
+def test_the_two_programs_are_held_against_each_other_under_one_compiler() -> None:
+    found = timing(**{"jax@jax": 0.5, "tf@jax": 1.0}).program_ratios
+    assert list(found) == ["jax@jax vs tf@jax", "jax@tf vs tf@tf"]
+    assert found["jax@jax vs tf@jax"].ratio == pytest.approx(0.5, rel=0.02)
+    assert found["jax@jax vs tf@jax"].verdict == "faster"
+
+
+def test_programs_need_no_tensorflow_to_be_held_against_each_other_and_the_control_decides() -> None:
+    seconds = {**SECONDS, "jax@jax": 0.5, "tf@jax": 1.0}
+    alone = {arm: rounds for arm, rounds in measured(seconds).items() if arm.side == "jax"}
+    control = {JAX: JAX_AGAIN}
+    assert list(summarise(alone, {}, control).program_ratios) == ["jax@jax vs tf@jax"]
+    (withheld,) = summarise(alone, {}, control, doubt="the machine was busy").program_ratios.values()
+    assert (withheld.ratio, withheld.withheld) == (None, "the machine was busy")
+
+
 def test_compiled_jax_modes_are_held_against_every_tf_mode_and_compiled_modes_against_their_eager_one() -> None:
     against = ["tf/eager", "tf/graph", "tf/autocluster", "tf/jit"]
     assert list(timing().ratios) == [
@@ -237,7 +253,7 @@ def test_one_pair_of_processes_shows_an_estimate_and_says_what_it_lacks() -> Non
 
 def test_the_record_is_plain_json_under_the_names_that_others_script_against() -> None:
     record: dict[str, Any] = json.loads(json.dumps(to_json(timing()), allow_nan=False))
-    assert record.keys() == {"modes", "cells", "ratios", "null", "margin", "power", "threads"}
+    assert record.keys() == {"modes", "cells", "ratios", "program_ratios", "null", "margin", "power", "threads"}
     assert record["power"].keys() == {"planted", "smallest"}
     mode = {"median_s", "first_call_s", "trace_s", "lower_s", "compile_s", "peak_rss_bytes", "page_faults"}
     assert record["modes"]["jax/jit"].keys() == mode

@@ -173,6 +173,18 @@ def test_null_rows_are_told_apart(honest: dict[str, Any]) -> None:
     ]
 
 
+def test_where_tensorflow_was_not_timed_its_program_stands_for_it(honest: dict[str, Any]) -> None:
+    ratio = {"ratio": 0.5, "ci95": [0.4, 0.6], "verdict": "faster", "pairs": 8}
+    honest["timing"]["program_ratios"] = {"jax@jax vs tf@jax": ratio}
+    assert tables.of_programs(workload_of(honest)) is None
+    honest["timing"]["ratios"] = {}
+    (row,) = overviews.overview(only(honest))
+    assert row.ratio is None
+    assert row.programs is not None
+    assert (row.programs.name, row.programs.ratio, row.programs.verdict) == ("jax@jax vs tf@jax", "0.500x", "faster")
+    assert "jax@jax vs tf@jax" in [each.name for each in tables.ratios(workload_of(honest))]
+
+
 def test_attribution_in_words(honest: dict[str, Any]) -> None:
     words = "jax/jit takes 0.406x of tf/jit's time: frontend 1.00x, compiler 0.411x, runtime 0.983x"
     assert tables.attribution_in_words(workload_of(honest)) == words

@@ -15,7 +15,7 @@ import pytest
 from interpreters import STARTED, interpreter
 
 from compare.cli import main
-from compare.commands import _arguments
+from compare.commands import _arguments, record
 from compare.errors import RequestError
 from compare.measure.phase_processes import Workers
 from compare.sides import device_variables, requests
@@ -245,6 +245,32 @@ def test_the_command_is_refused_in_one_line_before_it_writes(
 )
 def test_options_name_a_device(given: list[str], expected: Device) -> None:
     assert _arguments.device(options(*given)) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (["tf"], ON_CPU),
+        (["tf", "--platform", "cpu"], ON_CPU),
+        (["tf", "--platform", "gpu"], Device(precision=HIGHEST, lowers_for=GPU)),
+        (["tf", "--platform", "gpu", "--matmul-precision", "tf32"], Device(precision=TF32, lowers_for=GPU)),
+        (["jax", "--device", "gpu", "--platform", "gpu"], GPU_0),
+    ],
+)
+def test_what_is_recorded_may_be_lowered_for_a_gpu(given: list[str], expected: Device) -> None:
+    assert record.device(recording(*given)) == expected
+
+
+@pytest.mark.parametrize("given", [["jax", "--platform", "gpu"], ["tf", "--device", "gpu", "--platform", "cpu"]])
+def test_only_tensorflow_on_the_cpu_lowers_for_another_device(given: list[str]) -> None:
+    with pytest.raises(RequestError, match=r"expected --side tf on the CPU with --platform .*: drop --platform"):
+        record.device(recording(*given))
+
+
+def recording(side: str, *given: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    record.add_arguments(parser)
+    return parser.parse_args(["--side", side, "-o", "side", *given])
 
 
 @pytest.mark.parametrize("text", ["tpu", "cpu:0", "gpu:", "gpu:x", "gpu:-1", "gpu:²", "gpu:99999", ""])

@@ -24,6 +24,7 @@ from compare.sides.client import LiveSide
 from compare.sides.recorded import FORMAT, METADATA_KEY, RecordedSide, RecordedSideError, RecordingSide
 from compare.sides.wire import load_arrays
 from workloads import _arrays, _registry
+from workloads._device import GPU, HIGHEST, ON_CPU, TF32, Device
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +110,51 @@ def test_no_ratio_is_drawn_between_what_did_not_run_side_by_side(judged: dict[st
     for name, ratio in timing["ratios"].items():
         assert "tf/" not in name or (ratio["ratio"] is None and ratio["withheld"])
     assert judged["attribution"] is None
+
+
+@pytest.mark.process
+def test_the_recorded_program_is_timed_beside_the_live_one_under_the_live_compiler(judged: dict[str, Any]) -> None:
+    (name,) = judged["timing"]["program_ratios"]
+    assert name == "jax@jax vs tf@jax"
+    assert set(judged["timing"]["cells"]) == {"jax@jax", "tf@jax"}
+
+
+def lowered(folder: Path, **facts: str) -> RecordedSide:
+    """A recorded side that says of itself what a worker would."""
+    kept = RecordingSide(Told({"device": "cpu"} | facts))
+    requests.environment(kept)
+    kept.save(folder / "told.side")
+    return RecordedSide("tf", folder / "told.side")
+
+
+class Told(Side):
+    name = "tf"
+
+    def __init__(self, facts: dict[str, str]) -> None:
+        self.facts = facts
+
+    def call(self, method: str, parameters: Any, arrays: Any = None) -> Reply:
+        return Reply(self.facts)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def test_programs_for_a_gpu_may_be_held_against_a_side_on_one(tmp_path: Path) -> None:
+    lowered(tmp_path, lowered_for="gpu", matmul_precision="highest").require(Device(GPU, precision=HIGHEST))
+    lowered(tmp_path, device="gpu nvidia h100", matmul_precision="tf32").require(Device(GPU, precision=TF32))
+    lowered(tmp_path, lowered_for="gpu", matmul_precision="highest").require(ON_CPU)
+
+
+@pytest.mark.parametrize(
+    ("facts", "found"),
+    [({}, "cpu"), ({"lowered_for": "gpu", "matmul_precision": "tf32"}, "gpu tf32")],
+)
+def test_programs_for_another_device_or_precision_are_refused(
+    facts: dict[str, str], found: str, tmp_path: Path
+) -> None:
+    with pytest.raises(RecordedSideError, match=f"with programs for gpu highest, found {found}: record it again with"):
+        lowered(tmp_path, **facts).require(Device(GPU, precision=HIGHEST))
 
 
 @pytest.mark.process
