@@ -93,19 +93,6 @@ def _compilable() -> Iterator[None]:
         raise Unsupported(f"XLA has no kernel for {', '.join(lacking)}") from error
 
 
-def _lowering(function: Any, tensors: Sequence[tf.Tensor], platform: Platform) -> Callable[..., Any]:
-    """What gives a compiled function's programs by stage, for a platform that need not be here."""
-    lower = function.experimental_get_compiler_ir(*tensors)
-    if platform == "cpu":
-        return lower
-    if platform == "tpu":
-        # Some operations have a kernel for it; a program with any other fails somewhere in the bridge.
-        raise Unsupported(f"TensorFlow {tf.__version__} has the kernels of a TPU only where it was built for one")
-    if function.get_concrete_function(*tensors).variables:
-        raise Unsupported(f"TensorFlow {tf.__version__} lowers functions with variables only for devices that are here")
-    return partial(lower, platform_name=platform.upper())
-
-
 class TensorFlow:
     """The twin in TensorFlow, in its modes. Implements workloads._framework.Framework."""
 
@@ -313,10 +300,14 @@ class TensorFlow:
     def _lowered(
         self, function: Any, tensors: Sequence[tf.Tensor], platform: Platform
     ) -> tuple[Callable[..., Any], _private.Layout]:
-        """What gives the stages of a program, and its signature; a recorded side may be lowered for another device."""
-        if self._device.lowers_for is not None:
-            return lowered_for(self._device.lowers_for, function.get_concrete_function(*tensors), tensors)
-        lower = _lowering(function, tensors, platform)
+        """What gives the stages of a program, and its signature; that of a platform which need not be here."""
+        lowers_for = self._device.lowers_for or platform
+        if lowers_for == "tpu":
+            # Some operations have a kernel for it; a program with any other fails somewhere in the bridge.
+            raise Unsupported(f"TensorFlow {tf.__version__} has the kernels of a TPU only where it was built for one")
+        if lowers_for == "gpu":
+            return lowered_for(lowers_for, function.get_concrete_function(*tensors), tensors)
+        lower = function.experimental_get_compiler_ir(*tensors)
         return lower, _private.layout(lower(stage="hlo_serialized"))
 
     def _staged(self, session: Session, pass_: str, mode: str, tensors: Sequence[tf.Tensor]) -> Any:

@@ -14,12 +14,14 @@ import tensorflow as tf
 from compare.inputs.at_size import prepare
 from compare.sides import mapped, wire
 from compare.sides.requests import Loading
+from jaxport._framework import Jax
 from tf_reference._framework import TensorFlow
-from tf_reference._stateless import lowered_for, stateless
+from tf_reference._stateless import _held, _Rewriting, lowered_for, stateless
 from workloads import _registry
 from workloads._device import GPU, HIGHEST, ON_CPU, Device
 from workloads._framework import Program, Unsupported
 
+PASSES = ("forward", "gradients", "step")
 X = tf.constant([[1.0, 2.0], [3.0, 4.0]])
 
 
@@ -125,6 +127,34 @@ def test_what_has_no_counterpart_is_refused_by_name(function: Callable[..., Any]
         stateless(concrete)
 
 
+def test_what_a_loop_returned_is_not_read_as_what_a_variable_holds_later() -> None:
+    held = Held()
+    concrete = tf.function(held.loops).get_concrete_function(X)
+    graph = concrete.graph.as_graph_def()
+    order = [operation.name for operation in concrete.graph.get_operations()]
+    loop = next(node for node in graph.node if node.op in ("While", "StatelessWhile"))
+    handle = next(
+        name for name in loop.input if graph_node(graph, name).attr["dtype"].type == tf.resource.as_datatype_enum
+    )
+    late = graph.node.add(name="late", op="ReadVariableOp", input=[f"{loop.name}:{list(loop.input).index(handle)}"])
+    late.attr["dtype"].type = tf.float32.as_datatype_enum
+
+    before_the_update = [*order[: order.index(loop.name) + 1], "late"]
+    rewriting(graph, handle, held).run(before_the_update)
+    with pytest.raises(Unsupported, match="a variable that a loop returns is read after it is updated"):
+        rewriting(graph, handle, held).run([*order, "late"])
+
+
+def graph_node(graph: Any, name: str) -> Any:
+    return next(node for node in graph.node if node.name == name)
+
+
+def rewriting(graph: Any, handle: str, held: Held) -> _Rewriting:
+    copied = type(graph)()
+    copied.CopyFrom(graph)
+    return _Rewriting(copied, {handle: _held(held.kernel)})
+
+
 def test_a_program_for_a_gpu_needs_none_and_has_no_stage_that_does() -> None:
     held = Held()
     lower, layout = lowered_for(GPU, tf.function(held.updates).get_concrete_function(X), [X])
@@ -135,14 +165,18 @@ def test_a_program_for_a_gpu_needs_none_and_has_no_stage_that_does() -> None:
         lower(stage="optimized_hlo")
 
 
+def loaded(side: Any, told: Loading) -> Any:
+    asked = dataclasses.asdict(told) | {"target": told.targets[side.side]}
+    side.load(wire.unpack_twin(asked, mapped.load(told.arrays)))
+    return side
+
+
 def programs(device: Device, told: Loading) -> dict[str, Program]:
     """The programs of a model that trains, by pass."""
     # Keras numbers the optimizers of a process.
     tf.keras.backend.clear_session()
-    side = TensorFlow(device)
-    asked = dataclasses.asdict(told) | {"target": told.targets["tf"]}
-    side.load(wire.unpack_twin(asked, mapped.load(told.arrays)))
-    return {pass_: side.program(pass_, "float32") for pass_ in ("forward", "gradients", "step")}
+    side = loaded(TensorFlow(device), told)
+    return {pass_: side.program(pass_, "float32") for pass_ in PASSES}
 
 
 def test_a_models_programs_are_called_alike_on_either_device(tmp_path: Path) -> None:
@@ -156,3 +190,18 @@ def test_a_models_programs_are_called_alike_on_either_device(tmp_path: Path) -> 
         assert set(other.states) == set(program.states)
     assert list(for_cpu["step"].stages) == ["stablehlo", "hlo", "optimized_hlo"]
     assert list(for_gpu["step"].stages) == ["stablehlo", "hlo"]
+
+
+@pytest.mark.parametrize("name", ["mnist_mlp", pytest.param("lstm", marks=pytest.mark.slow)])
+def test_a_models_program_for_a_gpu_computes_what_that_for_the_cpu_does(name: str, tmp_path: Path) -> None:
+    told = prepare(_registry.get(name), "smoke", None, tmp_path).loading
+    lowers, executes = loaded(TensorFlow(), told), loaded(Jax(), told)
+    case = next(iter(told.cases))
+    for pass_ in PASSES:
+        for_cpu, for_gpu = (
+            executes.execute(executes.compile(lowers.program(pass_, "float32", platform)).handle, case)
+            for platform in ("cpu", "gpu")
+        )
+        assert for_cpu.keys() == for_gpu.keys()
+        for leaf, expected in for_cpu.items():
+            np.testing.assert_array_equal(for_gpu[leaf], expected)
