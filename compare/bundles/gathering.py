@@ -21,18 +21,22 @@ from compare.inputs.sizes import choose_size
 from compare.plain_json import to_json
 from compare.progress import Reporter
 from compare.prove.collect import FLOAT32, unique
+from compare.prove.on_targets import CELLS as ON_TARGET
+from compare.prove.on_targets import compile_for_all
+from compare.record.target_part import Target
 from compare.record.vocabulary import CELLS
 from compare.record.workload_part import Failure
 from compare.run import record_parts
 from compare.sides import mapped, requests, wire
 from compare.sides._side import SIDES, BadTarget, Side, SideError
 from compare.sides.client import LiveSide
+from compare.sides.device_worker import Targets
 from compare.sides.settings import Settings
 from compare.sides.workers import WorkerSet, failure_of
 from compare.writing import write_atomically
 from workloads._declared import AnyWorkload
 from workloads._framework import FORWARD, STEP, Program, Twin
-from workloads._modes import parse_cell
+from workloads._modes import JAX, TF, parse_cell
 from workloads._spec import Arrays
 
 FLAGS = (
@@ -46,13 +50,14 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class Request:
-    """What to report on, and which interpreter runs each side."""
+    """What to report on, which interpreter runs each side, and the devices that both programs are compiled for too."""
 
     workload: AnyWorkload
     size: str | None = None
     data: Path | None = None
     pythons: Mapping[str, str | None] = field(default_factory=dict)
     timeout_s: float = 300
+    targets: Targets | None = None
 
 
 def collect(request: Request, folder: Path, scratch: Path, reporter: Reporter) -> dict[str, Any]:
@@ -82,6 +87,8 @@ def collect(request: Request, folder: Path, scratch: Path, reporter: Reporter) -
             report.add_modes(side)
         for cell in CELLS:
             report.add_cell(cell)
+        if request.targets is not None:
+            report.add_targets(request.targets)
         sides = {side: workers.ask(side, requests.environment) or {} for side in SIDES}
     index = report.index() | {
         "environment": to_json(record_parts.environment(sides)) | {"flags": flags(os.environ)},
@@ -152,6 +159,7 @@ class _Report:
         self._outputs: dict[str, Arrays] = {}
         self._cells: dict[str, Any] = {}
         self._modes: dict[str, str] = {}
+        self._targets: dict[str, Target] = {}
 
     def add_program(self, side: str) -> None:
         """The main pass as the side hands it to XLA, as text, and the arrays that it is called with."""
@@ -206,6 +214,25 @@ class _Report:
         for failure in self._workers.failures[before:]:
             self._cells[cell] = self._cells.get(cell, {}) | {"reason": failure.reason}
 
+    def add_targets(self, targets: Targets) -> None:
+        """Both programs compiled for every device by JAX's XLA, with what it dumped of them for a GPU."""
+        self._reporter.stage(f"{self._prepared.workload.name}: targets", len(targets.devices))
+        sides = {side: self._workers.ask(side, lambda worker: worker) for side in SIDES}
+        live = {side: worker for side, worker in sides.items() if worker is not None}
+        if len(live) < len(SIDES):
+            return
+        folder = self._folder / "targets"
+        made = compile_for_all(targets, live, self._main(TF), folder, self._reporter)
+        for name, target in made.items():
+            self._targets[name] = target.part
+            for side, cell in ((TF, target.part.tf), (JAX, target.part.jax)):
+                if cell and cell.reason:
+                    self._workers.failures.append(Failure(side, f"compile for {name}", cell.reason))
+            for side, module in target.modules.items():
+                stem = folder / name.replace(":", "-") / ON_TARGET[side]
+                write_atomically(stem.with_suffix(".hlo.pb"), module.module.hlo)
+                write_atomically(stem.with_suffix(".txt"), bindings.hlo_text(module.module.hlo))
+
     def index(self) -> dict[str, Any]:
         """Everything that was written, and what differs."""
         return {
@@ -219,6 +246,7 @@ class _Report:
             "modules": [*map(self._program, self._programs), *self._optimized()],
             "cells": self._cells,
             "modes": self._modes,
+            "targets": to_json(self._targets),
             "clustering": sorted(path.name for path in (self._folder / "clustering").iterdir()),
             "differences": self._differences(),
         }

@@ -6,7 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from compare import files
+from compare.record.target_part import Target
 from compare.report.markdown import code, escaped, plain, table
+from compare.report.target_rows import sentence
 from compare.writing import write_atomically
 
 _FILES = """\
@@ -18,6 +21,8 @@ _FILES = """\
 | `outputs/PROGRAM@COMPILER.safetensors` | its results, by position |
 | `outputs/SIDE-MODE.safetensors` | results of each of the side's modes, by name |
 | `dumps/SIDE/` | XLA's dumps from that side's process |
+| `targets/DEVICE/PROGRAM@jax.hlo.pb`, `.txt` | a side's program compiled for a device that was not here |
+| `targets/DEVICE/SIDE/` | what XLA dumped of it for a GPU: PTX, the sequence of launches |
 | `clustering/` | TensorFlow's graphs: `mark_for_compilation_annotated*.pbtxt` names the cluster of each node |
 | `bundle.json` | the same for scripts: signatures, versions, flags, differences, lines of TensorFlow's operations |
 
@@ -42,6 +47,7 @@ def text(index: Mapping[str, Any]) -> str:
         f"# {shown['workload']}: {shown['summary']}",
         f"Size {shown['size']}; dimensions: {dimensions}.",
         *_section("Differences", _differences(index["differences"])),
+        *_section("Targets", _targets(index.get("targets", {}))),
         *_section("Missing results", _failures(shown["failures"])),
         *_section("Run it again", _replays(index["modules"])),
         *_section("Files", [_FILES]),
@@ -71,6 +77,11 @@ def _differences(differences: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
     head = ("program@compiler", "result", "absolute", "relative", "ULP", "shape, dtype, NaN, inf", "")
     return ["Largest errors against `tf@tf`, TensorFlow's program in TensorFlow's XLA.", _table(head, rows)]
+
+
+def _targets(targets: Mapping[str, Any]) -> list[str]:
+    lines = [f"- {escaped(sentence(name, files.converted(target, Target)))}." for name, target in targets.items()]
+    return ["Compiled, not run.", "\n".join(lines)] if lines else []
 
 
 def _failures(failures: Sequence[Mapping[str, str]]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import shutil
 import tempfile
@@ -26,12 +27,14 @@ Bundle what another person needs to reproduce a workload: both programs, what ea
 dumps, TensorFlow's clustering graphs, inputs, results, versions and flags, and a README that lists the differences and
 the commands to replay them.
 
-The bundle holds one size and one pass: the training step, or the forward pass if there is none.
+The bundle holds one size and one pass: the training step, or the forward pass if there is none. With --target it also
+holds what JAX's XLA makes of both programs for devices that are not here.
 """,
     operands="WORKLOAD",
     examples="""\
   jaxport bugreport running_example --size smoke
   jaxport bugreport my_port.py -o report.zip         one file to attach
+  jaxport bugreport my_port.py --target H100         with both programs compiled for a GPU
   jaxport replay jaxport-bugreport-running_example   run its programs again
 """,
     holds="the bundle is complete",
@@ -42,6 +45,7 @@ The bundle holds one size and one pass: the training step, or the forward pass i
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add arguments."""
     _arguments.add_workloads(command, required=True)
+    _arguments.add_targets(command)
     _arguments.add_workers(command, recorded=False, device=False)
     command.add_argument_group("output").add_argument(
         "-o", "--out", type=Path, metavar="PATH",
@@ -60,19 +64,21 @@ def main(options: argparse.Namespace) -> int:
     _check(out)
     for side in SIDES:
         check_interpreter(getattr(options, f"{side}_python"), f"--{side}-python")
-    asked = gathering.Request(
-        workload=chosen[0],
-        size=options.size,
-        data=options.data,
-        pythons={side: getattr(options, f"{side}_python") for side in SIDES},
-        timeout_s=options.timeout,
-    )
     out.parent.mkdir(parents=True, exist_ok=True)
     with (
+        contextlib.ExitStack() as stack,
         tempfile.TemporaryDirectory(prefix="jaxport-") as scratch,
         tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as beside,
         reporter(terminal.console(stderr=True), quiet=False) as progress,
     ):
+        asked = gathering.Request(
+            workload=chosen[0],
+            size=options.size,
+            data=options.data,
+            pythons={side: getattr(options, f"{side}_python") for side in SIDES},
+            timeout_s=options.timeout,
+            targets=_arguments.targets(options, stack),
+        )
         folder = Path(beside) / out.stem
         folder.mkdir()
         index = gathering.collect(asked, folder, Path(scratch), progress)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.box import SIMPLE
@@ -12,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from compare.bundles import bundle, replaying
+from compare.bundles import bundle, replaying, retargeting
 from compare.bundles.replaying import Replayed
 from compare.commands import _arguments, _option_types
 from compare.commands._exit_codes import FAILS, HOLDS
@@ -20,9 +21,11 @@ from compare.commands._parser import Help
 from compare.errors import RequestError
 from compare.inputs.at_size import describe
 from compare.plain_json import to_json
-from compare.progress import reporter
-from compare.report import terminal
+from compare.progress import Reporter, reporter
+from compare.record.target_part import OnTarget
+from compare.report import numbers, target_rows, terminal
 from compare.sides._side import SIDES
+from compare.sides.device_worker import Targets
 from compare.sides.sources import check_interpreter
 
 HELP = Help(
@@ -37,6 +40,8 @@ optimized module is first expanded into what its fusions compute.
 Compilers: `here` is the XLA of this process; `interpreter` is StableHLO's reference interpreter, independent of XLA
 and for small programs only; `tf` and `jax` are the XLA of each side's worker. The reference is the recorded result of
 the program's own compiler, else the interpreter's, else the first compiler's.
+
+With --target it is also compiled for devices that are not here: nothing runs there, and what XLA makes of it is shown.
 """,
     operands="PATH",
     examples="""\
@@ -44,9 +49,10 @@ the program's own compiler, else the interpreter's, else the first compiler's.
   jaxport replay report.zip --compilers here,tf,jax
   jaxport replay optimized/tf@jax.hlo.pb --without-pass fusion
   jaxport replay module_0001.f.before_optimizations.hlo.pb --seed 1
+  jaxport replay report.zip --target H100            does XLA take it there?
 """,
     holds="all results agree",
-    fails="a result differs, or a compiler rejects a module",
+    fails="a result differs, or a compiler or a target rejects a module",
 )
 
 LOG_WIDTH = 140
@@ -82,6 +88,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         help="largest error of floats, relative to the largest value (default: 2**14 unit roundoffs of the dtype, "
         "1e-3 for float32)",
     )  # fmt: skip
+    _arguments.add_targets(command)
     _arguments.add_workers(command, recorded=False, device=False)
     _arguments.add_json(command.add_argument_group("output"), "the differences")
 
@@ -92,16 +99,36 @@ def main(options: argparse.Namespace) -> int:
         raise RequestError("expected --inputs or --seed, found both: choose one")
     for side in SIDES:
         check_interpreter(getattr(options, f"{side}_python"), f"--{side}-python")
-    with tempfile.TemporaryDirectory(prefix="jaxport-") as name:
-        scratch = Path(name)
+    with contextlib.ExitStack() as stack:
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
+        targets = _arguments.targets(options, stack)
         modules = bundle.modules(options.path, scratch)
-        with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
-            replays = replaying.replay(modules, _request(options, modules), scratch, progress)
+        progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
+        replays = replaying.replay(modules, _request(options, modules), scratch, progress)
+        elsewhere = _elsewhere(targets, modules, scratch, progress)
     if options.json:
-        terminal.print_json([{**to_json(replayed), "agrees": replayed.agrees} for replayed in replays])
+        views = zip(replays, elsewhere, strict=True)
+        terminal.print_json(
+            [{**to_json(one), "agrees": one.agrees, "targets": to_json(on_targets)} for one, on_targets in views]
+        )
     else:
         show(replays, _console())
-    return HOLDS if all(replayed.agrees for replayed in replays) else FAILS
+        for replayed, on_targets in zip(replays, elsewhere, strict=True):
+            show_on_targets(replayed.module, on_targets, _console())
+    refused = any(cell.reason for on_targets in elsewhere for cell in on_targets.values())
+    return HOLDS if all(replayed.agrees for replayed in replays) and not refused else FAILS
+
+
+def _elsewhere(
+    targets: Targets | None, modules: Sequence[bundle.Module], scratch: Path, progress: Reporter
+) -> list[dict[str, OnTarget]]:
+    """By module and device, what XLA makes of the one on the other; by module nothing where no device was named."""
+    if targets is None:
+        return [{} for _ in modules]
+    return [
+        retargeting.compile_module(targets, module, scratch / f"targets-{at}", progress)
+        for at, module in enumerate(modules)
+    ]
 
 
 def _request(options: argparse.Namespace, modules: list[bundle.Module]) -> replaying.Request:
@@ -164,6 +191,25 @@ def show(replays: Sequence[Replayed], console: Console) -> None:
         console.print(_table(replayed))
         for compiler, reason in replayed.refused.items():
             console.print(Text(f"{compiler}: {reason}"))
+
+
+def show_on_targets(module: str, on_targets: Mapping[str, OnTarget], console: Console) -> None:
+    """Print what XLA makes of a module for each device, and below it why it refuses it."""
+    compiled = {name: cell for name, cell in on_targets.items() if not cell.reason}
+    table = Table(title=terminal.cell(f"{module}: compiled for devices, not run"), title_justify="left", box=SIMPLE)
+    table.add_column("target", no_wrap=True)
+    for heading in ("kernels", "launches", "libraries", "intermediates", "peak", "fits", "bound"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for name, cell in compiled.items():
+        counts = (numbers.count(cell.kernels), numbers.count(cell.launches), target_rows.library_calls(cell))
+        sizes = (numbers.binary_bytes(cell.temp_bytes), numbers.binary_bytes(cell.peak_bytes))
+        fits = target_rows.FITS[cell.fits]
+        table.add_row(terminal.cell(name), *map(terminal.cell, (*counts, *sizes, fits, target_rows.bound(cell))))
+    if compiled:
+        console.print(table)
+    for name, cell in on_targets.items():
+        if cell.reason:
+            console.print(Text(f"{module} on {name}: {cell.reason}"), soft_wrap=True)
 
 
 def _table(replayed: Replayed) -> Table:

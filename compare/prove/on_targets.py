@@ -48,6 +48,18 @@ class Lowered:
 
 
 @dataclass(frozen=True)
+class Given:
+    """A program to compile: StableHLO bytecode, and the same as it is aligned with others."""
+
+    artifact: bytes
+    program: Subject
+
+
+Compiled = tuple[OnTarget, Made | None]
+"""A program on a device in numbers, and the module; None with the reason where XLA refuses it."""
+
+
+@dataclass(frozen=True)
 class TargetModules:
     """What XLA made of both programs for one device.
 
@@ -126,46 +138,68 @@ def _both_lowered(sides: Mapping[str, Side], pass_: str, platform: Platform) -> 
 def _compiled_for(
     worker: DeviceWorker, device: Device, both: Mapping[str, Lowered], folder: Path, assembling: bool
 ) -> TargetModules:
-    tried = _both_compiled(worker, device, both, folder, assembling, {})
-    refused = next((cell.reason for cell, _ in tried.values() if cell.reason), "")
-    note = ""
-    if refused and device.platform == "gpu":
-        beside = folder.with_name(f"{folder.name}.again")
-        again = _both_compiled(worker, device, both, beside, assembling, WITHOUT_TRITON)
-        if not any(cell.reason for cell, _ in again.values()):
-            shutil.rmtree(folder)
-            beside.rename(folder)
-            tried = {side: (cell, made and dataclasses.replace(made, dump=folder / side))
-                     for side, (cell, made) in again.items()}  # fmt: skip
-            note = f"compiled with {_written(WITHOUT_TRITON)}: as it stands XLA refuses it ({refused})"
-    cells = {side: replace(cell, notes=(*cell.notes, *filter(None, [note]))) for side, (cell, _) in tried.items()}
-    modules = {side: made for side, (_, made) in tried.items() if made is not None}
+    programs = zip(SIDES, subjects(both["tf"].program, both["jax"].program), strict=True)
+    given = {side: Given(both[side].program.artifact, program) for side, program in programs}
+    compiled = compile_alike(worker, device, given, folder, assembling)
+    cells = {
+        side: replace(cell, lowered_for=both[side].platform, notes=(*cell.notes, *filter(None, [both[side].note])))
+        if made
+        else cell
+        for side, (cell, made) in compiled.items()
+    }
+    modules = {side: made for side, (_, made) in compiled.items() if made is not None}
     part = replace(_target(device, cells), packages=dict(worker.platforms()[device.platform].versions))
     return TargetModules(device, _compared(part, modules), modules)
 
 
-def _both_compiled(
+def compile_alike(
+    worker: DeviceWorker, device: Device, programs: Mapping[str, Given], folder: Path, assembling: bool = True
+) -> dict[str, Compiled]:
+    """By name, a program in numbers on a device and what there is of it; with the reason alone where XLA refuses it.
+
+    All are compiled with the same options: without Triton's products where one of them compiles only so.
+
+    Args:
+      worker: compiles.
+      device: the device.
+      programs: by name.
+      folder: for the dumps, one folder a name.
+      assembling: whether each kernel of a GPU is assembled once more, for its registers.
+    """
+    tried = _all_compiled(worker, device, programs, folder, assembling, {})
+    refused = next((cell.reason for cell, _ in tried.values() if cell.reason), "")
+    if not refused or device.platform != "gpu":
+        return tried
+    beside = folder.with_name(f"{folder.name}.again")
+    again = _all_compiled(worker, device, programs, beside, assembling, WITHOUT_TRITON)
+    if any(cell.reason for cell, _ in again.values()):
+        return tried
+    shutil.rmtree(folder)
+    beside.rename(folder)
+    note = f"compiled with {_written(WITHOUT_TRITON)}: as it stands XLA refuses it ({refused})"
+    return {
+        name: (replace(cell, notes=(*cell.notes, note)), made and dataclasses.replace(made, dump=folder / name))
+        for name, (cell, made) in again.items()
+    }
+
+
+def _all_compiled(
     worker: DeviceWorker,
     device: Device,
-    both: Mapping[str, Lowered],
+    programs: Mapping[str, Given],
     folder: Path,
     assembling: bool,
     options: Mapping[str, Any],
-) -> dict[str, tuple[OnTarget, Made | None]]:
-    """By side, its program in numbers and what there is of it; with the reason alone where XLA refuses it."""
-    programs = subjects(both["tf"].program, both["jax"].program)
-    compiled: dict[str, tuple[OnTarget, Made | None]] = {}
-    for side, program in zip(SIDES, programs, strict=True):
+) -> dict[str, Compiled]:
+    compiled: dict[str, Compiled] = {}
+    for name, given in programs.items():
         try:
-            artifact = portable(both[side].program.artifact)
-            made, compile_s = compile_one(worker, device, artifact, program, folder / side, assembling, options)
-            cell = describing.describe(device, made)
+            artifact = portable(given.artifact)
+            made, seconds = compile_one(worker, device, artifact, given.program, folder / name, assembling, options)
+            compiled[name] = replace(describing.describe(device, made), compile_s=seconds), made
         except (SideError, UnreadableProgram) as error:
             reason = error.reason if isinstance(error, SideError) else str(error)
-            compiled[side] = OnTarget(reason=reason.partition(", metadata=")[0]), None
-            continue
-        notes = (*cell.notes, *filter(None, [both[side].note]))
-        compiled[side] = replace(cell, compile_s=compile_s, lowered_for=both[side].platform, notes=notes), made
+            compiled[name] = OnTarget(reason=reason.partition(", metadata=")[0]), None
     return compiled
 
 

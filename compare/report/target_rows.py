@@ -18,7 +18,8 @@ PROGRAMS = {TF: "TensorFlow's program", JAX: "the port"}
 UNKNOWN = "the record does not say why"
 _LONGEST_REASON = 200
 COMPILED_IN = "compiled here in"
-_FITS = {True: "yes", False: "no", None: numbers.MISSING}
+FITS = {True: "yes", False: "no", None: numbers.MISSING}
+"""Whether a program fits into the memory of a device, as text."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,7 @@ def figures(target: Target) -> Iterator[Figure]:
     yield Figure("library calls", _texts(map(library_calls, cells)))
     yield _bytes("intermediates", (cell.temp_bytes for cell in cells))
     yield _bytes("peak memory", (cell.peak_bytes for cell in cells))
-    yield Figure("fits into the device", _texts(_FITS[cell.fits] for cell in cells))
+    yield Figure("fits into the device", _texts(FITS[cell.fits] for cell in cells))
     yield _bytes("read and written", (cell.bytes for cell in cells))
     yield _exactly("operations of the program", numbers.operations, (cell.flops for cell in cells))
     yield Figure("bound", _texts(map(bound, cells)))
