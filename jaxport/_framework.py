@@ -137,8 +137,6 @@ class Jax:
             exported = jax.export.export(jitted, platforms=[_PLATFORMS[platform]])(*arguments)
             sources, states = _binding.parameter_sources(session, pass_, arguments)
             names = _binding.leaf_names(session, pass_, jax.eval_shape(jitted, *arguments))
-            shown = platform == "cpu" and dtype == "float32" and pass_ == main_pass(session)
-            stages = self._stages(jitted, arguments) if shown else {}
         kept = exported.module_kept_var_idx
         return Program(
             artifact=exported.mlir_module_serialized,
@@ -149,8 +147,22 @@ class Jax:
                 _binding.described(Result, aval, name) for name, aval in zip(names, exported.out_avals, strict=True)
             ),
             states=states,
-            stages=stages,
         )
+
+    def stages(self) -> dict[str, str]:
+        """The main pass as text, for people, from the jaxpr to the optimized module."""
+        session = self._loaded.session("float32")
+        pass_ = main_pass(session)
+        with session.precision():
+            arguments = session.arguments(pass_, session.twin.first_case)
+            jitted = self._used(session, pass_, JIT, lambda function: exportable(function, JIT, arguments))
+            lowered = jitted.lower(*arguments)
+            return {
+                "jaxpr": str(jitted.trace(*arguments).jaxpr),
+                "stablehlo": lowered.as_text(),
+                "hlo": lowered.as_text(dialect="hlo"),
+                "optimized_hlo": lowered.compile().as_text() or "",
+            }
 
     def compile(self, program: Program) -> Compiled:
         """Compile any program by JAX's XLA."""
@@ -264,15 +276,6 @@ class Jax:
                 else jax.device_put(self._loaded.twin.argument(each, case, program.states))
                 for each in program.parameters
             ]
-
-    def _stages(self, jitted: Any, arguments: Sequence[Any]) -> dict[str, str]:
-        lowered = jitted.lower(*arguments)
-        return {
-            "jaxpr": str(jitted.trace(*arguments).jaxpr),
-            "stablehlo": lowered.as_text(),
-            "hlo": lowered.as_text(dialect="hlo"),
-            "optimized_hlo": lowered.compile().as_text() or "",
-        }
 
 
 def _ready(session: Session, pass_: str, mode: str, function: Any) -> Prepared:

@@ -186,16 +186,23 @@ class TensorFlow:
         parameters, states = _binding.bound_parameters(session, function.get_concrete_function(*tensors), layout)
         leaves = sorted(function.get_concrete_function(*tensors).structured_outputs)
         names = _binding.result_names(leaves, parameters, layout)
-        # An optimized stage is another compilation each time that it is asked for.
-        shown = platform == "cpu" and dtype == "float32" and pass_ == main_pass(session)
         return Program(
             artifact=lower(stage="stablehlo_serialized"),
             parameters=parameters,
             results=_binding.results(names, layout),
             states=states,
-            stages={stage: str(lower(stage=stage)) for stage in self._stages} if shown else {},
             sources=_sources.sources(function.get_concrete_function(*tensors).graph),
         )
+
+    @_once_more
+    def stages(self) -> dict[str, str]:
+        """The main pass as text, for people; the optimized module only of a device that is here."""
+        session = self._loaded.session("float32")
+        session.reset(session.twin.first_case)
+        tensors = self._inputs(session, session.twin.first_case)
+        with _compilable():
+            lower, _ = self._lowered(self._staged(session, main_pass(session), JIT, tensors), tensors, "cpu")
+            return {stage: str(lower(stage=stage)) for stage in self._stages}
 
     def compile(self, program: Program) -> Compiled:
         """Compile any program by TensorFlow's XLA."""

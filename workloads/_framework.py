@@ -127,8 +127,6 @@ class Program:
     parameters: tuple[Parameter, ...]
     results: tuple[Result, ...]
     states: Arrays = field(default_factory=dict)
-    stages: Mapping[str, str] = field(default_factory=dict)
-    """Texts of every stage the framework offers, for people: never parsed."""
     sources: Mapping[str, str] = field(default_factory=dict)
     """"file:line" of the user's code by the op_name in the program's metadata; empty where the program says it."""
 
@@ -277,6 +275,8 @@ class Framework(Protocol):
     def digest(self, mode: str) -> str: ...
 
     def profile(self, target: str | int) -> Sequence[Sequence[KernelRun]]: ...
+
+    def stages(self) -> Mapping[str, str]: ...
 
     def donation(self) -> Donation: ...
 

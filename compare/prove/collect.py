@@ -56,6 +56,8 @@ class Collected:
     """The main pass as it is handed to XLA, at the size that is timed."""
     portable: Program | None = None
     """The same, as either side's XLA reads it."""
+    stages: Mapping[str, str] = field(default_factory=dict)
+    """The main pass as the framework writes it, by stage."""
     donation: Donation | None = None
     """The training step compiled as users run it, and what it may overwrite."""
     profile: dict[str, Profile] = field(default_factory=dict)
@@ -134,6 +136,7 @@ def collect_program(side: Side, prepared: Prepared, collected: Collected, report
         kept = None if reload else collected.programs.get((collected.main_pass, FLOAT32))
         collected.main = kept or attempt(collected, lambda: requests.program(side, collected.main_pass, FLOAT32))
         _make_portable(collected)
+        collected.stages = attempt(collected, lambda: requests.stages(side)) or {}
         if collected.main_pass == STEP:
             collected.donation = attempt(collected, lambda: requests.donation(side))
         _collect_profiles(side, collected, reporter)

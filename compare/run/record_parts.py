@@ -111,7 +111,7 @@ def workload(
         failures=tuple(failures),
         parity=parity,
         programs={side: _written(asked.main.artifact) for side, asked in collected.items() if asked.main},
-        stages={side: dict(asked.main.stages) for side, asked in collected.items() if asked.main},
+        stages={side: dict(asked.stages) for side, asked in collected.items() if asked.stages},
         alignment=examined.alignment if examined else None,
         compiled=cells,
         profile={mode: profile for asked in collected.values() for mode, profile in asked.profile.items()},

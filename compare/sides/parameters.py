@@ -72,12 +72,11 @@ class Argument(Value, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class Compile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A program of either side, which travels as arrays; texts of its stages and lines of its source."""
+    """A program of either side, which travels as arrays, and lines of its source."""
 
     parameters: tuple[Argument, ...]
     results: tuple[Value, ...]
-    stages: dict[str, str]
-    sources: dict[str, str] = {}
+    sources: dict[str, str]
 
 
 class Handle(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

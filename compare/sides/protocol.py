@@ -87,6 +87,7 @@ METHODS = (
         "program", "framework", Lowering, "The program that the framework hands to XLA",
         value=replies.Program, returns=True, file="artifact",
     ),
+    Method("stages", "framework", Nothing, "The main pass as text at every stage", value=dict[str, str]),
     Method(
         "compile", "framework", Compile, "Compile a program of either side by this side's XLA",
         value=replies.Compiled, sends=True,

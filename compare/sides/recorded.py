@@ -23,7 +23,7 @@ from compare.writing import write_atomically
 from workloads._device import CPU, Device
 from workloads._spec import Arrays
 
-FORMAT = 1
+FORMAT = 2
 METADATA_KEY = "jaxport.side"
 
 
@@ -32,7 +32,7 @@ MOST_BYTES = 1 << 33
 
 
 class _Kept(msgspec.Struct, frozen=True):
-    """One reply, or the refusal that came in its place; files of before methods were kept do not name theirs."""
+    """One reply, or the refusal that came in its place."""
 
     method: str | None = None
     value: Any = None
@@ -119,6 +119,8 @@ class RecordedSide(Side):
                 f"expected a recorded {name} side at {path} of format {FORMAT}, found format {head.format}: "
                 "upgrade jaxport"
             )
+        if head.format < FORMAT:
+            self._expected.refuse(path, f"one of format {head.format}, from an older jaxport")
         if head.side != name:
             self._expected.refuse(path, f"a recorded {head.side[:80]} side")
         self._kept = files.convert(plain, _Whole, path, self._expected).replies

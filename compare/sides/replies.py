@@ -43,10 +43,9 @@ class Signature(msgspec.Struct, frozen=True):
 
 
 class Program(Signature, frozen=True):
-    """A program: texts of its stages, and lines of its source by op_name."""
+    """A program, and lines of its source by op_name."""
 
-    stages: dict[str, str]
-    sources: dict[str, str] = {}
+    sources: dict[str, str]
 
 
 class Donation(Signature, frozen=True, kw_only=True):
@@ -85,7 +84,7 @@ class Optimized(msgspec.Struct, frozen=True):
 
 
 KernelRun = tuple[str, int, float, float | None]
-Profile = list[str | list[KernelRun]]
+Profile = list[list[KernelRun]]
 """By call, the kernels that ran; the names of one call where it was recorded before calls were told apart."""
 
 

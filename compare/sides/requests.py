@@ -77,10 +77,8 @@ def program(side: Side, pass_: str, dtype: str, platform: Platform = "cpu") -> P
 
 def compile_program(side: Side, program: Program) -> Compiled:
     """Compile any program by this side's XLA."""
-    packed = wire.pack_program(dataclasses.replace(program, stages={}, sources={}))
-    told = side.call("compile", packed.value, packed.arrays).value
-    # Recordings of before `optimized` was a request of its own hold more.
-    return Compiled(told["handle"], told["compile_s"])
+    packed = wire.pack_program(dataclasses.replace(program, sources={}))
+    return Compiled(**side.call("compile", packed.value, packed.arrays).value)
 
 
 def optimized(side: Side, handle: int) -> Optimized:
@@ -115,10 +113,12 @@ def digest(side: Side, mode: str) -> str:
 def profile(side: Side, target: str | int) -> list[list[KernelRun]]:
     """Kernels that each of some warm calls ran, in order."""
     calls = side.call("profile", {"target": target}).value
-    if all(isinstance(call, str) for call in calls):
-        # Recorded when a profile was the names of one call.
-        return [[KernelRun(name) for name in calls]]
     return [[KernelRun(*kernel) for kernel in call] for call in calls]
+
+
+def stages(side: Side) -> dict[str, str]:
+    """The main pass as the framework writes it at every stage: texts for people, never parsed."""
+    return side.call("stages", {}).value
 
 
 def donation(side: Side) -> Donation:

@@ -90,11 +90,8 @@ def pack_program(program: Program) -> Reply:
     value = {
         "parameters": [vars(parameter) for parameter in program.parameters],
         "results": [vars(result) for result in program.results],
-        "stages": dict(program.stages),
+        "sources": dict(program.sources),
     }
-    # Left out where empty: a recorded reply is found by what was asked, and recordings are older than this.
-    if program.sources:
-        value["sources"] = dict(program.sources)
     arrays = {f"states/{name}": array for name, array in program.states.items()}
     return Reply(value, {"artifact": np.frombuffer(program.artifact, np.uint8)} | arrays)
 
@@ -109,8 +106,7 @@ def unpack_program(reply: Reply) -> Program:
         states={
             name.removeprefix("states/"): array for name, array in reply.arrays.items() if name.startswith("states/")
         },
-        stages=reply.value["stages"],
-        sources=reply.value.get("sources", {}),
+        sources=reply.value["sources"],
     )
 
 

@@ -110,6 +110,10 @@ class Worker(Host):
         """What the frontend hands to XLA."""
         return wire.pack_program(self._framework.program(*msgspec.structs.astuple(parameters)))
 
+    def stages(self, parameters: Nothing, arrays: Arrays) -> Reply:
+        """The main pass as text at every stage."""
+        return Reply(self._framework.stages())
+
     def compile(self, parameters: Compile, arrays: Arrays) -> Reply:
         """Compile a program of either side."""
         return Reply(vars(self._framework.compile(wire.unpack_program(Reply(msgspec.to_builtins(parameters), arrays)))))

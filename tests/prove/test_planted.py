@@ -15,7 +15,7 @@ import planted
 import pytest
 from planted import PLANTED, Planted
 from rich.console import Console
-from sides_here import BothSides, WithoutTexts
+from sides_here import BothSides
 
 from compare.commands import locate as command
 from compare.errors import RequestError
@@ -72,7 +72,7 @@ class Bench:
         loading = prepared.loading
         described = {"cases": loading.cases, "inputs": loading.inputs, "target": loading.targets["jax"]}
         described |= {"builds": loading.builds, "dimensions": loading.dimensions}
-        framework = WithoutTexts()
+        framework = Jax()
         framework.load(wire.unpack_twin(described, mapped.load(loading.arrays)))
         return framework.program(pass_, "float32")
 

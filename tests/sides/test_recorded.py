@@ -329,6 +329,7 @@ GOOD = {"format": FORMAT, "side": "tf", "replies": {}}
         ({"format": FORMAT}, "found object missing required field `side`"),
         ([], "found `array` where `object` is expected"),
         (GOOD | {"side": "jax"}, "found a recorded jax side: write it with `jaxport record --side tf"),
+        (GOOD | {"format": FORMAT - 1}, f"found one of format {FORMAT - 1}, from an older jaxport: write it with"),
         (GOOD | {"format": FORMAT + 1}, f"of format {FORMAT}, found format {FORMAT + 1}: upgrade jaxport"),
         (GOOD | {"format": FORMAT + 1, "side": "jax"}, "upgrade jaxport"),
     ],

@@ -59,7 +59,6 @@ def test_a_program_packed_and_unpacked_is_equal() -> None:
         parameters=(Parameter("weight", "dense/kernel", (2, 3), "float32"), Parameter("state", "step", (), "int32")),
         results=(Result("output", (), "bfloat16"),),
         states={"step": np.asarray(3, np.int32)},
-        stages={"stablehlo": "module {\n}"},
     )
     packed = wire.pack_program(program)
     found = wire.unpack_program(Reply(json.loads(json.dumps(packed.value)), packed.arrays))

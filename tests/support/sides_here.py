@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +13,13 @@ from jaxport._framework import Jax
 from workloads._spec import Arrays
 
 
-class WithoutTexts(Jax):
-    """JAX in this process; the texts of every stage are for people, and compiling for them takes long."""
-
-    def _stages(self, jitted: object, arguments: Sequence[object]) -> dict[str, str]:
-        return {}
-
-
 class InThisProcess(Side):
     """JAX as a side, without a worker."""
 
     name = "jax"
 
     def __init__(self) -> None:
-        self._framework = WithoutTexts()
+        self._framework = Jax()
 
     def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
         if method == "load":

@@ -235,11 +235,5 @@ def test_the_users_line_is_the_innermost_in_neither_packages_nor_jaxport(frames:
 
 
 def test_lines_cross_between_processes_and_into_recordings() -> None:
-    sent = Program(b"ML", (), (), {"s": np.zeros(2)}, {}, {"Sin": "model.py:3"})
+    sent = Program(b"ML", (), (), {"s": np.zeros(2)}, {"Sin": "model.py:3"})
     assert wire.unpack_program(wire.pack_program(sent)).sources == {"Sin": "model.py:3"}
-
-
-def test_a_program_without_lines_is_packed_as_recordings_before_them_were() -> None:
-    packed = wire.pack_program(Program(b"ML", (), ()))
-    assert "sources" not in packed.value
-    assert wire.unpack_program(packed).sources == {}

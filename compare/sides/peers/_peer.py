@@ -172,6 +172,10 @@ class Peer(ABC):
         """Refused."""
         _refuse("a digest")
 
+    def stages(self) -> Mapping[str, str]:
+        """Refused."""
+        _refuse("texts of a program")
+
     def donation(self) -> Donation:
         """Refused."""
         _refuse("a donation")
