@@ -14,6 +14,7 @@ from compare.errors import RequestError
 from compare.inputs import functions, port_files
 from compare.inputs.at_size import named_apart
 from compare.inputs.request import Plan
+from compare.inputs.sizes import choose_size
 from compare.sides._side import SIDES
 from compare.sides.device_worker import DeviceWorker, Targets, interpreter
 from compare.sides.pool import Source
@@ -105,8 +106,8 @@ def add_workers(command: argparse.ArgumentParser, recorded: bool = True, device:
     add_timeout(group)
 
 
-def add_targets(command: argparse.ArgumentParser) -> None:
-    """Add --target and the interpreter that compiles for targets."""
+def add_targets(command: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """Add --target and the interpreter that compiles for targets; the group, for what else they take."""
     group = command.add_argument_group("targets")
     group.add_argument(
         "--target", dest="targets", action="append", default=[], metavar="NAME",
@@ -114,6 +115,26 @@ def add_targets(command: argparse.ArgumentParser) -> None:
         "GpuTargetConfigProto; repeatable (`jaxport targets` lists them)",
     )  # fmt: skip
     add_target_python(group)
+    return group
+
+
+def check_batches(workloads: Sequence[AnyWorkload], options: argparse.Namespace, option: str) -> None:
+    """Check that there are batches to enlarge, before anything is compiled or measured.
+
+    Args:
+      workloads: those that do not train have no batch, and are left out later.
+      options: with those of `add_size_and_data`.
+      option: that asked for it.
+
+    Raises:
+      RequestError: none trains, or the batch of one is no dimension that can be chosen.
+    """
+    training = [workload for workload in workloads if workload.training]
+    if not training:
+        names = ", ".join(workload.name for workload in workloads)
+        raise RequestError(f"expected a workload that trains with {option}, found {names}: drop {option}")
+    for workload in training:
+        port_files.check_batch(workload, choose_size(workload, options.size), options.data)
 
 
 def add_target_python(command: argparse._ActionsContainer) -> None:

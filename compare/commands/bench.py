@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from collections.abc import Sequence
 
 from compare.commands import _arguments, _option_types
 from compare.commands._output import deliver, writable_folder
 from compare.commands._parser import Help
-from compare.errors import RequestError
-from compare.inputs import port_files
 from compare.inputs.request import Extras, Plan
-from compare.inputs.sizes import choose_size
 from compare.progress import reporter
 from compare.report import terminal
 from compare.run import whole_run
-from workloads._declared import AnyWorkload
 
 HELP = Help(
     description="""\
@@ -84,7 +79,7 @@ def main(options: argparse.Namespace) -> int:
     out = writable_folder(options.out)
     workloads = _arguments.workloads(options)
     if options.batches:
-        _check_batches(workloads, options)
+        _arguments.check_batches(workloads, options, "--batches")
     if options.save:
         writable_folder(options.history)
     request = whole_run.Request(
@@ -109,16 +104,6 @@ def main(options: argparse.Namespace) -> int:
     with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
         result = whole_run.run(request, progress)
     return deliver(result, out, options.json, options.history if options.save else None)
-
-
-def _check_batches(workloads: Sequence[AnyWorkload], options: argparse.Namespace) -> None:
-    """Raise RequestError before anything is measured where there is no batch to enlarge."""
-    training = [workload for workload in workloads if workload.training]
-    if not training:
-        names = ", ".join(workload.name for workload in workloads)
-        raise RequestError(f"expected a workload that trains with --batches, found {names}: drop --batches")
-    for workload in training:
-        port_files.check_batch(workload, choose_size(workload, options.size), options.data)
 
 
 def _plans(options: argparse.Namespace) -> list[Plan]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import dataclasses
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,11 +16,14 @@ from compare.commands._output import writable_folder
 from compare.commands._parser import Help
 from compare.errors import RequestError
 from compare.hlo.levels import ALGEBRA
+from compare.inputs import port_files
 from compare.plain_json import to_json
 from compare.progress import Reporter, reporter
 from compare.prove import program_pairs
+from compare.prove.batches_on_targets import USUALLY_TRIED, Batches, with_largest
 from compare.prove.on_targets import compile_for_all, target_view
 from compare.prove.program_alignment import OPTIMIZED, SHOWN, examine
+from compare.prove.program_pairs import Pair
 from compare.record.envelope import SCHEMA
 from compare.report import terminal
 from compare.report.alignments import print_alignments, write_alignments
@@ -27,6 +31,7 @@ from compare.report.program_texts import file_stem
 from compare.sides._side import SIDES
 from compare.sides.device_worker import Targets
 from compare.sides.pool import Pool
+from workloads._spec import Workload
 
 HELP = Help(
     description="""\
@@ -47,6 +52,7 @@ where it holds several modules).
   jaxport hlo examples/alignment/*.py                   a table: every port at every level
   jaxport hlo mnist_mlp --pass gradients
   jaxport hlo bert --target H100 --target v5e:2x2       what XLA makes of both on devices that are not here
+  jaxport hlo mnist_mlp --target T4 --largest-batch     how many examples fit into its memory?
   jaxport hlo mnist_mlp --compiler-passes               after which compiler pass do the programs first agree?
   jaxport hlo my_port.py --expect-equal algebraic       for CI: exit code 1 unless they are equal
   jaxport hlo my_port.py --expect-equal optimized --target H100
@@ -84,7 +90,11 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         action="store_true",
         help="compile both programs here and compare them after every XLA pass",
     )
-    _arguments.add_targets(command)
+    targets = _arguments.add_targets(command)
+    targets.add_argument(
+        "--largest-batch", action="store_true",
+        help="with --target, find the largest batch of each training step that fits into the device",
+    )  # fmt: skip
     _arguments.add_workers(command)
     output = command.add_argument_group("output")
     _arguments.add_out_folder(output, DEFAULT_OUT)
@@ -101,6 +111,8 @@ def main(options: argparse.Namespace) -> int:
         raise RequestError(
             "expected workloads with --target, found programs: a frontend writes another program for another platform"
         )
+    if options.largest_batch:
+        _check_batches(options, own)
     if OPTIMIZED in (options.level, options.expect_equal) and any(map(program_pairs.is_program, options.programs)):
         raise RequestError(
             f"expected workloads with level {OPTIMIZED}, found programs: name the workload without :tf or :jax"
@@ -112,9 +124,10 @@ def main(options: argparse.Namespace) -> int:
         pool = Pool(_arguments.sources(options), scratch, options.timeout)
         stack.callback(pool.close)
         elsewhere = _arguments.targets(options, stack)
+        batches_in = scratch if options.largest_batch else None
         pairs = [
             examine(pair, options.level, progress, by_pass=options.compiler_passes).view
-            | {"targets": _on_targets(elsewhere, pool, pair.name, pair.pass_, out, progress)}
+            | {"targets": _on_targets(elsewhere, pool, pair, out, batches_in, options.data, progress)}
             for pair in program_pairs.chosen([own] if own else options.programs, pool, choice, scratch, progress)
         ]
     record = {"schema": SCHEMA, "pairs": pairs}
@@ -128,15 +141,33 @@ def main(options: argparse.Namespace) -> int:
     return _exit_code(pairs, options.expect_equal)
 
 
+def _check_batches(options: argparse.Namespace, own: Workload | None) -> None:
+    if not options.targets:
+        raise RequestError("expected a device with --largest-batch, found none: name one, as in --target H100")
+    workloads = [own] if own else [port_files.get(name) for name in options.programs]
+    _arguments.check_batches(workloads, options, "--largest-batch")
+
+
 def _on_targets(
-    elsewhere: Targets | None, pool: Pool, name: str, pass_: str, out: Path, progress: Reporter
+    elsewhere: Targets | None,
+    pool: Pool,
+    pair: Pair,
+    out: Path,
+    batches_in: Path | None,
+    data: Path | None,
+    progress: Reporter,
 ) -> dict[str, Any]:
     """By target, both programs there, as pages and hlo.json show them. What XLA dumped stays beside the pages."""
     if elsewhere is None:
         return {}
-    progress.stage(f"{name}: targets", len(elsewhere.devices))
-    folder = out / f"{file_stem(name)}.targets"
-    made = compile_for_all(elsewhere, {side: pool.get(side) for side in SIDES}, pass_, folder, progress)
+    progress.stage(f"{pair.name}: targets", len(elsewhere.devices))
+    folder = out / f"{file_stem(pair.name)}.targets"
+    made = compile_for_all(elsewhere, {side: pool.get(side) for side in SIDES}, pair.pass_, folder, progress)
+    if batches_in is not None and pair.prepared is not None and pair.prepared.workload.training is not None:
+        progress.stage(f"{pair.name}: largest batch", len(elsewhere.devices) * len(SIDES) * USUALLY_TRIED)
+        batches = Batches(pool, pair.prepared, data, batches_in)
+        parts = with_largest(elsewhere, {name: one.part for name, one in made.items()}, batches, batches_in, progress)
+        made = {name: dataclasses.replace(one, part=parts[name]) for name, one in made.items()}
     return {name: target_view(target) for name, target in made.items()}
 
 

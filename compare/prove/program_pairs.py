@@ -43,6 +43,7 @@ class Pair:
       donations: by side, the training step compiled as users run it.
       sides: by side, versions and settings.
       pass_: what both programs compute; "" where nobody has told.
+      prepared: the workload at its size.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Pair:
     donations: Mapping[str, Donation] = field(default_factory=dict)
     sides: Mapping[str, Any] = field(default_factory=dict)
     pass_: str = ""
+    prepared: Prepared | None = None
 
 
 @dataclass(frozen=True)
@@ -135,6 +137,7 @@ def of_collected(
         described=cells.described,
         donations={name: delivered.donation for name, delivered in collected.items() if delivered.donation},
         sides=sides,
+        prepared=prepared,
     )
 
 

@@ -63,6 +63,10 @@ class OnTarget(Part, frozen=True):
     """Which of them: memory, or the peak of a type."""
     fits: bool | None = None
     """Whether `peak_bytes` are no more than the device has."""
+    largest_batch: Count = None
+    """Of a training step, the largest batch that was compiled and fits, where a search was asked for."""
+    too_large_batch: Count = None
+    """The smallest that was compiled and does not fit; null where none was, since no larger inputs are drawn."""
     lowered_for: Text = ""
     """The platform that the frontend wrote the program for."""
     compile_s: Number = None

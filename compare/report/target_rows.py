@@ -133,6 +133,8 @@ def figures(target: Target) -> Iterator[Figure]:
     yield _bytes("intermediates", (cell.temp_bytes for cell in cells))
     yield _bytes("peak memory", (cell.peak_bytes for cell in cells))
     yield Figure("fits into the device", _texts(FITS[cell.fits] for cell in cells))
+    if any(cell.largest_batch or cell.too_large_batch for cell in cells):
+        yield Figure("largest batch", _texts(map(largest_batch, cells)))
     yield _bytes("read and written", (cell.bytes for cell in cells))
     yield _exactly("operations of the program", numbers.operations, (cell.flops for cell in cells))
     yield Figure("bound", _texts(map(bound, cells)))
@@ -144,6 +146,16 @@ def bound(cell: OnTarget) -> str:
     """What a call takes at least, and by what: "45.2 ns by memory"."""
     seconds = numbers.seconds(cell.bound_s)
     return f"{seconds} by {cell.bound_by}" if cell.bound_by else seconds
+
+
+def largest_batch(cell: OnTarget) -> str:
+    """The largest batch that fits, and the next that was tried: "3,000 (3,093 does not fit)"."""
+    fits, too_large = cell.largest_batch, cell.too_large_batch
+    if not fits:
+        return f"none ({numbers.count(too_large)} does not fit)" if too_large else numbers.MISSING
+    if not too_large:
+        return f"at least {numbers.count(fits)}"
+    return f"{numbers.count(fits)} ({numbers.count(too_large)} does not fit)"
 
 
 def library_calls(cell: OnTarget) -> str:

@@ -78,11 +78,19 @@ def _figures(cell: OnTarget) -> tuple[str, ...]:
     )
 
 
+def _batches(target: Target) -> Iterator[str]:
+    """The largest batch of each program, where one was searched for."""
+    cells = target_rows.of_sides(target)
+    if any(cell.largest_batch or cell.too_large_batch for cell in cells.values()):
+        texts = (f"{target_rows.largest_batch(cell)} in {CELLS[side]}" for side, cell in cells.items())
+        yield f"largest batch: {', '.join(texts)}"
+
+
 def _differing(shown: Sequence[Row]) -> Iterator[Text]:
     """A sentence a device, then the reasons of cells without a module and the first differences."""
     for name, device, target in shown:
         yield Text(f"{name}: {target_rows.sentence(device, target)}", style="bold")
-        yield from (Text(f"  {line}") for line in _unsaid(target))
+        yield from (Text(f"  {line}") for line in (*_batches(target), *_unsaid(target)))
         yield from (Text(f"  {line}") for line in target.differences[:_MOST_DIFFERENCES])
         more = len(target.differences) - _MOST_DIFFERENCES
         if more > 0:

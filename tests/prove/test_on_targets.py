@@ -152,29 +152,24 @@ def jax_sorted(x): return jnp.mean(jnp.sort(x * x * 3.0 + x, axis=0))
 
 
 def hlo(folder: Path, *arguments: str) -> tuple[int, dict]:
-    (folder / "pair.py").write_text(PAIR)
-    command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "compare",
-        "hlo",
-        "--tf",
-        "pair.py:tf_f",
-        "--input",
-        "x=f32[256,128]",
-        "--json",
-    ]
+    """The exit code of `jaxport hlo`, and what it says of each target."""
     ran = subprocess.run(
-        [*command, *arguments, "--json"], cwd=folder, capture_output=True, text=True, timeout=300, check=False
-    )
+        [sys.executable, "-P", "-m", "compare", "hlo", *arguments, "--json"],
+        cwd=folder, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
     assert ran.stdout, ran.stderr
     return ran.returncode, json.loads(ran.stdout)["pairs"][0]["targets"]
 
 
+def pair(folder: Path, jax_function: str, *arguments: str) -> tuple[int, dict]:
+    (folder / "pair.py").write_text(PAIR)
+    functions = ("--tf", "pair.py:tf_f", "--jax", f"pair.py:{jax_function}", "--input", "x=f32[256,128]")
+    return hlo(folder, *functions, *arguments)
+
+
 def test_both_frontends_programs_are_one_on_every_device(tmp_path):
     equal = ("--expect-equal", "optimized")
-    code, targets = hlo(tmp_path, "--jax", "pair.py:jax_f", "--target", "H100", "--target", "v5e:2x2", *equal)
+    code, targets = pair(tmp_path, "jax_f", "--target", "H100", "--target", "v5e:2x2", *equal)
     assert code == 0
     for target in targets.values():
         assert target["equal"] and not target["differences"]
@@ -184,7 +179,7 @@ def test_both_frontends_programs_are_one_on_every_device(tmp_path):
 
 
 def test_a_sort_more_is_found_on_the_device(tmp_path):
-    code, targets = hlo(tmp_path, "--jax", "pair.py:jax_sorted", "--target", "H100", "--expect-equal", "optimized")
+    code, targets = pair(tmp_path, "jax_sorted", "--target", "H100", "--expect-equal", "optimized")
     assert code == 1
     h100 = targets["H100"]
     assert not h100["equal"]
@@ -193,7 +188,7 @@ def test_a_sort_more_is_found_on_the_device(tmp_path):
 
 
 def test_another_constant_is_found_where_all_figures_agree(tmp_path):
-    code, targets = hlo(tmp_path, "--jax", "pair.py:jax_other", "--target", "H100", "--expect-equal", "optimized")
+    code, targets = pair(tmp_path, "jax_other", "--target", "H100", "--expect-equal", "optimized")
     assert code == 1
     assert not targets["H100"]["equal"]
     assert targets["H100"]["tf@jax"]["launches"] == targets["H100"]["jax@jax"]["launches"]
@@ -202,9 +197,23 @@ def test_another_constant_is_found_where_all_figures_agree(tmp_path):
 def test_without_the_packages_each_target_says_what_to_install(tmp_path):
     python = ("--target-python", sys.executable)
     equal = ("--expect-equal", "optimized")
-    code, targets = hlo(tmp_path, "--jax", "pair.py:jax_f", "--target", "H100", "--target", "v5e", *python, *equal)
+    code, targets = pair(tmp_path, "jax_f", "--target", "H100", "--target", "v5e", *python, *equal)
     # Nothing is known of either device: CI must not take that for equality.
     assert code == 1
     for target, package in ((targets["H100"], "jax-cuda12-pjrt"), (targets["v5e:2x2"], "libtpu")):
         assert package in target["jax@jax"]["reason"] and "make targets" in target["jax@jax"]["reason"]
         assert target["jax@jax"]["kernels"] is None
+
+
+def test_the_largest_batch_fills_the_memory_of_the_device(tmp_path):
+    of_t4 = device("T4")
+    config = of_t4.topology["target_config"]
+    small = config.replace(f"device_memory_size:{of_t4.memory_bytes}", "device_memory_size:8000000")
+    assert small != config
+    (tmp_path / "small.pbtxt").write_text(small)
+    code, targets = hlo(tmp_path, "mnist_mlp", "--size", "smoke", "--target", "small.pbtxt", "--largest-batch")
+    assert code == 0
+    (target,) = targets.values()
+    for cell in (target["tf@jax"], target["jax@jax"]):
+        assert cell["fits"]
+        assert 1000 < cell["largest_batch"] < cell["too_large_batch"] < 100_000

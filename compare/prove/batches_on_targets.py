@@ -1,0 +1,147 @@
+"""The largest batch of a training step that fits into the memory of a device which need not be here."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from msgspec.structs import replace
+
+from compare.devices.device import Device
+from compare.devices.largest import largest
+from compare.errors import RequestError
+from compare.hlo.artifacts import hlo_of_artifact
+from compare.hlo.bindings import UnreadableProgram
+from compare.hlo.levels import Subject
+from compare.hlo.portable import portable
+from compare.inputs.at_size import Prepared
+from compare.inputs.port_files import prepare_batch
+from compare.progress import Reporter
+from compare.prove.on_targets import Given, compile_alike, lowered
+from compare.record.target_part import OnTarget, Target
+from compare.sides import requests
+from compare.sides._side import SIDES, SideError
+from compare.sides.device_worker import DeviceWorker, Targets
+from compare.sides.pool import Pool
+from workloads._framework import STEP, Platform
+from workloads._modes import JAX, TF
+
+MOST_INPUT_BYTES = 1 << 28
+"""Of a batch that is tried: its inputs are drawn here, whatever the device holds."""
+
+USUALLY_TRIED = 4
+"""Batches of a program on a device, where its memory follows a line."""
+
+_TOO_LARGE = "RESOURCE_EXHAUSTED"
+"""What XLA says of a program that a TPU has no memory for."""
+
+
+class Batches:
+    """A workload's training step at any batch, as both frontends lower it.
+
+    Args:
+      pool: has both sides.
+      prepared: the workload at its own size.
+      data: a file of training data; None takes the workload's own.
+      scratch: a folder to draw arrays into.
+    """
+
+    def __init__(self, pool: Pool, prepared: Prepared, data: Path | None, scratch: Path) -> None:
+        assert prepared.workload.training is not None, "checked before"
+        self._pool, self._prepared, self._data, self._scratch = pool, prepared, data, scratch
+        self._programs: dict[tuple[str, Platform, int], Given] = {}
+        self.first = prepared.dimensions[prepared.workload.training.batch]
+
+    @property
+    def most(self) -> int:
+        """The largest whose inputs may be drawn here."""
+        specs = self._prepared.inputs.values()
+        bytes_ = sum(math.prod(spec.shape) * np.dtype(spec.dtype).itemsize for spec in specs)
+        return max(self.first, MOST_INPUT_BYTES * self.first // max(bytes_, 1))
+
+    def program(self, side: str, platform: Platform, batch: int) -> Given:
+        """The training step of a side.
+
+        Raises:
+          RequestError: the workload refuses the batch.
+          SideError: the side does not deliver it.
+          UnreadableProgram: XLA does not take it.
+        """
+        key = (side, platform, batch)
+        if key not in self._programs:
+            self._lower(platform, batch)
+        return self._programs[key]
+
+    def _lower(self, platform: Platform, batch: int) -> None:
+        folder = self._scratch / f"batch-{batch}"
+        folder.mkdir(exist_ok=True)
+        prepared = prepare_batch(self._prepared.workload, self._prepared.size, batch, self._data, folder)
+        for name in SIDES:
+            side = self._pool.get(name)
+            requests.load(side, prepared.loading)
+            program = lowered(side, STEP, platform).program
+            given = Given(portable(program.artifact), Subject(name, hlo_of_artifact(program.artifact)))
+            self._programs[name, platform, batch] = given
+        shutil.rmtree(folder)
+
+
+def with_largest(
+    targets: Targets, parts: Mapping[str, Target], batches: Batches, scratch: Path, reporter: Reporter
+) -> dict[str, Target]:
+    """By device, both programs with the largest batch of each that fits; without where a side or XLA fails.
+
+    Args:
+      targets: the devices, and what compiles for them.
+      parts: by device, both programs.
+      batches: of the workload.
+      scratch: a folder for what is compiled.
+      reporter: told of every batch.
+    """
+    return {
+        device.name: _both(targets.worker, device, parts[device.name], batches, scratch, reporter)
+        for device in targets.devices
+    }
+
+
+def _both(
+    worker: DeviceWorker, device: Device, part: Target, batches: Batches, scratch: Path, reporter: Reporter
+) -> Target:
+    def found(side: str, cell: OnTarget | None) -> OnTarget | None:
+        if cell is None or cell.reason:
+            return cell
+        return _with_largest(worker, device, side, cell, batches, scratch, reporter)
+
+    return replace(part, tf=found(TF, part.tf), jax=found(JAX, part.jax))
+
+
+def _with_largest(
+    worker: DeviceWorker,
+    device: Device,
+    side: str,
+    cell: OnTarget,
+    batches: Batches,
+    scratch: Path,
+    reporter: Reporter,
+) -> OnTarget:
+    def peak_at(batch: int) -> float | None:
+        reporter.step(f"{device.name}: {side} batch {batch:,}")
+        given = batches.program(side, device.platform, batch)
+        dumps = Path(tempfile.mkdtemp(dir=scratch)) / device.name.replace(":", "-")
+        found, _ = compile_alike(worker, device, {side: given}, dumps, assembling=False)[side]
+        shutil.rmtree(dumps.parent)
+        if found.reason and _TOO_LARGE not in found.reason:
+            raise SideError(side, f"compile batch {batch}", found.reason)
+        return found.peak_bytes
+
+    if not device.memory_bytes:
+        return replace(cell, notes=(*cell.notes, "no largest batch: the memory of the device is not known"))
+    try:
+        found = largest(peak_at, device.memory_bytes, batches.first, batches.most)
+    except (SideError, RequestError, UnreadableProgram) as error:
+        reason = error.reason if isinstance(error, SideError) else str(error)
+        return replace(cell, notes=(*cell.notes, f"no largest batch: {reason}"))
+    return replace(cell, largest_batch=found.fits, too_large_batch=found.too_large)
