@@ -195,7 +195,7 @@ class Prepared:
 class KernelRun:
     """One kernel as a profiler saw it run: seconds since the first event, and its own, those of its callees included.
 
-    A side that was recorded before times were kept has None.
+    Without times, `seconds` is None.
     """
 
     name: str

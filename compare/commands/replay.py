@@ -194,7 +194,13 @@ def show(replays: Sequence[Replayed], console: Console) -> None:
 
 
 def show_on_targets(module: str, on_targets: Mapping[str, OnTarget], console: Console) -> None:
-    """Print what XLA makes of a module for each device, and below it why it refuses it."""
+    """Print what XLA makes of a module for each device, and below it why it refuses it.
+
+    Args:
+      module: its name.
+      on_targets: by device, the module compiled for it, or the reason why it is not.
+      console: prints.
+    """
     compiled = {name: cell for name, cell in on_targets.items() if not cell.reason}
     table = Table(title=terminal.cell(f"{module}: compiled for devices, not run"), title_justify="left", box=SIMPLE)
     table.add_column("target", no_wrap=True)

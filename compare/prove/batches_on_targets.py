@@ -66,6 +66,11 @@ class Batches:
     def program(self, side: str, platform: Platform, batch: int) -> Given:
         """The training step of a side.
 
+        Args:
+          side: "tf" or "jax".
+          platform: that it is lowered for.
+          batch: examples of a step.
+
         Raises:
           RequestError: the workload refuses the batch.
           SideError: the side does not deliver it.

@@ -85,7 +85,7 @@ class Optimized(msgspec.Struct, frozen=True):
 
 KernelRun = tuple[str, int, float, float | None]
 Profile = list[list[KernelRun]]
-"""By call, the kernels that ran; the names of one call where it was recorded before calls were told apart."""
+"""By call, the kernels that ran."""
 
 
 class Packages(msgspec.Struct, frozen=True):

@@ -15,9 +15,8 @@ def run(low: float, high: float, verdict: str, ratio: float = 1.1, smallest: flo
     """One run of jax/jit whose null has this interval and whose planted 10 % came out with this verdict."""
     null = Ratio(12, 120, math.sqrt(low * high), (low, high), (low, high), EQUIVALENT)
     planted = Ratio(12, 120, ratio, (ratio, ratio), (ratio, ratio), verdict)
-    return Timing(
-        {}, {}, {}, {"jax/jit vs itself": null}, 0.05, Power({"jax/jit +10 %": planted}, {"jax/jit": smallest})
-    )
+    power = Power({"jax/jit +10 %": planted}, {"jax/jit": smallest})
+    return Timing(null={"jax/jit vs itself": null}, margin=0.05, power=power)
 
 
 def test_runs_are_counted_by_what_they_covered_and_called() -> None:
@@ -34,12 +33,13 @@ def test_runs_are_counted_by_what_they_covered_and_called() -> None:
 def test_a_mode_that_is_neither_sides_counts_too() -> None:
     null = Ratio(12, 120, 1.0, (0.98, 1.02), (0.98, 1.02), EQUIVALENT)
     modes = {"jax/jit": Mode(), "tf2jax/jit": Mode()}
-    both = Timing(modes, {}, {}, {f"{name} vs itself": null for name in modes}, 0.05, Power({}, {}))
+    both = Timing(modes, null={f"{name} vs itself": null for name in modes}, margin=0.05, power=Power({}, {}))
     assert list(calibrate([both])) == ["jax/jit", "tf2jax/jit"]
 
 
 def test_a_run_without_a_null_counts_for_nothing() -> None:
-    missing = Timing({}, {}, {}, {"jax/jit vs itself": Ratio(0, 0, withheld="not timed")}, 0.05, Power({}, {}))
+    not_timed = Ratio(0, 0, withheld="not timed")
+    missing = Timing(null={"jax/jit vs itself": not_timed}, margin=0.05, power=Power({}, {}))
     assert calibrate([missing]) == {}
     assert calibrate([missing, run(0.98, 1.02, SLOWER)])["jax/jit"].runs == 1
 
