@@ -12,11 +12,11 @@ import numpy as np
 from jax.core import Tracer
 from jax.extend.core import jaxpr_as_fun
 
-TRIED = "0.10"
+TRIED = "0.10 or 0.11"
 
 
 class PrivateModuleMoved(RuntimeError):
-    """A private module is not where JAX 0.10 had it."""
+    """A private module is not where JAX 0.10 and 0.11 have it."""
 
 
 def _require(module: str, attribute: str) -> Any:
@@ -25,7 +25,7 @@ def _require(module: str, attribute: str) -> Any:
     except (ImportError, AttributeError) as error:
         raise PrivateModuleMoved(
             f"expected {module}.{attribute} as in JAX {TRIED}, found JAX {jax.__version__} without it: "
-            f"install jax=={TRIED}.*"
+            f"install JAX {TRIED}"
         ) from error
 
 

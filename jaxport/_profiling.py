@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,23 +11,39 @@ import jax
 
 from workloads._framework import KernelRun
 
+HLO = "hlo_op"
+"""The statistic of an event that names its HLO instruction."""
+
+ON_GPU = "kernel_details"
+"""The statistic that the profiler gives a kernel that a GPU ran, and nothing else (XLA, `cupti_collector.cc`)."""
+
 
 def profiled(call: Callable[[], object]) -> list[KernelRun]:
-    """The HLO instructions that one call ran, in the order in which they started."""
+    """The HLO instructions that one call ran, in the order in which they started; on a GPU, the kernels that it ran."""
     with tempfile.TemporaryDirectory() as folder:
         with jax.profiler.trace(folder):
             call()
         (trace,) = Path(folder).rglob("*.xplane.pb")
-        data = jax.profiler.ProfileData.from_file(str(trace))
+        return kernels(jax.profiler.ProfileData.from_file(str(trace)))
+
+
+def kernels(data: Any) -> list[KernelRun]:
+    """The kernels of a profile, by the HLO instruction that each computes where XLA tells it.
+
+    Args:
+      data: a `jax.profiler.ProfileData`.
+    """
     lines = [line for plane in data.planes for line in plane.lines]
-    events = [(event, thread) for thread, line in enumerate(lines) for event in line.events if _is_hlo(event)]
-    events.sort(key=lambda pair: pair[0].start_ns)
-    first = events[0][0].start_ns if events else 0.0
+    traced = [(event, dict(event.stats), thread) for thread, line in enumerate(lines) for event in line.events]
+    on_gpu = [each for each in traced if ON_GPU in each[1]]
+    runs = sorted(on_gpu or filter(_is_hlo, traced), key=lambda each: each[0].start_ns)
+    first = runs[0][0].start_ns if runs else 0.0
     return [
-        KernelRun(event.name, thread, (event.start_ns - first) * 1e-9, event.duration_ns * 1e-9)
-        for event, thread in events
+        KernelRun(str(stats.get(HLO, event.name)), thread, (event.start_ns - first) * 1e-9, event.duration_ns * 1e-9)
+        for event, stats, thread in runs
     ]
 
 
-def _is_hlo(event: Any) -> bool:
-    return not event.name.startswith("end: ") and any(name == "hlo_op" for name, _ in event.stats)
+def _is_hlo(traced: tuple[Any, Mapping[str, Any], int]) -> bool:
+    event, stats, _ = traced
+    return HLO in stats and not event.name.startswith("end: ")

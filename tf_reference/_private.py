@@ -130,37 +130,60 @@ _STRUCTURAL = frozenset(
 _GRAPH_NODE = re.compile(r"^[\w./-]+:(\w+)$")
 
 
+HLO = "hlo_op"
+"""The statistic of an event that names its HLO instruction."""
+
+ON_GPU = "kernel_details"
+"""The statistic that the profiler gives a kernel that a GPU ran, and nothing else (XLA, `cupti_collector.cc`)."""
+
+
 @dataclass(frozen=True)
 class TracedEvent:
-    """One event of a profile: whether XLA emitted it for an HLO instruction, on which thread, when and how long."""
+    """One event of a profile: what it is called, on which thread or stream, when and how long.
+
+    `instruction` is the HLO instruction that it computes, None where XLA did not emit it; `on_gpu` says whether it is a
+    kernel that a GPU ran.
+    """
 
     name: str
-    is_hlo: bool
+    instruction: str | None
+    on_gpu: bool
     thread: int
     start_s: float
     seconds: float
 
 
 def events(xplane: bytes) -> list[TracedEvent]:
-    """Events on the host's lines of a serialized XSpace, in order. TensorBoard's plugin is the only public reader."""
+    """Events on all lines of a serialized XSpace, in order. TensorBoard's plugin is the only public reader."""
     space = _require("tensorflow.tsl.profiler.protobuf.xplane_pb2", "XSpace").FromString(xplane)
     lines = [(plane, line) for plane in space.planes for line in plane.lines if line.events]
     # Nanoseconds since 1970 have no room for fractions in a float.
     first = min((line.timestamp_ns for _, line in lines), default=0)
     found = []
     for thread, (plane, line) in enumerate(lines):
-        hlo = {key for key, stat in plane.stat_metadata.items() if stat.name == "hlo_op"}
         for event in line.events:
-            is_hlo = any(stat.metadata_id in hlo for stat in event.stats)
-            start = (line.timestamp_ns - first) * 1e-9 + event.offset_ps * 1e-12
-            name = plane.event_metadata[event.metadata_id].name
-            found.append(TracedEvent(name, is_hlo, thread, start, event.duration_ps * 1e-12))
+            told = {plane.stat_metadata[stat.metadata_id].name: stat for stat in event.stats}
+            found.append(
+                TracedEvent(
+                    name=plane.event_metadata[event.metadata_id].name,
+                    instruction=_text(plane, told[HLO]) if HLO in told else None,
+                    on_gpu=ON_GPU in told,
+                    thread=thread,
+                    start_s=(line.timestamp_ns - first) * 1e-9 + event.offset_ps * 1e-12,
+                    seconds=event.duration_ps * 1e-12,
+                )
+            )
     return sorted(found, key=lambda event: event.start_s)
 
 
+def _text(plane: Any, stat: Any) -> str:
+    """The text of a statistic, which may stand once for all events of a plane."""
+    return stat.str_value or plane.stat_metadata[stat.ref_value].name
+
+
 def kernel(event: TracedEvent, eager: bool) -> str | None:
-    """The kernel that an event stands for, by the names that TensorFlow's runtime gives its events; None for none."""
-    if event.is_hlo:
+    """The kernel that an event of the host stands for, by the names that TensorFlow's runtime gives; None for none."""
+    if event.instruction is not None:
         return None if event.name.startswith("end: ") else event.name
     if eager:
         _, found, operation = event.name.partition("EagerLocalExecute: ")

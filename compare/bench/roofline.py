@@ -69,9 +69,9 @@ class Bounds:
         return self.known[self.bound]
 
 
-def bandwidth_of(limits: Limits, kind: str) -> Bandwidth:
-    """The bandwidth of one kind of traffic: read, copy or triad."""
-    return known({READ: limits.read, COPY: limits.copy, TRIAD: limits.triad}[kind])
+def bandwidth_of(limits: Limits, kind: str) -> Bandwidth | None:
+    """The bandwidth of one kind of traffic: read, copy or triad; None where it was not measured."""
+    return {READ: limits.read, COPY: limits.copy, TRIAD: limits.triad}[kind]
 
 
 def best(amounts: Mapping[str, float]) -> tuple[float, str]:
@@ -98,7 +98,9 @@ def bounds(work: Work, limits: Limits, bandwidth: Bandwidth, dispatch_s: float |
       bandwidth: of `work.kind` at the working set of the call: what lies in a cache moves faster.
       dispatch_s: what a call costs that computes next to nothing.
     """
-    product = limits.gemm.get(work.dtype)
+    # Where float32 may be rounded to TensorFloat-32, what it computes is bounded by those products.
+    product = limits.gemm.get("tf32") if work.dtype == "f32" else None
+    product = product or limits.gemm.get(work.dtype)
     compute_s = work.flops / known(product.flops_per_s) if product else None
     return Bounds(work.bytes / known(bandwidth.bytes_per_s), compute_s, dispatch_s)
 

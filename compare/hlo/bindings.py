@@ -25,8 +25,10 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 if TYPE_CHECKING:
     from jaxlib.mlir import ir
 
-TRIED = "0.10."
+TRIED = ("0.10.", "0.11.")
 """The jaxlib releases that every name below was tried with."""
+
+_TRIED = " and ".join(f"{release}*" for release in TRIED)
 
 
 BYTECODE = b"ML\xefR"
@@ -54,7 +56,7 @@ def _private(module: str, name: str = "") -> Any:
         version = importlib.import_module("jaxlib.version").__version__
         wanted = f"{module}.{name}" if name else module
         raise BindingsMoved(
-            f"expected {wanted} as in jaxlib {TRIED}*, found jaxlib {version} without it: install jaxlib {TRIED}*"
+            f"expected {wanted} as in jaxlib {_TRIED}, found jaxlib {version} without it: install one of them"
         ) from error
 
 
@@ -68,7 +70,7 @@ def _warn_if_untried() -> None:
     version = _private("jaxlib.version", "__version__")
     if not version.startswith(TRIED):
         warnings.warn(
-            f"programs are read through private names of jaxlib {TRIED}*, found jaxlib {version}: check what it counts",
+            f"programs are read through private names of jaxlib {_TRIED}, found jaxlib {version}: check what it counts",
             BindingsUntried,
             stacklevel=4,
         )

@@ -13,6 +13,9 @@ from workloads._framework import Parameter, Program, Result
 DTYPES = {"f32": "float32", "f64": "float64", "bf16": "bfloat16", "f16": "float16"}
 """Of matrix products: XLA's name, and NumPy's."""
 
+TF32 = "tf32"
+"""Products of float32 whose factors a GPU may round to TensorFloat-32: those of "f32" keep all their bits."""
+
 FACTOR = 3.0
 
 ROW = 512
@@ -44,7 +47,8 @@ _TRIAD = """func.func @main(%a: {type}, %b: {type}) -> {type} {{
 }}"""
 
 _PRODUCT = """func.func @main(%a: {type}, %b: {type}) -> {type} {{
-  %product = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : ({type}, {type}) -> {type}
+  %product = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0], precision = [{precision}, {precision}]
+    : ({type}, {type}) -> {type}
   return %product : {type}
 }}"""
 
@@ -72,11 +76,14 @@ def triad(size_bytes: int) -> Program:
 def product(side: int, dtype: str) -> Program:
     """The product of two square matrices, `dtype[side, side]` as XLA writes it: 2 side**3 operations.
 
-    The elements are 0 and 1: sums below 2048 are whole numbers that f16 holds exactly.
+    The elements are 0 and 1, of which 2 of 7 are 1: sums below 2048 are whole numbers that f16 holds exactly.
     """
     shape = (side, side)
-    text = _PRODUCT.format(type=f"tensor<{side}x{side}x{dtype}>")
-    return _program(text, ("a", "b"), shape, shape, DTYPES[dtype])
+    narrow = dtype == TF32
+    written = "f32" if narrow else dtype
+    type_ = f"tensor<{side}x{side}x{written}>"
+    text = _PRODUCT.format(type=type_, precision="DEFAULT" if narrow else "HIGHEST")
+    return _program(text, ("a", "b"), shape, shape, DTYPES[written])
 
 
 def _program(

@@ -1,10 +1,11 @@
-"""The machine's limits, by both XLAs and by NumPy, and where each workload lies under them."""
+"""The limits of the machine, or of its GPU, by both XLAs and by NumPy, and where each workload lies under them."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from compare.bench import host_limits, roofline
 from compare.bench.roofline import COPY, READ, TRIAD, Work
@@ -14,6 +15,7 @@ from compare.record.cost_parts import Bandwidth, Limits, Roofline, Throughput
 from compare.record.workload_part import Workload
 from compare.sides import requests
 from compare.sides._side import Side, SideError
+from workloads._device import CPU, ON_CPU, TF32, Device
 from workloads._framework import Program
 
 TIMES_THE_CACHE = 4
@@ -25,6 +27,9 @@ LEAST_BYTES = 1 << 20
 """Of a probe's working set: below this XLA's dispatch is measured, no longer memory."""
 
 PRODUCT_SIDE = 1024
+GPU_PRODUCT_SIDE = 8192
+"""An H100 takes 1.4 ms for this one in bfloat16: long against a launch."""
+
 HOST_DTYPES = {"f32": "float32", "f64": "float64"}
 """What NumPy's BLAS computes."""
 
@@ -34,31 +39,50 @@ CALLS, ROUNDS = 3, 3
 TRAFFIC: Mapping[str, Callable[[int], Program]] = {READ: probes.read, COPY: probes.copy, TRIAD: probes.triad}
 
 
-def measure_machine(sides: Mapping[str, Side], threads: int) -> Limits:
-    """The limits of this machine on so many threads; the sides are live, started with them, a workload loaded.
+@dataclass(frozen=True)
+class Probed:
+    """What is probed.
 
-    Their memory is not to be measured afterwards: what a probe reads is kept until they are loaded again.
-    A side that fails at a probe is left out of it: NumPy's figure stands.
+    Attributes:
+      sides: live, started with so many threads, a workload loaded. Their memory is not to be measured afterwards: what
+        a probe reads is kept until they are loaded again.
+      threads: of the host.
+      device: that both sides compute on.
+    """
+
+    sides: Mapping[str, Side]
+    threads: int
+    device: Device = ON_CPU
+
+    @property
+    def on_host(self) -> bool:
+        """Whether NumPy computes on the same device."""
+        return self.device.kind == CPU
+
+
+def measure_machine(probed: Probed) -> Limits:
+    """The limits of the device. A side that fails at a probe is left out of it.
 
     Raises:
       SideError: a side was lost.
     """
     cache = host_limits.last_level_cache_bytes() or UNKNOWN_CACHE_BYTES
-    size = min(TIMES_THE_CACHE * cache, MOST_BYTES)
-    moved = {kind: measure_working_set(sides, kind, size, threads) for kind in TRAFFIC}
-    products = {dtype: _products(sides, dtype, threads) for dtype in probes.DTYPES}
+    size = min(TIMES_THE_CACHE * cache, MOST_BYTES) if probed.on_host else MOST_BYTES
+    moved = {kind: measure_working_set(probed, kind, size) for kind in TRAFFIC}
+    products = {dtype: _products(probed, dtype) for dtype in _dtypes(probed.device)}
     gemm = {dtype: Throughput(*roofline.best(rates)) for dtype, rates in products.items() if rates}
-    return Limits(threads, moved[READ], moved[COPY], moved[TRIAD], gemm)
+    return Limits(probed.threads, moved[READ], moved[COPY], moved[TRIAD], gemm)
 
 
-def measure_working_set(sides: Mapping[str, Side], kind: str, size_bytes: int, threads: int) -> Bandwidth:
+def measure_working_set(probed: Probed, kind: str, size_bytes: int) -> Bandwidth | None:
     """The bandwidth of one kind of traffic over a working set: what fits into a cache moves faster.
 
+    None where nobody could move it: on a GPU, a side without XLA there.
+
     Args:
-      sides: as for `measure_machine`.
+      probed: what moves it.
       kind: of traffic: read, copy or triad.
       size_bytes: of the working set; it is kept within what can be measured.
-      threads: that move it.
 
     Raises:
       SideError: a side was lost.
@@ -66,8 +90,10 @@ def measure_working_set(sides: Mapping[str, Side], kind: str, size_bytes: int, t
     size = min(max(size_bytes, LEAST_BYTES), MOST_BYTES)
     probe = TRAFFIC[kind](size)
     moved = sum(traffic(probe))
-    rates = _rates(sides, probe, moved) | {HOST: host_limits.bandwidth(kind, size, threads)}
-    return Bandwidth(*roofline.best(rates), working_set_bytes=moved)
+    rates = _rates(probed.sides, probe, moved)
+    if probed.on_host:
+        rates[HOST] = host_limits.bandwidth(kind, size, probed.threads)
+    return Bandwidth(*roofline.best(rates), working_set_bytes=moved) if rates else None
 
 
 def traffic(program: Program) -> tuple[int, int]:
@@ -99,30 +125,38 @@ def work_of(part: Workload, program: Program) -> Work | None:
 
 
 def of_workload(
-    sides: Mapping[str, Side], work: Work, medians: Mapping[str, float], limits: Limits, dispatch_s: float | None
-) -> Roofline:
+    probed: Probed, work: Work, medians: Mapping[str, float], limits: Limits, dispatch_s: float | None
+) -> Roofline | None:
     """`roofline` of a workload's record: measures the bandwidth at its working set where a cache may hold it.
 
+    None where no bandwidth was measured.
+
     Args:
-      sides: as for `measure_machine`.
+      probed: whose limits they are.
       work: what a call needs.
       medians: seconds of a call by mode.
-      limits: of the machine on the same threads.
+      limits: of the same device, on the same threads.
       dispatch_s: the least that a call of any mode costs.
 
     Raises:
       SideError: a side was lost.
     """
     bandwidth = roofline.bandwidth_of(limits, work.kind)
-    if work.bytes < known(bandwidth.working_set_bytes):
-        bandwidth = measure_working_set(sides, work.kind, round(work.bytes), known(limits.threads))
-    return roofline.place(work, medians, limits, bandwidth, dispatch_s)
+    if bandwidth is not None and work.bytes < known(bandwidth.working_set_bytes):
+        bandwidth = measure_working_set(probed, work.kind, round(work.bytes))
+    return roofline.place(work, medians, limits, bandwidth, dispatch_s) if bandwidth is not None else None
 
 
-def _products(sides: Mapping[str, Side], dtype: str, threads: int) -> dict[str, float]:
-    rates = _rates(sides, probes.product(PRODUCT_SIDE, dtype), 2 * PRODUCT_SIDE**3)
-    if dtype in HOST_DTYPES:
-        rates[HOST] = host_limits.product(HOST_DTYPES[dtype], PRODUCT_SIDE, threads)
+def _dtypes(device: Device) -> tuple[str, ...]:
+    """Of matrix products: where a GPU may round float32 to TensorFloat-32, both are measured."""
+    return (*probes.DTYPES, *((probes.TF32,) if device.precision == TF32 else ()))
+
+
+def _products(probed: Probed, dtype: str) -> dict[str, float]:
+    side = PRODUCT_SIDE if probed.on_host else GPU_PRODUCT_SIDE
+    rates = _rates(probed.sides, probes.product(side, dtype), 2 * side**3)
+    if probed.on_host and dtype in HOST_DTYPES:
+        rates[HOST] = host_limits.product(HOST_DTYPES[dtype], side, probed.threads)
     return rates
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from compare.inputs.request import Extras, Plan, Request
 from compare.measure import batch_sizes, machine_limits, phase_processes, timed_samples, timed_sets
+from compare.measure.machine_limits import Probed
 from compare.measure.phase_processes import Workers
 from compare.measure.timed_sets import Timed
 from compare.progress import Reporter
@@ -176,10 +177,11 @@ def measure_limits(
                     for side in group.sides.values():
                         requests.load(side, timed.prepared.loading)
                     loaded = True
-                limits = limits or machine_limits.measure_machine(group.sides, threads)
+                probed = Probed(group.sides, threads, workers.device)
+                limits = limits or machine_limits.measure_machine(probed)
                 if timed.name in medians and timed.work is not None:
                     workloads[timed.name].roofline = machine_limits.of_workload(
-                        group.sides, timed.work, medians[timed.name], limits, least_s
+                        probed, timed.work, medians[timed.name], limits, least_s
                     )
             except SideError as error:
                 workloads[timed.name].failures.append(failure_of(error, "limits"))

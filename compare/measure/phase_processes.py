@@ -24,6 +24,7 @@ from compare.sides.client import LiveSide
 from compare.sides.pool import Source
 from compare.sides.settings import Settings
 from compare.sides.workers import WorkerSet, failure_of
+from workloads._device import ON_CPU, Device
 from workloads._modes import Mode
 
 REPEATS = 3
@@ -54,6 +55,11 @@ class Workers:
     def live(self) -> list[str]:
         """The sides that can be started: a recorded one has no process to look at."""
         return [side for side, source in self.sources.items() if source.recorded is None]
+
+    @property
+    def device(self) -> Device:
+        """That the live sides compute on."""
+        return self.sources[self.live[0]].device if self.live else ON_CPU
 
     def start(self, side: str, cache: Path | None = None, dump: Path | None = None) -> Side:
         """A process of its own for one side.

@@ -218,7 +218,7 @@ class Limits(Part, frozen=True):
     triad: Bandwidth | None = None
     """One array written for two that are read."""
     gemm: Named[Throughput] = {}
-    """By dtype as HLO writes it: f32, bf16."""
+    """By dtype as HLO writes it: f32, bf16; tf32 is f32 that a GPU may round to TensorFloat-32."""
 
 
 class Entry(Part, frozen=True):

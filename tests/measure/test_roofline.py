@@ -14,10 +14,12 @@ from interpreters import JAX_AS_TF, interpreter
 
 from compare.bench import host_limits
 from compare.bench.roofline import Work, bandwidth_of, best, bounds, place, rate, share
-from compare.hlo import probes
+from compare.hlo import bindings, probes
 from compare.inputs.at_size import prepare
 from compare.measure import machine_limits
+from compare.measure.machine_limits import Probed
 from compare.plain_json import to_json
+from compare.record.base import known
 from compare.record.cost_parts import Bandwidth, Limits, Throughput
 from compare.record.program_parts import Compiled
 from compare.record.workload_part import Cost, Workload
@@ -25,6 +27,7 @@ from compare.sides import requests
 from compare.sides._side import Reply, Side, SideError
 from compare.sides.client import LiveSide
 from workloads import _registry
+from workloads._device import GPU, TF32, Device
 from workloads._framework import Parameter, Program, Result
 from workloads._spec import Arrays
 
@@ -76,7 +79,7 @@ def test_what_the_paper_says_its_machine_attains(flops_per_byte: float, expected
 def test_the_largest_bound_limits(
     work: Work, dispatch_s: float | None, seconds: tuple[float | None, ...], bound: str
 ) -> None:
-    found = bounds(work, HAND, bandwidth_of(HAND, work.kind), dispatch_s)
+    found = bounds(work, HAND, known(bandwidth_of(HAND, work.kind)), dispatch_s)
     for value, expected in zip((found.memory_s, found.compute_s, found.dispatch_s), seconds, strict=True):
         assert value == (None if expected is None else pytest.approx(expected))
     assert found.bound == bound
@@ -100,7 +103,15 @@ def test_the_written_part_picks_the_probe(read: int, written: int, kind: str) ->
 
 
 def test_each_kind_of_traffic_has_its_own_bandwidth() -> None:
-    assert [bandwidth_of(HAND, kind).bytes_per_s for kind in ("read", "copy", "triad")] == [10e9, 4e9, 6e9]
+    assert [known(bandwidth_of(HAND, kind)).bytes_per_s for kind in ("read", "copy", "triad")] == [10e9, 4e9, 6e9]
+
+
+def test_rounded_products_bound_what_may_be_rounded() -> None:
+    rounding = limits(10e9, 4e9, 6e9, f32=1e9, f64=1e9, tf32=8e9)
+    seconds = [
+        bounds(Work(8e9, 1, 0, dtype), rounding, known(rounding.read), None).compute_s for dtype in ("f32", "f64")
+    ]
+    assert seconds == [pytest.approx(1.0), pytest.approx(8.0)]
 
 
 def test_a_share_of_the_limit_has_nothing_to_explain() -> None:
@@ -269,7 +280,7 @@ def test_the_machine_is_measured_by_all_and_named(sides: dict[str, Side], monkey
     monkeypatch.setattr(machine_limits, "MOST_BYTES", MEBIBYTE)
     monkeypatch.setattr(machine_limits, "PRODUCT_SIDE", 128)
     monkeypatch.setattr(host_limits, "ROUND_BYTES", 16 * MEBIBYTE)
-    found = machine_limits.measure_machine(sides, 1)
+    found = machine_limits.measure_machine(Probed(sides, 1))
     assert found.threads == 1 and set(found.gemm) == {"f32", "f64", "bf16", "f16"}
     named = {each.by for each in (found.read, found.copy, found.triad, *found.gemm.values())}
     assert named <= {"tf xla", "jax xla", "numpy"}
@@ -304,23 +315,24 @@ def slow_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("slow_numpy")
 def test_the_faster_side_sets_the_limit() -> None:
     found = machine_limits.measure_working_set(
-        {"tf": Scripted("tf", 2e-3), "jax": Scripted("jax", 1e-3)}, "copy", MEBIBYTE, 1
+        Probed({"tf": Scripted("tf", 2e-3), "jax": Scripted("jax", 1e-3)}, 1), "copy", MEBIBYTE
     )
+    assert found is not None
     assert found.by == "jax xla" and found.bytes_per_s == pytest.approx(MEBIBYTE / 1e-3)
 
 
 @pytest.mark.usefixtures("slow_numpy")
 def test_a_side_that_fails_at_a_probe_is_left_out_of_it() -> None:
     found = machine_limits.measure_working_set(
-        {"tf": Scripted("tf", None), "jax": Scripted("jax", 1e-3)}, "read", MEBIBYTE, 1
+        Probed({"tf": Scripted("tf", None), "jax": Scripted("jax", 1e-3)}, 1), "read", MEBIBYTE
     )
-    assert found.by == "jax xla"
+    assert found is not None and found.by == "jax xla"
 
 
 @pytest.mark.usefixtures("slow_numpy")
 def test_a_side_that_is_lost_ends_the_measurement() -> None:
     with pytest.raises(SideError):
-        machine_limits.measure_working_set({"tf": Scripted("tf", None, lost=True)}, "read", MEBIBYTE, 1)
+        machine_limits.measure_working_set(Probed({"tf": Scripted("tf", None, lost=True)}, 1), "read", MEBIBYTE)
 
 
 @pytest.mark.usefixtures("slow_numpy")
@@ -330,6 +342,30 @@ def test_a_side_that_is_lost_ends_the_measurement() -> None:
 )
 def test_what_a_cache_may_hold_is_measured_at_its_own_size(size_bytes: int, asked: list[int]) -> None:
     side = Scripted("jax", 1e-3)
-    found = machine_limits.of_workload({"jax": side}, Work(0, size_bytes, 0, "f32"), {"jax/jit": 1.0}, HAND, None)
+    work = Work(0, size_bytes, 0, "f32")
+    found = machine_limits.of_workload(Probed({"jax": side}, 1), work, {"jax/jit": 1.0}, HAND, None)
+    assert found is not None
     assert side.asked == asked
     assert (found.bandwidth_by == "numpy") == (not asked), "without a probe the machine's own limit stands"
+
+
+GPU_OF_TF32 = Device(GPU, precision=TF32)
+
+
+def test_a_gpu_has_the_limits_of_its_own_programs() -> None:
+    found = machine_limits.measure_machine(Probed({"jax": Scripted("jax", 1e-3)}, 1, GPU_OF_TF32))
+    assert set(found.gemm) == {"f32", "f64", "bf16", "f16", "tf32"}
+    assert {each.by for each in (found.read, found.copy, found.triad, *found.gemm.values()) if each} == {"jax xla"}
+
+
+@pytest.mark.parametrize(("dtype", "exact"), [("f32", True), ("tf32", False)])
+def test_float32_is_rounded_only_where_that_is_measured(dtype: str, exact: bool) -> None:
+    text = str(bindings.parse(probes.product(8, dtype).artifact))
+    assert "8x8xf32" in text and ("precision = [HIGHEST, HIGHEST]" in text) == exact
+
+
+def test_what_nobody_could_measure_is_missing() -> None:
+    failing = Probed({"jax": Scripted("jax", None)}, 1, GPU_OF_TF32)
+    found = machine_limits.measure_machine(failing)
+    assert (found.read, found.copy, found.triad, found.gemm) == (None, None, None, {})
+    assert machine_limits.of_workload(failing, Work(0, 1, 0, "f32"), {"jax/jit": 1.0}, found, None) is None

@@ -1,0 +1,33 @@
+"""What a GPU ran is counted from the events of its streams, on both sides, and never from what the host did."""
+
+from __future__ import annotations
+
+import jax
+import pytest
+from gpu_trace import KERNELS, XSPACE
+
+import jaxport._profiling
+import tf_reference._profiling
+from workloads._framework import KernelRun
+
+FIRST = KernelRun(KERNELS[0], 0, 0.0, pytest.approx(3e-6))
+SECOND = KernelRun(KERNELS[1], 0, pytest.approx(5e-6), pytest.approx(2e-6))
+
+
+def test_jax_counts_what_the_gpu_ran() -> None:
+    assert jaxport._profiling.kernels(jax.profiler.ProfileData.from_text_proto(XSPACE)) == [FIRST, SECOND]
+
+
+@pytest.mark.parametrize("eager", [True, False])
+def test_tensorflow_counts_what_the_gpu_ran_in_every_mode(eager: bool) -> None:
+    xplane = jax.profiler.ProfileData.text_proto_to_serialized_xspace(XSPACE)
+    assert tf_reference._profiling.kernels(xplane, eager) == [FIRST, SECOND]
+
+
+def test_without_a_gpu_the_host_ran_the_kernels() -> None:
+    host = XSPACE[XSPACE.index('planes {\n  name: "/host:CPU"') :]
+    xplane = jax.profiler.ProfileData.text_proto_to_serialized_xspace(host)
+    assert [kernel.name for kernel in tf_reference._profiling.kernels(xplane, True)] == [KERNELS[0], "AddV2"]
+    assert [kernel.name for kernel in jaxport._profiling.kernels(jax.profiler.ProfileData.from_text_proto(host))] == [
+        KERNELS[0]
+    ]
