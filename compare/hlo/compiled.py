@@ -22,6 +22,9 @@ _LIBRARIES = {
 }  # fmt: skip
 # The first is the CPU compiler's word, the second the GPU compiler's.
 _FUSION_KIND = re.compile(rb'"fusion_(?:backend_)?config":\{"kind":"([^"]+)"')
+_OF_XLA = b'"custom_fusion_config":{"name":"dynamic_slice_fusion"'
+"""A fusion that XLA's own runtime carries out: it hands parts of arrays to what is inside, without a copy."""
+
 _MAY_ALIAS, _MUST_ALIAS = 1, 2
 
 
@@ -208,7 +211,9 @@ def _custom_calls(module: Any, nodes: list[Node]) -> tuple[CustomCall, ...]:
 def _target(instruction: Any) -> str:
     if instruction.opcode == "custom-call":
         return instruction.custom_call_target
-    kind = _FUSION_KIND.search(instruction.backend_config) if instruction.opcode == "fusion" else None
+    if instruction.opcode != "fusion" or _OF_XLA in instruction.backend_config:
+        return ""
+    kind = _FUSION_KIND.search(instruction.backend_config)
     return kind[1].decode() if kind else ""
 
 

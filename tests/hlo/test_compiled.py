@@ -120,6 +120,16 @@ class TestCustomCalls:
         (call,) = compiled.describe(bindings.hlo_from_text(text)).custom_calls
         assert (call.name, call.target, call.library) == ("f", "__ynn_fusion", "YNNPACK")
 
+    def test_leave_out_fusions_that_the_runtime_of_xla_carries_out(self) -> None:
+        sliced = '{"fusion_backend_config":{"kind":"__custom_fusion","custom_fusion_config":{"name":"NAME"}}}'
+        text = f"""HloModule hand
+        body {{ p = f32[4] parameter(0)
+          ROOT s = f32[4] sine(p) }}
+        ENTRY entry {{ p = f32[4] parameter(0)
+          f = f32[4] fusion(p), kind=kCustom, calls=body, backend_config={sliced.replace("NAME", "dynamic_slice_fusion")}
+          ROOT g = f32[4] fusion(f), kind=kCustom, calls=body, backend_config={sliced.replace("NAME", "other")} }}"""
+        assert [call.name for call in compiled.describe(bindings.hlo_from_text(text)).custom_calls] == ["g"]
+
     def test_know_the_users_line(self) -> None:
         summary = compiled.describe(optimized(lambda x: jax.lax.top_k(x, 2)[0], MATRIX))
         (call,) = summary.custom_calls
