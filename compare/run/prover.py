@@ -22,7 +22,7 @@ from compare.progress import Silent
 from compare.record.envelope import Environment, Record
 from compare.record.vocabulary import PASS
 from compare.record.workload_part import Workload
-from compare.run import record_parts, whole_run
+from compare.run import whole_run
 from compare.sides import processes, requests
 from compare.sides._side import Side, SideError
 from compare.sides.pool import Pool, Source
@@ -154,10 +154,10 @@ class Prover:
             workloads, size, sources=self._sources, timeout_s=self._timeout_s, plans=plans, extras=extras,
             parity_only=parity_only,
         )  # fmt: skip
-        record = whole_run.run(request, Silent(), self._judges if parity_only else None).record
-        if any(map(record_parts.was_interrupted, record.workloads.values())):
+        result = whole_run.run(request, Silent(), self._judges if parity_only else None)
+        if result.interrupted:
             raise KeyboardInterrupt  # the whole session is meant, not this port
-        return record
+        return result.record
 
     def rounds(self, port: Port, size: str | None, mode: Mode) -> Callable[[], float]:
         """Load a port, make the mode ready, and give what times one round of it: seconds of a call, the median.

@@ -175,12 +175,6 @@ def interrupted(parts: Mapping[str, Workload], asked: Sequence[str]) -> dict[str
     return {name: failing(part, Failure("both sides", "judging", reason)) for name, part in parts.items()}
 
 
-def was_interrupted(part: Workload) -> bool:
-    """Whether a workload's part of the record stems from a run that was interrupted."""
-    of_both = (failure for failure in part.failures if failure.side == "both sides")
-    return any(failure.reason.startswith(INTERRUPTED) for failure in of_both)
-
-
 def verdict(record: Record) -> str:
     """Pass where every workload's parity passes and no side failed at anything."""
     parts = record.workloads.values()

@@ -38,10 +38,14 @@ from workloads._framework import Program
 
 @dataclass(frozen=True)
 class RunResult:
-    """A record, and beside it what pages show of every pair of programs that was aligned, as JSON."""
+    """A record, and beside it what pages show of every pair of programs that was aligned, as JSON.
+
+    `interrupted` says whether a signal ended the run before all was judged and timed.
+    """
 
     record: Record
     views: tuple[Mapping[str, Any], ...] = ()
+    interrupted: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,10 +59,11 @@ class _Judged:
 
 @dataclass(frozen=True)
 class _AllJudged:
-    """Every workload that was judged, by name, and the sides."""
+    """Every workload that was judged, by name, and the sides; whether a signal left some out."""
 
     workloads: Mapping[str, _Judged]
     sides: Mapping[str, Mapping[str, Any]]
+    interrupted: bool = False
 
     @property
     def parts(self) -> dict[str, Workload]:
@@ -91,17 +96,20 @@ def run(request: Request, reporter: Reporter, pool: Pool | None = None) -> RunRe
             judged = _judge_all(request, judging, scratch, reporter)
         environment = record_parts.environment(judged.sides)
         if not judged.to_time or not request.plans:
-            return RunResult(record_parts.envelope(environment, judged.parts, request.size, {}, {}), judged.views)
-        return RunResult(_timed(request, judged, environment, scratch, reporter), judged.views)
+            record = record_parts.envelope(environment, judged.parts, request.size, {}, {})
+            return RunResult(record, judged.views, judged.interrupted)
+        return _timed(request, judged, environment, scratch, reporter)
 
 
-def _timed(request: Request, judged: _AllJudged, environment: Environment, scratch: Path, reporter: Reporter) -> Record:
-    """The record with what time tells."""
+def _timed(
+    request: Request, judged: _AllJudged, environment: Environment, scratch: Path, reporter: Reporter
+) -> RunResult:
+    """The run with what time tells."""
     measured = measurements.time_all(request, judged.to_time, scratch, reporter)
     parts = record_parts.with_measurements(judged.parts, measured)
-    if measured.interrupted:
-        return record_parts.envelope(environment, parts, request.size, {}, {})
-    return record_parts.envelope(environment, parts, request.size, measured.machine, measured.dispatch)
+    machine, dispatch = ({}, {}) if measured.interrupted else (measured.machine, measured.dispatch)
+    record = record_parts.envelope(environment, parts, request.size, machine, dispatch)
+    return RunResult(record, judged.views, measured.interrupted)
 
 
 def _check_sizes(request: Request) -> None:
@@ -178,7 +186,7 @@ def _judge_all(request: Request, pool: Pool, scratch: Path, reporter: Reporter) 
         parts = {name: kept.part for name, kept in judged.items()}
         stopped = record_parts.interrupted(parts, [workload.name for workload in request.workloads])
         untimed = {name: _Judged(stopped[name], kept.view) for name, kept in judged.items()}
-        return _AllJudged(untimed, pool.environments())
+        return _AllJudged(untimed, pool.environments(), interrupted=True)
     if refused and len(refused) == len(request.workloads):
         raise refused[0]
     return _AllJudged(judged, pool.environments())

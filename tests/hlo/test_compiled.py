@@ -121,13 +121,14 @@ class TestCustomCalls:
         assert (call.name, call.target, call.library) == ("f", "__ynn_fusion", "YNNPACK")
 
     def test_leave_out_fusions_that_the_runtime_of_xla_carries_out(self) -> None:
-        sliced = '{"fusion_backend_config":{"kind":"__custom_fusion","custom_fusion_config":{"name":"NAME"}}}'
+        kind = '{"fusion_backend_config":{"kind":"__custom_fusion","custom_fusion_config":{"name":"NAME"}}}'
+        sliced, other = (kind.replace("NAME", name) for name in ("dynamic_slice_fusion", "other"))
         text = f"""HloModule hand
         body {{ p = f32[4] parameter(0)
           ROOT s = f32[4] sine(p) }}
         ENTRY entry {{ p = f32[4] parameter(0)
-          f = f32[4] fusion(p), kind=kCustom, calls=body, backend_config={sliced.replace("NAME", "dynamic_slice_fusion")}
-          ROOT g = f32[4] fusion(f), kind=kCustom, calls=body, backend_config={sliced.replace("NAME", "other")} }}"""
+          f = f32[4] fusion(p), kind=kCustom, calls=body, backend_config={sliced}
+          ROOT g = f32[4] fusion(f), kind=kCustom, calls=body, backend_config={other} }}"""
         assert [call.name for call in compiled.describe(bindings.hlo_from_text(text)).custom_calls] == ["g"]
 
     def test_know_the_users_line(self) -> None:
