@@ -13,6 +13,7 @@ from compare.hlo.bindings import BYTECODE, UnreadableProgram, ir
 from compare.hlo.executing import check_bytecode
 from compare.hlo.graph import Graph, Shape
 from compare.hlo.inline import inlined
+from compare.hlo.overwriting import main_function
 from compare.hlo.plain import without_bitcasts, without_shorthands
 from compare.hlo.portable import make_portable, portable
 
@@ -108,12 +109,7 @@ def interpret(artifact: bytes, arrays: Sequence[np.ndarray]) -> list[np.ndarray]
 
 
 def _parameter_types(module: ir.Module) -> list[ir.Type]:
-    (main,) = [
-        operation
-        for operation in bindings.operations(module)
-        if operation.name == "func.func" and ir.StringAttr(operation.attributes["sym_name"]).value == "main"
-    ]
-    return [argument.type for argument in main.regions[0].blocks[0].arguments]
+    return [argument.type for argument in main_function(module).regions[0].blocks[0].arguments]
 
 
 def _check_interpretable(artifact: bytes) -> None:

@@ -19,16 +19,18 @@ from compare.hlo import kernel_times, partitions
 from compare.hlo.align import align
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.levels import ALGEBRA, Subject
+from compare.hlo.overwriting import overwriting
 from compare.hlo.portable import portable
 from compare.plain_json import to_json
 from compare.progress import Reporter
 from compare.prove.collect import FLOAT32
+from compare.prove.shared_parameters import updates
 from compare.prove.subjects import subjects
 from compare.record.target_part import OnTarget, Target
 from compare.sides import requests
 from compare.sides._side import SIDES, Side, SideError, Unavailable
 from compare.sides.device_worker import DeviceWorker, Targets, missing
-from workloads._framework import Platform, Program
+from workloads._framework import STEP, Platform, Program
 
 CELLS = {side: f"{side}@jax" for side in SIDES}
 """By frontend, its program compiled by JAX's XLA: TensorFlow's own compiles for no device that is not here."""
@@ -77,6 +79,8 @@ class TargetModules:
 def lowered(side: Side, pass_: str, platform: Platform) -> Lowered:
     """A frontend's program of a pass in float32 for a platform; for the CPU where it lowers for no other.
 
+    A training step overwrites what it updates, as both frameworks have it do on a device.
+
     Args:
       side: the frontend's worker, with the workload loaded.
       pass_: "forward", "gradients" or "step".
@@ -86,10 +90,13 @@ def lowered(side: Side, pass_: str, platform: Platform) -> Lowered:
       SideError: the side cannot deliver it at all.
     """
     try:
-        return Lowered(requests.program(side, pass_, FLOAT32, platform), platform)
+        program, lowered_for, note = requests.program(side, pass_, FLOAT32, platform), platform, ""
     except Unavailable as error:
+        program, lowered_for = requests.program(side, pass_, FLOAT32), "cpu"
         note = f"{side.name}'s program was lowered for the CPU: {error.reason}"
-        return Lowered(requests.program(side, pass_, FLOAT32), "cpu", note)
+    if pass_ == STEP:
+        program = dataclasses.replace(program, artifact=overwriting(program.artifact, updates(program)))
+    return Lowered(program, lowered_for, note)
 
 
 def compile_for_all(

@@ -43,6 +43,23 @@ def paired(programs: Sequence[Program]) -> list[Slots]:
     ]
 
 
+def updates(program: Program) -> dict[int, int]:
+    """By the position of a weight or state among a program's parameters, that of the result that is its new value."""
+    results = {result.name: place for place, result in enumerate(program.results)}
+    prefixes = {"weight": WEIGHTS, "state": _STATE}
+    new = {
+        place: results[prefixes[parameter.kind] + parameter.name]
+        for place, parameter in enumerate(program.parameters)
+        if parameter.kind in prefixes and prefixes[parameter.kind] + parameter.name in results
+    }
+    return {place: result for place, result in new.items() if _alike(program, place, result)}
+
+
+def _alike(program: Program, parameter: int, result: int) -> bool:
+    old, new = program.parameters[parameter], program.results[result]
+    return (old.shape, old.dtype) == (new.shape, new.dtype)
+
+
 def _slots(program: Program, states: dict[str, str]) -> Slots:
     return Slots(
         tuple(f"state {states[parameter.name]}" if parameter.kind == "state" else f"{parameter.kind} {parameter.name}"

@@ -34,7 +34,7 @@ MOST_BYTES = 1 << 33
 class _Kept(msgspec.Struct, frozen=True):
     """One reply, or the refusal that came in its place."""
 
-    method: str | None = None
+    method: str
     value: Any = None
     arrays: dict[str, str] = {}
     error: str | None = None
@@ -78,7 +78,8 @@ class RecordingSide(Side):
         try:
             reply = self._side.call(method, parameters, arrays)
         except SideError as error:
-            self._kept[key] = {"error": type(error).__name__, "reason": error.reason, "doing": error.doing}
+            refusal = {"error": type(error).__name__, "reason": error.reason, "doing": error.doing}
+            self._kept[key] = {"method": method, **refusal}
             raise
         number = next(self._numbers)
         names = {name: f"{number}/{name}" for name in reply.arrays}
@@ -125,7 +126,7 @@ class RecordedSide(Side):
             self._expected.refuse(path, f"a recorded {head.side[:80]} side")
         self._kept = files.convert(plain, _Whole, path, self._expected).replies
         for kept in self._kept.values():
-            if kept.method is not None and kept.error is None:
+            if kept.error is None:
                 self._reply(kept.method, kept)
 
     def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:

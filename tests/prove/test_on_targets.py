@@ -217,3 +217,11 @@ def test_the_largest_batch_fills_the_memory_of_the_device(tmp_path):
     for cell in (target["tf@jax"], target["jax@jax"]):
         assert cell["fits"]
         assert 1000 < cell["largest_batch"] < cell["too_large_batch"] < 100_000
+
+
+def test_a_training_step_overwrites_on_both_sides_what_it_updates(tmp_path):
+    code, targets = hlo(tmp_path, "mnist_mlp", "--size", "smoke", "--target", "H100", "--target", "v5e:2x2")
+    assert code == 0
+    for target in targets.values():
+        assert target["tf@jax"]["kernels"] and target["jax@jax"]["kernels"]
+        assert not [line for line in target["differences"] if line.startswith("parameters updated in place")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compare.prove.shared_parameters import paired
+from compare.prove.shared_parameters import paired, updates
 from workloads._framework import Parameter, Program, Result
 
 KERNEL, BIAS = (8, 4), (4,)
@@ -77,3 +77,12 @@ def test_two_states_of_one_role_are_not_guessed() -> None:
     left, right = paired((twice, OPTAX))
 
     assert not set(left.parameters[3:]) & set(right.parameters[3:])
+
+
+def test_a_step_overwrites_the_weights_and_states_that_it_returns() -> None:
+    assert updates(OPTAX) == {1: 1, 3: 2, 4: 3, 5: 4, 6: 5}, "the bias is not returned, and the input is no state"
+
+
+def test_a_state_of_another_type_is_not_overwritten() -> None:
+    counted = Program(b"", (Parameter("state", "count", (), "int64"),), (Result("state/count", (), "int32"),))
+    assert updates(counted) == {}
