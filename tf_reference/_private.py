@@ -158,6 +158,11 @@ def events(xplane: bytes) -> list[TracedEvent]:
     return sorted(found, key=lambda event: event.start_s)
 
 
+def graph_node(event: TracedEvent) -> bool:
+    """Whether an event is that of a node of a graph, by the name that TensorFlow's executor gives it: NAME:OP."""
+    return not event.is_hlo and _GRAPH_NODE.match(event.name) is not None
+
+
 def kernel(event: TracedEvent, eager: bool) -> str | None:
     """The kernel that an event stands for, by the names that TensorFlow's runtime gives its events; None for none."""
     if event.is_hlo:

@@ -71,8 +71,18 @@ def write_picture(module: Json, stem: Path) -> Picture:
       module: of `compare.hlo.showing.module_view`.
       stem: a path without its ending; its folder is made.
     """
-    shown = printable(module)
-    digraph, boxes = drawn(shown)
+    digraph, boxes = drawn(printable(module))
+    return saved(digraph, boxes, stem)
+
+
+def saved(digraph: graphviz.Digraph, boxes: int, stem: Path) -> Picture:
+    """Write a drawing as stem.dot, and as stem.svg where Graphviz is installed and there is not too much in it.
+
+    Args:
+      digraph: the drawing.
+      boxes: how many it has.
+      stem: a path without its ending; its folder is made.
+    """
     stem.parent.mkdir(parents=True, exist_ok=True)
     dot, svg = (stem.with_name(f"{stem.name}.{ending}") for ending in ("dot", "svg"))
     write_atomically(dot, digraph.source)
@@ -166,7 +176,7 @@ def _whole(digraph: graphviz.Digraph, kernel: _Kernel, path: str = "cluster") ->
     }
     for number, inner in enumerate(kernel.inner.values()):
         color, kind = _kind_of_kernel(inner)
-        label = _literally(f"{inner.name} ({kind})")
+        label = literally(f"{inner.name} ({kind})")
         # A name that starts with "cluster" is what makes Graphviz draw a box around.
         box = graphviz.Digraph(f"{path}_{number}")
         tooltip = _tooltip(list(inner.all()))
@@ -194,11 +204,11 @@ def _box(digraph: graphviz.Digraph, key: str, label: str, color: str, nodes: Seq
     matched = all(part(node, "matched") is not False for node in nodes)
     marks = {} if matched else {"color": UNMATCHED, "penwidth": "2", "style": "filled,rounded,dashed"}
     fill = color if matched else _PAPER
-    digraph.node(key, _literally(label), fillcolor=fill, tooltip=_tooltip(nodes), **marks)
+    digraph.node(key, literally(label), fillcolor=fill, tooltip=_tooltip(nodes), **marks)
     return key
 
 
-def _literally(said: str) -> str:
+def literally(said: str) -> str:
     """Text that means nothing to Graphviz: it would read backslashes, angle brackets and HTML's entities."""
     return graphviz.escape(said.replace("&", "&amp;"))
 
@@ -214,7 +224,7 @@ def _tooltip(nodes: Sequence[Json]) -> str:
     named = [f"{text(node, 'name')} {text(node, 'source')}".strip() for node in nodes]
     told = named if len(nodes) == 1 else [text(node, "source") for node in nodes]
     lines = [line for line in dict.fromkeys(told) if line]
-    return _literally("\n".join(lines[:_SOURCES])) or " "
+    return literally("\n".join(lines[:_SOURCES])) or " "
 
 
 def _edges(digraph: graphviz.Digraph, nodes: Sequence[Json], boxes: Mapping[str, str]) -> None:
@@ -226,7 +236,7 @@ def _edges(digraph: graphviz.Digraph, nodes: Sequence[Json], boxes: Mapping[str,
         if boxes[operand] != boxes[node["id"]]
     }
     for (start, end), shape in edges.items():
-        digraph.edge(start, end, label=_literally(shape))
+        digraph.edge(start, end, label=literally(shape))
     for node in nodes:
         end = boxes.get(text(node, "returned_to"), boxes[node["id"]])
         if end != boxes[node["id"]]:

@@ -1,0 +1,203 @@
+"""TensorFlow's log of autoclustering as data: a small grammar of its lines. A line of no known form is kept as text.
+
+The log is that of `TF_CPP_VMODULE`, see `compare.sides.clustering_variables.MODULES`. Every line names its thread:
+functions that are clustered at the same time in several threads are told apart by it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+_LINE = re.compile(r"[IWEF]\d{4} [\d:.]+\s+(?P<thread>\d+) (?P<file>[\w./-]+):\d+\] ?(?P<said>.*)", re.DOTALL)
+_READ = ("mark_for_compilation_pass.cc", "compilability_check_util.cc", "partially_decluster_pass.cc")
+"""The files of TensorFlow that say why: a line of theirs that no form fits is kept."""
+
+_FORMS: Mapping[str, re.Pattern[str]] = {
+    "begin": re.compile(r'Instantiating MultiDevice function "(?P<function>.*)" on default device ".*"'),
+    "end": re.compile(r'Finished graph optimizations for MultiDevice function "(?P<function>.*)" with target device .*'),
+    "dumped": re.compile(r"Dumped (?:Graph|FunctionDef) to (?P<path>.*)"),
+    "look": re.compile(r"Device type for (?P<node>\S+): .*"),
+    "uncompilable": re.compile(r"Found uncompilable node (?P<node>\S+) \(op (?P<op>\S+)\)(?:: (?P<reason>.*))?", re.DOTALL),
+    "rejected": re.compile(r"Rejecting (?P<node>[^\s:]+)(?:: | )(?P<reason>.*)", re.DOTALL),
+    "candidates": re.compile(r"compilation_candidates_\.size\(\) = (?P<count>\d{1,18})"),
+    "apart": re.compile(
+        r"Could not contract <(?P<left>\S+)(?: \+ \d+ others)? #\d+> -> "
+        r"<(?P<right>\S+)(?: \+ \d+ others)? #\d+> because (?P<reason>.*?)\.?",
+        re.DOTALL,
+    ),
+    "taken_out": re.compile(r"Declustering (?P<node>\S+) because (?P<reason>.*)", re.DOTALL),
+    "off": re.compile(r"Not compiling cluster with device .*"),
+    "compiled": re.compile(r"Compiled (?P<name>\S+) (?P<times>\d{1,9}) times, compile time: (?P<us>\d{1,15}) us, .*"),
+    # What says nothing that the graph does not say better.
+    "": re.compile(
+        r"Starting fuel: .*|sorted_nodes\.size\(\) = .*|No compilable candidates|DeadnessAnalysis time: .*"
+        r"|Running phase \d+|Checking idempotence|MarkForCompilationPassImpl::Run time: .*"
+        r"|Compiling cluster with device .*|Assigning node .*|\*\*\* (?:Clustering info .*|Inter-Cluster edges:)| *Built \d+ clusters, .*"
+        r"| *Unclustered nodes: .*| *cluster_\d+ .*| *\[none\].*| *[\w.>-]+: \d+ instances| *\*\* Cluster .*"
+        r"| *\d+ (?:incoming|outgoing) edges.*"
+    ),
+}  # fmt: skip
+_GRAPH = re.compile(r"encapsulate_subgraphs_before(?:_\d+)?\.pbtxt")
+
+WRAPPED = "__wrapped__"
+"""What the function of a single eager operation is called: it has no cluster, and there are hundreds."""
+
+
+@dataclass
+class LoggedFunction:
+    """What the log says of one function's graph.
+
+    Attributes:
+      function: its name; empty where the graph was none of a function.
+      graph: the file that the graph was written to before its clusters were cut out; empty of none.
+      looked_at: the nodes that TensorFlow asked of whether they can be compiled.
+      refused: by node, why it cannot.
+      taken_out: by node, why it left its cluster again.
+      candidates: how many nodes TensorFlow found that can be compiled; None where it did not say.
+      apart: pairs of nodes whose clusters were not joined, each with the last reason given.
+      off: whether a cluster was not formed because autoclustering was off.
+      unread: lines of no known form.
+    """
+
+    function: str = ""
+    graph: str = ""
+    looked_at: list[str] = field(default_factory=list)
+    refused: dict[str, str] = field(default_factory=dict)
+    taken_out: dict[str, str] = field(default_factory=dict)
+    candidates: int | None = None
+    apart: dict[tuple[str, str], str] = field(default_factory=dict)
+    off: bool = False
+    unread: list[str] = field(default_factory=list)
+
+    def fits(self, node: str) -> bool:
+        """Whether TensorFlow could compile a node, by its own count of those that it can."""
+        counted = len(set(self.looked_at) - self.refused.keys()) == self.candidates
+        return counted and node in self.looked_at and node not in self.refused
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """How often XLA compiled a cluster or a function, and the seconds of all times."""
+
+    times: int
+    seconds: float
+
+
+@dataclass
+class ClusteringLog:
+    """A whole log: functions in the order in which they were clustered, and by name what XLA compiled."""
+
+    functions: list[LoggedFunction] = field(default_factory=list)
+    compiled: dict[str, Compilation] = field(default_factory=dict)
+
+    @property
+    def of_users(self) -> list[LoggedFunction]:
+        """The functions without those of single eager operations."""
+        return [one for one in self.functions if not one.function.startswith(WRAPPED)]
+
+
+def read_log(lines: Iterable[str]) -> ClusteringLog:
+    """What a log says.
+
+    Args:
+      lines: of the log, other programs' lines among them.
+    """
+    log = ClusteringLog()
+    threads: dict[str, LoggedFunction] = {}
+    for line in lines:
+        match = _LINE.fullmatch(line.rstrip("\n"))
+        if match:
+            _read(log, threads, match["thread"], match["file"], match["said"])
+    return log
+
+
+def is_of_clustering(line: str) -> bool:
+    """Whether a line is one that only somebody who asks about clusters wants to see."""
+    match = _LINE.fullmatch(line.rstrip("\n"))
+    return match is not None and (match["file"].rpartition("/")[2] in _READ or _form(match["said"])[0] != _NO_FORM)
+
+
+_NO_FORM = "no form"
+
+
+def _form(said: str) -> tuple[str, Mapping[str, str]]:
+    for name, pattern in _FORMS.items():
+        match = pattern.fullmatch(said)
+        if match:
+            return name, {key: value or "" for key, value in match.groupdict().items()}
+    return _NO_FORM, {}
+
+
+def _read(log: ClusteringLog, threads: dict[str, LoggedFunction], thread: str, file: str, said: str) -> None:
+    form, values = _form(said)
+    if form == "begin":
+        threads[thread] = LoggedFunction(values["function"])
+        log.functions.append(threads[thread])
+    elif form == "end":
+        threads.pop(thread, None)
+    elif form == "compiled":
+        seconds = int(values["us"]) * 1e-6
+        before = log.compiled.get(values["name"], Compilation(0, 0.0))
+        log.compiled[values["name"]] = Compilation(int(values["times"]), before.seconds + seconds)
+    elif form in _OF_FUNCTION:
+        _OF_FUNCTION[form](_current(log, threads, thread), values)
+    elif form == _NO_FORM and file.rpartition("/")[2] in _READ:
+        _current(log, threads, thread).unread.append(said)
+
+
+def _current(log: ClusteringLog, threads: dict[str, LoggedFunction], thread: str) -> LoggedFunction:
+    """The function that a thread works on; one without a name where it never said which."""
+    if thread not in threads:
+        threads[thread] = LoggedFunction()
+        log.functions.append(threads[thread])
+    return threads[thread]
+
+
+def _dumped(function: LoggedFunction, values: Mapping[str, str]) -> None:
+    if _GRAPH.fullmatch(values["path"].rpartition("/")[2]):
+        function.graph = values["path"]
+
+
+def _look(function: LoggedFunction, values: Mapping[str, str]) -> None:
+    function.looked_at.append(values["node"])
+
+
+def _uncompilable(function: LoggedFunction, values: Mapping[str, str]) -> None:
+    """A node within what the node at hand calls is the reason why that one cannot be compiled."""
+    at_hand = function.looked_at[-1] if function.looked_at else values["node"]
+    inside = f"{values['node']} (op {values['op']}) within it: " if at_hand != values["node"] else ""
+    function.refused.setdefault(at_hand, inside + (values["reason"] or f"op {values['op']}"))
+
+
+def _rejected(function: LoggedFunction, values: Mapping[str, str]) -> None:
+    function.refused.setdefault(values["node"], values["reason"])
+
+
+def _candidates(function: LoggedFunction, values: Mapping[str, str]) -> None:
+    function.candidates = int(values["count"])
+
+
+def _apart(function: LoggedFunction, values: Mapping[str, str]) -> None:
+    function.apart[values["left"], values["right"]] = values["reason"]
+
+
+def _taken_out(function: LoggedFunction, values: Mapping[str, str]) -> None:
+    function.taken_out[values["node"]] = values["reason"]
+
+
+def _off(function: LoggedFunction, values: Mapping[str, str]) -> None:
+    function.off = True
+
+
+_OF_FUNCTION: Mapping[str, Callable[[LoggedFunction, Mapping[str, str]], None]] = {
+    "dumped": _dumped,
+    "look": _look,
+    "uncompilable": _uncompilable,
+    "rejected": _rejected,
+    "candidates": _candidates,
+    "apart": _apart,
+    "taken_out": _taken_out,
+    "off": _off,
+}

@@ -1,0 +1,40 @@
+"""The environment in which TensorFlow says what autoclustering did: what it logs, and where it dumps its graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+MODULES = {
+    "mark_for_compilation_pass": 4,
+    "compilability_check_util": 4,
+    "partially_decluster_pass": 4,
+    "process_function_library_runtime": 1,
+    "encapsulate_subgraphs_pass": 1,
+    "device_compilation_profiler": 1,
+    "dump_graph": 0,
+}
+"""By source file of TensorFlow, the level of its log: with these it names every node that stays outside, and why."""
+
+GRAPHS_ONLY = ("TF_XLA_FLAGS", "TF_DUMP_GRAPH_PREFIX")
+"""Of `variables`, those for the graphs without the log."""
+
+QUIETEST = "TF_CPP_MIN_LOG_LEVEL"
+VMODULE = "TF_CPP_VMODULE"
+
+
+def variables(folder: Path, inherited: Mapping[str, str]) -> dict[str, str]:
+    """The variables of a process that says why; flags and levels that were set before are kept.
+
+    Args:
+      folder: where graphs are written.
+      inherited: the environment of this process.
+    """
+    levels = ",".join(f"{file}={level}" for file, level in MODULES.items())
+    return {
+        # Of one name the last counts: what the user asks of other files is kept.
+        VMODULE: ",".join(filter(None, (inherited.get(VMODULE, ""), levels))),
+        QUIETEST: "0",
+        "TF_XLA_FLAGS": f"{inherited.get('TF_XLA_FLAGS', '')} --tf_xla_clustering_debug".strip(),
+        "TF_DUMP_GRAPH_PREFIX": str(folder),
+    }
