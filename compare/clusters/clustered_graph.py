@@ -7,10 +7,20 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from compare.clusters import outside
 from compare.clusters.graph_file import DumpedNode, read_graph
 from compare.clusters.log_lines import ClusteringLog, LoggedFunction
-from compare.record.clustering_part import Apart, Cluster, ClusteredGraph, GraphNode
+from compare.clusters.outside import kind_of
+from compare.record.clustering_part import (
+    BOUNDARY,
+    DECLUSTERED,
+    OFF,
+    SMALL,
+    UNKNOWN,
+    Apart,
+    Cluster,
+    ClusteredGraph,
+    GraphNode,
+)
 
 MINIMUM = 4
 """Operations that a cluster has to have unless `--tf_xla_min_cluster_size` says otherwise; constants do not count."""
@@ -119,14 +129,14 @@ def _outside(node: DumpedNode, function: LoggedFunction) -> tuple[str, str]:
     """The kind of the reason, and what TensorFlow says."""
     if node.name in function.refused:
         reason = function.refused[node.name]
-        return outside.kind_of(reason), reason
+        return kind_of(reason), reason
     if node.name in function.taken_out:
-        return outside.DECLUSTERED, function.taken_out[node.name]
+        return DECLUSTERED, function.taken_out[node.name]
     if node.op in ("_Arg", "_Retval"):
-        return outside.BOUNDARY, ""
+        return BOUNDARY, ""
     if function.off:
-        return outside.OFF, ""
-    return (outside.SMALL if function.fits(node.name) else outside.UNKNOWN), ""
+        return OFF, ""
+    return (SMALL if function.fits(node.name) else UNKNOWN), ""
 
 
 def _clusters(nodes: Iterable[GraphNode], log: ClusteringLog) -> Iterable[Cluster]:

@@ -27,7 +27,9 @@ _FORMS: Mapping[str, re.Pattern[str]] = {
         r"<(?P<right>\S+)(?: \+ \d+ others)? #\d+> because (?P<reason>.*?)\.?",
         re.DOTALL,
     ),
-    "taken_out": re.compile(r"Declustering (?P<node>\S+) because (?P<reason>.*)", re.DOTALL),
+    "taken_out": re.compile(
+        r"Declustering (?:(?P<kind>\S+) node )?(?P<node>\S+)(?: because (?P<reason>.*))?", re.DOTALL
+    ),
     "off": re.compile(r"Not compiling cluster with device .*"),
     "compiled": re.compile(r"Compiled (?P<name>\S+) (?P<times>\d{1,9}) times, compile time: (?P<us>\d{1,15}) us, .*"),
     # What says nothing that the graph does not say better.
@@ -184,7 +186,7 @@ def _apart(function: LoggedFunction, values: Mapping[str, str]) -> None:
 
 
 def _taken_out(function: LoggedFunction, values: Mapping[str, str]) -> None:
-    function.taken_out[values["node"]] = values["reason"]
+    function.taken_out[values["node"]] = values["reason"] or f"{values['kind']} node".strip()
 
 
 def _off(function: LoggedFunction, values: Mapping[str, str]) -> None:

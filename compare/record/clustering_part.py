@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from compare.record.base import Count, Many, Named, Number, Part, Text, Texts
+
+BOUNDARY, NO_KERNEL, REFUSED, DECLUSTERED = "boundary", "no kernel", "refused", "taken out"
+SMALL, OFF, UNKNOWN = "too small", "off", "not known"
+
+KINDS: Mapping[str, str] = {
+    NO_KERNEL: "XLA has no kernel for it",
+    REFUSED: "TensorFlow does not compile it",
+    SMALL: "it could be compiled, but no cluster around it is large enough",
+    DECLUSTERED: "it was in a cluster, and was taken out again",
+    OFF: "autoclustering was off when it was traced",
+    BOUNDARY: "an argument or a result of the function",
+    UNKNOWN: "no reason was logged",
+}
+"""The kinds, the most telling first, and what each means."""
 
 
 class GraphNode(Part, frozen=True):
@@ -21,7 +37,7 @@ class GraphNode(Part, frozen=True):
     line: Text = ""
     """What stands there."""
     outside: Text = ""
-    """Why it stayed out, as one of `compare.clusters.outside.KINDS`; empty of a node in a cluster."""
+    """Why it stayed out, one of KINDS; empty of a node in a cluster."""
     reason: Text = ""
     """The same in TensorFlow's own words; empty where it gave none."""
 
@@ -126,3 +142,38 @@ class ClusteringChanges(Part, frozen=True):
     right_only: Many[GraphNode] = ()
     regrouped: Many[NodeChange] = ()
     """In a cluster on both sides, together with other nodes than before."""
+
+
+class Clusterings(Part, frozen=True):
+    """clusters.json: one function, or two and what differs."""
+
+    schema: Count = None
+    clusterings: Many[Clustering] = ()
+    changes: ClusteringChanges | None = None
+
+
+class CompiledName(Part, frozen=True):
+    """A cluster or a function of jit_compile=True that XLA compiled."""
+
+    times: Count = None
+    seconds: Number = None
+
+
+class Launched(Part, frozen=True):
+    """launch.json: a program of anyone's, and what TensorFlow compiled in it."""
+
+    schema: Count = None
+    command: Texts = ()
+    exit_code: Count = None
+    signal: Text = ""
+    """That ended the program; empty of none."""
+    variables: Named[Text] = {}
+    """Of the environment, as the program found them."""
+    notes: Texts = ()
+    """What of the user's own environment gave way, and what is not known for it."""
+    graphs: Many[ClusteredGraph] = ()
+    single_operations: Count = None
+    """Graphs of single eager operations, which have no cluster."""
+    compiled: Named[CompiledName] = {}
+    modules: Count = None
+    """That XLA dumped."""

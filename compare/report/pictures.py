@@ -50,10 +50,10 @@ _TELLING = ("library", "matrix", "control", "reduction", "indexing")
 """Of a kernel's operations, the first of these kinds is the kernel's own."""
 
 UNMATCHED = "#b3201c"
-_INK, _SOFT, _PAPER = "#1d2126", "#7a828c", "#ffffff"
+INK, SOFT, PAPER = "#1d2126", "#7a828c", "#ffffff"
 _SOURCES = 20
-_FONT = {"fontname": "Helvetica,Arial,sans-serif", "fontsize": "10"}
-_GRAPH = {"bgcolor": _PAPER, "rankdir": "TB", "tooltip": " "} | _FONT
+FONT = {"fontname": "Helvetica,Arial,sans-serif", "fontsize": "10"}
+GRAPH = {"bgcolor": PAPER, "rankdir": "TB", "tooltip": " "} | FONT
 
 
 @dataclass(frozen=True)
@@ -103,9 +103,9 @@ def drawn(module: Json) -> tuple[graphviz.Digraph, int]:
     """The picture, and how many boxes it has."""
     nodes = _values(entries(module, "nodes"))
     kernels = _kernels(nodes)
-    digraph = graphviz.Digraph("module", graph_attr={"label": _legend(module), "labelloc": "t"} | _GRAPH)
-    digraph.attr("node", shape="box", style="filled,rounded", color=_SOFT, fontcolor=_INK, **_FONT)
-    digraph.attr("edge", color=_SOFT, fontcolor=_SOFT, arrowsize="0.6", **(_FONT | {"fontsize": "8"}))
+    digraph = graphviz.Digraph("module", graph_attr={"label": _legend(module), "labelloc": "t"} | GRAPH)
+    digraph.attr("node", shape="box", style="filled,rounded", color=SOFT, fontcolor=INK, **FONT)
+    digraph.attr("edge", color=SOFT, fontcolor=SOFT, arrowsize="0.6", **(FONT | {"fontsize": "8"}))
     boxes = _collapsed(digraph, kernels) if len(nodes) > WHOLE else _whole(digraph, kernels)
     _edges(digraph, nodes, boxes)
     _results(digraph, entries(module, "results"), boxes)
@@ -180,7 +180,7 @@ def _whole(digraph: graphviz.Digraph, kernel: _Kernel, path: str = "cluster") ->
         # A name that starts with "cluster" is what makes Graphviz draw a box around.
         box = graphviz.Digraph(f"{path}_{number}")
         tooltip = _tooltip(list(inner.all()))
-        box.attr(label=label, tooltip=tooltip, style="filled,rounded", fillcolor=f"{color}80", color=_SOFT, **_FONT)
+        box.attr(label=label, tooltip=tooltip, style="filled,rounded", fillcolor=f"{color}80", color=SOFT, **FONT)
         boxes |= _whole(box, inner, f"{path}_{number}")
         digraph.subgraph(box)
     return boxes
@@ -203,7 +203,7 @@ def _collapsed(digraph: graphviz.Digraph, kernels: _Kernel) -> dict[str, str]:
 def _box(digraph: graphviz.Digraph, key: str, label: str, color: str, nodes: Sequence[Json]) -> str:
     matched = all(part(node, "matched") is not False for node in nodes)
     marks = {} if matched else {"color": UNMATCHED, "penwidth": "2", "style": "filled,rounded,dashed"}
-    fill = color if matched else _PAPER
+    fill = color if matched else PAPER
     digraph.node(key, literally(label), fillcolor=fill, tooltip=_tooltip(nodes), **marks)
     return key
 
@@ -257,4 +257,4 @@ def _legend(module: Json) -> str:
     if any(part(node, "matched") is False for node in nodes):
         cells += f'<td color="{UNMATCHED}" style="dashed">without a partner</td>'
     title = f'<tr><td border="0" colspan="{len(kinds) + 1}"><b>{escape(text(module, "name")) or "module"}</b></td></tr>'
-    return f'<<table border="0" cellborder="1" cellspacing="4" color="{_SOFT}">{title}<tr>{cells}</tr></table>>'
+    return f'<<table border="0" cellborder="1" cellspacing="4" color="{SOFT}">{title}<tr>{cells}</tr></table>>'

@@ -1,0 +1,162 @@
+"""`jaxport clusters`: what autoclustering compiled of a function, what stayed outside, and why."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import re
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from compare.clusters.clustering_changes import changes
+from compare.commands import _arguments
+from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._option_types import fraction
+from compare.commands._output import writable_folder
+from compare.commands._parser import Help
+from compare.errors import RequestError
+from compare.inputs import functions, port_files
+from compare.inputs.port_files import prepare_one
+from compare.inputs.sizes import choose_size
+from compare.plain_json import to_json, write_json
+from compare.progress import Reporter, reporter
+from compare.prove.clustering import Asked, examine
+from compare.prove.program_pairs import PASSES
+from compare.record.clustering_part import Clustering, Clusterings
+from compare.record.envelope import SCHEMA
+from compare.report import cluster_rows, terminal
+from compare.report.cluster_pages import write_clusters
+from compare.report.cluster_tables import print_clustering, print_comparison
+from compare.sides._side import SIDES
+from compare.sides.sources import check_interpreter
+from workloads._declared import AnyWorkload
+from workloads._spec import Workload
+from workloads.limits._limit import WITHIN, limits
+
+DEFAULT_OUT = Path("jaxport-clusters")
+
+HELP = Help(
+    description="""\
+Run a TensorFlow function with autoclustering and say which operations XLA compiled, in which clusters, and why each
+other one stayed outside, in TensorFlow's own words and with your source line; how much of a call's time is spent in
+clusters; and beside it the same function compiled whole by jit_compile=True and by jax.jit. Of two functions, say what
+the edit between them changed.
+
+A TARGET is a workload, a port file, FILE.py:FUNCTION of TensorFlow with an --input for each argument, or the name of a
+limit of autoclustering that comes with jaxport, which is a pair of functions one line apart: {limits}.
+""".format(limits=", ".join(limits())),
+    operands="TARGET [TARGET]",
+    examples="""\
+  jaxport clusters mnist_mlp
+  jaxport clusters my_tf.py:f --input x=f32[8,128]
+  jaxport clusters before.py:f after.py:f --input x=f32[8,128]    what did the edit change?
+  jaxport clusters print_in_the_middle                            a performance cliff: one line, two clusters
+  jaxport clusters my_tf.py:f --input x=f32[8,128] --expect 90%   for CI: exit code 1 unless so much is in clusters
+""",
+    holds="the clusters were read, and --expect holds if given",
+    fails="--expect does not hold",
+)
+
+_FUNCTION = re.compile(r".+:[A-Za-z_]\w*")
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add arguments."""
+    command.add_argument("targets", nargs="+", metavar="TARGET", help="one function, or two to be held against each other")
+    _arguments.add_size_and_data(command)
+    inputs = command.add_argument_group("functions")
+    _arguments.add_inputs(inputs)
+    scope = command.add_argument_group("scope")
+    scope.add_argument(
+        "--pass", dest="pass_", choices=PASSES, metavar="PASS",
+        help=f"what is run: {', '.join(PASSES)} (default: step, or forward if there is none)",
+    )  # fmt: skip
+    scope.add_argument(
+        "--expect", type=fraction, metavar="P",
+        help="exit with 1 unless this part of the nodes is in clusters, as 0.9 or 90%%; of two functions, of the second",
+    )  # fmt: skip
+    _arguments.add_workers(command, recorded=False, device=False)
+    output = command.add_argument_group("output")
+    _arguments.add_out_folder(output, DEFAULT_OUT)
+    _arguments.add_json(output)
+
+
+def main(options: argparse.Namespace) -> int:
+    """Run, write, print; the exit code.
+
+    Raises:
+      RequestError: there is no such target, or more than two.
+    """
+    if options.expect is not None and options.expect > 1:
+        raise RequestError(f"expected --expect of at most 100%, found {options.expect:.0%}: lower it")
+    for side in SIDES:
+        check_interpreter(getattr(options, f"{side}_python"), f"--{side}-python")
+    chosen = _chosen(options)
+    out = writable_folder(options.out)
+    with contextlib.ExitStack() as stack:
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
+        progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
+        found = [
+            _examined(title, workload, options, scratch / str(number), progress)
+            for number, (title, workload) in enumerate(chosen)
+        ]
+    graphs = [each.graph for each in found if each.graph]
+    differing = changes(graphs[0], graphs[1]) if len(graphs) == 2 == len(found) else None
+    record = Clusterings(schema=SCHEMA, clusterings=tuple(found), changes=differing)
+    written = write_clusters(record, out)
+    write_json(out / "clusters.json", to_json(record))
+    if options.json:
+        terminal.print_json(to_json(record))
+    else:
+        _print(record)
+        terminal.say(*written)
+    return _exit_code(found[-1], options.expect)
+
+
+def _print(record: Clusterings) -> None:
+    console = terminal.console()
+    for each in record.clusterings:
+        print_clustering(each, console)
+    if record.changes is not None:
+        print_comparison(*record.clusterings, record.changes, console)
+
+
+def _examined(
+    title: str, workload: AnyWorkload, options: argparse.Namespace, scratch: Path, progress: Reporter
+) -> Clustering:
+    scratch.mkdir()
+    prepared = prepare_one(workload, choose_size(workload, options.size), options.data, scratch)
+    pythons = {side: getattr(options, f"{side}_python") for side in SIDES}
+    ported = not isinstance(workload, Workload) or bool(workload.jax)
+    return examine(Asked(prepared, title, options.pass_, ported, pythons, options.timeout), scratch, progress)
+
+
+def _chosen(options: argparse.Namespace) -> Sequence[tuple[str, AnyWorkload]]:
+    targets, known = options.targets, limits()
+    if len(targets) > 2:
+        raise RequestError(f"expected one target or two, found {len(targets)}: name a function before and after an edit")
+    if len(targets) == 1 and targets[0] in known:
+        theme, limit = known[targets[0]]
+        return [(f"{WITHIN}{limit.name}", limit.workload(theme, within=True)), (limit.name, limit.workload(theme))]
+    if (options.input or options.dimension) and not any(map(_FUNCTION.fullmatch, targets)):
+        raise RequestError(f"expected FILE.py:FUNCTION with --input, found {' '.join(targets)}: drop --input")
+    return [(target, _workload(target, options)) for target in targets]
+
+
+def _workload(target: str, options: argparse.Namespace) -> AnyWorkload:
+    if target in limits():
+        theme, limit = limits()[target]
+        return limit.workload(theme)
+    if _FUNCTION.fullmatch(target):
+        return functions.of_tensorflow(target, options.input, options.dimension)
+    return port_files.get(target)
+
+
+def _exit_code(clustering: Clustering, expected: float | None) -> int:
+    nodes = cluster_rows.computing(clustering.graph) if clustering.graph else []
+    share = sum(bool(node.cluster) for node in nodes) / len(nodes) if nodes else 0.0
+    if expected is None or share >= expected:
+        return HOLDS
+    terminal.complain(f"expected {expected:.0%} of the nodes of {clustering.name} in clusters, found {share:.0%}")
+    return FAILS
