@@ -301,7 +301,9 @@ class TensorFlow:
         tensors = self._inputs(session, session.twin.first_case)
         with switched(AUTOCLUSTER):
             function = self._staged(session, pass_, AUTOCLUSTER, tensors)
-            return _clustering.clustered(function.get_concrete_function(*tensors), partial(_finished, function, *tensors))
+            return _clustering.clustered(
+                function.get_concrete_function(*tensors), partial(_finished, function, *tensors)
+            )
 
     @_once_more
     def donation(self) -> Donation:

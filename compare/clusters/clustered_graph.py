@@ -150,7 +150,7 @@ def _clusters(nodes: Iterable[GraphNode], log: ClusteringLog) -> Iterable[Cluste
             name=name,
             nodes=members[name].total(),
             ops=dict(members[name].most_common()),
-            compilations=compiled.times if compiled else 0,
+            compilations=compiled.times if compiled else 0 if log.functions else None,
             compile_s=compiled.seconds if compiled else None,
         )
 

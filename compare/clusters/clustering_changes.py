@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from compare.record.clustering_part import ClusteredGraph, ClusteringChanges, GraphNode, NodeChange
 
@@ -11,7 +11,7 @@ Pairs = Sequence[tuple[GraphNode, GraphNode]]
 
 
 def changes(left: ClusteredGraph, right: ClusteredGraph) -> ClusteringChanges:
-    """What differs. Nodes are partners by operation and the text of their line, in order; without a line by name."""
+    """What differs. Nodes are partners by operation and the text of their line, or else by their name."""
     pairs, left_only, right_only = partners(left.nodes, right.nodes)
     there, back = _groups(pairs), _groups([(second, first) for first, second in pairs])
     regrouped = [
@@ -34,22 +34,32 @@ def changes(left: ClusteredGraph, right: ClusteredGraph) -> ClusteringChanges:
 def partners(
     left: Iterable[GraphNode], right: Iterable[GraphNode]
 ) -> tuple[Pairs, Sequence[GraphNode], Sequence[GraphNode]]:
-    """Pairs of nodes that are the same in both graphs, and those of either graph that have no partner."""
+    """Pairs of nodes that are the same in both graphs, and those of either graph that have no partner.
+
+    An edit moves lines and numbers names anew: the text of a line tells more than a name does. Names tell the nodes of
+    one line apart that both graphs have, as where all of a model is called in it.
+    """
+    by_line, left_over, right_over = _paired(list(left), list(right), lambda node: node.line.strip())
+    by_name, left_only, right_only = _paired(left_over, right_over, lambda node: node.name)
+    return [*by_line, *by_name], left_only, right_only
+
+
+def _paired(
+    left: Sequence[GraphNode], right: Sequence[GraphNode], key: Callable[[GraphNode], str]
+) -> tuple[Pairs, Sequence[GraphNode], Sequence[GraphNode]]:
+    """Nodes of one operation and one key are partners in their order; those without a key have none."""
     waiting: dict[tuple[str, str], list[GraphNode]] = defaultdict(list)
     for node in left:
-        waiting[_key(node)].append(node)
-    pairs, right_only = [], []
+        waiting[node.op, key(node)].append(node)
+    pairs, over = [], []
     for node in right:
-        same = waiting.get(_key(node))
+        same = waiting.get((node.op, key(node))) if key(node) else None
         if same:
             pairs.append((same.pop(0), node))
         else:
-            right_only.append(node)
-    return pairs, [node for nodes in waiting.values() for node in nodes], right_only
-
-
-def _key(node: GraphNode) -> tuple[str, str]:
-    return node.op, node.line.strip() or node.name
+            over.append(node)
+    paired = {id(first) for first, _ in pairs}
+    return pairs, [node for node in left if id(node) not in paired], over
 
 
 def _groups(pairs: Pairs) -> Mapping[str, str]:

@@ -14,33 +14,35 @@ _LINE = re.compile(r"[IWEF]\d{4} [\d:.]+\s+(?P<thread>\d+) (?P<file>[\w./-]+):\d
 _READ = ("mark_for_compilation_pass.cc", "compilability_check_util.cc", "partially_decluster_pass.cc")
 """The files of TensorFlow that say why: a line of theirs that no form fits is kept."""
 
+_SILENT = (
+    *("Starting fuel: .*", r"sorted_nodes\.size\(\) = .*", "No compilable candidates", "DeadnessAnalysis time: .*"),
+    *(r"Running phase \d+", "Checking idempotence", "MarkForCompilationPassImpl::Run time: .*", "Assigning node .*"),
+    *("Compiling cluster with device .*", r" *Built \d+ clusters, .*", " *Unclustered nodes: .*"),
+    *(r" *cluster_\d+ .*", r" *\[none\].*", r" *[\w.>-]+: \d+ instances", r" *\*\* Cluster .*"),
+    *(r"\*\*\* (?:Clustering info .*|Inter-Cluster edges:)", r" *\d+ (?:incoming|outgoing) edges.*"),
+)
+"""Lines that say nothing that the graph does not say better."""
+
+_CLUSTER = r"<(?P<{}>\S+)(?: \+ \d+ others)? #\d+>"
 _FORMS: Mapping[str, re.Pattern[str]] = {
-    "begin": re.compile(r'Instantiating MultiDevice function "(?P<function>.*)" on default device ".*"'),
-    "end": re.compile(r'Finished graph optimizations for MultiDevice function "(?P<function>.*)" with target device .*'),
-    "dumped": re.compile(r"Dumped (?:Graph|FunctionDef) to (?P<path>.*)"),
-    "look": re.compile(r"Device type for (?P<node>\S+): .*"),
-    "uncompilable": re.compile(r"Found uncompilable node (?P<node>\S+) \(op (?P<op>\S+)\)(?:: (?P<reason>.*))?", re.DOTALL),
-    "rejected": re.compile(r"Rejecting (?P<node>[^\s:]+)(?:: | )(?P<reason>.*)", re.DOTALL),
-    "candidates": re.compile(r"compilation_candidates_\.size\(\) = (?P<count>\d{1,18})"),
-    "apart": re.compile(
-        r"Could not contract <(?P<left>\S+)(?: \+ \d+ others)? #\d+> -> "
-        r"<(?P<right>\S+)(?: \+ \d+ others)? #\d+> because (?P<reason>.*?)\.?",
-        re.DOTALL,
-    ),
-    "taken_out": re.compile(
-        r"Declustering (?:(?P<kind>\S+) node )?(?P<node>\S+)(?: because (?P<reason>.*))?", re.DOTALL
-    ),
-    "off": re.compile(r"Not compiling cluster with device .*"),
-    "compiled": re.compile(r"Compiled (?P<name>\S+) (?P<times>\d{1,9}) times, compile time: (?P<us>\d{1,15}) us, .*"),
-    # What says nothing that the graph does not say better.
-    "": re.compile(
-        r"Starting fuel: .*|sorted_nodes\.size\(\) = .*|No compilable candidates|DeadnessAnalysis time: .*"
-        r"|Running phase \d+|Checking idempotence|MarkForCompilationPassImpl::Run time: .*"
-        r"|Compiling cluster with device .*|Assigning node .*|\*\*\* (?:Clustering info .*|Inter-Cluster edges:)| *Built \d+ clusters, .*"
-        r"| *Unclustered nodes: .*| *cluster_\d+ .*| *\[none\].*| *[\w.>-]+: \d+ instances| *\*\* Cluster .*"
-        r"| *\d+ (?:incoming|outgoing) edges.*"
-    ),
-}  # fmt: skip
+    name: re.compile(form, re.DOTALL)
+    for name, form in {
+        "begin": r'Instantiating MultiDevice function "(?P<function>.*)" on default device ".*"',
+        "end": r'Finished graph optimizations for MultiDevice function ".*" with target device .*',
+        "dumped": r"Dumped (?:Graph|FunctionDef) to (?P<path>.*)",
+        "look": r"Device type for (?P<node>\S+): .*",
+        "uncompilable": r"Found uncompilable node (?P<node>\S+) \(op (?P<op>\S+)\)(?:: (?P<reason>.*))?",
+        "rejected": r"Rejecting (?P<node>[^\s:]+)(?:: | )(?P<reason>.*)",
+        "candidates": r"compilation_candidates_\.size\(\) = (?P<count>\d{1,18})",
+        "apart": (
+            f"Could not contract {_CLUSTER.format('left')} -> {_CLUSTER.format('right')} because (?P<reason>.*?)\\.?"
+        ),
+        "taken_out": r"Declustering (?:(?P<kind>\S+) node )?(?P<node>\S+)(?: because (?P<reason>.*))?",
+        "off": r"Not compiling cluster with device .*",
+        "compiled": r"Compiled (?P<name>\S+) (?P<times>\d{1,9}) times, compile time: (?P<us>\d{1,15}) us, .*",
+        "silent": "|".join(_SILENT),
+    }.items()
+}
 _GRAPH = re.compile(r"encapsulate_subgraphs_before(?:_\d+)?\.pbtxt")
 
 WRAPPED = "__wrapped__"

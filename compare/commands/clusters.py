@@ -12,18 +12,20 @@ from pathlib import Path
 from compare.clusters.clustering_changes import changes
 from compare.commands import _arguments
 from compare.commands._exit_codes import FAILS, HOLDS
-from compare.commands._option_types import fraction
+from compare.commands._option_types import count, fraction
 from compare.commands._output import writable_folder
 from compare.commands._parser import Help
 from compare.errors import RequestError
 from compare.inputs import functions, port_files
+from compare.inputs.at_size import Prepared
 from compare.inputs.port_files import prepare_one
 from compare.inputs.sizes import choose_size
+from compare.measure.edit_times import EditPlan, time_edit
 from compare.plain_json import to_json, write_json
 from compare.progress import Reporter, reporter
 from compare.prove.clustering import Asked, examine
 from compare.prove.program_pairs import PASSES
-from compare.record.clustering_part import Clustering, Clusterings
+from compare.record.clustering_part import Clustering, Clusterings, EditTime
 from compare.record.envelope import SCHEMA
 from compare.report import cluster_rows, terminal
 from compare.report.cluster_pages import write_clusters
@@ -35,6 +37,8 @@ from workloads._spec import Workload
 from workloads.limits._limit import WITHIN, limits
 
 DEFAULT_OUT = Path("jaxport-clusters")
+
+TIMED_PAIRS = 8
 
 HELP = Help(
     description="""\
@@ -51,7 +55,8 @@ limit of autoclustering that comes with jaxport, which is a pair of functions on
   jaxport clusters mnist_mlp
   jaxport clusters my_tf.py:f --input x=f32[8,128]
   jaxport clusters before.py:f after.py:f --input x=f32[8,128]    what did the edit change?
-  jaxport clusters print_in_the_middle                            a performance cliff: one line, two clusters
+  jaxport clusters bias_after_a_product                           a performance cliff: one line, nothing compiled
+  jaxport clusters loop_over_a_tensor --time                      and what it costs, in pairs of fresh processes
   jaxport clusters my_tf.py:f --input x=f32[8,128] --expect 90%   for CI: exit code 1 unless so much is in clusters
 """,
     holds="the clusters were read, and --expect holds if given",
@@ -63,7 +68,9 @@ _FUNCTION = re.compile(r".+:[A-Za-z_]\w*")
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add arguments."""
-    command.add_argument("targets", nargs="+", metavar="TARGET", help="one function, or two to be held against each other")
+    command.add_argument(
+        "targets", nargs="+", metavar="TARGET", help="one function, or two to be held against each other"
+    )
     _arguments.add_size_and_data(command)
     inputs = command.add_argument_group("functions")
     _arguments.add_inputs(inputs)
@@ -75,6 +82,11 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     scope.add_argument(
         "--expect", type=fraction, metavar="P",
         help="exit with 1 unless this part of the nodes is in clusters, as 0.9 or 90%%; of two functions, of the second",
+    )  # fmt: skip
+    scope.add_argument(
+        "--time", type=count, nargs="?", const=TIMED_PAIRS, metavar="PAIRS",
+        help="time two functions in so many pairs of fresh processes, with identical code as the control: a quarter of "
+        f"a minute each (default without a number: {TIMED_PAIRS})",
     )  # fmt: skip
     _arguments.add_workers(command, recorded=False, device=False)
     output = command.add_argument_group("output")
@@ -93,17 +105,21 @@ def main(options: argparse.Namespace) -> int:
     for side in SIDES:
         check_interpreter(getattr(options, f"{side}_python"), f"--{side}-python")
     chosen = _chosen(options)
+    if options.time and len(chosen) < 2:
+        raise RequestError(f"expected two functions with --time, found {chosen[0][0]}: jaxport bench times one")
     out = writable_folder(options.out)
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
         progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
+        prepared = [_prepared(workload, options, scratch / str(number)) for number, (_, workload) in enumerate(chosen)]
         found = [
-            _examined(title, workload, options, scratch / str(number), progress)
-            for number, (title, workload) in enumerate(chosen)
+            examine(_asked(title, ready, options), scratch / f"{number}" / "clusters", progress)
+            for number, ((title, _), ready) in enumerate(zip(chosen, prepared, strict=True))
         ]
+        time = _timed(prepared, options, scratch, progress) if options.time else None
     graphs = [each.graph for each in found if each.graph]
     differing = changes(graphs[0], graphs[1]) if len(graphs) == 2 == len(found) else None
-    record = Clusterings(schema=SCHEMA, clusterings=tuple(found), changes=differing)
+    record = Clusterings(schema=SCHEMA, clusterings=tuple(found), changes=differing, time=time)
     written = write_clusters(record, out)
     write_json(out / "clusters.json", to_json(record))
     if options.json:
@@ -119,23 +135,32 @@ def _print(record: Clusterings) -> None:
     for each in record.clusterings:
         print_clustering(each, console)
     if record.changes is not None:
-        print_comparison(*record.clusterings, record.changes, console)
+        print_comparison(*record.clusterings, record.changes, record.time, console)
 
 
-def _examined(
-    title: str, workload: AnyWorkload, options: argparse.Namespace, scratch: Path, progress: Reporter
-) -> Clustering:
+def _prepared(workload: AnyWorkload, options: argparse.Namespace, scratch: Path) -> Prepared:
     scratch.mkdir()
-    prepared = prepare_one(workload, choose_size(workload, options.size), options.data, scratch)
+    return prepare_one(workload, choose_size(workload, options.size), options.data, scratch)
+
+
+def _asked(title: str, prepared: Prepared, options: argparse.Namespace) -> Asked:
+    workload = prepared.workload
     pythons = {side: getattr(options, f"{side}_python") for side in SIDES}
     ported = not isinstance(workload, Workload) or bool(workload.jax)
-    return examine(Asked(prepared, title, options.pass_, ported, pythons, options.timeout), scratch, progress)
+    return Asked(prepared, title, options.pass_, ported, pythons, options.timeout)
+
+
+def _timed(prepared: Sequence[Prepared], options: argparse.Namespace, scratch: Path, progress: Reporter) -> EditTime:
+    plan = EditPlan(options.time, python=options.tf_python, timeout_s=options.timeout)
+    return time_edit(prepared[0], prepared[1], plan, scratch, progress)
 
 
 def _chosen(options: argparse.Namespace) -> Sequence[tuple[str, AnyWorkload]]:
     targets, known = options.targets, limits()
     if len(targets) > 2:
-        raise RequestError(f"expected one target or two, found {len(targets)}: name a function before and after an edit")
+        raise RequestError(
+            f"expected one target or two, found {len(targets)}: name a function before and after an edit"
+        )
     if len(targets) == 1 and targets[0] in known:
         theme, limit = known[targets[0]]
         return [(f"{WITHIN}{limit.name}", limit.workload(theme, within=True)), (limit.name, limit.workload(theme))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from compare import files
 from compare.clusters import clustered_graph
-from compare.clusters.log_lines import ClusteringLog, LoggedFunction, read_log
+from compare.clusters.log_lines import ClusteringLog, read_log
 from compare.clusters.measured_share import MeasuredTimes, measured
 from compare.errors import RequestError
 from compare.hlo import stablehlo_text

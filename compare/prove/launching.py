@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 from compare.clusters.clustered_graph import clustered_graph, put_together
 from compare.clusters.graph_file import read_graph
 from compare.clusters.log_lines import ClusteringLog, LoggedFunction, is_of_clustering, read_log
+from compare.errors import RequestError
 from compare.files import FileError
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.dumps.directory import DumpedModule, modules
@@ -70,6 +72,10 @@ def run(launch: Launch) -> Launched:
     Raises:
       RequestError: there is no such program.
     """
+    if shutil.which(launch.command[0]) is None:
+        raise RequestError(
+            f"expected a program at {launch.command[0]!r}, found no executable file: check the command after --"
+        )
     for folder in (launch.folder / GRAPHS, launch.folder / DUMP):
         folder.mkdir(parents=True)
     given, conflicts = variables(launch, os.environ)
@@ -109,7 +115,7 @@ def read(launch: Launch, ended: Ended, given: Mapping[str, str], conflicts: Sequ
         ),
         single_operations=len(log.functions) - len(log.of_users),
         compiled={name: CompiledName(times=one.times, seconds=one.seconds) for name, one in log.compiled.items()},
-        modules=len(dumped),
+        modules=tuple(module.function for module in dumped),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from compare.record.base import Count, Many, Named, Number, Part, Text, Texts
+from compare.record.base import Count, Interval, Many, Named, Number, Part, Text, Texts
 
 BOUNDARY, NO_KERNEL, REFUSED, DECLUSTERED = "boundary", "no kernel", "refused", "taken out"
 SMALL, OFF, UNKNOWN = "too small", "off", "not known"
@@ -144,12 +144,30 @@ class ClusteringChanges(Part, frozen=True):
     """In a cluster on both sides, together with other nodes than before."""
 
 
+class EditTime(Part, frozen=True):
+    """Time after an edit over time before it, with autoclustering: `jaxport clusters --time`."""
+
+    pairs: Count = None
+    """Of fresh processes."""
+    ratio: Number = None
+    """Below 1 the edit made it faster; null where it is withheld."""
+    ci95: Interval = None
+    verdict: Text = ""
+    """Faster, slower, equivalent or inconclusive."""
+    null: Number = None
+    """The same ratio of identical code."""
+    null_ci95: Interval = None
+    withheld: Text = ""
+    """Why there is no ratio."""
+
+
 class Clusterings(Part, frozen=True):
     """clusters.json: one function, or two and what differs."""
 
     schema: Count = None
     clusterings: Many[Clustering] = ()
     changes: ClusteringChanges | None = None
+    time: EditTime | None = None
 
 
 class CompiledName(Part, frozen=True):
@@ -175,5 +193,5 @@ class Launched(Part, frozen=True):
     single_operations: Count = None
     """Graphs of single eager operations, which have no cluster."""
     compiled: Named[CompiledName] = {}
-    modules: Count = None
-    """That XLA dumped."""
+    modules: Texts = ()
+    """What XLA dumped, as `jaxport dump` names it: functions and clusters."""

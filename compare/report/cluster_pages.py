@@ -120,11 +120,10 @@ def _change(record: Clusterings) -> ChangeSection | None:
     if record.changes is None or len(graphs) != len(record.clusterings):
         return None
     left, right = record.clusterings
-    times = cluster_rows.times_compared(left.time, right.time)
     return ChangeSection(
         headline=cluster_rows.comparison(graphs[0], graphs[1], record.changes),
         rows=tuple(cluster_rows.changed_rows(record.changes, right.minimum)),
-        lines=(times,) if times else (),
+        lines=tuple(cluster_rows.times_compared(left.time, right.time, record.time)),
     )
 
 

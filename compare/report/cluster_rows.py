@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from compare.record.clustering_part import (
     ClusteredGraph,
     Clustering,
     ClusteringChanges,
+    EditTime,
     GraphNode,
     Launched,
     NodeChange,
@@ -27,20 +29,22 @@ from compare.report import numbers
 
 _IN_ITS_WORDS = (REFUSED, DECLUSTERED)
 """Kinds of which TensorFlow's own words say more."""
+_OF_OPERATION = (NO_KERNEL, REFUSED)
+"""Kinds that say something of an operation: for the others all nodes stand together."""
 _MOST_OPS = 4
 
 
 @dataclass(frozen=True)
 class OutsideRow:
-    """Nodes of one operation that stayed outside for one reason, and by place how many of them stand there."""
+    """Nodes that stayed outside for one reason, and by place how many of them stand there."""
 
-    op: str
+    ops: str
     count: int
     why: str
     places: Mapping[tuple[str, str], int]
     """By FILE:LINE and the text of that line."""
     names: tuple[str, ...] = ()
-    """Of those nodes whose line is not known."""
+    """Of the nodes."""
 
 
 @dataclass(frozen=True)
@@ -99,13 +103,18 @@ def outside_rows(graph: ClusteredGraph, minimum: int | None = None) -> list[Outs
     found: dict[tuple[str, str], list[GraphNode]] = {}
     for node in computing(graph):
         if node.outside:
-            found.setdefault((why(node, minimum), node.op), []).append(node)
+            op = node.op if node.outside in _OF_OPERATION else ""
+            found.setdefault((why(node, minimum), op), []).append(node)
     order = list(KINDS)
     ranked = sorted(found.items(), key=lambda one: (order.index(one[1][0].outside), -len(one[1]), one[0]))
     return [
-        OutsideRow(op, len(nodes), reason, _places(nodes), tuple(node.name for node in nodes if not node.source))
-        for (reason, op), nodes in ranked
+        OutsideRow(_ops_of(nodes), len(nodes), reason, _places(nodes), tuple(node.name for node in nodes))
+        for (reason, _), nodes in ranked
     ]
+
+
+def _ops_of(nodes: Sequence[GraphNode]) -> str:
+    return _ops(dict(Counter(node.op for node in nodes).most_common()))
 
 
 def _places(nodes: Sequence[GraphNode]) -> dict[tuple[str, str], int]:
@@ -151,11 +160,11 @@ def apart(graph: ClusteredGraph) -> list[str]:
     found: dict[tuple[str, str, str], list[Apart]] = {}
     for pair in graph.apart:
         ends = pair.left_cluster or pair.left, pair.right_cluster or pair.right
-        found.setdefault((*ends, pair.reason), []).append(pair)
+        found.setdefault((*ends, pair.reason.partition(" via [")[0]), []).append(pair)
     return [
         f"{_end([(one.left_cluster, one.left) for one in pairs])} and "
-        f"{_end([(one.right_cluster, one.right) for one in pairs])} were not joined: {reason}"
-        for (_, _, reason), pairs in found.items()
+        f"{_end([(one.right_cluster, one.right) for one in pairs])} were not joined: {min((one.reason for one in pairs), key=len)}"
+        for pairs in found.values()
     ]
 
 
@@ -237,12 +246,12 @@ def _by_reason(what: str, nodes: Sequence[GraphNode], minimum: int | None) -> It
     reasons = dict.fromkeys(why(node, minimum) for node in nodes)
     for reason in reasons:
         of_reason = [node for node in nodes if why(node, minimum) == reason]
-        yield ChangeRow(what, _ops(Counter(node.op for node in of_reason)), _places(of_reason), reason)
+        yield ChangeRow(what, _ops_of(of_reason), _places(of_reason), reason)
 
 
 def _together(what: str, nodes: Sequence[GraphNode]) -> Iterator[ChangeRow]:
     if nodes:
-        yield ChangeRow(what, _ops(dict(Counter(node.op for node in nodes).most_common())), _places(nodes))
+        yield ChangeRow(what, _ops_of(nodes), _places(nodes))
 
 
 def comparison(left: ClusteredGraph, right: ClusteredGraph, changes: ClusteringChanges) -> str:
@@ -255,16 +264,31 @@ def comparison(left: ClusteredGraph, right: ClusteredGraph, changes: ClusteringC
     return f"{clusters}; {nodes}"
 
 
-def times_compared(left: TimeSplit | None, right: TimeSplit | None) -> str:
-    """Both calls as the profiler saw them; empty where one is not known."""
-    totals = [_total(time) for time in (left, right)]
-    if None in totals:
-        return ""
-    first, second = (numbers.seconds(total) for total in totals)
-    return (
-        f"time of a call in nodes: {first} before, {second} after. These are a profiler's times of one process each, "
-        "and no verdict: jaxport bench times both in pairs"
-    )
+def times_compared(left: TimeSplit | None, right: TimeSplit | None, time: EditTime | None) -> Iterator[str]:
+    """Both calls as the profiler saw them, and their ratio where it was measured.
+
+    Args:
+      left: a call before the edit.
+      right: and after it.
+      time: of both in pairs of processes; None where nobody asked.
+    """
+    totals = [_total(each) for each in (left, right)]
+    if None not in totals:
+        first, second = (numbers.seconds(total) for total in totals)
+        bare = (
+            "" if time else " (a profiler's times of one process each, and no verdict: --time measures both in pairs)"
+        )
+        yield f"time of a call in nodes: {first} before, {second} after{bare}"
+    if time is not None:
+        yield f"time after over time before: {_ratio(time)}"
+
+
+def _ratio(time: EditTime) -> str:
+    processes = f"{counted(time.pairs or 0, 'pair')} of fresh processes"
+    control = f"identical code {numbers.ratio(time.null)} {numbers.interval(time.null_ci95)}"
+    if time.withheld:
+        return f"withheld: {time.withheld} ({processes}{f', {control}' if time.null is not None else ''})"
+    return f"{numbers.ratio(time.ratio)} {numbers.interval(time.ci95)}, {time.verdict} ({processes}; {control})"
 
 
 def _total(time: TimeSplit | None) -> float | None:
@@ -286,17 +310,27 @@ def launch_lines(launched: Launched, auto_jit: bool) -> Iterator[str]:
         yield f"the program failed with exit code {launched.exit_code}; what it left until then:"
     yield from launched.notes
     clustered = [graph for graph in launched.graphs if graph.clusters]
-    whole = {name: one for name, one in launched.compiled.items() if not name.startswith("cluster_")}
-    if not launched.modules and not launched.compiled:
-        yield "XLA compiled nothing"
     if launched.graphs and not clustered and not auto_jit:
         yield f"no function of {len(launched.graphs)} was clustered: the program did not ask for it, --auto-jit does"
     elif launched.graphs:
         said = counted(len(launched.graphs), "function")
         yield f"{len(clustered)} of {said} {'has' if len(clustered) == 1 else 'have'} clusters"
+    whole = {name: one for name, one in launched.compiled.items() if not _CLUSTER.fullmatch(name)}
     for name, one in whole.items():
-        yield f"compiled whole by jit_compile=True: {name}, {_compiled(one.times, one.seconds)}"
+        yield f"compiled whole, not by autoclustering: {name}, {_compiled(one.times, one.seconds)}"
+    yield _compilations(launched)
+
+
+_CLUSTER = re.compile(r"cluster_\d+")
+_MOST_MODULES = 8
+
+
+def _compilations(launched: Launched) -> str:
+    names = list(dict.fromkeys(launched.modules))
+    shown = [*names[:_MOST_MODULES], *(["..."] if len(names) > _MOST_MODULES else [])]
+    dumped = f"{counted(len(launched.modules), 'module')} dumped: {', '.join(shown)}"
+    if not launched.compiled:
+        return f"XLA compiled: {dumped}" if launched.modules else "XLA compiled nothing"
     seconds = sum(one.seconds or 0.0 for one in launched.compiled.values())
-    if launched.compiled:
-        times = sum(one.times or 0 for one in launched.compiled.values())
-        yield f"XLA compiled {counted(times, 'time')}, {numbers.seconds(seconds)} in all; {counted(launched.modules or 0, 'module')} dumped"
+    times = sum(one.times or 0 for one in launched.compiled.values())
+    return f"XLA compiled {counted(times, 'time')}, {numbers.seconds(seconds)} in all; {dumped}"

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from compare.record.clustering_part import ClusteredGraph, Clustering, ClusteringChanges, Launched
+from compare.record.clustering_part import ClusteredGraph, Clustering, ClusteringChanges, EditTime, Launched
 from compare.report import cluster_rows
 from compare.report.cluster_rows import ChangeRow, OutsideRow, counted, place
 from compare.report.showable import on_lines
@@ -16,6 +16,8 @@ from compare.report.showable import on_lines
 _MOST_ROWS = 12
 _MOST_PLACES = 3
 _MOST_GRAPHS = 6
+_MOST_NAMED = 2
+"""Nodes of one operation that are named where their lines are known too."""
 _COLUMNS = ("cluster", "nodes", "operations", "compiled", "XLA made", "a call")
 
 
@@ -49,13 +51,16 @@ def print_graph(name: str, graph: ClusteredGraph, console: Console, minimum: int
         console.print(line, soft_wrap=True)
 
 
-def print_comparison(left: Clustering, right: Clustering, changes: ClusteringChanges, console: Console) -> None:
+def print_comparison(
+    left: Clustering, right: Clustering, changes: ClusteringChanges, time: EditTime | None, console: Console
+) -> None:
     """Two functions held against each other.
 
     Args:
       left: before the edit.
       right: after it.
       changes: what differs.
+      time: of both, where it was measured.
       console: where to.
     """
     first, second, shown = on_lines(left), on_lines(right), on_lines(changes)
@@ -66,9 +71,8 @@ def print_comparison(left: Clustering, right: Clustering, changes: ClusteringCha
     for row in cluster_rows.changed_rows(shown, second.minimum):
         for line in _change(row):
             console.print(line, soft_wrap=True)
-    times = cluster_rows.times_compared(first.time, second.time)
-    if times:
-        console.print(Text(f"  {times}"), soft_wrap=True)
+    for line in cluster_rows.times_compared(first.time, second.time, time):
+        console.print(Text(f"  {line}"), soft_wrap=True)
 
 
 def _table(graph: ClusteredGraph, console: Console) -> Table:
@@ -100,10 +104,9 @@ def _lines(graph: ClusteredGraph, minimum: int | None) -> Iterator[Text]:
 
 
 def _outside(row: OutsideRow) -> Iterator[Text]:
-    name = row.op if row.count == 1 else f"{row.count} {row.op}"
-    yield Text.assemble("    ", (name, "yellow"), f": {row.why}")
+    yield Text.assemble("    ", (row.ops, "yellow"), f": {row.why}")
     yield from _places(row.places)
-    if row.names:
+    if row.count <= _MOST_NAMED or not row.places:
         more = f" and {len(row.names) - _MOST_PLACES} more" if len(row.names) > _MOST_PLACES else ""
         yield Text(f"      {', '.join(row.names[:_MOST_PLACES])}{more}", style="dim")
 

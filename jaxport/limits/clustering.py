@@ -20,5 +20,10 @@ def loop_over_a_tensor(x: jax.Array) -> jax.Array:
     return jax.lax.fori_loop(0, 8, lambda _, y: jnp.tanh(y) * x + 0.5, x)
 
 
+def bias_after_a_product(x: jax.Array) -> jax.Array:
+    y = jax.nn.relu(jnp.tanh(x * 2.0) @ x + x[0])
+    return jax.nn.softmax(y * 2.0 + x)
+
+
 def too_few_operations(x: jax.Array) -> jax.Array:
     return jnp.tanh(x) * x + 0.5

@@ -49,3 +49,14 @@ def too_few_operations(x: tf.Tensor) -> tf.Tensor:
 def within_too_few_operations(x: tf.Tensor) -> tf.Tensor:
     y = tf.tanh(x) * x
     return tf.exp(y + 0.5)
+
+
+def bias_after_a_product(x: tf.Tensor) -> tf.Tensor:
+    y = tf.nn.relu(tf.tanh(x * 2.0) @ x + x[0])
+    return tf.nn.softmax(y * 2.0 + x)
+
+
+def within_bias_after_a_product(x: tf.Tensor) -> tf.Tensor:
+    tf.config.optimizer.set_experimental_options({"remapping": False})
+    y = tf.nn.relu(tf.tanh(x * 2.0) @ x + x[0])
+    return tf.nn.softmax(y * 2.0 + x)

@@ -57,4 +57,6 @@ def limits() -> dict[str, tuple[str, Limit]]:
     """By name, every limit and its theme: each file of the package has a tuple LIMITS."""
     package = importlib.import_module(PACKAGE)
     themes = sorted(found.name for found in pkgutil.iter_modules(package.__path__) if not found.name.startswith("_"))
-    return {limit.name: (theme, limit) for theme in themes for limit in importlib.import_module(f"{PACKAGE}.{theme}").LIMITS}
+    return {
+        limit.name: (theme, limit) for theme in themes for limit in importlib.import_module(f"{PACKAGE}.{theme}").LIMITS
+    }

@@ -25,6 +25,13 @@ LIMITS = (
         X,
     ),
     Limit(
+        "bias_after_a_product",
+        "Before clusters are formed, Grappler's remapper joins a product with its bias, as a dense layer has it, to "
+        "_FusedMatMul, for which XLA has no kernel: what stands before and after it is cut apart. Without the remapper "
+        "all of it is one cluster.",
+        X,
+    ),
+    Limit(
         "too_few_operations",
         "A cluster has at least four operations, constants not counted: with one operation less nothing is compiled.",
         X,
