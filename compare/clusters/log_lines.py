@@ -1,6 +1,6 @@
 """TensorFlow's log of autoclustering as data: a small grammar of its lines. A line of no known form is kept as text.
 
-The log is that of `TF_CPP_VMODULE`, see `compare.sides.clustering_variables.MODULES`. Every line names its thread:
+The log is that of `TF_CPP_VMODULE` with the levels of MODULES. Every line names its thread:
 functions that are clustered at the same time in several threads are told apart by it.
 """
 
@@ -9,8 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePath
 
 _LINE = re.compile(r"[IWEF]\d{4} [\d:.]+\s+(?P<thread>\d+) (?P<file>[\w./-]+):\d+\] ?(?P<said>.*)", re.DOTALL)
+MODULES = {
+    "mark_for_compilation_pass": 4,
+    "compilability_check_util": 4,
+    "partially_decluster_pass": 4,
+    "process_function_library_runtime": 1,
+    "encapsulate_subgraphs_pass": 1,
+    "device_compilation_profiler": 1,
+    "dump_graph": 0,
+}
+"""By source file of TensorFlow, the level of its log: with these it names every node that stays outside, and why."""
+
 _READ = ("mark_for_compilation_pass.cc", "compilability_check_util.cc", "partially_decluster_pass.cc")
 """The files of TensorFlow that say why: a line of theirs that no form fits is kept."""
 
@@ -118,9 +130,9 @@ def read_log(lines: Iterable[str]) -> ClusteringLog:
 
 
 def is_of_clustering(line: str) -> bool:
-    """Whether a line is one that only somebody who asks about clusters wants to see."""
+    """Whether a line is information of one of MODULES: nobody but who asks about clusters wants to see it."""
     match = _LINE.fullmatch(line.rstrip("\n"))
-    return match is not None and (match["file"].rpartition("/")[2] in _READ or _form(match["said"])[0] != _NO_FORM)
+    return match is not None and line[0] == "I" and PurePath(match["file"]).stem in MODULES
 
 
 _NO_FORM = "no form"

@@ -55,7 +55,7 @@ def measured(calls: Sequence[Sequence[RanNode]]) -> MeasuredTimes:
             compiled_s=sums["run"],
             outside_s=sums["outside"],
             overhead_s=sums["over"],
-            nodes=dict(sorted(outside.items(), key=lambda node: -node[1])),
+            nodes=dict(sorted(outside.items(), key=lambda node: node[1], reverse=True)),
         ),
         _medians([call["run"] for call in split]),
     )

@@ -68,9 +68,7 @@ _FUNCTION = re.compile(r".+:[A-Za-z_]\w*")
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add arguments."""
-    command.add_argument(
-        "targets", nargs="+", metavar="TARGET", help="one function, or two to be held against each other"
-    )
+    command.add_argument("targets", nargs="+", metavar="TARGET", help="one function, or two: before and after an edit")
     _arguments.add_size_and_data(command)
     inputs = command.add_argument_group("functions")
     _arguments.add_inputs(inputs)
@@ -81,7 +79,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     scope.add_argument(
         "--expect", type=fraction, metavar="P",
-        help="exit with 1 unless this part of the nodes is in clusters, as 0.9 or 90%%; of two functions, of the second",
+        help="exit with 1 unless this part of the nodes, of the last function, is in clusters, as 0.9 or 90%%",
     )  # fmt: skip
     scope.add_argument(
         "--time", type=count, nargs="?", const=TIMED_PAIRS, metavar="PAIRS",
@@ -135,7 +133,8 @@ def _print(record: Clusterings) -> None:
     for each in record.clusterings:
         print_clustering(each, console)
     if record.changes is not None:
-        print_comparison(*record.clusterings, record.changes, record.time, console)
+        before, after = record.clusterings
+        print_comparison(before, after, record.changes, record.time, console)
 
 
 def _prepared(workload: AnyWorkload, options: argparse.Namespace, scratch: Path) -> Prepared:
@@ -158,9 +157,7 @@ def _timed(prepared: Sequence[Prepared], options: argparse.Namespace, scratch: P
 def _chosen(options: argparse.Namespace) -> Sequence[tuple[str, AnyWorkload]]:
     targets, known = options.targets, limits()
     if len(targets) > 2:
-        raise RequestError(
-            f"expected one target or two, found {len(targets)}: name a function before and after an edit"
-        )
+        raise RequestError(f"expected one target or two, found {len(targets)}: name it before and after an edit")
     if len(targets) == 1 and targets[0] in known:
         theme, limit = known[targets[0]]
         return [(f"{WITHIN}{limit.name}", limit.workload(theme, within=True)), (limit.name, limit.workload(theme))]

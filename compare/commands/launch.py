@@ -61,7 +61,7 @@ def main(options: argparse.Namespace) -> int:
     out = writable_folder(options.out)
     if out.exists() and any(out.iterdir()):
         raise RequestError(
-            f"expected an empty folder at {out}, found files: XLA overwrites those of an earlier run, choose another --out"
+            f"expected an empty folder at {out}, found files, which would be read too: choose another --out"
         )
     record = launching.run(Launch(options.command_line, out, options.auto_jit))
     plain = to_json(record)

@@ -60,7 +60,7 @@ class ClusterRow:
 
 
 def counted(count: int, what: str) -> str:
-    """ "1 node", "2 nodes"."""
+    """A number with what it counts: 1 node, 2 nodes."""
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
@@ -163,9 +163,13 @@ def apart(graph: ClusteredGraph) -> list[str]:
         found.setdefault((*ends, pair.reason.partition(" via [")[0]), []).append(pair)
     return [
         f"{_end([(one.left_cluster, one.left) for one in pairs])} and "
-        f"{_end([(one.right_cluster, one.right) for one in pairs])} were not joined: {min((one.reason for one in pairs), key=len)}"
+        f"{_end([(one.right_cluster, one.right) for one in pairs])} were not joined: {min(map(_said, pairs), key=len)}"
         for pairs in found.values()
     ]
+
+
+def _said(pair: Apart) -> str:
+    return pair.reason
 
 
 def _end(nodes: Sequence[tuple[str, str]]) -> str:
@@ -275,9 +279,7 @@ def times_compared(left: TimeSplit | None, right: TimeSplit | None, time: EditTi
     totals = [_total(each) for each in (left, right)]
     if None not in totals:
         first, second = (numbers.seconds(total) for total in totals)
-        bare = (
-            "" if time else " (a profiler's times of one process each, and no verdict: --time measures both in pairs)"
-        )
+        bare = "" if time else " (a profiler's times of one process each, no verdict: --time measures pairs)"
         yield f"time of a call in nodes: {first} before, {second} after{bare}"
     if time is not None:
         yield f"time after over time before: {_ratio(time)}"

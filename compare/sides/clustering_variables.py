@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-MODULES = {
-    "mark_for_compilation_pass": 4,
-    "compilability_check_util": 4,
-    "partially_decluster_pass": 4,
-    "process_function_library_runtime": 1,
-    "encapsulate_subgraphs_pass": 1,
-    "device_compilation_profiler": 1,
-    "dump_graph": 0,
-}
-"""By source file of TensorFlow, the level of its log: with these it names every node that stays outside, and why."""
+from compare.clusters.log_lines import MODULES
 
 GRAPHS_ONLY = ("TF_XLA_FLAGS", "TF_DUMP_GRAPH_PREFIX")
 """Of `variables`, those for the graphs without the log."""

@@ -108,6 +108,8 @@ def run_program(
         with _forwarded(process):
             code = process.wait()
         reader.join(_LAST_WORDS_S)
+        if not reader.is_alive():
+            process.stderr.close()
         file.flush()
     return Ended(code) if code >= 0 else Ended(None, _named(-code))
 

@@ -106,7 +106,7 @@ METHODS = (
         value=replies.Profile,
     ),
     Method(
-        "clustered", "framework", Pass, "Run a pass with autoclustering: its graph's name, nodes with their times, lines",
+        "clustered", "framework", Pass, "Run a pass with autoclustering: its graph's name, its nodes, times and lines",
         value=replies.Clustered,
     ),
     Method(

@@ -17,7 +17,7 @@ def unique_in_the_middle(x: jax.Array) -> jax.Array:
 
 
 def loop_over_a_tensor(x: jax.Array) -> jax.Array:
-    return jax.lax.fori_loop(0, 8, lambda _, y: jnp.tanh(y) * x + 0.5, x)
+    return jax.lax.fori_loop(0, 8, lambda _, y: y * x + 0.5, x)
 
 
 def bias_after_a_product(x: jax.Array) -> jax.Array:

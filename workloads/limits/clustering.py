@@ -22,7 +22,7 @@ LIMITS = (
         "loop_over_a_tensor",
         "A loop over tf.range is lowered to nodes that have no XLA kernel: its body stays outside, operation by "
         "operation. A loop over Python's range is unrolled when the function is traced, and is one cluster.",
-        X,
+        {"x": ArraySpec((1024, 1024), low=0.5, high=1.0)},
     ),
     Limit(
         "bias_after_a_product",
