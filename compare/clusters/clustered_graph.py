@@ -27,6 +27,7 @@ MINIMUM = 4
 
 _MINIMUM = re.compile(r"--tf_xla_min_cluster_size=(\d{1,9})\b")
 
+_ENDS = ("_Arg", "_Retval")
 _LOWERED = re.compile(r".*/_\d+")
 """The name of a node that a loop or branch was lowered to."""
 
@@ -82,6 +83,7 @@ def put_together(
       sources: FILE:LINE by the name of a node, as it was traced.
       texts: by FILE:LINE, what stands there.
     """
+    function.off |= _passed_over(function, nodes)
     described = tuple(_node(node, function, sources, texts) for node in nodes)
     return ClusteredGraph(
         function=function.function,
@@ -125,6 +127,12 @@ def _node(
     )
 
 
+def _passed_over(function: LoggedFunction, nodes: Iterable[DumpedNode]) -> bool:
+    """Whether TensorFlow went past every node without a word: where clusters may be formed it refuses arguments."""
+    ends = [node.name for node in nodes if node.op in _ENDS and node.name in function.looked_at]
+    return function.candidates == 0 and bool(ends) and not function.refused.keys() & set(ends)
+
+
 def _outside(node: DumpedNode, function: LoggedFunction) -> tuple[str, str]:
     """The kind of the reason, and what TensorFlow says."""
     if node.name in function.refused:
@@ -132,7 +140,7 @@ def _outside(node: DumpedNode, function: LoggedFunction) -> tuple[str, str]:
         return kind_of(reason), reason
     if node.name in function.taken_out:
         return DECLUSTERED, function.taken_out[node.name]
-    if node.op in ("_Arg", "_Retval"):
+    if node.op in _ENDS:
         return BOUNDARY, ""
     if function.off:
         return OFF, ""

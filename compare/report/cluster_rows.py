@@ -259,7 +259,13 @@ def _together(what: str, nodes: Sequence[GraphNode]) -> Iterator[ChangeRow]:
 
 
 def comparison(left: ClusteredGraph, right: ClusteredGraph, changes: ClusteringChanges) -> str:
-    """One sentence on what the edit did."""
+    """One sentence on what the edit did.
+
+    Args:
+      left: before it.
+      right: after it.
+      changes: what differs.
+    """
     if changes.same:
         return "the same nodes in the same clusters"
     before, after = inside(left), inside(right)

@@ -94,6 +94,12 @@ def test_where_autoclustering_is_off_no_cluster_is_too_small() -> None:
     assert reasons(built(lines, lone("a"))) == {"a": (OFF, "")}
 
 
+def test_autoclustering_is_off_where_not_even_arguments_are_refused() -> None:
+    lines = [*begun(), *said("Device type for x: CPU", "Device type for a: CPU", "compilation_candidates_.size() = 0")]
+    graph = built(lines, lone("x", "_Arg"), lone("a"))
+    assert reasons(graph) == {"x": (BOUNDARY, ""), "a": (OFF, "")}
+
+
 @pytest.mark.parametrize(
     ("line", "expected"),
     [

@@ -26,13 +26,11 @@ class Limit:
       name: identifies it; a Python name.
       why: what the limit is, in one or two sentences.
       inputs: of one call, in the order of the arguments.
-      same_results: whether both functions and the port give the same numbers.
     """
 
     name: str
     why: str
     inputs: Mapping[str, ArraySpec]
-    same_results: bool = True
 
     def workload(self, theme: str, within: bool = False) -> Workload:
         """One of the two functions against the port.

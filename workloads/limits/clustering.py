@@ -35,6 +35,5 @@ LIMITS = (
         "too_few_operations",
         "A cluster has at least four operations, constants not counted: with one operation less nothing is compiled.",
         X,
-        same_results=False,
     ),
 )
