@@ -39,6 +39,8 @@ COMMANDS = {
     "hlo": Command("align two XLA programs and show where they differ"),
     "targets": Command("list the devices that programs can be compiled for", foreign_code=False),
     "locate": Command("find the operation at which a port starts to differ"),
+    "clusters": Command("show what autoclustering compiled of a function, and why not the rest"),
+    "launch": Command("run a TensorFlow program and read what it compiled"),
     "dump": Command("turn an XLA dump directory into pages"),
     "bugreport": Command("bundle a workload's programs, modules, inputs and results"),
     "replay": Command("run a module or a bug report again and compare compilers"),

@@ -31,6 +31,7 @@ from workloads._framework import (
     PROFILED_CALLS,
     STEP,
     Analysis,
+    Clustered,
     Compiled,
     Donation,
     Entry,
@@ -215,6 +216,10 @@ class Jax:
             EAGER: Entry(partial(_finished, lambda x: x + 1, argument)),
             JIT: Entry(partial(_finished, one_more, argument), partial(_finished, executable, argument)),
         }
+
+    def clustered(self, pass_: str) -> Clustered:
+        """Refused: JAX compiles a function whole."""
+        raise Unsupported("JAX compiles every function whole: there are no clusters")
 
     def offer(self, mode: str, options: Options) -> None:
         """Make a mode more, compiled with these options.

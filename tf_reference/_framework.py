@@ -15,7 +15,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_reference import _binding, _device, _keras, _private, _sources
+from tf_reference import _binding, _clustering, _device, _keras, _private, _sources
 from tf_reference._donation import donated_step
 from tf_reference._profiling import profiled
 from tf_reference._session import Session
@@ -28,6 +28,7 @@ from workloads._framework import (
     PROFILED_CALLS,
     STEP,
     Analysis,
+    Clustered,
     Compiled,
     Donation,
     Entry,
@@ -287,6 +288,22 @@ class TensorFlow:
         with switched(str(target)):
             call()
             return [profiled(call, target == EAGER) for _ in range(PROFILED_CALLS)]
+
+    @_once_more
+    def clustered(self, pass_: str) -> Clustered:
+        """A pass in the mode that clusters: the name of its graph, the nodes that warm calls ran, and their lines.
+
+        Args:
+          pass_: "forward", "gradients" or "step".
+        """
+        session = self._loaded.session("float32")
+        session.reset(session.twin.first_case)
+        tensors = self._inputs(session, session.twin.first_case)
+        with switched(AUTOCLUSTER):
+            function = self._staged(session, pass_, AUTOCLUSTER, tensors)
+            return _clustering.clustered(
+                function.get_concrete_function(*tensors), partial(_finished, function, *tensors)
+            )
 
     @_once_more
     def donation(self) -> Donation:

@@ -181,6 +181,11 @@ def _text(plane: Any, stat: Any) -> str:
     return stat.str_value or plane.stat_metadata[stat.ref_value].name
 
 
+def graph_node(event: TracedEvent) -> bool:
+    """Whether an event is that of a node of a graph, by the name that TensorFlow's executor gives it: NAME:OP."""
+    return event.instruction is None and not event.on_gpu and _GRAPH_NODE.match(event.name) is not None
+
+
 def kernel(event: TracedEvent, eager: bool) -> str | None:
     """The kernel that an event of the host stands for, by the names that TensorFlow's runtime gives; None for none."""
     if event.instruction is not None:

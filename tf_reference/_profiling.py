@@ -19,30 +19,35 @@ def profiled(call: Callable[[], object], eager: bool) -> list[KernelRun]:
     On a GPU they are what it ran, in every mode: one operation may be several kernels. Elsewhere the time of an
     operation that runs eagerly is that of its whole call, dispatch included.
     """
+    return kernels(_private.events(_trace(call)), eager)
+
+
+def kernels(events: Sequence[TracedEvent], eager: bool) -> list[KernelRun]:
+    """The kernels of a profile.
+
+    Args:
+      events: of all its lines, in order.
+      eager: whether operations ran one by one, not as a graph.
+    """
+    # On a GPU, by the HLO instruction that a kernel computes where XLA tells it.
+    on_gpu = [(event.instruction or event.name, event) for event in events if event.on_gpu]
+    return _timed(on_gpu or [(name, event) for event in events if (name := _private.kernel(event, eager))])
+
+
+def profiled_nodes(call: Callable[[], object]) -> list[KernelRun]:
+    """The nodes of graphs that one call ran, "NAME:OP", compiled clusters among them: plumbing is not left out."""
+    return _timed([(event.name, event) for event in _private.events(_trace(call)) if _private.graph_node(event)])
+
+
+def _trace(call: Callable[[], object]) -> bytes:
+    """A serialized XSpace."""
     with tempfile.TemporaryDirectory() as folder:
         with tf.profiler.experimental.Profile(folder):
             call()
         (trace,) = Path(folder).rglob("*.xplane.pb")
-        return kernels(trace.read_bytes(), eager)
+        return trace.read_bytes()
 
 
-def kernels(xplane: bytes, eager: bool) -> list[KernelRun]:
-    """The kernels of a profile.
-
-    Args:
-      xplane: a serialized XSpace.
-      eager: whether operations ran one by one, not as a graph.
-    """
-    events = _private.events(xplane)
-    named = _of_gpu(events) or _of_host(events, eager)
+def _timed(named: Sequence[tuple[str, TracedEvent]]) -> list[KernelRun]:
     first = named[0][1].start_s if named else 0.0
     return [KernelRun(name, event.thread, event.start_s - first, event.seconds) for name, event in named]
-
-
-def _of_gpu(events: Sequence[TracedEvent]) -> list[tuple[str, TracedEvent]]:
-    """What a GPU ran, by the HLO instruction that it computes where XLA tells it."""
-    return [(event.instruction or event.name, event) for event in events if event.on_gpu]
-
-
-def _of_host(events: Sequence[TracedEvent], eager: bool) -> list[tuple[str, TracedEvent]]:
-    return [(kernel, event) for event in events if (kernel := _private.kernel(event, eager))]

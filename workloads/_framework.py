@@ -218,6 +218,19 @@ class Donation:
     donated: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class Clustered:
+    """A pass that ran with autoclustering, for what the framework logged and dumped meanwhile to be read with.
+
+    `function` is the name of its graph, `calls` are the nodes that each of some warm calls ran, "NAME:OP", and
+    `sources` is "file:line" of the user's code by the name of a node.
+    """
+
+    function: str
+    calls: Sequence[Sequence[KernelRun]]
+    sources: Mapping[str, str]
+
+
 PROFILED_CALLS = 5
 """So many calls are profiled, each alone: one call's times are those of one moment."""
 
@@ -275,6 +288,8 @@ class Framework(Protocol):
     def digest(self, mode: str) -> str: ...
 
     def profile(self, target: str | int) -> Sequence[Sequence[KernelRun]]: ...
+
+    def clustered(self, pass_: str) -> Clustered: ...
 
     def stages(self) -> Mapping[str, str]: ...
 

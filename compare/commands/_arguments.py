@@ -70,12 +70,17 @@ def add_functions(command: argparse.ArgumentParser) -> None:
     group = command.add_argument_group("two functions instead of a workload")
     group.add_argument("--tf", metavar="FILE.py:NAME", help="the TensorFlow function")
     group.add_argument("--jax", metavar="FILE.py:NAME", help="the JAX function")
-    group.add_argument(
+    add_inputs(group)
+
+
+def add_inputs(command: argparse._ActionsContainer) -> None:
+    """Add what functions take that are named on the command line."""
+    command.add_argument(
         "--input", action="append", default=[], metavar="NAME=TYPE[SHAPE]",
         help="an input, such as x=f32[8,128]; `:LOW..HIGH` after it bounds its values; a name in the shape, as in "
         "x=f32[B,128], is a dimension of which several sizes are judged (repeat, in the order of the arguments)",
     )  # fmt: skip
-    group.add_argument(
+    command.add_argument(
         "--dimension", action="append", default=[], metavar="NAME=LOW..HIGH",
         help="the sizes of a named dimension that are judged (default: 1..200); B=32 sets the size that is compiled "
         "and timed (repeatable)",

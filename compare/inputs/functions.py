@@ -88,13 +88,40 @@ def from_functions(tf: str, jax: str, inputs: Sequence[str], dimensions: Sequenc
       RequestError: a reference names no file or no function; an input or a dimension does not parse or occurs twice.
     """
     for side, reference in (("tf", tf), ("jax", jax)):
-        where, _, function = reference.rpartition(":")
-        if not where or not function.isidentifier():
-            raise RequestError(
-                f"expected --{side} FILE.py:FUNCTION, found {reference!r}: name the file and the function"
-            )
-        if where.endswith(".py") and not Path(where).is_file():
-            raise RequestError(f"expected a Python file at {where} for --{side}, found nothing: check the path")
+        _check_function(f"--{side}", reference)
+    return _workload(jax, tf, jax, f"{tf} against {jax}", inputs, dimensions)
+
+
+def of_tensorflow(reference: str, inputs: Sequence[str], dimensions: Sequence[str] = ()) -> Workload:
+    """The workload that one function of TensorFlow and its inputs make: it names no port.
+
+    Args:
+      reference: FILE.py:NAME of the function.
+      inputs: NAME=TYPE[SHAPE] of each argument, in order.
+      dimensions: NAME=SIZE of a named dimension.
+
+    Raises:
+      RequestError: as `from_functions` does.
+    """
+    _check_function("", reference)
+    return _workload(reference, reference, "", reference, inputs, dimensions)
+
+
+def _check_function(option: str, reference: str) -> None:
+    where, _, function = reference.rpartition(":")
+    if not where or not function.isidentifier():
+        raise RequestError(
+            f"expected {f'{option} FILE.py:FUNCTION'.strip()}, found {reference!r}: name the file and the function"
+        )
+    if where.endswith(".py") and not Path(where).is_file():
+        of = f" for {option}" if option else ""
+        raise RequestError(f"expected a Python file at {where}{of}, found nothing: check the path")
+
+
+def _workload(
+    named: str, tf: str, jax: str, summary: str, inputs: Sequence[str], dimensions: Sequence[str]
+) -> Workload:
+    """The workload of functions that are named after one of them."""
     specs: dict[str, ArraySpec[int | str]] = {}
     for text in inputs:
         name, spec = parse_input(text)
@@ -106,8 +133,8 @@ def from_functions(tf: str, jax: str, inputs: Sequence[str], dimensions: Sequenc
     sizes, ranges = _named_dimensions(dimensions, sorted({name for spec in specs.values() for name in spec.names}))
     try:
         return Workload(
-            name=jax.rpartition(":")[2],
-            summary=f"{tf} against {jax}",
+            name=named.rpartition(":")[2],
+            summary=summary,
             source="given on the command line",
             tf=tf,
             jax=jax,
@@ -118,7 +145,7 @@ def from_functions(tf: str, jax: str, inputs: Sequence[str], dimensions: Sequenc
             folder=Path.cwd(),
         )
     except ValueError as error:
-        raise RequestError(f"{error}, in --jax {jax}") from error
+        raise RequestError(f"{error}, in {named}") from error
 
 
 def _named_dimensions(texts: Sequence[str], named: Sequence[str]) -> tuple[dict[str, int], dict[str, Range]]:

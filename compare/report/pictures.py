@@ -50,10 +50,10 @@ _TELLING = ("library", "matrix", "control", "reduction", "indexing")
 """Of a kernel's operations, the first of these kinds is the kernel's own."""
 
 UNMATCHED = "#b3201c"
-_INK, _SOFT, _PAPER = "#1d2126", "#7a828c", "#ffffff"
+INK, SOFT, PAPER = "#1d2126", "#7a828c", "#ffffff"
 _SOURCES = 20
-_FONT = {"fontname": "Helvetica,Arial,sans-serif", "fontsize": "10"}
-_GRAPH = {"bgcolor": _PAPER, "rankdir": "TB", "tooltip": " "} | _FONT
+FONT = {"fontname": "Helvetica,Arial,sans-serif", "fontsize": "10"}
+GRAPH = {"bgcolor": PAPER, "rankdir": "TB", "tooltip": " "} | FONT
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,18 @@ def write_picture(module: Json, stem: Path) -> Picture:
       module: of `compare.hlo.showing.module_view`.
       stem: a path without its ending; its folder is made.
     """
-    shown = printable(module)
-    digraph, boxes = drawn(shown)
+    digraph, boxes = drawn(printable(module))
+    return saved(digraph, boxes, stem)
+
+
+def saved(digraph: graphviz.Digraph, boxes: int, stem: Path) -> Picture:
+    """Write a drawing as stem.dot, and as stem.svg where Graphviz is installed and there is not too much in it.
+
+    Args:
+      digraph: the drawing.
+      boxes: how many it has.
+      stem: a path without its ending; its folder is made.
+    """
     stem.parent.mkdir(parents=True, exist_ok=True)
     dot, svg = (stem.with_name(f"{stem.name}.{ending}") for ending in ("dot", "svg"))
     write_atomically(dot, digraph.source)
@@ -93,9 +103,9 @@ def drawn(module: Json) -> tuple[graphviz.Digraph, int]:
     """The picture, and how many boxes it has."""
     nodes = _values(entries(module, "nodes"))
     kernels = _kernels(nodes)
-    digraph = graphviz.Digraph("module", graph_attr={"label": _legend(module), "labelloc": "t"} | _GRAPH)
-    digraph.attr("node", shape="box", style="filled,rounded", color=_SOFT, fontcolor=_INK, **_FONT)
-    digraph.attr("edge", color=_SOFT, fontcolor=_SOFT, arrowsize="0.6", **(_FONT | {"fontsize": "8"}))
+    digraph = graphviz.Digraph("module", graph_attr={"label": _legend(module), "labelloc": "t"} | GRAPH)
+    digraph.attr("node", shape="box", style="filled,rounded", color=SOFT, fontcolor=INK, **FONT)
+    digraph.attr("edge", color=SOFT, fontcolor=SOFT, arrowsize="0.6", **(FONT | {"fontsize": "8"}))
     boxes = _collapsed(digraph, kernels) if len(nodes) > WHOLE else _whole(digraph, kernels)
     _edges(digraph, nodes, boxes)
     _results(digraph, entries(module, "results"), boxes)
@@ -166,11 +176,11 @@ def _whole(digraph: graphviz.Digraph, kernel: _Kernel, path: str = "cluster") ->
     }
     for number, inner in enumerate(kernel.inner.values()):
         color, kind = _kind_of_kernel(inner)
-        label = _literally(f"{inner.name} ({kind})")
+        label = literally(f"{inner.name} ({kind})")
         # A name that starts with "cluster" is what makes Graphviz draw a box around.
         box = graphviz.Digraph(f"{path}_{number}")
         tooltip = _tooltip(list(inner.all()))
-        box.attr(label=label, tooltip=tooltip, style="filled,rounded", fillcolor=f"{color}80", color=_SOFT, **_FONT)
+        box.attr(label=label, tooltip=tooltip, style="filled,rounded", fillcolor=f"{color}80", color=SOFT, **FONT)
         boxes |= _whole(box, inner, f"{path}_{number}")
         digraph.subgraph(box)
     return boxes
@@ -193,12 +203,12 @@ def _collapsed(digraph: graphviz.Digraph, kernels: _Kernel) -> dict[str, str]:
 def _box(digraph: graphviz.Digraph, key: str, label: str, color: str, nodes: Sequence[Json]) -> str:
     matched = all(part(node, "matched") is not False for node in nodes)
     marks = {} if matched else {"color": UNMATCHED, "penwidth": "2", "style": "filled,rounded,dashed"}
-    fill = color if matched else _PAPER
-    digraph.node(key, _literally(label), fillcolor=fill, tooltip=_tooltip(nodes), **marks)
+    fill = color if matched else PAPER
+    digraph.node(key, literally(label), fillcolor=fill, tooltip=_tooltip(nodes), **marks)
     return key
 
 
-def _literally(said: str) -> str:
+def literally(said: str) -> str:
     """Text that means nothing to Graphviz: it would read backslashes, angle brackets and HTML's entities."""
     return graphviz.escape(said.replace("&", "&amp;"))
 
@@ -214,7 +224,7 @@ def _tooltip(nodes: Sequence[Json]) -> str:
     named = [f"{text(node, 'name')} {text(node, 'source')}".strip() for node in nodes]
     told = named if len(nodes) == 1 else [text(node, "source") for node in nodes]
     lines = [line for line in dict.fromkeys(told) if line]
-    return _literally("\n".join(lines[:_SOURCES])) or " "
+    return literally("\n".join(lines[:_SOURCES])) or " "
 
 
 def _edges(digraph: graphviz.Digraph, nodes: Sequence[Json], boxes: Mapping[str, str]) -> None:
@@ -226,7 +236,7 @@ def _edges(digraph: graphviz.Digraph, nodes: Sequence[Json], boxes: Mapping[str,
         if boxes[operand] != boxes[node["id"]]
     }
     for (start, end), shape in edges.items():
-        digraph.edge(start, end, label=_literally(shape))
+        digraph.edge(start, end, label=literally(shape))
     for node in nodes:
         end = boxes.get(text(node, "returned_to"), boxes[node["id"]])
         if end != boxes[node["id"]]:
@@ -247,4 +257,4 @@ def _legend(module: Json) -> str:
     if any(part(node, "matched") is False for node in nodes):
         cells += f'<td color="{UNMATCHED}" style="dashed">without a partner</td>'
     title = f'<tr><td border="0" colspan="{len(kinds) + 1}"><b>{escape(text(module, "name")) or "module"}</b></td></tr>'
-    return f'<<table border="0" cellborder="1" cellspacing="4" color="{_SOFT}">{title}<tr>{cells}</tr></table>>'
+    return f'<<table border="0" cellborder="1" cellspacing="4" color="{SOFT}">{title}<tr>{cells}</tr></table>>'

@@ -170,6 +170,11 @@ class LiveSide(Side):
         return self._process.pid
 
     @property
+    def log(self) -> str:
+        """What the worker wrote to its standard output and error so far."""
+        return self._log.read_text(errors="replace")
+
+    @property
     def alive(self) -> bool:
         """Whether the worker still runs."""
         return self._process.poll() is None

@@ -112,6 +112,12 @@ class Mode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     mode: str
 
 
+class Pass(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A pass of the loaded workload."""
+
+    pass_: str
+
+
 class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A mode, or the handle of a compiled program."""
 

@@ -26,6 +26,7 @@ from compare.sides.parameters import (
     Nothing,
     Offer,
     Outputs,
+    Pass,
     PortRequest,
     Released,
     ReleasedHandle,
@@ -103,6 +104,10 @@ METHODS = (
     Method(
         "profile", "framework", Target, "The kernels that each of some warm calls ran, with their times",
         value=replies.Profile,
+    ),
+    Method(
+        "clustered", "framework", Pass, "Run a pass with autoclustering: its graph's name, its nodes, times and lines",
+        value=replies.Clustered,
     ),
     Method(
         "donation", "framework", Nothing, "The compiled training step and its donated parameters",

@@ -88,6 +88,14 @@ Profile = list[list[KernelRun]]
 """By call, the kernels that ran."""
 
 
+class Clustered(msgspec.Struct, frozen=True):
+    """The name of the graph that ran with autoclustering, by call the nodes that it ran, and by node its line."""
+
+    function: str
+    calls: list[list[KernelRun]]
+    sources: dict[str, str]
+
+
 class Packages(msgspec.Struct, frozen=True):
     """What compiles for a platform: versions by package; or why nothing does, and what to install."""
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from compare.sides import wire
 from compare.sides._side import Side
-from workloads._framework import Compiled, Donation, KernelRun, Optimized, Platform, Program
+from workloads._framework import Clustered, Compiled, Donation, KernelRun, Optimized, Platform, Program
 from workloads._spec import Arrays, Dimensions
 
 Modes = Mapping[str, Sequence[str]]
@@ -114,6 +114,13 @@ def profile(side: Side, target: str | int) -> list[list[KernelRun]]:
     """Kernels that each of some warm calls ran, in order."""
     calls = side.call("profile", {"target": target}).value
     return [[KernelRun(*kernel) for kernel in call] for call in calls]
+
+
+def clustered(side: Side, pass_: str) -> Clustered:
+    """A pass with autoclustering; what the worker logs and dumps meanwhile is its settings' matter."""
+    said = side.call("clustered", {"pass_": pass_}).value
+    calls = [[KernelRun(*node) for node in call] for call in said["calls"]]
+    return Clustered(said["function"], calls, said["sources"])
 
 
 def stages(side: Side) -> dict[str, str]:

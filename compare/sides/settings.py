@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from compare.sides import optional_imports
+from compare.sides import clustering_variables, optional_imports
 from workloads._device import ON_CPU, Device
 
 THREAD_VARIABLES = (
@@ -28,6 +28,7 @@ class Settings:
         the environment asks for.
       dump: a folder where XLA writes what it compiles; None writes nothing.
       clustering: a folder where TensorFlow writes its graphs before and after clustering; None writes nothing.
+      reasons: whether TensorFlow also logs why each node stayed outside of every cluster.
       device: that it computes on; `compare.sides.device_variables` says so to both frameworks.
       whole_imports: with every library that a framework imports where it finds it: for what measures the import, or
         the memory that the process holds.
@@ -37,6 +38,7 @@ class Settings:
     compilation_cache: Path | None = None
     dump: Path | None = None
     clustering: Path | None = None
+    reasons: bool = False
     whole_imports: bool = False
     device: Device = ON_CPU
 
@@ -51,9 +53,8 @@ class Settings:
         if self.whole_imports:
             variables[optional_imports.WHOLE] = "1"
         if self.clustering is not None and side == "tf":
-            flags = variables.get("TF_XLA_FLAGS", inherited.get("TF_XLA_FLAGS", ""))
-            variables["TF_XLA_FLAGS"] = f"{flags} --tf_xla_clustering_debug".strip()
-            variables["TF_DUMP_GRAPH_PREFIX"] = str(self.clustering)
+            said = clustering_variables.variables(self.clustering, {**inherited, **variables})
+            variables |= said if self.reasons else {name: said[name] for name in clustering_variables.GRAPHS_ONLY}
         return variables
 
 

@@ -42,6 +42,7 @@ from compare.sides.parameters import (
     Nothing,
     Offer,
     Outputs,
+    Pass,
     Round,
     Target,
     TargetCalls,
@@ -143,6 +144,12 @@ class Worker(Host):
         """The kernels that each of some warm calls ran."""
         calls = self._framework.profile(parameters.target)
         return Reply([[dataclasses.astuple(kernel) for kernel in call] for call in calls])
+
+    def clustered(self, parameters: Pass, arrays: Arrays) -> Reply:
+        """A pass with autoclustering, and the nodes that it ran."""
+        found = self._framework.clustered(parameters.pass_)
+        calls = [[dataclasses.astuple(node) for node in call] for call in found.calls]
+        return Reply({"function": found.function, "calls": calls, "sources": dict(found.sources)})
 
     def donation(self, parameters: Nothing, arrays: Arrays) -> Reply:
         """The compiled training step, and what it may overwrite."""

@@ -3,6 +3,7 @@
 SLOW = (
     "test_bugreport.py",
     "test_closures.py",
+    "test_clustering_workers.py",
     "test_damaged.py",
     "test_functions.py",
     "test_guide.py",

@@ -8,6 +8,7 @@ from gpu_trace import KERNELS, XSPACE
 
 import jaxport._profiling
 import tf_reference._profiling
+from tf_reference import _private
 from workloads._framework import KernelRun
 
 FIRST = KernelRun(KERNELS[0], 0, 0.0, pytest.approx(3e-6))
@@ -21,13 +22,13 @@ def test_jax_counts_what_the_gpu_ran() -> None:
 @pytest.mark.parametrize("eager", [True, False])
 def test_tensorflow_counts_what_the_gpu_ran_in_every_mode(eager: bool) -> None:
     xplane = jax.profiler.ProfileData.text_proto_to_serialized_xspace(XSPACE)
-    assert tf_reference._profiling.kernels(xplane, eager) == [FIRST, SECOND]
+    assert tf_reference._profiling.kernels(_private.events(xplane), eager) == [FIRST, SECOND]
 
 
 def test_without_a_gpu_the_host_ran_the_kernels() -> None:
     host = XSPACE[XSPACE.index('planes {\n  name: "/host:CPU"') :]
-    xplane = jax.profiler.ProfileData.text_proto_to_serialized_xspace(host)
-    assert [kernel.name for kernel in tf_reference._profiling.kernels(xplane, True)] == [KERNELS[0], "AddV2"]
-    assert [kernel.name for kernel in jaxport._profiling.kernels(jax.profiler.ProfileData.from_text_proto(host))] == [
-        KERNELS[0]
-    ]
+    events = _private.events(jax.profiler.ProfileData.text_proto_to_serialized_xspace(host))
+    of_tf = tf_reference._profiling.kernels(events, eager=True)
+    of_jax = jaxport._profiling.kernels(jax.profiler.ProfileData.from_text_proto(host))
+    assert [kernel.name for kernel in of_tf] == [KERNELS[0], "AddV2"]
+    assert [kernel.name for kernel in of_jax] == [KERNELS[0]]

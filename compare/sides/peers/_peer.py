@@ -17,6 +17,7 @@ import numpy as np
 from workloads._framework import (
     FORWARD,
     STEP,
+    Clustered,
     Compiled,
     Donation,
     Entry,
@@ -163,6 +164,10 @@ class Peer(ABC):
     def profile(self, target: str | int) -> Sequence[Sequence[KernelRun]]:
         """Refused."""
         _refuse("a profile")
+
+    def clustered(self, pass_: str) -> Clustered:
+        """Refused."""
+        _refuse("clusters")
 
     def offer(self, mode: str, options: Mapping[str, Any]) -> None:
         """Refused."""

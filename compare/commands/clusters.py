@@ -1,0 +1,185 @@
+"""`jaxport clusters`: what autoclustering compiled of a function, what stayed outside, and why."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import re
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from compare.clusters.clustering_changes import changes
+from compare.commands import _arguments
+from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._option_types import count, fraction
+from compare.commands._output import writable_folder
+from compare.commands._parser import Help
+from compare.errors import RequestError
+from compare.inputs import functions, port_files
+from compare.inputs.at_size import Prepared
+from compare.inputs.port_files import prepare_one
+from compare.inputs.sizes import choose_size
+from compare.measure.edit_times import EditPlan, time_edit
+from compare.plain_json import to_json, write_json
+from compare.progress import Reporter, reporter
+from compare.prove.clustering import Asked, examine
+from compare.prove.program_pairs import PASSES
+from compare.record.clustering_part import Clustering, Clusterings, EditTime
+from compare.record.envelope import SCHEMA
+from compare.report import cluster_rows, terminal
+from compare.report.cluster_pages import write_clusters
+from compare.report.cluster_tables import print_clustering, print_comparison
+from compare.sides._side import SIDES
+from compare.sides.sources import check_interpreter
+from workloads._declared import AnyWorkload
+from workloads._spec import Workload
+from workloads.limits._limit import WITHIN, limits
+
+DEFAULT_OUT = Path("jaxport-clusters")
+
+TIMED_PAIRS = 8
+
+HELP = Help(
+    description="""\
+Run a TensorFlow function with autoclustering and say which operations XLA compiled, in which clusters, and why each
+other one stayed outside, in TensorFlow's own words and with your source line; how much of a call's time is spent in
+clusters; and beside it the same function compiled whole by jit_compile=True and by jax.jit. Of two functions, say what
+the edit between them changed.
+
+A TARGET is a workload, a port file, FILE.py:FUNCTION of TensorFlow with an --input for each argument, or the name of a
+limit of autoclustering that comes with jaxport, which is a pair of functions one line apart: docs/clusters.md lists
+them.
+""",
+    operands="TARGET [TARGET]",
+    examples="""\
+  jaxport clusters mnist_mlp
+  jaxport clusters my_tf.py:f --input x=f32[8,128]
+  jaxport clusters before.py:f after.py:f --input x=f32[8,128]    what did the edit change?
+  jaxport clusters bias_after_a_product                           a performance cliff: one line, nothing compiled
+  jaxport clusters loop_over_a_tensor --time                      and what it costs, in pairs of fresh processes
+  jaxport clusters my_tf.py:f --input x=f32[8,128] --expect 90%   for CI: exit code 1 unless so much is in clusters
+""",
+    holds="the clusters were read, and --expect holds if given",
+    fails="--expect does not hold",
+)
+
+_FUNCTION = re.compile(r".+:[A-Za-z_]\w*")
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add arguments."""
+    command.add_argument("targets", nargs="+", metavar="TARGET", help="one function, or two: before and after an edit")
+    _arguments.add_size_and_data(command)
+    inputs = command.add_argument_group("functions")
+    _arguments.add_inputs(inputs)
+    scope = command.add_argument_group("scope")
+    scope.add_argument(
+        "--pass", dest="pass_", choices=PASSES, metavar="PASS",
+        help=f"what is run: {', '.join(PASSES)} (default: step, or forward if there is none)",
+    )  # fmt: skip
+    scope.add_argument(
+        "--expect", type=fraction, metavar="P",
+        help="exit with 1 unless this part of the nodes, of the last function, is in clusters, as 0.9 or 90%%",
+    )  # fmt: skip
+    scope.add_argument(
+        "--time", type=count, nargs="?", const=TIMED_PAIRS, metavar="PAIRS",
+        help="time two functions in so many pairs of fresh processes, with identical code as the control: a quarter of "
+        f"a minute each (default without a number: {TIMED_PAIRS})",
+    )  # fmt: skip
+    _arguments.add_workers(command, recorded=False, device=False)
+    output = command.add_argument_group("output")
+    _arguments.add_out_folder(output, DEFAULT_OUT)
+    _arguments.add_json(output)
+
+
+def main(options: argparse.Namespace) -> int:
+    """Run, write, print; the exit code.
+
+    Raises:
+      RequestError: there is no such target, or more than two.
+    """
+    if options.expect is not None and options.expect > 1:
+        raise RequestError(f"expected --expect of at most 100%, found {options.expect:.0%}: lower it")
+    for side in SIDES:
+        check_interpreter(getattr(options, f"{side}_python"), f"--{side}-python")
+    chosen = _chosen(options)
+    if options.time and len(chosen) < 2:
+        raise RequestError(f"expected two functions with --time, found {chosen[0][0]}: jaxport bench times one")
+    out = writable_folder(options.out)
+    with contextlib.ExitStack() as stack:
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
+        progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
+        prepared = [_prepared(workload, options, scratch / str(number)) for number, (_, workload) in enumerate(chosen)]
+        found = [
+            examine(_asked(title, ready, options), scratch / f"{number}" / "clusters", progress)
+            for number, ((title, _), ready) in enumerate(zip(chosen, prepared, strict=True))
+        ]
+        time = _timed(prepared, options, scratch, progress) if options.time else None
+    graphs = [each.graph for each in found if each.graph]
+    differing = changes(graphs[0], graphs[1]) if len(graphs) == 2 == len(found) else None
+    record = Clusterings(schema=SCHEMA, clusterings=tuple(found), changes=differing, time=time)
+    written = write_clusters(record, out)
+    write_json(out / "clusters.json", to_json(record))
+    if options.json:
+        terminal.print_json(to_json(record))
+    else:
+        _print(record)
+        terminal.say(*written)
+    return _exit_code(found[-1], options.expect)
+
+
+def _print(record: Clusterings) -> None:
+    console = terminal.console()
+    for each in record.clusterings:
+        print_clustering(each, console)
+    if record.changes is not None:
+        before, after = record.clusterings
+        print_comparison(before, after, record.changes, record.time, console)
+
+
+def _prepared(workload: AnyWorkload, options: argparse.Namespace, scratch: Path) -> Prepared:
+    scratch.mkdir()
+    return prepare_one(workload, choose_size(workload, options.size), options.data, scratch)
+
+
+def _asked(title: str, prepared: Prepared, options: argparse.Namespace) -> Asked:
+    workload = prepared.workload
+    pythons = {side: getattr(options, f"{side}_python") for side in SIDES}
+    ported = not isinstance(workload, Workload) or bool(workload.jax)
+    return Asked(prepared, title, options.pass_, ported, pythons, options.timeout)
+
+
+def _timed(prepared: Sequence[Prepared], options: argparse.Namespace, scratch: Path, progress: Reporter) -> EditTime:
+    plan = EditPlan(options.time, python=options.tf_python, timeout_s=options.timeout)
+    return time_edit(prepared[0], prepared[1], plan, scratch, progress)
+
+
+def _chosen(options: argparse.Namespace) -> Sequence[tuple[str, AnyWorkload]]:
+    targets, known = options.targets, limits()
+    if len(targets) > 2:
+        raise RequestError(f"expected one target or two, found {len(targets)}: name it before and after an edit")
+    if len(targets) == 1 and targets[0] in known:
+        theme, limit = known[targets[0]]
+        return [(f"{WITHIN}{limit.name}", limit.workload(theme, within=True)), (limit.name, limit.workload(theme))]
+    if (options.input or options.dimension) and not any(map(_FUNCTION.fullmatch, targets)):
+        raise RequestError(f"expected FILE.py:FUNCTION with --input, found {' '.join(targets)}: drop --input")
+    return [(target, _workload(target, options)) for target in targets]
+
+
+def _workload(target: str, options: argparse.Namespace) -> AnyWorkload:
+    if target in limits():
+        theme, limit = limits()[target]
+        return limit.workload(theme)
+    if _FUNCTION.fullmatch(target):
+        return functions.of_tensorflow(target, options.input, options.dimension)
+    return port_files.get(target)
+
+
+def _exit_code(clustering: Clustering, expected: float | None) -> int:
+    nodes = cluster_rows.computing(clustering.graph) if clustering.graph else []
+    share = sum(bool(node.cluster) for node in nodes) / len(nodes) if nodes else 0.0
+    if expected is None or share >= expected:
+        return HOLDS
+    terminal.complain(f"expected {expected:.0%} of the nodes of {clustering.name} in clusters, found {share:.0%}")
+    return FAILS

@@ -1,0 +1,75 @@
+"""`jaxport launch`: any TensorFlow program with the flags set that make it say what it compiled."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from compare.commands import _arguments
+from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._output import writable_folder
+from compare.commands._parser import Help
+from compare.errors import RequestError
+from compare.plain_json import to_json, write_json
+from compare.prove import launching
+from compare.prove.launching import Launch
+from compare.report import terminal
+from compare.report.cluster_pages import write_launch
+from compare.report.cluster_tables import print_launch
+
+DEFAULT_OUT = Path("jaxport-launch")
+
+HELP = Help(
+    description="""\
+Run a program of yours with the documented flags of TensorFlow and XLA set, and read what came out: which functions were
+clustered, what stayed outside and why, what XLA compiled, how often and for how long. The program needs no change; it
+reads and prints what it always does. Compiling and running are slower meanwhile: measure times without.
+
+Without --auto-jit the program's own choice stands: functions of jit_compile=True are compiled, and others where it
+calls tf.config.optimizer.set_jit. What your environment sets in TF_XLA_FLAGS, XLA_FLAGS and TF_CPP_VMODULE is kept.
+""",
+    operands="-- PROGRAM [ARGUMENT ...]",
+    examples="""\
+  jaxport launch -- python train.py --epochs 1             what does it compile as it is?
+  jaxport launch --auto-jit -- python train.py             what would autoclustering compile?
+  jaxport launch -o first -- python train.py && jaxport dump first/xla
+""",
+    holds="the program ended with 0, and what it left was read",
+    fails="the program failed: its exit code or signal is shown; what it left was read",
+)
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add arguments."""
+    command.add_argument("command_line", nargs="*", metavar="PROGRAM", help="the program and its arguments, after --")
+    command.add_argument(
+        "--auto-jit", action="store_true", help=f"switch autoclustering on: TF_XLA_FLAGS={launching.AUTO_JIT!r}"
+    )
+    output = command.add_argument_group("output")
+    _arguments.add_out_folder(output, DEFAULT_OUT)
+    _arguments.add_json(output)
+
+
+def main(options: argparse.Namespace) -> int:
+    """Run, read, write, print; the exit code.
+
+    Raises:
+      RequestError: there is no program, or the folder has something in it.
+    """
+    if not options.command_line:
+        raise RequestError("expected a program after --, found none: jaxport launch -- python train.py")
+    out = writable_folder(options.out)
+    if out.exists() and any(out.iterdir()):
+        raise RequestError(
+            f"expected an empty folder at {out}, found files, which would be read too: choose another --out"
+        )
+    record = launching.run(Launch(options.command_line, out, options.auto_jit))
+    plain = to_json(record)
+    written = write_launch(record, out)
+    write_json(out / "launch.json", plain)
+    if options.json:
+        terminal.print_json(plain)
+    else:
+        print_launch(record, terminal.console(), options.auto_jit)
+        terminal.say(*written)
+    return HOLDS if record.exit_code == 0 else FAILS

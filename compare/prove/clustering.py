@@ -1,0 +1,201 @@
+"""What autoclustering made of a workload, asked of fresh workers; beside it the same compiled whole by both."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from compare import files
+from compare.clusters import clustered_graph
+from compare.clusters.log_lines import ClusteringLog, read_log
+from compare.clusters.measured_share import MeasuredTimes, measured
+from compare.errors import RequestError
+from compare.hlo import stablehlo_text
+from compare.hlo.bindings import UnreadableProgram
+from compare.hlo.compiled import CONTROL_FLOW
+from compare.hlo.dumps import stages
+from compare.hlo.dumps.directory import DumpedModule, modules
+from compare.inputs.at_size import Prepared
+from compare.progress import Reporter
+from compare.record.clustering_part import Cluster, ClusteredGraph, Clustering, OneProgram
+from compare.sides import requests
+from compare.sides._side import Side, SideError
+from compare.sides.client import LiveSide
+from compare.sides.settings import Settings
+from compare.sides.workers import WorkerSet
+from workloads._foreign import MEBIBYTE
+from workloads._framework import FORWARD, STEP, Clustered
+from workloads._modes import JAX, TF
+
+STEPS = 3
+"""Told of one target: its clusters, then both whole programs."""
+
+_WHOLE = "jit"
+_A_SOURCE = files.Expected("a Python file", "check the path")
+_MOST_SOURCE = 16 * MEBIBYTE
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is looked at, and by which interpreters; without `jax` no program of JAX stands beside."""
+
+    prepared: Prepared
+    title: str
+    pass_: str | None = None
+    jax: bool = True
+    pythons: Mapping[str, str | None] = field(default_factory=dict)
+    timeout_s: float = 300
+
+
+def examine(asked: Asked, scratch: Path, reporter: Reporter) -> Clustering:
+    """The clusters of one workload.
+
+    Args:
+      asked: what is looked at.
+      scratch: a folder for graphs and logs.
+      reporter: told of every step.
+
+    Raises:
+      RequestError: the workload has no such pass.
+      SideError: TensorFlow does not run it with autoclustering.
+    """
+    reporter.stage(f"{asked.title}: clusters", STEPS)
+    graphs, dump = scratch / "graphs", scratch / "dump"
+    settings = {TF: Settings(clustering=graphs, dump=dump, reasons=True), JAX: Settings()}
+    for folder in (graphs, dump):
+        folder.mkdir(parents=True)
+
+    def start(name: str) -> LiveSide:
+        return LiveSide(name, scratch, asked.pythons.get(name), asked.timeout_s, settings[name])
+
+    with WorkerSet(start) as workers:
+        reporter.step("autoclustering")
+        side = workers.get(TF)
+        passes = requests.load(side, asked.prepared.loading)
+        pass_ = _pass(asked, passes)
+        before = len(_log(side))
+        ran = requests.clustered(side, pass_)
+        log = read_log(_log(side)[before:].splitlines())
+        found = _clustering(asked, pass_, log, ran, dump)
+        reporter.step("compiled whole by TensorFlow")
+        jit = _whole(side, pass_)
+        reporter.step("compiled whole by JAX")
+        jax = _loaded_whole(workers, asked, pass_) if asked.jax else None
+    return replace(found, jit=jit, jax=jax)
+
+
+def _pass(asked: Asked, passes: requests.Modes) -> str:
+    pass_ = asked.pass_ or (STEP if STEP in passes else FORWARD)
+    if pass_ not in passes:
+        raise RequestError(
+            f"expected a pass of {asked.title} ({', '.join(passes)}), found {pass_!r}: choose another --pass"
+        )
+    return pass_
+
+
+def _log(side: Side) -> str:
+    return side.log if isinstance(side, LiveSide) else ""
+
+
+def _clustering(asked: Asked, pass_: str, log: ClusteringLog, ran: Clustered, dump: Path) -> Clustering:
+    times = measured(ran.calls)
+    texts = _texts(set(ran.sources.values()))
+    graphs = [clustered_graph.clustered_graph(log, function, ran.sources, texts) for function in log.of_users]
+    own = [graph for graph in graphs if graph.function == ran.function]
+    graph = _with_times(own[0], times, _compiled_modules(dump)) if own else None
+    return Clustering(
+        name=asked.title,
+        size=asked.prepared.size,
+        of_pass=pass_,
+        graph=graph,
+        others=tuple(other for other in graphs if other is not (own[0] if own else None)),
+        minimum=clustered_graph.minimum(os.environ.get("TF_XLA_FLAGS", "")),
+        time=times.split,
+    )
+
+
+def _with_times(graph: ClusteredGraph, times: MeasuredTimes, compiled: Mapping[str, DumpedModule]) -> ClusteredGraph:
+    described = (replace(each, seconds=times.clusters.get(each.name)) for each in graph.clusters)
+    return replace(graph, clusters=tuple(with_module(each, compiled) for each in described))
+
+
+def with_module(cluster: Cluster, compiled: Mapping[str, DumpedModule]) -> Cluster:
+    """A cluster with the size of what XLA made of it."""
+    module = compiled.get(cluster.name)
+    made = stages.read_stages(module) if module else None
+    if made is None or made.after is None:
+        return cluster
+    kernels = sum(step.opcode not in CONTROL_FLOW for step in made.steps)
+    return replace(cluster, instructions=made.after.instructions, kernels=kernels)
+
+
+def _compiled_modules(dump: Path) -> dict[str, DumpedModule]:
+    """By cluster, the first module that XLA dumped of it."""
+    try:
+        return by_cluster(modules(dump))
+    except UnreadableProgram:
+        return {}  # nothing was compiled
+
+
+def by_cluster(dumped: Iterable[DumpedModule]) -> dict[str, DumpedModule]:
+    """The first module of each cluster."""
+    found: dict[str, DumpedModule] = {}
+    for module in dumped:
+        if module.origin.cluster is not None:
+            found.setdefault(module.function, module)
+    return found
+
+
+def _texts(places: set[str]) -> dict[str, str]:
+    """By FILE:LINE, what stands there; without what cannot be read."""
+    lines: dict[str, list[str]] = {}
+    found: dict[str, str] = {}
+    for place in sorted(places):
+        file, _, number = place.rpartition(":")
+        if file not in lines:
+            lines[file] = _lines(Path(file))
+        if number.isdecimal() and 0 < int(number) <= len(lines[file]):
+            found[place] = lines[file][int(number) - 1].strip()
+    return found
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        return files.read(file, _A_SOURCE, _MOST_SOURCE).decode(errors="replace").splitlines()
+    except files.FileError:
+        return []
+
+
+def _loaded_whole(workers: WorkerSet, asked: Asked, pass_: str) -> OneProgram:
+    try:
+        side = workers.get(JAX)
+        requests.load(side, asked.prepared.loading)
+    except SideError as error:
+        return OneProgram(reason=error.reason)
+    return _whole(side, pass_)
+
+
+def _whole(side: Side, pass_: str) -> OneProgram:
+    """The pass as one program: what XLA is given, and what one call runs. A profile is of the main pass."""
+    instructions, reason = _instructions(side, pass_)
+    try:
+        calls = requests.profile(side, _WHOLE)
+    except SideError as error:
+        return OneProgram(instructions=instructions, reason=reason or error.reason)
+    return OneProgram(instructions=instructions, kernels=len(calls[-1]) if calls else None, reason=reason)
+
+
+def _instructions(side: Side, pass_: str) -> tuple[int | None, str]:
+    try:
+        return stablehlo_text.describe(requests.program(side, pass_, "float32").artifact).instructions, ""
+    except SideError as error:
+        return None, error.reason
+    except UnreadableProgram as error:
+        return None, str(error)

@@ -1,0 +1,150 @@
+"""A program of the user's own with the documented flags set, and what it left: its graphs, clusters and modules."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from compare.clusters.clustered_graph import clustered_graph, put_together
+from compare.clusters.graph_file import read_graph
+from compare.clusters.log_lines import ClusteringLog, LoggedFunction, is_of_clustering, read_log
+from compare.errors import RequestError
+from compare.files import FileError
+from compare.hlo.bindings import UnreadableProgram
+from compare.hlo.dumps.directory import DumpedModule, modules
+from compare.prove.clustering import by_cluster, with_module
+from compare.record.clustering_part import ClusteredGraph, CompiledName, Launched
+from compare.record.envelope import SCHEMA
+from compare.sides import clustering_variables
+from compare.sides.clustering_variables import QUIETEST
+from compare.sides.launched import Ended, run_program, severity
+
+GRAPHS, DUMP, LOG = "graphs", "xla", "tensorflow.log"
+"""What a launch leaves in its folder."""
+
+AUTO_JIT = "--tf_xla_auto_jit=2 --tf_xla_cpu_global_jit"
+_XLA_DUMP = "--xla_dump_to"
+
+
+@dataclass(frozen=True)
+class Launch:
+    """What is run, where it leaves what it dumps, and whether autoclustering is switched on for it."""
+
+    command: Sequence[str]
+    folder: Path
+    auto_jit: bool = False
+
+
+def variables(launch: Launch, inherited: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """The variables that the program is given beside the user's own, and what of those gave way.
+
+    Args:
+      launch: what is run.
+      inherited: the user's environment.
+    """
+    folder = launch.folder.resolve()
+    said = clustering_variables.variables(folder / GRAPHS, inherited)
+    if launch.auto_jit:
+        said["TF_XLA_FLAGS"] = f"{said['TF_XLA_FLAGS']} {AUTO_JIT}"
+    said["XLA_FLAGS"] = f"{inherited.get('XLA_FLAGS', '')} {_XLA_DUMP}={folder / DUMP}".strip()
+    return said, list(_conflicts(launch, inherited))
+
+
+def _conflicts(launch: Launch, inherited: Mapping[str, str]) -> Iterable[str]:
+    if "TF_DUMP_GRAPH_PREFIX" in inherited:
+        yield f"TF_DUMP_GRAPH_PREFIX={inherited['TF_DUMP_GRAPH_PREFIX']} was replaced: graphs are in {launch.folder}"
+    if _XLA_DUMP in inherited.get("XLA_FLAGS", ""):
+        yield f"--xla_dump_to of your XLA_FLAGS was replaced: XLA's dump is in {launch.folder}"
+    if launch.auto_jit and "--tf_xla_auto_jit" in inherited.get("TF_XLA_FLAGS", ""):
+        yield "--tf_xla_auto_jit of your TF_XLA_FLAGS was replaced by --auto-jit"
+    if inherited.get(QUIETEST, "0") != "0":
+        yield f"{QUIETEST}={inherited[QUIETEST]} was replaced by 0: lines below that are in {launch.folder / LOG} alone"
+
+
+def run(launch: Launch) -> Launched:
+    """Run the program and read what it left.
+
+    Raises:
+      RequestError: there is no such program.
+    """
+    if shutil.which(launch.command[0]) is None:
+        raise RequestError(
+            f"expected a program at {launch.command[0]!r}, found no executable file: check the command after --"
+        )
+    for folder in (launch.folder / GRAPHS, launch.folder / DUMP):
+        folder.mkdir(parents=True)
+    given, conflicts = variables(launch, os.environ)
+    quietest = os.environ.get(QUIETEST, "0")
+    lowest = int(quietest) if quietest.isdecimal() else 0
+
+    def unseen(line: bytes) -> bool:
+        return severity(line) < lowest or is_of_clustering(line.decode(errors="replace"))
+
+    ended = run_program(launch.command, {**os.environ, **given}, launch.folder / LOG, unseen)
+    return read(launch, ended, given, conflicts)
+
+
+def read(launch: Launch, ended: Ended, given: Mapping[str, str], conflicts: Sequence[str]) -> Launched:
+    """What a program left.
+
+    Args:
+      launch: what was run.
+      ended: how it ended.
+      given: the variables that it was given.
+      conflicts: what of the user's own gave way.
+    """
+    text = (launch.folder / LOG).read_text(errors="replace")
+    log = read_log(text.splitlines())
+    dumped = _modules(launch.folder / DUMP)
+    graphs, unread = _graphs(log, launch.folder / GRAPHS)
+    compiled = by_cluster(dumped)
+    return Launched(
+        schema=SCHEMA,
+        command=tuple(launch.command),
+        exit_code=ended.exit_code,
+        signal=ended.signal,
+        variables=given,
+        notes=(*conflicts, *unread, *_missing(text, graphs)),
+        graphs=tuple(
+            replace(graph, clusters=tuple(with_module(each, compiled) for each in graph.clusters)) for graph in graphs
+        ),
+        single_operations=len(log.functions) - len(log.of_users),
+        compiled={name: CompiledName(times=one.times, seconds=one.seconds) for name, one in log.compiled.items()},
+        modules=tuple(module.function for module in dumped),
+    )
+
+
+def _modules(folder: Path) -> Sequence[DumpedModule]:
+    try:
+        return modules(folder)
+    except UnreadableProgram:
+        return ()  # nothing was compiled
+
+
+def _graphs(log: ClusteringLog, folder: Path) -> tuple[list[ClusteredGraph], list[str]]:
+    """Those that the log names; without a log those that were dumped and have clusters."""
+    graphs: list[ClusteredGraph] = []
+    unread: list[str] = []
+    for function in [one for one in log.of_users if one.graph]:
+        try:
+            graphs.append(clustered_graph(log, function, {}, {}))
+        except FileError as error:
+            unread.append(f"not read: {error}")
+    for path in sorted(folder.glob("encapsulate_subgraphs_before*.pbtxt")) if not log.functions else ():
+        try:
+            graphs.append(put_together(log, LoggedFunction(graph=str(path)), read_graph(path), {}, {}))
+        except FileError as error:
+            unread.append(f"not read: {error}")
+    return (graphs if log.functions else [graph for graph in graphs if graph.clusters]), unread
+
+
+def _missing(text: str, graphs: Sequence[ClusteredGraph]) -> Iterable[str]:
+    if graphs and not any(graph.logged for graph in graphs):
+        yield f"TensorFlow logged nothing, so no reason is known: does the program set {QUIETEST} itself?"
+    if not graphs and not text:
+        yield "nothing of TensorFlow was seen: no log, no graph"

@@ -1,0 +1,197 @@
+"""What autoclustering made of a function: its graph, the clusters in it, why the rest stayed out, and the times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from compare.record.base import Count, Interval, Many, Named, Number, Part, Text, Texts
+
+BOUNDARY, NO_KERNEL, REFUSED, DECLUSTERED = "boundary", "no kernel", "refused", "taken out"
+SMALL, OFF, UNKNOWN = "too small", "off", "not known"
+
+KINDS: Mapping[str, str] = {
+    NO_KERNEL: "XLA has no kernel for it",
+    REFUSED: "TensorFlow does not compile it",
+    SMALL: "it could be compiled, but no cluster around it is large enough",
+    DECLUSTERED: "it was in a cluster, and was taken out again",
+    OFF: "autoclustering was off when it was traced",
+    BOUNDARY: "an argument or a result of the function",
+    UNKNOWN: "no reason was logged",
+}
+"""The kinds, the most telling first, and what each means."""
+
+
+class GraphNode(Part, frozen=True):
+    """One node of TensorFlow's graph after Grappler, as it is when the clusters are cut out."""
+
+    name: Text = ""
+    op: Text = ""
+    inputs: Texts = ()
+    """Names of the nodes that it reads; after "^" one that it only waits for."""
+    cluster: Text = ""
+    """Empty where it stayed out."""
+    source: Text = ""
+    """FILE:LINE of the user's code; empty where that is not known."""
+    line: Text = ""
+    """What stands there."""
+    outside: Text = ""
+    """Why it stayed out, one of KINDS; empty of a node in a cluster."""
+    reason: Text = ""
+    """The same in TensorFlow's own words; empty where it gave none."""
+
+
+class Apart(Part, frozen=True):
+    """Two nodes whose clusters TensorFlow wanted to join and did not."""
+
+    left: Text = ""
+    right: Text = ""
+    left_cluster: Text = ""
+    right_cluster: Text = ""
+    reason: Text = ""
+
+
+class Cluster(Part, frozen=True):
+    """What XLA compiles as one program."""
+
+    name: Text = ""
+    nodes: Count = None
+    ops: Named[int] = {}
+    """How many nodes of each operation."""
+    compilations: Count = None
+    """How often it was compiled: once for each set of shapes; 0 where it never ran."""
+    compile_s: Number = None
+    instructions: Count = None
+    """Of its optimized module; the first one where it was compiled more than once."""
+    kernels: Count = None
+    seconds: Number = None
+    """Of one call, the median."""
+
+
+class ClusteredGraph(Part, frozen=True):
+    """One function's graph."""
+
+    function: Text = ""
+    nodes: Many[GraphNode] = ()
+    clusters: Many[Cluster] = ()
+    apart: Many[Apart] = ()
+    logged: bool = False
+    """Whether TensorFlow's log says what it did: without it no reason is known."""
+    unread: Texts = ()
+    """Lines of the log that no known form fits."""
+
+
+class TimeSplit(Part, frozen=True):
+    """One call as TensorFlow's profiler saw it: seconds by who computed, medians over the calls that were profiled."""
+
+    calls: Count = None
+    compiled_s: Number = None
+    outside_s: Number = None
+    overhead_s: Number = None
+    """Finding the compiled cluster, and handing its results on."""
+    nodes: Named[Number] = {}
+    """By node outside, its seconds; the longest first."""
+    reason: Text = ""
+    """Why nothing is known."""
+
+
+class OneProgram(Part, frozen=True):
+    """The same function compiled whole."""
+
+    instructions: Count = None
+    """Of the program that XLA is given."""
+    kernels: Count = None
+    """That one call ran."""
+    reason: Text = ""
+    """Why there is none."""
+
+
+class Clustering(Part, frozen=True):
+    """One function in autocluster mode, beside the same compiled whole by either framework."""
+
+    name: Text = ""
+    size: Text = ""
+    of_pass: Text = msgspec.field(default="", name="pass")
+    graph: ClusteredGraph | None = None
+    others: Many[ClusteredGraph] = ()
+    """Graphs of further functions that ran meanwhile."""
+    minimum: Count = None
+    """Operations that a cluster has to have."""
+    time: TimeSplit | None = None
+    jit: OneProgram | None = None
+    jax: OneProgram | None = None
+
+
+class NodeChange(Part, frozen=True):
+    """A node of either graph that has no partner in the other, or stands elsewhere."""
+
+    left: GraphNode | None = None
+    right: GraphNode | None = None
+
+
+class ClusteringChanges(Part, frozen=True):
+    """Two clusterings held against each other, node by node."""
+
+    same: bool = False
+    left_out: Many[NodeChange] = ()
+    """In a cluster on the left, outside on the right."""
+    taken_in: Many[NodeChange] = ()
+    """Outside on the left, in a cluster on the right."""
+    left_only: Many[GraphNode] = ()
+    right_only: Many[GraphNode] = ()
+    regrouped: Many[NodeChange] = ()
+    """In a cluster on both sides, together with other nodes than before."""
+
+
+class EditTime(Part, frozen=True):
+    """Time after an edit over time before it, with autoclustering: `jaxport clusters --time`."""
+
+    pairs: Count = None
+    """Of fresh processes."""
+    ratio: Number = None
+    """Below 1 the edit made it faster; null where it is withheld."""
+    ci95: Interval = None
+    verdict: Text = ""
+    """Faster, slower, equivalent or inconclusive."""
+    null: Number = None
+    """The same ratio of identical code."""
+    null_ci95: Interval = None
+    withheld: Text = ""
+    """Why there is no ratio."""
+
+
+class Clusterings(Part, frozen=True):
+    """clusters.json: one function, or two and what differs."""
+
+    schema: Count = None
+    clusterings: Many[Clustering] = ()
+    changes: ClusteringChanges | None = None
+    time: EditTime | None = None
+
+
+class CompiledName(Part, frozen=True):
+    """A cluster or a function of jit_compile=True that XLA compiled."""
+
+    times: Count = None
+    seconds: Number = None
+
+
+class Launched(Part, frozen=True):
+    """launch.json: a program of anyone's, and what TensorFlow compiled in it."""
+
+    schema: Count = None
+    command: Texts = ()
+    exit_code: Count = None
+    signal: Text = ""
+    """That ended the program; empty of none."""
+    variables: Named[Text] = {}
+    """Of the environment, as the program found them."""
+    notes: Texts = ()
+    """What of the user's own environment gave way, and what is not known for it."""
+    graphs: Many[ClusteredGraph] = ()
+    single_operations: Count = None
+    """Graphs of single eager operations, which have no cluster."""
+    compiled: Named[CompiledName] = {}
+    modules: Texts = ()
+    """What XLA dumped, as `jaxport dump` names it: functions and clusters."""

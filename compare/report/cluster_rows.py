@@ -1,0 +1,344 @@
+"""What a clustering says, in sentences and rows: the console and the pages show the same."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from compare.record.clustering_part import (
+    BOUNDARY,
+    DECLUSTERED,
+    KINDS,
+    NO_KERNEL,
+    REFUSED,
+    Apart,
+    ClusteredGraph,
+    Clustering,
+    ClusteringChanges,
+    EditTime,
+    GraphNode,
+    Launched,
+    NodeChange,
+    OneProgram,
+    TimeSplit,
+)
+from compare.report import numbers
+
+_IN_ITS_WORDS = (REFUSED, DECLUSTERED)
+"""Kinds of which TensorFlow's own words say more."""
+_OF_OPERATION = (NO_KERNEL, REFUSED)
+"""Kinds that say something of an operation: for the others all nodes stand together."""
+_MOST_OPS = 4
+
+
+@dataclass(frozen=True)
+class OutsideRow:
+    """Nodes that stayed outside for one reason, and by place how many of them stand there."""
+
+    ops: str
+    count: int
+    why: str
+    places: Mapping[tuple[str, str], int]
+    """By FILE:LINE and the text of that line."""
+    names: tuple[str, ...] = ()
+    """Of the nodes."""
+
+
+@dataclass(frozen=True)
+class ClusterRow:
+    """A cluster as text."""
+
+    name: str
+    nodes: str
+    ops: str
+    compiled: str
+    made: str
+    seconds: str
+
+
+def counted(count: int, what: str) -> str:
+    """A number with what it counts: 1 node, 2 nodes."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def inside(graph: ClusteredGraph) -> int:
+    """How many nodes stand in a cluster."""
+    return sum(bool(node.cluster) for node in graph.nodes)
+
+
+def computing(graph: ClusteredGraph) -> list[GraphNode]:
+    """The nodes without arguments and results, which no cluster can have."""
+    return [node for node in graph.nodes if node.outside != BOUNDARY]
+
+
+def headline(graph: ClusteredGraph) -> str:
+    """How much is compiled."""
+    nodes = len(computing(graph))
+    if not graph.clusters:
+        return f"nothing was compiled: none of {counted(nodes, 'node')} is in a cluster"
+    held = inside(graph)
+    share = f"{held:,} of {counted(nodes, 'node')} in {counted(len(graph.clusters), 'cluster')}"
+    return f"{share}; {nodes - held:,} outside" if nodes > held else f"all of {share.partition(' of ')[2]}"
+
+
+def why(node: GraphNode, minimum: int | None = None) -> str:
+    """Why a node stayed outside."""
+    said = KINDS.get(node.outside, node.outside)
+    if node.outside in _IN_ITS_WORDS and node.reason:
+        return f"{said}: {node.reason}"
+    if node.outside == NO_KERNEL and " within it: " in node.reason:
+        return f"{said}: {node.reason.partition(' within it: ')[0]} in what it calls"
+    return f"{said} (at least {minimum} operations, constants not counted)" if _small(node) and minimum else said
+
+
+def _small(node: GraphNode) -> bool:
+    return KINDS.get(node.outside, "").endswith("large enough")
+
+
+def outside_rows(graph: ClusteredGraph, minimum: int | None = None) -> list[OutsideRow]:
+    """What stayed outside, by reason and operation; the most telling reason first, then the most nodes."""
+    found: dict[tuple[str, str], list[GraphNode]] = {}
+    for node in computing(graph):
+        if node.outside:
+            op = node.op if node.outside in _OF_OPERATION else ""
+            found.setdefault((why(node, minimum), op), []).append(node)
+    order = list(KINDS)
+    ranked = sorted(found.items(), key=lambda one: (order.index(one[1][0].outside), -len(one[1]), one[0]))
+    return [
+        OutsideRow(_ops_of(nodes), len(nodes), reason, _places(nodes), tuple(node.name for node in nodes))
+        for (reason, _), nodes in ranked
+    ]
+
+
+def _ops_of(nodes: Sequence[GraphNode]) -> str:
+    return _ops(dict(Counter(node.op for node in nodes).most_common()))
+
+
+def _places(nodes: Sequence[GraphNode]) -> dict[tuple[str, str], int]:
+    return dict(Counter((node.source, node.line) for node in nodes if node.source).most_common())
+
+
+def cluster_rows(graph: ClusteredGraph) -> list[ClusterRow]:
+    """The clusters, the largest first."""
+    return [
+        ClusterRow(
+            name=each.name,
+            nodes=numbers.count(each.nodes),
+            ops=_ops(each.ops),
+            compiled=_compiled(each.compilations, each.compile_s),
+            made=_made(each.instructions, each.kernels),
+            seconds=numbers.seconds(each.seconds),
+        )
+        for each in graph.clusters
+    ]
+
+
+def _ops(ops: Mapping[str, int]) -> str:
+    said = [name if count == 1 else f"{count} {name}" for name, count in list(ops.items())[:_MOST_OPS]]
+    return ", ".join([*said, *(["..."] if len(ops) > _MOST_OPS else [])])
+
+
+def _compiled(times: int | None, seconds: float | None) -> str:
+    if times is None:
+        return numbers.MISSING
+    if not times:
+        return "never: it did not run"
+    return f"{'once' if times == 1 else f'{times} times'} in {numbers.seconds(seconds)}"
+
+
+def _made(instructions: int | None, kernels: int | None) -> str:
+    if instructions is None:
+        return numbers.MISSING
+    return f"{counted(instructions, 'instruction')}, {counted(kernels or 0, 'kernel')}"
+
+
+def apart(graph: ClusteredGraph) -> list[str]:
+    """Why clusters stayed apart: each pair of clusters once for each reason."""
+    found: dict[tuple[str, str, str], list[Apart]] = {}
+    for pair in graph.apart:
+        ends = pair.left_cluster or pair.left, pair.right_cluster or pair.right
+        found.setdefault((*ends, pair.reason.partition(" via [")[0]), []).append(pair)
+    return [
+        f"{_end([(one.left_cluster, one.left) for one in pairs])} and "
+        f"{_end([(one.right_cluster, one.right) for one in pairs])} were not joined: {min(map(_said, pairs), key=len)}"
+        for pairs in found.values()
+    ]
+
+
+def _said(pair: Apart) -> str:
+    return pair.reason
+
+
+def _end(nodes: Sequence[tuple[str, str]]) -> str:
+    """A cluster with the node that was at hand, or that node alone."""
+    names = list(dict.fromkeys(name for _, name in nodes))
+    cluster = nodes[0][0]
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return f"{cluster} (at {names[0]}{more})" if cluster else names[0]
+
+
+def time_line(time: TimeSplit | None) -> str:
+    """Where the time of a call went; empty where nothing was asked."""
+    if time is None:
+        return ""
+    if time.reason:
+        return f"time: not known: {time.reason}"
+    parts = [part or 0.0 for part in (time.compiled_s, time.outside_s, time.overhead_s)]
+    total = sum(parts)
+    shares = [f"{numbers.share(part / total)} {where}" for part, where in zip(parts, _WHERE, strict=True) if part]
+    said = f"time of a call in nodes: {numbers.seconds(total)} (median of {time.calls}): {', '.join(shares)}"
+    slowest = [f"{name} {numbers.seconds(seconds)}" for name, seconds in list(time.nodes.items())[:3]]
+    return f"{said}; longest outside: {', '.join(slowest)}" if slowest else said
+
+
+_WHERE = ("in clusters", "outside", "to find clusters and hand on their results")
+
+
+def whole_lines(clustering: Clustering) -> Iterator[str]:
+    """The same function compiled whole by both frameworks."""
+    for name, whole in (("tf.function(jit_compile=True)", clustering.jit), ("jax.jit", clustering.jax)):
+        if whole is not None:
+            yield f"{name}: {_whole(whole)}"
+
+
+def _whole(whole: OneProgram) -> str:
+    known = [
+        f"one program of {counted(whole.instructions, 'instruction')}" if whole.instructions is not None else "",
+        f"{counted(whole.kernels, 'kernel')} a call" if whole.kernels is not None else "",
+    ]
+    return ", ".join(filter(None, (*known, f"none: {whole.reason}" if whole.reason and not any(known) else "")))
+
+
+def place(source: str) -> str:
+    """FILE:LINE without the folders."""
+    return PurePath(source).name
+
+
+@dataclass(frozen=True)
+class ChangeRow:
+    """Nodes of one line that changed in one way."""
+
+    what: str
+    ops: str
+    places: Mapping[tuple[str, str], int]
+    why: str = ""
+
+
+def changed_rows(changes: ClusteringChanges, minimum: int | None = None) -> list[ChangeRow]:
+    """What differs, what only one of both has and leaves outside first: the likely cause."""
+    blamed = [node for node in changes.right_only if node.outside and node.outside != BOUNDARY]
+    freed = [node for node in changes.left_only if node.outside and node.outside != BOUNDARY]
+    return [
+        *_by_reason("only in the second, and outside", blamed, minimum),
+        *_by_reason("only in the first, and outside", freed, minimum),
+        *_by_reason("left its cluster", [pair.right for pair in changes.left_out if pair.right], minimum),
+        *_together("came into a cluster", _rights(changes.taken_in)),
+        *_together("stands in another cluster", _rights(changes.regrouped)),
+        *_together("only in the first, in a cluster", [node for node in changes.left_only if node.cluster]),
+        *_together("only in the second, in a cluster", [node for node in changes.right_only if node.cluster]),
+    ]
+
+
+def _rights(pairs: Sequence[NodeChange]) -> list[GraphNode]:
+    return [pair.right for pair in pairs if pair.right]
+
+
+def _by_reason(what: str, nodes: Sequence[GraphNode], minimum: int | None) -> Iterator[ChangeRow]:
+    reasons = dict.fromkeys(why(node, minimum) for node in nodes)
+    for reason in reasons:
+        of_reason = [node for node in nodes if why(node, minimum) == reason]
+        yield ChangeRow(what, _ops_of(of_reason), _places(of_reason), reason)
+
+
+def _together(what: str, nodes: Sequence[GraphNode]) -> Iterator[ChangeRow]:
+    if nodes:
+        yield ChangeRow(what, _ops_of(nodes), _places(nodes))
+
+
+def comparison(left: ClusteredGraph, right: ClusteredGraph, changes: ClusteringChanges) -> str:
+    """One sentence on what the edit did.
+
+    Args:
+      left: before it.
+      right: after it.
+      changes: what differs.
+    """
+    if changes.same:
+        return "the same nodes in the same clusters"
+    before, after = inside(left), inside(right)
+    clusters = f"{counted(len(left.clusters), 'cluster')} before, {len(right.clusters)} after"
+    nodes = f"{before} of {len(computing(left))} nodes in a cluster before, {after} of {len(computing(right))} after"
+    return f"{clusters}; {nodes}"
+
+
+def times_compared(left: TimeSplit | None, right: TimeSplit | None, time: EditTime | None) -> Iterator[str]:
+    """Both calls as the profiler saw them, and their ratio where it was measured.
+
+    Args:
+      left: a call before the edit.
+      right: and after it.
+      time: of both in pairs of processes; None where nobody asked.
+    """
+    totals = [_total(each) for each in (left, right)]
+    if None not in totals:
+        first, second = (numbers.seconds(total) for total in totals)
+        bare = "" if time else " (a profiler's times of one process each, no verdict: --time measures pairs)"
+        yield f"time of a call in nodes: {first} before, {second} after{bare}"
+    if time is not None:
+        yield f"time after over time before: {_ratio(time)}"
+
+
+def _ratio(time: EditTime) -> str:
+    processes = f"{counted(time.pairs or 0, 'pair')} of fresh processes"
+    control = f"identical code {numbers.ratio(time.null)} {numbers.interval(time.null_ci95)}"
+    if time.withheld:
+        return f"withheld: {time.withheld} ({processes}{f', {control}' if time.null is not None else ''})"
+    return f"{numbers.ratio(time.ratio)} {numbers.interval(time.ci95)}, {time.verdict} ({processes}; {control})"
+
+
+def _total(time: TimeSplit | None) -> float | None:
+    if time is None or time.reason:
+        return None
+    return sum(part or 0.0 for part in (time.compiled_s, time.outside_s, time.overhead_s))
+
+
+def launch_lines(launched: Launched, auto_jit: bool) -> Iterator[str]:
+    """How a program ended, what gave way for it, and how much was compiled.
+
+    Args:
+      launched: what was read.
+      auto_jit: whether autoclustering was switched on for it.
+    """
+    if launched.signal:
+        yield f"the program was ended by {launched.signal}; what it left until then:"
+    elif launched.exit_code:
+        yield f"the program failed with exit code {launched.exit_code}; what it left until then:"
+    yield from launched.notes
+    clustered = [graph for graph in launched.graphs if graph.clusters]
+    if launched.graphs and not clustered and not auto_jit:
+        yield f"no function of {len(launched.graphs)} was clustered: the program did not ask for it, --auto-jit does"
+    elif launched.graphs:
+        said = counted(len(launched.graphs), "function")
+        yield f"{len(clustered)} of {said} {'has' if len(clustered) == 1 else 'have'} clusters"
+    whole = {name: one for name, one in launched.compiled.items() if not _CLUSTER.fullmatch(name)}
+    for name, one in whole.items():
+        yield f"compiled whole, not by autoclustering: {name}, {_compiled(one.times, one.seconds)}"
+    yield _compilations(launched)
+
+
+_CLUSTER = re.compile(r"cluster_\d+")
+_MOST_MODULES = 8
+
+
+def _compilations(launched: Launched) -> str:
+    names = list(dict.fromkeys(launched.modules))
+    shown = [*names[:_MOST_MODULES], *(["..."] if len(names) > _MOST_MODULES else [])]
+    dumped = f"{counted(len(launched.modules), 'module')} dumped: {', '.join(shown)}"
+    if not launched.compiled:
+        return f"XLA compiled: {dumped}" if launched.modules else "XLA compiled nothing"
+    seconds = sum(one.seconds or 0.0 for one in launched.compiled.values())
+    times = sum(one.times or 0 for one in launched.compiled.values())
+    return f"XLA compiled {counted(times, 'time')}, {numbers.seconds(seconds)} in all; {dumped}"

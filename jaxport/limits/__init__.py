@@ -1,0 +1,1 @@
+"""JAX's half of every limit: one function, under its name."""
