@@ -19,10 +19,10 @@ import numpy as np
 import optax
 import tensorflow as tf
 from flax import nnx
-from operation_rows import Layer, Operation, Row
 from operation_sides import Arrays, Computed, GradientError, Program, jax_runner, run_tensorflow, tensors
 from scipy import stats
 
+from compare.counterparts.rows import Layer, Operation, Row
 from compare.inputs.functions import parse_input
 from workloads._arrays import draw, draw_kinks
 

@@ -8,6 +8,8 @@ from typing import Literal
 
 import msgspec
 
+FOLDER = Path(__file__).parent
+
 Comparison = Literal["same", "distribution"]
 Gradients = Literal["same", "differ", "none"]
 
@@ -106,15 +108,15 @@ def first_name(code: str) -> str:
     return match[0]
 
 
-def read_operations(docs: Path) -> dict[str, list[Operation]]:
-    """The rows of operations.toml by group.
+def operations(folder: Path = FOLDER) -> dict[str, list[Operation]]:
+    """The rows of operations.toml by group; read from this package unless another folder is named.
 
     Raises:
       msgspec.ValidationError: a row has an unknown key, or one of another type.
     """
-    return msgspec.toml.decode((docs / "operations.toml").read_bytes(), type=dict[str, list[Operation]])
+    return msgspec.toml.decode((folder / "operations.toml").read_bytes(), type=dict[str, list[Operation]])
 
 
-def read_layers(docs: Path) -> dict[str, list[Layer]]:
-    """The rows of layers.toml by group; raises as `read_operations`."""
-    return msgspec.toml.decode((docs / "layers.toml").read_bytes(), type=dict[str, list[Layer]])
+def layers(folder: Path = FOLDER) -> dict[str, list[Layer]]:
+    """The rows of layers.toml by group; raises as `operations`."""
+    return msgspec.toml.decode((folder / "layers.toml").read_bytes(), type=dict[str, list[Layer]])
