@@ -118,6 +118,19 @@ def define(function: Any) -> None:
         context.add_function_def(function)
 
 
+def operation_definition(name: str) -> Any:
+    """TensorFlow's OpDef of a type of operation; None where this TensorFlow has none.
+
+    `tf.raw_ops` has the functions alone: neither dtypes nor whether an operation has side effects.
+    """
+    return _require("tensorflow.python.framework.op_def_registry", "get")(name)
+
+
+def protocol(file: str, message: str) -> Any:
+    """A message of TensorFlow's protocol buffers, by the file that declares it below tensorflow/core/protobuf."""
+    return _require(f"tensorflow.core.protobuf.{file}", message)
+
+
 # Operations that compute nothing: plumbing, and what only reads or changes a shape.
 _STRUCTURAL = frozenset(
     {

@@ -192,3 +192,17 @@ class Assemble(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A folder with a dump of modules for a GPU."""
 
     dump: Path
+
+
+class InspectFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The folder of a SavedModel, or a .keras file."""
+
+    path: Path
+
+
+class InspectCode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """FILE.py:NAME, and the name, shape and dtype of each input; null is a size that is not fixed."""
+
+    reference: str
+    folder: Path
+    inputs: tuple[tuple[str, tuple[Size | None, ...], str], ...]
