@@ -151,7 +151,7 @@ def _spec(spec: Spec) -> tf.TensorSpec:
 
 def _trace(function: Callable[..., Any], specs: Sequence[Any]) -> tuple[tuple[Operation, ...], Any]:
     """The operations of a function, and its inputs and outputs."""
-    traceable = function if hasattr(function, "get_concrete_function") else tf.function(function)
+    traceable: Any = function if hasattr(function, "get_concrete_function") else tf.function(function)
     concrete = traceable.get_concrete_function(*specs)
     graph = concrete.graph
     operations = _graph_nodes.from_traced(graph, places(graph))

@@ -31,7 +31,15 @@ from compare.doctor.conditions_of_layers import (
 )
 from compare.record.diagnosis_part import ATTENTION, NOTE, Severity
 
-CONVOLUTIONS = ("Conv1D", "Conv2D", "Conv3D", "DepthwiseConv1D", "DepthwiseConv2D", "SeparableConv1D", "SeparableConv2D")
+CONVOLUTIONS = (
+    "Conv1D",
+    "Conv2D",
+    "Conv3D",
+    "DepthwiseConv1D",
+    "DepthwiseConv2D",
+    "SeparableConv1D",
+    "SeparableConv2D",
+)
 RECURRENT = ("LSTM", "GRU", "SimpleRNN")
 ANY = "*"
 """Every class of layer."""
@@ -85,7 +93,8 @@ NORMALIZATION = (
     Rule("normalization/layer_norm_epsilon", ("LayerNormalization",), differs("epsilon", 1e-6), ("epsilon",),
          says=_EPSILON.format("nnx.LayerNorm", "1e-06")),
     Rule("normalization/layer_norm_fast_variance", ("LayerNormalization",), always, severity=NOTE),
-    Rule("normalization/layer_norm_rms_scaling", ("LayerNormalization",), equals("rms_scaling", True), ("rms_scaling",)),
+    Rule("normalization/layer_norm_rms_scaling", ("LayerNormalization",), equals("rms_scaling", True),
+         ("rms_scaling",)),
     _narrowing("mixed_layer_norm", "LayerNormalization"),
     Rule("normalization/group_norm_epsilon", ("GroupNormalization",),
          both(differs("epsilon", 1e-6), differs("groups", -1)), ("epsilon",),
@@ -185,7 +194,12 @@ RECURRENT_LAYERS = (
     Rule("recurrent/lstm_unit_forget_bias", ("LSTM",), equals("unit_forget_bias", True), ("unit_forget_bias",), NOTE),
     Rule("recurrent/go_backwards", RECURRENT, equals("go_backwards", True), ("go_backwards",)),
     Rule("recurrent/rnn_mask_last", RECURRENT, both(masked, equals("return_sequences", False)), ("return_sequences",)),
-    Rule("recurrent/rnn_mask_anywhere", RECURRENT, masked),
+    Rule("recurrent/rnn_mask_anywhere", ("LSTM",), masked),
+    Rule("recurrent/rnn_mask_anywhere", ("GRU",), masked,
+         says="A mask of Keras may have holes, which are skipped; seq_lengths of nnx.RNN cannot say that: use "
+         "jaxport.recurrent.gru."),
+    Rule("recurrent/rnn_mask_anywhere", ("SimpleRNN",), masked,
+         says="A mask of Keras may have holes, which are skipped; seq_lengths of nnx.RNN cannot say that."),
     Rule("recurrent/rnn_masked_outputs", RECURRENT, both(masked, equals("return_sequences", True)),
          ("return_sequences",)),
     Rule("recurrent/rnn_masked_first_output", RECURRENT, both(masked, equals("return_sequences", True)),
@@ -193,8 +207,8 @@ RECURRENT_LAYERS = (
     Rule("state/stateful_rnn_carries", RECURRENT, equals("stateful", True), ("stateful",)),
     Rule("state/stateful_rnn_cuts_gradient", RECURRENT, equals("stateful", True), ("stateful",)),
     Rule("recurrent/gru_gate_order", ("GRU", "GRUCell"), always),
-    Rule("recurrent/gru_recurrent_bias", ("GRU", "GRUCell"), both(equals("reset_after", True), equals("use_bias", True)),
-         ("reset_after", "use_bias")),
+    Rule("recurrent/gru_recurrent_bias", ("GRU", "GRUCell"),
+         both(equals("reset_after", True), equals("use_bias", True)), ("reset_after", "use_bias")),
     Rule("recurrent/gru_reset_before", ("GRU", "GRUCell"), equals("reset_after", False), ("reset_after",)),
     Rule("recurrent/bidirectional_order", ("Bidirectional",), inner(equals("return_sequences", True))),
     Rule("recurrent/bidirectional_last", ("Bidirectional",), inner(equals("return_sequences", False))),
@@ -221,7 +235,7 @@ OPTIMIZERS = (
          "use jaxport.optimizers.adam."),
     Rule("optimizers/adam_amsgrad", ("Adam", "AdamW"), equals("amsgrad", True), ("amsgrad",)),
     Rule("optimizers/adamw_weight_decay", ("AdamW",), differs("weight_decay", 1e-4), ("weight_decay",),
-         says="The weight decay is {weight_decay}, that of optax.adamw 1e-4 unless told: use jaxport.optimizers.adamw."),
+         says="The weight decay is {weight_decay}, in optax.adamw 1e-4 unless told: use jaxport.optimizers.adamw."),
     Rule("optimizers/nadam_momentum", ("Nadam",), always),
     Rule("optimizers/adamax_epsilon", ("Adamax",), always, ("epsilon",)),
     Rule("optimizers/adadelta_defaults", ("Adadelta",), any_of(("rho", "epsilon")), ("rho", "epsilon")),
