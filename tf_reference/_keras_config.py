@@ -103,7 +103,9 @@ def holds_bytecode(value: Any) -> bool:
     if isinstance(value, Mapping):
         if value.get("class_name") == _LAMBDA:
             return True
-        return any(holds_bytecode(item) for item in value.values() if not (isinstance(item, Mapping) and _is_layer(item)))
+        return any(
+            holds_bytecode(item) for item in value.values() if not (isinstance(item, Mapping) and _is_layer(item))
+        )
     return isinstance(value, list) and any(
         holds_bytecode(item) for item in value if not (isinstance(item, Mapping) and _is_layer(item))
     )
