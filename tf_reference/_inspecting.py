@@ -98,7 +98,8 @@ def _of_model(model: Any, inputs: Sequence[Spec]) -> Inspection:
         entries=entries,
         inputs=values[0],
         outputs=values[1],
-        variables=_keras_layers.variables(model),
+        # Before it is called a model has made a part of its variables only.
+        variables=() if why else _keras_layers.variables(model),
         effects=_python_effects.effects(calls),
         training=_keras_layers.training(model),
         not_traced=why,

@@ -14,6 +14,8 @@ MOST_ENTRIES = 64
 
 LONGEST_TEXT = 200
 
+_FILE = "_file_"
+"""Before the name of a user's file that was run as a module."""
 _LAMBDA = "__lambda__"
 _CONTAINERS = frozenset({"Functional", "Sequential", "Model"})
 _OTHER_MODULES = (
@@ -49,8 +51,10 @@ def is_container(described: Mapping[str, Any]) -> bool:
     return described.get("class_name") in _CONTAINERS and str(described.get("module")).startswith("keras")
 
 
-def module_of(module: str, class_name: str) -> str:
-    """The public module of a class: Keras' own are "keras.layers" and "keras.ops"."""
+def module_of(module: str) -> str:
+    """The public module of a class: Keras' own are "keras.layers" and "keras.ops"; that of a user's file is NAME.py."""
+    if module.startswith(_FILE):
+        return f"{module.removeprefix(_FILE)}.py"
     if module == KERAS_LAYERS or module.startswith("keras.src.layers"):
         return KERAS_LAYERS
     return KERAS_OPS if module.startswith("keras.src.ops") else module
@@ -64,7 +68,7 @@ def _layer(described: Mapping[str, Any], config: Mapping[str, Any], name: str) -
     class_name = str(described.get("class_name"))
     return Layer(
         name=name or class_name,
-        module=module_of(str(module), class_name),
+        module=module_of(str(module)),
         class_name=class_name,
         config=plain_config(config),
         policy=policy_of(config.get("dtype")),

@@ -64,7 +64,7 @@ def _layer(layer: Any, name: str) -> Layer:
     own = not _is_keras(layer)
     return Layer(
         name=name,
-        module=_keras_config.module_of(kind.__module__, kind.__name__),
+        module=_keras_config.module_of(kind.__module__),
         class_name=kind.__name__,
         config=_keras_config.plain_config(config),
         policy=str(getattr(policy, "name", "") or ""),

@@ -41,11 +41,11 @@ def _of_function(function: Any) -> Iterator[Effect]:
     if _frames.is_framework(file):
         return
     local = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    for node in ast.walk(tree):
+    statements = [node for node in ast.walk(tree) if isinstance(node, ast.stmt | ast.expr)]
+    for node in sorted(statements, key=lambda each: (each.lineno, each.col_offset)):
         kind = _kind(node, local)
         if kind:
-            text = lines[node.lineno - 1].strip()  # type: ignore[attr-defined]
-            yield Effect(kind, text, f"{file}:{first + node.lineno - 1}")  # type: ignore[attr-defined]
+            yield Effect(kind, lines[node.lineno - 1].strip(), f"{file}:{first + node.lineno - 1}")
 
 
 def _kind(node: ast.AST, local: set[str]) -> str:
