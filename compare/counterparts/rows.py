@@ -28,6 +28,8 @@ class Operation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         has none and must raise.
       values: "distribution" of random numbers, whose bits differ.
       jit: whether the counterpart compiles; otherwise it must raise under jax.jit.
+      raw: types of operation in TensorFlow's graphs that the row is about, beside the one that is found where its
+        program has no other.
     """
 
     tf: str
@@ -38,6 +40,7 @@ class Operation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     gradients: Gradients = "same"
     values: Comparison = "same"
     jit: bool = True
+    raw: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

@@ -1,8 +1,7 @@
-"""Hosts TensorFlow to read what is in a model. Code of a user's runs here, and nowhere else."""
+"""Hosts TensorFlow to read what is in a model, and in TensorFlow. Code of a user's runs here, and nowhere else."""
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import os
 from typing import Any
@@ -11,11 +10,10 @@ import msgspec
 
 from compare.sides._host import Host
 from compare.sides._side import Reply
-from compare.sides.parameters import InspectCode, InspectFile
-from workloads._inspection import Inspection
+from compare.sides.parameters import InspectCode, InspectFile, Nothing, TryExpressions
 from workloads._spec import Arrays
 
-_READER = "tf_reference._inspecting"
+_READER, _OPERATIONS, _TRYING = "tf_reference._inspecting", "tf_reference._operations", "tf_reference._trying"
 
 
 def create() -> Host:
@@ -50,6 +48,14 @@ class Models(Host):
         os.chdir(parameters.folder)
         return _plain(self._reader.code(parameters.reference, parameters.inputs))
 
+    def operations(self, parameters: Nothing, arrays: Arrays) -> Reply:
+        """The operations that TensorFlow registers."""
+        return _plain(importlib.import_module(_OPERATIONS).registry())
 
-def _plain(inspection: Inspection) -> Reply:
-    return Reply(msgspec.to_builtins(dataclasses.asdict(inspection)))
+    def try_expressions(self, parameters: TryExpressions, arrays: Arrays) -> Reply:
+        """What becomes of expressions, and of the operations in them."""
+        return _plain(importlib.import_module(_TRYING).tried(parameters.expressions))
+
+
+def _plain(found: Any) -> Reply:
+    return Reply(msgspec.to_builtins(found))

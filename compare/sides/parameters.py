@@ -9,6 +9,7 @@ import msgspec
 
 from compare.sides.replies import Scalar, Size
 from workloads._framework import Platform
+from workloads._raw_operations import Expression
 
 Calls = Annotated[int, msgspec.Meta(ge=1)]
 Described = tuple[str, tuple[Size, ...], str]
@@ -206,3 +207,9 @@ class InspectCode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reference: str
     folder: Path
     inputs: tuple[tuple[str, tuple[Size | None, ...], str], ...]
+
+
+class TryExpressions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Expressions in TensorFlow, of which the operations are given to XLA."""
+
+    expressions: tuple[Expression, ...]

@@ -36,8 +36,10 @@ from compare.sides.parameters import (
     Target,
     TargetCalls,
     Trajectory,
+    TryExpressions,
     Unroll,
 )
+from workloads._raw_operations import Registry, Tried
 from workloads._spec import Arrays
 
 HostName = Literal["framework", "xla", "ports", "devices", "models"]
@@ -168,6 +170,14 @@ METHODS = (
     ),
     Method(
         "code", "models", InspectCode, "What is in a Keras model or function of a user's file", value=dict[str, Any]
+    ),
+    Method(
+        "operations", "models", Nothing, "The operations that TensorFlow registers, with their kernels",
+        value=Registry,
+    ),
+    Method(
+        "try_expressions", "models", TryExpressions, "What XLA makes of the operations in expressions",
+        value=Tried,
     ),
     Method("describe", "ports", PortRequest, "The declared fields of a workload", value=dict[str, Any]),
     Method("prepare_both", "ports", PortRequest, "Draw the arrays for parity and those for timing", value=list[Any]),
