@@ -213,8 +213,8 @@ RECURRENT_LAYERS = (
     Rule("recurrent/bidirectional_order", ("Bidirectional",), inner(equals("return_sequences", True))),
     Rule("recurrent/bidirectional_last", ("Bidirectional",), inner(equals("return_sequences", False))),
     Rule("recurrent/bidirectional_mask", ("Bidirectional",), masked),
-    Rule("recurrent/conv_lstm_gate_order", ("ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D"), always),
-    Rule("recurrent/conv_lstm_padding", ("ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D"), equals("padding", "valid"),
+    Rule("recurrent/conv_lstm_gate_order", ("ConvLSTM1D", "ConvLSTM2D"), always),
+    Rule("recurrent/conv_lstm_padding", ("ConvLSTM1D", "ConvLSTM2D"), equals("padding", "valid"),
          ("padding",)),
 )  # fmt: skip
 
