@@ -42,7 +42,7 @@ _SAFE_MODULES = ("keras", "keras.layers", "keras.initializers", "keras.regulariz
                  "keras.src.models.functional", "keras.src.models.sequential")  # fmt: skip
 _OPERATIONS = "keras.src.ops."
 _SAFE_OF_KERAS = frozenset({"DTypePolicy", "Functional", "Sequential", "Model"})
-_OPENS_FILES = frozenset({"TFSMLayer", "TorchModuleWrapper", "JaxLayer", "FlaxLayer", "Lambda"})
+_OPENS_FILES = frozenset({"TFSMLayer", "TorchModuleWrapper", "JaxLayer", "FlaxLayer"})
 _MARKERS = frozenset({"__keras_tensor__", "__ellipsis__", "__tuple__", "slice"})
 _SIZES = ("units", "filters", "input_dim", "output_dim", "num_heads", "key_dim", "value_dim", "num_tokens",
           "intermediate_dim")  # fmt: skip
@@ -122,8 +122,8 @@ def _json(data: bytes, name: str) -> Mapping[str, Any]:
         found = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise Unusable(f"{name} that is no JSON ({_foreign.said(error)})") from error
-    if not isinstance(found, Mapping):
-        raise Unusable(f"{name} that holds no object")
+    if not isinstance(found, Mapping) or (name == CONFIG and not isinstance(found.get("class_name"), str)):
+        raise Unusable(f"{name} that describes no object")
     if _is_deeper(found, MOST_NESTING):
         raise Unusable(f"{name} that is nested more than {MOST_NESTING} levels deep")
     return found
@@ -161,6 +161,8 @@ def _of_object(value: Mapping[str, Any]) -> Iterator[str]:
         yield "a function as bytecode (a Lambda layer)"
     elif kind in _MARKERS:
         return
+    elif kind == "Lambda":
+        yield "a Lambda layer, which is code"
     elif kind == "function" or kind in _OPENS_FILES:
         yield f"a {kind}" if kind in _OPENS_FILES else f"the function {str(config)[:80]}"
     elif module not in _SAFE_MODULES or not kind.isidentifier():

@@ -48,7 +48,7 @@ def layers(described: Mapping[str, Any], within: str | None = None) -> Iterator[
 
 def is_container(described: Mapping[str, Any]) -> bool:
     """Whether this is one of Keras' own classes of models, which compute nothing but what their layers do."""
-    return described.get("class_name") in _CONTAINERS and str(described.get("module")).startswith("keras")
+    return str(described.get("class_name")) in _CONTAINERS and str(described.get("module")).startswith("keras")
 
 
 def module_of(module: str) -> str:
@@ -100,7 +100,7 @@ def _is_layer(value: Any) -> bool:
     if not isinstance(value, Mapping):
         return False
     described = isinstance(value.get("class_name"), str) and isinstance(value.get("config"), Mapping)
-    other = str(value.get("module") or "").startswith(_OTHER_MODULES) or value.get("class_name") in _NO_LAYERS
+    other = str(value.get("module") or "").startswith(_OTHER_MODULES) or str(value.get("class_name")) in _NO_LAYERS
     return described and not other
 
 
