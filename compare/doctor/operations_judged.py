@@ -107,10 +107,9 @@ def _obstacle(operation: Operation, lookup: Lookup) -> Finding | None:
 
 def _refused(operation: Operation, known: Known) -> Finding | None:
     """What XLA has a kernel for, though not for these dtypes, or refused wherever it was tried."""
-    given = {name: operation.attributes.get(name) for name in known.dtypes}
-    unfit = [
-        f"{name}={dtype}" for name, dtype in given.items() if dtype is not None and dtype not in known.dtypes[name]
-    ]
+    # A list of dtypes, as of a loop, is that of what it carries: no kernel's own.
+    given = [(name, operation.attributes.get(name), taken) for name, taken in known.dtypes.items()]
+    unfit = [f"{name}={each}" for name, each, taken in given if isinstance(each, str) and each not in taken]
     if unfit:
         what = f"TensorFlow's XLA has no kernel for it with {', '.join(unfit)}: with jit_compile=True it raises."
         return _finding(BLOCKER, "compilation", operation, what, "Cast to another type first.")
