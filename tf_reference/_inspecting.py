@@ -111,6 +111,10 @@ def _own_specs(model: Any) -> Any:
     try:
         structure = model.input
     except (AttributeError, ValueError, RuntimeError):
+        # A Sequential that was read from a config has been built, and was never called.
+        inputs = getattr(model, "inputs", None) or ()
+        structure = inputs[0] if len(inputs) == 1 else None
+    if structure is None:
         return None
     return [keras.tree.map_structure(lambda each: tf.TensorSpec(each.shape, each.dtype, each.name), structure)]
 

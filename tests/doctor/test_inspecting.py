@@ -22,7 +22,6 @@ from tf_reference import _inspecting
 from workloads._framework import Unsupported
 from workloads._inspection import Inspection
 
-
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 
 
