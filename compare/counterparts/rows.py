@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
 import msgspec
+
+from workloads.gotchas import _catalogue
 
 FOLDER = Path(__file__).parent
 
@@ -109,6 +113,19 @@ def first_name(code: str) -> str:
     if match is None:
         raise ValueError(f"expected a name that starts with tf. or keras., found none in {code!r}")
     return match[0]
+
+
+def gotchas(row: Row) -> tuple[str, ...]:
+    """Identifiers of the entry that a row names, and of all that concern its operation or layer and differ."""
+    known = {entry.id for entry in _entries()}
+    concerned = [each.id for each in _entries() if row.name in each.gotcha.concerns and not each.gotcha.is_control]
+    return tuple(name for name in dict.fromkeys([row.gotcha, *concerned]) if name in known)
+
+
+@functools.cache
+def _entries() -> Sequence[_catalogue.Entry]:
+    """The catalogue: made once, and asked by every row."""
+    return _catalogue.entries()
 
 
 def operations(folder: Path = FOLDER) -> dict[str, list[Operation]]:

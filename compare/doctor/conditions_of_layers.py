@@ -157,7 +157,9 @@ def uneven_padding(facts: Facts) -> bool | None:
     if facts.get("data_format") == "channels_first" or not strides or len(strides) != len(kernel):
         return None
     sizes = facts.layer.shape[1:-1] if len(facts.layer.shape) == len(strides) + 2 else (None,) * len(strides)
-    spread = [1 + (width - 1) * (dilation[at] if len(dilation) == len(kernel) else 1) for at, width in enumerate(kernel)]
+    spread = [
+        1 + (width - 1) * (dilation[at] if len(dilation) == len(kernel) else 1) for at, width in enumerate(kernel)
+    ]
     axes = zip(sizes, strides, spread, strict=True)
     return any(stride > 1 and width > 1 and _is_uneven(size, stride, width) for size, stride, width in axes)
 

@@ -92,9 +92,7 @@ def _of_values(found: Inspection) -> Iterator[Finding]:
 def _wide(what: str, value: Value) -> Finding:
     severity: Severity = NOTE if what == "variable" and value.dtype != "float64" else ATTENTION
     says = f"{'An' if what != 'variable' else 'A'} {what} of {value.dtype}."
-    return Finding(
-        severity, "dtype", what, says, operations_judged.narrowing(value.dtype), places=(Place(value.name),)
-    )
+    return Finding(severity, "dtype", what, says, operations_judged.narrowing(value.dtype), places=(Place(value.name),))
 
 
 def _of_shape(value: Value) -> Iterator[Finding]:

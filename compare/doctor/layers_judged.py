@@ -119,9 +119,7 @@ def findings(layers: Sequence[Layer]) -> Iterator[Finding]:
     """What is to be said of layers: those that are not Keras' own, those without a counterpart, and gotchas."""
     facts = facts_of(layers)
     yield from _grouped(_of_class(each.layer) for each in facts)
-    yield from _grouped(
-        gotcha(found, each.layer.class_name, each.layer) for each in facts for found in applied(each)
-    )
+    yield from _grouped(gotcha(found, each.layer.class_name, each.layer) for each in facts for found in applied(each))
 
 
 def gotcha(found: Applied, subject: str, layer: Layer) -> Finding:
@@ -157,7 +155,9 @@ def _of_class(layer: Layer) -> Finding | None:
     if layer.module.startswith("keras"):
         return None
     what = f"A class of {layer.module}, not Keras' own: its counterpart is yours to write."
-    return Finding(ATTENTION, "custom", layer.class_name, what, "Port its call(), operation by operation.", places=place)
+    return Finding(
+        ATTENTION, "custom", layer.class_name, what, "Port its call(), operation by operation.", places=place
+    )
 
 
 def _of_row(layer: Layer, place: tuple[Place, ...]) -> Finding | None:

@@ -116,13 +116,17 @@ def _side(operation: Operation) -> Finding | None:
         return _finding(NOTE, "side effect", operation, what, "jax.experimental.checkify, or chex.")
     if kind in _SIZED_BY_VALUES:
         what = "The size of its result depends on values, which jax.jit does not allow."
-        return _finding(ATTENTION, "shapes", operation, what, advice(kind) if kind in ADVICE else "A fixed size, padded.")
+        return _finding(
+            ATTENTION, "shapes", operation, what, advice(kind) if kind in ADVICE else "A fixed size, padded."
+        )
     if kind in _RANDOM:
         what = "Draws from a state that TensorFlow keeps: other numbers at every call."
         return _finding(ATTENTION, "randomness", operation, what, "Pass a key of jax.random, split for each use.")
     if kind in _ASSIGNS:
         severity: Severity = NOTE if operation.in_layer else ATTENTION
-        what = "Updates a variable." if not operation.in_layer else "Layers of Keras update their variables in training."
+        what = (
+            "Updates a variable." if not operation.in_layer else "Layers of Keras update their variables in training."
+        )
         return _finding(severity, "state", operation, what, "An nnx.Variable, or an argument that is returned.")
     return None
 
@@ -157,7 +161,9 @@ def _wide(operations: Iterable[Operation]) -> Iterator[Finding]:
         if operation.in_layer or operation.type in PLUMBING or operation.type in _SHAPES:
             continue
         for dtype in dict.fromkeys(each for each in operation.outputs if each in _WIDE):
-            yield _finding(ATTENTION if dtype == "float64" else NOTE, "dtype", operation, f"Gives {dtype}.", narrowing(dtype))
+            yield _finding(
+                ATTENTION if dtype == "float64" else NOTE, "dtype", operation, f"Gives {dtype}.", narrowing(dtype)
+            )
 
 
 def narrowing(dtype: str) -> str:

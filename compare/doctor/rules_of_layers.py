@@ -31,7 +31,15 @@ from compare.doctor.conditions_of_layers import (
 )
 from compare.record.diagnosis_part import ATTENTION, NOTE, Severity
 
-CONVOLUTIONS = ("Conv1D", "Conv2D", "Conv3D", "DepthwiseConv1D", "DepthwiseConv2D", "SeparableConv1D", "SeparableConv2D")
+CONVOLUTIONS = (
+    "Conv1D",
+    "Conv2D",
+    "Conv3D",
+    "DepthwiseConv1D",
+    "DepthwiseConv2D",
+    "SeparableConv1D",
+    "SeparableConv2D",
+)
 RECURRENT = ("LSTM", "GRU", "SimpleRNN")
 ANY = "*"
 """Every class of layer."""
