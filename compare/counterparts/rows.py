@@ -140,3 +140,8 @@ def operations(folder: Path = FOLDER) -> dict[str, list[Operation]]:
 def layers(folder: Path = FOLDER) -> dict[str, list[Layer]]:
     """The rows of layers.toml by group; raises as `operations`."""
     return msgspec.toml.decode((folder / "layers.toml").read_bytes(), type=dict[str, list[Layer]])
+
+
+def further_calls(folder: Path = FOLDER) -> list[Operation]:
+    """The calls of further_calls.toml, which are no rows of the map; raises as `operations`."""
+    return msgspec.toml.decode((folder / "further_calls.toml").read_bytes(), type=dict[str, list[Operation]])["calls"]

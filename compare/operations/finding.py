@@ -33,8 +33,9 @@ class Found:
 
     @property
     def gotchas(self) -> tuple[str, ...]:
-        """Identifiers of the entries that concern its rows."""
-        return tuple(dict.fromkeys(each for row in self.about for each in rows.gotchas(row)))
+        """Identifiers of the entries that concern its rows; those of layers where only layers are about it."""
+        plain = [row for row in self.about if isinstance(row, rows.Operation)]
+        return tuple(dict.fromkeys(each for row in plain or self.about for each in rows.gotchas(row)))
 
 
 class Finder:

@@ -93,7 +93,7 @@ def _uncovered(known: Found) -> str:
     """Why an operation has no counterpart; "" where it has one, or is part of what has one."""
     if known.about:
         none = not any(row.has_counterpart for row in known.about)
-        return f"there is none: {known.about[0].note}" if none else ""
+        return f"instead: {known.about[0].note}" if none else ""
     occurs = known.operation and (known.operation.within or known.operation.backward)
     return "" if occurs else "the map has no row of it"
 
