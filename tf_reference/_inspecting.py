@@ -111,6 +111,10 @@ def _own_specs(model: Any) -> Any:
     try:
         structure = model.input
     except (AttributeError, ValueError, RuntimeError):
+        # A Sequential that was read from a config has been built, and was never called.
+        inputs = getattr(model, "inputs", None) or ()
+        structure = inputs[0] if len(inputs) == 1 else None
+    if structure is None:
         return None
     return [keras.tree.map_structure(lambda each: tf.TensorSpec(each.shape, each.dtype, each.name), structure)]
 
@@ -151,7 +155,7 @@ def _spec(spec: Spec) -> tf.TensorSpec:
 
 def _trace(function: Callable[..., Any], specs: Sequence[Any]) -> tuple[tuple[Operation, ...], Any]:
     """The operations of a function, and its inputs and outputs."""
-    traceable = function if hasattr(function, "get_concrete_function") else tf.function(function)
+    traceable: Any = function if hasattr(function, "get_concrete_function") else tf.function(function)
     concrete = traceable.get_concrete_function(*specs)
     graph = concrete.graph
     operations = _graph_nodes.from_traced(graph, places(graph))

@@ -6,7 +6,10 @@ Weights are never read: what a model computes does not depend on them.
 from __future__ import annotations
 
 import json
+import resource
+import sys
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -23,14 +26,23 @@ CONFIG, METADATA = "config.json", "metadata.json"
 MOST_CONFIG_BYTES = 64 * MEBIBYTE
 """The config of a model of a thousand layers has 1 MiB."""
 
-MOST_WEIGHTS = 1 << 31
-"""Numbers that a layer may hold to be built here: one of 8 GiB is told, and not built."""
+MOST_NESTING = 200
+"""Deepest config: a model in a model adds four levels. What reads it calls itself once a level."""
+
+MOST_SIZE = 1 << 25
+"""Largest number of units, filters or rows of a layer that is built: that of a vocabulary of millions."""
+
+MOST_BYTES_BUILT = 16 << 30
+"""Memory that building a model may take here, weights included."""
+
+_STATM = Path("/proc/self/statm")
 
 _SAFE_MODULES = ("keras", "keras.layers", "keras.initializers", "keras.regularizers", "keras.constraints",
                  "keras.activations", "keras.models", "keras.dtype_policies",
-                 "keras.src.ops", "keras.src.models.functional", "keras.src.models.sequential")  # fmt: skip
+                 "keras.src.models.functional", "keras.src.models.sequential")  # fmt: skip
+_OPERATIONS = "keras.src.ops."
 _SAFE_OF_KERAS = frozenset({"DTypePolicy", "Functional", "Sequential", "Model"})
-_OPENS_FILES = frozenset({"TFSMLayer", "TorchModuleWrapper", "JaxLayer", "FlaxLayer", "Lambda"})
+_OPENS_FILES = frozenset({"TFSMLayer", "TorchModuleWrapper", "JaxLayer", "FlaxLayer"})
 _MARKERS = frozenset({"__keras_tensor__", "__ellipsis__", "__tuple__", "slice"})
 _SIZES = ("units", "filters", "input_dim", "output_dim", "num_heads", "key_dim", "value_dim", "num_tokens",
           "intermediate_dim")  # fmt: skip
@@ -43,7 +55,7 @@ def inspect(path: Path) -> Inspection:
       Unsupported: it is no .keras file, or a name in it leads out of it.
     """
     config, metadata = _read(path)
-    hazard = next(_hazards(config), "")
+    hazard = next(_hazards(_uncompiled(config)), "")
     compiled = config.get("compile_config")
     version = metadata.get("keras_version")
     return Inspection(
@@ -61,13 +73,32 @@ def build(path: Path) -> Any:
     Raises:
       Unsupported: its config names what is not Keras' own, or Keras cannot build it.
     """
-    config, _ = _read(path)
+    config = _uncompiled(_read(path)[0])
     hazard = next(_hazards(config), "")
     if hazard:
         raise Unsupported(f"it is not built, since its config has {hazard}")
-    # What it was compiled with is told from the config, and may name functions.
-    plain = {key: value for key, value in config.items() if key != "compile_config"}
-    return keras.saving.deserialize_keras_object(plain, safe_mode=True)
+    with _bounded_memory():
+        return keras.saving.deserialize_keras_object(config, safe_mode=True)
+
+
+def _uncompiled(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A config without what the model was compiled with, which may name functions: it is told as data."""
+    return {key: value for key, value in config.items() if key != "compile_config"}
+
+
+@contextmanager
+def _bounded_memory() -> Iterator[None]:
+    """Inside, this process gets so much more memory and no more: what fails then is told, and the machine stays up."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    pages = int(_STATM.read_text().split()[0]) if _STATM.exists() else 0
+    limit = pages * resource.getpagesize() + MOST_BYTES_BUILT
+    allowed = before[0] == resource.RLIM_INFINITY or limit < before[0]
+    if pages and allowed:
+        resource.setrlimit(resource.RLIMIT_AS, (limit, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
 
 
 def _read(path: Path) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
@@ -91,9 +122,19 @@ def _json(data: bytes, name: str) -> Mapping[str, Any]:
         found = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise Unusable(f"{name} that is no JSON ({_foreign.said(error)})") from error
-    if not isinstance(found, Mapping):
-        raise Unusable(f"{name} that holds no object")
+    if not isinstance(found, Mapping) or (name == CONFIG and not isinstance(found.get("class_name"), str)):
+        raise Unusable(f"{name} that describes no object")
+    if _is_deeper(found, MOST_NESTING):
+        raise Unusable(f"{name} that is nested more than {MOST_NESTING} levels deep")
     return found
+
+
+def _is_deeper(value: Any, most: int) -> bool:
+    level = [value]
+    for _ in range(most):
+        inner = [list(each.values()) if isinstance(each, Mapping) else each for each in level]
+        level = [item for items in inner if isinstance(items, list) for item in items]
+    return any(isinstance(each, Mapping | list) for each in level)
 
 
 def _hazards(value: Any) -> Iterator[str]:
@@ -105,9 +146,8 @@ def _hazards(value: Any) -> Iterator[str]:
         return
     if "class_name" in value:
         yield from _of_object(value)
-    for key, item in value.items():
-        if key != "compile_config":
-            yield from _hazards(item)
+    for item in value.values():
+        yield from _hazards(item)
 
 
 def _of_object(value: Mapping[str, Any]) -> Iterator[str]:
@@ -115,13 +155,17 @@ def _of_object(value: Mapping[str, Any]) -> Iterator[str]:
     config = value.get("config")
     if not isinstance(kind, str) or not (module is None or isinstance(module, str)):
         yield "an object without a class"
+    elif module is not None and module.startswith(_OPERATIONS):
+        yield from () if _is_operation(module, kind) else (f"{kind}, which is no operation of {module}",)
     elif kind == "__lambda__":
         yield "a function as bytecode (a Lambda layer)"
     elif kind in _MARKERS:
         return
+    elif kind == "Lambda":
+        yield "a Lambda layer, which is code"
     elif kind == "function" or kind in _OPENS_FILES:
         yield f"a {kind}" if kind in _OPENS_FILES else f"the function {str(config)[:80]}"
-    elif module not in _SAFE_MODULES and not (module or "").startswith("keras.src.ops."):
+    elif module not in _SAFE_MODULES or not kind.isidentifier():
         yield f"{kind}, a class of {module or value.get('registered_name') or 'an unknown module'}"
     elif module == "keras" and kind not in _SAFE_OF_KERAS:
         yield f"keras.{kind}"
@@ -129,12 +173,18 @@ def _of_object(value: Mapping[str, Any]) -> Iterator[str]:
         yield from _of_config(kind, config)
 
 
+def _is_operation(module: str, kind: str) -> bool:
+    """Whether a name of a module below keras.src.ops is one of Keras' operations."""
+    if not all(part.isidentifier() for part in (*module.split("."), kind)):
+        return False
+    found = getattr(sys.modules.get(module), kind, None)
+    return isinstance(found, type) and issubclass(found, keras.Operation) and found.__module__ == module
+
+
 def _of_config(kind: str, config: Mapping[str, Any]) -> Iterator[str]:
     if isinstance(config.get("vocabulary"), str):
         yield f"a {kind} that reads its vocabulary from a file"
-    sizes = [config[name] for name in _SIZES if isinstance(config.get(name), int)]
-    product = 1
-    for size in sizes:
-        product *= max(1, abs(size))
-    if product > MOST_WEIGHTS or any(size > MOST_WEIGHTS // 64 for size in sizes):
-        yield f"a {kind} of {product:,} weights and more"
+    for name in _SIZES:
+        size = config.get(name)
+        if isinstance(size, int) and size > MOST_SIZE:
+            yield f"a {kind} with {name}={size:,}, more than {MOST_SIZE:,}"

@@ -48,7 +48,7 @@ def layers(described: Mapping[str, Any], within: str | None = None) -> Iterator[
 
 def is_container(described: Mapping[str, Any]) -> bool:
     """Whether this is one of Keras' own classes of models, which compute nothing but what their layers do."""
-    return described.get("class_name") in _CONTAINERS and str(described.get("module")).startswith("keras")
+    return str(described.get("class_name")) in _CONTAINERS and str(described.get("module")).startswith("keras")
 
 
 def module_of(module: str) -> str:
@@ -96,9 +96,11 @@ def _inner(value: Any) -> Iterator[Mapping[str, Any]]:
             yield from _inner(item)
 
 
-def _is_layer(value: Mapping[str, Any]) -> bool:
+def _is_layer(value: Any) -> bool:
+    if not isinstance(value, Mapping):
+        return False
     described = isinstance(value.get("class_name"), str) and isinstance(value.get("config"), Mapping)
-    other = str(value.get("module") or "").startswith(_OTHER_MODULES) or value.get("class_name") in _NO_LAYERS
+    other = str(value.get("module") or "").startswith(_OTHER_MODULES) or str(value.get("class_name")) in _NO_LAYERS
     return described and not other
 
 
@@ -107,12 +109,8 @@ def holds_bytecode(value: Any) -> bool:
     if isinstance(value, Mapping):
         if value.get("class_name") == _LAMBDA:
             return True
-        return any(
-            holds_bytecode(item) for item in value.values() if not (isinstance(item, Mapping) and _is_layer(item))
-        )
-    return isinstance(value, list) and any(
-        holds_bytecode(item) for item in value if not (isinstance(item, Mapping) and _is_layer(item))
-    )
+        return any(holds_bytecode(item) for item in value.values() if not _is_layer(item))
+    return isinstance(value, list) and any(holds_bytecode(item) for item in value if not _is_layer(item))
 
 
 def policy_of(dtype: Any) -> str:
@@ -124,7 +122,7 @@ def policy_of(dtype: Any) -> str:
 
 
 def plain_config(config: Mapping[str, Any]) -> dict[str, Plain]:
-    """A config as short plain data: an object by the name of its class, a layer left out, long lists by their length."""
+    """A config as short plain data: an object by the name of its class, a long list by its length."""
     left_out = {"name", "dtype", "layers", "input_layers", "output_layers"}
     return {str(key): plain(value) for key, value in config.items() if key not in left_out}
 

@@ -31,8 +31,8 @@ comes from, the counterpart of every layer and operation, the gotchas that apply
 dynamic shapes, randomness, state, side effects and wide types. Writes a page.
 
 TARGET is the folder of a SavedModel, a .keras file, or FILE.py:NAME, which names a Keras model, a class or function
-that makes one without arguments, a tf.function or a function. Of a SavedModel nothing is loaded or run. A .keras file is
-built where it names nothing but Keras' own layers, with new weights. FILE.py is run, by a process of its own.
+that makes one without arguments, a tf.function or a function. Of a SavedModel nothing is loaded or run. A .keras file
+is built where it names nothing but Keras' own layers, with new weights. FILE.py is run, by a process of its own.
 """,
     operands="TARGET",
     examples="""\

@@ -12,7 +12,7 @@ from compare.doctor import rules_of_layers
 from compare.doctor.conditions_of_layers import Facts
 from compare.doctor.rules_of_layers import ANY, Rule
 from compare.record.diagnosis_part import ATTENTION, BLOCKER, Finding, LayerKind, Means, Place, Severity
-from workloads._inspection import Inspection, Layer, Training
+from workloads._inspection import Layer
 from workloads.gotchas._catalogue import Entry, entries
 
 KERAS = "keras.layers"
@@ -106,8 +106,7 @@ def means_of(layer: Layer, applying: Iterable[Applied]) -> Means:
     if row is None or not row.has_counterpart:
         return "own"
     # A note does not change what a layer computes: the same initial weights, say.
-    decisive = [each.rule.entry for each in applying if each.rule.severity == ATTENTION]
-    if any(_LIBRARY in catalogue()[key].gotcha.why for key in decisive):
+    if any(_LIBRARY in told(each.rule, layer) for each in applying if each.rule.severity == ATTENTION):
         return "library"
     if row.flax:
         return "flax"
@@ -120,6 +119,11 @@ def findings(layers: Sequence[Layer]) -> Iterator[Finding]:
     facts = facts_of(layers)
     yield from _grouped(_of_class(each.layer) for each in facts)
     yield from _grouped(gotcha(found, each.layer.class_name, each.layer) for each in facts for found in applied(each))
+
+
+def told(rule: Rule, layer: Layer) -> str:
+    """What differs, in terms of the layer's own attributes where the rule has such."""
+    return rule.says.format_map(layer.config) if rule.says else catalogue()[rule.entry].gotcha.why
 
 
 def gotcha(found: Applied, subject: str, layer: Layer) -> Finding:
@@ -135,7 +139,7 @@ def gotcha(found: Applied, subject: str, layer: Layer) -> Finding:
         severity=found.rule.severity,
         kind="gotcha",
         subject=subject,
-        what=found.rule.says.format_map(layer.config) or entry.gotcha.why,
+        what=told(found.rule, layer),
         gotcha=entry.id,
         gate=entry.gotcha.fails,
         because=found.because,

@@ -24,6 +24,8 @@ PLUMBING = frozenset({
 _PYTHON = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
 _PRINTS = ("PrintV2", "Print")
 _FORMATS = "StringFormat"
+_CONTROL_V1 = ("Switch", "RefSwitch", "Merge", "RefMerge", "Enter", "RefEnter", "Exit", "RefExit", "NextIteration",
+               "RefNextIteration", "LoopCond", "ControlTrigger")  # fmt: skip
 _CHECKS = ("Assert", "CheckNumerics", "CheckNumericsV2")
 _SIZED_BY_VALUES = (
     "Where", "Unique", "UniqueV2", "UniqueWithCounts", "UniqueWithCountsV2", "ListDiff", "DynamicPartition",
@@ -95,9 +97,25 @@ def _obstacle(operation: Operation, lookup: Lookup) -> Finding | None:
     if kind not in _CHECKS and "string" in (*operation.inputs, *operation.outputs):
         what = "Works on strings, which neither XLA nor JAX has."
         return _finding(BLOCKER, "strings", operation, what, "Do it in the input pipeline, and pass numbers.")
-    if lookup(kind).compiles is False:
-        what = "TensorFlow's XLA has no kernel for it: with jit_compile=True it raises."
-        return _finding(BLOCKER, "compilation", operation, what, advice(kind))
+    known = lookup(kind)
+    if known.compiles is False and kind not in _CONTROL_V1:
+        unless = ", unless all that it depends on is constant" if known.folded else ""
+        what = f"TensorFlow's XLA has no kernel for it: with jit_compile=True it raises{unless}."
+        return _finding(BLOCKER, "compilation", operation, what, " ".join(known.notes) or advice(kind))
+    return _refused(operation, known)
+
+
+def _refused(operation: Operation, known: Known) -> Finding | None:
+    """What XLA has a kernel for, though not for these dtypes, or refused wherever it was tried."""
+    # A list of dtypes, as of a loop, is that of what it carries: no kernel's own.
+    given = [(name, operation.attributes.get(name), taken) for name, taken in known.dtypes.items()]
+    unfit = [f"{name}={each}" for name, each, taken in given if isinstance(each, str) and each not in taken]
+    if unfit:
+        what = f"TensorFlow's XLA has no kernel for it with {', '.join(unfit)}: with jit_compile=True it raises."
+        return _finding(BLOCKER, "compilation", operation, what, "Cast to another type first.")
+    if known.reason:
+        what = f"TensorFlow's XLA has a kernel, and refused every call that was tried: {known.reason}."
+        return _finding(ATTENTION, "compilation", operation, what, "Try it: `jaxport ops` says what was tried.")
     return None
 
 
@@ -111,6 +129,9 @@ def advice(kind: str) -> str:
 def _side(operation: Operation) -> Finding | None:
     """What an operation does beside computing a value of a known shape."""
     kind = operation.type
+    if kind in _CONTROL_V1:
+        what = "Control flow of TensorFlow 1, which is made functions of before XLA compiles it."
+        return _finding(NOTE, "control flow", operation, what, "jax.lax.cond, while_loop or scan.")
     if kind in _CHECKS:
         what = "XLA leaves checks out."
         return _finding(NOTE, "side effect", operation, what, "jax.experimental.checkify, or chex.")

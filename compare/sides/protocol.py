@@ -165,7 +165,7 @@ METHODS = (
         value=dict[str, Any],
     ),
     Method(
-        "keras_archive_built", "models", InspectFile, "What is in the model of a .keras file, built of Keras' own layers",
+        "keras_archive_built", "models", InspectFile, "What is in the model of a .keras file, built anew",
         value=dict[str, Any],
     ),
     Method(
