@@ -20,7 +20,7 @@ sys.path[:0] = [path for path in (str(DOCS), str(DOCS.parent)) if path not in sy
 import gotcha_pages
 from generated import write_pages
 
-from compare.counterparts.rows import Layer, Operation, Row, layers, operations
+from compare.counterparts.rows import Layer, Operation, Row, gotchas, layers, operations
 from workloads.gotchas import _catalogue
 
 
@@ -123,9 +123,7 @@ def _about(row: Row) -> str:
 
 def _links(row: Row) -> list[str]:
     """The places in the guide of the entry that the row names, and of all that concern its name and differ."""
-    entries = _entries()
-    concerned = [e.id for e in entries.values() if row.name in e.gotcha.concerns and not e.gotcha.is_control]
-    chosen = [entries[name] for name in dict.fromkeys([row.gotcha, *concerned]) if name in entries]
+    chosen = [_entries()[name] for name in gotchas(row)]
     return [
         f"[{entry.gotcha.name.replace('_', ' ')}]({gotcha_pages.FOLDER}/{entry.theme}.md#{entry.gotcha.name})"
         for entry in chosen

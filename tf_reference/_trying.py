@@ -17,7 +17,7 @@ from workloads._expressions import evaluate
 from workloads._raw_operations import Expression, Traced, Trial, Tried
 
 CALLS = 3
-"""Of a type of operation that are tried, each on inputs of other shapes or dtypes."""
+"""Of a type of operation that are tried, each on inputs of other shapes or dtypes, or with other attributes."""
 
 _NAMES = {"tf": tf, "keras": keras, "np": np}
 
@@ -114,11 +114,17 @@ def _alone(programs: Sequence[Program]) -> dict[str, list[Trial]]:
         library = program.graph.as_graph_def().library
         for operation in _operations(program.graph, set()):
             calls = found.setdefault(operation.type, [])
-            key = (operation.type, str([(each.dtype, each.shape) for each in operation.inputs]))
+            key = (operation.type, _likeness(operation))
             if key not in seen and len(calls) < CALLS and can_stand_alone(operation):
                 seen.add(key)
                 calls.append(alone(operation, library))
     return {name: calls for name, calls in found.items() if definition(name) is not None}
+
+
+def _likeness(operation: Any) -> str:
+    """What calls of one type that are like each other share: dtypes and shapes of inputs, and attributes."""
+    attributes = [(name, value) for name, value in operation.node_def.attr.items() if not name.startswith("_")]
+    return str(([(each.dtype, each.shape) for each in operation.inputs], sorted(attributes, key=str)))
 
 
 def _operations(graph: Any, seen: set[str]) -> Iterator[Any]:

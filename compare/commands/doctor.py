@@ -12,14 +12,14 @@ from compare.commands._output import writable_folder
 from compare.commands._parser import Help
 from compare.doctor import diagnosing
 from compare.errors import RequestError
-from compare.inputs.functions import parse_input
+from compare.inputs.functions import model_inputs
 from compare.plain_json import to_json
 from compare.record.diagnosis_part import BLOCKER, Diagnosis
 from compare.record.envelope import SCHEMA
 from compare.report import terminal
 from compare.report.doctor_console import print_diagnosis
 from compare.report.doctor_page import write_page
-from compare.sides.model_worker import Input, ModelWorker
+from compare.sides.model_worker import ModelWorker
 from compare.sides.sources import check_interpreter
 
 DEFAULT_OUT = Path("jaxport-doctor")
@@ -69,7 +69,7 @@ def main(options: argparse.Namespace) -> int:
     Raises:
       RequestError: there is no such model, or it cannot be read.
     """
-    inputs = _inputs(options.input)
+    inputs = model_inputs(options.input)
     if inputs and ".py:" not in options.target:
         raise RequestError(f"expected --input with FILE.py:NAME, found it with {options.target}: drop it")
     check_interpreter(options.tf_python, "--tf-python")
@@ -89,13 +89,3 @@ def main(options: argparse.Namespace) -> int:
 def exit_code(diagnosis: Diagnosis, strict: bool) -> int:
     """1 where anything blocks and that is asked."""
     return FAILS if strict and diagnosis.counts[BLOCKER] else HOLDS
-
-
-def _inputs(texts: list[str]) -> list[Input]:
-    parsed = [parse_input(text) for text in texts]
-    names = [name for name, _ in parsed]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice:
-        raise RequestError(f"expected every --input once, found {twice!r} twice: rename one")
-    return [(name, tuple(size if isinstance(size, int) else None for size in spec.shape), spec.dtype)
-            for name, spec in parsed]  # fmt: skip

@@ -90,6 +90,23 @@ class RawTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Opcodes of HLO that any of them became."""
         return tuple(sorted({opcode for each in self.operations.values() for opcode in each.opcodes}))
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many there are of each kind."""
+        public = [each for each in self.operations.values() if each.public]
+        every = list(self.operations.values())
+        return {
+            "operations": len(every),
+            "public": len(public),
+            "cpu_kernel": sum("CPU" in each.kernels or "DEFAULT" in each.kernels for each in every),
+            "public_cpu_kernel": sum("CPU" in each.kernels or "DEFAULT" in each.kernels for each in public),
+            "xla_kernel": sum(each.compilable for each in every),
+            "public_xla_kernel": sum(each.compilable for each in public),
+            "compiled": sum(each.xla == "compiled" for each in every),
+            "refused": sum(each.xla == "refused" for each in every),
+            "hlo_opcodes": len(self.opcodes),
+        }
+
 
 @functools.cache
 def read() -> RawTable:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
 import msgspec
+
+from workloads.gotchas import _catalogue
 
 FOLDER = Path(__file__).parent
 
@@ -111,6 +115,19 @@ def first_name(code: str) -> str:
     return match[0]
 
 
+def gotchas(row: Row) -> tuple[str, ...]:
+    """Identifiers of the entry that a row names, and of all that concern its operation or layer and differ."""
+    known = {entry.id for entry in _entries()}
+    concerned = [each.id for each in _entries() if row.name in each.gotcha.concerns and not each.gotcha.is_control]
+    return tuple(name for name in dict.fromkeys([row.gotcha, *concerned]) if name in known)
+
+
+@functools.cache
+def _entries() -> Sequence[_catalogue.Entry]:
+    """The catalogue: made once, and asked by every row."""
+    return _catalogue.entries()
+
+
 def operations(folder: Path = FOLDER) -> dict[str, list[Operation]]:
     """The rows of operations.toml by group; read from this package unless another folder is named.
 
@@ -123,3 +140,8 @@ def operations(folder: Path = FOLDER) -> dict[str, list[Operation]]:
 def layers(folder: Path = FOLDER) -> dict[str, list[Layer]]:
     """The rows of layers.toml by group; raises as `operations`."""
     return msgspec.toml.decode((folder / "layers.toml").read_bytes(), type=dict[str, list[Layer]])
+
+
+def further_calls(folder: Path = FOLDER) -> list[Operation]:
+    """The calls of further_calls.toml, which are no rows of the map; raises as `operations`."""
+    return msgspec.toml.decode((folder / "further_calls.toml").read_bytes(), type=dict[str, list[Operation]])["calls"]

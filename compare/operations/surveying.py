@@ -30,7 +30,7 @@ def survey(worker: OperationWorker) -> RawTable:
     """
     executed = [row for row in _all_rows() if row.has_counterpart]
     registry = worker.registry()
-    tried = worker.try_expressions([expression(row) for row in executed])
+    tried = worker.try_expressions([expression(row) for row in (*executed, *rows.further_calls())])
     return RawTable(dict(registry.versions), joined(registry.operations, executed, tried))
 
 
@@ -49,12 +49,12 @@ def joined(registered: Mapping[str, Registered], executed: Sequence[rows.Row], t
     Args:
       registered: by name.
       executed: the rows that were tried.
-      tried: what became of them, in the same order.
+      tried: what became of them, in the same order, and of further calls.
     """
     about = {name: [] for name in registered} | _declared(registered)
     within: dict[str, list[str]] = {name: [] for name in registered}
     backward: dict[str, list[str]] = {name: [] for name in registered}
-    for row, traced in zip(executed, tried.expressions, strict=True):
+    for row, traced in zip(executed, tried.expressions, strict=False):
         own = subject(row, traced)
         for name in traced.forward:
             (about if name == own else within)[name].append(row.name)
