@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from tf_reference import _graph_nodes, _keras_archive, _keras_layers, _python_effects, _saved_model
 from tf_reference._traced_places import places
+from workloads import _foreign
 from workloads._framework import Unsupported
 from workloads._inspection import Inspection, Operation, Value
 from workloads._target import resolve
@@ -21,6 +22,9 @@ Spec = tuple[str, Sequence[int | None], str]
 """Name, shape and dtype of an input; None is a size that is not fixed."""
 
 TRAINING = "training"
+
+_UNTRACED = (TypeError, ValueError, AttributeError, LookupError, RuntimeError, tf.errors.OpError)
+"""What TensorFlow, Keras and the code of layers raise where a model cannot be traced."""
 
 
 def saved_model(folder: Path) -> Inspection:
@@ -85,11 +89,15 @@ def _takes_arguments(value: Any) -> bool:
 
 def _of_model(model: Any, inputs: Sequence[Spec]) -> Inspection:
     specs = [_spec(each) for each in inputs] or _own_specs(model)
-    operations, entries, values, why = (), (), ((), ()), ""
+    operations, entries, values, why = (), (), ((), (), ()), ""
     if specs is None:
         why = "its inputs are not known: give --input for each of them"
     else:
-        operations, entries, values = _traced_model(model, specs)
+        try:
+            operations, entries, values = _traced_model(model, specs)
+        except _UNTRACED as error:
+            # Its layers can be told all the same.
+            why = f"{type(error).__name__}: {_foreign.said(error)}"
     calls = [type(each).call for each in [model, *model._flatten_layers(include_self=False)]]
     return Inspection(
         kind="keras model",
@@ -137,13 +145,14 @@ def _of_function(function: Any, inputs: Sequence[Spec], reference: str) -> Inspe
     if not inputs and signature is None and _takes_arguments(function):
         raise Unsupported(f"expected --input for each argument of {reference}, found none: add --input 'x=f32[B,128]'")
     specs = [_spec(each) for each in inputs] or list(signature or ())
-    operations, (given, returned) = _trace(function, specs)
+    operations, (given, returned, held) = _trace(function, specs)
     return Inspection(
         kind="function",
         operations=operations,
         entries=(reference.rpartition(":")[2],),
         inputs=given,
         outputs=returned,
+        variables=held,
         effects=_python_effects.effects([getattr(function, "python_function", function)]),
     )
 
@@ -154,14 +163,15 @@ def _spec(spec: Spec) -> tf.TensorSpec:
 
 
 def _trace(function: Callable[..., Any], specs: Sequence[Any]) -> tuple[tuple[Operation, ...], Any]:
-    """The operations of a function, and its inputs and outputs."""
+    """The operations of a function; its inputs, outputs and variables."""
     traceable: Any = function if hasattr(function, "get_concrete_function") else tf.function(function)
     concrete = traceable.get_concrete_function(*specs)
     graph = concrete.graph
     operations = _graph_nodes.from_traced(graph, places(graph))
     captured = len(graph.captures)
     given = graph.inputs[: len(graph.inputs) - captured]
-    return operations, (_values(given), _values(graph.outputs))
+    held = tuple(Value(each.name, each.dtype.name, _shape(each.shape), each.trainable) for each in graph.variables)
+    return operations, (_values(given), _values(graph.outputs), held)
 
 
 def _values(tensors: Sequence[Any]) -> tuple[Value, ...]:

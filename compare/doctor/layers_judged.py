@@ -19,6 +19,7 @@ KERAS = "keras.layers"
 MOST_PLACES = 12
 """Of one finding: a model of a thousand layers has as many of most."""
 
+_FUNCTION = "Lambda"
 _OPERATIONS = "keras.ops"
 _CONSTANTS = "preprocessing"
 _RANDOM = "Random"
@@ -104,7 +105,7 @@ def means_of(layer: Layer, applying: Iterable[Applied]) -> Means:
     row = row_of(layer)
     if layer.module == _OPERATIONS:
         return "expression"
-    if row is None or not row.has_counterpart:
+    if row is None or not row.has_counterpart or layer.class_name == _FUNCTION:
         return "own"
     # A note does not change what a layer computes: the same initial weights, say.
     if any(_LIBRARY in told(each.rule, layer) for each in applying if each.rule.severity == ATTENTION):

@@ -32,6 +32,7 @@ _SIZED_BY_VALUES = (
     "NonMaxSuppression", "NonMaxSuppressionV2", "NonMaxSuppressionV3", "NonMaxSuppressionV4", "NonMaxSuppressionV5",
     "RaggedRange", "RaggedTensorFromVariant", "SparseToDense", "DenseToSparseSetOperation",
 )  # fmt: skip
+_GROWS = ("TensorListPushBack", "TensorListPushBackBatch", "TensorListResize")
 _RANDOM = (
     "RandomUniform", "RandomUniformInt", "RandomStandardNormal", "TruncatedNormal", "ParameterizedTruncatedNormal",
     "RandomShuffle", "RandomGamma", "RandomPoisson", "RandomPoissonV2", "Multinomial", "RandomCrop",
@@ -156,6 +157,9 @@ def _side(operation: Operation) -> Finding | None:
         return _finding(
             ATTENTION, "shapes", operation, what, advice(kind) if kind in ADVICE else "A fixed size, padded."
         )
+    if kind in _GROWS or operation.attributes.get("resize_if_index_out_of_bounds") is True:
+        what = "A list that grows, as of a TensorArray with dynamic_size=True: XLA wants its size beforehand."
+        return _finding(ATTENTION, "shapes", operation, what, "jax.lax.scan, or an array of the largest size.")
     if kind in _RANDOM:
         what = "Draws from a state that TensorFlow keeps: other numbers at every call."
         return _finding(ATTENTION, "randomness", operation, what, "Pass a key of jax.random, split for each use.")

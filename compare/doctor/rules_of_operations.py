@@ -52,6 +52,15 @@ def _integers(operation: Operation) -> bool:
     return operation.inputs[:1] != () and operation.inputs[0].startswith(("int", "uint"))
 
 
+def _of_arrays(operation: Operation) -> bool:
+    """Not of single numbers, such as the counters of a loop over a range."""
+    return operation.shapes[:1] != ((),)
+
+
+def _integer_arrays(operation: Operation) -> bool:
+    return _integers(operation) and _of_arrays(operation)
+
+
 def _cast_to(dtypes: Collection[str]) -> Callable[[Operation], bool]:
     return lambda operation: _of(_FLOATS)(operation) and operation.outputs[0] in dtypes
 
@@ -83,8 +92,8 @@ OPERATIONS = (
     OperationRule("dtypes/cast_to_byte", ("Cast",), _cast_to(_BYTES), ("SrcT", "DstT")),
     OperationRule("dtypes/truncatediv", ("TruncateDiv",), _always),
     OperationRule("dtypes/truncatemod", ("TruncateMod",), _always),
-    OperationRule("dtypes/floormod_sign", ("FloorMod",), _always),
-    OperationRule("compilation/floordiv_by_zero", ("FloorDiv",), _integers, ("T",)),
+    OperationRule("dtypes/floormod_sign", ("FloorMod",), _of_arrays),
+    OperationRule("compilation/floordiv_by_zero", ("FloorDiv",), _integer_arrays, ("T",)),
     OperationRule("dtypes/population_count", ("PopulationCount",), _always),
     OperationRule("indexing/gather_beyond", ("GatherV2", "Gather", "ResourceGather"), _always),
     OperationRule("indexing/gather_negative", ("GatherV2", "Gather", "ResourceGather"), _always),

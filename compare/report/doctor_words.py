@@ -21,6 +21,8 @@ MEANS: Mapping[Means, str] = {
 
 
 _LONGEST_CODE = 60
+_NAMED = {"Activation": "functions of jax.nn, by name", "Lambda": "a function of your own"}
+"""Layers that are whatever function they are given."""
 
 
 def headline(diagnosis: Diagnosis) -> str:
@@ -71,8 +73,8 @@ def counterpart(layer: LayerKind) -> str:
         return ", ".join(dict.fromkeys(named))
     if "own" in layer.means and layer.source:
         return f"your own class: {layer.source}"
-    if layer.class_name == "Activation":
-        return "functions of jax.nn, by name"
+    if layer.class_name in _NAMED:
+        return _NAMED[layer.class_name]
     if layer.jax:
         # Of the row of the map, with its attributes: a layer's own may differ.
         return f"such as {layer.jax}" if len(layer.jax) <= _LONGEST_CODE else "code in JAX: see the page"

@@ -18,6 +18,8 @@ from workloads._inspection import Inspection
 
 ARCHIVE = ".keras"
 _FOLDER_FILE = "saved_model.pb"
+_LONGEST_REASON = 300
+"""Of what Keras says where it cannot build a model: it repeats the whole config."""
 
 Input = tuple[str, tuple[int | None, ...], str]
 """Name, shape and dtype; None is a size that is not fixed."""
@@ -69,7 +71,8 @@ class ModelWorker:
         try:
             return self._asked(target, "keras_archive_built", {"path": target})
         except RequestError as error:
-            return dataclasses.replace(said, not_traced=f"Keras could not build it: {error}")
+            reason = str(error).partition(", found ")[2] or str(error)
+            return dataclasses.replace(said, not_traced=f"Keras could not build it: {reason[:_LONGEST_REASON]}")
 
     def _asked(self, target: str, method: str, parameters: Mapping[str, Any]) -> Inspection:
         try:

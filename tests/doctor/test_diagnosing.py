@@ -92,6 +92,18 @@ def test_a_gotcha_of_an_operation_is_stated_where_its_attribute_is_such(alpha: f
     assert ("activations/leaky_relu" in {each.gotcha for each in found.findings}) is stated
 
 
+@pytest.mark.parametrize(("shape", "stated"), [((), False), ((4,), True)])
+def test_numbers_that_count_a_loop_are_no_gotcha(shape: tuple[int, ...], stated: bool) -> None:
+    found = of(Operation("FloorMod", "mod", inputs=("int32", "int32"), outputs=("int32",), shapes=(shape,)))
+    assert bool(found.findings) is stated
+
+
+@pytest.mark.parametrize("grows", [True, False])
+def test_a_list_that_grows_wants_a_decision(grows: bool) -> None:
+    written = Operation("TensorListSetItem", "w", attributes={"resize_if_index_out_of_bounds": grows})
+    assert ("shapes" in {each.kind for each in of(written).findings}) is grows
+
+
 @pytest.mark.parametrize(
     ("shape", "severity"), [((None, 8), NOTE), ((4, 8), ""), ((None, None, 8), ATTENTION), (None, ATTENTION)]
 )

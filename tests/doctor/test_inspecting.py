@@ -90,6 +90,26 @@ def test_an_operation_that_tensorflow_lacks_is_named(folder: Path) -> None:
     assert diagnosed(_inspecting.saved_model(known)).counts["blocker"] == 0
 
 
+def test_layers_are_told_of_a_model_that_cannot_be_traced(tmp_path: Path) -> None:
+    path = tmp_path / "it.py"
+    path.write_text(
+        "import keras\n"
+        "class Odd(keras.layers.Layer):\n"
+        "    def call(self, x):\n"
+        "        return x if float(x[0, 0]) > 0 else -x\n"
+        "def build():\n"
+        "    x = keras.Input((None, None, 3))\n"
+        "    y = keras.layers.UpSampling2D(interpolation='bilinear')(keras.layers.Conv2D(3, 3)(x))\n"
+        "    return keras.Model(x, y)\n"
+    )
+    found = _inspecting.code(f"{path}:build", ())
+    assert [each.class_name for each in found.layers] == ["Conv2D", "UpSampling2D"]
+    assert found.not_traced and found.operations == ()
+    odd = _inspecting.code(f"{path}:Odd", [("x", (None, 3), "float32")])
+    assert (odd.layers[0].class_name, odd.layers[0].source) == ("Odd", f"{path}:2")
+    assert odd.not_traced
+
+
 # Damaged and hostile
 
 

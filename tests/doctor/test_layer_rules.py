@@ -115,6 +115,7 @@ def test_the_same_of_many_layers_is_one_finding_and_other_values_are_another() -
         (layer("GRU", reset_after=True, use_bias=True), "library"),
         (layer("PReLU", weights={"alpha": "float32[8]"}), "own"),
         (layer("StringLookup"), "own"),
+        (layer("Lambda", bytecode=True), "own"),
         (Layer("mine", "my_model.py", "Block"), "own"),
         (Layer("add", "keras.ops", "Add"), "expression"),
         (layer("NoSuchLayer"), "own"),
