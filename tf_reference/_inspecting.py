@@ -22,6 +22,7 @@ Spec = tuple[str, Sequence[int | None], str]
 """Name, shape and dtype of an input; None is a size that is not fixed."""
 
 TRAINING = "training"
+_LONGEST_REASON = 300
 
 _UNTRACED = (TypeError, ValueError, AttributeError, LookupError, RuntimeError, tf.errors.OpError)
 """What TensorFlow, Keras and the code of layers raise where a model cannot be traced."""
@@ -97,7 +98,7 @@ def _of_model(model: Any, inputs: Sequence[Spec]) -> Inspection:
             operations, entries, values = _traced_model(model, specs)
         except _UNTRACED as error:
             # Its layers can be told all the same.
-            why = f"{type(error).__name__}: {_foreign.said(error)}"
+            why = _untraced(error)
     calls = [type(each).call for each in [model, *model._flatten_layers(include_self=False)]]
     return Inspection(
         kind="keras model",
@@ -112,6 +113,17 @@ def _of_model(model: Any, inputs: Sequence[Spec]) -> Inspection:
         training=_keras_layers.training(model),
         not_traced=why,
     )
+
+
+def _untraced(error: Exception) -> str:
+    """The line that says why a model could not be traced: AutoGraph puts the calls that led there before it."""
+    kind = type(error).__name__
+    lines = [line.strip() for line in str(error).splitlines()]
+    after = next((at for at, line in enumerate(lines) if line.startswith(f"{kind}: ")), None)
+    if after is None:
+        return f"{kind}: {_foreign.said(error)}"
+    told = [line for line in lines[after:] if line][:2]
+    return " ".join(told)[:_LONGEST_REASON].rstrip(".")
 
 
 def _own_specs(model: Any) -> Any:

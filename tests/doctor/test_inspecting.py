@@ -104,7 +104,7 @@ def test_layers_are_told_of_a_model_that_cannot_be_traced(tmp_path: Path) -> Non
     )
     found = _inspecting.code(f"{path}:build", ())
     assert [each.class_name for each in found.layers] == ["Conv2D", "UpSampling2D"]
-    assert found.not_traced and found.operations == ()
+    assert "UpSampling2D" in found.not_traced and found.operations == ()
     odd = _inspecting.code(f"{path}:Odd", [("x", (None, 3), "float32")])
     assert (odd.layers[0].class_name, odd.layers[0].source) == ("Odd", f"{path}:2")
     assert odd.not_traced
