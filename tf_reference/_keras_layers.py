@@ -86,7 +86,8 @@ def _config(layer: Any) -> Mapping[str, Any]:
 def _own_weights(layer: Any, own: bool) -> list[Any]:
     """The weights of a layer; of a user's layer or model, those that no layer in it has."""
     if not own:
-        return list(layer.weights)
+        # An operation of keras.ops between layers has none.
+        return list(getattr(layer, "weights", ()))
     inner = {id(each) for held in layer._flatten_layers(include_self=False) for each in held.weights}
     return [each for each in layer.weights if id(each) not in inner]
 

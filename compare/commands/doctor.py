@@ -26,9 +26,10 @@ DEFAULT_OUT = Path("jaxport-doctor")
 
 HELP = Help(
     description="""\
-Say what is in a model of TensorFlow, and what will hurt when it is ported: what does not compile and the line that it
-comes from, the counterpart of every layer and operation, the gotchas that apply given the model's own attributes,
-dynamic shapes, randomness, state, side effects and wide types. Writes a page.
+Say what is in a model of TensorFlow, and what will hurt when it is ported. Blockers do not compile under XLA or have no
+counterpart; the line that they come from is named. Beside them stand the counterpart of every layer and operation, the
+gotchas that apply given the model's own attributes, dynamic shapes, randomness, state, side effects and wide types.
+Writes a page.
 
 TARGET is the folder of a SavedModel, a .keras file, or FILE.py:NAME, which names a Keras model, a class or function
 that makes one without arguments, a tf.function or a function. Of a SavedModel nothing is loaded or run. A .keras file
@@ -42,8 +43,8 @@ is built where it names nothing but Keras' own layers, with new weights. FILE.py
   jaxport doctor my_tf.py:f --input 'x=f32[B,128]' --input 'n=i32[B]'
   jaxport doctor model.keras --json | jq '.findings[] | select(.severity == "blocker")'
 """,
-    holds="the model was read; with --strict, and nothing in it blocks a port",
-    fails="with --strict: something blocks a port",
+    holds="the model was read; with --strict, and there is no blocker",
+    fails="with --strict: there is a blocker",
 )
 
 
@@ -54,7 +55,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--input", action="append", default=[], metavar="SPEC",
         help="an argument of FILE.py:NAME, as NAME=DTYPE[SHAPE]; a size that is a name is not fixed; repeat for each",
     )  # fmt: skip
-    command.add_argument("--strict", action="store_true", help="exit with 1 where anything blocks a port")
+    command.add_argument("--strict", action="store_true", help="exit with 1 where there is a blocker")
     command.add_argument("--tf-python", metavar="PYTHON", help="interpreter with TensorFlow (default: this one)")
     _arguments.add_timeout(command)
     output = command.add_argument_group("output")

@@ -21,7 +21,7 @@ class Known:
       reason: why XLA refused every call that was tried, though it has a kernel.
       dtypes: that the kernel takes, by attribute; one that takes any is left out.
       folded: whether it compiles without a kernel where it depends on constants alone.
-      counterparts: TensorFlow's public name with the expression in JAX.
+      counterparts: examples of the map: TensorFlow's expression and that in JAX.
       notes: of the rows that have no counterpart.
       gotchas: identifiers of entries that concern one of these names.
       version: of the TensorFlow that was asked.
@@ -51,7 +51,7 @@ def lookup(kind: str) -> Known:
         reason=raw.reason if raw.xla == "refused" else "",
         dtypes=raw.kernels.get(XLA_DEVICE, {}),
         folded=raw.folded,
-        counterparts=tuple(f"{row.name}: {_expression(row)}" for row in named if row.has_counterpart),
+        counterparts=tuple(f"{row.tf} → {_expression(row)}" for row in named if row.has_counterpart),
         notes=tuple(row.note for row in named if row.note and not row.has_counterpart),
         gotchas=tuple(dict.fromkeys(_gotchas(raw))),
         version=version,

@@ -19,7 +19,8 @@ KERAS = "keras.layers"
 MOST_PLACES = 12
 """Of one finding: a model of a thousand layers has as many of most."""
 
-_WITHOUT = "without_a_counterpart"
+_OPERATIONS = "keras.ops"
+_CONSTANTS = "preprocessing"
 _RANDOM = "Random"
 _RANDOM_ROW = "keras.layers.RandomFlip"
 _LIBRARY = "jaxport."
@@ -101,7 +102,7 @@ def means_of(layer: Layer, applying: Iterable[Applied]) -> Means:
       applying: what applies to it.
     """
     row = row_of(layer)
-    if layer.module.startswith("keras.ops"):
+    if layer.module == _OPERATIONS:
         return "expression"
     if row is None or not row.has_counterpart:
         return "own"
@@ -110,8 +111,9 @@ def means_of(layer: Layer, applying: Iterable[Applied]) -> Means:
         return "library"
     if row.flax:
         return "flax"
-    # What has weights needs a module to hold them.
-    return "own" if layer.weights and row.jax else "expression"
+    # What is trained needs a module to hold it; what preprocessing layers hold are constants.
+    held = layer.weights and _map()[row.name][0] != _CONSTANTS
+    return "own" if held else "expression"
 
 
 def findings(layers: Sequence[Layer]) -> Iterator[Finding]:
@@ -156,9 +158,9 @@ def _of_class(layer: Layer) -> Finding | None:
         return Finding(BLOCKER, "python", layer.class_name, what, advice, places=place)
     if layer.module == KERAS:
         return _of_row(layer, place)
-    if layer.module.startswith("keras"):
+    if layer.module == _OPERATIONS:
         return None
-    what = f"A class of {layer.module}, not Keras' own: its counterpart is yours to write."
+    what = f"A class of {layer.module}, not of keras.layers: its counterpart is yours to write."
     return Finding(
         ATTENTION, "custom", layer.class_name, what, "Port its call(), operation by operation.", places=place
     )
@@ -219,9 +221,16 @@ def _kind(group: Sequence[Facts]) -> LayerKind:
         example=(row.keras, row.flax) if row and row.has_counterpart else (),
         note=row.note if row else "",
         names=tuple(each.layer.name for each in group),
+        activations=tuple(dict.fromkeys(_activation(each.layer) for each in group if _activation(each.layer))),
         source=layer.source,
         general=tuple(dict.fromkeys(key for each in group for key in undecided(each))),
     )
+
+
+def _activation(layer: Layer) -> str:
+    """The activation of a layer; "" of none."""
+    name = layer.config.get("activation")
+    return "" if name in (None, "linear") else str(name)
 
 
 def _called(expression: str) -> str:

@@ -95,13 +95,12 @@ def _obstacle(operation: Operation, lookup: Lookup) -> Finding | None:
     if kind in _PRINTS:
         return _finding(BLOCKER, "side effect", operation, "XLA does not compile what prints.", "jax.debug.print.")
     if kind not in _CHECKS and "string" in (*operation.inputs, *operation.outputs):
-        what = "Works on strings, which neither XLA nor JAX has."
-        return _finding(BLOCKER, "strings", operation, what, "Do it in the input pipeline, and pass numbers.")
+        return _strings(operation)
     known = lookup(kind)
     if known.compiles is False and kind not in _CONTROL_V1:
         unless = ", unless all that it depends on is constant" if known.folded else ""
         what = f"TensorFlow's XLA has no kernel for it: with jit_compile=True it raises{unless}."
-        return _finding(BLOCKER, "compilation", operation, what, " ".join(known.notes) or advice(kind))
+        return _finding(BLOCKER, "compilation", operation, what, _instead(operation, known))
     return _refused(operation, known)
 
 
@@ -117,6 +116,23 @@ def _refused(operation: Operation, known: Known) -> Finding | None:
         what = f"TensorFlow's XLA has a kernel, and refused every call that was tried: {known.reason}."
         return _finding(ATTENTION, "compilation", operation, what, "Try it: `jaxport ops` says what was tried.")
     return None
+
+
+def _strings(operation: Operation) -> Finding:
+    """What works on strings; all that layers make of it is one finding, beside those of the layers themselves."""
+    what, advised = "Works on strings, which neither XLA nor JAX has.", "Do it in the input pipeline, and pass numbers."
+    subject = "string operations of layers" if operation.in_layer else operation.type
+    return Finding(BLOCKER, "strings", subject, what, advised, places=(place(operation),))
+
+
+def _instead(operation: Operation, known: Known) -> str:
+    """What the map of operations has, or else what to do with operations of such a name."""
+    kind = operation.type
+    if operation.in_layer:
+        return "A layer makes it: port the layer, as the table of layers says."
+    if known.counterparts:
+        return f"As in {'; '.join(known.counterparts[:2])}."
+    return " ".join(known.notes) or advice(kind)
 
 
 def advice(kind: str) -> str:

@@ -61,6 +61,8 @@ class LayerKind(msgspec.Struct, frozen=True):
     """The row of the map: the layer in Keras as it was executed, then the module of NNX that computes the same."""
     note: str = ""
     names: tuple[str, ...] = ()
+    activations: tuple[str, ...] = ()
+    """Those that any of them has."""
     source: str = ""
     """FILE:LINE of the class, where it is the user's."""
     general: tuple[str, ...] = ()
@@ -77,7 +79,7 @@ class OperationKind(msgspec.Struct, frozen=True):
     compiles: bool | None
     """By TensorFlow's XLA on a CPU; None is not known."""
     counterparts: tuple[str, ...] = ()
-    """TensorFlow's public name and the expression in JAX."""
+    """Examples of the map: TensorFlow's expression and that in JAX."""
     gotchas: tuple[str, ...] = ()
     """Entries of the catalogue that concern it, and that none of its attributes decides."""
     places: tuple[Place, ...] = ()

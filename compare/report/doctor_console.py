@@ -10,7 +10,7 @@ from rich.text import Text
 
 from compare.record.diagnosis_part import ATTENTION, BLOCKER, NOTE, Diagnosis, Finding, LayerKind, Place
 from compare.report import terminal
-from compare.report.doctor_words import counterpart, effort, headline, means, summary, titled, where
+from compare.report.doctor_words import counterpart, effort, headline, kind_of, means, summary, titled, where
 from compare.report.showable import on_lines
 
 _STYLES = {BLOCKER: "bold red", ATTENTION: "yellow", NOTE: "dim"}
@@ -28,7 +28,7 @@ def print_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
         _print_findings([each for each in shown.findings if each.severity == severity], severity, console)
     if shown.layers:
         console.print()
-        console.print(_layers(shown.layers))
+        _print_table(_layers(shown.layers), console)
     if shown.effort:
         console.print(Text(effort(shown)), soft_wrap=True)
 
@@ -56,10 +56,17 @@ def _places(places: Sequence[Place], count: int) -> str:
     return f"at {'; '.join(told)}{f'; and {more} more' if more > 0 else ''}" if told else ""
 
 
+def _print_table(table: Table, console: Console) -> None:
+    """A pipe has no width: a folded table cannot be searched."""
+    if not console.is_terminal:
+        table.width = console.measure(table, options=console.options.update(max_width=10_000)).maximum
+    console.print(table, soft_wrap=not console.is_terminal)
+
+
 def _layers(layers: Sequence[LayerKind]) -> Table:
     counted = Column("", justify="right")
     table = Table(Column("layer", no_wrap=True), counted, "ported by", "counterpart", box=None, pad_edge=False)
     for each in layers:
-        cells = (each.class_name, str(len(each.names)), means(each), counterpart(each))
+        cells = (kind_of(each), str(len(each.names)), means(each), counterpart(each))
         table.add_row(*map(terminal.cell, cells))
     return table

@@ -24,15 +24,12 @@ _LONGEST_CODE = 60
 
 
 def headline(diagnosis: Diagnosis) -> str:
-    """Whether anything blocks, in one line."""
+    """How many blockers, which do not compile or have no counterpart, and how many decisions, in one line."""
     blockers, attention = diagnosis.counts.get(BLOCKER, 0), diagnosis.counts.get(ATTENTION, 0)
-    if blockers:
-        said = f"{_many(blockers, 'thing')} {'blocks' if blockers == 1 else 'block'} a port"
-    elif diagnosis.not_traced:
-        said = "Nothing blocks a port, as far as its layers say; its operations were not looked at"
-    else:
-        said = "Nothing blocks a port"
-    return f"{said}, {attention} want{'s' if attention == 1 else ''} a decision"
+    said = f"{many(blockers, 'blocker')}" if blockers else "No blockers"
+    looked = ", as far as layers say: operations were not looked at" if diagnosis.not_traced else ""
+    wanted = f"{attention} finding{'' if attention == 1 else 's'} that want{'s' if attention == 1 else ''} a decision"
+    return f"{said}{looked}; {wanted}"
 
 
 def summary(diagnosis: Diagnosis) -> str:
@@ -41,10 +38,10 @@ def summary(diagnosis: Diagnosis) -> str:
     operations = sum(each.count for each in diagnosis.operations)
     parts = [
         f"{diagnosis.target}: {KINDS.get(diagnosis.kind, diagnosis.kind)}",
-        _many(layers, "layer") if layers else "",
-        _many(operations, "operation") if operations else "",
+        many(layers, "layer") if layers else "",
+        many(operations, "operation") if operations else "",
         f"{diagnosis.weights:,} weights" if diagnosis.weights else "",
-        f"{_many(diagnosis.counts.get(NOTE, 0), 'note')} on the page" if diagnosis.counts.get(NOTE) else "",
+        f"{many(diagnosis.counts.get(NOTE, 0), 'note')} on the page" if diagnosis.counts.get(NOTE) else "",
     ]
     return ", ".join(filter(None, parts))
 
@@ -60,6 +57,11 @@ def where(place: Place) -> str:
     return f"{place.source} {place.name}" if place.source else place.name
 
 
+def kind_of(layer: LayerKind) -> str:
+    """A class of layers, with the activations that they have."""
+    return f"{layer.class_name} ({', '.join(layer.activations)})" if layer.activations else layer.class_name
+
+
 def counterpart(layer: LayerKind) -> str:
     """What computes the same, by name."""
     if layer.module == "keras.ops":
@@ -69,6 +71,8 @@ def counterpart(layer: LayerKind) -> str:
         return ", ".join(dict.fromkeys(named))
     if "own" in layer.means and layer.source:
         return f"your own class: {layer.source}"
+    if layer.class_name == "Activation":
+        return "functions of jax.nn, by name"
     if layer.jax:
         # Of the row of the map, with its attributes: a layer's own may differ.
         return f"such as {layer.jax}" if len(layer.jax) <= _LONGEST_CODE else "code in JAX: see the page"
@@ -88,5 +92,6 @@ def effort(diagnosis: Diagnosis) -> str:
     return f"Layers ported {', '.join(told)}." if told else ""
 
 
-def _many(count: int, noun: str) -> str:
+def many(count: int, noun: str) -> str:
+    """A number of things: "1 layer", "1,024 layers"."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"

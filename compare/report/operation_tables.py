@@ -141,7 +141,13 @@ def _names(names: Sequence[str]) -> str:
 
 
 def print_missing(lacking: Sequence[Missing], found: Sequence[Operation], console: Console) -> None:
-    """Print what a model lacks: what does not compile, then what has no counterpart."""
+    """Print what a model lacks: what does not compile, then what has no counterpart.
+
+    Args:
+      lacking: in the order in which it is printed.
+      found: all nodes of the model.
+      console: where to print.
+    """
     types = {each.type for each in found}
     for lacks, title in (("compile", "XLA cannot compile here"), ("counterpart", "without a counterpart in JAX")):
         of_it = [each for each in lacking if each.lacks == lacks]

@@ -145,7 +145,7 @@ def test_blockers_come_first_on_the_console_and_on_the_page() -> None:
     with told.capture() as captured:
         print_diagnosis(found, told)
     lines = captured.get().splitlines()
-    assert lines[0] == "1 thing blocks a port, 2 want a decision"
+    assert lines[0] == "1 blocker; 2 findings that want a decision"
     assert lines[3].startswith("blocker  MyOp")
     page = doctor_page.render(found)
     assert page.index("MyOp") < page.index("RandomUniform")

@@ -7,6 +7,7 @@ SLOW = (
     "test_functions.py",
     "test_guide.py",
     "test_hlo_command.py",
+    "test_inspecting.py",
     "test_large_models.py",
     "test_locate_attention.py",
     "test_locate_installed.py",
