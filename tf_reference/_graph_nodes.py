@@ -42,8 +42,9 @@ def operations(bodies: Iterable[Body], places: Callable[[str, str], Place]) -> t
     """
     found: list[Operation] = []
     for body in bodies:
+        constant = _of_constants(body.nodes)
         for node in body.nodes:
-            found.append(_operation(body.name, node, places(body.name, node.name)))
+            found.append(_operation(body.name, node, places(body.name, node.name), node.name in constant))
             if len(found) > MOST_NODES:
                 raise Unsupported(f"expected a model of up to {MOST_NODES:,} operations, found more")
     return tuple(found)
@@ -103,7 +104,22 @@ def _called(nodes: Iterable[Any]) -> list[str]:
     return [function.name for value in values for function in (value.func, *value.list.func) if function.name]
 
 
-def _operation(function: str, node: Any, place: Place) -> Operation:
+def _of_constants(nodes: Sequence[Any]) -> set[str]:
+    """The names of those that depend on constants alone, and have no state."""
+    found: set[str] = set()
+    before = -1
+    # Until nothing is added: a node may stand in front of what it depends on.
+    while len(found) > before:
+        before = len(found)
+        for node in nodes:
+            known = definition(node.op)
+            inputs = {_node_of(each) for each in node.input}
+            if known and not known.is_stateful and (node.op == "Const" or (inputs and inputs <= found)):
+                found.add(node.name)
+    return found
+
+
+def _operation(function: str, node: Any, place: Place, of_constants: bool) -> Operation:
     known = definition(node.op)
     return Operation(
         type=node.op,
@@ -119,6 +135,7 @@ def _operation(function: str, node: Any, place: Place) -> Operation:
         in_layer=place[1],
         registered=known is not None,
         stateful=bool(known and known.is_stateful),
+        of_constants=of_constants,
     )
 
 

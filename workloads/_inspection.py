@@ -55,6 +55,7 @@ class Operation:
       in_layer: whether a layer of Keras made it.
       registered: whether this TensorFlow has such an operation.
       stateful: whether TensorFlow says that it has state or side effects.
+      of_constants: whether it depends on constants alone: TensorFlow may compute it before XLA sees it.
     """
 
     type: str
@@ -68,6 +69,7 @@ class Operation:
     in_layer: bool = False
     registered: bool = True
     stateful: bool = False
+    of_constants: bool = False
 
 
 @dataclass(frozen=True)

@@ -69,8 +69,9 @@ def lacking(node: Operation, finder: Finder) -> Iterator[tuple[Lack, str]]:
     if known.operation is None:
         yield "compile", "this TensorFlow does not have it: whether the library that does compiles it is not known"
     elif not (node.type in _FROM_OUTSIDE and not node.function):
+        perhaps = "; it depends on constants alone, so TensorFlow may compute it before" if node.of_constants else ""
         for why in _refusals(node, known.operation):
-            yield "compile", why
+            yield "compile", why + perhaps
     why = "" if node.type in PLUMBING else _uncovered(known)
     if why:
         yield "counterpart", why

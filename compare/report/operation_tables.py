@@ -49,7 +49,8 @@ def listed(found: Sequence[Found]) -> Table:
     """An operation a line."""
     first = Column("operation", no_wrap=True)
     xla = Column("XLA", no_wrap=True)
-    shown = Table(first, "CPU", xla, "gradient", "in JAX", box=None, pad_edge=False)
+    code = Column("in JAX", overflow="fold")
+    shown = Table(first, "CPU", xla, "gradient", code, box=None, pad_edge=False)
     for each in found:
         shown.add_row(*map(terminal.cell, _line(each)))
     return shown
@@ -116,7 +117,7 @@ def _facts(found: Found) -> Iterator[tuple[str, str]]:
     yield "gradient of", _names(known.backward)
     for device, dtypes in known.kernels.items():
         yield device, "; ".join(f"{name}: {' '.join(each)}" for name, each in dtypes.items()) or "any dtype"
-    yield "public", "" if known.public else "no: tf.raw_ops has it not"
+    yield "public", "" if known.public else "no: tf.raw_ops does not have it"
 
 
 def _of_xla(known: RawOperation) -> str:
@@ -140,7 +141,13 @@ def _names(names: Sequence[str]) -> str:
 
 
 def print_missing(lacking: Sequence[Missing], found: Sequence[Operation], console: Console) -> None:
-    """Print what a model lacks: what does not compile, then what has no counterpart."""
+    """Print what a model lacks: what does not compile, then what has no counterpart.
+
+    Args:
+      lacking: in the order in which it is printed.
+      found: all nodes of the model.
+      console: where to print.
+    """
     types = {each.type for each in found}
     for lacks, title in (("compile", "XLA cannot compile here"), ("counterpart", "without a counterpart in JAX")):
         of_it = [each for each in lacking if each.lacks == lacks]

@@ -36,6 +36,7 @@ HEAVY = (
     "test_convolution.py",
     "test_costs.py",
     "test_html.py",
+    "test_installed_operations.py",
     "test_library.py",
     "test_library_of_training.py",
     "test_locate_proofs.py",
