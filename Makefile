@@ -11,7 +11,7 @@ TPU_PACKAGES := libtpu
 # What is compiled once is kept: pytest would rewrite every test file at each start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run check test slow docs dist zoo soak schema goldens install targets types quick graphviz clean
+.PHONY: run check test slow docs dist zoo soak schema operations goldens install targets types quick graphviz clean
 
 run: install
 	$(VENV)/bin/jaxport run
@@ -58,6 +58,10 @@ soak: install
 # docs/results.schema.json, from the structs of compare/record/. A test fails until it is current.
 schema: install
 	$(VENV)/bin/python -m compare.record.json_schema > docs/results.schema.json
+
+# What every operation of the installed TensorFlow is: for `jaxport ops`. A slow test fails until it is current.
+operations: install
+	$(VENV)/bin/python -m compare.operations.surveying
 
 # The records of tests/data: one of a real run, which takes some minutes, and one by hand, written anew.
 goldens: install targets

@@ -49,7 +49,9 @@ COMMANDS = {
     "record": Command("record one side to a file, to be replayed elsewhere"),
     "report": Command("render a report again from its record"),
     "results": Command("write records as a Markdown page"),
+    "doctor": Command("say what is in a TensorFlow model, and what will hurt", foreign_code=False),
     "gotchas": Command("look up what TensorFlow and JAX do differently, and how to port it"),
+    "ops": Command("list TensorFlow's operations: kernels, what compiles, counterparts in JAX", foreign_code=False),
     "docs": Command("open the guide and the reference, offline", foreign_code=False),
     "list": Command("list the workloads", foreign_code=False),
 }

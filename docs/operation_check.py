@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import operator
 import traceback
 import zlib
@@ -19,12 +18,13 @@ import numpy as np
 import optax
 import tensorflow as tf
 from flax import nnx
-from operation_rows import Layer, Operation, Row
 from operation_sides import Arrays, Computed, GradientError, Program, jax_runner, run_tensorflow, tensors
 from scipy import stats
 
+from compare.counterparts.rows import Layer, Operation, Row
 from compare.inputs.functions import parse_input
 from workloads._arrays import draw, draw_kinks
+from workloads._expressions import evaluate
 
 VALUES = 1e-5
 GRADIENTS = 1e-4
@@ -128,20 +128,6 @@ def _weights(layer: keras.Layer, case: str) -> dict[str, np.ndarray]:
         name: (abs(values) + 0.5 if "variance" in weight.path else values).astype(weight.dtype)
         for name, (weight, values) in drawn.items()
     }
-
-
-def evaluate(code: str, names: Mapping[str, Any]) -> Any:
-    """The value of the last line, an expression, after the statements above it.
-
-    Raises:
-      ValueError: the last line is no expression.
-    """
-    *statements, last = ast.parse(code.strip()).body
-    if not isinstance(last, ast.Expr):
-        raise ValueError(f"expected an expression in the last line, found {ast.unparse(last)!r}")
-    scope = dict(names)
-    exec(compile(ast.Module(statements, []), "<row>", "exec"), scope)
-    return eval(compile(ast.Expression(last.value), "<row>", "eval"), scope)
 
 
 TENSORFLOW = {"tf": tf, "keras": keras, "np": np}

@@ -19,15 +19,14 @@ sys.path[:0] = [path for path in (str(DOCS), str(DOCS.parent)) if path not in sy
 # ruff: noqa: E402  scripts of docs/ are no package
 import gotcha_pages
 from generated import write_pages
-from operation_rows import Layer, Operation, Row, read_layers, read_operations
 
+from compare.counterparts.rows import Layer, Operation, Row, gotchas, layers, operations
 from workloads.gotchas import _catalogue
 
 
 def write(docs: Path) -> None:
     """Write operations.md and layers.md; a page that is current stays."""
-    operations, layers = read_operations(docs), read_layers(docs)
-    write_pages(docs, {"operations.md": operations_page(operations), "layers.md": layers_page(layers)})
+    write_pages(docs, {"operations.md": operations_page(operations()), "layers.md": layers_page(layers())})
 
 
 def counted(groups: Mapping[str, Sequence[Row]]) -> tuple[int, int]:
@@ -124,9 +123,7 @@ def _about(row: Row) -> str:
 
 def _links(row: Row) -> list[str]:
     """The places in the guide of the entry that the row names, and of all that concern its name and differ."""
-    entries = _entries()
-    concerned = [e.id for e in entries.values() if row.name in e.gotcha.concerns and not e.gotcha.is_control]
-    chosen = [entries[name] for name in dict.fromkeys([row.gotcha, *concerned]) if name in entries]
+    chosen = [_entries()[name] for name in gotchas(row)]
     return [
         f"[{entry.gotcha.name.replace('_', ' ')}]({gotcha_pages.FOLDER}/{entry.theme}.md#{entry.gotcha.name})"
         for entry in chosen
@@ -148,7 +145,7 @@ def main(arguments: Sequence[str]) -> int:
 
     words = [argument for argument in arguments if argument != "--check"]
     failed = False
-    for failure in operation_check.check_all(read_operations(DOCS), read_layers(DOCS), words):
+    for failure in operation_check.check_all(operations(), layers(), words):
         failed = True
         print(failure, flush=True)
     return 1 if failed else 0

@@ -118,6 +118,46 @@ def define(function: Any) -> None:
         context.add_function_def(function)
 
 
+def operation_definition(name: str) -> Any:
+    """TensorFlow's OpDef of a type of operation; None where this TensorFlow has none.
+
+    `tf.raw_ops` has the functions alone: neither dtypes nor whether an operation has side effects.
+    """
+    return _require("tensorflow.python.framework.op_def_registry", "get")(name)
+
+
+def protocol(file: str, message: str) -> Any:
+    """A message of TensorFlow's protocol buffers, by the file that declares it below tensorflow/core/protobuf."""
+    return _require(f"tensorflow.core.protobuf.{file}", message)
+
+
+def operation_definitions() -> Sequence[Any]:
+    """The OpDef of every type of operation that this process has. `tf.raw_ops` has the public ones alone."""
+    buffer = _require("tensorflow.python.client.pywrap_tf_session", "TF_GetAllOpList")()
+    data = _require("tensorflow.python.client.pywrap_tf_session", "TF_GetBuffer")(buffer)
+    return _require("tensorflow.core.framework.op_def_pb2", "OpList").FromString(data).op
+
+
+def kernel_definitions() -> Sequence[Any]:
+    """The KernelDef of every kernel, those of XLA once something was compiled. There is no public list."""
+    return _require("tensorflow.python.framework.kernels", "get_all_registered_kernels")().kernel
+
+
+def gradient_function(name: str) -> Any:
+    """The function that gives the gradient of a type of operation; None of one that is registered to have none.
+
+    Raises:
+      LookupError: nothing is registered.
+    """
+    return _require("tensorflow.python.framework.ops", "gradient_registry").lookup(name)
+
+
+def opcodes(serialized: bytes) -> frozenset[str]:
+    """Opcodes of the instructions of a serialized HloModuleProto. No public reader of the proto exists."""
+    proto = _require("tensorflow.compiler.xla.service.hlo_pb2", "HloModuleProto").FromString(serialized)
+    return frozenset(each.opcode for computation in proto.computations for each in computation.instructions)
+
+
 # Operations that compute nothing: plumbing, and what only reads or changes a shape.
 _STRUCTURAL = frozenset(
     {

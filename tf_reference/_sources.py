@@ -53,7 +53,7 @@ class _Walk:
         yield from _results(graph, lines, calls, caller)
         for operation in graph.get_operations():
             inner = "" if operation.type in _BRANCHES else f"{calls}{operation.name}/"
-            for callee in _callees(graph, operation):
+            for _, callee in callees(graph, operation):
                 yield from self.named(callee, inner, lines[operation.name] or caller)
 
 
@@ -65,15 +65,15 @@ def _results(graph: Any, lines: dict[str, str], calls: str, caller: str) -> Iter
             yield calls + name, lines[tensor.op.name] or caller
 
 
-def _callees(graph: Any, operation: Any) -> Iterator[Any]:
-    """The graphs of the functions that an operation's attributes name."""
+def callees(graph: Any, operation: Any) -> Iterator[tuple[str, Any]]:
+    """The functions that an operation's attributes name, with their graphs."""
     for value in operation.node_def.attr.values():
         for function in [value.func, *value.list.func]:
             # No public name leads from a node to the graph of what it calls, only to its definition.
             found = graph._get_function(function.name) if function.name else None
             callee = getattr(found, "graph", None)
             if callee is not None:
-                yield callee
+                yield function.name, callee
 
 
 def _lines(graph: Any) -> dict[str, str]:

@@ -47,6 +47,24 @@ def parse_input(text: str) -> tuple[str, ArraySpec[int | str]]:
         raise RequestError(f"{error}, in {text!r}") from error
 
 
+def model_inputs(texts: Sequence[str]) -> list[tuple[str, tuple[int | None, ...], str]]:
+    """Name, shape and dtype of each argument of a model; a size that is a name is not fixed: None.
+
+    Raises:
+      RequestError: one does not parse, or a name occurs twice.
+    """
+    parsed = [parse_input(text) for text in texts]
+    names = [name for name, _ in parsed]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice:
+        raise RequestError(f"expected every --input once, found {twice!r} twice: rename one")
+    return [(name, tuple(_fixed(size) for size in spec.shape), spec.dtype) for name, spec in parsed]
+
+
+def _fixed(size: int | str) -> int | None:
+    return size if isinstance(size, int) else None
+
+
 def _size(text: str, of: str) -> int | str:
     if text.isdecimal():
         return int(text)

@@ -31,6 +31,7 @@ NAMES = {
     "xla": "jaxlib's XLA",
     "ports": "what port files need",
     "devices": "JAX to compile for other devices",
+    "models": "TensorFlow",
 }
 
 STARTS = 3
@@ -279,6 +280,8 @@ def _environment(name: str, folder: Path, foreign: bool, settings: Settings) -> 
         environment["KERAS_BACKEND"] = "jax"
     if name != "jax":
         environment.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    if name == "models":
+        environment["KERAS_BACKEND"] = "tensorflow"
     if name == "tf":
         # Whatever keras.json says.
         environment.setdefault("KERAS_BACKEND", "tensorflow")

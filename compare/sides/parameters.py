@@ -9,6 +9,7 @@ import msgspec
 
 from compare.sides.replies import Scalar, Size
 from workloads._framework import Platform
+from workloads._raw_operations import Expression
 
 Calls = Annotated[int, msgspec.Meta(ge=1)]
 Described = tuple[str, tuple[Size, ...], str]
@@ -198,3 +199,23 @@ class Assemble(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A folder with a dump of modules for a GPU."""
 
     dump: Path
+
+
+class InspectFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The folder of a SavedModel, or a .keras file."""
+
+    path: Path
+
+
+class InspectCode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """FILE.py:NAME, and the name, shape and dtype of each input; null is a size that is not fixed."""
+
+    reference: str
+    folder: Path
+    inputs: tuple[tuple[str, tuple[Size | None, ...], str], ...]
+
+
+class TryExpressions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Expressions in TensorFlow, of which the operations are given to XLA."""
+
+    expressions: tuple[Expression, ...]

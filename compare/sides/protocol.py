@@ -20,6 +20,8 @@ from compare.sides.parameters import (
     Described,
     Execute,
     Handle,
+    InspectCode,
+    InspectFile,
     Load,
     Lowering,
     Mode,
@@ -35,17 +37,20 @@ from compare.sides.parameters import (
     Target,
     TargetCalls,
     Trajectory,
+    TryExpressions,
     Unroll,
 )
+from workloads._raw_operations import Registry, Tried
 from workloads._spec import Arrays
 
-HostName = Literal["framework", "xla", "ports", "devices"]
+HostName = Literal["framework", "xla", "ports", "devices", "models"]
 
 HOSTS: Mapping[HostName, str] = {
     "framework": "TensorFlow, JAX or a peer, with one workload loaded",
     "xla": "XLA of jaxlib alone, which compiles and runs programs",
     "ports": "Port files and entry points, each request in a child process",
     "devices": "XLA of jaxlib and its plugins, which compiles for devices that are not here",
+    "models": "TensorFlow, which reads what is in a model",
 }
 """By the name of a host, what it hosts."""
 
@@ -155,6 +160,29 @@ METHODS = (
     Method(
         "assemble", "devices", Assemble, "By PTX file of a dump, what the assembler makes of it",
         value=dict[str, replies.Assembled],
+    ),
+    Method(
+        "saved_model", "models", InspectFile, "What is in a SavedModel, of which nothing is loaded or run",
+        value=dict[str, Any],
+    ),
+    Method(
+        "keras_archive", "models", InspectFile, "What a .keras file says, of which nothing is built",
+        value=dict[str, Any],
+    ),
+    Method(
+        "keras_archive_built", "models", InspectFile, "What is in the model of a .keras file, built anew",
+        value=dict[str, Any],
+    ),
+    Method(
+        "code", "models", InspectCode, "What is in a Keras model or function of a user's file", value=dict[str, Any]
+    ),
+    Method(
+        "operations", "models", Nothing, "The operations that TensorFlow registers, with their kernels",
+        value=Registry,
+    ),
+    Method(
+        "try_expressions", "models", TryExpressions, "What XLA makes of the operations in expressions",
+        value=Tried,
     ),
     Method("describe", "ports", PortRequest, "The declared fields of a workload", value=dict[str, Any]),
     Method("prepare_both", "ports", PortRequest, "Draw the arrays for parity and those for timing", value=list[Any]),

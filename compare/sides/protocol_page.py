@@ -61,7 +61,7 @@ def _type(kind: inspect.Type) -> str:
             return f"list of {_type(item)}"
         case inspect.TupleType(item_types=items):
             return f"[{', '.join(_type(item) for item in items)}]"
-        case inspect.StructType(fields=fields):
+        case inspect.StructType(fields=fields) | inspect.DataclassType(fields=fields):
             return f"{{{', '.join(f'{field.encode_name}: {_type(field.type)}' for field in fields)}}}"
         case inspect.LiteralType(values=values):
             return " or ".join(f'"{value}"' for value in values)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
 import msgspec
+
+from workloads.gotchas import _catalogue
+
+FOLDER = Path(__file__).parent
 
 Comparison = Literal["same", "distribution"]
 Gradients = Literal["same", "differ", "none"]
@@ -26,6 +32,8 @@ class Operation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         has none and must raise.
       values: "distribution" of random numbers, whose bits differ.
       jit: whether the counterpart compiles; otherwise it must raise under jax.jit.
+      raw: types of operation in TensorFlow's graphs that the row is about, beside the one that is found where its
+        program has no other.
     """
 
     tf: str
@@ -36,6 +44,7 @@ class Operation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     gradients: Gradients = "same"
     values: Comparison = "same"
     jit: bool = True
+    raw: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -106,15 +115,33 @@ def first_name(code: str) -> str:
     return match[0]
 
 
-def read_operations(docs: Path) -> dict[str, list[Operation]]:
-    """The rows of operations.toml by group.
+def gotchas(row: Row) -> tuple[str, ...]:
+    """Identifiers of the entry that a row names, and of all that concern its operation or layer and differ."""
+    known = {entry.id for entry in _entries()}
+    concerned = [each.id for each in _entries() if row.name in each.gotcha.concerns and not each.gotcha.is_control]
+    return tuple(name for name in dict.fromkeys([row.gotcha, *concerned]) if name in known)
+
+
+@functools.cache
+def _entries() -> Sequence[_catalogue.Entry]:
+    """The catalogue: made once, and asked by every row."""
+    return _catalogue.entries()
+
+
+def operations(folder: Path = FOLDER) -> dict[str, list[Operation]]:
+    """The rows of operations.toml by group; read from this package unless another folder is named.
 
     Raises:
       msgspec.ValidationError: a row has an unknown key, or one of another type.
     """
-    return msgspec.toml.decode((docs / "operations.toml").read_bytes(), type=dict[str, list[Operation]])
+    return msgspec.toml.decode((folder / "operations.toml").read_bytes(), type=dict[str, list[Operation]])
 
 
-def read_layers(docs: Path) -> dict[str, list[Layer]]:
-    """The rows of layers.toml by group; raises as `read_operations`."""
-    return msgspec.toml.decode((docs / "layers.toml").read_bytes(), type=dict[str, list[Layer]])
+def layers(folder: Path = FOLDER) -> dict[str, list[Layer]]:
+    """The rows of layers.toml by group; raises as `operations`."""
+    return msgspec.toml.decode((folder / "layers.toml").read_bytes(), type=dict[str, list[Layer]])
+
+
+def further_calls(folder: Path = FOLDER) -> list[Operation]:
+    """The calls of further_calls.toml, which are no rows of the map; raises as `operations`."""
+    return msgspec.toml.decode((folder / "further_calls.toml").read_bytes(), type=dict[str, list[Operation]])["calls"]

@@ -1,0 +1,91 @@
+"""`jaxport doctor`: what is in a model of TensorFlow, and what will hurt when it is ported."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import ExitStack
+from pathlib import Path
+
+from compare.commands import _arguments
+from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._output import writable_folder
+from compare.commands._parser import Help
+from compare.doctor import diagnosing
+from compare.errors import RequestError
+from compare.inputs.functions import model_inputs
+from compare.plain_json import to_json
+from compare.record.diagnosis_part import BLOCKER, Diagnosis
+from compare.record.envelope import SCHEMA
+from compare.report import terminal
+from compare.report.doctor_console import print_diagnosis
+from compare.report.doctor_page import write_page
+from compare.sides.model_worker import ModelWorker
+from compare.sides.sources import check_interpreter
+
+DEFAULT_OUT = Path("jaxport-doctor")
+
+HELP = Help(
+    description="""\
+Say what is in a model of TensorFlow, and what will hurt when it is ported. Blockers do not compile under XLA or have no
+counterpart; the line that they come from is named. Beside them stand the counterpart of every layer and operation, the
+gotchas that apply given the model's own attributes, dynamic shapes, randomness, state, side effects and wide types.
+Writes a page.
+
+TARGET is the folder of a SavedModel, a .keras file, or FILE.py:NAME, which names a Keras model, a class or function
+that makes one without arguments, a tf.function or a function. Of a SavedModel nothing is loaded or run. A .keras file
+is built where it names nothing but Keras' own layers, with new weights. FILE.py is run, by a process of its own.
+""",
+    operands="TARGET",
+    examples="""\
+  jaxport doctor my_saved_model
+  jaxport doctor model.keras --strict
+  jaxport doctor my_model.py:build
+  jaxport doctor my_tf.py:f --input 'x=f32[B,128]' --input 'n=i32[B]'
+  jaxport doctor model.keras --json | jq '.findings[] | select(.severity == "blocker")'
+""",
+    holds="the model was read; with --strict, and there is no blocker",
+    fails="with --strict: there is a blocker",
+)
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add arguments."""
+    command.add_argument("target", metavar="TARGET", help="SavedModel folder, .keras file, or FILE.py:NAME")
+    command.add_argument(
+        "--input", action="append", default=[], metavar="SPEC",
+        help="an argument of FILE.py:NAME, as NAME=DTYPE[SHAPE]; a size that is a name is not fixed; repeat for each",
+    )  # fmt: skip
+    command.add_argument("--strict", action="store_true", help="exit with 1 where there is a blocker")
+    command.add_argument("--tf-python", metavar="PYTHON", help="interpreter with TensorFlow (default: this one)")
+    _arguments.add_timeout(command)
+    output = command.add_argument_group("output")
+    _arguments.add_out_folder(output, DEFAULT_OUT)
+    _arguments.add_json(output, "the diagnosis")
+
+
+def main(options: argparse.Namespace) -> int:
+    """Read the model, judge it, write the page, print; the exit code.
+
+    Raises:
+      RequestError: there is no such model, or it cannot be read.
+    """
+    inputs = model_inputs(options.input)
+    if inputs and ".py:" not in options.target:
+        raise RequestError(f"expected --input with FILE.py:NAME, found it with {options.target}: drop it")
+    check_interpreter(options.tf_python, "--tf-python")
+    out = writable_folder(options.out)
+    with ExitStack() as stack:
+        found = ModelWorker(options.tf_python, options.timeout, stack).inspect(options.target, inputs)
+    diagnosis = diagnosing.diagnose(options.target, found)
+    page = write_page(diagnosis, out)
+    if options.json:
+        terminal.print_json({"schema": SCHEMA} | to_json(diagnosis))
+    else:
+        print_diagnosis(diagnosis, terminal.console())
+        terminal.say(page)
+    return exit_code(diagnosis, options.strict)
+
+
+def exit_code(diagnosis: Diagnosis, strict: bool) -> int:
+    """1 where anything blocks and that is asked."""
+    return FAILS if strict and diagnosis.counts[BLOCKER] else HOLDS

@@ -1,0 +1,129 @@
+"""A diagnosis from what was read of a model: every judge is asked, and findings are put in order."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from compare.doctor import layers_judged, operations_judged, training_judged
+from compare.doctor.known_operations import lookup
+from compare.doctor.operations_judged import Lookup
+from compare.record.diagnosis_part import ATTENTION, BLOCKER, NOTE, Described, Diagnosis, Finding, Place, Severity
+from workloads._inspection import Inspection, Value
+
+_ORDER: tuple[Severity, ...] = (BLOCKER, ATTENTION, NOTE)
+_WIDE = ("int64", "uint64", "float64", "complex128")
+_EFFECTS: Mapping[str, tuple[str, str]] = {
+    "print": ("Prints while it is traced, once, and not when it is called.", "jax.debug.print."),
+    "state": ("Changes a Python object while it is traced, once for each signature.",
+              "Return the value; a counter in particular stands still after the first call."),
+    "random": ("Draws a number while it is traced: the same one in every call after.",
+               "Pass a key of jax.random, or the number itself."),
+    "clock": ("Reads the clock while it is traced: the same time in every call after.", "Read it outside."),
+    "file": ("Reads or writes while it is traced, once.", "Do it outside, and pass arrays."),
+}  # fmt: skip
+
+
+def diagnose(target: str, found: Inspection, known: Lookup = lookup) -> Diagnosis:
+    """What is in a model, and what will hurt.
+
+    Args:
+      target: as it was named.
+      found: what was read of it.
+      known: what is known of a type of operation.
+    """
+    told = (
+        *_of_reading(found),
+        *layers_judged.findings(found.layers),
+        *operations_judged.findings(found.operations, known),
+        *training_judged.findings(found.training),
+        *_of_effects(found),
+        *_of_values(found),
+    )
+    ordered = sorted(layers_judged.merged(told), key=lambda each: _ORDER.index(each.severity))
+    counted = Counter(each.severity for each in ordered)
+    return Diagnosis(
+        target=target,
+        kind=found.kind,
+        entries=found.entries,
+        versions=dict(found.versions),
+        inputs=_described(found.inputs),
+        outputs=_described(found.outputs),
+        variables=len(found.variables),
+        weights=_weights(found.variables),
+        not_traced=found.not_traced,
+        counts={severity: counted[severity] for severity in _ORDER},
+        findings=tuple(ordered),
+        layers=layers_judged.kinds(found.layers),
+        operations=operations_judged.kinds(found.operations, known),
+        effort=layers_judged.effort(found.layers),
+    )
+
+
+def _of_reading(found: Inspection) -> Iterator[Finding]:
+    if found.not_traced:
+        what = f"The graph was not traced: {found.not_traced}. Nothing is said of its operations."
+        advice = "Name an instance in code, as FILE.py:NAME." if found.kind == "keras archive" else ""
+        yield Finding(ATTENTION, "reading", "model", what, advice)
+
+
+def _of_effects(found: Inspection) -> Iterator[Finding]:
+    for effect in found.effects:
+        what, advice = _EFFECTS[effect.kind]
+        yield Finding(ATTENTION, "side effect", "Python", what, advice, places=(Place(effect.line, effect.source),))
+
+
+def _of_values(found: Inspection) -> Iterator[Finding]:
+    """Sizes that are not fixed, and 64 bits, among inputs, outputs and variables."""
+    for value in found.inputs:
+        yield from _of_shape(value)
+    for what, values in (("input", found.inputs), ("output", found.outputs), ("variable", found.variables)):
+        for value in values:
+            if value.dtype in _WIDE:
+                yield _wide(what, value)
+            elif value.dtype == "string" and what != "variable":
+                says = f"An {what} of strings, which JAX has not."
+                yield Finding(
+                    BLOCKER, "strings", what, says, "Pass numbers: look words up before.", places=(Place(value.name),)
+                )
+
+
+def _wide(what: str, value: Value) -> Finding:
+    severity: Severity = NOTE if what == "variable" and value.dtype != "float64" else ATTENTION
+    says = f"{'An' if what != 'variable' else 'A'} {what} of {value.dtype}."
+    return Finding(severity, "dtype", what, says, operations_judged.narrowing(value.dtype), places=(Place(value.name),))
+
+
+def _of_shape(value: Value) -> Iterator[Finding]:
+    place = (Place(f"{value.name}: {typed(value)}"),)
+    if value.shape is None:
+        what = "An input of any rank: jax.jit compiles a program for every shape that it meets."
+        yield Finding(ATTENTION, "shapes", "input", what, "Fix the rank.", places=place)
+        return
+    if None in value.shape[1:]:
+        what = "A size behind the first that is not fixed: jax.jit compiles a program for every size that it meets."
+        yield Finding(ATTENTION, "shapes", "input", what, "Pad to a few sizes, with a mask.", places=place)
+    elif None in value.shape[:1]:
+        what = "The batch is not fixed: jax.jit compiles a program for every size that it meets."
+        yield Finding(NOTE, "shapes", "input", what, "Keep one size; pad the last batch.", places=place)
+
+
+def typed(value: Value) -> str:
+    """A dtype and a shape: "float32[?,224,224,3]", "float32[...]" of any rank."""
+    sizes = "..." if value.shape is None else ",".join("?" if size is None else str(size) for size in value.shape)
+    return f"{value.dtype}[{sizes}]"
+
+
+def _described(values: Iterable[Value]) -> tuple[Described, ...]:
+    return tuple(Described(each.name, typed(each)) for each in values)
+
+
+def _weights(variables: Sequence[Value]) -> int | None:
+    """The numbers in all variables; None where a size is not known, or there are none."""
+    total = 0
+    for each in variables:
+        if each.shape is None or None in each.shape:
+            return None
+        total += math.prod(size for size in each.shape if size is not None)
+    return total if variables else None

@@ -1,0 +1,246 @@
+"""The layers of a model: their counterparts, the entries of the catalogue that apply to them, and what ports them."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from compare.counterparts import rows
+from compare.doctor import rules_of_layers
+from compare.doctor.conditions_of_layers import Facts
+from compare.doctor.rules_of_layers import ANY, Rule
+from compare.record.diagnosis_part import ATTENTION, BLOCKER, Finding, LayerKind, Means, Place, Severity
+from workloads._inspection import Layer
+from workloads.gotchas._catalogue import Entry, entries
+
+KERAS = "keras.layers"
+MOST_PLACES = 12
+"""Of one finding: a model of a thousand layers has as many of most."""
+
+_FUNCTION = "Lambda"
+_OPERATIONS = "keras.ops"
+_CONSTANTS = "preprocessing"
+_RANDOM = "Random"
+_RANDOM_ROW = "keras.layers.RandomFlip"
+_LIBRARY = "jaxport."
+_MASKING = ("Masking",)
+
+
+@dataclass(frozen=True)
+class Applied:
+    """A rule that holds of a layer, and the attributes that decide."""
+
+    rule: Rule
+    because: str
+
+
+@functools.cache
+def catalogue() -> dict[str, Entry]:
+    """Entries that differ, by their identifiers."""
+    return {entry.id: entry for entry in entries() if not entry.gotcha.is_control}
+
+
+@functools.cache
+def _map() -> dict[str, tuple[str, rows.Layer]]:
+    """The rows of the map by the name of the layer, with their groups."""
+    return {row.name: (group, row) for group, found in rows.layers().items() for row in found}
+
+
+def row_of(layer: Layer) -> rows.Layer | None:
+    """The row of the map for a layer of Keras' own; None where it has none."""
+    if layer.module != KERAS:
+        return None
+    name = f"{KERAS}.{layer.class_name}"
+    if name not in _map() and layer.class_name.startswith(_RANDOM):
+        name = _RANDOM_ROW
+    return _map()[name][1] if name in _map() else None
+
+
+def facts_of(layers: Sequence[Layer]) -> list[Facts]:
+    """Every layer with what is around it."""
+    masked = any(each.class_name in _MASKING or each.config.get("mask_zero") is True for each in layers)
+    mixed = any(each.policy.removeprefix("mixed_") in ("float16", "bfloat16") for each in layers)
+    inner = {each.name.rpartition("/")[0]: each for each in reversed(layers)}
+    return [Facts(each, masked, mixed, inner.get(each.name)) for each in layers]
+
+
+def applied(facts: Facts, rules: Iterable[Rule] = rules_of_layers.LAYERS) -> list[Applied]:
+    """The rules that hold of a layer."""
+    return [
+        Applied(rule, shown(facts.layer, rule.shows))
+        for rule in rules
+        if _is_for(rule, facts.layer) and rule.when(facts) is True
+    ]
+
+
+def undecided(facts: Facts, rules: Iterable[Rule] = rules_of_layers.LAYERS) -> list[str]:
+    """Entries that concern a layer, and of which its attributes do not say whether they apply."""
+    own = [rule for rule in rules if _is_for(rule, facts.layer)]
+    decided = {rule.entry for rule in own if rule.when(facts) is not None}
+    name = f"{facts.layer.module}.{facts.layer.class_name}"
+    concerned = [key for key, entry in catalogue().items() if name in entry.gotcha.concerns]
+    # A rule for every class asks what most classes have not.
+    named = [rule.entry for rule in own if ANY not in rule.classes]
+    return [key for key in dict.fromkeys([*named, *concerned]) if key not in decided]
+
+
+def _is_for(rule: Rule, layer: Layer) -> bool:
+    return layer.module.startswith("keras") and (ANY in rule.classes or layer.class_name in rule.classes)
+
+
+def shown(layer: Layer, names: Iterable[str]) -> str:
+    """Attributes as they are in the model: "padding=same, strides=[2, 2]"."""
+    return ", ".join(f"{name}={layer.config[name]}" for name in names if name in layer.config)
+
+
+def means_of(layer: Layer, applying: Iterable[Applied]) -> Means:
+    """What ports a layer.
+
+    Args:
+      layer: of the model.
+      applying: what applies to it.
+    """
+    row = row_of(layer)
+    if layer.module == _OPERATIONS:
+        return "expression"
+    if row is None or not row.has_counterpart or layer.class_name == _FUNCTION:
+        return "own"
+    # A note does not change what a layer computes: the same initial weights, say.
+    if any(_LIBRARY in told(each.rule, layer) for each in applying if each.rule.severity == ATTENTION):
+        return "library"
+    if row.flax:
+        return "flax"
+    # What is trained needs a module to hold it; what preprocessing layers hold are constants.
+    held = layer.weights and _map()[row.name][0] != _CONSTANTS
+    return "own" if held else "expression"
+
+
+def findings(layers: Sequence[Layer]) -> Iterator[Finding]:
+    """What is to be said of layers: those that are not Keras' own, those without a counterpart, and gotchas."""
+    facts = facts_of(layers)
+    yield from _grouped(_of_class(each.layer) for each in facts)
+    yield from _grouped(gotcha(found, each.layer.class_name, each.layer) for each in facts for found in applied(each))
+
+
+def told(rule: Rule, layer: Layer) -> str:
+    """What differs, in terms of the layer's own attributes where the rule has such."""
+    return rule.says.format_map(layer.config) if rule.says else catalogue()[rule.entry].gotcha.why
+
+
+def gotcha(found: Applied, subject: str, layer: Layer) -> Finding:
+    """An entry of the catalogue that applies, as a finding.
+
+    Args:
+      found: what applies.
+      subject: to what.
+      layer: where.
+    """
+    entry = catalogue()[found.rule.entry]
+    return Finding(
+        severity=found.rule.severity,
+        kind="gotcha",
+        subject=subject,
+        what=told(found.rule, layer),
+        gotcha=entry.id,
+        gate=entry.gotcha.fails,
+        because=found.because,
+        places=(Place(layer.name, layer.source),),
+    )
+
+
+def _of_class(layer: Layer) -> Finding | None:
+    """What a layer's class says before its attributes are looked at."""
+    place = (Place(layer.name, layer.source),)
+    if layer.bytecode:
+        what = "A function as marshalled bytecode: it is not run, and what it computes is not known."
+        advice = "Write it as a layer, or as a named function in code."
+        return Finding(BLOCKER, "python", layer.class_name, what, advice, places=place)
+    if layer.module == KERAS:
+        return _of_row(layer, place)
+    if layer.module == _OPERATIONS:
+        return None
+    what = f"A class of {layer.module}, not of keras.layers: its counterpart is yours to write."
+    return Finding(
+        ATTENTION, "custom", layer.class_name, what, "Port its call(), operation by operation.", places=place
+    )
+
+
+def _of_row(layer: Layer, place: tuple[Place, ...]) -> Finding | None:
+    row = row_of(layer)
+    if row is None:
+        what = "The map of layers has no row for it: its counterpart is not known here."
+        return Finding(ATTENTION, "counterpart", layer.class_name, what, places=place)
+    if row.has_counterpart:
+        return None
+    severity: Severity = ATTENTION if layer.class_name.startswith(_RANDOM) else BLOCKER
+    return Finding(severity, "counterpart", layer.class_name, "JAX has no counterpart.", row.note, places=place)
+
+
+def _grouped(found: Iterable[Finding | None]) -> list[Finding]:
+    return merged(each for each in found if each is not None)
+
+
+def merged(found: Iterable[Finding]) -> list[Finding]:
+    """Findings that say the same of several places as one, in the order in which they first occur."""
+    groups: dict[tuple[str, ...], list[Finding]] = {}
+    for each in found:
+        key = (each.severity, each.kind, each.subject, each.what, each.advice, each.gotcha, each.because)
+        groups.setdefault(key, []).append(each)
+    return [_one(group) for group in groups.values()]
+
+
+def _one(group: Sequence[Finding]) -> Finding:
+    first = group[0]
+    places = tuple(dict.fromkeys(place for each in group for place in each.places))[:MOST_PLACES]
+    return Finding(
+        first.severity, first.kind, first.subject, first.what, first.advice, first.gotcha, first.gate, first.because,
+        sum(each.count for each in group), places,
+    )  # fmt: skip
+
+
+def kinds(layers: Sequence[Layer]) -> tuple[LayerKind, ...]:
+    """All layers by class, in the order in which classes first occur."""
+    groups: dict[tuple[str, str], list[Facts]] = {}
+    for each in facts_of(layers):
+        groups.setdefault((each.layer.module, each.layer.class_name), []).append(each)
+    return tuple(_kind(group) for group in groups.values())
+
+
+def _kind(group: Sequence[Facts]) -> LayerKind:
+    layer = group[0].layer
+    row = row_of(layer)
+    means = Counter(means_of(each.layer, applied(each)) for each in group)
+    return LayerKind(
+        class_name=layer.class_name,
+        module=layer.module,
+        means=dict(means),
+        flax=_called(row.flax) if row else "",
+        linen=row.linen if row else "",
+        jax=row.jax.strip() if row else "",
+        example=(row.keras, row.flax) if row and row.has_counterpart else (),
+        note=row.note if row else "",
+        names=tuple(each.layer.name for each in group),
+        activations=tuple(dict.fromkeys(_activation(each.layer) for each in group if _activation(each.layer))),
+        source=layer.source,
+        general=tuple(dict.fromkeys(key for each in group for key in undecided(each))),
+    )
+
+
+def _activation(layer: Layer) -> str:
+    """The activation of a layer; "" of none."""
+    name = layer.config.get("activation")
+    return "" if name in (None, "linear") else str(name)
+
+
+def _called(expression: str) -> str:
+    """The name of what an expression calls first: "nnx.Conv" of "nnx.Conv(3, 5, (3, 3))"."""
+    return expression.partition("(")[0]
+
+
+def effort(layers: Sequence[Layer]) -> dict[Means, int]:
+    """Layers by what ports them."""
+    counted: Mapping[Means, int] = Counter(means_of(each.layer, applied(each)) for each in facts_of(layers))
+    order: tuple[Means, ...] = ("flax", "expression", "library", "own")
+    return {means: counted[means] for means in order if counted.get(means)}

@@ -1,0 +1,56 @@
+"""What a model was compiled with: its optimizer, losses and metrics."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from compare.doctor import rules_of_layers
+from compare.doctor.conditions_of_layers import Facts
+from compare.doctor.layers_judged import applied, catalogue, gotcha, merged, undecided
+from compare.record.diagnosis_part import NOTE, Finding, Place
+from workloads._inspection import Layer, Training
+
+_OPTIMIZERS = "keras.optimizers"
+_MODULES = ("keras.losses", "keras.metrics")
+_SHORT = {
+    "mse": "MeanSquaredError", "mae": "MeanAbsoluteError", "mape": "MeanAbsolutePercentageError",
+    "msle": "MeanSquaredLogarithmicError", "bce": "BinaryCrossentropy", "kld": "KLDivergence",
+    "kl_divergence": "KLDivergence", "auc": "AUC",
+}  # fmt: skip
+
+
+def findings(training: Training | None) -> list[Finding]:
+    """What is to be said of an optimizer, and which entries concern losses and metrics."""
+    return merged(_findings(training)) if training else []
+
+
+def _findings(training: Training) -> Iterator[Finding]:
+    if training.optimizer:
+        optimizer = Layer("optimizer", _OPTIMIZERS, class_name(training.optimizer), training.config)
+        for found in applied(Facts(optimizer), rules_of_layers.OPTIMIZERS):
+            yield gotcha(found, f"{_OPTIMIZERS}.{optimizer.class_name}", optimizer)
+        for key in undecided(Facts(optimizer), rules_of_layers.OPTIMIZERS):
+            yield _general(key, f"{_OPTIMIZERS}.{optimizer.class_name}", "optimizer")
+    for module, names in zip(_MODULES, (training.losses, training.metrics), strict=True):
+        for name in names:
+            public = f"{module}.{class_name(name)}"
+            for key, entry in catalogue().items():
+                if public in entry.gotcha.concerns:
+                    yield _general(key, public, module.rpartition(".")[2])
+
+
+def _general(key: str, subject: str, place: str) -> Finding:
+    entry = catalogue()[key]
+    return Finding(NOTE, "gotcha", subject, entry.gotcha.why, "", key, entry.gotcha.fails, places=(Place(place),))
+
+
+def class_name(name: str) -> str:
+    """The class of an optimizer, a loss or a metric, however compile() was told of it: "mse", "mean_squared_error"."""
+    if name in _SHORT:
+        return _SHORT[name]
+    if name[:1].isupper():
+        return name
+    joined = "".join(part.capitalize() for part in name.split("_"))
+    known = {each.rpartition(".")[2] for entry in catalogue().values() for each in entry.gotcha.concerns}
+    return next((each for each in known if each.lower() == joined.lower()), re.sub(r"\W", "", joined))

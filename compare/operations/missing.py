@@ -1,0 +1,103 @@
+"""What a model needs that is not there: operations that XLA cannot compile, and those that the map has no row of."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from compare.counterparts.raw_operations import PLUMBING, RawOperation, RawTable
+from compare.operations.finding import Finder, Found
+from workloads._inspection import Operation
+from workloads._raw_operations import XLA_DEVICE
+
+Lack = Literal["compile", "counterpart"]
+
+_FROM_OUTSIDE = frozenset({"Placeholder", "VarHandleOp"})
+"""In the outermost graph these are what a compiled function is called with."""
+
+MOST_PLACES = 5
+"""Source lines that are kept of an operation in a model."""
+
+
+@dataclass(frozen=True)
+class Missing:
+    """One type of operation in a model, and what it lacks.
+
+    Attributes:
+      type: of operation.
+      lacks: "compile" where XLA cannot compile it here, "counterpart" where the map has no row of it.
+      why: in a few words.
+      count: of nodes.
+      places: FILE:LINE of some, those with most nodes first; none where that is not known.
+    """
+
+    type: str
+    lacks: Lack
+    why: str
+    count: int
+    places: tuple[str, ...] = ()
+
+
+def missing(found: Sequence[Operation], table: RawTable) -> tuple[Missing, ...]:
+    """All that a model lacks, what does not compile first, then by how often it occurs.
+
+    Args:
+      found: the nodes of its graph, and of the functions that it calls.
+      table: what is known of operations.
+    """
+    counted: dict[tuple[str, Lack, str], Counter[str]] = {}
+    finder = Finder(table.operations)
+    for node in found:
+        for lacks, why in lacking(node, finder):
+            counted.setdefault((node.type, lacks, why), Counter())[node.source] += 1
+    all_of_them = [
+        Missing(kind, lacks, why, places.total(), _first(places)) for (kind, lacks, why), places in counted.items()
+    ]
+    return tuple(sorted(all_of_them, key=lambda each: (each.lacks != "compile", -each.count, each.type)))
+
+
+def lacking(node: Operation, finder: Finder) -> Iterator[tuple[Lack, str]]:
+    """What one node lacks, and why.
+
+    Args:
+      node: of a graph.
+      finder: knows what is known of its type.
+    """
+    known = finder.found(node.type)
+    if known.operation is None:
+        yield "compile", "this TensorFlow does not have it: whether the library that does compiles it is not known"
+    elif not (node.type in _FROM_OUTSIDE and not node.function):
+        perhaps = "; it depends on constants alone, so TensorFlow may compute it before" if node.of_constants else ""
+        for why in _refusals(node, known.operation):
+            yield "compile", why + perhaps
+    why = "" if node.type in PLUMBING else _uncovered(known)
+    if why:
+        yield "counterpart", why
+
+
+def _refusals(node: Operation, known: RawOperation) -> Iterator[str]:
+    if known.xla == "no kernel":
+        yield "XLA has no kernel"
+    elif known.xla == "refused":
+        yield f"XLA refused each call that was tried: {known.reason}"
+    for attribute, dtypes in known.kernels.get(XLA_DEVICE, {}).items():
+        given = node.attributes.get(attribute)
+        other = [each for each in (given if isinstance(given, list) else [given]) if isinstance(each, str)]
+        unfit = sorted({each for each in other if each not in dtypes})
+        if unfit:
+            yield f"XLA's kernels do not take {attribute}={', '.join(unfit)}"
+
+
+def _uncovered(known: Found) -> str:
+    """Why an operation has no counterpart; "" where it has one, or is part of what has one."""
+    if known.about:
+        none = not any(row.has_counterpart for row in known.about)
+        return f"instead: {known.about[0].note}" if none else ""
+    occurs = known.operation and (known.operation.within or known.operation.backward)
+    return "" if occurs else "the map has no row of it"
+
+
+def _first(places: Counter[str]) -> tuple[str, ...]:
+    return tuple(place for place, _ in places.most_common() if place)[:MOST_PLACES]

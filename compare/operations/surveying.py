@@ -1,0 +1,140 @@
+"""The table of raw operations made from the TensorFlow that is installed: `python -m compare.operations.surveying`."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+
+import msgspec
+
+from compare.counterparts import raw_operations, rows
+from compare.counterparts.raw_operations import PLUMBING, RawOperation, RawTable
+from compare.inputs.functions import parse_input
+from compare.sides.operation_worker import OperationWorker
+from workloads._raw_operations import NOT_TRIED, XLA_DEVICE, Expression, Registered, Traced, Trial, Tried
+
+_VERSION = re.compile(r"V\d+$")
+_UNTRIED = Trial(NOT_TRIED)
+
+TIMEOUT_S = 900
+"""All expressions are one request: it takes 40 s on a core of its own."""
+
+
+def survey(worker: OperationWorker) -> RawTable:
+    """The table of the TensorFlow that a worker has.
+
+    Raises:
+      SideError: the worker is lost, or cannot trace an expression.
+    """
+    executed = [row for row in _all_rows() if row.has_counterpart]
+    registry = worker.registry()
+    tried = worker.try_expressions([expression(row) for row in (*executed, *rows.further_calls())])
+    return RawTable(dict(registry.versions), joined(registry.operations, executed, tried))
+
+
+def expression(row: rows.Row) -> Expression:
+    """The program of a row in TensorFlow."""
+    specs = (parse_input(f"{name}={text}") for name, text in row.inputs.items())
+    inputs = tuple((name, spec.at({}).shape, spec.dtype) for name, spec in specs)
+    return (
+        Expression(row.tf, "", inputs) if isinstance(row, rows.Operation) else Expression(row.call, row.keras, inputs)
+    )
+
+
+def joined(registered: Mapping[str, Registered], executed: Sequence[rows.Row], tried: Tried) -> dict[str, RawOperation]:
+    """Every operation with what became of its calls, and with the rows that it is in.
+
+    Args:
+      registered: by name.
+      executed: the rows that were tried.
+      tried: what became of them, in the same order, and of further calls.
+    """
+    about = {name: [] for name in registered} | _declared(registered)
+    within: dict[str, list[str]] = {name: [] for name in registered}
+    backward: dict[str, list[str]] = {name: [] for name in registered}
+    for row, traced in zip(executed, tried.expressions, strict=False):
+        own = subject(row, traced)
+        for name in traced.forward:
+            (about if name == own else within)[name].append(row.name)
+        for name in set(traced.backward) - set(traced.forward):
+            backward[name].append(row.name)
+    return {
+        name: _operation(each, tried.trials.get(name, _UNTRIED), about[name], within[name], backward[name])
+        for name, each in registered.items()
+    }
+
+
+def subject(row: rows.Row, traced: Traced) -> str:
+    """The type of operation that a row is about; "" where that is none or several.
+
+    It is the only one that is no plumbing, if the row is a call of what it is named after and nothing around it; or
+    else the one that has its name.
+    """
+    named = row.name.rpartition(".")[2].replace("_", "").lower()
+    own = [each for each in traced.forward if _VERSION.sub("", each).lower() == named]
+    computing = [each for each in traced.forward if each not in PLUMBING]
+    return (own or (computing if len(computing) == 1 and _is_plain_call(row) else [""]))[0]
+
+
+def _is_plain_call(row: rows.Row) -> bool:
+    """Whether the row's code is a call of its operation or layer, perhaps with an index behind, on plain arguments."""
+    code, name = (row.tf, row.name) if isinstance(row, rows.Operation) else (row.call, "layer")
+    last = ast.parse(code.strip()).body[-1]
+    node = last.value if isinstance(last, ast.Expr) else None
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    if not isinstance(node, ast.Call) or ast.unparse(node.func) != name:
+        return False
+    arguments = (*node.args, *(keyword.value for keyword in node.keywords))
+    made = ast.parse(row.keras if isinstance(row, rows.Layer) else "")
+    inner = [inner for part in (made, *arguments) for inner in ast.walk(part)]
+    computes = (ast.Lambda,) if isinstance(row, rows.Layer) else (ast.Lambda, ast.BinOp, ast.Compare, ast.Call)
+    return not any(isinstance(each, computes) for each in inner)
+
+
+def _declared(registered: Iterable[str]) -> dict[str, list[str]]:
+    """By operation, the rows that say they are about it."""
+    found: dict[str, list[str]] = {}
+    for row in _all_rows():
+        for name in row.raw if isinstance(row, rows.Operation) else ():
+            if name in registered:
+                found.setdefault(name, []).append(row.name)
+    return found
+
+
+def _all_rows() -> list[rows.Row]:
+    return [row for group in (*rows.operations().values(), *rows.layers().values()) for row in group]
+
+
+def _operation(
+    registered: Registered, trial: Trial, about: Sequence[str], within: Sequence[str], backward: Sequence[str]
+) -> RawOperation:
+    has_kernel = XLA_DEVICE in registered.kernels
+    return RawOperation(
+        public=registered.public,
+        stateful=registered.stateful,
+        gradient=registered.gradient,
+        kernels=msgspec.convert(registered.kernels, dict[str, dict[str, tuple[str, ...]]]),
+        # What XLA has no kernel of may be gone before XLA sees it.
+        outcome="refused" if trial.outcome == "compiled" and not has_kernel else trial.outcome,
+        alone=trial.alone,
+        reason=trial.reason,
+        folded=trial.outcome == "compiled" and not has_kernel,
+        constants=trial.constants,
+        opcodes=trial.opcodes,
+        rows=tuple(dict.fromkeys(about)),
+        within=tuple(sorted(set(within) - set(about))),
+        backward=tuple(sorted(backward)),
+    )
+
+
+def main() -> None:
+    """Write the table of this package anew."""
+    with ExitStack() as stack:
+        raw_operations.write(survey(OperationWorker(None, TIMEOUT_S, stack)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""How a diagnosis is put into words, on the console and on the page alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from compare.record.diagnosis_part import ATTENTION, BLOCKER, NOTE, Diagnosis, Finding, LayerKind, Means, Place
+
+KINDS = {
+    "keras archive": "a .keras file",
+    "saved model": "a SavedModel",
+    "keras model": "a Keras model",
+    "function": "a function",
+}
+MEANS: Mapping[Means, str] = {
+    "flax": "a module of Flax",
+    "expression": "an expression in JAX",
+    "library": "a function of jaxport's library",
+    "own": "code of your own",
+}
+
+
+_LONGEST_CODE = 60
+_NAMED = {"Activation": "functions of jax.nn, by name", "Lambda": "a function of your own"}
+"""Layers that are whatever function they are given."""
+
+
+def headline(diagnosis: Diagnosis) -> str:
+    """How many blockers, which do not compile or have no counterpart, and how many decisions, in one line."""
+    blockers, attention = diagnosis.counts.get(BLOCKER, 0), diagnosis.counts.get(ATTENTION, 0)
+    said = f"{many(blockers, 'blocker')}" if blockers else "No blockers"
+    looked = ", as far as layers say: operations were not looked at" if diagnosis.not_traced else ""
+    wanted = f"{attention} finding{'' if attention == 1 else 's'} that want{'s' if attention == 1 else ''} a decision"
+    return f"{said}{looked}; {wanted}"
+
+
+def summary(diagnosis: Diagnosis) -> str:
+    """What the model is, in one line."""
+    layers = sum(len(each.names) for each in diagnosis.layers)
+    operations = sum(each.count for each in diagnosis.operations)
+    parts = [
+        f"{diagnosis.target}: {KINDS.get(diagnosis.kind, diagnosis.kind)}",
+        many(layers, "layer") if layers else "",
+        many(operations, "operation") if operations else "",
+        f"{diagnosis.weights:,} weights" if diagnosis.weights else "",
+        f"{many(diagnosis.counts.get(NOTE, 0), 'note')} on the page" if diagnosis.counts.get(NOTE) else "",
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def titled(finding: Finding) -> str:
+    """What a finding is about: "52 BatchNormalization (epsilon=0.001)"."""
+    times = f"{finding.count} " if finding.count > 1 else ""
+    return f"{times}{finding.subject}{f' ({finding.because})' if finding.because else ''}"
+
+
+def where(place: Place) -> str:
+    """A place in a line: its name, and FILE:LINE where that is known."""
+    return f"{place.source} {place.name}" if place.source else place.name
+
+
+def kind_of(layer: LayerKind) -> str:
+    """A class of layers, with the activations that they have."""
+    return f"{layer.class_name} ({', '.join(layer.activations)})" if layer.activations else layer.class_name
+
+
+def counterpart(layer: LayerKind) -> str:
+    """What computes the same, by name."""
+    if layer.module == "keras.ops":
+        return "an expression: see the operations"
+    named = [each for each in (layer.flax, layer.linen) if each]
+    if named:
+        return ", ".join(dict.fromkeys(named))
+    if "own" in layer.means and layer.source:
+        return f"your own class: {layer.source}"
+    if layer.class_name in _NAMED:
+        return _NAMED[layer.class_name]
+    if layer.jax:
+        # Of the row of the map, with its attributes: a layer's own may differ.
+        return f"such as {layer.jax}" if len(layer.jax) <= _LONGEST_CODE else "code in JAX: see the page"
+    return layer.note or "not known here"
+
+
+def means(layer: LayerKind) -> str:
+    """By what the layers of a class are ported: "library", or "flax 3, library 1" where they differ."""
+    if len(layer.means) == 1:
+        return next(iter(layer.means))
+    return ", ".join(f"{name} {count}" for name, count in layer.means.items())
+
+
+def effort(diagnosis: Diagnosis) -> str:
+    """How many layers are ported by what."""
+    told = [f"{count} by {MEANS[means]}" for means, count in diagnosis.effort.items()]
+    return f"Layers ported {', '.join(told)}." if told else ""
+
+
+def many(count: int, noun: str) -> str:
+    """A number of things: "1 layer", "1,024 layers"."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -1,0 +1,166 @@
+"""TensorFlow's operations on the console: counts, a list, each in full, and what a model lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Column, Table
+from rich.text import Text
+
+from compare.counterparts.raw_operations import PLUMBING, RawOperation, RawTable
+from compare.counterparts.rows import Operation as MapRow
+from compare.counterparts.rows import Row
+from compare.operations.finding import Found
+from compare.operations.missing import Missing
+from compare.report import terminal
+from workloads._inspection import Operation
+from workloads._raw_operations import XLA_DEVICE
+
+_DOCUMENTS = {"operations": "~1500", "xla_kernel": "~500", "hlo_opcodes": "~50"}
+"""What lectures on TensorFlow's XLA give, in round numbers and without a list."""
+
+_GRADIENT = {"registered": "yes", "none": "none", "missing": "no"}
+"""By what is registered, whether there is a gradient: none at all, or asking for it raises."""
+
+_MOST_NAMES = 8
+"""Of rows that merely have an operation in them."""
+
+
+def counted(table: RawTable) -> Table:
+    """How many operations there are, beside the numbers that documents give."""
+    counts = table.counts
+    shown = Table("operations", "public", "all", "documents", box=None, pad_edge=False)
+    for name, public, every, of in (
+        ("registered", counts["public"], counts["operations"], "operations"),
+        ("with a kernel for the CPU", counts["public_cpu_kernel"], counts["cpu_kernel"], ""),
+        ("with a kernel for XLA", counts["public_xla_kernel"], counts["xla_kernel"], "xla_kernel"),
+        ("of which a call was compiled", None, counts["compiled"], ""),
+        ("of which every call was refused", None, counts["refused"], ""),
+        ("HLO opcodes that these calls became", None, counts["hlo_opcodes"], "hlo_opcodes"),
+    ):
+        cells = (name, "" if public is None else f"{public:,}", f"{every:,}", _DOCUMENTS.get(of, ""))
+        shown.add_row(*map(terminal.cell, cells))
+    return shown
+
+
+def listed(found: Sequence[Found]) -> Table:
+    """An operation a line."""
+    first = Column("operation", no_wrap=True)
+    xla = Column("XLA", no_wrap=True)
+    code = Column("in JAX", overflow="fold")
+    shown = Table(first, "CPU", xla, "gradient", code, box=None, pad_edge=False)
+    for each in found:
+        shown.add_row(*map(terminal.cell, _line(each)))
+    return shown
+
+
+def _line(found: Found) -> tuple[str, ...]:
+    known = found.operation
+    if known is None:
+        return (found.name, "", "", "", "")
+    code = _code(found.about[0]) if found.about else _without_row(found.name, known)
+    return (found.name, _on_cpu(known), known.xla, _GRADIENT[known.gradient], code)
+
+
+def _code(row: Row) -> str:
+    """What a row is in JAX, on one line; where that is nothing, what to do instead."""
+    code = row.jax.strip() or getattr(row, "flax", "")
+    return "; ".join(line.strip() for line in code.splitlines()) if code else f"none. {row.note}"
+
+
+def _on_cpu(known: RawOperation) -> str:
+    return "yes" if "CPU" in known.kernels or "DEFAULT" in known.kernels else "no"
+
+
+def _without_row(name: str, known: RawOperation) -> str:
+    """What can be said in place of a counterpart."""
+    if name in PLUMBING:
+        return "(plumbing)"
+    parts = (("part of", known.within), ("in the gradient of", known.backward))
+    return next((f"({words} {names[0]})" for words, names in parts if names), "")
+
+
+def print_in_full(found: Sequence[Found], console: Console) -> None:
+    """Print operations with all that is known of each."""
+    for each in found:
+        console.print(Text(each.name, style="bold"), Padding(_in_full(each), (0, 0, 1, 2)), sep="\n")
+
+
+def _in_full(found: Found) -> Table:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="cyan", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in _facts(found):
+        if value:
+            table.add_row(name, terminal.cell(value))
+    return table
+
+
+def _facts(found: Found) -> Iterator[tuple[str, str]]:
+    known = found.operation
+    if known is None:
+        return
+    for row in found.about:
+        code = row.tf if isinstance(row, MapRow) else row.keras
+        yield "in JAX", f"{code}: {_code(row)}" + ("" if found.version == found.name else f"  (as {found.version})")
+    if not found.about:
+        yield "in JAX", _without_row(found.name, known) or "the map has no row of it"
+    yield "gotchas", ", ".join(found.gotchas)
+    yield "XLA", _of_xla(known)
+    yield "constants", ", ".join(known.constants) and f"{', '.join(known.constants)}: known at compile time, for XLA"
+    yield "HLO", " ".join(known.opcodes)
+    yield "gradient", {**_GRADIENT, "missing": "no: asking for it raises"}[known.gradient]
+    yield "state", "has state or side effects" if known.stateful else ""
+    yield "part of", _names(known.within)
+    yield "gradient of", _names(known.backward)
+    for device, dtypes in known.kernels.items():
+        yield device, "; ".join(f"{name}: {' '.join(each)}" for name, each in dtypes.items()) or "any dtype"
+    yield "public", "" if known.public else "no: tf.raw_ops does not have it"
+
+
+def _of_xla(known: RawOperation) -> str:
+    match known.xla:
+        case "no kernel":
+            folded = (
+                "; it compiled where its inputs were constants, which TensorFlow folds before" if known.folded else ""
+            )
+            return f"cannot compile it: there is no kernel for {XLA_DEVICE}{folded}"
+        case "refused":
+            return f"has a kernel, which refused each call that was tried: {known.reason}"
+        case "not tried":
+            return "has a kernel; no call was tried"
+    where = "by itself" if known.alone else "with an expression around it"
+    return f"compiled a call {where}" + (f"; refused another: {known.reason}" if known.reason else "")
+
+
+def _names(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMES
+    return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def print_missing(lacking: Sequence[Missing], found: Sequence[Operation], console: Console) -> None:
+    """Print what a model lacks: what does not compile, then what has no counterpart.
+
+    Args:
+      lacking: in the order in which it is printed.
+      found: all nodes of the model.
+      console: where to print.
+    """
+    types = {each.type for each in found}
+    for lacks, title in (("compile", "XLA cannot compile here"), ("counterpart", "without a counterpart in JAX")):
+        of_it = [each for each in lacking if each.lacks == lacks]
+        nodes = sum(each.count for each in of_it)
+        console.print(
+            Text(f"{title}: {len({each.type for each in of_it})} of {len(types)} types, {nodes} of {len(found)} nodes")
+        )
+        if of_it:
+            console.print(Padding(_lacking(of_it), (0, 0, 1, 2)))
+
+
+def _lacking(lacking: Sequence[Missing]) -> Table:
+    shown = Table(Column("operation", no_wrap=True), "nodes", "why", "where", box=None, pad_edge=False)
+    for each in lacking:
+        shown.add_row(*map(terminal.cell, (each.type, str(each.count), each.why, " ".join(each.places))))
+    return shown

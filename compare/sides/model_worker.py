@@ -1,0 +1,97 @@
+"""The worker that reads models: which way each kind of target is read, and what comes back as declared data."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from compare import files
+from compare.errors import RequestError
+from compare.sides._side import SideError
+from compare.sides.replaceable import Replaceable
+from workloads._inspection import Inspection
+
+ARCHIVE = ".keras"
+_FOLDER_FILE = "saved_model.pb"
+_LONGEST_REASON = 300
+"""Of what Keras says where it cannot build a model: it repeats the whole config."""
+
+Input = tuple[str, tuple[int | None, ...], str]
+"""Name, shape and dtype; None is a size that is not fixed."""
+
+
+class ModelWorker:
+    """One worker, started when it is first asked.
+
+    Args:
+      python: its interpreter; None is this one.
+      timeout_s: how long a request may take.
+      stack: closes the worker.
+    """
+
+    def __init__(self, python: str | None, timeout_s: float, stack: ExitStack) -> None:
+        self._worker = Replaceable("models", timeout_s, stack, python)
+
+    def inspect(self, target: str, inputs: Sequence[Input]) -> Inspection:
+        """What is in a model.
+
+        Args:
+          target: the folder of a SavedModel, a .keras file, or FILE.py:NAME.
+          inputs: of one call, for code.
+
+        Raises:
+          RequestError: there is no such model, or it cannot be read.
+        """
+        path = Path(target)
+        if path.is_dir():
+            return self._asked(target, "saved_model", {"path": str(path)})
+        if path.name == _FOLDER_FILE and path.exists():
+            return self._asked(target, "saved_model", {"path": str(path.parent)})
+        if path.suffix == ARCHIVE:
+            return self._archive(target)
+        where, _, name = target.rpartition(":")
+        if not where.endswith(".py") or not name.isidentifier():
+            raise RequestError(
+                f"expected the folder of a SavedModel, a {ARCHIVE} file or FILE.py:NAME, found {target!r}: "
+                f"{_advice(path, where)}"
+            )
+        given = {"reference": target, "folder": str(Path.cwd()), "inputs": [list(each) for each in inputs]}
+        return self._asked(target, "code", given)
+
+    def _archive(self, target: str) -> Inspection:
+        """What the archive says; built too where that is safe, in a request of its own, which may end the worker."""
+        said = self._asked(target, "keras_archive", {"path": target})
+        if said.not_traced:
+            return said
+        try:
+            return self._asked(target, "keras_archive_built", {"path": target})
+        except RequestError as error:
+            reason = str(error).partition(", found ")[2] or str(error)
+            return dataclasses.replace(said, not_traced=f"Keras could not build it: {reason[:_LONGEST_REASON]}")
+
+    def _asked(self, target: str, method: str, parameters: Mapping[str, Any]) -> Inspection:
+        try:
+            with self._worker.asking:
+                value = self._worker.call(self._worker.started(), method, parameters).value
+            return files.converted(value, Inspection)
+        except SideError as error:
+            plain = error.reason.startswith("expected ")
+            reason = error.reason if plain else f"expected to read {target}, found {error.reason}"
+            raise RequestError(reason) from error
+        except msgspec.ValidationError as error:
+            raise RequestError(f"expected data of the declared types of {target}, found: {error}") from error
+
+
+def _advice(path: Path, where: str) -> str:
+    if path.suffix in (".h5", ".hdf5"):
+        return "load it in Keras and save it as NAME.keras"
+    if path.suffix == ".py" and path.exists():
+        return f"name what in it: {path}:model"
+    if path.suffix in (".tflite", ".onnx", ".pb", ".pbtxt"):
+        return "save the model it was made of as a SavedModel"
+    return "check the path" if where or not path.exists() else "save the model as one of these"

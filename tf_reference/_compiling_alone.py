@@ -1,0 +1,134 @@
+"""One node of a graph given to XLA by itself: the HLO that it becomes, and the inputs that have to be constants."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import tensorflow as tf
+
+from tf_reference import _private
+from tf_reference._graph_nodes import definition
+from tf_reference._operations import input_names
+from workloads._raw_operations import Trial
+
+REFUSALS = (tf.errors.OpError, ValueError, TypeError, NotImplementedError)
+"""What TensorFlow raises of what it cannot compile: another class by each way to ask."""
+
+_NODE = "node"
+_CONSTANT = re.compile(r"Input (\d+) to node `[^`]*` with op (\w+) must be a compile-time constant")
+_LACKING = re.compile(r"No registered '(\w+)' OpKernel for XLA_CPU_JIT")
+_OTHER_TYPES = "(OpKernel was found, but attributes didn't match)"
+_NO_VALUE = re.compile(r"static value of|unknown static value")
+_LONGEST_REASON = 200
+
+PLUMBING = frozenset({"parameter", "tuple", "get-tuple-element"})
+"""Opcodes that any module has for what goes in and out."""
+
+
+def can_stand_alone(operation: Any) -> bool:
+    """Whether a node can be given to XLA with its inputs as parameters.
+
+    What it holds of resources and variants cannot: TensorFlow crashes where a parameter is one.
+    """
+    tensors = [*operation.inputs, *operation.outputs]
+    held = any(each.dtype in (tf.resource, tf.variant) for each in tensors)
+    return not held and bool(operation.outputs) and all(each.shape.is_fully_defined() for each in operation.inputs)
+
+
+def alone(operation: Any, library: Any) -> Trial:
+    """What XLA makes of one node; inputs become constants one by one where it wants them to be.
+
+    Args:
+      operation: of a graph.
+      library: a FunctionDefLibrary with the functions that the node names.
+    """
+    call = _Call(operation, library)
+    names = input_names(definition(operation.type), operation.node_def)
+    while True:
+        constants = tuple(dict.fromkeys(names[at] for at in call.constants))
+        try:
+            opcodes = call.lowered()
+        except REFUSALS as error:
+            at = _wanted(error, operation)
+            if at is None or at in call.constants:
+                return Trial("not tried" if _NO_VALUE.search(str(error)) else "refused", reason(error), constants)
+            value = tf.get_static_value(operation.inputs[at])
+            if value is None:
+                return Trial("not tried", "", tuple(dict.fromkeys((*constants, names[at]))))
+            call.constants[at] = value
+        else:
+            return Trial("compiled", "", constants, tuple(sorted(opcodes - PLUMBING)), alone=True)
+
+
+def _wanted(error: Exception, operation: Any) -> int | None:
+    """The position of the input that has to be a constant."""
+    found = _CONSTANT.search(str(error))
+    return int(found[1]) if found and found[2] == operation.type else None
+
+
+@dataclass
+class _Call:
+    operation: Any
+    library: Any
+    constants: dict[int, Any] = field(default_factory=dict)
+
+    def lowered(self) -> frozenset[str]:
+        """The opcodes of its HLO.
+
+        Raises:
+          Exception: one of REFUSALS.
+        """
+        given = [at for at in range(len(self.operation.inputs)) if at not in self.constants]
+        graph = _graph(self.operation, self.library, self.constants)
+        outputs = [f"{_NODE}:{at}" for at in range(len(self.operation.outputs))]
+
+        def call(*arguments: Any) -> Any:
+            inputs = {f"{_input(at)}:0": argument for at, argument in zip(given, arguments, strict=True)}
+            return tf.graph_util.import_graph_def(graph, inputs, outputs, name="")
+
+        tensors = [self.operation.inputs[at] for at in given]
+        return lowered(call, [tf.TensorSpec(each.shape, each.dtype) for each in tensors])
+
+
+def lowered(function: Any, specs: Sequence[Any]) -> frozenset[str]:
+    """The opcodes of the HLO of a function.
+
+    Raises:
+      Exception: one of REFUSALS.
+    """
+    compiled = tf.function(function, jit_compile=True, autograph=False)
+    return _private.opcodes(compiled.experimental_get_compiler_ir(*specs)(stage="hlo_serialized"))
+
+
+def _graph(operation: Any, library: Any, constants: Mapping[int, Any]) -> Any:
+    """The node, with constants before it; its other inputs are left to be mapped."""
+    graph = tf.compat.v1.GraphDef(library=library, versions=operation.graph.as_graph_def().versions)
+    node = graph.node.add()
+    node.CopyFrom(operation.node_def)
+    node.name = _NODE
+    node.attr.pop("_class", None)
+    del node.input[:]
+    node.input.extend(f"{_input(at)}:0" for at in range(len(operation.inputs)))
+    for at, value in constants.items():
+        held = graph.node.add(name=_input(at), op="Const")
+        dtype = operation.inputs[at].dtype
+        held.attr["dtype"].type = dtype.as_datatype_enum
+        held.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(value, dtype))
+    return graph
+
+
+def _input(at: int) -> str:
+    return f"input{at}"
+
+
+def reason(error: Exception) -> str:
+    """The first line of what TensorFlow says, without the names that it gave; of a missing kernel, which."""
+    text = str(error)
+    lacking = _LACKING.search(text)
+    if lacking:
+        return f"no kernel of {lacking[1]} for XLA" + (" with these dtypes" if _OTHER_TYPES in text else "")
+    said = text.removeprefix("Failed getting HLO text: '").strip().splitlines()
+    return (said or ["nothing said"])[0][:_LONGEST_REASON]

@@ -1,0 +1,214 @@
+"""The operations of a GraphDef, and of the functions that it calls: read as data, nothing is run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import tensorflow as tf
+
+from tf_reference import _private
+from workloads._framework import Unsupported
+from workloads._inspection import Operation, Plain
+
+MOST_NODES = 400_000
+"""Of a model: the largest of the zoo has 40,000. What is read of each is some 300 bytes."""
+
+_LONGEST_TEXT, _MOST_ITEMS = 200, 32
+
+Place = tuple[str, bool]
+"""FILE:LINE of a node, and whether a layer of Keras made it."""
+
+
+@dataclass(frozen=True)
+class Body:
+    """The nodes of a function that its results and side effects need; "" is the graph itself."""
+
+    name: str
+    nodes: Sequence[Any]
+
+
+def operations(bodies: Iterable[Body], places: Callable[[str, str], Place]) -> tuple[Operation, ...]:
+    """What a model computes, node by node.
+
+    Args:
+      bodies: of the graph and of the functions that it calls.
+      places: by function and node, where it comes from.
+
+    Raises:
+      Unsupported: there are more than MOST_NODES.
+    """
+    found: list[Operation] = []
+    for body in bodies:
+        constant = _of_constants(body.nodes)
+        for node in body.nodes:
+            found.append(_operation(body.name, node, places(body.name, node.name), node.name in constant))
+            if len(found) > MOST_NODES:
+                raise Unsupported(f"expected a model of up to {MOST_NODES:,} operations, found more")
+    return tuple(found)
+
+
+def reached(graph: Any, outputs: Iterable[str] | None, functions: Iterable[str] = ()) -> list[Body]:
+    """What is needed of a graph, and of the functions that it calls, each once.
+
+    Args:
+      graph: a GraphDef.
+      outputs: names of tensors of the graph; None takes the whole graph.
+      functions: further functions to start from.
+    """
+    library = {function.signature.name: function for function in graph.library.function}
+    nodes = list(graph.node) if outputs is None else _needed(graph.node, outputs)
+    bodies, open_, seen = [Body("", nodes)], [*_called(nodes), *functions], set[str]()
+    while open_:
+        name = open_.pop()
+        if name in seen or name not in library:
+            continue
+        seen.add(name)
+        body = Body(name, _of_function(library[name]))
+        bodies.append(body)
+        open_ += _called(body.nodes)
+    return bodies
+
+
+def _of_function(function: Any) -> list[Any]:
+    """The nodes that the results of a function need, and those with side effects."""
+    stateful = [node.name for node in function.node_def if node.op in _side_effects(function)]
+    return _needed(function.node_def, [*function.ret.values(), *function.control_ret.values(), *stateful])
+
+
+def _side_effects(function: Any) -> set[str]:
+    return {op for op in {node.op for node in function.node_def} if (known := definition(op)) and known.is_stateful}
+
+
+def _needed(nodes: Iterable[Any], outputs: Iterable[str]) -> list[Any]:
+    """The nodes that lead to these tensors, in their order."""
+    by_name = {node.name: node for node in nodes}
+    open_, seen = [_node_of(output) for output in outputs], set[str]()
+    while open_:
+        name = open_.pop()
+        if name not in seen and name in by_name:
+            seen.add(name)
+            open_ += map(_node_of, by_name[name].input)
+    return [node for name, node in by_name.items() if name in seen]
+
+
+def _node_of(tensor: str) -> str:
+    """The node of "node", "node:0", "node:output:0" or "^node"."""
+    return tensor.removeprefix("^").partition(":")[0]
+
+
+def _called(nodes: Iterable[Any]) -> list[str]:
+    values = (value for node in nodes for value in node.attr.values())
+    return [function.name for value in values for function in (value.func, *value.list.func) if function.name]
+
+
+def _of_constants(nodes: Sequence[Any]) -> set[str]:
+    """The names of those that depend on constants alone, and have no state."""
+    found: set[str] = set()
+    before = -1
+    # Until nothing is added: a node may stand in front of what it depends on.
+    while len(found) > before:
+        before = len(found)
+        for node in nodes:
+            known = definition(node.op)
+            inputs = {_node_of(each) for each in node.input}
+            if known and not known.is_stateful and (node.op == "Const" or (inputs and inputs <= found)):
+                found.add(node.name)
+    return found
+
+
+def _operation(function: str, node: Any, place: Place, of_constants: bool) -> Operation:
+    known = definition(node.op)
+    return Operation(
+        type=node.op,
+        name=node.name,
+        function=function,
+        inputs=tuple(_dtypes(known.input_arg, node)) if known else (),
+        outputs=tuple(_dtypes(known.output_arg, node)) if known else (),
+        shapes=tuple(shape_of(each) for each in node.attr["_output_shapes"].list.shape)
+        if "_output_shapes" in node.attr
+        else (),
+        attributes=_attributes(node),
+        source=place[0],
+        in_layer=place[1],
+        registered=known is not None,
+        stateful=bool(known and known.is_stateful),
+        of_constants=of_constants,
+    )
+
+
+@cache
+def definition(operation: str) -> Any:
+    """TensorFlow's OpDef of a type of operation; None where this TensorFlow has none."""
+    return _private.operation_definition(operation)
+
+
+def _dtypes(arguments: Iterable[Any], node: Any) -> Iterator[str]:
+    """The dtypes of an operation's inputs or outputs, as its definition derives them from the node's attributes."""
+    for argument in arguments:
+        if argument.type_list_attr:
+            yield from map(dtype_name, node.attr[argument.type_list_attr].list.type)
+            continue
+        dtype = argument.type or node.attr[argument.type_attr].type
+        times = node.attr[argument.number_attr].i if argument.number_attr else 1
+        yield from [dtype_name(dtype)] * min(times, _MOST_ITEMS)
+
+
+def dtype_name(number: int) -> str:
+    """The name of a dtype of TensorFlow's protos; "not known" of a number that is none."""
+    try:
+        return tf.dtypes.as_dtype(number).name
+    except TypeError:
+        return "not known"
+
+
+def shape_of(shape: Any) -> tuple[int | None, ...] | None:
+    """A TensorShapeProto: None where the rank is not known, and for a size that is not."""
+    if shape.unknown_rank:
+        return None
+    return tuple(None if dim.size < 0 else dim.size for dim in shape.dim)
+
+
+def _attributes(node: Any) -> dict[str, Plain]:
+    found = {name: _plain(value) for name, value in sorted(node.attr.items()) if not name.startswith("_")}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _plain(value: Any) -> Plain:
+    """A number, string, dtype, shape, or list of these; None of tensors and functions."""
+    match value.WhichOneof("value"):
+        case "s":
+            return _text(value.s)
+        case "i" | "f" | "b" as kind:
+            return getattr(value, kind)
+        case "type":
+            return dtype_name(value.type)
+        case "shape":
+            sizes = shape_of(value.shape)
+            return None if sizes is None else list(sizes)
+        case "list":
+            return _listed(value.list)
+    return None
+
+
+def _listed(values: Any) -> Plain:
+    found: list[Any] = [_text(each) for each in values.s] + [*values.i, *values.f, *values.b]
+    found += [dtype_name(each) for each in values.type]
+    return found[:_MOST_ITEMS] if found else None
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")[:_LONGEST_TEXT]
+
+
+def from_traced(graph: Any, lines: Mapping[tuple[str, str], Place]) -> tuple[Operation, ...]:
+    """The operations of a FuncGraph and of what it calls.
+
+    Args:
+      graph: of a ConcreteFunction.
+      lines: by function and node, where it comes from.
+    """
+    definition_ = graph.as_graph_def(add_shapes=True)
+    return operations(reached(definition_, None), lambda function, name: lines.get((function, name), ("", False)))

@@ -1,0 +1,194 @@
+"""What is in a model: a SavedModel, a .keras file, or a Keras model or function in a user's file."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from tf_reference import _graph_nodes, _keras_archive, _keras_layers, _python_effects, _saved_model
+from tf_reference._traced_places import places
+from workloads import _foreign
+from workloads._framework import Unsupported
+from workloads._inspection import Inspection, Operation, Value
+from workloads._target import resolve
+
+Spec = tuple[str, Sequence[int | None], str]
+"""Name, shape and dtype of an input; None is a size that is not fixed."""
+
+TRAINING = "training"
+_LONGEST_REASON = 300
+
+_UNTRACED = (TypeError, ValueError, AttributeError, LookupError, RuntimeError, tf.errors.OpError)
+"""What TensorFlow, Keras and the code of layers raise where a model cannot be traced."""
+
+
+def saved_model(folder: Path) -> Inspection:
+    """What is in a SavedModel; nothing of it is loaded."""
+    return _saved_model.inspect(folder)
+
+
+def keras_archive(path: Path) -> Inspection:
+    """What a .keras file says; nothing of it is built."""
+    return _keras_archive.inspect(path)
+
+
+def keras_archive_built(path: Path) -> Inspection:
+    """What is in the model of a .keras file, with new weights: its operations too."""
+    said = _keras_archive.inspect(path)
+    found = _of_model(_keras_archive.build(path), ())
+    return replace(found, kind=said.kind, training=said.training, versions=said.versions)
+
+
+def code(reference: str, inputs: Sequence[Spec]) -> Inspection:
+    """What is in a Keras model or function of a user's file.
+
+    Args:
+      reference: FILE.py:NAME.
+      inputs: of one call, in order; may be left out of a model that knows its own.
+
+    Raises:
+      Unsupported: there is nothing of either by that name, or it cannot be traced without inputs.
+    """
+    value = _made(resolve(reference), inputs)
+    if isinstance(value, keras.Layer):
+        return _of_model(value, inputs)
+    return _of_function(value, inputs, reference)
+
+
+def _made(value: Any, inputs: Sequence[Spec]) -> Any:
+    """The model itself, of a class or a function that makes one of no arguments."""
+    is_class = inspect.isclass(value)
+    if isinstance(value, keras.Layer) or (not is_class and (inputs or _takes_arguments(value))):
+        return value
+    if is_class and _takes_arguments(value):
+        raise Unsupported(
+            f"expected a model, or what makes one of no arguments, found the class {value.__name__}, which takes some: "
+            "name an instance, or a function that returns one"
+        )
+    made = value()
+    if not isinstance(made, keras.Layer):
+        raise Unsupported(
+            f"expected a Keras model, found {type(made).__name__}: name a model, or give --input for each argument"
+        )
+    return made
+
+
+def _takes_arguments(value: Any) -> bool:
+    try:
+        parameters = inspect.signature(getattr(value, "python_function", value)).parameters.values()
+    except (TypeError, ValueError):
+        return True
+    kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return any(each.default is inspect.Parameter.empty and each.kind not in kinds for each in parameters)
+
+
+def _of_model(model: Any, inputs: Sequence[Spec]) -> Inspection:
+    specs = [_spec(each) for each in inputs] or _own_specs(model)
+    operations, entries, values, why = (), (), ((), (), ()), ""
+    if specs is None:
+        why = "its inputs are not known: give --input for each of them"
+    else:
+        try:
+            operations, entries, values = _traced_model(model, specs)
+        except _UNTRACED as error:
+            # Its layers can be told all the same.
+            why = _untraced(error)
+    calls = [type(each).call for each in [model, *model._flatten_layers(include_self=False)]]
+    return Inspection(
+        kind="keras model",
+        layers=_keras_layers.layers(model),
+        operations=operations,
+        entries=entries,
+        inputs=values[0],
+        outputs=values[1],
+        # Before it is called a model has made a part of its variables only.
+        variables=() if why else _keras_layers.variables(model),
+        effects=_python_effects.effects(calls),
+        training=_keras_layers.training(model),
+        not_traced=why,
+    )
+
+
+def _untraced(error: Exception) -> str:
+    """The line that says why a model could not be traced: AutoGraph puts the calls that led there before it."""
+    kind = type(error).__name__
+    lines = [line.strip() for line in str(error).splitlines()]
+    after = next((at for at, line in enumerate(lines) if line.startswith(f"{kind}: ")), None)
+    if after is None:
+        return f"{kind}: {_foreign.said(error)}"
+    told = [line for line in lines[after:] if line][:2]
+    return " ".join(told)[:_LONGEST_REASON].rstrip(".")
+
+
+def _own_specs(model: Any) -> Any:
+    """The specs of a model's own inputs, in its structure; None where it does not know them."""
+    try:
+        structure = model.input
+    except (AttributeError, ValueError, RuntimeError):
+        # A Sequential that was read from a config has been built, and was never called.
+        inputs = getattr(model, "inputs", None) or ()
+        structure = inputs[0] if len(inputs) == 1 else None
+    if structure is None:
+        return None
+    return [keras.tree.map_structure(lambda each: tf.TensorSpec(each.shape, each.dtype, each.name), structure)]
+
+
+def _traced_model(model: Any, specs: Sequence[Any]) -> tuple[tuple[Operation, ...], tuple[str, ...], Any]:
+    """The operations of inference, and those that training adds."""
+    trains = "training" in inspect.signature(model.call).parameters or bool(getattr(model, "layers", ()))
+    if not trains:
+        operations, values = _trace(lambda *arguments: model(*arguments), specs)
+        return operations, ("call",), values
+    inference, values = _trace(lambda *arguments: model(*arguments, training=False), specs)
+    training, _ = _trace(lambda *arguments: model(*arguments, training=True), specs)
+    known = {(each.type, each.source) for each in inference}
+    added = [replace(each, function=TRAINING) for each in training if (each.type, each.source) not in known]
+    return (*inference, *added), ("inference", TRAINING), values
+
+
+def _of_function(function: Any, inputs: Sequence[Spec], reference: str) -> Inspection:
+    signature = getattr(function, "input_signature", None)
+    if not inputs and signature is None and _takes_arguments(function):
+        raise Unsupported(f"expected --input for each argument of {reference}, found none: add --input 'x=f32[B,128]'")
+    specs = [_spec(each) for each in inputs] or list(signature or ())
+    operations, (given, returned, held) = _trace(function, specs)
+    return Inspection(
+        kind="function",
+        operations=operations,
+        entries=(reference.rpartition(":")[2],),
+        inputs=given,
+        outputs=returned,
+        variables=held,
+        effects=_python_effects.effects([getattr(function, "python_function", function)]),
+    )
+
+
+def _spec(spec: Spec) -> tf.TensorSpec:
+    name, shape, dtype = spec
+    return tf.TensorSpec(shape, dtype, name)
+
+
+def _trace(function: Callable[..., Any], specs: Sequence[Any]) -> tuple[tuple[Operation, ...], Any]:
+    """The operations of a function; its inputs, outputs and variables."""
+    traceable: Any = function if hasattr(function, "get_concrete_function") else tf.function(function)
+    concrete = traceable.get_concrete_function(*specs)
+    graph = concrete.graph
+    operations = _graph_nodes.from_traced(graph, places(graph))
+    captured = len(graph.captures)
+    given = graph.inputs[: len(graph.inputs) - captured]
+    held = tuple(Value(each.name, each.dtype.name, _shape(each.shape), each.trainable) for each in graph.variables)
+    return operations, (_values(given), _values(graph.outputs), held)
+
+
+def _values(tensors: Sequence[Any]) -> tuple[Value, ...]:
+    return tuple(Value(each.op.name, each.dtype.name, _shape(each.shape)) for each in tensors)
+
+
+def _shape(shape: Any) -> tuple[int | None, ...] | None:
+    return None if shape.rank is None else tuple(shape.as_list())

@@ -1,0 +1,190 @@
+"""A .keras file: its config read as data, and the model built of it only where nothing but Keras' own is named in it.
+
+Weights are never read: what a model computes does not depend on them.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import keras
+
+from tf_reference import _keras_config
+from workloads import _foreign
+from workloads._foreign import MEBIBYTE, Unusable
+from workloads._framework import Unsupported
+from workloads._inspection import Inspection
+
+CONFIG, METADATA = "config.json", "metadata.json"
+
+MOST_CONFIG_BYTES = 64 * MEBIBYTE
+"""The config of a model of a thousand layers has 1 MiB."""
+
+MOST_NESTING = 200
+"""Deepest config: a model in a model adds four levels. What reads it calls itself once a level."""
+
+MOST_SIZE = 1 << 25
+"""Largest number of units, filters or rows of a layer that is built: that of a vocabulary of millions."""
+
+MOST_BYTES_BUILT = 16 << 30
+"""Memory that building a model may take here, weights included."""
+
+_STATM = Path("/proc/self/statm")
+
+_SAFE_MODULES = ("keras", "keras.layers", "keras.initializers", "keras.regularizers", "keras.constraints",
+                 "keras.activations", "keras.models", "keras.dtype_policies",
+                 "keras.src.models.functional", "keras.src.models.sequential")  # fmt: skip
+_OPERATIONS = "keras.src.ops."
+_SAFE_OF_KERAS = frozenset({"DTypePolicy", "Functional", "Sequential", "Model"})
+_OPENS_FILES = frozenset({"TFSMLayer", "TorchModuleWrapper", "JaxLayer", "FlaxLayer"})
+_MARKERS = frozenset({"__keras_tensor__", "__ellipsis__", "__tuple__", "slice"})
+_SIZES = ("units", "filters", "input_dim", "output_dim", "num_heads", "key_dim", "value_dim", "num_tokens",
+          "intermediate_dim")  # fmt: skip
+
+
+def inspect(path: Path) -> Inspection:
+    """What a .keras file says, without building anything.
+
+    Raises:
+      Unsupported: it is no .keras file, or a name in it leads out of it.
+    """
+    config, metadata = _read(path)
+    hazard = next(_hazards(_uncompiled(config)), "")
+    compiled = config.get("compile_config")
+    version = metadata.get("keras_version")
+    return Inspection(
+        kind="keras archive",
+        layers=tuple(_keras_config.layers(config)),
+        training=_keras_config.training(compiled),
+        versions={"keras": version} if isinstance(version, str) else {},
+        not_traced=f"it is not built, since its config has {hazard}" if hazard else "",
+    )
+
+
+def build(path: Path) -> Any:
+    """The model of a .keras file, with new weights.
+
+    Raises:
+      Unsupported: its config names what is not Keras' own, or Keras cannot build it.
+    """
+    config = _uncompiled(_read(path)[0])
+    hazard = next(_hazards(config), "")
+    if hazard:
+        raise Unsupported(f"it is not built, since its config has {hazard}")
+    with _bounded_memory():
+        return keras.saving.deserialize_keras_object(config, safe_mode=True)
+
+
+def _uncompiled(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A config without what the model was compiled with, which may name functions: it is told as data."""
+    return {key: value for key, value in config.items() if key != "compile_config"}
+
+
+@contextmanager
+def _bounded_memory() -> Iterator[None]:
+    """Inside, this process gets so much more memory and no more: what fails then is told, and the machine stays up."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    pages = int(_STATM.read_text().split()[0]) if _STATM.exists() else 0
+    limit = pages * resource.getpagesize() + MOST_BYTES_BUILT
+    allowed = before[0] == resource.RLIM_INFINITY or limit < before[0]
+    if pages and allowed:
+        resource.setrlimit(resource.RLIMIT_AS, (limit, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def _read(path: Path) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    try:
+        with _foreign.zip_opened(path) as archive:
+            for name in archive.namelist():
+                if name.startswith("/") or "\\" in name or ".." in PurePosixPath(name).parts:
+                    raise Unusable(f"a zip with the path {name[:80]!r}, which leads out of it")
+            config = _json(_foreign.member_bytes(archive, CONFIG, MOST_CONFIG_BYTES), CONFIG)
+            has_metadata = METADATA in archive.namelist()
+            metadata = _json(_foreign.member_bytes(archive, METADATA, MEBIBYTE), METADATA) if has_metadata else {}
+    except Unusable as error:
+        raise Unsupported(
+            f"expected a .keras file at {path}, found {error}: save the model with model.save('NAME.keras')"
+        ) from error
+    return config, metadata
+
+
+def _json(data: bytes, name: str) -> Mapping[str, Any]:
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise Unusable(f"{name} that is no JSON ({_foreign.said(error)})") from error
+    if not isinstance(found, Mapping) or (name == CONFIG and not isinstance(found.get("class_name"), str)):
+        raise Unusable(f"{name} that describes no object")
+    if _is_deeper(found, MOST_NESTING):
+        raise Unusable(f"{name} that is nested more than {MOST_NESTING} levels deep")
+    return found
+
+
+def _is_deeper(value: Any, most: int) -> bool:
+    level = [value]
+    for _ in range(most):
+        inner = [list(each.values()) if isinstance(each, Mapping) else each for each in level]
+        level = [item for items in inner if isinstance(items, list) for item in items]
+    return any(isinstance(each, Mapping | list) for each in level)
+
+
+def _hazards(value: Any) -> Iterator[str]:
+    """What in a config could run other code than Keras' layers, or open a file."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _hazards(item)
+    if not isinstance(value, Mapping):
+        return
+    if "class_name" in value:
+        yield from _of_object(value)
+    for item in value.values():
+        yield from _hazards(item)
+
+
+def _of_object(value: Mapping[str, Any]) -> Iterator[str]:
+    kind, module = value.get("class_name"), value.get("module")
+    config = value.get("config")
+    if not isinstance(kind, str) or not (module is None or isinstance(module, str)):
+        yield "an object without a class"
+    elif module is not None and module.startswith(_OPERATIONS):
+        yield from () if _is_operation(module, kind) else (f"{kind}, which is no operation of {module}",)
+    elif kind == "__lambda__":
+        yield "a function as bytecode (a Lambda layer)"
+    elif kind in _MARKERS:
+        return
+    elif kind == "Lambda":
+        yield "a Lambda layer, which is code"
+    elif kind == "function" or kind in _OPENS_FILES:
+        yield f"a {kind}" if kind in _OPENS_FILES else f"the function {str(config)[:80]}"
+    elif module not in _SAFE_MODULES or not kind.isidentifier():
+        yield f"{kind}, a class of {module or value.get('registered_name') or 'an unknown module'}"
+    elif module == "keras" and kind not in _SAFE_OF_KERAS:
+        yield f"keras.{kind}"
+    elif isinstance(config, Mapping):
+        yield from _of_config(kind, config)
+
+
+def _is_operation(module: str, kind: str) -> bool:
+    """Whether a name of a module below keras.src.ops is one of Keras' operations."""
+    if not all(part.isidentifier() for part in (*module.split("."), kind)):
+        return False
+    found = getattr(sys.modules.get(module), kind, None)
+    return isinstance(found, type) and issubclass(found, keras.Operation) and found.__module__ == module
+
+
+def _of_config(kind: str, config: Mapping[str, Any]) -> Iterator[str]:
+    if isinstance(config.get("vocabulary"), str):
+        yield f"a {kind} that reads its vocabulary from a file"
+    for name in _SIZES:
+        size = config.get(name)
+        if isinstance(size, int) and size > MOST_SIZE:
+            yield f"a {kind} with {name}={size:,}, more than {MOST_SIZE:,}"

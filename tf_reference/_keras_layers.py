@@ -1,0 +1,153 @@
+"""The layers of a Keras model that is in memory, and what it was compiled with."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import keras
+
+from tf_reference import _keras_config
+from workloads import _frames
+from workloads._inspection import Layer, Training, Value
+
+_INNER = ("layer", "cell", "forward_layer")
+"""Attributes of Keras' own wrappers that hold a layer."""
+
+_WRAPPERS = frozenset({"Wrapper", "TimeDistributed", "SpectralNormalization", "RNN", "StackedRNNCells"})
+
+
+def layers(model: Any) -> tuple[Layer, ...]:
+    """Every layer of a model, those of models, wrappers and layers of the user's own behind them."""
+    return tuple(_layers(model, None, set()))
+
+
+def _layers(layer: Any, within: str | None, seen: set[int]) -> Iterator[Layer]:
+    if id(layer) in seen:
+        return
+    seen.add(id(layer))
+    name = f"{within}/{layer.name}" if within else layer.name
+    container = type(layer).__name__ in ("Functional", "Sequential", "Model") and _is_keras(layer)
+    if not container and not isinstance(layer, keras.layers.InputLayer):
+        yield _layer(layer, name)
+    for inner in _inside(layer, container):
+        yield from _layers(inner, "" if within is None else name, seen)
+
+
+def _inside(layer: Any, container: bool) -> list[Any]:
+    """The layers in a layer that are not its own affair: of Keras' own, only wrappers have such."""
+    if container:
+        return list(getattr(layer, "operations", None) or layer.layers)
+    if not _is_keras(layer):
+        return [each for each in layer._flatten_layers(include_self=False, recursive=False)]
+    kind = type(layer).__name__
+    if kind == "Bidirectional":
+        return [layer.forward_layer]
+    if kind not in _WRAPPERS:
+        return []
+    cells = getattr(layer, "cells", None)
+    held = list(cells) if cells else [getattr(layer, name) for name in _INNER if hasattr(layer, name)]
+    return [each for each in held if isinstance(each, keras.Layer)]
+
+
+def _is_keras(layer: Any) -> bool:
+    return type(layer).__module__.split(".")[0] in ("keras", "tf_keras")
+
+
+def _layer(layer: Any, name: str) -> Layer:
+    kind = type(layer)
+    config = _config(layer)
+    nodes = getattr(layer, "_inbound_nodes", None)
+    policy = getattr(layer, "dtype_policy", None)
+    own = not _is_keras(layer)
+    return Layer(
+        name=name,
+        module=_keras_config.module_of(kind.__module__),
+        class_name=kind.__name__,
+        config=_keras_config.plain_config(config),
+        policy=str(getattr(policy, "name", "") or ""),
+        weights={each.name: _described(each) for each in _own_weights(layer, own)},
+        calls=len(nodes) if isinstance(nodes, list) else 0,
+        shape=_shape(layer),
+        source=_source(kind) if own else "",
+    )
+
+
+def _config(layer: Any) -> Mapping[str, Any]:
+    """What a layer says of itself; nothing where it cannot, as those of users that take arguments often cannot."""
+    try:
+        return layer.get_config()
+    except (NotImplementedError, TypeError, AttributeError, ValueError):
+        return {}
+
+
+def _own_weights(layer: Any, own: bool) -> list[Any]:
+    """The weights of a layer; of a user's layer or model, those that no layer in it has."""
+    if not own:
+        # An operation of keras.ops between layers has none.
+        return list(getattr(layer, "weights", ()))
+    inner = {id(each) for held in layer._flatten_layers(include_self=False) for each in held.weights}
+    return [each for each in layer.weights if id(each) not in inner]
+
+
+def _described(weight: Any) -> str:
+    return f"{weight.dtype}[{','.join(map(str, weight.shape))}]"
+
+
+def _shape(layer: Any) -> tuple[int | None, ...]:
+    try:
+        shape = layer.input.shape
+    except (AttributeError, ValueError, RuntimeError):
+        return ()
+    return tuple(None if size is None else int(size) for size in shape)
+
+
+def _source(kind: type) -> str:
+    try:
+        file, (_, line) = inspect.getsourcefile(kind), inspect.getsourcelines(kind)
+    except (OSError, TypeError):
+        return ""
+    return f"{os.path.realpath(file)}:{line}" if file and not _frames.is_framework(file) else ""
+
+
+def variables(model: Any) -> tuple[Value, ...]:
+    """All variables of a model."""
+    return tuple(
+        Value(getattr(each, "path", each.name), str(each.dtype), tuple(map(int, each.shape)), bool(each.trainable))
+        for each in model.variables
+    )
+
+
+def training(model: Any) -> Training | None:
+    """What a model was compiled with; None where it was not."""
+    if not getattr(model, "compiled", False):
+        return None
+    optimizer = model.optimizer
+    config = optimizer.get_config() if optimizer is not None else {}
+    compiled = _compiled(model)
+    return Training(
+        optimizer=type(optimizer).__name__ if optimizer is not None else "",
+        config=_keras_config.plain_config(config),
+        losses=_named(compiled.get("loss")),
+        metrics=_named(compiled.get("metrics")),
+    )
+
+
+def _compiled(model: Any) -> Mapping[str, Any]:
+    config = getattr(model, "_compile_config", None)
+    return getattr(config, "config", None) or {}
+
+
+def _named(value: Any) -> tuple[str, ...]:
+    """The names of losses or metrics, however compile() was given them."""
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        return (value,)
+    if isinstance(value, Mapping):
+        return tuple(name for item in value.values() for name in _named(item))
+    if isinstance(value, list | tuple):
+        return tuple(name for item in value for name in _named(item))
+    return (getattr(value, "__name__", type(value).__name__),)

@@ -1,0 +1,124 @@
+"""A SavedModel read from its protocol buffers: nothing is loaded, nothing is run, and no file outside is opened."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from google.protobuf.message import DecodeError
+
+from tf_reference import _graph_nodes, _private
+from workloads import _foreign
+from workloads._foreign import Unusable
+from workloads._framework import Unsupported
+from workloads._inspection import Inspection, Value
+
+FILE = "saved_model.pb"
+MOST_BYTES = (1 << 31) - 1
+"""No protocol buffer is longer."""
+
+_SERVE = "serve"
+_OWN_SIGNATURES = ("__saved_model_init_op", "__saved_model_train_op")
+_PLUMBING = ("__inference__traced_", "__inference__creator_", "__inference__initializer_", "__inference__destroyer_",
+             "__inference__create_resource", "__inference__initialize_", "__inference__destroy_resource",
+             "__inference_restore", "__inference_save", "__inference__restored_resource")  # fmt: skip
+"""Functions by which a model is saved and restored, and its tables are made: no part of what it computes."""
+
+_VARIABLES = frozenset({"VarHandleOp", "VariableV2", "Variable"})
+
+
+def inspect(folder: Path) -> Inspection:
+    """What is in a SavedModel.
+
+    Args:
+      folder: with saved_model.pb in it.
+
+    Raises:
+      Unsupported: there is none, it is no SavedModel, or a link leads out of the folder.
+    """
+    saved = _read(folder)
+    if not saved.meta_graphs:
+        raise Unsupported(f"expected a SavedModel in {folder}, found one without a graph: save it again")
+    tagged = [each for each in saved.meta_graphs if _SERVE in each.meta_info_def.tags]
+    meta = (tagged or list(saved.meta_graphs))[0]
+    signatures = {name: each for name, each in meta.signature_def.items() if name not in _OWN_SIGNATURES}
+    functions = [] if signatures else _functions(meta)
+    outputs = [name for each in signatures.values() for name in _tensors(each.outputs.values())]
+    # Without an entry the graph is all there is, as one that was frozen.
+    roots = outputs if signatures or functions else None
+    bodies = _graph_nodes.reached(meta.graph_def, roots, functions)
+    return Inspection(
+        kind="saved model",
+        operations=_graph_nodes.operations(bodies, lambda function, name: ("", False)),
+        entries=tuple(sorted(signatures)) or tuple(functions) or ("the whole graph",),
+        inputs=tuple(dict.fromkeys(_values(each.inputs for each in signatures.values()))),
+        outputs=tuple(dict.fromkeys(_values(each.outputs for each in signatures.values()))),
+        variables=tuple({each.name: each for each in _variables(meta)}.values()),
+        versions={"tensorflow": meta.meta_info_def.tensorflow_version} if meta.meta_info_def.tensorflow_version else {},
+    )
+
+
+def _read(folder: Path) -> Any:
+    path = folder / FILE
+    try:
+        if not os.path.lexists(path) and (folder / "saved_model.pbtxt").exists():
+            raise Unusable("saved_model.pbtxt, the form in text, which is not read")
+        if os.path.realpath(path) != os.path.join(os.path.realpath(folder), FILE):
+            raise Unusable("a link that leads elsewhere")
+        data = _foreign.read(path, MOST_BYTES)
+        return _private.protocol("saved_model_pb2", "SavedModel").FromString(data)
+    except Unusable as error:
+        raise Unsupported(f"expected a SavedModel at {path}, found {error}: name the folder with {FILE}") from error
+    except (DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise Unsupported(
+            f"expected a SavedModel at {path}, found a protocol buffer that is damaged, or of something else: "
+            "save the model again"
+        ) from error
+
+
+def _tensors(infos: Iterable[Any]) -> Iterator[str]:
+    """The names of tensors; a sparse or ragged one has several."""
+    for info in infos:
+        match info.WhichOneof("encoding"):
+            case "name":
+                yield info.name
+            case "coo_sparse":
+                sparse = info.coo_sparse
+                yield from (sparse.values_tensor_name, sparse.indices_tensor_name, sparse.dense_shape_tensor_name)
+            case "composite_tensor":
+                yield from _tensors(info.composite_tensor.components)
+
+
+def _values(groups: Iterable[Any]) -> Iterator[Value]:
+    for infos in groups:
+        for name, info in sorted(infos.items()):
+            yield Value(name, _graph_nodes.dtype_name(info.dtype), _graph_nodes.shape_of(info.tensor_shape))
+
+
+def _functions(meta: Any) -> list[str]:
+    """The functions of a model without signatures, those left out by which it is saved and restored."""
+    named = {
+        name
+        for node in meta.object_graph_def.nodes
+        for name in (
+            *node.function.concrete_functions,
+            *([node.bare_concrete_function.concrete_function_name] if node.HasField("bare_concrete_function") else []),
+        )
+    }
+    return sorted(name for name in named if not name.startswith(_PLUMBING))
+
+
+def _variables(meta: Any) -> Iterator[Value]:
+    """Variables by the object graph; of a model of TensorFlow 1 by the graph."""
+    held = [node.variable for node in meta.object_graph_def.nodes if node.HasField("variable")]
+    for each in held:
+        yield Value(
+            each.name, _graph_nodes.dtype_name(each.dtype), _graph_nodes.shape_of(each.shape), bool(each.trainable)
+        )
+    if not held:
+        for node in meta.graph_def.node:
+            if node.op in _VARIABLES:
+                shape = _graph_nodes.shape_of(node.attr["shape"].shape)
+                yield Value(node.name, _graph_nodes.dtype_name(node.attr["dtype"].type), shape)

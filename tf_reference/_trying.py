@@ -1,0 +1,168 @@
+"""Expressions traced, and every type of operation in them given to XLA: alone, or else with what is around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tf_reference._compiling_alone import REFUSALS, alone, can_stand_alone, lowered
+from tf_reference._graph_nodes import definition, reached
+from tf_reference._sources import callees
+from workloads._expressions import evaluate
+from workloads._raw_operations import Expression, Traced, Trial, Tried
+
+CALLS = 3
+"""Of a type of operation that are tried, each on inputs of other shapes or dtypes, or with other attributes."""
+
+_NAMES = {"tf": tf, "keras": keras, "np": np}
+
+
+@dataclass(frozen=True)
+class Program:
+    """A traced function, and what calls it."""
+
+    graph: Any
+    function: Any
+    specs: Sequence[Any]
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The types of operation that its results need, once each."""
+        bodies = reached(self.graph.as_graph_def(), [each.name for each in self.graph.outputs])
+        types = {node.op for body in bodies for node in body.nodes}
+        # A function may be called as a type of operation that has its name.
+        return tuple(sorted(each for each in types if definition(each) is not None))
+
+
+def tried(expressions: Sequence[Expression]) -> Tried:
+    """What becomes of expressions, and of the types of operation in them."""
+    traced, programs = [], []
+    for expression in expressions:
+        one, found = _traced(expression)
+        traced.append(one)
+        programs += found
+    trials = {name: _best(calls) for name, calls in _alone(programs).items()}
+    return Tried(tuple(traced), dict(sorted(_within(programs, trials).items())))
+
+
+def _traced(expression: Expression) -> tuple[Traced, list[Program]]:
+    """The types of operation of an expression, and its programs, that of its gradients behind it."""
+    forward, differentiated = _functions(expression)
+    program = _program(forward, expression)
+    try:
+        backward = _program(differentiated, expression)
+    except (LookupError, *REFUSALS):  # one that has no gradient
+        return Traced(program.types), [program]
+    return Traced(program.types, backward.types), [program, backward]
+
+
+def _functions(expression: Expression) -> tuple[Any, Any]:
+    """The program of an expression, and that of its gradients, as functions of the inputs."""
+    names = [name for name, _, _ in expression.inputs]
+    layer = _layer(expression)
+
+    def forward(*arguments: Any) -> Any:
+        value = evaluate(expression.code, {**_NAMES, "layer": layer, **dict(zip(names, arguments, strict=True))})
+        return [each for each in tf.nest.flatten(value, expand_composites=True) if tf.is_tensor(each)]
+
+    def backward(*arguments: Any) -> Any:
+        floats = [each for each in arguments if _is_float(each)]
+        with tf.GradientTape() as tape:
+            tape.watch(floats)
+            outputs = [each for each in forward(*arguments) if _is_float(each)]
+        weights = list(layer.trainable_variables) if layer is not None else []
+        return _found(tape.gradient(outputs, floats + weights)) if outputs else []
+
+    return forward, backward
+
+
+def _found(gradients: Sequence[Any]) -> list[Any]:
+    """Those that are not None."""
+    return [each for each in gradients if each is not None]
+
+
+def _is_float(tensor: Any) -> bool:
+    return tensor.dtype.is_floating or tensor.dtype.is_complex
+
+
+def _layer(expression: Expression) -> Any:
+    """The layer of an expression, with its weights."""
+    if not expression.layer:
+        return None
+    layer = evaluate(expression.layer, _NAMES)
+    inputs = {name: tf.ones(shape, dtype) for name, shape, dtype in expression.inputs}
+    evaluate(expression.code, {**_NAMES, "layer": layer, **inputs})
+    return layer
+
+
+def _program(function: Any, expression: Expression) -> Program:
+    specs = [tf.TensorSpec(shape, dtype, name) for name, shape, dtype in expression.inputs]
+    concrete = tf.function(function, autograph=False).get_concrete_function(*specs)
+    return Program(concrete.graph, function, specs)
+
+
+def _alone(programs: Sequence[Program]) -> dict[str, list[Trial]]:
+    """By type of operation, what became of its calls."""
+    found: dict[str, list[Trial]] = {}
+    seen: set[tuple[str, str]] = set()
+    for program in programs:
+        library = program.graph.as_graph_def().library
+        for operation in _operations(program.graph, set()):
+            calls = found.setdefault(operation.type, [])
+            key = (operation.type, _likeness(operation))
+            if key not in seen and len(calls) < CALLS and can_stand_alone(operation):
+                seen.add(key)
+                calls.append(alone(operation, library))
+    return {name: calls for name, calls in found.items() if definition(name) is not None}
+
+
+def _likeness(operation: Any) -> str:
+    """What calls of one type that are like each other share: dtypes and shapes of inputs, and attributes."""
+    attributes = [(name, value) for name, value in operation.node_def.attr.items() if not name.startswith("_")]
+    return str(([(each.dtype, each.shape) for each in operation.inputs], sorted(attributes, key=str)))
+
+
+def _operations(graph: Any, seen: set[str]) -> Iterator[Any]:
+    """Those of a graph, and of the functions that it calls."""
+    for operation in graph.get_operations():
+        yield operation
+        for name, callee in callees(graph, operation):
+            if name not in seen:
+                seen.add(name)
+                yield from _operations(callee, seen)
+
+
+def _best(calls: Sequence[Trial]) -> Trial:
+    """What may be said of a type of operation after several calls."""
+    outcomes = [call.outcome for call in calls]
+    reasons = [call.reason for call in calls if call.outcome == "refused"]
+    return Trial(
+        outcome=next((each for each in ("compiled", "refused") if each in outcomes), "not tried"),
+        reason=reasons[-1] if reasons else "",
+        constants=tuple(sorted({name for call in calls for name in call.constants})),
+        opcodes=tuple(sorted({opcode for call in calls for opcode in call.opcodes})),
+        alone="compiled" in outcomes,
+    )
+
+
+def _within(programs: Sequence[Program], trials: Mapping[str, Trial]) -> dict[str, Trial]:
+    """The trials, and as compiled those of what compiles with an expression around it."""
+    found = dict(trials)
+    for program in programs:
+        open_ = [name for name in program.types if found[name].outcome != "compiled"]
+        if open_ and _compiles(program):
+            found |= {name: replace(found[name], outcome="compiled") for name in open_}
+    return found
+
+
+def _compiles(program: Program) -> bool:
+    try:
+        lowered(program.function, program.specs)
+    except REFUSALS:
+        return False
+    return True
