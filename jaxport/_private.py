@@ -111,3 +111,18 @@ def compile_stablehlo(artifact: bytes) -> Executable:
     # As jax.jit compiles: where a worker has a compilation cache, by way of that.
     compiled = _require("jax._src.compiler", "compile_or_get_cached")
     return Executable(compiled(device.client, module, np.array([device]), options, [], devices))
+
+
+def jitted_with(function: Any) -> dict[str, Any]:
+    """What decides the cache of a function that `jax.jit` made: static and donated arguments. No public name tells."""
+    info = getattr(function, "_jit_info", None)
+    if info is None:  # what wraps jax.jit, as nnx.jit does
+        return {}
+    names = ("static_argnums", "static_argnames", "donate_argnums", "donate_argnames", "keep_unused")
+    return {name: told for name in names if (told := getattr(info, name))}
+
+
+def signatures_kept(function: Any) -> int | None:
+    """How many signatures a jitted function keeps programs of; None of what wraps jax.jit."""
+    size = getattr(function, "_cache_size", None)
+    return None if size is None else size()

@@ -10,7 +10,7 @@ from compare.errors import RequestError
 from workloads._dimensions import Range, check_range
 from workloads._spec import ArraySpec, Workload
 
-_DTYPES = {
+DTYPES = {
     "f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16",
     "c64": "complex64", "complex64": "complex64",
     "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64",
@@ -35,14 +35,12 @@ def parse_input(text: str) -> tuple[str, ArraySpec[int | str]]:
     if match is None:
         raise RequestError(f"expected an input like {EXAMPLES}, found {text!r}: write NAME=DTYPE[SHAPE]")
     name, short, sizes, low, high = match.groups()
-    if short not in _DTYPES:
-        raise RequestError(
-            f"expected a dtype of {', '.join(_DTYPES)} in {text!r}, found {short!r}: choose one of these"
-        )
+    if short not in DTYPES:
+        raise RequestError(f"expected a dtype of {', '.join(DTYPES)} in {text!r}, found {short!r}: choose one of these")
     shape = tuple(_size(size.strip(), text) for size in sizes.split(",") if sizes.strip())
     ends = (None, None) if low is None else (float(low), float(high))
     try:
-        return name, ArraySpec(shape, _DTYPES[short], *ends)
+        return name, ArraySpec(shape, DTYPES[short], *ends)
     except ValueError as error:
         raise RequestError(f"{error}, in {text!r}") from error
 
@@ -74,6 +72,15 @@ def parse_dimension(text: str) -> tuple[str, int, int | None]:
     return name, low, high
 
 
+def check_reference(side: str, reference: str) -> None:
+    """Raise RequestError where a reference names no function, or no file that is there."""
+    where, _, function = reference.rpartition(":")
+    if not where or not function.isidentifier():
+        raise RequestError(f"expected --{side} FILE.py:FUNCTION, found {reference!r}: name the file and the function")
+    if where.endswith(".py") and not Path(where).is_file():
+        raise RequestError(f"expected a Python file at {where} for --{side}, found nothing: check the path")
+
+
 def from_functions(tf: str, jax: str, inputs: Sequence[str], dimensions: Sequence[str] = ()) -> Workload:
     """The workload that two functions and their inputs make.
 
@@ -88,13 +95,7 @@ def from_functions(tf: str, jax: str, inputs: Sequence[str], dimensions: Sequenc
       RequestError: a reference names no file or no function; an input or a dimension does not parse or occurs twice.
     """
     for side, reference in (("tf", tf), ("jax", jax)):
-        where, _, function = reference.rpartition(":")
-        if not where or not function.isidentifier():
-            raise RequestError(
-                f"expected --{side} FILE.py:FUNCTION, found {reference!r}: name the file and the function"
-            )
-        if where.endswith(".py") and not Path(where).is_file():
-            raise RequestError(f"expected a Python file at {where} for --{side}, found nothing: check the path")
+        check_reference(side, reference)
     specs: dict[str, ArraySpec[int | str]] = {}
     for text in inputs:
         name, spec = parse_input(text)

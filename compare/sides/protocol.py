@@ -27,6 +27,7 @@ from compare.sides.parameters import (
     Offer,
     Outputs,
     PortRequest,
+    Probe,
     Released,
     ReleasedHandle,
     Round,
@@ -35,6 +36,8 @@ from compare.sides.parameters import (
     TargetCalls,
     Trajectory,
     Unroll,
+    WatchedCall,
+    Watching,
 )
 from workloads._spec import Arrays
 
@@ -131,6 +134,15 @@ METHODS = (
     ),
     Method(
         "processors", "framework", Nothing, "Numbers of the processors that the worker may run on", value=list[int]
+    ),
+    Method("watch", "framework", Watching, "Stage a function whose calls are watched; how it was staged", value=str),
+    Method(
+        "watched_call", "framework", WatchedCall, "Call the watched function; what was traced and compiled",
+        value=replies.Seen, sends=True, returns=True,
+    ),
+    Method(
+        "probe", "framework", Probe, "What a call traces and compiles in a cache that holds another call alone",
+        value=replies.Seen, sends=True,
     ),
     Method("read", "xla", Released, "Check that a program can be read", sends=True),
     Method("compile", "xla", CompileBytecode, "Compile a program under a handle", sends=True),

@@ -1,0 +1,1 @@
+"""The limits' examples in JAX, one file a theme."""

@@ -1,0 +1,1 @@
+"""The limits' examples in TensorFlow, one file a theme."""

@@ -1,0 +1,1 @@
+"""What compiles and what does not: examples of the limits that documents of XLA name, one file a theme."""
