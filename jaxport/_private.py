@@ -113,11 +113,16 @@ def compile_stablehlo(artifact: bytes) -> Executable:
     return Executable(compiled(device.client, module, np.array([device]), options, [], devices))
 
 
+def is_jitted(function: Any) -> bool:
+    """Whether `jax.jit` made a function, and nothing around it, as nnx.jit does."""
+    return hasattr(function, "_jit_info")
+
+
 def jitted_with(function: Any) -> dict[str, Any]:
     """What decides the cache of a function that `jax.jit` made: static and donated arguments. No public name tells."""
-    info = getattr(function, "_jit_info", None)
-    if info is None:  # what wraps jax.jit, as nnx.jit does
+    if not is_jitted(function):
         return {}
+    info = function._jit_info
     names = ("static_argnums", "static_argnames", "donate_argnums", "donate_argnames", "keep_unused")
     return {name: told for name in names if (told := getattr(info, name))}
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
+import random
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -30,42 +32,46 @@ class Watched:
     """A jitted function whose calls are watched. Implements workloads._recompiling.Watch."""
 
     def __init__(self, staging: Staging) -> None:
+        # What is drawn when the file is read is the same in the next process: results are compared.
+        random.seed(0)
+        np.random.seed(0)
         given = resolve(staging.target)
         self._given = inspect.unwrap(given) if _is_staged(given) else given
         self._options: dict[str, Any] = (
             _private.jitted_with(given) if _is_staged(given) else {"static_argnames": staging.static}
         )
-        self._exported: list[export.Exported] = []
+        self._maker = "jax.jit" if not _is_staged(given) or _private.is_jitted(given) else type(given).__name__
+        self._symbolic: Callable[[], Any] | None = None
         match staging.cure:
             case "":
                 self._function = given if _is_staged(given) else self._staged(self._given)
-            case "no_static":
-                self._options = {name: told for name, told in self._options.items() if not name.startswith("static_")}
+            case "arrays":
+                self._options = _without(self._options, staging.dynamic)
                 self._function = self._staged(self._given)
             case "symbolic_shapes":
-                self._symbolic = partial(self._of_any_size, staging.signature)
-                self._function = None
+                self._symbolic, self._function = partial(self._of_any_size, staging.signature), None
             case other:
                 raise Unsupported(f"jax.jit has no {other}")
 
     def described(self) -> str:
         """How it was staged."""
-        shown = {name: value for name, value in self._options.items() if value not in ((), None)}
-        return f"jax.jit({', '.join(f'{name}={value}' for name, value in shown.items())})"
+        numbers = {name for name in self._options if name.endswith("nums") and self._options.get(f"{name[:-4]}names")}
+        shown = {name: value for name, value in self._options.items() if value and name not in numbers}
+        return f"{self._maker}({', '.join(f'{name}={value}' for name, value in shown.items())})"
 
     def call(self, named: Named) -> Seen:
         """Call it, and say what the call did."""
         if self._function is not None:
-            return self._seen(self._function, named)
-        # What is exported is traced once, in the call that is first.
+            seen = self._seen(self._function, named)
+            return dataclasses.replace(seen, traces=0) if self._symbolic else seen
+        # What is exported is traced in the call that is first, and no more: later ones trace a call of it.
         with _events() as events:
             start = time.perf_counter()
-            self._function = self._symbolic()
+            self._function = self._symbolic() if self._symbolic else None
             seconds = time.perf_counter() - start
-        first = self._seen(self._function, named)
-        made = _seen(events, seconds)
+        first, made = self._seen(self._function, named), _seen(events, seconds)
         return Seen(
-            traces=made.traces + first.traces,
+            traces=made.traces,
             compilations=made.compilations + first.compilations,
             seconds=made.seconds + first.seconds,
             trace_s=made.trace_s + first.trace_s,
@@ -108,6 +114,12 @@ class Watched:
         specified = jax.tree.map(partial(_specified, scope), (positional, keywords), is_leaf=_is_spec)
         exported = export.export(self._staged(self._given))(*specified[0], **specified[1])
         return jax.jit(exported.call)
+
+
+def _without(options: Mapping[str, Any], dynamic: Sequence[str]) -> dict[str, Any]:
+    """The options with these arguments static no longer. JAX gives numbers of arguments names too, where they have any."""
+    names = tuple(name for name in options.get("static_argnames") or () if name not in dynamic)
+    return {name: told for name, told in options.items() if name != "static_argnums"} | {"static_argnames": names}
 
 
 def _is_staged(function: Any) -> bool:

@@ -29,11 +29,13 @@ class Watched:
     """A tf.function whose calls are profiled one by one. Implements workloads._recompiling.Watch."""
 
     def __init__(self, staging: Staging) -> None:
+        # Weights that are drawn when the file is read are the same in the next process: results are compared.
+        tf.keras.utils.set_random_seed(0)
         given = resolve(staging.target)
         self._given = given.python_function if _is_staged(given) else given
         self._options = _options(given)
         match staging.cure:
-            case "":
+            case "" | "arrays":
                 # As it was given: its captures and its name are part of what is watched.
                 self._function = given if _is_staged(given) else self._staged(self._given)
             case "reduce_retracing":

@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 
 from workloads._spec import Arrays
 
-Cure = Literal["", "reduce_retracing", "input_signature", "symbolic_shapes", "no_static"]
+Cure = Literal["", "reduce_retracing", "input_signature", "symbolic_shapes", "arrays"]
 """How a function is staged otherwise than it was given; "" as it was."""
 
 Named = Mapping[str, Any]
@@ -24,12 +24,14 @@ class Staging:
       target: where it is found, as of a workload.
       static: arguments whose Python values JAX compiles in, of a function that is not compiled yet.
       cure: how it is staged otherwise.
+      dynamic: for a cure that passes arrays, arguments that are no longer static.
       signature: for a cure that declares shapes, `ArraySpec`s in place of arrays; a name is a size that varies.
     """
 
     target: str
     static: tuple[str, ...] = ()
     cure: Cure = ""
+    dynamic: tuple[str, ...] = ()
     signature: Named = field(default_factory=dict)
 
 

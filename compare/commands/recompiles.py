@@ -48,7 +48,7 @@ hold the same values.
   jaxport recompiles --tf my_tf.py:f --calls epoch.txt --no-cures --expect-compilations 2
 """,
     holds="the ledger was kept",
-    fails="with --expect-compilations: a side compiled more often, or a call failed",
+    fails="a function could not be called at all; with --expect-compilations, a side compiled more, or a call failed",
 )
 
 _FILE = files.Expected("a file of calls", "write NAME=VALUE, ... on each line", RequestError)
@@ -103,12 +103,12 @@ def main(options: argparse.Namespace) -> int:
 
 
 def exit_code(ledger: RecompilationLedger, most: int | None) -> int:
-    """1 where a side compiled more than `most` programs, or could not be counted; without a limit, 0."""
-    if most is None:
-        return HOLDS
+    """1 where a side was not run; with a limit, also where it compiled more programs, or could not be counted."""
     sides = ledger.sides.values()
-    holds = all(not side.error and not side.failed and (side.compilations or 0) <= most for side in sides)
-    return HOLDS if holds else FAILS
+    if any(side.error for side in sides):
+        return FAILS
+    within = most is None or all(not side.failed and (side.compilations or 0) <= most for side in sides)
+    return HOLDS if within else FAILS
 
 
 def _example(options: argparse.Namespace) -> Asked:

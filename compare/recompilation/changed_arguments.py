@@ -14,37 +14,54 @@ Kind = Literal["signature", "value"]
 """Of a change: of what any array of that shape would share, or of the values that an array holds."""
 
 
-def changes(before: Named, after: Named) -> dict[str, str]:
-    """By argument, what is different in the later call; arguments that are the same are left out."""
-    found = {name: _change(name, before.get(name, _ABSENT), after.get(name, _ABSENT)) for name in {**before, **after}}
+def changes(before: Named, after: Named, side: str = "") -> dict[str, str]:
+    """By argument, what is different in the later call; arguments that are the same are left out.
+
+    Args:
+      before: arguments of the earlier call.
+      after: arguments of the later one.
+      side: in whose words: JAX compiles values in of static arguments alone, and gives Python numbers a weak type.
+    """
+    named = {**before, **after}
+    found = {name: _change(name, before.get(name, _ABSENT), after.get(name, _ABSENT), side) for name in named}
     return {name: text for name, text in found.items() if text}
 
 
 def only_values(before: Named, after: Named, name: str) -> bool:
     """Whether an argument differs in what its arrays hold, and in nothing else."""
+    return _alike(before, after, name, np.ndarray)
+
+
+def only_numbers(before: Named, after: Named, name: str) -> bool:
+    """Whether an argument differs in what its arrays and NumPy scalars hold, and in nothing else."""
+    return _alike(before, after, name, np.ndarray | np.generic)
+
+
+def _alike(before: Named, after: Named, name: str, kinds: Any) -> bool:
     pairs = _pairs(before.get(name, _ABSENT), after.get(name, _ABSENT))
-    unlike = [(one, other) for one, other in pairs.values() if not _same(one, other)]
+    unlike = [pair for pair in pairs.values() if not _same(*pair)]
     return bool(unlike) and all(
-        _is_array(one) and _is_array(other) and _shape_and_dtype(one) == _shape_and_dtype(other)
+        isinstance(one, kinds)
+        and isinstance(other, kinds)
+        and (type(one), one.shape, one.dtype) == (type(other), other.shape, other.dtype)
         for one, other in unlike
     )
 
 
-class _Absent:
-    def __repr__(self) -> str:
-        return "absent"
+_ABSENT = object()
 
 
-_ABSENT = _Absent()
+def _shown(value: Any) -> str:
+    return "left out" if value is _ABSENT else shown(value)
 
 
-def _change(name: str, before: Any, after: Any) -> str:
+def _change(name: str, before: Any, after: Any, side: str) -> str:
     if before is _ABSENT or after is _ABSENT:
-        return f"{name}: {'given' if before is _ABSENT else 'left out'}"
+        return f"{name}: {_shown(before)} -> {_shown(after)}"
     if (form := _form(before)) != _form(after):
         return f"{name}: {form} -> {_form(after)}, another structure"
     unlike = {path: pair for path, pair in _pairs(before, after).items() if not _same(*pair)}
-    return "; ".join(f"{'.'.join((name, *path))}: {_leaf_change(*pair)}" for path, pair in unlike.items())
+    return "; ".join(f"{'.'.join((name, *path))}: {_leaf_change(*pair, side)}" for path, pair in unlike.items())
 
 
 def _pairs(before: Any, after: Any) -> Mapping[tuple[str, ...], tuple[Any, Any]]:
@@ -56,7 +73,7 @@ def _form(structure: Any) -> str:
     """A structure without its leaves."""
     match structure:
         case Mapping():
-            return f"{{{', '.join(f'{key!r}{_inside(held)}' for key, held in structure.items())}}}"
+            return f"{{{', '.join(f'{key!r}{_inside(held)}' for key, held in sorted(structure.items()))}}}"
         case list():
             return f"[{', '.join(map(_form, structure))}]"
         case tuple():
@@ -69,8 +86,8 @@ def _inside(held: Any) -> str:
     return "" if form == "_" else f": {form}"
 
 
-def _leaf_change(before: Any, after: Any) -> str:
-    return f"{_named(before, after)}{''.join(f', {what}' for what in _aspects(before, after))}"
+def _leaf_change(before: Any, after: Any, side: str) -> str:
+    return f"{_named(before, after)}{''.join(f', {what}' for what in _aspects(before, after, side))}"
 
 
 def _named(before: Any, after: Any) -> str:
@@ -79,18 +96,31 @@ def _named(before: Any, after: Any) -> str:
     return f"{shown(before)} -> {shown(after)}"
 
 
-def _aspects(before: Any, after: Any) -> Iterator[str]:
+def _aspects(before: Any, after: Any, side: str) -> Iterator[str]:
     """What of a leaf is different."""
     if _is_array(before) and _is_array(after):
         yield from _array_aspects(before, after)
     elif type(before) is type(after):
-        yield (
-            "the value of a NumPy scalar"
-            if isinstance(before, np.generic)
-            else f"the value of a Python {_type(before)}"
-        )
+        static = "static " if side == "jax" else ""
+        yield f"the value of a {static}{_kind(before).removeprefix('a ')}"
+    elif side == "jax" and _is_weak_form(before, after):
+        yield f"{_kind(before)} -> {_kind(after)}, weak type"
     else:
         yield f"{_kind(before)} -> {_kind(after)}"
+
+
+def _is_weak_form(before: Any, after: Any) -> bool:
+    """Whether one is a Python number and the other an array or NumPy scalar of the dtype that JAX gives it."""
+    pairs = ((before, after), (after, before))
+    return any(
+        type(one) in _WEAK
+        and isinstance(other, np.ndarray | np.generic)
+        and (other.shape, other.dtype.name) == ((), _WEAK[type(one)])
+        for one, other in pairs
+    )
+
+
+_WEAK = {int: "int32", float: "float32"}
 
 
 def _array_aspects(before: np.ndarray, after: np.ndarray) -> Iterator[str]:

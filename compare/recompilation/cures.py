@@ -54,7 +54,7 @@ def cures(side: str, staging: Staging, calls: Sequence[Call], ledger: SideLedger
     if max(ledger.traces or 0, ledger.compilations or 0) <= 1:
         return []
     kept = [number for number, line in enumerate(ledger.calls) if not line.error]
-    stream = _Stream(side, staging, [calls[number] for number in kept], kept)
+    stream = _Stream(side, staging, [calls[number] for number in kept], kept, ledger.traces)
     if not kept:
         return []
     paddings = [stream.padded("buckets", "sizes that vary are padded to powers of two", _power_of_two)]
@@ -84,12 +84,13 @@ class _Stream:
     staging: Staging
     calls: Sequence[Call]
     numbers: Sequence[int]
+    traces: int | None
 
-    def padded(self, name: str, change: str, size: Callable[[int], int] | None) -> Trial | Refused | None:
+    def padded(self, name: str, change: str, size: Callable[[int], int] | None) -> Trial | None:
         """Zeros after the last element of every axis that varies, up to a size, or the largest."""
-        varying, reason = self._varying()
+        varying = self._varying()
         if not varying:
-            return Refused(name, change, reason) if reason else None
+            return None
 
         def grown(path: Path, leaf: Any) -> Any:
             if path not in varying:
@@ -105,7 +106,7 @@ class _Stream:
 
     def without_last(self) -> Trial | None:
         """Calls whose sizes are smaller than those of most are left out."""
-        varying, _ = self._varying()
+        varying = self._varying()
         shapes = [call.text for call in self.calls]
         most, times = Counter(shapes).most_common(1)[0]
         if not varying or times < 2 or shapes[-1] == most or any(text != most for text in shapes[:-1]):
@@ -116,6 +117,8 @@ class _Stream:
 
     def staged(self) -> list[Trial | Refused]:
         """The cures that stage the function otherwise."""
+        if self.side == "tf" and (self.traces or 0) <= 1:
+            return []
         if self.side == "tf":
             retracing = dataclasses.replace(self.staging, cure="reduce_retracing")
             change = "tf.function(reduce_retracing=True)"
@@ -123,14 +126,14 @@ class _Stream:
                 Trial("reduce_retracing", change, retracing, self.calls, self.numbers),
                 *self._with_signature("input_signature", "an input_signature with None for sizes that vary"),
             ]
-        varying, _ = self._varying()
+        varying = self._varying()
         change = "jax.export once, with a symbol for each size that varies"
         return list(self._with_signature("symbolic_shapes", change)) if varying else []
 
     def arrays(self) -> Trial | None:
-        """Python numbers that vary become arrays, and no argument is static."""
+        """Numbers that vary become arrays, and what holds them is static no longer."""
         varying = {path for path, values in self._by_path().items() if _vary(values)}
-        if not varying or len({_form(call) for call in self.calls}) > 1:
+        if not varying:
             return None
 
         def as_array(path: Path, leaf: Any) -> Any:
@@ -138,7 +141,8 @@ class _Stream:
 
         calls = [_rewritten(call, rebuilt(call.arguments, as_array)) for call in self.calls]
         names = ", ".join(sorted({".".join(path) for path in varying}))
-        staging = dataclasses.replace(self.staging, cure="no_static", static=()) if self.side == "jax" else self.staging
+        dynamic = tuple(dict.fromkeys(path[0] for path in varying))
+        staging = dataclasses.replace(self.staging, cure="arrays", dynamic=dynamic)
         return Trial("arrays", f"{names} passed as an array", staging, calls, self.numbers)
 
     def _with_signature(
@@ -152,9 +156,9 @@ class _Stream:
 
     def _signature(self) -> tuple[Named, str]:
         """Specs in place of arrays, sizes that vary as names, equal where they vary alike; or why there are none."""
-        varying, reason = self._varying()
-        if reason:
+        if reason := self._one_form():
             return {}, reason
+        varying = self._varying()
         symbols: dict[tuple[int, ...], str] = {}
         for axes in varying.values():
             for sizes in axes.values():
@@ -169,27 +173,32 @@ class _Stream:
 
         return rebuilt(self.calls[0].arguments, specified), ""
 
-    def _varying(self) -> tuple[dict[Path, dict[int, list[int]]], str]:
-        """By array and axis, the sizes that vary, call by call; or why the calls cannot be brought to one form."""
-        if len({_form(call) for call in self.calls}) > 1:
-            return {}, "the arguments have more than one structure"
+    def _varying(self) -> dict[Path, dict[int, list[int]]]:
+        """By array of one dtype and rank, and by axis, the sizes that vary, call by call of those that have it."""
         found: dict[Path, dict[int, list[int]]] = {}
         for path, values in self._by_path().items():
-            if not any(isinstance(value, np.ndarray) for value in values):
+            if len({_kind(value) for value in values}) > 1 or not isinstance(values[0], np.ndarray):
                 continue
-            kinds = {(value.dtype.name, value.ndim) if isinstance(value, np.ndarray) else None for value in values}
-            if len(kinds) > 1:
-                return {}, f"{'.'.join(path)} is of more than one dtype, rank or kind"
             axes = {axis: [value.shape[axis] for value in values] for axis in range(values[0].ndim)}
             if axes := {axis: sizes for axis, sizes in axes.items() if len(set(sizes)) > 1}:
                 found[path] = axes
-        return found, ""
+        return found
+
+    def _one_form(self) -> str:
+        """Why the calls cannot share a signature; empty where they can."""
+        if len({_form(call) for call in self.calls}) > 1:
+            return "the calls have arguments of more than one structure"
+        unlike = [path for path, values in self._by_path().items() if len({_kind(value) for value in values}) > 1]
+        return f"{'.'.join(unlike[0])} is of more than one dtype, rank or kind" if unlike else ""
 
     def _by_path(self) -> Mapping[Path, list[Any]]:
-        if len({_form(call) for call in self.calls}) > 1:
-            return {}
         each = [leaves(call.arguments) for call in self.calls]
-        return {path: [held[path] for held in each] for path in each[0]}
+        paths = dict.fromkeys(path for held in each for path in held)
+        return {path: [held[path] for held in each if path in held] for path in paths}
+
+
+def _kind(leaf: Any) -> object:
+    return (leaf.dtype.name, leaf.ndim) if isinstance(leaf, np.ndarray) else type(leaf)
 
 
 def _form(call: Call) -> str:

@@ -13,18 +13,18 @@ import msgspec
 from compare.inputs.calls import Call
 from compare.progress import Reporter
 from compare.recompilation.cures import Refused, Trial, cures
-from compare.recompilation.miss_reasons import Reason, reason
+from compare.recompilation.miss_reasons import reason
 from compare.recompilation.same_results import TOLERANCE, tried, unlike
-from compare.record.ledger_part import LedgerCall, LedgerCure, RecompilationLedger, SideLedger
+from compare.record.ledger_part import NOT_CALLED, LedgerCall, LedgerCure, RecompilationLedger, SideLedger
 from compare.sides import requests
-from compare.sides._side import Side, SideError
+from compare.sides._side import BadTarget, Side, SideError
 from compare.sides.client import LiveSide
 from compare.sides.replies import Seen
 from compare.sides.workers import WorkerSet
 from workloads._recompiling import Named, Staging
 from workloads._spec import Arrays
 
-NOT_CALLED = "not called: the worker ended before"
+UNREPEATED = "not compared: the stream as it is gives other results in another process"
 
 
 @dataclass(frozen=True)
@@ -85,14 +85,23 @@ def _side_ledger(workers: WorkerSet, side: str, asked: Asked, progress: Reporter
     if not asked.with_cures:
         return ledger
     found = cures(side, staging, asked.calls, ledger)
-    progress.stage(f"{asked.name}, {side}: cures", len(found))
-    return msgspec.structs.replace(ledger, cures=tuple(_cured(workers, side, cure, ran, progress) for cure in found))
+    progress.stage(f"{asked.name}, {side}: cures", sum(len(cure.calls) for cure in found if isinstance(cure, Trial)))
+
+    def again(staged: Staging, calls: Sequence[Call]) -> _Ran:
+        # What one stream compiled would make the next one look cheap.
+        workers.replace([side])
+        return _run(workers, side, staged, calls, progress)
+
+    control = _Control(lambda: again(staging, asked.calls), ran.results)
+    return msgspec.structs.replace(ledger, cures=tuple(_cured(cure, again, ran.results, control) for cure in found))
 
 
 def _run(workers: WorkerSet, side: str, staging: Staging, calls: Sequence[Call], progress: Reporter) -> _Ran:
     try:
         worker = workers.get(side)
         staged = requests.watch(worker, staging)
+    except BadTarget:
+        raise
     except SideError as error:
         return _Ran("", (), error=error.reason)
     lines, seen, results = [], dict[int, Seen](), dict[int, Arrays]()
@@ -120,7 +129,7 @@ def _with_reasons(
         if not seen.traces and not seen.compilations:
             continue
         earlier = {before + 1: calls[before].arguments for before in ran.seen if before < number}
-        why: Reason = reason(calls[number].arguments, earlier, seen, probe)
+        why = reason(calls[number].arguments, earlier, seen, probe, side)
         lines[number] = msgspec.structs.replace(lines[number], why=why.text, established=why.established)
     return lines
 
@@ -143,27 +152,49 @@ class _Probing:
             return None
 
 
-def _cured(workers: WorkerSet, side: str, cure: Trial | Refused, ran: _Ran, progress: Reporter) -> LedgerCure:
-    progress.step(cure.name)
+class _Control:
+    """Whether the stream, as it was, gives the same results in another process; it is run again once one differs."""
+
+    def __init__(self, rerun: Callable[[], _Ran], results: Mapping[int, Arrays]) -> None:
+        self._rerun, self._results = rerun, results
+        self._repeats: bool | None = None
+
+    def repeats(self) -> bool:
+        """Whether it does."""
+        if self._repeats is None:
+            again = self._rerun().results
+            numbers = sorted(self._results)
+            self._repeats = again.keys() == self._results.keys() and not unlike(
+                tried(self._results, numbers), tried(again, numbers), "whole"
+            )
+        return self._repeats
+
+
+def _cured(
+    cure: Trial | Refused,
+    run: Callable[[Staging, Sequence[Call]], _Ran],
+    results: Mapping[int, Arrays],
+    control: _Control,
+) -> LedgerCure:
     if isinstance(cure, Refused):
         return LedgerCure(cure.name, cure.change, refused=cure.reason)
-    # What one stream compiled would make the next one look cheap.
-    workers.replace([side])
-    again = _run(workers, side, cure.staging, cure.calls, progress)
+    again = run(cure.staging, cure.calls)
     failed = next((f"call {n}: {line.error}" for n, line in enumerate(again.lines, start=1) if line.error), again.error)
     if failed:
         return LedgerCure(cure.name, cure.change, refused=failed)
-    unequal = unlike(tried(ran.results, cure.numbers), tried(again.results, range(len(cure.calls))), cure.comparison)
-    return LedgerCure(
+    unequal = unlike(tried(results, cure.numbers), tried(again.results, range(len(cure.calls))), cure.comparison)
+    counted = LedgerCure(
         cure=cure.name,
         change=cure.change,
         traces=sum(seen.traces for seen in again.seen.values()),
         compilations=sum(seen.compilations for seen in again.seen.values()),
         seconds=sum(seen.seconds for seen in again.seen.values()),
         calls=len(cure.calls),
-        results=unequal or f"the same results, to {TOLERANCE:g} of the largest value",
-        same_results=not unequal,
     )
+    if unequal and not control.repeats():
+        return msgspec.structs.replace(counted, results=UNREPEATED)
+    same = f"the same results, to {TOLERANCE:g} of the largest value"
+    return msgspec.structs.replace(counted, results=unequal or same, same_results=not unequal)
 
 
 def _summed(ledger: SideLedger) -> SideLedger:
@@ -178,5 +209,5 @@ def _summed(ledger: SideLedger) -> SideLedger:
         seconds=sum(line.seconds or 0.0 for line in counted),
         failed=len(ledger.calls) - len(counted),
         entries=entries[-1] if entries else None,
-        grown_bytes=held[-1] - held[0] if held else None,
+        grown_bytes=held[-1] - held[0] if len(held) > 1 else None,
     )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from compare.recompilation.changed_arguments import changes, only_values
+from compare.recompilation.changed_arguments import changes, only_numbers, only_values
 from compare.sides.replies import Seen
 from workloads._recompiling import Named
 
@@ -23,7 +23,7 @@ class Reason:
     established: bool | None
 
 
-def reason(call: Named, earlier: Mapping[int, Named], seen: Seen, probe: Probe) -> Reason:
+def reason(call: Named, earlier: Mapping[int, Named], seen: Seen, probe: Probe, side: str) -> Reason:
     """Why a call was traced, or compiled without being traced.
 
     Args:
@@ -31,11 +31,12 @@ def reason(call: Named, earlier: Mapping[int, Named], seen: Seen, probe: Probe) 
       earlier: by number, the calls before it that gave results.
       seen: what it did.
       probe: tries two calls in an empty cache.
+      side: "tf" or "jax".
     """
     if not earlier:
         return Reason(FIRST, None)
     number, nearest = _nearest(call, earlier)
-    changed = changes(nearest, call)
+    changed = changes(nearest, call, side)
     if not changed:
         return Reason(f"not known: call {number} had the same arguments", False)
     traced = seen.traces > 0
@@ -87,8 +88,7 @@ def _missed(seen: Seen, traced: bool) -> bool:
 
 
 def _compiled(before: Named, after: Named, found: Mapping[str, str]) -> str:
-    values: Sequence[str] = [name for name in found if only_values(before, after, name)]
     told = "; ".join(found.values())
-    if len(values) == len(found):
+    if all(only_numbers(before, after, name) for name in found):
         return f"{told}, which XLA needs as a constant: compiled again under the same trace"
     return f"{told}: compiled again under the same trace"

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from compare.record.base import Count, Many, Named, Number, Part, Text
 
+NOT_CALLED = "the worker ended before"
+"""The error of a call that was never made."""
+
 
 class LedgerCall(Part, frozen=True):
     """One call on one side, in seconds."""

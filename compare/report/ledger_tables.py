@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Column, Table
 from rich.text import Text
 
-from compare.record.ledger_part import LedgerCall, LedgerCure, RecompilationLedger, SideLedger
+from compare.record.ledger_part import NOT_CALLED, LedgerCall, LedgerCure, RecompilationLedger, SideLedger
 from compare.report import numbers
 from compare.report.terminal import cell
 
@@ -37,7 +37,7 @@ def print_ledger(ledger: RecompilationLedger, console: Console) -> None:
 def did(call: LedgerCall) -> str:
     """What a call did, in a few words."""
     if call.error:
-        return "failed"
+        return "not called" if call.error == NOT_CALLED else "failed"
     parts = [_times("traced", call.traces or 0), _times("compiled", call.compilations or 0)]
     return ", ".join(filter(None, parts)) or "hit"
 
@@ -66,20 +66,26 @@ def effect(kept: SideLedger, cure: LedgerCure) -> str:
         f"{kept.traces} -> {cure.traces} traces, {kept.compilations} -> {cure.compilations} compilations, "
         f"{numbers.seconds(kept.seconds)} -> {numbers.seconds(cure.seconds)}"
     )
+    if cure.same_results is None:
+        return f"{counts}; results {cure.results}"
     return counts if cure.same_results else f"{counts}; NOT the same results: {cure.results}"
 
 
 def _totals(kept: SideLedger) -> Iterator[str]:
-    yield f"{len(kept.calls)} calls"
+    yield _counted(len(kept.calls), "call")
     if kept.failed:
         yield f"of which {kept.failed} failed"
-    yield f"{kept.traces} traces"
-    yield f"{kept.compilations} compilations"
+    yield _counted(kept.traces, "trace")
+    yield _counted(kept.compilations, "compilation")
     if kept.entries is not None:
-        yield f"{kept.entries} signatures kept"
+        yield f"{_counted(kept.entries, 'signature')} kept"
     yield numbers.seconds(kept.seconds)
     if kept.grown_bytes is not None:
         yield f"the process {numbers.binary_bytes(max(0, kept.grown_bytes))} larger than after the first call"
+
+
+def _counted(count: int | None, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _times(what: str, count: int) -> str:

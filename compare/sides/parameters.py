@@ -139,11 +139,15 @@ class CallCount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Watching(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A function, which of its arguments are static, and how it is staged otherwise than it was given."""
+    """A function, which of its arguments are static, and how it is staged otherwise than it was given.
+
+    `dynamic` are arguments that are static no longer.
+    """
 
     target: str
     static: tuple[str, ...]
     cure: Cure
+    dynamic: tuple[str, ...]
     signature: Leaves
 
 

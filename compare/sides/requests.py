@@ -182,6 +182,7 @@ def watch(side: Side, staging: Staging) -> str:
         "target": staging.target,
         "static": list(staging.static),
         "cure": staging.cure,
+        "dynamic": list(staging.dynamic),
         "signature": packed(staging.signature)[0],
     }
     return side.call("watch", parameters).value

@@ -251,8 +251,8 @@ class Worker(Host):
 
     def watch(self, parameters: Watching, arrays: Arrays) -> Reply:
         """Stage a function whose calls are watched."""
-        signature = unpacked(parameters.signature, {})
-        self._watch = self._framework.watch(Staging(parameters.target, parameters.static, parameters.cure, signature))
+        told = msgspec.structs.asdict(parameters) | {"signature": unpacked(parameters.signature, {})}
+        self._watch = self._framework.watch(Staging(**told))
         return Reply(self._watch.described())
 
     def watched_call(self, parameters: WatchedCall, arrays: Arrays) -> Reply:
