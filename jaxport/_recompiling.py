@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import export
 
@@ -117,7 +116,7 @@ class Watched:
 
 
 def _without(options: Mapping[str, Any], dynamic: Sequence[str]) -> dict[str, Any]:
-    """The options with these arguments static no longer. JAX gives numbers of arguments names too, where they have any."""
+    """The options with these arguments static no longer: JAX knows those of static_argnums by name too."""
     names = tuple(name for name in options.get("static_argnames") or () if name not in dynamic)
     return {name: told for name, told in options.items() if name != "static_argnums"} | {"static_argnames": names}
 
@@ -135,7 +134,8 @@ def _is_spec(leaf: Any) -> bool:
 
 
 def _argument(leaf: Any) -> Any:
-    return jnp.asarray(leaf) if isinstance(leaf, np.ndarray) else leaf
+    # jnp.asarray compiles a copy for every shape.
+    return jax.device_put(leaf) if isinstance(leaf, np.ndarray) else leaf
 
 
 def _specified(scope: export.SymbolicScope, leaf: Any) -> jax.ShapeDtypeStruct:

@@ -251,8 +251,9 @@ class Worker(Host):
 
     def watch(self, parameters: Watching, arrays: Arrays) -> Reply:
         """Stage a function whose calls are watched."""
-        told = msgspec.structs.asdict(parameters) | {"signature": unpacked(parameters.signature, {})}
-        self._watch = self._framework.watch(Staging(**told))
+        signature = unpacked(parameters.signature, {})
+        staging = Staging(parameters.target, parameters.static, parameters.cure, parameters.dynamic, signature)
+        self._watch = self._framework.watch(staging)
         return Reply(self._watch.described())
 
     def watched_call(self, parameters: WatchedCall, arrays: Arrays) -> Reply:
