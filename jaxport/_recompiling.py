@@ -81,7 +81,13 @@ class Watched:
         )
 
     def probe(self, before: Named, after: Named, body: bool) -> Seen:
-        """What a call does in an empty cache that holds another call alone."""
+        """What a call does in an empty cache that holds another call alone.
+
+        Args:
+          before: the call that fills the cache.
+          after: the call that is watched.
+          body: whether the function itself is called, or one of its parameters that does nothing.
+        """
         # JAX keeps traces by function: the same one under another jit would find what was traced for this one.
         function = self._staged(_anew(self._given) if body else _nothing_like(self._given))
         self._seen(function, before)

@@ -57,7 +57,13 @@ class Watched:
         return self._seen(self._function, named)
 
     def probe(self, before: Named, after: Named, body: bool) -> Seen:
-        """What a call does in an empty cache that holds another call alone."""
+        """What a call does in an empty cache that holds another call alone.
+
+        Args:
+          before: the call that fills the cache.
+          after: the call that is watched.
+          body: whether the function itself is called, or one of its parameters that does nothing.
+        """
         function = self._staged(self._given if body else _nothing_like(self._given))
         self._seen(function, before)
         return self._seen(function, after)

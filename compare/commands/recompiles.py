@@ -11,7 +11,7 @@ from compare.commands import _arguments, _option_types
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._parser import Help
 from compare.errors import RequestError
-from compare.inputs import calls
+from compare.inputs import call_streams
 from compare.inputs.functions import check_reference
 from compare.plain_json import to_json
 from compare.progress import reporter
@@ -21,20 +21,19 @@ from compare.record.ledger_part import RecompilationLedger
 from compare.report import terminal
 from compare.report.ledger_tables import print_ledger
 from compare.sides._side import SIDES
-from compare.sides.client import LiveSide
 from compare.sides.sources import check_interpreter
 from workloads._recompiling import Staging
 from workloads.limits.recompilation import STREAMS, jax_target, tf_target
 
 HELP = Help(
-    description=f"""\
+    description="""\
 Call a function again and again and keep a ledger: which calls were traced and compiled by TensorFlow and by JAX, which
 argument made them, what that cost, how much the process keeps, and what each cure changes. A reason is stated only if
 it was found again in an empty cache with every other argument held fixed. Every cure runs the stream once more in a
 fresh process, and says so where results are no longer the same.
 
 A function that is neither a tf.function nor jitted is compiled by tf.function(jit_compile=True) and by jax.jit. Give
-both functions, one of them, or the NAME of an example: {", ".join(STREAMS)}.
+both functions, one of them, or the NAME of an example.
 
 A call is NAME=VALUE, ... with arrays as f32[8,4], arrays of given values as i32(3), Python values as 3, 0.5, True, None
 or 'text', NumPy scalars as np.float32(3), and lists, tuples and dictionaries of these. Arrays of one name and shape
@@ -62,7 +61,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     own.add_argument("--jax", metavar="FILE.py:NAME", help="the JAX function")
     own.add_argument(
         "--call", dest="texts", action="append", default=[], metavar="ARGUMENTS",
-        help=f"a call, such as {calls.EXAMPLES} (repeat, in the order of the stream)".replace("%", "%%"),
+        help=f"a call, such as {call_streams.EXAMPLES} (repeat, in the order of the stream)".replace("%", "%%"),
     )  # fmt: skip
     own.add_argument("--calls", type=Path, metavar="FILE", help="a file with calls, one a line, after those of --call")
     own.add_argument(
@@ -90,11 +89,8 @@ def main(options: argparse.Namespace) -> int:
     for side, python in interpreters.items():
         check_interpreter(python, f"--{side}-python")
 
-    def start(side: str, scratch: Path) -> LiveSide:
-        return LiveSide(side, scratch, interpreters[side], options.timeout)
-
     with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
-        ledger = keep(asked, start, progress)
+        ledger = keep(asked, interpreters, options.timeout, progress)
     if options.json:
         terminal.print_json({"schema": SCHEMA, "ledger": to_json(ledger)})
     else:
@@ -127,8 +123,9 @@ def _example(options: argparse.Namespace) -> Asked:
         "tf": Staging(tf_target(options.name)),
         "jax": Staging(jax_target(options.name), stream.static),
     }
-    made = calls.stream(stream.calls, stream.sizes)
-    return Asked(options.name, stagings, made, stream.statement, stream.source, not options.no_cures)
+    made = call_streams.stream(stream.calls, stream.sizes)
+    told = {"summary": stream.summary, "statement": stream.statement, "source": stream.source}
+    return Asked(options.name, stagings, made, with_cures=not options.no_cures, **told)
 
 
 def _own(options: argparse.Namespace) -> Asked:
@@ -139,8 +136,8 @@ def _own(options: argparse.Namespace) -> Asked:
         check_reference(side, target)
     if options.static and "jax" not in targets:
         raise RequestError("expected --jax with --static, found none: TensorFlow needs no such word, drop --static")
-    texts = [*options.texts, *(calls.from_file(_read(options.calls)) if options.calls else [])]
-    made = calls.stream(texts, options.sizes)
+    texts = [*options.texts, *(call_streams.from_file(_read(options.calls)) if options.calls else [])]
+    made = call_streams.stream(texts, options.sizes)
     stagings = {
         side: Staging(target, tuple(options.static) if side == "jax" else ()) for side, target in targets.items()
     }

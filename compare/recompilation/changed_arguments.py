@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from compare.inputs.calls import leaves, shown
+from compare.inputs.call_streams import leaves, shown
 from workloads._recompiling import Named
 
 Kind = Literal["signature", "value"]
@@ -28,12 +28,24 @@ def changes(before: Named, after: Named, side: str = "") -> dict[str, str]:
 
 
 def only_values(before: Named, after: Named, name: str) -> bool:
-    """Whether an argument differs in what its arrays hold, and in nothing else."""
+    """Whether an argument differs in what its arrays hold, and in nothing else.
+
+    Args:
+      before: arguments of the earlier call.
+      after: arguments of the later one.
+      name: of the argument.
+    """
     return _alike(before, after, name, np.ndarray)
 
 
 def only_numbers(before: Named, after: Named, name: str) -> bool:
-    """Whether an argument differs in what its arrays and NumPy scalars hold, and in nothing else."""
+    """Whether an argument differs in what its arrays and NumPy scalars hold, and in nothing else.
+
+    Args:
+      before: arguments of the earlier call.
+      after: arguments of the later one.
+      name: of the argument.
+    """
     return _alike(before, after, name, np.ndarray | np.generic)
 
 

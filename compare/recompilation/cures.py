@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from compare.inputs.calls import Call, described, leaves, mapped, rebuilt
+from compare.inputs.call_streams import Call, described, leaves, mapped, rebuilt
 from compare.record.ledger_part import SideLedger
 from workloads._recompiling import Named, Staging
 from workloads._spec import ArraySpec

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from compare.inputs.calls import Call
+from compare.inputs.call_streams import Call
 from compare.progress import Reporter
 from compare.recompilation.cures import Refused, Trial, cures
 from compare.recompilation.miss_reasons import reason
@@ -35,6 +35,7 @@ class Asked:
       name: of the ledger.
       stagings: by side, its function.
       calls: the stream, the same for each side.
+      summary: what is called with what; empty of a user's own functions.
       statement: what a document says of it, and `source` which.
       with_cures: whether cures are tried.
     """
@@ -42,6 +43,7 @@ class Asked:
     name: str
     stagings: Mapping[str, Staging]
     calls: Sequence[Call]
+    summary: str = ""
     statement: str = ""
     source: str = ""
     with_cures: bool = True
@@ -58,20 +60,27 @@ class _Ran:
     error: str = ""
 
 
-def keep(asked: Asked, start: Callable[[str, Path], LiveSide], progress: Reporter) -> RecompilationLedger:
+def keep(
+    asked: Asked, interpreters: Mapping[str, str | None], timeout_s: float, progress: Reporter
+) -> RecompilationLedger:
     """The ledger of a stream on each side that has a function.
 
     Args:
       asked: the functions and the stream.
-      start: starts the worker of a side, which keeps what it needs meanwhile in a folder.
+      interpreters: by side, the one that runs it; None is this one.
+      timeout_s: seconds that a call may take.
       progress: is told of every stage.
     """
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
-        workers = stack.enter_context(WorkerSet(lambda side: start(side, scratch)))
+
+        def start(side: str) -> Side:
+            return LiveSide(side, scratch, interpreters.get(side), timeout_s)
+
+        workers = stack.enter_context(WorkerSet(start))
         workers.start(asked.stagings)
         sides = {side: _side_ledger(workers, side, asked, progress) for side in asked.stagings}
-    return RecompilationLedger(asked.name, asked.statement, asked.source, sides)
+    return RecompilationLedger(asked.name, asked.summary, asked.statement, asked.source, sides)
 
 
 def _side_ledger(workers: WorkerSet, side: str, asked: Asked, progress: Reporter) -> SideLedger:

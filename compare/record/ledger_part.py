@@ -76,7 +76,9 @@ class RecompilationLedger(Part, frozen=True):
     """A stream of calls on each side that was asked."""
 
     name: Text = ""
+    summary: Text = ""
+    """What is called with what; this and what follows are empty of a user's own functions."""
     statement: Text = ""
-    """What a document says of it; empty of a user's own functions."""
+    """What a document says of it."""
     source: Text = ""
     sides: Named[SideLedger] = {}

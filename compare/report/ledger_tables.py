@@ -18,19 +18,20 @@ ONCE = "Seconds are one measurement on this machine as it was: compare counts, a
 
 def print_ledger(ledger: RecompilationLedger, console: Console) -> None:
     """Print a ledger."""
-    if ledger.statement:
-        console.print(Text(f"{ledger.statement} ({ledger.source})"), soft_wrap=True)
-    for side, kept in ledger.sides.items():
+    if ledger.summary:
+        console.print(Text(f"{ledger.name}: {ledger.summary}", style="bold"), soft_wrap=True)
+        console.print(Text(f"{ledger.source} says: {ledger.statement}"), soft_wrap=True)
         console.print()
+    for side, kept in ledger.sides.items():
         console.print(Text(f"{side}: {kept.target}, {kept.staged or 'not run'}", style="bold"), soft_wrap=True)
         if kept.error:
-            console.print(Padding(Text(kept.error, style="red"), (0, 0, 0, 2)))
+            console.print(Padding(Text(kept.error, style="red"), (0, 0, 1, 2)))
             continue
         console.print(_calls(kept))
         console.print(Padding(Text(totals(kept)), (0, 0, 0, 2)))
         if kept.cures:
             console.print(Padding(_cures(kept), (1, 0, 0, 2)))
-    console.print()
+        console.print()
     console.print(Text(ONCE, style="dim"), soft_wrap=True)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from compare.inputs.calls import stream
+from compare.inputs.call_streams import stream
 from compare.recompilation.changed_arguments import changes, only_numbers, only_values
 
 

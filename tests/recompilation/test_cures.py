@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from compare.inputs.calls import stream
+from compare.inputs.call_streams import stream
 from compare.recompilation.cures import Refused, Trial, cures
 from compare.record.ledger_part import LedgerCall, SideLedger
 from workloads._recompiling import Staging

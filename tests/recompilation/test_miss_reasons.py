@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable
 import numpy as np
 import pytest
 
-from compare.inputs.calls import stream
+from compare.inputs.call_streams import stream
 from compare.recompilation.miss_reasons import Reason, reason
 from compare.sides.replies import Seen
 from workloads._recompiling import Named

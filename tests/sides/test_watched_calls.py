@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from compare.inputs.calls import parse_call, stream
+from compare.inputs.call_streams import parse_call, stream
 from compare.sides import requests
 from compare.sides._side import SIDES, BadTarget, SideError
 from compare.sides.call_arguments import CallLeaf, Leaves, packed, unpacked

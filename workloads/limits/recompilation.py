@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 DOCUMENTATION = "TensorFlow's user documentation of XLA"
-LECTURE = "the lecture TensorFlow XLA"
+LECTURE = "The lecture TensorFlow XLA"
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,8 @@ STREAMS: Mapping[str, Stream] = {
         _both(2, 2), static=("axis",),
     ),
     "argmax_tensor": Stream(
-        "argmax along an axis that is a tensor, computed as turn % 2",
-        "An argument that must be constant is compiled in with its value, and so is everything that it is computed "
-        "from: turn 2 gives the same axis as turn 0, and is compiled again.",
+        "argmax along an axis that is a tensor, computed as turn % 2: turn 2 gives the axis of turn 0",
+        "What feeds an argument that must be constant has to be constant too.",
         LECTURE,
         tuple(f"x=f32[8,4], turn=np.int32({turn})" for turn in (0, 1, 2, 0)),
         {"tf": Expected(1, 3), "jax": Expected(3, 3)}, static=("turn",),

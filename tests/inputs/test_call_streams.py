@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from compare.errors import RequestError
-from compare.inputs.calls import described, from_file, parse_call, stream
+from compare.inputs.call_streams import described, from_file, parse_call, stream
 from workloads._spec import ArraySpec
 
 
