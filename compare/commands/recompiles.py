@@ -9,6 +9,7 @@ from pathlib import Path
 from compare import files
 from compare.commands import _arguments, _option_types
 from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._output import writable_file
 from compare.commands._parser import Help
 from compare.errors import RequestError
 from compare.inputs import call_streams
@@ -19,9 +20,11 @@ from compare.recompilation.keeping import Asked, keep
 from compare.record.envelope import SCHEMA
 from compare.record.ledger_part import RecompilationLedger
 from compare.report import terminal
+from compare.report.ledger_page import ledger_page
 from compare.report.ledger_tables import print_ledger
 from compare.sides._side import SIDES
 from compare.sides.sources import check_interpreter
+from compare.writing import write_atomically
 from workloads._recompiling import Staging
 from workloads.limits.recompilation import STREAMS, jax_target, tf_target
 
@@ -41,7 +44,7 @@ hold the same values.
 """,
     operands="[NAME]",
     examples="""\
-  jaxport recompiles argmax
+  jaxport recompiles argmax -o argmax.html
   jaxport recompiles --tf my_tf.py:f --jax my_jax.py:g --call 'x=f32[B,16]' --sizes B=32,32,32,17
   jaxport recompiles --jax my_jax.py:g --static axis --call 'x=f32[8,4], axis=0' --call 'x=f32[8,4], axis=1'
   jaxport recompiles --tf my_tf.py:f --calls epoch.txt --no-cures --expect-compilations 2
@@ -79,7 +82,9 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         help="exit with 1 if a side compiles more than N programs, or a call fails",
     )  # fmt: skip
     _arguments.add_workers(command, recorded=False, device=False)
-    _arguments.add_json(command.add_argument_group("output"), "the ledger")
+    output = command.add_argument_group("output")
+    _arguments.add_out_file(output, "the ledger as a page")
+    _arguments.add_json(output, "the ledger")
 
 
 def main(options: argparse.Namespace) -> int:
@@ -89,12 +94,17 @@ def main(options: argparse.Namespace) -> int:
     for side, python in interpreters.items():
         check_interpreter(python, f"--{side}-python")
 
+    if options.out is not None:
+        writable_file(options.out)
     with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
         ledger = keep(asked, interpreters, options.timeout, progress)
     if options.json:
         terminal.print_json({"schema": SCHEMA, "ledger": to_json(ledger)})
     else:
         print_ledger(ledger, terminal.console())
+    if options.out is not None:
+        options.out.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(options.out, ledger_page(ledger))
     return exit_code(ledger, options.expect_compilations)
 
 

@@ -2,6 +2,7 @@
 
 from compare.record.ledger_part import NOT_CALLED, LedgerCall, LedgerCure, RecompilationLedger, SideLedger
 from compare.report import terminal
+from compare.report.ledger_page import ledger_page
 from compare.report.ledger_tables import did, effect, print_ledger, totals
 
 SIDE = SideLedger(
@@ -34,6 +35,14 @@ def test_a_cure_that_changes_results_says_so() -> None:
 
 def test_totals_count_what_failed() -> None:
     assert totals(SIDE).startswith("5 calls, of which 1 failed, 2 traces, 2 compilations, 1 signature kept")
+
+
+def test_a_page_has_every_call_and_escapes_what_it_shows() -> None:
+    hostile = SideLedger(target="<script>", calls=(LedgerCall("x=<b>", 1, 1, 0.1, why="not known", established=False),))
+    page = ledger_page(RecompilationLedger("f", "a", "b", "c", {"jax": SIDE, "tf": hostile}))
+    assert "<script>" not in page and "x=&lt;b&gt;" in page and '<td class="wrap warning">not known' in page
+    assert all(did(call) in page for call in SIDE.calls) and "NOT the same results: call 1: off" in page
+    assert 'class="warning">failed' in page and "\x1b" not in page
 
 
 def test_nothing_of_a_ledger_steers_a_terminal() -> None:
