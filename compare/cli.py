@@ -38,6 +38,7 @@ COMMANDS = {
     "calibrate": Command("check whether this machine can tell times apart"),
     "hlo": Command("align two XLA programs and show where they differ"),
     "targets": Command("list the devices that programs can be compiled for", foreign_code=False),
+    "recompiles": Command("count what a stream of calls traces and compiles, and say why"),
     "locate": Command("find the operation at which a port starts to differ"),
     "clusters": Command("show what autoclustering compiled of a function, and why not the rest"),
     "launch": Command("run a TensorFlow program and read what it compiled"),

@@ -22,6 +22,7 @@ from jaxport._digest import digest
 from jaxport._donation import donated_step
 from jaxport._modes import DONATED, EAGER, JIT, TUNED, Options, declared_options, in_mode, refused
 from jaxport._profiling import profiled
+from jaxport._recompiling import Watched
 from jaxport._session import Session, named_results
 from workloads._device import ON_CPU, Device, asked
 from workloads._framework import (
@@ -47,6 +48,7 @@ from workloads._framework import (
     Unsupported,
 )
 from workloads._loaded import Loaded, main_pass
+from workloads._recompiling import Staging
 from workloads._spec import Arrays
 from workloads._trajectory import trajectory
 from workloads._unroll import unroll
@@ -257,6 +259,10 @@ class Jax:
         """The training step as mode `donated` compiles it."""
         session = self._loaded.session("float32")
         return self._used(session, STEP, DONATED, partial(donated_step, session))
+
+    def watch(self, staging: Staging) -> Watched:
+        """A function whose calls are watched."""
+        return Watched(staging)
 
     def _staged(self, session: Session, pass_: str, mode: str) -> Any:
         return self._loaded.function(session.dtype, pass_, mode, partial(self._in_mode, session, pass_, mode))

@@ -111,3 +111,23 @@ def compile_stablehlo(artifact: bytes) -> Executable:
     # As jax.jit compiles: where a worker has a compilation cache, by way of that.
     compiled = _require("jax._src.compiler", "compile_or_get_cached")
     return Executable(compiled(device.client, module, np.array([device]), options, [], devices))
+
+
+def is_jitted(function: Any) -> bool:
+    """Whether `jax.jit` made a function, and nothing around it, as nnx.jit does."""
+    return hasattr(function, "_jit_info")
+
+
+def jitted_with(function: Any) -> dict[str, Any]:
+    """What decides the cache of a function that `jax.jit` made: static and donated arguments. No public name tells."""
+    if not is_jitted(function):
+        return {}
+    info = function._jit_info
+    names = ("static_argnums", "static_argnames", "donate_argnums", "donate_argnames", "keep_unused")
+    return {name: told for name in names if (told := getattr(info, name))}
+
+
+def signatures_kept(function: Any) -> int | None:
+    """How many signatures a jitted function keeps programs of; None of what wraps jax.jit."""
+    size = getattr(function, "_cache_size", None)
+    return None if size is None else size()

@@ -18,6 +18,7 @@ import tensorflow as tf
 from tf_reference import _binding, _clustering, _device, _keras, _private, _sources
 from tf_reference._donation import donated_step
 from tf_reference._profiling import profiled
+from tf_reference._recompiling import Watched
 from tf_reference._session import Session
 from tf_reference._stateless import lowered_for
 from workloads._device import ON_CPU, Device, asked
@@ -41,6 +42,7 @@ from workloads._framework import (
     Unsupported,
 )
 from workloads._loaded import Loaded, main_pass
+from workloads._recompiling import Staging
 from workloads._spec import dtype_in
 from workloads._trajectory import trajectory
 from workloads._unroll import unroll
@@ -311,6 +313,10 @@ class TensorFlow:
         session = self._loaded.session("float32")
         tensors = self._inputs(session, session.twin.first_case)
         return donated_step(session, self._staged(session, STEP, JIT, tensors), tensors)
+
+    def watch(self, staging: Staging) -> Watched:
+        """A function whose calls are watched."""
+        return Watched(staging)
 
     def rebuild(self) -> None:
         """Build every model of the twin anew, and call it once: what it makes on its first call belongs to no graph."""

@@ -238,3 +238,29 @@ def kernel(event: TracedEvent, eager: bool) -> str | None:
     if not found or operation in _STRUCTURAL or operation.startswith("__"):
         return None
     return operation if eager else event.name
+
+
+def staged_with(function: Any) -> dict[str, Any]:
+    """What a tf.function was told when it was made; only the signature has a public name."""
+    told = {
+        "input_signature": function.input_signature,
+        "autograph": _told(function, "_autograph"),
+        "jit_compile": _told(function, "_jit_compile"),
+        "reduce_retracing": _told(function, "_reduce_retracing"),
+    }
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def signatures_kept(function: Any) -> int:
+    """How many traces a tf.function keeps; the public count is of those that were made."""
+    return len(_told(function, "_list_all_concrete_functions")())
+
+
+def _told(function: Any, attribute: str) -> Any:
+    try:
+        return getattr(function, attribute)
+    except AttributeError as error:
+        raise PrivateModuleMoved(
+            f"expected tf.function to have {attribute} as in TensorFlow {TRIED}, found TensorFlow {tf.__version__} "
+            f"without it: install tensorflow=={TRIED}.*"
+        ) from error

@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from workloads._recompiling import Staging, Watch
 from workloads._spec import Arrays, Dimensions, is_float
 
 WEIGHTS = "weights/"
@@ -259,6 +260,7 @@ class Framework(Protocol):
     `dispatch` needs nothing loaded: x + 1 on `DISPATCH_ELEMENTS` float32, by mode.
     `offer` makes a mode more, of compiler options, for as long as the twin is loaded; `digest` tells what the
     compiler makes of the main pass in a mode, equal where two modes run the same code and "" where that cannot be told.
+    `watch` needs nothing loaded either.
     """
 
     side: str
@@ -296,3 +298,5 @@ class Framework(Protocol):
     def donation(self) -> Donation: ...
 
     def dispatch(self) -> Mapping[str, Entry]: ...
+
+    def watch(self, staging: Staging) -> Watch: ...

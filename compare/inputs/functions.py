@@ -10,7 +10,7 @@ from compare.errors import RequestError
 from workloads._dimensions import Range, check_range
 from workloads._spec import ArraySpec, Workload
 
-_DTYPES = {
+DTYPES = {
     "f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16",
     "c64": "complex64", "complex64": "complex64",
     "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64",
@@ -35,14 +35,12 @@ def parse_input(text: str) -> tuple[str, ArraySpec[int | str]]:
     if match is None:
         raise RequestError(f"expected an input like {EXAMPLES}, found {text!r}: write NAME=DTYPE[SHAPE]")
     name, short, sizes, low, high = match.groups()
-    if short not in _DTYPES:
-        raise RequestError(
-            f"expected a dtype of {', '.join(_DTYPES)} in {text!r}, found {short!r}: choose one of these"
-        )
+    if short not in DTYPES:
+        raise RequestError(f"expected a dtype of {', '.join(DTYPES)} in {text!r}, found {short!r}: choose one of these")
     shape = tuple(_size(size.strip(), text) for size in sizes.split(",") if sizes.strip())
     ends = (None, None) if low is None else (float(low), float(high))
     try:
-        return name, ArraySpec(shape, _DTYPES[short], *ends)
+        return name, ArraySpec(shape, DTYPES[short], *ends)
     except ValueError as error:
         raise RequestError(f"{error}, in {text!r}") from error
 
@@ -106,7 +104,7 @@ def from_functions(tf: str, jax: str, inputs: Sequence[str], dimensions: Sequenc
       RequestError: a reference names no file or no function; an input or a dimension does not parse or occurs twice.
     """
     for side, reference in (("tf", tf), ("jax", jax)):
-        _check_function(f"--{side}", reference)
+        check_reference(f"--{side}", reference)
     return _workload(jax, tf, jax, f"{tf} against {jax}", inputs, dimensions)
 
 
@@ -121,11 +119,17 @@ def of_tensorflow(reference: str, inputs: Sequence[str], dimensions: Sequence[st
     Raises:
       RequestError: as `from_functions` does.
     """
-    _check_function("", reference)
+    check_reference("", reference)
     return _workload(reference, reference, "", reference, inputs, dimensions)
 
 
-def _check_function(option: str, reference: str) -> None:
+def check_reference(option: str, reference: str) -> None:
+    """Raise RequestError where a reference names no function, or no file that is there.
+
+    Args:
+      option: that it is given by; "" for an operand.
+      reference: FILE.py:FUNCTION.
+    """
     where, _, function = reference.rpartition(":")
     if not where or not function.isidentifier():
         raise RequestError(

@@ -7,9 +7,11 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from compare.sides.call_arguments import Leaves
 from compare.sides.replies import Scalar, Size
 from workloads._framework import Platform
 from workloads._raw_operations import Expression
+from workloads._recompiling import Cure
 
 Calls = Annotated[int, msgspec.Meta(ge=1)]
 Described = tuple[str, tuple[Size, ...], str]
@@ -141,6 +143,33 @@ class CallCount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A number of calls."""
 
     calls: Calls
+
+
+class Watching(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A function, which of its arguments are static, and how it is staged otherwise than it was given.
+
+    `dynamic` are arguments that are static no longer.
+    """
+
+    target: str
+    static: tuple[str, ...]
+    cure: Cure
+    dynamic: tuple[str, ...]
+    signature: Leaves
+
+
+class WatchedCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The arguments of a call."""
+
+    arguments: Leaves
+
+
+class Probe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The arguments of two calls, and whether the function's own body is run."""
+
+    before: Leaves
+    after: Leaves
+    body: bool
 
 
 class Released(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

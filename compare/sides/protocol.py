@@ -30,6 +30,7 @@ from compare.sides.parameters import (
     Outputs,
     Pass,
     PortRequest,
+    Probe,
     Released,
     ReleasedHandle,
     Round,
@@ -39,6 +40,8 @@ from compare.sides.parameters import (
     Trajectory,
     TryExpressions,
     Unroll,
+    WatchedCall,
+    Watching,
 )
 from workloads._raw_operations import Registry, Tried
 from workloads._spec import Arrays
@@ -141,6 +144,15 @@ METHODS = (
     ),
     Method(
         "processors", "framework", Nothing, "Numbers of the processors that the worker may run on", value=list[int]
+    ),
+    Method("watch", "framework", Watching, "Stage a function whose calls are watched; how it was staged", value=str),
+    Method(
+        "watched_call", "framework", WatchedCall, "Call the watched function; what was traced and compiled",
+        value=replies.Seen, sends=True, returns=True,
+    ),
+    Method(
+        "probe", "framework", Probe, "What a call traces and compiles in a cache that holds another call alone",
+        value=replies.Seen, sends=True,
     ),
     Method("read", "xla", Released, "Check that a program can be read", sends=True),
     Method("compile", "xla", CompileBytecode, "Compile a program under a handle", sends=True),

@@ -83,6 +83,19 @@ class Optimized(msgspec.Struct, frozen=True):
     temp_bytes: int | None
 
 
+class Seen(msgspec.Struct, frozen=True):
+    """What a call did, in seconds; the signatures that its function keeps; and the bytes that the process holds."""
+
+    traces: Size
+    compilations: Size
+    seconds: float
+    trace_s: float
+    lower_s: float | None
+    compile_s: float
+    entries: Size | None = None
+    held_bytes: Size | None = None
+
+
 KernelRun = tuple[str, int, float, float | None]
 Profile = list[list[KernelRun]]
 """By call, the kernels that ran."""

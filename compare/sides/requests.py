@@ -7,9 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from compare.sides import wire
 from compare.sides._side import Side
+from compare.sides.call_arguments import packed
+from compare.sides.replies import Seen
 from workloads._framework import Clustered, Compiled, Donation, KernelRun, Optimized, Platform, Program
+from workloads._recompiling import Named, Staging
 from workloads._spec import Arrays, Dimensions
 
 Modes = Mapping[str, Sequence[str]]
@@ -176,3 +181,30 @@ def thread_seconds(side: Side, target: str | int, calls: int) -> list[float]:
 def processors(side: Side) -> list[int]:
     """Numbers of the processors that any thread of the worker may run on."""
     return side.call("processors", {}).value
+
+
+def watch(side: Side, staging: Staging) -> str:
+    """Stage a function whose calls are watched; how it was staged."""
+    parameters = {
+        "target": staging.target,
+        "static": list(staging.static),
+        "cure": staging.cure,
+        "dynamic": list(staging.dynamic),
+        "signature": packed(staging.signature)[0],
+    }
+    return side.call("watch", parameters).value
+
+
+def watched_call(side: Side, named: Named) -> tuple[Seen, Arrays]:
+    """Call the watched function; what was traced and compiled, and its results."""
+    arguments, arrays = packed(named)
+    reply = side.call("watched_call", {"arguments": arguments}, arrays)
+    return msgspec.convert(reply.value, Seen), reply.arrays
+
+
+def probe(side: Side, before: Named, after: Named, body: bool) -> Seen:
+    """What a call traces and compiles in a cache that holds another call alone."""
+    packed_before, arrays = packed(before, "before")
+    packed_after, more = packed(after, "after")
+    parameters = {"before": packed_before, "after": packed_after, "body": body}
+    return msgspec.convert(side.call("probe", parameters, {**arrays, **more}).value, Seen)

@@ -29,6 +29,7 @@ from compare.bench import clock, memory, phases, threads
 from compare.sides import mapped, wire
 from compare.sides._host import Host
 from compare.sides._side import Reply
+from compare.sides.call_arguments import unpacked
 from compare.sides.explained import explained
 from compare.sides.optional_imports import left_out
 from compare.sides.parameters import (
@@ -43,11 +44,14 @@ from compare.sides.parameters import (
     Offer,
     Outputs,
     Pass,
+    Probe,
     Round,
     Target,
     TargetCalls,
     Trajectory,
     Unroll,
+    WatchedCall,
+    Watching,
 )
 from compare.sides.peers import PEERS
 from compare.sides.processes import end_with_parent
@@ -55,6 +59,7 @@ from compare.sides.protocol import ProtocolError
 from compare.sides.settings import pin
 from workloads._device import DeviceAbsent
 from workloads._framework import Framework, Prepared, Unsupported
+from workloads._recompiling import Seen, Staging, Watch
 from workloads._spec import Arrays
 from workloads._target import TargetError
 
@@ -84,6 +89,7 @@ class Worker(Host):
         # Before a twin is built: TensorFlow makes weights and optimizer slots then, JAX when a mode is prepared.
         self._held: int | None = None
         self._prepared: dict[str | int, Prepared] = {}
+        self._watch: Watch | None = None
 
     def environment(self, parameters: Nothing, arrays: Arrays) -> Reply:
         """Versions and device of this side, and what its process was told of memory."""
@@ -250,6 +256,33 @@ class Worker(Host):
     def processors(self, parameters: Nothing, arrays: Arrays) -> Reply:
         """Numbers of the processors that any thread of this process may run on."""
         return Reply(threads.allowed_processors())
+
+    def watch(self, parameters: Watching, arrays: Arrays) -> Reply:
+        """Stage a function whose calls are watched."""
+        signature = unpacked(parameters.signature, {})
+        staging = Staging(parameters.target, parameters.static, parameters.cure, parameters.dynamic, signature)
+        self._watch = self._framework.watch(staging)
+        return Reply(self._watch.described())
+
+    def watched_call(self, parameters: WatchedCall, arrays: Arrays) -> Reply:
+        """Call the watched function."""
+        return _told(self._watched().call(unpacked(parameters.arguments, arrays)))
+
+    def probe(self, parameters: Probe, arrays: Arrays) -> Reply:
+        """What a call does in a cache that holds another one alone."""
+        before, after = unpacked(parameters.before, arrays), unpacked(parameters.after, arrays)
+        return Reply(_told(self._watched().probe(before, after, parameters.body)).value)
+
+    def _watched(self) -> Watch:
+        if self._watch is None:
+            raise ProtocolError("expected a function that is watched, found none: ask `watch` first")
+        return self._watch
+
+
+def _told(seen: Seen) -> Reply:
+    value = {field.name: getattr(seen, field.name) for field in dataclasses.fields(seen) if field.name != "outputs"}
+    kept = {name: array for name, array in seen.outputs.items() if array.dtype.name in wire.DTYPES}
+    return Reply(value | {"held_bytes": memory.own_bytes()}, kept)
 
 
 def answer(host: Host, request: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ SLOW = (
     "test_peers_live.py",
     "test_planted.py",
     "test_pytest_repository.py",
+    "test_recompiles_command.py",
     "test_recorded_damaged.py",
     "test_signals.py",
     "test_target_screening.py",

@@ -1,1 +1,1 @@
-"""TensorFlow's half of every limit: under its name the function beyond it, with `within_` before it the edited one."""
+"""TensorFlow's half of every limit, under its name; `within_` before it is the edited function where there is one."""

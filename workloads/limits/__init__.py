@@ -1,1 +1,1 @@
-"""What a framework's compiler does up to a limit and not beyond: one file a theme, its twins by the same name."""
+"""What compiles and what does not, by what documents of XLA say: one file a theme, its twins by the same name."""

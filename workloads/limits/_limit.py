@@ -52,9 +52,8 @@ class Limit:
 
 
 def limits() -> dict[str, tuple[str, Limit]]:
-    """By name, every limit and its theme: each file of the package has a tuple LIMITS."""
+    """By name, every limit and its theme: a file of the package that has such pairs has a tuple LIMITS."""
     package = importlib.import_module(PACKAGE)
     themes = sorted(found.name for found in pkgutil.iter_modules(package.__path__) if not found.name.startswith("_"))
-    return {
-        limit.name: (theme, limit) for theme in themes for limit in importlib.import_module(f"{PACKAGE}.{theme}").LIMITS
-    }
+    declared = {theme: getattr(importlib.import_module(f"{PACKAGE}.{theme}"), "LIMITS", ()) for theme in themes}
+    return {limit.name: (theme, limit) for theme, pairs in declared.items() for limit in pairs}

@@ -28,6 +28,7 @@ from workloads._framework import (
     Twin,
     Unsupported,
 )
+from workloads._recompiling import Staging, Watch
 from workloads._spec import Arrays
 from workloads._trajectory import trajectory
 
@@ -188,6 +189,10 @@ class Peer(ABC):
     def dispatch(self) -> Mapping[str, Entry]:
         """Refused."""
         _refuse("a call of next to no work")
+
+    def watch(self, staging: Staging) -> Watch:
+        """Refused."""
+        _refuse("a stream of calls")
 
     def _inputs(self, arrays: Arrays) -> list[jax.Array]:
         return [jnp.asarray(arrays[name]) for name in self._twin.inputs]

@@ -1,0 +1,1 @@
+"""What is traced and compiled again in a stream of calls, why, and what helps."""

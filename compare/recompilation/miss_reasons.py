@@ -1,0 +1,94 @@
+"""Why a call was traced or compiled: the arguments that miss the cache when they alone are changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from compare.recompilation.changed_arguments import changes, only_numbers, only_values
+from compare.sides.replies import Seen
+from workloads._recompiling import Named
+
+Probe = Callable[[Named, Named, bool], Seen | None]
+"""Of two calls, and whether the function itself is run: what the second does after the first; None where it fails."""
+
+FIRST = "first call"
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why, in one sentence, and whether it was found with all else held fixed; None where there is nothing to find."""
+
+    text: str
+    established: bool | None
+
+
+def reason(call: Named, earlier: Mapping[int, Named], seen: Seen, probe: Probe, side: str) -> Reason:
+    """Why a call was traced, or compiled without being traced.
+
+    Args:
+      call: its arguments.
+      earlier: by number, the calls before it that gave results.
+      seen: what it did.
+      probe: tries two calls in an empty cache.
+      side: "tf" or "jax".
+    """
+    if not earlier:
+        return Reason(FIRST, None)
+    number, nearest = _nearest(call, earlier)
+    changed = changes(nearest, call, side)
+    if not changed:
+        return Reason(f"not known: call {number} had the same arguments", False)
+    traced = seen.traces > 0
+    if not traced and len(changed) == 1:
+        # The stream itself held all else fixed: call N is in the cache, and nothing else is different.
+        return Reason(_compiled(nearest, call, changed), True)
+    found = _alone(nearest, call, changed, traced, probe)
+    if found:
+        return Reason(_compiled(nearest, call, found) if not traced else "; ".join(found.values()), True)
+    together = probe(nearest, call, not traced)
+    if together is not None and _missed(together, traced):
+        return Reason(f"together: {'; '.join(changed.values())}", True)
+    return Reason(f"not known: {'; '.join(changed.values())}, which does not repeat it", False)
+
+
+def _nearest(call: Named, earlier: Mapping[int, Named]) -> tuple[int, Named]:
+    """The call with the fewest changed arguments, of equals the last."""
+
+    def distance(number: int) -> tuple[int, int, int]:
+        changed = changes(earlier[number], call)
+        told = [name for name in changed if not only_values(earlier[number], call, name)]
+        return len(told), len(changed), -number
+
+    number = min(earlier, key=distance)
+    return number, earlier[number]
+
+
+def _alone(before: Named, after: Named, changed: Mapping[str, str], traced: bool, probe: Probe) -> dict[str, str]:
+    """The changes that miss the cache when all other arguments stay as they were."""
+    found: dict[str, str] = {}
+    for name, text in changed.items():
+        if traced and only_values(before, after, name) and len(changed) > 1:
+            continue
+        one = _with(before, after, name)
+        seen = probe(before, one, not traced)
+        if seen is not None and _missed(seen, traced):
+            found[name] = text
+    return found
+
+
+def _with(before: Named, after: Named, name: str) -> Named:
+    """The earlier arguments with one of the later call, in the order of that."""
+    mixed = {key: after[key] if key == name else before[key] for key in after if key == name or key in before}
+    return {**mixed, **{key: value for key, value in before.items() if key not in mixed and key != name}}
+
+
+def _missed(seen: Seen, traced: bool) -> bool:
+    return seen.traces > 0 if traced else seen.compilations > 0
+
+
+def _compiled(before: Named, after: Named, found: Mapping[str, str]) -> str:
+    told = "; ".join(found.values())
+    if all(only_numbers(before, after, name) for name in found):
+        return f"{told}, which XLA needs as a constant: compiled again under the same trace"
+    return f"{told}: compiled again under the same trace"

@@ -1,0 +1,84 @@
+"""What a stream of calls made both frameworks trace and compile, why, and what each cure changed."""
+
+from __future__ import annotations
+
+from compare.record.base import Count, Many, Named, Number, Part, Text
+
+NOT_CALLED = "the worker ended before"
+"""The error of a call that was never made."""
+
+
+class LedgerCall(Part, frozen=True):
+    """One call on one side, in seconds."""
+
+    call: Text = ""
+    traces: Count = None
+    compilations: Count = None
+    seconds: Number = None
+    """Of the whole call, its results awaited."""
+    trace_s: Number = None
+    lower_s: Number = None
+    """None where the framework does not tell it apart."""
+    compile_s: Number = None
+    """In XLA alone."""
+    entries: Count = None
+    """Signatures that the function keeps after the call."""
+    held_bytes: Count = None
+    """Of the process after the call, without what is mapped from files."""
+    why: Text = ""
+    """What made it trace or compile."""
+    established: bool | None = None
+    """Whether the reason was found again with everything else held fixed; None of a first call, and of a hit."""
+    error: Text = ""
+    """Why it gave no result; its counts are not known then."""
+
+
+class LedgerCure(Part, frozen=True):
+    """The stream once more in a fresh process, with one thing changed."""
+
+    cure: Text = ""
+    change: Text = ""
+    """What was changed."""
+    traces: Count = None
+    compilations: Count = None
+    seconds: Number = None
+    """Of all calls."""
+    calls: Count = None
+    refused: Text = ""
+    """Why it was not tried, or failed."""
+    results: Text = ""
+    """How results compare with those of the stream as it was."""
+    same_results: bool | None = None
+
+
+class SideLedger(Part, frozen=True):
+    """A stream of calls on one side."""
+
+    target: Text = ""
+    staged: Text = ""
+    """How the function was compiled."""
+    calls: Many[LedgerCall] = ()
+    cures: Many[LedgerCure] = ()
+    traces: Count = None
+    compilations: Count = None
+    seconds: Number = None
+    failed: Count = None
+    """Calls that gave no result."""
+    entries: Count = None
+    """Signatures that the function keeps at the end."""
+    grown_bytes: Number = None
+    """Of the process, from its first call to its last: what it keeps for as long as it lives."""
+    error: Text = ""
+    """Why there are no calls."""
+
+
+class RecompilationLedger(Part, frozen=True):
+    """A stream of calls on each side that was asked."""
+
+    name: Text = ""
+    summary: Text = ""
+    """What is called with what; this and what follows are empty of a user's own functions."""
+    statement: Text = ""
+    """What a document says of it."""
+    source: Text = ""
+    sides: Named[SideLedger] = {}

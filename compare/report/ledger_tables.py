@@ -1,0 +1,113 @@
+"""The recompilation ledger on a console: call by call, then the totals, then what each cure changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Column, Table
+from rich.text import Text
+
+from compare.record.ledger_part import NOT_CALLED, LedgerCall, LedgerCure, RecompilationLedger, SideLedger
+from compare.report import numbers
+from compare.report.terminal import cell
+
+ONCE = "Seconds are one measurement on this machine as it was: compare counts, and seconds by their order of magnitude."
+
+
+def print_ledger(ledger: RecompilationLedger, console: Console) -> None:
+    """Print a ledger."""
+    if ledger.summary:
+        console.print(Text(f"{ledger.name}: {ledger.summary}", style="bold"), soft_wrap=True)
+        console.print(Text(f"{ledger.source} says: {ledger.statement}"), soft_wrap=True)
+        console.print()
+    for side, kept in ledger.sides.items():
+        console.print(Text(f"{side}: {kept.target}, {kept.staged or 'not run'}", style="bold"), soft_wrap=True)
+        if kept.error:
+            console.print(Padding(Text(kept.error, style="red"), (0, 0, 1, 2)))
+            continue
+        console.print(_calls(kept))
+        console.print(Padding(Text(totals(kept)), (0, 0, 0, 2)))
+        if kept.cures:
+            console.print(Padding(_cures(kept), (1, 0, 0, 2)))
+        console.print()
+    console.print(Text(ONCE, style="dim"), soft_wrap=True)
+
+
+def did(call: LedgerCall) -> str:
+    """What a call did, in a few words."""
+    if call.error:
+        return "not called" if call.error == NOT_CALLED else "failed"
+    parts = [_times("traced", call.traces or 0), _times("compiled", call.compilations or 0)]
+    return ", ".join(filter(None, parts)) or "hit"
+
+
+def why(call: LedgerCall) -> str:
+    """What made it trace or compile, or why it failed."""
+    return call.error or call.why
+
+
+def parts(call: LedgerCall) -> str:
+    """Where the seconds of a call went."""
+    named = (("trace", call.trace_s), ("lower", call.lower_s), ("XLA", call.compile_s))
+    return ", ".join(f"{name} {numbers.seconds(seconds)}" for name, seconds in named if seconds)
+
+
+def totals(kept: SideLedger) -> str:
+    """A side in one line."""
+    return ", ".join(_totals(kept))
+
+
+def effect(kept: SideLedger, cure: LedgerCure) -> str:
+    """What a cure changed, or why it did not apply."""
+    if cure.refused:
+        return cure.refused
+    counts = (
+        f"{kept.traces} -> {cure.traces} traces, {kept.compilations} -> {cure.compilations} compilations, "
+        f"{numbers.seconds(kept.seconds)} -> {numbers.seconds(cure.seconds)}"
+    )
+    if cure.same_results is None:
+        return f"{counts}; results {cure.results}"
+    return counts if cure.same_results else f"{counts}; NOT the same results: {cure.results}"
+
+
+def _totals(kept: SideLedger) -> Iterator[str]:
+    yield _counted(len(kept.calls), "call")
+    if kept.failed:
+        yield f"of which {kept.failed} failed"
+    yield _counted(kept.traces, "trace")
+    yield _counted(kept.compilations, "compilation")
+    if kept.entries is not None:
+        yield f"{_counted(kept.entries, 'signature')} kept"
+    yield numbers.seconds(kept.seconds)
+    if kept.grown_bytes is not None:
+        yield f"the process {numbers.binary_bytes(max(0, kept.grown_bytes))} larger than after the first call"
+
+
+def _counted(count: int | None, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def _times(what: str, count: int) -> str:
+    return "" if not count else what if count == 1 else f"{what} {count} times"
+
+
+def _calls(kept: SideLedger) -> Padding:
+    table = Table(
+        Column("", justify="right"), Column("call", overflow="fold"), Column("did", no_wrap=True), "why",
+        Column("seconds", justify="right", no_wrap=True), "of these", box=None, pad_edge=False,
+    )  # fmt: skip
+    for number, call in enumerate(kept.calls, start=1):
+        cells = (str(number), call.call, did(call), why(call), numbers.seconds(call.seconds), parts(call))
+        style = "red" if call.error else "yellow" if call.established is False else None
+        table.add_row(*map(cell, cells), style=style)
+    return Padding(table, (0, 0, 0, 2))
+
+
+def _cures(kept: SideLedger) -> Table:
+    table = Table(Column("cure", no_wrap=True), "what is changed", "effect", box=None, pad_edge=False)
+    for cure in kept.cures:
+        style = "dim" if cure.refused else None if cure.same_results else "yellow"
+        table.add_row(*map(cell, (cure.cure, cure.change, effect(kept, cure))), style=style)
+    return table

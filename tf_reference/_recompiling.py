@@ -1,0 +1,155 @@
+"""What TensorFlow traces and XLA compiles in each call of a stream, read from its profiler."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tf_reference import _private
+from tf_reference._private import TracedEvent
+from workloads._framework import Unsupported
+from workloads._recompiling import Named, Seen, Staging, bound
+from workloads._spec import ArraySpec
+from workloads._target import resolve
+
+_GRAPH = "tf.function-graph_building"
+_COMPILED = re.compile(r"^\w*Compiler::RunBackend$")
+"""XLA makes one executable in it: as many as the modules that --xla_dump_to writes."""
+
+
+class Watched:
+    """A tf.function whose calls are profiled one by one. Implements workloads._recompiling.Watch."""
+
+    def __init__(self, staging: Staging) -> None:
+        # Weights that are drawn when the file is read are the same in the next process: results are compared.
+        tf.keras.utils.set_random_seed(0)
+        given = resolve(staging.target)
+        self._given = given.python_function if _is_staged(given) else given
+        self._options = _options(given)
+        match staging.cure:
+            case "" | "arrays":
+                # As it was given: its captures and its name are part of what is watched.
+                self._function = given if _is_staged(given) else self._staged(self._given)
+            case "reduce_retracing":
+                self._options |= {"reduce_retracing": True}
+                self._function = self._staged(self._given)
+            case "input_signature":
+                self._options |= {"input_signature": _signature(self._given, staging.signature)}
+                self._function = self._staged(self._given)
+            case other:
+                raise Unsupported(f"tf.function has no {other}")
+
+    def described(self) -> str:
+        """How it was staged."""
+        shown = {name: value for name, value in self._options.items() if value and name != "autograph"}
+        return f"tf.function({', '.join(f'{name}={value}' for name, value in shown.items())})"
+
+    def call(self, named: Named) -> Seen:
+        """Call it, and say what the call did."""
+        return self._seen(self._function, named)
+
+    def probe(self, before: Named, after: Named, body: bool) -> Seen:
+        """What a call does in an empty cache that holds another call alone.
+
+        Args:
+          before: the call that fills the cache.
+          after: the call that is watched.
+          body: whether the function itself is called, or one of its parameters that does nothing.
+        """
+        function = self._staged(self._given if body else _nothing_like(self._given))
+        self._seen(function, before)
+        return self._seen(function, after)
+
+    def _staged(self, function: Callable[..., Any]) -> Any:
+        return tf.function(function, **self._options)
+
+    def _seen(self, function: Any, named: Named) -> Seen:
+        positional, keywords = bound(self._given, tf.nest.map_structure(_argument, dict(named)))
+        before = function.experimental_get_tracing_count()
+        with tempfile.TemporaryDirectory() as folder:
+            with tf.profiler.experimental.Profile(folder):
+                start = time.perf_counter()
+                results = tf.nest.map_structure(_array, function(*positional, **keywords))
+                seconds = time.perf_counter() - start
+            (trace,) = Path(folder).rglob("*.xplane.pb")
+            events = _private.events(trace.read_bytes())
+        compiled = [event for event in events if _COMPILED.match(event.name)]
+        return Seen(
+            traces=function.experimental_get_tracing_count() - before,
+            compilations=len(compiled),
+            seconds=seconds,
+            trace_s=_covered(event for event in events if event.name == _GRAPH),
+            lower_s=None,
+            compile_s=_covered(compiled),
+            entries=_private.signatures_kept(function),
+            outputs={str(number): value for number, value in enumerate(tf.nest.flatten(results)) if value is not None},
+        )
+
+
+def _is_staged(function: Any) -> bool:
+    return hasattr(function, "experimental_get_tracing_count")
+
+
+def _options(given: Any) -> dict[str, Any]:
+    """What tf.function is told: of a plain function, to compile it; of one that is staged, what it was told before."""
+    return _private.staged_with(given) if _is_staged(given) else {"jit_compile": True}
+
+
+def _signature(function: Callable[..., Any], named: Named) -> list[Any]:
+    """TensorSpecs by position, with None for each size that varies.
+
+    Raises:
+      Unsupported: an argument has no place in a signature.
+    """
+    positional, keywords = bound(function, named)
+    if keywords:
+        raise Unsupported(f"an input_signature is by position, and {', '.join(keywords)} is passed by name alone")
+    return [tf.nest.map_structure(_specified, one) for one in positional]
+
+
+def _specified(leaf: Any) -> tf.TensorSpec:
+    if isinstance(leaf, ArraySpec):
+        return tf.TensorSpec([None if isinstance(size, str) else size for size in leaf.shape], leaf.dtype)
+    if isinstance(leaf, bool | int | float | np.generic):
+        return tf.TensorSpec([], tf.convert_to_tensor(leaf).dtype)
+    raise Unsupported(f"an input_signature holds tensors alone, and {leaf!r} cannot be one")
+
+
+def _argument(leaf: Any) -> Any:
+    return tf.constant(leaf) if isinstance(leaf, np.ndarray) else leaf
+
+
+def _array(leaf: Any) -> np.ndarray | None:
+    """A result as an array, once it is there; None of what is none, such as a string."""
+    if leaf is None:
+        return None
+    array = np.asarray(tf.convert_to_tensor(leaf))
+    return None if array.dtype == object else array
+
+
+def _nothing_like(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of the same parameters that does nothing."""
+
+    def nothing(*_: Any, **__: Any) -> tf.Tensor:
+        return tf.constant(0.0)
+
+    nothing.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+    return nothing
+
+
+def _covered(events: Iterable[TracedEvent]) -> float:
+    """Seconds in which at least one of the events went on: functions are traced inside of others."""
+    total, end = 0.0, float("-inf")
+    for event in sorted(events, key=lambda event: event.start_s):
+        stop = event.start_s + event.seconds
+        total += max(0.0, stop - max(event.start_s, end))
+        end = max(end, stop)
+    return total
