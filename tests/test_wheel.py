@@ -1,4 +1,4 @@
-"""A wheel carries the pages that `jaxport docs` opens, also where it is built from the sdist."""
+"""A wheel carries the pages that `jaxport docs` opens, and data, also where it is built from the sdist."""
 
 from __future__ import annotations
 
@@ -13,12 +13,17 @@ import pytest
 from places import ROOT
 
 PAGES = ("compare/documentation/index.html", "compare/documentation/guide/data.html")
+DATA = tuple(
+    f"compare/counterparts/{path.name}"
+    for path in sorted((ROOT / "compare" / "counterparts").iterdir())
+    if path.suffix in (".toml", ".json")
+)
 
 
 @pytest.mark.process
-def test_pages_that_were_built_reach_the_wheel_through_the_sdist(tmp_path: Path) -> None:
+def test_pages_that_were_built_and_data_reach_the_wheel_through_the_sdist(tmp_path: Path) -> None:
     source = tmp_path / "source"
-    for name in (*PAGES, "compare/__init__.py"):
+    for name in (*PAGES, *DATA, "compare/__init__.py", "compare/counterparts/__init__.py"):
         (source / name).parent.mkdir(parents=True, exist_ok=True)
         (source / name).touch()
     for name in ("pyproject.toml", "README.md"):
@@ -28,7 +33,8 @@ def test_pages_that_were_built_reach_the_wheel_through_the_sdist(tmp_path: Path)
         archive.extractall(tmp_path, filter="data")
     (unpacked,) = tmp_path.glob("jaxport-*/")
 
-    assert set(PAGES) <= set(zipfile.ZipFile(built("wheel", unpacked, tmp_path)).namelist())
+    assert len(DATA) == 4
+    assert {*PAGES, *DATA} <= set(zipfile.ZipFile(built("wheel", unpacked, tmp_path)).namelist())
 
 
 def built(kind: str, source: Path, folder: Path) -> Path:

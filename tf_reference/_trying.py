@@ -14,7 +14,7 @@ from tf_reference._compiling_alone import REFUSALS, alone, can_stand_alone, lowe
 from tf_reference._graph_nodes import definition, reached
 from tf_reference._sources import callees
 from workloads._expressions import evaluate
-from workloads._raw_operations import Expression, Traced, Trial, Tried
+from workloads._raw_operations import NOT_TRIED, Expression, Traced, Trial, Tried
 
 CALLS = 3
 """Of a type of operation that are tried, each on inputs of other shapes or dtypes, or with other attributes."""
@@ -152,7 +152,7 @@ def _best(calls: Sequence[Trial]) -> Trial:
 
 def _within(programs: Sequence[Program], trials: Mapping[str, Trial]) -> dict[str, Trial]:
     """The trials, and as compiled those of what compiles with an expression around it."""
-    found = dict(trials)
+    found = {name: Trial(NOT_TRIED) for program in programs for name in program.types} | dict(trials)
     for program in programs:
         open_ = [name for name in program.types if found[name].outcome != "compiled"]
         if open_ and _compiles(program):

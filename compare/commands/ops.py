@@ -71,7 +71,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--tf-python", metavar="PATH", help="Python interpreter that has TensorFlow (default: this one)"
     )
     _arguments.add_timeout(source)
-    _arguments.add_json(command.add_argument_group("output"))
+    _arguments.add_json(command.add_argument_group("output"), "what was found")
 
 
 def main(options: argparse.Namespace) -> int:
@@ -114,7 +114,7 @@ def _installed(options: argparse.Namespace, stack: ExitStack) -> RawTable:
     from compare.sides.sources import check_interpreter
 
     check_interpreter(options.tf_python, "--tf-python")
-    terminal.complain("reads the operations of TensorFlow and compiles calls of them: within a minute")
+    terminal.complain("reads the operations of TensorFlow and compiles calls of them, which takes about a minute")
     return survey(OperationWorker(options.tf_python, options.timeout, stack))
 
 
