@@ -48,8 +48,7 @@ clusters; and beside it the same function compiled whole by jit_compile=True and
 the edit between them changed.
 
 A TARGET is a workload, a port file, FILE.py:FUNCTION of TensorFlow with an --input for each argument, or the name of a
-limit of autoclustering that comes with jaxport, which is a pair of functions one line apart: docs/clusters.md lists
-them.
+limit of autoclustering that comes with jaxport: a pair of functions one line apart, listed in docs/clusters.md.
 """,
     operands="TARGET [TARGET]",
     examples="""\

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from compare.record.clustering_part import ClusteredGraph, Clustering, Clusterings, Launched
-from compare.report import cluster_rows
+from compare.report import cluster_comparisons, cluster_rows
+from compare.report.cluster_comparisons import ChangeRow
 from compare.report.cluster_pictures import drawn
-from compare.report.cluster_rows import ChangeRow, ClusterRow, OutsideRow
+from compare.report.cluster_rows import ClusterRow, OutsideRow
 from compare.report.html import styles, templates
 from compare.report.pictures import saved
 from compare.report.program_texts import file_stem
@@ -121,9 +122,9 @@ def _change(record: Clusterings) -> ChangeSection | None:
         return None
     left, right = record.clusterings
     return ChangeSection(
-        headline=cluster_rows.comparison(graphs[0], graphs[1], record.changes),
-        rows=tuple(cluster_rows.changed_rows(record.changes, right.minimum)),
-        lines=tuple(cluster_rows.times_compared(left.time, right.time, record.time)),
+        headline=cluster_comparisons.comparison(graphs[0], graphs[1], record.changes),
+        rows=tuple(cluster_comparisons.changed_rows(record.changes, right.minimum)),
+        lines=tuple(cluster_comparisons.times_compared(left.time, right.time, record.time)),
     )
 
 

@@ -16,6 +16,7 @@ from compare.record.clustering_part import (
     REFUSED,
     SMALL,
     UNKNOWN,
+    Cluster,
     ClusteredGraph,
     GraphNode,
 )
@@ -45,9 +46,9 @@ def drawn(title: str, graph: ClusteredGraph) -> tuple[graphviz.Digraph, int]:
     for number, each in enumerate(graph.clusters):
         members = [node for node in nodes if node.cluster == each.name]
         if whole:
-            digraph.subgraph(_box(number, each.name, members, boxes))
+            digraph.subgraph(_box(number, each, members, boxes))
         else:
-            _collapsed(digraph, number, each.name, members, boxes)
+            _collapsed(digraph, number, each, members, boxes)
     for node in nodes:
         if not node.cluster:
             _outside(digraph, boxes[node.name], node)
@@ -55,22 +56,24 @@ def drawn(title: str, graph: ClusteredGraph) -> tuple[graphviz.Digraph, int]:
     return digraph, len(set(boxes.values()))
 
 
-def _box(number: int, name: str, members: Sequence[GraphNode], boxes: dict[str, str]) -> graphviz.Digraph:
+def _box(number: int, cluster: Cluster, members: Sequence[GraphNode], boxes: dict[str, str]) -> graphviz.Digraph:
     # A name that starts with "cluster" is what makes Graphviz draw a box around.
     box = graphviz.Digraph(f"cluster_{number}")
-    label = literally(f"{name} ({cluster_rows.counted(len(members), 'node')})")
-    box.attr(label=label, tooltip=literally(name), style="filled,rounded", fillcolor="#eef6f6", color=SOFT, **FONT)
+    label = literally(f"{cluster.name} ({cluster_rows.counted(cluster.nodes or 0, 'node')})")
+    box.attr(
+        label=label, tooltip=literally(cluster.name), style="filled,rounded", fillcolor="#eef6f6", color=SOFT, **FONT
+    )
     for node in members:
         box.node(boxes[node.name], literally(node.op), fillcolor=_INSIDE, tooltip=_tooltip(node))
     return box
 
 
 def _collapsed(
-    digraph: graphviz.Digraph, number: int, name: str, members: Sequence[GraphNode], boxes: dict[str, str]
+    digraph: graphviz.Digraph, number: int, cluster: Cluster, members: Sequence[GraphNode], boxes: dict[str, str]
 ) -> None:
     key = f"c{number}"
-    said = f"{name}\n{cluster_rows.counted(len(members), 'node')}"
-    digraph.node(key, literally(said), fillcolor=_INSIDE, penwidth="2", tooltip=literally(name))
+    said = f"{cluster.name}\n{cluster_rows.counted(cluster.nodes or 0, 'node')}"
+    digraph.node(key, literally(said), fillcolor=_INSIDE, penwidth="2", tooltip=literally(cluster.name))
     boxes.update({node.name: key for node in members})
 
 

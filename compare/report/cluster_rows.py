@@ -17,11 +17,8 @@ from compare.record.clustering_part import (
     Apart,
     ClusteredGraph,
     Clustering,
-    ClusteringChanges,
-    EditTime,
     GraphNode,
     Launched,
-    NodeChange,
     OneProgram,
     TimeSplit,
 )
@@ -108,16 +105,18 @@ def outside_rows(graph: ClusteredGraph, minimum: int | None = None) -> list[Outs
     order = list(KINDS)
     ranked = sorted(found.items(), key=lambda one: (order.index(one[1][0].outside), -len(one[1]), one[0]))
     return [
-        OutsideRow(_ops_of(nodes), len(nodes), reason, _places(nodes), tuple(node.name for node in nodes))
+        OutsideRow(ops_of(nodes), len(nodes), reason, places_of(nodes), tuple(node.name for node in nodes))
         for (reason, _), nodes in ranked
     ]
 
 
-def _ops_of(nodes: Sequence[GraphNode]) -> str:
+def ops_of(nodes: Sequence[GraphNode]) -> str:
+    """How many nodes of each operation there are, the most frequent first."""
     return _ops(dict(Counter(node.op for node in nodes).most_common()))
 
 
-def _places(nodes: Sequence[GraphNode]) -> dict[tuple[str, str], int]:
+def places_of(nodes: Sequence[GraphNode]) -> dict[tuple[str, str], int]:
+    """By FILE:LINE and the text of that line, how many of the nodes stand there."""
     return dict(Counter((node.source, node.line) for node in nodes if node.source).most_common())
 
 
@@ -215,94 +214,6 @@ def _whole(whole: OneProgram) -> str:
 def place(source: str) -> str:
     """FILE:LINE without the folders."""
     return PurePath(source).name
-
-
-@dataclass(frozen=True)
-class ChangeRow:
-    """Nodes of one line that changed in one way."""
-
-    what: str
-    ops: str
-    places: Mapping[tuple[str, str], int]
-    why: str = ""
-
-
-def changed_rows(changes: ClusteringChanges, minimum: int | None = None) -> list[ChangeRow]:
-    """What differs, what only one of both has and leaves outside first: the likely cause."""
-    blamed = [node for node in changes.right_only if node.outside and node.outside != BOUNDARY]
-    freed = [node for node in changes.left_only if node.outside and node.outside != BOUNDARY]
-    return [
-        *_by_reason("only in the second, and outside", blamed, minimum),
-        *_by_reason("only in the first, and outside", freed, minimum),
-        *_by_reason("left its cluster", [pair.right for pair in changes.left_out if pair.right], minimum),
-        *_together("came into a cluster", _rights(changes.taken_in)),
-        *_together("stands in another cluster", _rights(changes.regrouped)),
-        *_together("only in the first, in a cluster", [node for node in changes.left_only if node.cluster]),
-        *_together("only in the second, in a cluster", [node for node in changes.right_only if node.cluster]),
-    ]
-
-
-def _rights(pairs: Sequence[NodeChange]) -> list[GraphNode]:
-    return [pair.right for pair in pairs if pair.right]
-
-
-def _by_reason(what: str, nodes: Sequence[GraphNode], minimum: int | None) -> Iterator[ChangeRow]:
-    reasons = dict.fromkeys(why(node, minimum) for node in nodes)
-    for reason in reasons:
-        of_reason = [node for node in nodes if why(node, minimum) == reason]
-        yield ChangeRow(what, _ops_of(of_reason), _places(of_reason), reason)
-
-
-def _together(what: str, nodes: Sequence[GraphNode]) -> Iterator[ChangeRow]:
-    if nodes:
-        yield ChangeRow(what, _ops_of(nodes), _places(nodes))
-
-
-def comparison(left: ClusteredGraph, right: ClusteredGraph, changes: ClusteringChanges) -> str:
-    """One sentence on what the edit did.
-
-    Args:
-      left: before it.
-      right: after it.
-      changes: what differs.
-    """
-    if changes.same:
-        return "the same nodes in the same clusters"
-    before, after = inside(left), inside(right)
-    clusters = f"{counted(len(left.clusters), 'cluster')} before, {len(right.clusters)} after"
-    nodes = f"{before} of {len(computing(left))} nodes in a cluster before, {after} of {len(computing(right))} after"
-    return f"{clusters}; {nodes}"
-
-
-def times_compared(left: TimeSplit | None, right: TimeSplit | None, time: EditTime | None) -> Iterator[str]:
-    """Both calls as the profiler saw them, and their ratio where it was measured.
-
-    Args:
-      left: a call before the edit.
-      right: and after it.
-      time: of both in pairs of processes; None where nobody asked.
-    """
-    totals = [_total(each) for each in (left, right)]
-    if None not in totals:
-        first, second = (numbers.seconds(total) for total in totals)
-        bare = "" if time else " (a profiler's times of one process each, no verdict: --time measures pairs)"
-        yield f"time of a call in nodes: {first} before, {second} after{bare}"
-    if time is not None:
-        yield f"time after over time before: {_ratio(time)}"
-
-
-def _ratio(time: EditTime) -> str:
-    processes = f"{counted(time.pairs or 0, 'pair')} of fresh processes"
-    control = f"identical code {numbers.ratio(time.null)} {numbers.interval(time.null_ci95)}"
-    if time.withheld:
-        return f"withheld: {time.withheld} ({processes}{f', {control}' if time.null is not None else ''})"
-    return f"{numbers.ratio(time.ratio)} {numbers.interval(time.ci95)}, {time.verdict} ({processes}; {control})"
-
-
-def _total(time: TimeSplit | None) -> float | None:
-    if time is None or time.reason:
-        return None
-    return sum(part or 0.0 for part in (time.compiled_s, time.outside_s, time.overhead_s))
 
 
 def launch_lines(launched: Launched, auto_jit: bool) -> Iterator[str]:

@@ -9,8 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from compare.record.clustering_part import ClusteredGraph, Clustering, ClusteringChanges, EditTime, Launched
-from compare.report import cluster_rows
-from compare.report.cluster_rows import ChangeRow, OutsideRow, counted, place
+from compare.report import cluster_comparisons, cluster_rows
+from compare.report.cluster_comparisons import ChangeRow
+from compare.report.cluster_rows import OutsideRow, counted, place
 from compare.report.showable import on_lines
 
 _MOST_ROWS = 12
@@ -66,12 +67,12 @@ def print_comparison(
     first, second, shown = on_lines(left), on_lines(right), on_lines(changes)
     if first.graph is None or second.graph is None:
         return
-    said = cluster_rows.comparison(first.graph, second.graph, shown)
+    said = cluster_comparisons.comparison(first.graph, second.graph, shown)
     console.print(Text.assemble((f"{first.name} against {second.name}", "bold"), f": {said}"), soft_wrap=True)
-    for row in cluster_rows.changed_rows(shown, second.minimum):
+    for row in cluster_comparisons.changed_rows(shown, second.minimum):
         for line in _change(row):
             console.print(line, soft_wrap=True)
-    for line in cluster_rows.times_compared(first.time, second.time, time):
+    for line in cluster_comparisons.times_compared(first.time, second.time, time):
         console.print(Text(f"  {line}"), soft_wrap=True)
 
 

@@ -94,19 +94,19 @@ def run_program(
     Raises:
       RequestError: there is no such program.
     """
-    with log.open("wb") as file:
+    with log.open("wb") as file, _forwarded() as forwarding:
         try:
             process = subprocess.Popen(command, env=dict(environment), stderr=subprocess.PIPE)
         except OSError as error:
             raise RequestError(
                 f"expected a program at {command[0]!r}, found {error.strerror}: check the command after --"
             ) from error
+        forwarding.to(process)
         assert process.stderr is not None
         sieve = Sieve(file.write, _to_standard_error, unseen)
         reader = threading.Thread(target=_pump, args=(process.stderr, sieve), daemon=True)
         reader.start()
-        with _forwarded(process):
-            code = process.wait()
+        code = process.wait()
         reader.join(_LAST_WORDS_S)
         if not reader.is_alive():
             process.stderr.close()
@@ -135,24 +135,40 @@ def _to_standard_error(data: bytes) -> None:
             data = data[os.write(2, data) :]
 
 
-@contextlib.contextmanager
-def _forwarded(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Meanwhile signals end the program, and not this process: what the program left is still read."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before: dict[signal.Signals, object] = {}
+class _Forwarding:
+    """Sends signals on to a program; those that arrive before it is there, once it is."""
 
-    def forward(number: int, frame: object) -> None:
-        # A terminal sends Ctrl-C to the program too.
-        if number != signal.SIGINT or not _of_a_terminal():
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._waiting: list[int] = []
+
+    def to(self, process: subprocess.Popen[bytes]) -> None:
+        """From now on to this program."""
+        self._process = process
+        for number in self._waiting:
             process.send_signal(number)
 
+    def handle(self, number: int, frame: object) -> None:
+        if self._process is None:
+            self._waiting.append(number)
+        # A terminal sends Ctrl-C to the program too.
+        elif number != signal.SIGINT or not _of_a_terminal():
+            self._process.send_signal(number)
+
+
+@contextlib.contextmanager
+def _forwarded() -> Iterator[_Forwarding]:
+    """Meanwhile signals end the program, and not this process: what the program left is still read."""
+    forwarding = _Forwarding()
+    if threading.current_thread() is not threading.main_thread():
+        yield forwarding
+        return
+    before: dict[signal.Signals, object] = {}
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) not in (signal.SIG_IGN, None):
-            before[number] = signal.signal(number, forward)
+            before[number] = signal.signal(number, forwarding.handle)
     try:
-        yield
+        yield forwarding
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)  # pyright: ignore[reportArgumentType]

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from compare.clusters.clustering_changes import changes
 from compare.clusters.measured_share import measured
 from compare.record.clustering_part import NO_KERNEL, SMALL
-from compare.report.cluster_rows import changed_rows, comparison, headline, outside_rows, time_line
+from compare.report.cluster_comparisons import changed_rows, comparison
+from compare.report.cluster_rows import headline, outside_rows, time_line
 from workloads._framework import KernelRun
 
 LEFT = graph(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from compare.measure.edit_times import AFTER, AGAIN, BEFORE, judged
-from compare.report.cluster_rows import times_compared
+from compare.report.cluster_comparisons import times_compared
 
 
 def times(factor: float, pairs: int = 8, seed: int = 0) -> list[list[float]]:

@@ -86,7 +86,7 @@ def test_a_signal_reaches_the_program_and_what_it_left_is_read(tmp_path: Path, n
     while not (tmp_path / "up").exists():
         time.sleep(0.01)
     process.send_signal(number)
-    out, err = process.communicate()
+    out, err = process.communicate(timeout=120)
     assert process.returncode == 1
     assert "caught" in err and "the program failed with exit code 5" in out
     assert (tmp_path / "out" / "launch.json").exists()
