@@ -98,7 +98,10 @@ def _obstacle(operation: Operation, lookup: Lookup) -> Finding | None:
     if kind not in _CHECKS and "string" in (*operation.inputs, *operation.outputs):
         return _strings(operation)
     known = lookup(kind)
-    if known.compiles is False and kind not in _CONTROL_V1:
+    if kind in _CONTROL_V1:
+        what = "Control flow of TensorFlow 1, for which its XLA has no kernel: with jit_compile=True it raises."
+        return _finding(BLOCKER, "control flow", operation, what, "jax.lax.cond, while_loop or scan.")
+    if known.compiles is False:
         unless = ", unless all that it depends on is constant" if known.folded else ""
         what = f"TensorFlow's XLA has no kernel for it: with jit_compile=True it raises{unless}."
         return _finding(BLOCKER, "compilation", operation, what, _instead(operation, known))
@@ -146,9 +149,6 @@ def advice(kind: str) -> str:
 def _side(operation: Operation) -> Finding | None:
     """What an operation does beside computing a value of a known shape."""
     kind = operation.type
-    if kind in _CONTROL_V1:
-        what = "Control flow of TensorFlow 1, which is made functions of before XLA compiles it."
-        return _finding(NOTE, "control flow", operation, what, "jax.lax.cond, while_loop or scan.")
     if kind in _CHECKS:
         what = "XLA leaves checks out."
         return _finding(NOTE, "side effect", operation, what, "jax.experimental.checkify, or chex.")

@@ -35,6 +35,7 @@ def severities(diagnosis: Diagnosis) -> dict[str, str]:
         (Operation("LookupTableFindV2", "x", inputs=("resource", "int64"), outputs=("int64",)), "compilation"),
         (Operation("DecodeJpeg", "x", inputs=(), outputs=("uint8",)), "compilation"),
         (Operation("PrintV2", "x", inputs=("string",)), "side effect"),
+        (Operation("Switch", "x", inputs=F32, outputs=F32), "control flow"),
     ],
     ids=lambda value: value.type if isinstance(value, Operation) else value,
 )
