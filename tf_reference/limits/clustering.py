@@ -48,7 +48,7 @@ def too_few_operations(x: tf.Tensor) -> tf.Tensor:
 
 def within_too_few_operations(x: tf.Tensor) -> tf.Tensor:
     y = tf.tanh(x) * x
-    return tf.exp(y + 0.5)
+    return tf.nn.relu(y + 0.5)
 
 
 def bias_after_a_product(x: tf.Tensor) -> tf.Tensor:
