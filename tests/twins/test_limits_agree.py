@@ -19,7 +19,7 @@ LIMITS = limits()
 
 
 def alike(found: object, expected: object) -> None:
-    """Equal but for rounding: a softmax of a product of 256 terms turns that of its logits into parts in ten thousand."""
+    """Equal but for rounding: a softmax of a product of 256 terms makes parts in ten thousand of it."""
     np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=5e-4, atol=1e-6)
 
 
