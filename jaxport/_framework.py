@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import flax
@@ -131,13 +132,8 @@ class Jax:
           platform: of the device that it is lowered for, which need not be here.
         """
         session = self._loaded.session(dtype)
-        case = session.twin.first_case
-        # What is compiled for another device is never run here, and its memory is that of the step as users run it.
-        mode = DONATED if platform != "cpu" and pass_ == STEP else JIT
         with session.precision():
-            arguments = session.arguments(pass_, case)
-            jitted = self._used(session, pass_, mode, lambda function: exportable(function, mode, arguments))
-            exported = jax.export.export(jitted, platforms=[_PLATFORMS[platform]])(*arguments)
+            exported, jitted, arguments = self._exported(session, pass_, platform)
             sources, states = _binding.parameter_sources(session, pass_, arguments)
             names = _binding.leaf_names(session, pass_, jax.eval_shape(jitted, *arguments))
         kept = exported.module_kept_var_idx
@@ -151,6 +147,24 @@ class Jax:
             ),
             states=states,
         )
+
+    def _exported(self, session: Session, pass_: str, platform: Platform) -> tuple[jax.export.Exported, Any, Any]:
+        """A pass as it is exported, the function, and its arguments."""
+        # What is compiled for another device is never run here, and its memory is that of the step as users run it.
+        mode = DONATED if platform != "cpu" and pass_ == STEP else JIT
+        arguments = session.arguments(pass_, session.twin.first_case)
+        jitted = self._used(session, pass_, mode, lambda function: exportable(function, mode, arguments))
+        return jax.export.export(jitted, platforms=[_PLATFORMS[platform]])(*arguments), jitted, arguments
+
+    def serialized(self, pass_: str) -> bytes:
+        """A pass as `jax.export.deserialize` takes it, whose `call` takes what the function took."""
+        session = self._loaded.session("float32")
+        with session.precision():
+            return bytes(self._exported(session, pass_, "cpu")[0].serialize())
+
+    def save_model(self, handle: int, folder: Path) -> None:
+        """Refused: a SavedModel is TensorFlow's."""
+        raise Unsupported("a SavedModel is TensorFlow's to write")
 
     def stages(self) -> dict[str, str]:
         """The main pass as text, for people, from the jaxpr to the optimized module."""

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import keras
@@ -19,6 +20,7 @@ from tf_reference import _binding, _clustering, _device, _keras, _private, _sour
 from tf_reference._donation import donated_step
 from tf_reference._profiling import profiled
 from tf_reference._recompiling import Watched
+from tf_reference._saving import save
 from tf_reference._session import Session
 from tf_reference._stateless import lowered_for
 from workloads._device import ON_CPU, Device, asked
@@ -226,6 +228,15 @@ class TensorFlow:
             module=lower(stage="optimized_hlo_serialized"),
             temp_bytes=_private.memory_analysis(lower(stage="optimized_hlo_proto_serialized")).temp_bytes,
         )
+
+    def save_model(self, handle: int, folder: Path) -> None:
+        """Write a compiled program as a SavedModel, its weights as variables."""
+        program, function = self._loaded.compiled(handle)
+        save(program, function, self._loaded.twin, folder)
+
+    def serialized(self, pass_: str) -> bytes:
+        """Refused: this form is JAX's."""
+        raise Unsupported("the form of jax.export is JAX's to write")
 
     def execute(self, handle: int, case: str) -> dict[str, np.ndarray]:
         """Run a compiled program on the arrays of a case."""

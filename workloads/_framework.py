@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -278,6 +279,10 @@ class Framework(Protocol):
     def compile(self, program: Program) -> Compiled: ...
 
     def optimized(self, handle: int) -> Optimized: ...
+
+    def save_model(self, handle: int, folder: Path) -> None: ...
+
+    def serialized(self, pass_: str) -> bytes: ...
 
     def execute(self, handle: int, case: str) -> Arrays: ...
 

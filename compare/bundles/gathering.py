@@ -104,7 +104,8 @@ def flags(environment: Mapping[str, str]) -> dict[str, str]:
     return {name: environment[name] for name in FLAGS if name in environment}
 
 
-def _twin(prepared: Prepared) -> Twin:
+def mapped_twin(prepared: Prepared) -> Twin:
+    """The arrays of a workload, as a worker has them."""
     loading = prepared.loading
     described = {"target": "", "builds": loading.builds, "dimensions": loading.dimensions}
     described |= {"cases": loading.cases, "inputs": loading.inputs}
@@ -175,7 +176,7 @@ class _Report:
         self._programs[side] = program
         write_atomically(self._folder / "programs" / f"{side}.mlirbc", program.artifact)
         write_atomically(self._folder / "programs" / f"{side}.mlir", f"{bindings.parse(program.artifact)}\n")
-        twin = _twin(self._prepared)
+        twin = mapped_twin(self._prepared)
         arguments = [twin.argument(parameter, self._case, program.states) for parameter in program.parameters]
         bundle.save_arrays(arguments, self._folder / "inputs" / f"{side}.safetensors")
 

@@ -88,6 +88,13 @@ class Handle(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     handle: int
 
 
+class Saving(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A compiled program, and the folder that it is written to."""
+
+    handle: int
+    folder: Path
+
+
 class Execute(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A compiled program, and the case whose arrays it runs on."""
 

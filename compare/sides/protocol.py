@@ -35,6 +35,7 @@ from compare.sides.parameters import (
     ReleasedHandle,
     Round,
     Run,
+    Saving,
     Target,
     TargetCalls,
     Trajectory,
@@ -104,6 +105,12 @@ METHODS = (
     Method(
         "optimized", "framework", Handle, "The optimized HLO module of a compiled program",
         value=replies.Optimized, returns=True, file="module",
+    ),
+    Method(
+        "save_model", "framework", Saving, "Write a compiled program as a SavedModel, its weights as variables",
+    ),
+    Method(
+        "serialized", "framework", Pass, "A pass in the form of jax.export", returns=True, file="exported",
     ),
     Method("execute", "framework", Execute, "Run a compiled program", returns=True),
     Method("unroll", "framework", Unroll, "A training run of a compiled training step", returns=True),

@@ -91,6 +91,16 @@ def optimized(side: Side, handle: int) -> Optimized:
     return wire.unpack_optimized(side.call("optimized", {"handle": handle}))
 
 
+def save_model(side: Side, handle: int, folder: Path) -> None:
+    """Write a compiled program as a SavedModel, its weights as variables."""
+    side.call("save_model", {"handle": handle, "folder": str(folder)})
+
+
+def serialized(side: Side, pass_: str) -> bytes:
+    """A pass in the form of jax.export, in float32."""
+    return side.call("serialized", {"pass_": pass_}).arrays["exported"].tobytes()
+
+
 def execute(side: Side, handle: int, case: str) -> Arrays:
     """Run a compiled program on the arrays of a case."""
     return side.call("execute", {"handle": handle, "case": case}).arrays

@@ -96,6 +96,11 @@ def pack_program(program: Program) -> Reply:
     return Reply(value, {"artifact": np.frombuffer(program.artifact, np.uint8)} | arrays)
 
 
+def pack_bytes(name: str, data: bytes) -> Reply:
+    """A file as an array of the reply."""
+    return Reply(arrays={name: np.frombuffer(data, np.uint8)})
+
+
 def unpack_program(reply: Reply) -> Program:
     """The program that was packed."""
     parameters, results = _signature(reply.value)

@@ -46,6 +46,7 @@ from compare.sides.parameters import (
     Pass,
     Probe,
     Round,
+    Saving,
     Target,
     TargetCalls,
     Trajectory,
@@ -129,6 +130,15 @@ class Worker(Host):
     def optimized(self, parameters: Handle, arrays: Arrays) -> Reply:
         """What XLA made of a compiled program."""
         return wire.pack_optimized(self._framework.optimized(*msgspec.structs.astuple(parameters)))
+
+    def save_model(self, parameters: Saving, arrays: Arrays) -> Reply:
+        """A compiled program as a SavedModel."""
+        self._framework.save_model(parameters.handle, parameters.folder)
+        return Reply()
+
+    def serialized(self, parameters: Pass, arrays: Arrays) -> Reply:
+        """A pass in the form of jax.export."""
+        return wire.pack_bytes("exported", self._framework.serialized(parameters.pass_))
 
     def execute(self, parameters: Execute, arrays: Arrays) -> Reply:
         """Run a compiled program."""

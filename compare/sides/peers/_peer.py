@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, NoReturn
 
 import jax
@@ -169,6 +170,14 @@ class Peer(ABC):
     def clustered(self, pass_: str) -> Clustered:
         """Refused."""
         _refuse("clusters")
+
+    def save_model(self, handle: int, folder: Path) -> None:
+        """Refused."""
+        _refuse("a SavedModel")
+
+    def serialized(self, pass_: str) -> bytes:
+        """Refused."""
+        _refuse("a form of jax.export")
 
     def offer(self, mode: str, options: Mapping[str, Any]) -> None:
         """Refused."""

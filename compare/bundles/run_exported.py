@@ -1,0 +1,133 @@
+"""Runs what `jaxport export` wrote by jaxlib and NumPy alone: neither JAX, TensorFlow nor jaxport is imported.
+
+It stands as run.py in the folder that was exported, of which it reads export.json, program.mlirbc and weights.npz.
+
+usage: python run.py                          the example, held against the results that were exported
+       python run.py INPUTS.npz RESULTS.npz   other inputs, by name; the results by name
+       from run import Program; Program()(x=x)
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+# Before jaxlib is imported, which logs its client otherwise.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import ml_dtypes  # noqa: F401  comes with jaxlib; NumPy knows bfloat16 by it
+import numpy as np
+from jaxlib import (
+    _jax,  # pyright: ignore[reportAttributeAccessIssue]  an extension module without a stub of this name
+    xla_client,
+)
+from jaxlib.cpu import _lapack
+
+FOLDER = Path(__file__).resolve().parent
+CLOSE = 1e-5
+"""Of floats, relative to the largest of a result: another processor adds in another order."""
+
+
+class OneDevice(xla_client.SingleDeviceSharding):
+    """Where an array lies; what JAX's own class tells of it beside."""
+
+    memory_kind = None
+
+    def _to_xla_hlo_sharding(self, dimensions: int) -> Any:
+        return xla_client.HloSharding.replicate()
+
+
+class Described:
+    """What jaxlib asks of an array before it takes it."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.shape, self.dtype, self.ndim, self.size = array.shape, array.dtype, array.ndim, array.size
+        self.weak_type = False
+
+
+class Program:
+    """The exported program, compiled for this CPU, with its weights; called with its inputs by name."""
+
+    def __init__(self, folder: Path = FOLDER) -> None:
+        self.told = json.loads((folder / "export.json").read_text())
+        # As JAX does when it is imported: without it 64 bits are refused, and a call of LAPACK jumps to nowhere.
+        wide = _jax.config.Config("enable_x64", True, include_in_jit_key=True, include_in_trace_context=True)
+        _jax.jax_jit.set_enable_x64_state(wide)
+        _lapack.initialize()
+        for name, target in _lapack.registrations().items():
+            xla_client.register_custom_call_target(name, target, platform="cpu", api_version=int("_ffi" in name))
+        client = xla_client.make_cpu_client()
+        self._device = client.local_devices()[0]
+        devices = xla_client.DeviceList((self._device,))
+        artifact = (folder / "program.mlirbc").read_bytes()
+        self._compiled = client.compile_and_load(artifact, devices, xla_client.CompileOptions())
+        self._weights = {name: self._placed(array) for name, array in arrays(folder / "weights.npz").items()}
+
+    @property
+    def inputs(self) -> list[dict[str, Any]]:
+        """Name, shape and dtype of each."""
+        return [each for each in self.told["parameters"] if each["kind"] == "input"]
+
+    def __call__(self, **inputs: np.ndarray) -> dict[str, np.ndarray]:
+        """The results by name."""
+        expected = [each["name"] for each in self.inputs]
+        if sorted(inputs) != sorted(set(expected)):
+            raise SystemExit(f"expected the inputs {', '.join(expected)}, found {', '.join(inputs) or 'none'}")
+        arguments = [self._argument(each, inputs) for each in self.told["parameters"]]
+        shards = self._compiled.execute_sharded(arguments).disassemble_into_single_device_arrays()
+        values = [shard[0]._single_device_array_to_np_array_did_copy()[0] for shard in shards]
+        return {each["name"]: value for each, value in zip(self.told["results"], values, strict=True)}
+
+    def _argument(self, parameter: dict[str, Any], inputs: dict[str, np.ndarray]) -> Any:
+        if parameter["kind"] != "input":
+            return self._weights[f"{parameter['kind']}/{parameter['name']}"]
+        array = np.asarray(inputs[parameter["name"]])
+        if (list(array.shape), str(array.dtype)) != (parameter["shape"], parameter["dtype"]):
+            raise SystemExit(
+                f"expected {parameter['name']} of {parameter['dtype']}{parameter['shape']}, "
+                f"found {array.dtype}{list(array.shape)}"
+            )
+        return self._placed(array)
+
+    def _placed(self, array: np.ndarray) -> Any:
+        array = np.ascontiguousarray(array).reshape(array.shape)
+        return xla_client.batched_device_put(Described(array), OneDevice(self._device), [array], [self._device])
+
+
+def arrays(path: Path) -> dict[str, np.ndarray]:
+    """The arrays of a file; NumPy keeps those of a type that it lacks as plain bytes, whose type follows the name."""
+    with np.load(path, allow_pickle=False) as file:
+        named = [(name.partition("::"), file[name]) for name in file.files]
+    return {name: array.view(np.dtype(dtype)) if dtype else array for (name, _, dtype), array in named}
+
+
+def largest_difference(found: np.ndarray, expected: np.ndarray) -> float:
+    """Relative to the largest of a result; 0 or infinite of what is no float."""
+    if expected.dtype.kind in "iub":
+        return 0.0 if np.array_equal(found, expected) else float("inf")
+    wide = np.complex128 if expected.dtype.kind == "c" else np.float64
+    difference = np.abs(found.astype(wide) - expected.astype(wide)).max(initial=0.0)
+    return float(difference / max(np.abs(expected.astype(wide)).max(initial=0.0), np.finfo(np.float64).tiny))
+
+
+def check() -> int:
+    """Run the example; 1 where a result is not what was exported."""
+    example = arrays(FOLDER / "example.npz")
+    inputs = {name.removeprefix("input/"): array for name, array in example.items() if name.startswith("input/")}
+    differences = {
+        name: largest_difference(value, example[f"result/{name}"]) for name, value in Program()(**inputs).items()
+    }
+    for name, difference in differences.items():
+        print(f"{name}: differs by {difference:.2g} of its largest value")
+    return int(not all(difference <= CLOSE for difference in differences.values()))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 1:
+        sys.exit(check())
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    np.savez(sys.argv[2], allow_pickle=False, **Program()(**arrays(Path(sys.argv[1]))))

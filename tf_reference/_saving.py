@@ -1,0 +1,47 @@
+"""A program of either framework as a SavedModel: its inputs are a signature's, its weights are variables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+from workloads._framework import Program, Twin
+
+SIGNATURE = "serving_default"
+
+
+def save(program: Program, function: Callable[..., Any], twin: Twin, folder: Path) -> None:
+    """Write it; TensorFlow runs it without Python, JAX or the code that it was made of.
+
+    Args:
+      program: names and shapes of its parameters and results.
+      function: takes all parameters in order.
+      twin: has the weights.
+      folder: is made.
+    """
+    module = _Held(program, function, twin)
+    tf.saved_model.save(module, str(folder), signatures={SIGNATURE: module.call})
+
+
+class _Held(tf.Module):
+    """The program with its weights."""
+
+    def __init__(self, program: Program, function: Callable[..., Any], twin: Twin) -> None:
+        super().__init__()
+        self.held = {
+            str(place): tf.Variable(twin.argument(each, twin.first_case, program.states), trainable=False)
+            for place, each in enumerate(program.parameters)
+            if each.kind != "input"
+        }
+        inputs = {place: each for place, each in enumerate(program.parameters) if each.kind == "input"}
+        specs = [tf.TensorSpec(each.shape, each.dtype, each.name) for each in inputs.values()]
+
+        def call(*given: tf.Tensor) -> dict[str, tf.Tensor]:
+            values = dict(zip(inputs, given, strict=True)) | {int(place): kept for place, kept in self.held.items()}
+            results = function(*(values[place] for place in range(len(values))))
+            return {each.name: result for each, result in zip(program.results, results, strict=True)}
+
+        self.call = tf.function(call, input_signature=specs, autograph=False)
