@@ -81,8 +81,8 @@ def test_the_size_is_found_by_halving() -> None:
     side: Any = Computes(jumps)
     found = thread_handover.search(side)
     assert found.below and found.above
-    assert (found.below.elements, found.above.elements) == (960, 1024)
-    assert len(found.points) == len(thread_handover.SIZES) + 3
+    assert (found.below.elements, found.above.elements) == (896, 1024)
+    assert len(found.points) == len(thread_handover.SIZES) + 2
 
 
 def test_a_size_that_fits_nowhere_ends_the_search_with_what_was_found_before() -> None:
