@@ -30,7 +30,7 @@ def judge(points: Sequence[SizedCall]) -> Handover:
     """
     by_size = tuple(sorted(points, key=lambda point: known(point.elements)))
     if any(point.threads is None for point in by_size):
-        return Handover(by_size, reason="this platform does not tell which threads computed")
+        return Handover(by_size, reason="no processor time was counted, so that it is not known which threads computed")
     alone = list(takewhile(lambda point: point.threads == 1, by_size))
     longer_s = JUMP * max(map(_seconds, alone), default=0.0)
     shared = list(takewhile(lambda point: known(point.threads) > 1 and _seconds(point) >= longer_s, reversed(by_size)))

@@ -134,8 +134,8 @@ def other_threads(case: Case) -> Iterator[Sentence]:
         took = numbers.seconds(tables.median(case.timing, compiled))
         yield Sentence(
             "other_threads",
-            f"{compiled} takes {took} and is slower than {slower}, which is not compiled; {tables.SIDES[side]}'s XLA "
-            f"{_handed_over(found)}; {inputs}",
+            f"{compiled} takes {took} and is slower than {slower}, which asks for no compilation; "
+            f"{tables.SIDES[side]}'s XLA {_handed_over(found)}; {inputs}",
             (*figures, *case.of_ratio(compiled, slower), *case.of_median(compiled)),
             case.commands.by("explain"),
             seconds=(found.above.seconds or 0.0) - (found.below.seconds or 0.0),

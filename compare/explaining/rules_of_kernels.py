@@ -53,7 +53,7 @@ def longest_kernels(case: Case) -> Iterator[Sentence]:
 
 
 def small_kernels(case: Case) -> Iterator[Sentence]:
-    """Runs of small kernels in the faster of TensorFlow's modes that compile nothing; whether compiling them helps."""
+    """Runs of small kernels in the faster mode that asks for no compilation; whether compiling all of it helps."""
     mode = _uncompiled(case)
     if mode is None:
         return
@@ -69,8 +69,8 @@ def small_kernels(case: Case) -> Iterator[Sentence]:
     whole = f"; compiled whole, {TF_JIT} against {mode}: {stated(ratio)}" if ratio and ratio.verdict == FASTER else ""
     yield Sentence(
         "small_kernels",
-        f"{mode}, which compiles nothing, runs {numbers.count(profile.kernels)} kernels in a call; the longest of its "
-        f"runs of small ones in a row takes {numbers.seconds(longest.seconds)}: {_shortened(longest.names)}{whole}",
+        f"{mode}, which asks for no compilation, runs {numbers.count(profile.kernels)} kernels in a call; the longest of "
+        f"its runs of small ones in a row takes {numbers.seconds(longest.seconds)}: {_shortened(longest.names)}{whole}",
         figures + (case.of_ratio(TF_JIT, mode) if whole else ()),
         case.commands.by("run"),
         longest.sources,
@@ -123,7 +123,7 @@ def _of_cell(case: Case, cell: Cell) -> Compiled:
 
 
 def _uncompiled(case: Case) -> Mode | None:
-    """The faster of the modes that compile nothing and have small kernels in a row; None where none was timed."""
+    """The faster mode that asks for no compilation and has small kernels in a row; None where none was timed."""
     medians = {
         mode: median
         for mode in (TF_EAGER, TF_GRAPH)

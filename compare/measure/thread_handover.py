@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 
 from compare.bench import handover
@@ -19,6 +20,9 @@ SIZES = tuple(1 << exponent for exponent in range(6, 14))
 
 CALLS, ROUNDS, STEPS = 200, 5, 4
 """Calls of a round, rounds of a size, and sizes that are tried between two."""
+
+COUNTED_S = 0.05
+"""Of calls in which threads are counted: the kernel counts a running thread's time by the tick of some milliseconds."""
 
 TAKES_PART = 0.1
 """Of the busiest thread's time: with less, a thread only woke up."""
@@ -71,6 +75,7 @@ def _sized(side: Side, elements: int) -> SizedCall:
     handle = requests.compile_program(side, probes.sum_of_two(elements)).handle
     requests.prepare(side, handle)
     rounds = [requests.time_round(side, handle, CALLS) for _ in range(ROUNDS)]
-    shares = requests.thread_seconds(side, handle, CALLS)
-    threads = sum(seconds >= TAKES_PART * shares[0] for seconds in shares) if shares else None
-    return SizedCall(elements, statistics.median(map(statistics.median, rounds)), threads)
+    seconds = statistics.median(map(statistics.median, rounds))
+    shares = requests.thread_seconds(side, handle, math.ceil(COUNTED_S / seconds))
+    threads = sum(share >= TAKES_PART * shares[0] for share in shares) if shares else None
+    return SizedCall(elements, seconds, threads)

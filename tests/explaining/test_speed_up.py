@@ -9,7 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
+import pages
 import pytest
+from hostile_records import planted_record
+from pages import decodable, holes
 from places import DATA
 
 from compare.explaining.sentences import Case, Commands, Sentence
@@ -83,6 +87,27 @@ def test_there_are_ten_sentences_at_most_those_on_the_most_seconds_first(path: P
     for name in plain["workloads"]:
         seconds = [sentence.seconds for sentence in explained(plain, name).sentences]
         assert len(seconds) <= MOST and seconds == sorted(seconds, reverse=True)
+
+
+@pytest.mark.parametrize("part", ["timing", "roofline", "profile", "attribution", "compiled", "inputs"])
+def test_a_record_with_any_hole_is_explained(part: str) -> None:
+    plain = read(ADD)
+    workload = plain["workloads"]["add"]
+    for damaged in decodable({**workload, part: hole} for hole in holes(pages.shortened(workload[part]))):
+        record = msgspec.structs.replace(decode(copy.deepcopy(plain), Path("results.json")), workloads={"add": damaged})
+        assert all(sentence.figures for sentence in explain(record, "add", SHOWN).sentences)
+
+
+@pytest.mark.parametrize("part", ["handover", "dispatch"])
+def test_a_machine_with_any_hole_is_explained(part: str) -> None:
+    plain = read(ADD)
+    for hole in holes(pages.shortened(plain[part])):
+        assert explained({**plain, part: hole}, "add").sentences
+
+
+def test_a_record_whose_every_text_is_hostile_is_explained() -> None:
+    plain = planted_record(pages.HOSTILE)
+    assert explained(plain, pages.HOSTILE).name == pages.HOSTILE
 
 
 def test_more_than_ten_are_cut_to_ten_and_the_ratio_stays() -> None:
@@ -182,7 +207,7 @@ SAYING: list[tuple[Path, str, str, str, dict[str, Change]]] = [
         {"no times": lambda _, part: [cell.update(times=[]) for cell in part["compiled"].values()]},
     ),
     (
-        MEASURED, "mnist_mlp", "small_kernels", "tf/graph, which compiles nothing, runs 100 kernels in a call",
+        MEASURED, "mnist_mlp", "small_kernels", "tf/graph, which asks for no compilation, runs 100 kernels in a call",
         {
             "none in a row": lambda _, part: [of.update(small_runs=[]) for of in part["profile"].values()],
             "withheld": lambda _, part: [of.update(withheld="no") for of in part["timing"]["ratios"].values()],

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from compare.bench.handover import between, judge
+from compare.inputs.at_size import prepare_one
 from compare.measure import thread_handover
+from compare.measure.phase_processes import Workers
+from compare.progress import Silent
 from compare.record.cost_parts import SizedCall
-from compare.sides._side import Reply
+from compare.sides._side import Reply, SideError
+from compare.sides.pool import Source
+from workloads import _registry
 
 Law = Callable[[int], tuple[float, int | None]]
 """Seconds and threads of a size."""
@@ -37,7 +43,7 @@ def test_a_jump_with_other_threads_is_a_handover() -> None:
         (lambda size: (jumps(size)[0], 1), "no size parts calls"),  # slower, and on one thread all the same
         (lambda size: (5e-6, jumps(size)[1]), "no size parts calls"),  # other threads, and no slower
         (lambda size: (1e-8 * size, jumps(size)[1]), "grow with the size"),
-        (lambda size: (jumps(size)[0], None), "does not tell which threads"),
+        (lambda size: (jumps(size)[0], None), "not known which threads"),
     ],
 )
 def test_anything_else_is_none_with_its_reason(law: Law, reason: str) -> None:
@@ -90,3 +96,22 @@ def test_a_size_that_fits_nowhere_ends_the_search_with_what_was_found_before() -
     found = thread_handover.search(side)
     assert found.below and found.above
     assert (found.below.elements, found.above.elements) == (512, 1024)
+
+
+@pytest.mark.process
+def test_a_side_is_asked_in_a_process_of_its_own(tmp_path: Path) -> None:
+    loading = prepare_one(_registry.get("add"), "smoke", None, tmp_path).loading
+    found = thread_handover.measure(loading, Workers({"jax": Source()}, tmp_path, 300, 1), Silent())
+    points = found["jax"].points
+    assert [point.elements for point in points if point.elements in thread_handover.SIZES] == [*thread_handover.SIZES]
+    assert all(point.seconds and point.threads for point in points)
+    assert bool(found["jax"].above) != bool(found["jax"].reason)
+
+
+def test_a_side_that_cannot_compute_says_why(tmp_path: Path) -> None:
+    def refuses(*_: object) -> Any:
+        raise SideError("jax", "start", "no XLA here")
+
+    workers = Workers({"jax": Source()}, tmp_path, 300, 1, refuses)
+    loading = prepare_one(_registry.get("add"), "smoke", None, tmp_path).loading
+    assert "no XLA here" in thread_handover.measure(loading, workers, Silent())["jax"].reason
