@@ -36,7 +36,7 @@ def limit(case: Case) -> Iterator[Sentence]:
     notes = "".join(f"; {mode}: {of.note}" for mode, of in modes.items() if of.note)
     yield Sentence(
         "limit",
-        f"the least that a call can take on this machine is {numbers.seconds(least.value)}, bound by "
+        f"a lower bound of a call on this machine is about {numbers.seconds(least.value)}, from "
         f"{BOUNDS.get(roofline.bound, roofline.bound)}; of that speed {reached} is reached{notes}",
         (least, *shares),
         case.commands.by("bench"),

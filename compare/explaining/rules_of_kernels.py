@@ -69,8 +69,9 @@ def small_kernels(case: Case) -> Iterator[Sentence]:
     whole = f"; compiled whole, {TF_JIT} against {mode}: {stated(ratio)}" if ratio and ratio.verdict == FASTER else ""
     yield Sentence(
         "small_kernels",
-        f"{mode}, which asks for no compilation, runs {numbers.count(profile.kernels)} kernels in a call; the longest of "
-        f"its runs of small ones in a row takes {numbers.seconds(longest.seconds)}: {_shortened(longest.names)}{whole}",
+        f"{mode}, which asks for no compilation, runs {numbers.count(profile.kernels)} kernels in a call; of its runs "
+        f"of small ones in a row the longest takes {numbers.seconds(longest.seconds)}: "
+        f"{_shortened(longest.names)}{whole}",
         figures + (case.of_ratio(TF_JIT, mode) if whole else ()),
         case.commands.by("run"),
         longest.sources,

@@ -167,7 +167,7 @@ SAYING: list[tuple[Path, str, str, str, dict[str, Change]]] = [
     ),
     (
         FULL, "mnist_mlp", "limit",
-        "is 790 µs, bound by arithmetic; of that speed jax/jit 60 %, tf/jit 42 % is reached",
+        "is about 790 µs, from arithmetic; of that speed jax/jit 60 %, tf/jit 42 % is reached",
         {
             "no roofline": lambda _, part: part.update(roofline=None),
             "no share": setting("/roofline/modes/jax~1jit/share", None),
