@@ -44,11 +44,7 @@ def deliver(result: RunResult, out: Path, as_json: bool, history: Path | None = 
       UnwrittenError: a file could not be written; the record is then kept in a temporary folder, or printed.
     """
     record, plain = result.record, to_json(result.record)
-    with or_else(lambda: _rescue(plain, as_json)):
-        page, overview = render(record), told(record)
-        out.mkdir(parents=True, exist_ok=True)
-        write_json(out / "results.json", plain)
-    write_atomically(out / "report.html", page)
+    overview = written(record, plain, out, as_json)
     if history is not None:
         terminal.complain(f"saved as {store.save(plain, history)}")
     if result.views:
@@ -59,6 +55,26 @@ def deliver(result: RunResult, out: Path, as_json: bool, history: Path | None = 
         terminal.write(overview)
         terminal.say(out / "report.html")
     return exit_code(record)
+
+
+def written(record: Record, plain: Any, out: Path, as_json: bool) -> str:
+    """Write results.json and report.html; the overview.
+
+    Args:
+      record: of a run.
+      plain: the same as JSON.
+      out: the output folder.
+      as_json: whether the record is printed where it cannot be written.
+
+    Raises:
+      UnwrittenError: a file could not be written; the record is then kept in a temporary folder, or printed.
+    """
+    with or_else(lambda: _rescue(plain, as_json)):
+        page, overview = render(record), told(record)
+        out.mkdir(parents=True, exist_ok=True)
+        write_json(out / "results.json", plain)
+    write_atomically(out / "report.html", page)
+    return overview
 
 
 @contextlib.contextmanager

@@ -46,6 +46,11 @@ _TRIAD = """func.func @main(%a: {type}, %b: {type}) -> {type} {{
   return %sum : {type}
 }}"""
 
+_SUM = """func.func @main(%a: {type}, %b: {type}) -> {type} {{
+  %sum = stablehlo.add %a, %b : {type}
+  return %sum : {type}
+}}"""
+
 _PRODUCT = """func.func @main(%a: {type}, %b: {type}) -> {type} {{
   %product = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0], precision = [{precision}, {precision}]
     : ({type}, {type}) -> {type}
@@ -71,6 +76,12 @@ def triad(size_bytes: int) -> Program:
     shape = (max(1, size_bytes // (4 * 3)),)
     text = _TRIAD.format(type=f"tensor<{shape[0]}xf32>", factor=FACTOR)
     return _program(text, ("a", "b"), shape, shape)
+
+
+def sum_of_two(elements: int) -> Program:
+    """The sum of two f32 arrays of so many elements each."""
+    shape = (elements,)
+    return _program(_SUM.format(type=f"tensor<{elements}xf32>"), ("a", "b"), shape, shape)
 
 
 def product(side: int, dtype: str) -> Program:

@@ -49,6 +49,7 @@ class Extras:
       batches: sizes of the batch, for workloads that train; none measures none.
       memory_limit: bytes, for the largest batch under it.
       peers: other ways to run the original in JAX, as further arms.
+      handover: from which size on each side's XLA hands a computation to other threads.
     """
 
     limits: bool = True
@@ -57,6 +58,7 @@ class Extras:
     batches: Sequence[int] = ()
     memory_limit: int = 1 << 30
     peers: bool = False
+    handover: bool = False
 
 
 @dataclass(frozen=True)

@@ -8,17 +8,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from compare.inputs.request import Extras, Plan, Request
-from compare.measure import batch_sizes, machine_limits, phase_processes, timed_samples, timed_sets
+from compare.measure import batch_sizes, machine_limits, phase_processes, thread_handover, timed_samples, timed_sets
 from compare.measure.machine_limits import Probed
 from compare.measure.phase_processes import Workers
 from compare.measure.timed_sets import Timed
 from compare.progress import Reporter
-from compare.record.cost_parts import Batches, Entry, Limits, Phases, Roofline
+from compare.record.cost_parts import Batches, Entry, Handover, Limits, Phases, Roofline
 from compare.record.timing_part import Attribution, Timing
 from compare.record.workload_part import Failure
 from compare.sides import requests
 from compare.sides._side import SIDES, SideError
 from compare.sides.workers import WorkerSet, failure_of
+from workloads._device import CPU
 
 
 @dataclass
@@ -52,6 +53,7 @@ class Measured:
       workloads: by name.
       machine: limits by number of threads.
       dispatch: by mode, what a call costs at least.
+      handover: by side, from which size on its XLA computes on other threads.
       failures: of `dispatch`, which concern every workload.
       interrupted: by Ctrl-C or SIGTERM; the rest is what was complete by then.
     """
@@ -59,6 +61,7 @@ class Measured:
     workloads: Mapping[str, Measurements]
     machine: dict[str, Limits] = field(default_factory=dict)
     dispatch: Mapping[str, Entry] = field(default_factory=dict)
+    handover: Mapping[str, Handover] = field(default_factory=dict)
     failures: Sequence[Failure] = ()
     interrupted: bool = False
 
@@ -98,6 +101,8 @@ def _measure_all(
                 loaded, measured.workloads, medians if is_main else {}, measured.dispatch, workers, reporter
             )
             measured.machine[str(plan.threads)] = limits or Limits()
+    if extras.handover and to_time and main.device.kind == CPU:
+        measured.handover = thread_handover.measure(to_time[0].prepared.loading, main, reporter)
     if extras.phases:
         measure_phases(to_time, measured.workloads, extras.phases, main, reporter)
     if extras.batches:

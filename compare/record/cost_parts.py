@@ -221,6 +221,30 @@ class Limits(Part, frozen=True):
     """By dtype as HLO writes it: f32, bf16; tf32 is f32 that a GPU may round to TensorFloat-32."""
 
 
+class SizedCall(Part, frozen=True):
+    """One call of a compiled sum of two arrays of float32."""
+
+    elements: Count = None
+    """Of each array."""
+    seconds: Number = None
+    """Of a call: the median of the medians of some rounds."""
+    threads: Count = None
+    """That computed in these calls; null where the platform does not tell."""
+
+
+class Handover(Part, frozen=True):
+    """Whether a side's XLA hands even short computations to other threads from some size on, and what that costs."""
+
+    points: Many[SizedCall] = ()
+    """All that was measured, by size."""
+    below: SizedCall | None = None
+    """The largest size of those that one thread computed; null where no size parts them."""
+    above: SizedCall | None = None
+    """The smallest size from which on several threads computed, and every call took longer."""
+    reason: Text = ""
+    """Why no size parts them."""
+
+
 class Entry(Part, frozen=True):
     """Seconds of one call of x + 1 on eight elements. `concrete_s`: None where a mode has no code to call itself."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from compare.record.base import Count, Named, Part, Scalar, Text, Texts
-from compare.record.cost_parts import Entry, Limits
+from compare.record.cost_parts import Entry, Handover, Limits
 from compare.record.workload_part import Workload
 
 SCHEMA = 1
@@ -64,3 +64,5 @@ class Record(Part, frozen=True):
     """Limits of the machine by number of threads."""
     dispatch: Named[Entry] = {}
     """By mode, what a call costs that does next to nothing."""
+    handover: Named[Handover] = {}
+    """By side, from which size on its XLA hands a computation to other threads; empty where it was not asked for."""

@@ -18,7 +18,7 @@ from compare.inputs.at_size import Prepared, described
 from compare.measure.measurements import Measured, Measurements
 from compare.prove.collect import FLOAT32, Collected, unique
 from compare.prove.program_alignment import Examined
-from compare.record.cost_parts import Entry, Limits
+from compare.record.cost_parts import Entry, Handover, Limits
 from compare.record.envelope import SCHEMA, Environment, Record
 from compare.record.parity_part import Parity
 from compare.record.program_parts import Compiled, Written
@@ -54,6 +54,7 @@ def envelope(
     size: str | None,
     machine: Mapping[str, Limits],
     dispatch: Mapping[str, Entry],
+    handover: Mapping[str, Handover],
 ) -> Record:
     """The whole record.
 
@@ -63,6 +64,7 @@ def envelope(
       size: that was asked for; None is the tour's.
       machine: its limits, by number of threads.
       dispatch: what a call costs at least, by mode.
+      handover: from which size on a side's XLA computes on other threads, by side.
     """
     now = datetime.datetime.now(datetime.UTC)
     return Record(
@@ -73,6 +75,7 @@ def envelope(
         environment=environment,
         machine=machine,
         dispatch=dispatch,
+        handover=handover,
         workloads={name: replace(part, failures=unique(part.failures)) for name, part in workloads.items()},
     )
 

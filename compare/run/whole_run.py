@@ -96,7 +96,7 @@ def run(request: Request, reporter: Reporter, pool: Pool | None = None) -> RunRe
             judged = _judge_all(request, judging, scratch, reporter)
         environment = record_parts.environment(judged.sides)
         if not judged.to_time or not request.plans:
-            record = record_parts.envelope(environment, judged.parts, request.size, {}, {})
+            record = record_parts.envelope(environment, judged.parts, request.size, {}, {}, {})
             return RunResult(record, judged.views, judged.interrupted)
         return _timed(request, judged, environment, scratch, reporter)
 
@@ -107,8 +107,9 @@ def _timed(
     """The run with what time tells."""
     measured = measurements.time_all(request, judged.to_time, scratch, reporter)
     parts = record_parts.with_measurements(judged.parts, measured)
-    machine, dispatch = ({}, {}) if measured.interrupted else (measured.machine, measured.dispatch)
-    record = record_parts.envelope(environment, parts, request.size, machine, dispatch)
+    of_machine = (measured.machine, measured.dispatch, measured.handover)
+    machine, dispatch, handover = ({}, {}, {}) if measured.interrupted else of_machine
+    record = record_parts.envelope(environment, parts, request.size, machine, dispatch, handover)
     return RunResult(record, judged.views, measured.interrupted)
 
 

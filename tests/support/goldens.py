@@ -19,6 +19,7 @@ from compare.progress import Silent
 from compare.record.results_file import load
 from compare.run import whole_run
 from compare.sides.device_worker import DeviceWorker, Targets, interpreter
+from compare.sides.settings import available_processors
 from workloads import _registry
 
 MEASURED = DATA / "record_measured.json"
@@ -26,6 +27,9 @@ MEASURED = DATA / "record_measured.json"
 
 BY_HAND = DATA / "record_full.json"
 """Every part, with the values that pages are tested on."""
+
+EXPLAINED = DATA / "record_add.json"
+"""A call so short that compiling makes it slower: what `jaxport explain add` measures."""
 
 LONGEST_TEXT = 400
 LONGEST_LIST = 3
@@ -40,6 +44,14 @@ def measured() -> Any:
         patch.setattr(machine_limits, "MOST_BYTES", 1 << 25)
         targets = Targets(naming.devices(["H100", "v5e:2x2"]), DeviceWorker(interpreter(None), 300, stack))
         request = Request([_registry.get("mnist_mlp")], size="smoke", plans=plans, extras=extras, targets=targets)
+        return shortened(to_json(whole_run.run(request, Silent()).record))
+
+
+def explained() -> Any:
+    """A real record of `add`; it takes a minute and a half."""
+    plan = Plan(5, 5, threads=available_processors())
+    with foreign_code_apart():
+        request = Request([_registry.get("add")], plans=[plan], extras=Extras(handover=True))
         return shortened(to_json(whole_run.run(request, Silent()).record))
 
 
@@ -58,4 +70,5 @@ def shortened(value: Any) -> Any:
 
 if __name__ == "__main__":
     write_json(MEASURED, measured())
+    write_json(EXPLAINED, explained())
     write_json(BY_HAND, load(BY_HAND))

@@ -1,0 +1,67 @@
+"""From which size on a compiled computation is handed to other threads, judged on calls of one program by size. Pure.
+
+A sum of two arrays takes about as long to call at 64 elements as at 500: the call itself takes the time. Where calls
+take several times as long from some size on, and other threads compute from there on, that is what handing over costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import takewhile
+
+from compare.record.base import known
+from compare.record.cost_parts import Handover, SizedCall
+
+JUMP = 1.8
+"""Times as long: JAX's XLA took 8.7 µs below and 20 µs (one thread asked for) or 46 µs (two) above."""
+
+FLAT = 1.3
+"""The longest over the shortest on either side of the jump; beyond that, times grow with the size."""
+
+CLOSE = 1.15
+"""Two sizes of which the larger is no more times the smaller are not searched between."""
+
+
+def judge(points: Sequence[SizedCall]) -> Handover:
+    """Whether some size parts the calls.
+
+    Below it one thread computes, above it several and at least JUMP times as long; times are flat on both sides.
+    Sizes between the two that are neither belong to none: near the limit calls go either way.
+    """
+    by_size = tuple(sorted(points, key=lambda point: known(point.elements)))
+    if any(point.threads is None for point in by_size):
+        return Handover(by_size, reason="no processor time was counted, so that it is not known which threads computed")
+    alone = list(takewhile(lambda point: point.threads == 1, by_size))
+    longer_s = JUMP * max(map(_seconds, alone), default=0.0)
+    shared = list(takewhile(lambda point: known(point.threads) > 1 and _seconds(point) >= longer_s, reversed(by_size)))
+    if not alone or not shared:
+        return Handover(by_size, reason=f"no size parts calls on one thread from longer ones: {_range(by_size)}")
+    if not (_flat(alone) and _flat(shared)):
+        return Handover(by_size, reason=f"times grow with the size: {_range(by_size)}")
+    return Handover(by_size, alone[-1], shared[-1])
+
+
+def between(found: Handover) -> int | None:
+    """The size to measure next; None where there is nothing to part, or both sizes are close."""
+    if found.below is None or found.above is None:
+        return None
+    low, high = known(found.below.elements), known(found.above.elements)
+    middle = (low + high) // 2
+    tried = any(point.elements == middle for point in found.points)
+    return None if tried or high <= CLOSE * low else middle
+
+
+def _flat(points: Sequence[SizedCall]) -> bool:
+    seconds = [_seconds(point) for point in points]
+    return max(seconds) <= FLAT * min(seconds)
+
+
+def _seconds(point: SizedCall) -> float:
+    return known(point.seconds)
+
+
+def _range(points: Sequence[SizedCall]) -> str:
+    first, last = points[0], points[-1]
+    return (
+        f"{1e6 * _seconds(first):.1f} µs at {first.elements} elements, {1e6 * _seconds(last):.1f} µs at {last.elements}"
+    )

@@ -1,0 +1,143 @@
+"""What ratios say: against whom the port wins, which are withheld, and how the difference splits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compare.explaining.sentences import ALWAYS_FIRST, DECIDED, FASTER, Case, Figure, Sentence, known, stated
+from compare.record.timing_part import Attribution, CellTime
+from compare.report import numbers, tables
+from workloads._modes import CELL_PAIRS, JAX_EAGER, JAX_JIT, PORT, TF_EAGER, TF_JIT, Mode, recorded_pair
+
+
+def against_the_fastest(case: Case) -> Iterator[Sentence]:
+    """The ratio that a user asks for."""
+    fastest = case.comparable
+    ratio = fastest and case.ratio(PORT, fastest)
+    if not fastest or not ratio:
+        return
+    calls = " and ".join(numbers.seconds(tables.median(case.timing, mode)) for mode in (PORT, fastest))
+    said = {"inconclusive": "which of them is faster is not decided"}.get(ratio.verdict, f"it is {ratio.verdict}")
+    yield Sentence(
+        "against_the_fastest",
+        f"{PORT} takes {numbers.ratio(ratio.ratio)} of the time of {fastest}, the fastest TensorFlow mode, 95 % "
+        f"interval {numbers.interval(ratio.ci95)}: {said} ({calls} a call){f'; {ratio.note}' if ratio.note else ''}",
+        (*case.of_ratio(PORT, fastest), *case.of_median(PORT), *case.of_median(fastest)),
+        case.commands.by("bench"),
+        seconds=ALWAYS_FIRST,
+    )
+
+
+def against_the_others(case: Case) -> Iterator[Sentence]:
+    """The same against each other TensorFlow mode, in one sentence."""
+    pairs = [pair for name in case.timing.ratios if (pair := recorded_pair(name)) and pair.left == PORT]
+    others = [pair.right for pair in pairs if pair.right.is_original and pair.right != case.fastest]
+    ratios = {mode: ratio for mode in others if (ratio := case.ratio(PORT, mode))}
+    if ratios:
+        listed = "; ".join(f"{mode} {stated(ratio)}" for mode, ratio in ratios.items())
+        figures = tuple(figure for mode in ratios for figure in case.of_ratio(PORT, mode))
+        yield Sentence(
+            "against_the_others",
+            f"{PORT} against the other TensorFlow modes, with 95 % intervals: {listed}",
+            figures,
+            case.commands.by("bench"),
+            seconds=ALWAYS_FIRST,
+        )
+
+
+def withheld(case: Case) -> Iterator[Sentence]:
+    """Ratios that are not given, the modes of one reason together."""
+    modes: dict[str, list[Mode]] = {}
+    figures: dict[str, list[Figure | None]] = {}
+    for name, ratio in case.timing.ratios.items():
+        pair = recorded_pair(name)
+        if ratio.withheld and pair and pair.left == PORT and pair.right.is_original:
+            modes.setdefault(ratio.withheld, []).append(pair.right)
+            figures.setdefault(ratio.withheld, []).append(case.figure(ratio.pairs, "timing", "ratios", name, "pairs"))
+    for reason, those in modes.items():
+        counted = known(figures[reason])
+        if counted:
+            pairs = numbers.count(max(figure.value for figure in counted))
+            yield Sentence(
+                "withheld",
+                f"after {pairs} pairs of processes no ratio of {PORT} to {', '.join(map(str, those))} is given, and "
+                f"nothing may be concluded from their times: {reason}",
+                counted,
+                case.commands.by("bench"),
+                seconds=ALWAYS_FIRST,
+            )
+
+
+def compiling(case: Case) -> Iterator[Sentence]:
+    """A framework whose own compiled mode is no faster than its eager one."""
+    for compiled, eager in ((TF_JIT, TF_EAGER), (JAX_JIT, JAX_EAGER)):
+        ratio = case.ratio(compiled, eager)
+        if ratio and ratio.verdict in DECIDED and ratio.verdict != FASTER:
+            yield Sentence(
+                "compiling",
+                f"compiled, {compiled} takes {numbers.ratio(ratio.ratio)} of the time of {eager}, 95 % interval "
+                f"{numbers.interval(ratio.ci95)}: it is {ratio.verdict}",
+                (*case.of_ratio(compiled, eager), *case.of_median(compiled), *case.of_median(eager)),
+                case.commands.by("bench"),
+                seconds=_apart(case, compiled, eager),
+            )
+
+
+def split(case: Case) -> Iterator[Sentence]:
+    """The ratio to tf/jit as a product of frontend, compiler and runtime; silent where the ratio is not decided."""
+    product = case.part.attribution or Attribution()
+    factors = {"frontend": product.frontend, "compiler": product.compiler, "runtime": product.runtime}
+    figures = known([case.figure(factor, "attribution", name) for name, factor in factors.items()])
+    if len(figures) < len(factors) or case.verdict(PORT, TF_JIT) not in DECIDED:
+        return
+    listed = ", ".join(f"{name} {numbers.ratio(factor)}" for name, factor in factors.items())
+    largest = max(factors, key=lambda name: _distance(factors[name]))
+    margin = numbers.finite(case.timing.margin) or 0.0
+    moves = (
+        f"the {largest} moves it most"
+        if _distance(factors[largest]) > 1 + margin
+        else "none moves it beyond the margin"
+    )
+    yield Sentence(
+        "split",
+        f"{PORT} over {TF_JIT} is the product of {listed}; {moves} (medians, no interval)",
+        (*figures, *case.of_ratio(PORT, TF_JIT)),
+        case.commands.by("run"),
+        seconds=_apart(case, PORT, TF_JIT),
+    )
+
+
+def programs(case: Case) -> Iterator[Sentence]:
+    """Both frontends' programs under one compiler, where the interval tells them apart."""
+    for pair in CELL_PAIRS:
+        name = str(pair)
+        ratio = case.timing.program_ratios.get(name)
+        if ratio is None or ratio.withheld or ratio.verdict not in DECIDED or numbers.finite(ratio.ratio) is None:
+            continue
+        place = ("timing", "program_ratios", name)
+        ends = [case.figure(end, *place, "ci95", n) for n, end in enumerate(ratio.ci95 or ())]
+        reasons = case.part.compilers.frontend if case.part.compilers else ()
+        sources = tuple(dict.fromkeys(source for reason in reasons for source in reason.sources))
+        seconds = [
+            numbers.finite(case.timing.cells.get(str(cell), CellTime()).median_s) for cell in (pair.left, pair.right)
+        ]
+        yield Sentence(
+            "programs",
+            f"under one compiler the port's program takes {stated(ratio)}, of the time of TensorFlow's ({name})",
+            known((case.figure(ratio.ratio, *place, "ratio"), *ends)),
+            case.commands.by("hlo"),
+            sources if ratio.verdict != "equivalent" else (),
+            abs(seconds[0] - seconds[1]) if seconds[0] is not None and seconds[1] is not None else 0.0,
+        )
+        return
+
+
+def _apart(case: Case, left: Mode, right: Mode) -> float:
+    """Seconds between two modes' calls; 0 where one is not known."""
+    medians = [tables.median(case.timing, mode) for mode in (left, right)]
+    return abs(medians[0] - medians[1]) if medians[0] is not None and medians[1] is not None else 0.0
+
+
+def _distance(factor: float | None) -> float:
+    """How far a factor moves a product, either way."""
+    return max(factor, 1 / factor) if factor and factor > 0 else 0.0
