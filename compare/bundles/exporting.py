@@ -5,13 +5,13 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from compare.bundles.gathering import mapped_twin
+from compare.bundles.gathering import Request, mapped_twin
 from compare.hlo.portable import portable
 from compare.inputs.at_size import Prepared
 from compare.inputs.port_files import prepare_one
@@ -24,7 +24,6 @@ from compare.sides._side import BadTarget, Side, SideError
 from compare.sides.client import LiveSide
 from compare.sides.workers import WorkerSet, failure_of
 from compare.writing import write_atomically
-from workloads._declared import AnyWorkload
 from workloads._framework import FORWARD, Program
 from workloads._modes import JAX, TF
 from workloads._spec import Arrays
@@ -36,22 +35,11 @@ RUNNER_SOURCE = Path(__file__).with_name("run_exported.py")
 """Copied as it stands: nothing here imports it, since it starts XLA in its own process."""
 
 
-@dataclass(frozen=True)
-class Request:
-    """What to export, and which interpreter runs each side."""
-
-    workload: AnyWorkload
-    size: str | None = None
-    data: Path | None = None
-    pythons: Mapping[str, str | None] = field(default_factory=dict)
-    timeout_s: float = 300
-
-
 def export(request: Request, folder: Path, scratch: Path, reporter: Reporter) -> list[Failure]:
     """Fill a folder with a port's forward pass; what could not be delivered.
 
     Args:
-      request: what to export.
+      request: what to export; its targets are not asked for.
       folder: an empty folder.
       scratch: a folder for what is needed meanwhile.
       reporter: told of every step.

@@ -7,7 +7,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from compare.bundles import exporting
+from compare.bundles import exporting, gathering
 from compare.commands import _arguments
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._output import writable_folder
@@ -59,7 +59,7 @@ def main(options: argparse.Namespace) -> int:
     writable_folder(out.parent)
     for side in SIDES:
         check_interpreter(getattr(options, f"{side}_python"), f"--{side}-python")
-    asked = exporting.Request(
+    asked = gathering.Request(
         workload=chosen[0],
         size=options.size,
         data=options.data,

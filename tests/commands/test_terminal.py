@@ -178,6 +178,6 @@ def test_nothing_is_printed_past_the_one_place() -> None:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 foreign = not all(isinstance(each, ast.Constant) for each in node.args)
                 past += [path.name] if node.func.id == "Console" or (node.func.id == "print" and foreign) else []
-    # What interprets a module in a process of its own is read by the process that started it; the schema is a file; what
-    # runs an export is not run here.
+    # What interprets a module in a process of its own is read by the process that started it; the schema is a file;
+    # what runs an export is not run here.
     assert set(past) == {"terminal.py", "interpreting.py", "json_schema.py", "run_exported.py"}
