@@ -94,6 +94,7 @@ class Benchmark:
         self._prover, self._benchmark, self._folder = prover, benchmark, request.path.parent
         options, marker = request.config.option, request.node.get_closest_marker("benchmark")
         marked = marker.kwargs if marker else {}
+        self._baseline: str | None = options.jaxport_baseline
         self._size, self._pairs = options.jaxport_size, options.jaxport_pairs if benchmark.enabled else 0
         self._max_time_s = float(marked.get("max_time", options.benchmark_max_time))
         self._min_rounds = int(marked.get("min_rounds", options.benchmark_min_rounds))
@@ -150,6 +151,7 @@ class Benchmark:
         from compare.report.benchmark_json import extra_info
 
         timed = _known(mode)
+        baseline = _known(self._baseline) if self._baseline else None
         judged = _proved(self._prover, named, size, self._pairs)
         _check_compiled(str(timed), judged)
         once = self._prover.rounds(named, size, timed)
@@ -158,7 +160,7 @@ class Benchmark:
         fitting = int(self._max_time_s / (time.perf_counter() - start))
         self._benchmark.group = self._benchmark.group or judged.name
         part = _plain(judged.part)
-        self._benchmark.extra_info.update(extra_info(judged.name, part, str(timed)))
+        self._benchmark.extra_info.update(extra_info(judged.name, part, str(timed), baseline))
         return part, once, max(self._min_rounds, min(MOST_ROUNDS, fitting))
 
 
@@ -200,6 +202,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--jaxport-pairs", type=_count, default=PAIRS, metavar="N",
         help="sets of fresh processes that ratios rest on (default: %(default)s)",
+    )  # fmt: skip
+    group.addoption(
+        "--jaxport-baseline", metavar="MODE",
+        help="the mode that benchmarks are held against, such as tf/graph (default: jax/jit against each mode, and "
+        "other modes of JAX against the fastest mode of TensorFlow)",
     )  # fmt: skip
     for side in ("tf", "jax"):
         group.addoption(f"--jaxport-{side}-python", metavar="PATH", help=f"interpreter of the {side} worker")

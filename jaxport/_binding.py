@@ -3,20 +3,36 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jax
 import numpy as np
 
-from jaxport._session import Session, named_results, state_leaves
-from workloads._framework import STEP
+from jaxport._session import Session, leaves_by_path, named_results
+from workloads._framework import STEP, Parameter, Result
+from workloads._state_names import Own, owner_and_part
+
+
+@dataclass(frozen=True)
+class Source:
+    """What fills a flat argument, as `workloads._framework.Parameter` has it."""
+
+    kind: str
+    name: str
+    owner: str = ""
+    part: str = ""
+
+    def parameter(self, aval: Any) -> Parameter:
+        """The same with the shape and type of an abstract value."""
+        return Parameter(self.kind, self.name, tuple(aval.shape), str(aval.dtype), self.owner, self.part)
 
 
 def parameter_sources(
     session: Session, pass_: str, arguments: Sequence[Any]
-) -> tuple[list[tuple[str, str]], dict[str, np.ndarray]]:
-    """(kind, name) of each flat argument, and the values of the states.
+) -> tuple[list[Source], dict[str, np.ndarray]]:
+    """What fills each flat argument, and the values of the states.
 
     Args:
       session: the twin in one float type.
@@ -24,14 +40,14 @@ def parameter_sources(
       arguments: as `Session.arguments` gives them: parameters, the state of a step, inputs.
     """
     places = _filled_with_places(arguments[0])
-    by_place = {_place(leaf): ("weight", path) for path, leaf in session.by_weight(places).items()}
-    sources = [by_place[place] for place in range(len(jax.tree.leaves(places)))]
+    by_place = {_place(leaf): path for path, leaf in session.by_weight(places).items()}
+    own = {by_place[_place(leaf)]: Own(name, leaf.shape) for name, leaf in leaves_by_path(places).items()}
+    sources = [Source("weight", by_place[place]) for place in range(len(jax.tree.leaves(places)))]
     states: dict[str, np.ndarray] = {}
     if pass_ == STEP:
-        named = state_leaves(arguments[1])
-        states = {name.removeprefix("state/"): np.array(leaf) for name, leaf in named.items()}
-        sources += [("state", name) for name in states]
-    return sources + [("input", name) for name in session.twin.inputs], states
+        states = {name: np.array(leaf) for name, leaf in leaves_by_path(arguments[1]).items()}
+        sources += [Source("state", name, *owner_and_part(name, state.shape, own)) for name, state in states.items()]
+    return sources + [Source("input", name) for name in session.twin.inputs], states
 
 
 def leaf_names(session: Session, pass_: str, shapes: Any) -> list[str]:
@@ -59,12 +75,6 @@ def _place(leaf: Any) -> int:
     return int(np.asarray(leaf).flat[0])
 
 
-def described(kind: Callable[..., Any], aval: Any, *names: str) -> Any:
-    """A Parameter or Result of the shape and type of an abstract value.
-
-    Args:
-      kind: Parameter or Result.
-      aval: has `shape` and `dtype`.
-      names: the fields before shape and dtype.
-    """
-    return kind(*names, shape=tuple(aval.shape), dtype=str(aval.dtype))
+def result(name: str, aval: Any) -> Result:
+    """A result of the shape and type of an abstract value."""
+    return Result(name, tuple(aval.shape), str(aval.dtype))

@@ -10,7 +10,7 @@ from jaxport import _binding
 from jaxport._closures import exportable
 from jaxport._modes import DONATED
 from jaxport._session import Session
-from workloads._framework import STEP, Donation, Parameter, Result
+from workloads._framework import STEP, Donation
 
 
 def donated_step(session: Session, jitted: Any) -> Donation:
@@ -27,7 +27,7 @@ def donated_step(session: Session, jitted: Any) -> Donation:
     results = zip(names, exported.out_avals, strict=True)
     return Donation(
         optimized=lowered.compile().runtime_executable().hlo_modules()[0].as_serialized_hlo_module_proto(),
-        parameters=tuple(_binding.described(Parameter, exported.in_avals[at], *sources[at]) for at in kept),
-        results=tuple(_binding.described(Result, aval, name) for name, aval in results),
+        parameters=tuple(sources[at].parameter(exported.in_avals[at]) for at in kept),
+        results=tuple(_binding.result(name, aval) for name, aval in results),
         donated=tuple(place for place, at in enumerate(kept) if donated[at]),
     )

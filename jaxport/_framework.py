@@ -40,11 +40,9 @@ from workloads._framework import (
     KernelRun,
     MemoryAnalysis,
     Optimized,
-    Parameter,
     Platform,
     Prepared,
     Program,
-    Result,
     Twin,
     Unsupported,
 )
@@ -139,12 +137,8 @@ class Jax:
         kept = exported.module_kept_var_idx
         return Program(
             artifact=exported.mlir_module_serialized,
-            parameters=tuple(
-                _binding.described(Parameter, exported.in_avals[index], *sources[index]) for index in kept
-            ),
-            results=tuple(
-                _binding.described(Result, aval, name) for name, aval in zip(names, exported.out_avals, strict=True)
-            ),
+            parameters=tuple(sources[index].parameter(exported.in_avals[index]) for index in kept),
+            results=tuple(_binding.result(name, aval) for name, aval in zip(names, exported.out_avals, strict=True)),
             states=states,
         )
 

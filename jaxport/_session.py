@@ -167,10 +167,10 @@ def named_results(session: Session, pass_: str, results: Any) -> dict[str, Any]:
         return dict(results)
     parameters, state, loss = results
     weights = {WEIGHTS + path: leaf for path, leaf in session.by_weight(parameters).items()}
-    return {"loss": loss} | weights | state_leaves(state)
+    return {"loss": loss} | weights | {f"state/{path}": leaf for path, leaf in leaves_by_path(state).items()}
 
 
-def state_leaves(state: Any) -> dict[str, Any]:
-    """Leaves of the optimizer state by their place in the pytree."""
-    flat = jax.tree_util.tree_flatten_with_path(state)[0]
-    return {"state/" + jax.tree_util.keystr(path, simple=True, separator="/"): leaf for path, leaf in flat}
+def leaves_by_path(tree: Any) -> dict[str, Any]:
+    """Leaves by their place in the pytree: "momentum/dense/kernel"."""
+    flat = jax.tree_util.tree_flatten_with_path(tree)[0]
+    return {jax.tree_util.keystr(path, simple=True, separator="/"): leaf for path, leaf in flat}

@@ -12,6 +12,7 @@ from tf_reference._private import Layout
 from tf_reference._session import Session
 from workloads._framework import WEIGHTS, Parameter, Result, Unsupported
 from workloads._spec import Arrays
+from workloads._state_names import Own, owner_and_part
 
 
 def bound_parameters(session: Session, concrete: Any, layout: Layout) -> tuple[tuple[Parameter, ...], Arrays]:
@@ -25,13 +26,17 @@ def bound_parameters(session: Session, concrete: Any, layout: Layout) -> tuple[t
     Raises:
       Unsupported: a parameter that nothing fills.
     """
-    by_handle = {id(variable.handle): ("weight", path) for path, variable in session.weights.items()}
-    by_handle |= {id(variable.handle): ("state", name) for name, variable in session.state.items()}
-    sources: list[tuple[str, str]] = [("input", name) for name in session.twin.inputs]
+    own = {path: Own(session.own_names[path], tuple(variable.shape)) for path, variable in session.weights.items()}
+    by_handle = {id(variable.handle): ("weight", path, "", "") for path, variable in session.weights.items()}
+    by_handle |= {
+        id(variable.handle): ("state", name, *owner_and_part(name, tuple(variable.shape), own))
+        for name, variable in session.state.items()
+    }
+    sources = [("input", name, "", "") for name in session.twin.inputs]
     states: dict[str, np.ndarray] = {}
     for index, captured in enumerate(concrete.captured_inputs):
-        sources.append(by_handle.get(id(captured), ("state", f"captured{index}")))
-        kind, name = sources[-1]
+        sources.append(by_handle.get(id(captured), ("state", f"captured{index}", "", "")))
+        kind, name, *_ = sources[-1]
         if kind == "state":
             states[name] = session.state[name].numpy() if name in session.state else _captured_value(captured, concrete)
     if len(sources) != len(layout.parameters):
@@ -40,7 +45,8 @@ def bound_parameters(session: Session, concrete: Any, layout: Layout) -> tuple[t
             "an input that must be known at compile time cannot be bound"
         )
     pairs = zip(sources, layout.parameters, strict=True)
-    return tuple(Parameter(*source, shape, dtype) for source, (dtype, shape) in pairs), states
+    parameters = (Parameter(kind, name, shape, dtype, *whose) for (kind, name, *whose), (dtype, shape) in pairs)
+    return tuple(parameters), states
 
 
 def _captured_value(captured: tf.Tensor, concrete: Any) -> np.ndarray:

@@ -38,6 +38,7 @@ class Session:
         self.dtype = dtype
         self.model = _build(twin, dtype, anew)
         self.weights = {path: as_variable(value) for path, value in self.model.weights.items()}
+        self.own_names = {path: own_name(value) for path, value in self.model.weights.items()}
         self.state = {name: as_variable(value) for name, value in self.model.state.items()}
         _check_weights(self.weights, twin.weights, dtype)
         self._initial_state = {name: value.numpy() for name, value in self.state.items()}
@@ -91,6 +92,11 @@ class Session:
 def as_variable(value: Any) -> tf.Variable:
     """The tf.Variable behind a tf.Variable or a Keras variable."""
     return value if isinstance(value, tf.Variable) else value.value
+
+
+def own_name(value: Any) -> str:
+    """What Keras or TensorFlow calls a variable, as its slots are named after it: "dense/kernel"."""
+    return str(getattr(value, "path", None) or value.name.partition(":")[0])
 
 
 def _build(twin: Twin, dtype: str, anew: bool) -> Model:

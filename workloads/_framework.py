@@ -103,13 +103,16 @@ class Parameter:
     """One parameter of a program, by what fills it: kind is "input", "weight" or "state".
 
     An input or weight is taken from the twin's arrays under `name`; a state carries its own value
-    in `Program.states`.
+    in `Program.states`. Of a state that belongs to a weight, `owner` is the weight and `part` what the optimizer
+    calls the state of every weight, such as "momentum".
     """
 
     kind: str
     name: str
     shape: tuple[int, ...]
     dtype: str
+    owner: str = ""
+    part: str = ""
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,11 @@ from workloads._modes import (
     JAX_EAGER,
     JAX_JIT,
     JAX_TUNED,
+    TF_AUTOCLUSTER,
     TF_EAGER,
+    TF_GRAPH,
     TF_JIT,
+    TF_KERAS,
     Arm,
     Cell,
     CellPair,
@@ -37,7 +40,13 @@ SLOWDOWNS = {1: 0.05, 2: 0.10}
 PEER_MARGIN = 0.10
 """How much slower the same mode came out in a process that ran nothing else: 7 to 10 %."""
 
-WITHIN = (Pair(JAX_JIT, JAX_EAGER), Pair(TF_JIT, TF_EAGER), Pair(JAX_TUNED, JAX_JIT))
+WITHIN = (
+    Pair(JAX_JIT, JAX_EAGER),
+    Pair(JAX_TUNED, JAX_JIT),
+    Pair(TF_GRAPH, TF_EAGER),
+    Pair(TF_JIT, TF_EAGER),
+    *(Pair(compiled, TF_GRAPH) for compiled in (TF_AUTOCLUSTER, TF_JIT, TF_KERAS)),
+)
 """Ratios inside one side: what compiling gained there, and what the port's compiler options did."""
 
 
@@ -133,7 +142,7 @@ def median(pairs: Rounds) -> float:
 
 
 def _wanted(arms: Iterable[Arm]) -> Iterator[Pair]:
-    """Every compiled JAX mode against every mode that is not JAX's, then each compiled mode against its eager one."""
+    """Every compiled JAX mode against every mode that is not JAX's, then those inside one side."""
     modes = [arm.code for arm in arms if isinstance(arm.code, Mode)]
     for port in COMPILED_PORTS:
         yield from (Pair(port, mode) for mode in modes if port in modes and not mode.is_port)

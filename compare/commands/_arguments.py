@@ -201,6 +201,14 @@ def add_modes(command: argparse._ActionsContainer) -> None:
     )  # fmt: skip
 
 
+def add_baseline(command: argparse._ActionsContainer) -> None:
+    """Add --baseline."""
+    command.add_argument(
+        "--baseline", metavar="MODE", type=_option_types.mode,
+        help="print a table of the time of every other mode over that of this one, such as tf/graph",
+    )  # fmt: skip
+
+
 def add_parity_size(command: argparse._ActionsContainer) -> None:
     """Add --parity-size."""
     command.add_argument(

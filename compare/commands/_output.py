@@ -25,13 +25,16 @@ from compare.run import record_parts
 from compare.run.whole_run import RunResult
 from compare.sides.processes import outside_scratch
 from compare.writing import UnwrittenError, write_atomically
+from workloads._modes import Mode
 
 _LONGEST_NAME = 255
 """Bytes that a file's name may have on the common file systems."""
 
 
 @uninterrupted()
-def deliver(result: RunResult, out: Path, as_json: bool, history: Path | None = None) -> int:
+def deliver(
+    result: RunResult, out: Path, as_json: bool, history: Path | None = None, baseline: Mode | None = None
+) -> int:
     """Write results.json, report.html and the pages of the programs, and print the overview; the exit code.
 
     Args:
@@ -39,12 +42,13 @@ def deliver(result: RunResult, out: Path, as_json: bool, history: Path | None = 
       out: the output folder.
       as_json: print the record in place of the overview.
       history: the folder of saved runs where the record is saved too.
+      baseline: a mode that the overview holds the others against.
 
     Raises:
       UnwrittenError: a file could not be written; the record is then kept in a temporary folder, or printed.
     """
     record, plain = result.record, to_json(result.record)
-    overview = written(record, plain, out, as_json)
+    overview = written(record, plain, out, as_json, baseline)
     if history is not None:
         terminal.complain(f"saved as {store.save(plain, history)}")
     if result.views:
@@ -57,7 +61,7 @@ def deliver(result: RunResult, out: Path, as_json: bool, history: Path | None = 
     return exit_code(record)
 
 
-def written(record: Record, plain: Any, out: Path, as_json: bool) -> str:
+def written(record: Record, plain: Any, out: Path, as_json: bool, baseline: Mode | None = None) -> str:
     """Write results.json and report.html; the overview.
 
     Args:
@@ -65,12 +69,13 @@ def written(record: Record, plain: Any, out: Path, as_json: bool) -> str:
       plain: the same as JSON.
       out: the output folder.
       as_json: whether the record is printed where it cannot be written.
+      baseline: a mode that the overview holds the others against.
 
     Raises:
       UnwrittenError: a file could not be written; the record is then kept in a temporary folder, or printed.
     """
     with or_else(lambda: _rescue(plain, as_json)):
-        page, overview = render(record), told(record)
+        page, overview = render(record), told(record, baseline)
         out.mkdir(parents=True, exist_ok=True)
         write_json(out / "results.json", plain)
     write_atomically(out / "report.html", page)
@@ -104,11 +109,16 @@ def _rescue(record: Any, as_json: bool) -> None:
         terminal.print_json(record)
 
 
-def told(record: Record) -> str:
-    """The overview, as it is printed."""
+def told(record: Record, baseline: Mode | None = None) -> str:
+    """The overview, as it is printed.
+
+    Args:
+      record: of a run.
+      baseline: a mode that it holds the others against.
+    """
     console = terminal.console()
     with console.capture() as captured:
-        print_overview(record, console)
+        print_overview(record, console, baseline)
     return captured.get()
 
 

@@ -24,6 +24,7 @@ to run the original in JAX (peers). Takes several minutes for each workload; run
   jaxport bench running_example
   jaxport bench my_port.py --threads all --phases 0 --no-peers --no-limits --no-alignment    ratios only
   jaxport bench mnist_mlp --batches 32,1024,8192 --memory-limit 512M
+  jaxport bench mnist_mlp --baseline tf/graph    every mode over TensorFlow's graph mode
   jaxport bench --save                          save the record, for `jaxport compare` and `jaxport history`
 """,
     holds="every verdict holds, however slow the port",
@@ -48,6 +49,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_workers(command)
     output = command.add_argument_group("output")
     _arguments.add_out_folder(output, _arguments.DEFAULT_OUT)
+    _arguments.add_baseline(output)
     _arguments.add_json(output)
     output.add_argument("--save", action="store_true", help="save the record in --history too")
     _arguments.add_history(output)
@@ -103,7 +105,7 @@ def main(options: argparse.Namespace) -> int:
     )
     with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
         result = whole_run.run(request, progress)
-    return deliver(result, out, options.json, options.history if options.save else None)
+    return deliver(result, out, options.json, options.history if options.save else None, options.baseline)
 
 
 def _plans(options: argparse.Namespace) -> list[Plan]:

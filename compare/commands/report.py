@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from compare.commands._arguments import DEFAULT_OUT, add_json
+from compare.commands._arguments import DEFAULT_OUT, add_baseline, add_json
 from compare.commands._output import exit_code, told, writable_folder
 from compare.commands._parser import Help
 from compare.history import store
@@ -20,6 +20,7 @@ Render report.html and the console overview again from a record; nothing is meas
     operands="[FILE]",
     examples="""\
   jaxport report
+  jaxport report --baseline tf/graph                 with every mode's time over that of TensorFlow's graph mode
   jaxport report old-run/results.json -o old-run
   jaxport report benchmarks.json                     what `pytest --benchmark-json=benchmarks.json` wrote
 """,
@@ -37,6 +38,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "-o", "--out", type=Path, metavar="DIR", help="output folder (default: the folder of the record)"
     )
+    add_baseline(command)
     add_json(command)
 
 
@@ -48,7 +50,7 @@ def main(options: argparse.Namespace) -> int:
     if options.json:
         terminal.print_json(plain)
         return exit_code(record)
-    overview = told(record)
+    overview = told(record, options.baseline)
     report = write_report(record, writable_folder(options.out or path.parent))
     terminal.write(overview)
     terminal.say(report)

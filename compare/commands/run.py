@@ -30,6 +30,7 @@ size `smoke`. With --size alone it runs every built-in workload at that size.
   jaxport run mnist_mlp --data ~/mnist.npz           train on the real MNIST
   jaxport run my_port.py                             your port file, weights and training included
   jaxport run my_port.py --modes tf/jit jax/donated --parity-only
+  jaxport run mnist_mlp --baseline tf/graph
   jaxport run my_port.py --target H100 --target v5e:2x2
   jaxport run my_port.py --tf-recorded tf.side       TensorFlow's side recorded on another machine
   jaxport run --tf my_tf.py:f --jax my_jax.py:g --input x=f32[8,128] --input n=i32[4]:0..10
@@ -57,6 +58,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_workers(command)
     output = command.add_argument_group("output")
     _arguments.add_out_folder(output, _arguments.DEFAULT_OUT)
+    _arguments.add_baseline(output)
     _arguments.add_json(output)
 
 
@@ -82,4 +84,4 @@ def main(options: argparse.Namespace) -> int:
         )
         with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
             result = whole_run.run(request, progress)
-    return deliver(result, out, options.json)
+    return deliver(result, out, options.json, baseline=options.baseline)

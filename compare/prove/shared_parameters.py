@@ -84,13 +84,19 @@ def _roles(program: Program) -> dict[str, str]:
 
 
 def _role(state: Parameter, weights: Sequence[Parameter]) -> str:
-    words = {word.lower() for word in _WORDS.findall(state.name)}
-    owners = [
-        weight
-        for weight in weights
-        if weight.shape == state.shape and {word.lower() for word in _WORDS.findall(weight.name)} <= words
-    ]
+    if state.owner:
+        return f"{_role_named(_words(state.part), state.part)} of {state.owner}"
+    words = _words(state.name)
+    owners = [weight for weight in weights if weight.shape == state.shape and _words(weight.name) <= words]
     owner = max(owners, key=lambda weight: len(weight.name), default=None)
-    kept = words - {word.lower() for word in _WORDS.findall(owner.name)} if owner else words
-    role = next((role for role, names in _ROLES.items() if names & kept), state.name)
-    return f"{role} of {owner.name}" if owner else role
+    if owner is None:
+        return _role_named(words, state.name)
+    return f"{_role_named(words - _words(owner.name), state.name)} of {owner.name}"
+
+
+def _role_named(words: set[str], otherwise: str) -> str:
+    return next((role for role, names in _ROLES.items() if names & words), otherwise)
+
+
+def _words(name: str) -> set[str]:
+    return {word.lower() for word in _WORDS.findall(name)}

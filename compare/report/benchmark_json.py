@@ -94,7 +94,7 @@ class _PortBenchmark:
         return self.workload, self.size, *self.digests
 
 
-def extra_info(name: str, plain: Mapping[str, Any], mode: str) -> dict[str, Any]:
+def extra_info(name: str, plain: Mapping[str, Any], mode: str, baseline: Mode | None = None) -> dict[str, Any]:
     """What a benchmark of one mode keeps: its own figures, and its workload's part of the record without long texts.
 
     `ratio_of` says which ratio stands under `ratio`, `ci95`, `verdict` and `withheld`; it is empty where
@@ -104,10 +104,11 @@ def extra_info(name: str, plain: Mapping[str, Any], mode: str) -> dict[str, Any]
       name: of the workload.
       plain: the workload's part of the record, as JSON.
       mode: "jax/jit", "tf/graph", and so on.
+      baseline: what the mode's time is held against; None for what `ratio_of` says by default.
     """
     workload = files.converted(plain, Workload)
     timing = workload.timing or Timing()
-    ratio_of = _ratio_of(timing, parse_mode(mode))
+    ratio_of = _ratio_of(timing, parse_mode(mode), baseline)
     timed, ratio = timing.modes.get(mode, timing_part.Mode()), timing.ratios.get(ratio_of, Ratio())
     figures = {
         "workload": name,
@@ -190,8 +191,14 @@ def _of_port(benchmark: _Benchmark, path: Path) -> _PortBenchmark:
     )
 
 
-def _ratio_of(timing: Timing, mode: Mode) -> str:
-    """The port against this mode; for a mode of the port, that mode against the fastest one of the original."""
+def _ratio_of(timing: Timing, mode: Mode, baseline: Mode | None) -> str:
+    """The mode against the baseline, where there is one.
+
+    Else the port against this mode; for a mode of the port, that mode against the fastest one of the original.
+    """
+    if baseline is not None:
+        held = str(Pair(mode, baseline))
+        return held if held in timing.ratios else ""
     port = str(Pair(PORT, mode))
     if port in timing.ratios:
         return port

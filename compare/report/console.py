@@ -13,10 +13,12 @@ from rich.text import Text
 from compare.record.envelope import Record
 from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
 from compare.report import target_rows, verdicts
+from compare.report.baselines import against
 from compare.report.overviews import OverviewRow, overview
 from compare.report.showable import on_lines
 from compare.report.tables import RatioRow
 from compare.report.verdicts import WORDS
+from workloads._modes import Mode
 
 _STYLES = {PASS: "green", FAIL: "bold red", verdicts.INCOMPLETE: "yellow", verdicts.NOT_JUDGED: "yellow"}
 _NATURAL_WIDTH = 10_000
@@ -32,8 +34,14 @@ _NARROW_COLUMNS = ("workload", "parity", "gates that do not pass", _RATIO)
 """What a terminal of 80 columns has room for; the report has the rest."""
 
 
-def print_overview(record: Record, console: Console) -> None:
-    """The table of workloads, a line for each failing gate and each missing result, the verdict."""
+def print_overview(record: Record, console: Console, baseline: Mode | None = None) -> None:
+    """The table of workloads, a line for each failing gate and each missing result, the verdict.
+
+    Args:
+      record: of a run.
+      console: where it is printed.
+      baseline: a mode that every other one's time is held against, in a table of its own.
+    """
     shown = on_lines(record)
     options = console.options.update(max_width=_NATURAL_WIDTH)
     table = _table(shown, console.is_terminal, _COLUMNS)
@@ -43,6 +51,9 @@ def print_overview(record: Record, console: Console) -> None:
     elif Measurement.get(console, options, table).maximum > console.width:
         table = _table(shown, console.is_terminal, _NARROW_COLUMNS)
     console.print(table, soft_wrap=not console.is_terminal)
+    if baseline is not None:
+        console.print()
+        console.print(_baseline_table(shown, baseline, console.is_terminal), soft_wrap=not console.is_terminal)
     for line in _lines(shown):
         console.print(line, soft_wrap=True)
 
@@ -54,6 +65,23 @@ def _table(record: Record, ruled: bool, columns: Sequence[str]) -> Table:
     for row in overview(record):
         cells = _cells(row)
         table.add_row(*(cells[title] for title in columns))
+    return table
+
+
+def _baseline_table(record: Record, baseline: Mode, ruled: bool) -> Table:
+    table = Table(box=box.SIMPLE_HEAD if ruled else None, pad_edge=False)
+    for title in ("workload", "mode", f"time vs {baseline}"):
+        table.add_column(title)
+    for workload in against(record, baseline):
+        if workload.reason:
+            table.add_row(Text(workload.name), "", Text(workload.reason))
+        for place, (mode, row) in enumerate(workload.rows):
+            said = row.withheld and f"withheld: {row.withheld}"
+            table.add_row(
+                Text("" if place else workload.name),
+                Text(str(mode)),
+                Text(said or f"{row.ratio} {row.interval} {row.verdict}"),
+            )
     return table
 
 

@@ -72,6 +72,8 @@ class Argument(Value, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A parameter of a program, and what fills it."""
 
     kind: Literal["input", "weight", "state"]
+    owner: str = ""
+    part: str = ""
 
 
 class Compile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -33,6 +33,8 @@ class Parameter(Leaf, frozen=True, kw_only=True):
     """One that something fills."""
 
     kind: Literal["input", "weight", "state"]
+    owner: str = ""
+    part: str = ""
 
 
 class Signature(msgspec.Struct, frozen=True):

@@ -143,7 +143,11 @@ def unpack_donation(reply: Reply) -> Donation:
 
 def _signature(value: Mapping[str, Any]) -> tuple[tuple[Parameter, ...], tuple[Result, ...]]:
     parameters = (
-        Parameter(parameter["kind"], parameter["name"], tuple(parameter["shape"]), parameter["dtype"])
+        Parameter(
+            *(parameter["kind"], parameter["name"], tuple(parameter["shape"]), parameter["dtype"]),
+            owner=parameter.get("owner", ""),
+            part=parameter.get("part", ""),
+        )
         for parameter in value["parameters"]
     )
     results = (Result(result["name"], tuple(result["shape"]), result["dtype"]) for result in value["results"])

@@ -58,6 +58,16 @@ def test_states_are_paired_by_weight_and_role_whatever_the_optimizer_calls_them(
     assert left.results[2:] == left.parameters[3:]
 
 
+def test_a_side_that_knows_the_weight_says_it_whatever_it_calls_it() -> None:
+    keras = Parameter("state", "adam/layer_7_w_momentum", KERNEL, "float32", owner="dense/kernel", part="adam momentum")
+    optax = Parameter("state", "mu/blocks/0/w", KERNEL, "float32", owner="dense/kernel", part="mu")
+    weight = Parameter("weight", "dense/kernel", KERNEL, "float32")
+
+    left, right = paired([Program(b"", (weight, state), ()) for state in (keras, optax)])
+
+    assert left.parameters == right.parameters == ("weight dense/kernel", "state first moment of dense/kernel")
+
+
 def test_a_state_of_another_shape_belongs_to_no_weight() -> None:
     left, _ = paired((program([("dense_kernel_momentum", BIAS)]), OPTAX))
 

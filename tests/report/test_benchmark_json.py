@@ -19,6 +19,7 @@ from compare.record.results_file import RecordError, load_plain
 from compare.report import benchmark_json
 from compare.report.console import print_overview
 from compare.report.html import render
+from workloads._modes import TF_GRAPH
 
 FULL = load_plain(DATA / "record_full.json")
 SMALL = load_plain(DATA / "record_small.json")
@@ -122,6 +123,16 @@ def test_each_mode_names_the_ratio_that_it_is_told_by(mode: str, ratio_of: str) 
     found = benchmark_json.extra_info(NAME, SMALL["workloads"][NAME], mode)
     assert found["ratio_of"] == ratio_of
     assert found["ratio"] == SMALL["workloads"][NAME]["timing"]["ratios"].get(ratio_of, {"ratio": None})["ratio"]
+
+
+def test_a_baseline_is_what_every_mode_is_held_against() -> None:
+    timed = SMALL["workloads"][NAME]
+    held = timed | {
+        "timing": timed["timing"] | {"ratios": {"tf/jit vs tf/graph": timed["timing"]["ratios"]["jax/jit vs tf/jit"]}}
+    }
+    found = benchmark_json.extra_info(NAME, held, "tf/jit", TF_GRAPH)
+    assert (found["ratio_of"], found["ratio"]) == ("tf/jit vs tf/graph", 0.405)
+    assert benchmark_json.extra_info(NAME, held, "tf/autocluster", TF_GRAPH)["ratio_of"] == ""
 
 
 def test_a_ratio_that_is_withheld_says_why() -> None:
