@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from compare.clusters.measured_share import RUN, RanNode
+from compare.limits.naming_limits import CUT, WHOLE
 from compare.recompilation.same_results import unlike
+from compare.record.clustering_part import BOUNDARY, ClusteredGraph
 from compare.record.limit_part import Limit, LimitWay
 from workloads._spec import Arrays
 from workloads.limits._statement import Raised, Way
@@ -90,6 +92,29 @@ def clustered(calls: Sequence[Sequence[RanNode]]) -> tuple[int, tuple[str, ...]]
     operations = [node.name.rpartition(":")[2] for node in calls[-1]] if calls else []
     outside = dict.fromkeys(each for each in operations if each not in _PLUMBING)
     return operations.count(RUN), tuple(outside)
+
+
+def cut(within: ClusteredGraph | None, beyond: ClusteredGraph | None) -> LimitWay:
+    """What a line changed of the clusters of a function.
+
+    Args:
+      within: the graph without it; None where none was logged.
+      beyond: with it, likewise.
+    """
+    if within is None or beyond is None:
+        return LimitWay(told="no graph was logged")
+    (share, clusters), (before, clusters_before) = _share(beyond), _share(within)
+    return LimitWay(
+        outcome=CUT if share < before or clusters > clusters_before else WHOLE,
+        told=f"{share:.0%} of the nodes in {clusters} clusters, without the line {before:.0%} in {clusters_before}",
+        clusters=clusters,
+    )
+
+
+def _share(graph: ClusteredGraph) -> tuple[float, int]:
+    """Which part of the nodes is in clusters, and in how many."""
+    nodes = [node for node in graph.nodes if node.outside != BOUNDARY]
+    return sum(bool(node.cluster) for node in nodes) / len(nodes) if nodes else 0.0, len(graph.clusters)
 
 
 def agrees(limit: Limit) -> bool:

@@ -15,11 +15,11 @@ from compare.inputs import call_streams
 from compare.inputs.at_size import prepare_one
 from compare.inputs.sizes import choose_size
 from compare.limits import outcomes
-from compare.limits.naming_limits import CUT, WHOLE, counts
+from compare.limits.naming_limits import counts
 from compare.progress import Reporter
 from compare.prove import clustering
 from compare.recompilation import keeping
-from compare.record.clustering_part import BOUNDARY, ClusteredGraph
+from compare.record.clustering_part import ClusteredGraph
 from compare.record.limit_part import PAIR, STATEMENT, Limit, LimitWay
 from compare.sides import requests
 from compare.sides._side import BadTarget, Missing, NoDevice, Side, SideError
@@ -140,20 +140,9 @@ def _stream(limit: Limit, trying: Trying) -> dict[str, LimitWay]:
 
 def _clustered_pair(limit: Limit, trying: Trying, scratch: Path) -> dict[str, LimitWay]:
     theme, pair = limits()[limit.name]
-    graphs = []
-    for name, workload in (
-        (f"{WITHIN}{pair.name}", pair.workload(theme, within=True)),
-        (pair.name, pair.workload(theme)),
-    ):
-        graphs.append(_graph(name, workload, trying, scratch / name))
-    if not all(graphs):
-        return {"tf/autocluster": LimitWay(told="no graph was logged")}
-    within, beyond = (_share(graph) for graph in graphs if graph)
-    cut = beyond[0] < within[0] or beyond[1] > within[1]
-    told = (
-        f"{beyond[0]:.0%} of the nodes in clusters, {beyond[1]} of them; without the line {within[0]:.0%}, {within[1]}"
-    )
-    return {"tf/autocluster": LimitWay(outcome=CUT if cut else WHOLE, told=told, clusters=beyond[1])}
+    pairs = ((f"{WITHIN}{pair.name}", pair.workload(theme, within=True)), (pair.name, pair.workload(theme)))
+    within, beyond = (_graph(name, workload, trying, scratch / name) for name, workload in pairs)
+    return {"tf/autocluster": outcomes.cut(within, beyond)}
 
 
 def _graph(title: str, workload: Workload, trying: Trying, scratch: Path) -> ClusteredGraph | None:
@@ -161,9 +150,3 @@ def _graph(title: str, workload: Workload, trying: Trying, scratch: Path) -> Clu
     prepared = prepare_one(workload, choose_size(workload, None), None, scratch)
     asked = clustering.Asked(prepared, title, jax=False, pythons=trying.pythons, timeout_s=trying.timeout_s)
     return clustering.examine(asked, scratch / "clusters", trying.progress).graph
-
-
-def _share(graph: ClusteredGraph) -> tuple[float, int]:
-    """Which part of the nodes is in clusters, and in how many."""
-    nodes = [node for node in graph.nodes if node.outside != BOUNDARY]
-    return sum(bool(node.cluster) for node in nodes) / len(nodes) if nodes else 0.0, len(graph.clusters)

@@ -44,8 +44,13 @@ def print_list(limits: Sequence[Limit], console: Console) -> None:
         if limit.theme != theme:
             theme = limit.theme
             table.add_row(Text(theme, style="bold"))
-        table.add_row(cell(f"  {limit.name}"), cell(limit.command.rpartition(" ")[0]), cell(limit.summary))
+        table.add_row(cell(f"  {limit.name}"), cell(limit.command.rpartition(" ")[0]), cell(_listed(limit)))
     console.print(table)
+
+
+def _listed(limit: Limit) -> str:
+    """Of a pair its first sentence: what is run is alike for all of them."""
+    return limit.statement.partition(". ")[0] if limit.kind == PAIR else limit.summary
 
 
 def print_limits(limits: Sequence[Limit], console: Console) -> None:
