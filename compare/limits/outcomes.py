@@ -117,8 +117,10 @@ def _share(graph: ClusteredGraph) -> tuple[float, int]:
     return sum(bool(node.cluster) for node in nodes) / len(nodes) if nodes else 0.0, len(graph.clusters)
 
 
-def agrees(limit: Limit) -> bool:
-    """Whether all that follows from the statement was seen."""
+def agrees(limit: Limit) -> bool | None:
+    """Whether all that follows from the statement was seen; None where a worker was lost before it was."""
+    if not all(_outcome(limit, way) for way in limit.says):
+        return None
     return all(_outcome(limit, way) == outcome for way, outcome in limit.says.items())
 
 

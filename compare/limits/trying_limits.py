@@ -87,7 +87,10 @@ def _ways(workers: WorkerSet, limit: Limit, statement: Statement, progress: Repo
     for way in statement.seen:
         progress.step(way)
         found[way], outputs = _way(workers, limit, way, arrays, eager, statement.padded)
-        eager = outputs if way == outcomes.EAGER else eager
+        if way == outcomes.EAGER:
+            eager = outputs
+            if not found[way].outcome:
+                break  # lost: no other result could be told from it
     if statement.alone:
         workers.replace(list(workers.sides))
     return found

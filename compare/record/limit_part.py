@@ -49,7 +49,7 @@ class Limit(Part, frozen=True):
     """By way, the outcome that these versions are known to have."""
     ways: Named[LimitWay] = {}
     agrees: bool | None = None
-    """Whether everything that follows from the statement was seen."""
+    """Whether everything that follows from the statement was seen; None where it was not run, or a worker was lost."""
     unexpected: Text = ""
     """Where something came out otherwise than it is known to."""
     command: Text = ""

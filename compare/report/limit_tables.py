@@ -87,7 +87,7 @@ def _remarks(limit: Limit) -> Iterator[str]:
 def verdict(limit: Limit) -> str:
     """Whether what was seen is what the document states, and where it is not."""
     if limit.agrees is None:
-        return "not run"
+        return "not known: a worker was lost" if limit.ways else "not run"
     if limit.agrees:
         return "agrees"
     differing = [
@@ -118,9 +118,10 @@ def _short(text: str) -> str:
 
 def summary(limits: Sequence[Limit]) -> str:
     """How many agree with their documents."""
-    agreeing = sum(bool(limit.agrees) for limit in limits)
+    agreeing, differing, unknown = (sum(limit.agrees is each for limit in limits) for each in (True, False, None))
     wrong = sum(bool(limit.unexpected) for limit in limits)
-    told = f"{len(limits)} limits: {agreeing} agree with the document today, {len(limits) - agreeing} differ"
+    told = f"{len(limits)} limits: {agreeing} agree with the document today, {differing} differ"
+    told += f", {unknown} not known" if unknown else ""
     return f"{told}; {wrong} not as known" if wrong else told
 
 

@@ -46,3 +46,10 @@ def test_a_stream_and_a_pair_are_run_by_the_same_command(capsys: pytest.CaptureF
     stream, pair = json.loads(capsys.readouterr().out)["limits"]
     assert stream["ways"]["tf/jit"]["outcome"] == "1 trace, 3 compilations"
     assert pair["ways"]["tf/autocluster"]["outcome"] == "cut" and pair["agrees"]
+
+
+def test_a_worker_that_is_lost_makes_no_statement_wrong(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["limits", "unique", "--timeout", "0.2", "--json"]) == 1
+    (limit,) = json.loads(capsys.readouterr().out)["limits"]
+    assert limit["agrees"] is None and limit["ways"].keys() == {"tf/eager"}
+    assert "--timeout" in limit["ways"]["tf/eager"]["told"] and "found nothing" in limit["unexpected"]

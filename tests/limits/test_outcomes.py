@@ -106,10 +106,15 @@ def test_an_error_is_told_without_folders_and_without_what_is_said_of_all_of_its
 
 def test_a_statement_agrees_only_where_all_that_follows_from_it_was_seen() -> None:
     assert agrees(LIMIT)
-    assert not agrees(replace(LIMIT, says={"tf/jit": "same"}))
-    assert not agrees(replace(LIMIT, says={"tf/jit": "raises", "jax/naive": "raises"}))
+    assert agrees(replace(LIMIT, says={"tf/jit": "same"})) is False
+    assert agrees(replace(LIMIT, says={"tf/jit": "raises", "tf/autocluster": "other"})) is False
+
+
+def test_a_statement_neither_agrees_nor_differs_where_a_worker_was_lost() -> None:
     lost = {**LIMIT.ways, "tf/jit": LimitWay(told="the worker died")}
-    assert not agrees(replace(LIMIT, ways=lost))
+    assert agrees(replace(LIMIT, ways=lost)) is None
+    assert agrees(replace(LIMIT, ways={"tf/eager": LimitWay(told="the worker died")})) is None
+    assert unexpected(replace(LIMIT, ways=lost), {}, []) == "tf/jit: expected raises, found nothing"
 
 
 def test_what_came_out_as_known_is_no_surprise() -> None:

@@ -27,6 +27,7 @@ def test_a_difference_names_the_way_and_what_is_stated() -> None:
     assert verdict(LIMIT) == "differs: tf/jit, stated: raises"
     assert verdict(Limit(agrees=True)) == "agrees"
     assert verdict(Limit()) == "not run"
+    assert verdict(Limit(ways={"tf/eager": LimitWay(told="died")})) == "not known: a worker was lost"
 
 
 def test_how_a_function_came_out_is_one_line() -> None:
@@ -40,6 +41,7 @@ def test_how_a_function_came_out_is_one_line() -> None:
 
 def test_the_summary_counts_what_agrees() -> None:
     assert summary([LIMIT, Limit(agrees=True)]) == "2 limits: 1 agree with the document today, 1 differ"
+    assert summary([LIMIT, Limit()]) == "2 limits: 0 agree with the document today, 1 differ, 1 not known"
     assert summary([Limit(agrees=True, unexpected="tf/jit: ...")]).endswith("0 differ; 1 not as known")
 
 
