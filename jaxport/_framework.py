@@ -18,6 +18,7 @@ import numpy as np
 import optax
 
 from jaxport import _binding, _device, _private
+from jaxport._attempting import attempted
 from jaxport._closures import Found, exportable, used
 from jaxport._digest import digest
 from jaxport._donation import donated_step
@@ -33,6 +34,7 @@ from workloads._framework import (
     PROFILED_CALLS,
     STEP,
     Analysis,
+    Attempted,
     Clustered,
     Compiled,
     Donation,
@@ -271,6 +273,21 @@ class Jax:
     def watch(self, staging: Staging) -> Watched:
         """A function whose calls are watched."""
         return Watched(staging)
+
+    def attempt(self, target: str, mode: str, arrays: Arrays) -> Attempted:
+        """What a function gives when it is tried under jax.jit.
+
+        Args:
+          target: where the function is found.
+          mode: "jit".
+          arrays: its arguments in order.
+
+        Raises:
+          Unsupported: another mode.
+        """
+        if mode != JIT:
+            raise Unsupported(f"a function is tried under jax.jit alone, and not in mode {mode!r}")
+        return attempted(target, arrays)
 
     def _staged(self, session: Session, pass_: str, mode: str) -> Any:
         return self._loaded.function(session.dtype, pass_, mode, partial(self._in_mode, session, pass_, mode))

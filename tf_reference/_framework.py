@@ -17,6 +17,7 @@ import numpy as np
 import tensorflow as tf
 
 from tf_reference import _binding, _clustering, _device, _keras, _private, _sources
+from tf_reference._attempting import attempted
 from tf_reference._donation import donated_step
 from tf_reference._profiling import profiled
 from tf_reference._recompiling import Watched
@@ -31,6 +32,7 @@ from workloads._framework import (
     PROFILED_CALLS,
     STEP,
     Analysis,
+    Attempted,
     Clustered,
     Compiled,
     Donation,
@@ -45,7 +47,7 @@ from workloads._framework import (
 )
 from workloads._loaded import Loaded, main_pass
 from workloads._recompiling import Staging
-from workloads._spec import dtype_in
+from workloads._spec import Arrays, dtype_in
 from workloads._trajectory import trajectory
 from workloads._unroll import unroll
 
@@ -328,6 +330,18 @@ class TensorFlow:
     def watch(self, staging: Staging) -> Watched:
         """A function whose calls are watched."""
         return Watched(staging)
+
+    def attempt(self, target: str, mode: str, arrays: Arrays) -> Attempted:
+        """What a function gives when it is tried in a mode, "eager", "autocluster" or "jit".
+
+        Args:
+          target: where the function is found.
+          mode: one of these.
+          arrays: its arguments in order.
+        """
+        options = None if mode == EAGER else {"jit_compile": True if mode == JIT else None}
+        with switched(mode):
+            return attempted(target, options, arrays, profile=mode == AUTOCLUSTER)
 
     def rebuild(self) -> None:
         """Build every model of the twin anew, and call it once: what it makes on its first call belongs to no graph."""

@@ -236,6 +236,14 @@ class Clustered:
     sources: Mapping[str, str]
 
 
+@dataclass(frozen=True)
+class Attempted:
+    """What a function gave: results by position; with autoclustering, the nodes that each of some warm calls ran."""
+
+    outputs: Arrays
+    calls: Sequence[Sequence[KernelRun]] = ()
+
+
 PROFILED_CALLS = 5
 """So many calls are profiled, each alone: one call's times are those of one moment."""
 
@@ -264,7 +272,7 @@ class Framework(Protocol):
     `dispatch` needs nothing loaded: x + 1 on `DISPATCH_ELEMENTS` float32, by mode.
     `offer` makes a mode more, of compiler options, for as long as the twin is loaded; `digest` tells what the
     compiler makes of the main pass in a mode, equal where two modes run the same code and "" where that cannot be told.
-    `watch` needs nothing loaded either.
+    `watch` and `attempt` need nothing loaded either.
     """
 
     side: str
@@ -308,3 +316,5 @@ class Framework(Protocol):
     def dispatch(self) -> Mapping[str, Entry]: ...
 
     def watch(self, staging: Staging) -> Watch: ...
+
+    def attempt(self, target: str, mode: str, arrays: Arrays) -> Attempted: ...

@@ -20,6 +20,7 @@ from compare.inputs import functions, port_files
 from compare.inputs.at_size import Prepared
 from compare.inputs.port_files import prepare_one
 from compare.inputs.sizes import choose_size
+from compare.limits.naming_limits import known, offer
 from compare.measure.edit_times import EditPlan, time_edit
 from compare.plain_json import to_json, write_json
 from compare.progress import Reporter, reporter
@@ -32,6 +33,7 @@ from compare.report.cluster_pages import write_clusters
 from compare.report.cluster_tables import print_clustering, print_comparison
 from compare.sides._side import SIDES
 from compare.sides.sources import check_interpreter
+from workloads import _registry
 from workloads._declared import AnyWorkload
 from workloads._spec import Workload
 from workloads.limits._limit import WITHIN, limits
@@ -172,6 +174,10 @@ def _workload(target: str, options: argparse.Namespace) -> AnyWorkload:
         return limit.workload(theme)
     if _FUNCTION.fullmatch(target):
         return functions.of_tensorflow(target, options.input, options.dimension)
+    if not _registry.is_foreign(target) and target not in _registry.names():
+        otherwise = "`jaxport list` has the workloads, `jaxport limits` the limits"
+        found = offer(target, known(), otherwise, _registry.names())
+        raise RequestError(f"expected a workload, a port file, FILE.py:FUNCTION or a limit, found {target!r}: {found}")
     return port_files.get(target)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 from pathlib import Path
 
 from compare import files
@@ -14,6 +13,7 @@ from compare.commands._parser import Help
 from compare.errors import RequestError
 from compare.inputs import call_streams
 from compare.inputs.functions import check_reference
+from compare.limits.naming_limits import known, offer
 from compare.plain_json import to_json
 from compare.progress import reporter
 from compare.recompilation.keeping import Asked, keep
@@ -123,10 +123,9 @@ def _example(options: argparse.Namespace) -> Asked:
         named = f"--{'call' if given[0] == 'texts' else given[0]}"
         raise RequestError(f"expected NAME alone or your own functions, found {options.name} and {named}: drop one")
     if options.name not in STREAMS:
-        near = difflib.get_close_matches(options.name, STREAMS, n=2)
-        offer = f"did you mean {' or '.join(near)}?" if near else f"choose one of {', '.join(STREAMS)}"
+        found = offer(options.name, known(), f"choose one of {', '.join(STREAMS)}; `jaxport limits` lists all limits")
         raise RequestError(
-            f"expected the name of an example, found {options.name!r}: {offer} (your own functions: --tf and --jax)"
+            f"expected the name of an example, found {options.name!r}: {found} (your own functions: --tf and --jax)"
         )
     stream = STREAMS[options.name]
     stagings = {

@@ -9,7 +9,7 @@ from compare.explaining.sentences import FASTER, SLOWER, Case, Figure, Sentence,
 from compare.record.cost_parts import Handover, Phases, Share, SizedCall, Stages
 from compare.record.timing_part import Mode as ModeTime
 from compare.report import numbers, tables
-from compare.report.limits import BOUNDS
+from compare.report.rooflines import BOUNDS
 from workloads._modes import JAX, JAX_EAGER, JAX_JIT, PORT, TF, TF_EAGER, TF_GRAPH, TF_JIT, Mode
 
 MOSTLY = 0.25

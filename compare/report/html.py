@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from compare.record.envelope import Record
-from compare.report import costs, limits, overviews, sections, tables, verdicts
+from compare.report import costs, overviews, rooflines, sections, tables, verdicts
 from compare.report.showable import printable
 from compare.writing import write_atomically
 
@@ -33,7 +33,7 @@ def render(record: Record) -> str:
             command=" ".join(shown.command),
             size=shown.size,
             environment=tables.environment(shown),
-            machine=limits.machine(shown),
+            machine=rooflines.machine(shown),
             dispatch=costs.dispatch(shown),
             overview=overview,
             sections=[sections.section(row, shown.workloads[row.name]) for row in overview],

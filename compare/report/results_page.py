@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from compare.record.envelope import Environment, Record
 from compare.record.timing_part import Timing
 from compare.record.workload_part import Workload
-from compare.report import costs, limits, numbers, tables, timing_notes
+from compare.report import costs, numbers, rooflines, tables, timing_notes
 from compare.report.markdown import code, escaped, table
 from compare.report.standings import Standing, standing, stated
 from compare.report.tables import RatioRow, ordered, recorded_ratio
@@ -95,7 +95,7 @@ def _versions(environment: Environment) -> Iterator[tuple[str, str]]:
 
 
 def _machine(record: Record, of: str) -> list[str]:
-    measured = [(row.figure, row.by, row.threads, row.value, row.working_set) for row in limits.machine(record)]
+    measured = [(row.figure, row.by, row.threads, row.value, row.working_set) for row in rooflines.machine(record)]
     calls = [(row.mode, row.public, row.concrete) for row in costs.dispatch(record)]
     lines = [
         *table(("measured in this run", "fastest by", "threads", "figure", "working set"), measured, left=2),
@@ -201,7 +201,7 @@ def _phases(workload: Workload) -> list[str]:
 
 
 def _roofline(workload: Workload) -> list[str]:
-    roofline = limits.roofline(workload)
+    roofline = rooflines.roofline(workload)
     if roofline is None:
         return []
     rows = [(row.mode, row.note, row.share) for row in roofline.rows]

@@ -15,10 +15,10 @@ from compare.report import (
     compilers,
     cost_charts,
     costs,
-    limits,
     numbers,
     program_texts,
     reach,
+    rooflines,
     tables,
     target_rows,
     timing_notes,
@@ -117,7 +117,7 @@ class CostSection:
     modes_alike: Sequence[str]
     """Which modes have no row there because they compiled nothing."""
     storage: Sequence[costs.StorageRow]
-    roofline: limits.Roofline | None
+    roofline: rooflines.Roofline | None
     roofline_chart: Markup
     batches: Sequence[costs.BatchRow]
     batch_limit: str
@@ -252,7 +252,7 @@ def _costs(workload: Workload) -> CostSection:
         phases=costs.phases(workload),
         modes_alike=tables.modes_alike(workload, workload.phases),
         storage=costs.storage(workload),
-        roofline=limits.roofline(workload),
+        roofline=rooflines.roofline(workload),
         roofline_chart=Markup(cost_charts.roofline(workload)),
         batches=costs.batches(workload),
         batch_limit=costs.batch_limit(workload),

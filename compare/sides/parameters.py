@@ -173,6 +173,14 @@ class WatchedCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     arguments: Leaves
 
 
+class Attempt(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A function, the mode that it is tried in, and its arguments in order."""
+
+    target: str
+    mode: str
+    arguments: Leaves
+
+
 class Probe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The arguments of two calls, and whether the function's own body is run."""
 

@@ -13,6 +13,7 @@ from compare import files
 from compare.sides import replies
 from compare.sides.parameters import (
     Assemble,
+    Attempt,
     CallCount,
     Compile,
     CompileBytecode,
@@ -160,6 +161,10 @@ METHODS = (
     Method(
         "probe", "framework", Probe, "What a call traces and compiles in a cache that holds another call alone",
         value=replies.Seen, sends=True,
+    ),
+    Method(
+        "attempt", "framework", Attempt, "What a function gives in a mode, and the nodes that clustered calls ran",
+        value=replies.Profile, sends=True, returns=True,
     ),
     Method("read", "xla", Released, "Check that a program can be read", sends=True),
     Method("compile", "xla", CompileBytecode, "Compile a program under a handle", sends=True),

@@ -13,7 +13,7 @@ from compare.sides import wire
 from compare.sides._side import Side
 from compare.sides.call_arguments import packed
 from compare.sides.replies import Seen
-from workloads._framework import Clustered, Compiled, Donation, KernelRun, Optimized, Platform, Program
+from workloads._framework import Attempted, Clustered, Compiled, Donation, KernelRun, Optimized, Platform, Program
 from workloads._recompiling import Named, Staging
 from workloads._spec import Arrays, Dimensions
 
@@ -210,6 +210,23 @@ def watched_call(side: Side, named: Named) -> tuple[Seen, Arrays]:
     arguments, arrays = packed(named)
     reply = side.call("watched_call", {"arguments": arguments}, arrays)
     return msgspec.convert(reply.value, Seen), reply.arrays
+
+
+def attempt(side: Side, target: str, mode: str, arrays: Arrays) -> Attempted:
+    """What a function gives in a mode.
+
+    Args:
+      side: whose function it is.
+      target: where it is found.
+      mode: "eager", "autocluster" or "jit"; in JAX "jit" alone.
+      arrays: its arguments in order.
+
+    Raises:
+      SideError: what the framework raised, in one line with the line of the function's code.
+    """
+    arguments, sent = packed(arrays)
+    reply = side.call("attempt", {"target": target, "mode": mode, "arguments": arguments}, sent)
+    return Attempted(reply.arrays, [[KernelRun(*node) for node in call] for call in reply.value])
 
 
 def probe(side: Side, before: Named, after: Named, body: bool) -> Seen:

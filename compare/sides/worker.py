@@ -33,6 +33,7 @@ from compare.sides.call_arguments import unpacked
 from compare.sides.explained import explained
 from compare.sides.optional_imports import left_out
 from compare.sides.parameters import (
+    Attempt,
     CallCount,
     Compile,
     Execute,
@@ -282,6 +283,12 @@ class Worker(Host):
         """What a call does in a cache that holds another one alone."""
         before, after = unpacked(parameters.before, arrays), unpacked(parameters.after, arrays)
         return Reply(_told(self._watched().probe(before, after, parameters.body)).value)
+
+    def attempt(self, parameters: Attempt, arrays: Arrays) -> Reply:
+        """Call a function in a mode."""
+        arguments = unpacked(parameters.arguments, arrays)
+        found = self._framework.attempt(parameters.target, parameters.mode, arguments)
+        return Reply([[dataclasses.astuple(node) for node in call] for call in found.calls], found.outputs)
 
     def _watched(self) -> Watch:
         if self._watch is None:

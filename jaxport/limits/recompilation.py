@@ -35,3 +35,9 @@ def partial_batch(x: jax.Array) -> jax.Array:
 def python_scalar(x: jax.Array, factor: float) -> jax.Array:
     """f32[n], a number -> f32[n]."""
     return x * factor
+
+
+def unknown_size(x: jax.Array) -> jax.Array:
+    """f32[batch, 16] -> f32[batch, 8]."""
+    kernel = jnp.linspace(-1.0, 1.0, 16 * 8).reshape(16, 8)
+    return jax.nn.relu(x @ kernel)

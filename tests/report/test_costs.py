@@ -14,7 +14,7 @@ from places import DATA
 
 from compare.record.envelope import SCHEMA, Record
 from compare.record.results_file import load_plain
-from compare.report import cost_charts, costs, drawing, limits, results_page, timing_notes
+from compare.report import cost_charts, costs, drawing, results_page, rooflines, timing_notes
 from compare.report.html import TEMPLATES, render
 from compare.report.numbers import MISSING
 
@@ -182,7 +182,7 @@ def test_dispatch_is_told_with_and_without_what_users_call(workload: dict[str, A
 
 
 def test_the_machine_is_told_by_threads_with_who_measured_it() -> None:
-    rows = limits.machine(decoded(RECORD))
+    rows = rooflines.machine(decoded(RECORD))
     assert [(row.threads, row.figure, row.value, row.by) for row in rows][3:5] == [
         ("1", "matrix product f32", "116 GFLOP/s", "tf"),
         ("2", "read", "19.6 GB/s", "numpy"),
@@ -190,7 +190,7 @@ def test_the_machine_is_told_by_threads_with_who_measured_it() -> None:
 
 
 def test_the_roofline_says_what_limits_and_how_near_a_mode_comes(workload: dict[str, Any]) -> None:
-    found = limits.roofline(workload_of(workload))
+    found = rooflines.roofline(workload_of(workload))
     assert found is not None
     assert found.sentence == (
         "Lower bound of a step on this machine: about 790 µs, from arithmetic "

@@ -34,3 +34,10 @@ def partial_batch(x: tf.Tensor) -> tf.Tensor:
 def python_scalar(x: tf.Tensor, factor: float) -> tf.Tensor:
     """f32[n], a number -> f32[n]."""
     return x * factor
+
+
+@tf.function(input_signature=[tf.TensorSpec([None, 16], tf.float32)], jit_compile=True)
+def unknown_size(x: tf.Tensor) -> tf.Tensor:
+    """f32[batch, 16] -> f32[batch, 8]."""
+    kernel = tf.reshape(tf.linspace(-1.0, 1.0, 16 * 8), (16, 8))
+    return tf.nn.relu(x @ kernel)

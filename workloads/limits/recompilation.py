@@ -79,6 +79,11 @@ STREAMS: Mapping[str, Stream] = {
         DOCUMENTATION, tuple(f"x=f32[8], factor={factor}" for factor in (1.0, 2.0, 3.0, 2.0)),
         {"tf": Expected(3, 3), "jax": Expected(1, 1)},
     ),
+    "unknown_size": Stream(
+        "a dense layer that is traced once, for a batch of any size",
+        "XLA compiles for static shapes: a function that was traced for an unknown size is compiled for each size.",
+        DOCUMENTATION, ("x=f32[B,16]",), {"tf": Expected(1, 3), "jax": Expected(3, 3)}, ("B=32,16,32,8",),
+    ),
 }  # fmt: skip
 """By name, in the order in which they are explained."""
 

@@ -18,6 +18,7 @@ import numpy as np
 from workloads._framework import (
     FORWARD,
     STEP,
+    Attempted,
     Clustered,
     Compiled,
     Donation,
@@ -202,6 +203,10 @@ class Peer(ABC):
     def watch(self, staging: Staging) -> Watch:
         """Refused."""
         _refuse("a stream of calls")
+
+    def attempt(self, target: str, mode: str, arrays: Arrays) -> Attempted:
+        """Refused."""
+        _refuse("a function that is tried")
 
     def _inputs(self, arrays: Arrays) -> list[jax.Array]:
         return [jnp.asarray(arrays[name]) for name in self._twin.inputs]

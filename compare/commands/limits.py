@@ -1,0 +1,88 @@
+"""`jaxport limits`: what documents state of compiling by XLA, and what is seen of it today."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from compare.commands import _arguments
+from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._output import writable_file
+from compare.commands._parser import Help
+from compare.errors import RequestError
+from compare.limits.naming_limits import chosen, known
+from compare.limits.trying_limits import Trying, try_each
+from compare.plain_json import to_json
+from compare.progress import reporter
+from compare.record.envelope import SCHEMA
+from compare.record.limit_part import Limit, Limits
+from compare.report import terminal
+from compare.report.limit_tables import page, print_limits, print_list
+from compare.sides._side import SIDES
+from compare.sides.sources import check_interpreter
+from compare.writing import write_atomically
+
+HELP = Help(
+    description="""\
+List what documents of XLA state of TensorFlow, or try it: functions run eagerly, with autoclustering and with
+jit_compile=True, beside what one would write first in JAX and the port. Shown is the document's statement, in other
+words, and what is seen today: results that are TensorFlow's, other results, or the error with its line.
+
+A NAME is that of a limit or of a theme, such as known_issues. Streams of calls, which `jaxport recompiles` explains,
+and pairs of functions for autoclustering, which `jaxport clusters` does, are limits too.
+""",
+    operands="[NAME ...]",
+    examples="""\
+  jaxport limits                             all of them, nothing run
+  jaxport limits unique                      tf.unique: what is stated, and what is seen
+  jaxport limits known_issues                a theme
+  jaxport limits known_issues --json | jq '.limits[] | {name, agrees}'
+  jaxport limits --run -o limits.md          everything, as a Markdown table
+""",
+    holds="limits were listed, or each came out as these versions are known to do, agreeing with its document or not",
+    fails="a limit came out otherwise than it is known to, or a worker was lost",
+)
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add arguments."""
+    command.add_argument(
+        "names", nargs="*", metavar="NAME", help="a limit or a theme, which is run (default: list all)"
+    )
+    command.add_argument("--run", action="store_true", help="without a name: run all of them, some three minutes")
+    _arguments.add_workers(command, recorded=False, device=False)
+    output = command.add_argument_group("output")
+    _arguments.add_out_file(output, "what was seen as a Markdown page")
+    _arguments.add_json(output)
+
+
+def main(options: argparse.Namespace) -> int:
+    """List or run, print; the exit code.
+
+    Raises:
+      RequestError: there is no such limit, or a page of what is not run was asked for.
+    """
+    limits: Sequence[Limit] = chosen(options.names, known())
+    run = bool(options.run or options.names)
+    if options.out is not None:
+        if not run:
+            raise RequestError("expected a NAME or --run with --out, found neither: a list has nothing that was seen")
+        writable_file(options.out)
+    for side in SIDES:
+        check_interpreter(getattr(options, f"{side}_python"), f"--{side}-python")
+    if run:
+        limits = _run(limits, options)
+    if options.json:
+        terminal.print_json(to_json(Limits(schema=SCHEMA, limits=tuple(limits))))
+    else:
+        (print_limits if run else print_list)(limits, terminal.console())
+    if options.out is not None:
+        options.out.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(options.out, page(limits))
+    return FAILS if any(limit.unexpected for limit in limits) else HOLDS
+
+
+def _run(limits: Sequence[Limit], options: argparse.Namespace) -> list[Limit]:
+    pythons = {side: getattr(options, f"{side}_python") for side in SIDES}
+    with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
+        return try_each(limits, Trying(pythons, options.timeout, progress))

@@ -1,0 +1,123 @@
+"""All limits by name: statements, streams of calls, and pairs of functions for autoclustering."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+
+from compare.errors import RequestError
+from compare.record.limit_part import PAIR, STATEMENT, STREAM, Limit
+from workloads.limits._limit import Limit as Pair
+from workloads.limits._limit import limits
+from workloads.limits._statement import Statement, statements
+from workloads.limits.recompilation import STREAMS, Expected, Stream
+
+CUT, WHOLE = "cut", "whole"
+"""Of a pair: whether autoclustering compiles less of the second function, or cuts it into more clusters."""
+
+LISTED = "`jaxport limits` lists them"
+
+_STREAMS = "recompilation"
+
+
+def known() -> dict[str, Limit]:
+    """Every limit by name, nothing run yet."""
+    found = [_of_statement(theme, one) for theme, one in statements().values()]
+    found += [_of_stream(name, stream) for name, stream in STREAMS.items()]
+    found += [_of_pair(theme, pair) for theme, pair in limits().values()]
+    return {limit.name: limit for limit in found}
+
+
+def chosen(words: Sequence[str], among: Mapping[str, Limit]) -> list[Limit]:
+    """The limits of names and themes, each once; all of them where none is given.
+
+    Args:
+      words: names and themes.
+      among: every limit by name.
+
+    Raises:
+      RequestError: a word is neither; the nearest are offered.
+    """
+    found: dict[str, Limit] = {} if words else dict(among)
+    for word in words:
+        matching = {name: limit for name, limit in among.items() if word in (name, limit.theme)}
+        if not matching:
+            raise RequestError(
+                f"expected the name or the theme of a limit, found {word!r}: {offer(word, among, LISTED)}"
+            )
+        found |= matching
+    return list(found.values())
+
+
+def offer(word: str, among: Mapping[str, Limit], otherwise: str, beside: Sequence[str] = ()) -> str:
+    """What to say of a word that a command does not take: the command of a limit of that name, or the nearest names.
+
+    Args:
+      word: as it was given.
+      among: every limit by name.
+      otherwise: what to say where nothing is near.
+      beside: names that are no limits, and would do.
+    """
+    if word in among:
+        return f"`{among[word].command}` runs that limit"
+    names = dict.fromkeys([*beside, *among, *(limit.theme for limit in among.values())])
+    near = difflib.get_close_matches(word.lower(), names, n=3, cutoff=0.7)
+    return f"did you mean {' or '.join(near)}?" if near else otherwise
+
+
+def counts(traces: int | None, compilations: int | None) -> str:
+    """What a stream came to, as "1 trace, 3 compilations"."""
+    return f"{_several(traces, 'trace')}, {_several(compilations, 'compilation')}"
+
+
+def _several(count: int | None, what: str) -> str:
+    return f"{'?' if count is None else count} {what}{'' if count == 1 else 's'}"
+
+
+def _of_statement(theme: str, one: Statement) -> Limit:
+    return Limit(
+        name=one.name,
+        theme=theme,
+        kind=STATEMENT,
+        summary=one.summary,
+        statement=one.statement,
+        source=one.source,
+        port=one.port,
+        note=one.note,
+        says={**one.says},
+        expected={**one.seen},
+        command=f"jaxport limits {one.name}",
+    )
+
+
+def _of_stream(name: str, stream: Stream) -> Limit:
+    expected = {"tf/jit": _counted(stream.expected["tf"]), "jax/port": _counted(stream.expected["jax"])}
+    return Limit(
+        name=name,
+        theme=_STREAMS,
+        kind=STREAM,
+        summary=stream.summary,
+        statement=stream.statement,
+        source=stream.source,
+        says=expected,
+        expected=expected,
+        command=f"jaxport recompiles {name}",
+    )
+
+
+def _counted(expected: Expected) -> str:
+    return counts(expected.traces, expected.compilations)
+
+
+def _of_pair(theme: str, pair: Pair) -> Limit:
+    return Limit(
+        name=pair.name,
+        theme=theme,
+        kind=PAIR,
+        summary="two functions one line apart, with autoclustering",
+        statement=pair.why,
+        source="measured",
+        says={"tf/autocluster": CUT},
+        expected={"tf/autocluster": CUT},
+        command=f"jaxport clusters {pair.name}",
+    )

@@ -1,0 +1,150 @@
+"""How a function came out beside TensorFlow eager, and whether that is what was stated and what is known. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from compare.clusters.measured_share import RUN, RanNode
+from compare.limits.naming_limits import CUT, WHOLE
+from compare.recompilation.same_results import unlike
+from compare.record.clustering_part import BOUNDARY, ClusteredGraph
+from compare.record.limit_part import Limit, LimitWay
+from workloads._spec import Arrays
+from workloads.limits._statement import Raised, Way
+
+EAGER = "tf/eager"
+RUNS, SAME, OTHER, RAISES = "runs", "same", "other", "raises"
+
+_FRAME = re.compile(r'File "[^"]*?([^"/]+)", line (\d+)')
+_DEFINED = re.compile(r"(?:defined @|was created on line) \S*?([^/\s]+\.py):(\d+)")
+_TRACE = "Stack trace for op definition"
+"""TensorFlow's heading over the lines of an operation; of one in a loop, those of the loop follow under another."""
+_REST = re.compile(
+    r"[\s;]*(\(?File \"|Stack trace for op definition|The error occurred while tracing|This error means).*$"
+)
+"""What follows an explanation: where it was, and what is said of every error of its kind."""
+_FOLDER = re.compile(r"/\S*/(?=\w+\.py\b)")
+_NO_KERNEL = re.compile(r"No registered '(\w+)' OpKernel for XLA")
+_CALL = "call 1: "
+_PLUMBING = frozenset({
+    *("_XlaCompile", "_XlaRun", "_XlaMerge", "_FusedSwitch", "_SwitchN", "_Arg", "_Retval", "Const", "NoOp"),
+    *("_Send", "_Recv", "_HostSend", "_HostRecv"),
+    *("Identity", "IdentityN", "Switch", "Merge", "PartitionedCall", "StatefulPartitionedCall"),
+})  # fmt: skip
+"""Nodes that compute nothing of their own."""
+
+
+def raised(reason: str, details: str, file: str, lines: Sequence[str]) -> LimitWay:
+    """An error, with the line of the function's own file that it names, or else comes from.
+
+    Args:
+      reason: what the worker said.
+      details: its traceback.
+      file: the name of that file.
+      lines: of it.
+    """
+    lacking = list(dict.fromkeys(name for name in _NO_KERNEL.findall(reason) if not name.startswith("_")))
+    told = f"XLA has no kernel for {', '.join(lacking)}" if lacking else _FOLDER.sub("", _REST.sub("", reason))
+    listed = details.split(_TRACE)[:2][-1]
+    places = [*_FRAME.findall(listed), *_DEFINED.findall(details)]
+    found = [int(line) for name, line in places if name == file]
+    if not found or not 0 < found[-1] <= len(lines):
+        return LimitWay(outcome=RAISES, told=told)
+    return LimitWay(outcome=RAISES, told=told, place=f"{file}:{found[-1]}", code=lines[found[-1] - 1].strip())
+
+
+def gave(outputs: Arrays, eager: Arrays | None, padded: bool) -> LimitWay:
+    """Results beside those of TensorFlow eager.
+
+    Args:
+      outputs: by position.
+      eager: likewise; None where it raised, or for its own results.
+      padded: whether only the part of that size counts.
+    """
+    if eager is None:
+        return LimitWay(outcome=RUNS)
+    told = unlike([eager], [outputs], "within" if padded else "whole").removeprefix(_CALL)
+    if told:
+        return LimitWay(outcome=OTHER, told=told)
+    kept = {name: outputs[name][tuple(slice(size) for size in array.shape)] for name, array in eager.items()}
+    bit_equal = all(np.array_equal(_bits(eager[name]), _bits(kept[name])) for name in eager)
+    return LimitWay(outcome=SAME, bit_equal=bit_equal, error=max(_error(eager[name], kept[name]) for name in eager))
+
+
+def _bits(array: np.ndarray) -> np.ndarray:
+    return np.frombuffer(np.ascontiguousarray(array).tobytes(), np.uint8)
+
+
+def _error(eager: np.ndarray, found: np.ndarray) -> float:
+    before, after = eager.astype(np.float64), found.astype(np.float64)
+    with np.errstate(invalid="ignore"):  # two infinities
+        differences = np.nan_to_num(np.abs(before - after), nan=0.0)
+    largest = float(np.max(np.abs(before), initial=0.0, where=np.isfinite(before)))
+    error = float(np.max(differences, initial=0.0))
+    return error / largest if largest else error
+
+
+def clustered(calls: Sequence[Sequence[RanNode]]) -> tuple[int, tuple[str, ...]]:
+    """How many clusters the last call ran, and the types of the operations that it ran outside of them."""
+    operations = [node.name.rpartition(":")[2] for node in calls[-1]] if calls else []
+    outside = dict.fromkeys(each for each in operations if each not in _PLUMBING)
+    return operations.count(RUN), tuple(outside)
+
+
+def cut(within: ClusteredGraph | None, beyond: ClusteredGraph | None) -> LimitWay:
+    """What a line changed of the clusters of a function.
+
+    Args:
+      within: the graph without it; None where none was logged.
+      beyond: with it, likewise.
+    """
+    if within is None or beyond is None:
+        return LimitWay(told="no graph was logged")
+    (share, clusters), (before, clusters_before) = _share(beyond), _share(within)
+    return LimitWay(
+        outcome=CUT if share < before or clusters > clusters_before else WHOLE,
+        told=f"{share:.0%} of the nodes in {clusters} clusters, without the line {before:.0%} in {clusters_before}",
+        clusters=clusters,
+    )
+
+
+def _share(graph: ClusteredGraph) -> tuple[float, int]:
+    """Which part of the nodes is in clusters, and in how many."""
+    nodes = [node for node in graph.nodes if node.outside != BOUNDARY]
+    return sum(bool(node.cluster) for node in nodes) / len(nodes) if nodes else 0.0, len(graph.clusters)
+
+
+def agrees(limit: Limit) -> bool | None:
+    """Whether all that follows from the statement was seen; None where a worker was lost before it was."""
+    if not all(_outcome(limit, way) for way in limit.says):
+        return None
+    return all(_outcome(limit, way) == outcome for way, outcome in limit.says.items())
+
+
+def unexpected(limit: Limit, raises: Mapping[Way, Raised], outside: Sequence[str]) -> str:
+    """Where something came out otherwise than these versions are known to do; empty where nothing did.
+
+    Args:
+      limit: with what was seen.
+      raises: by way, the error that is known.
+      outside: operations that are known to stay outside of every cluster.
+    """
+    for way, expected in limit.expected.items():
+        found = _outcome(limit, way)
+        if found != expected:
+            return f"{way}: expected {expected}, found {found or 'nothing'}"
+    for way, error in raises.items():
+        seen = limit.ways[way]
+        if error.error not in seen.told:
+            return f"{way}: expected an error with {error.error!r}, found {seen.told!r}"
+        if error.line not in seen.code:
+            return f"{way}: expected a line with {error.line!r}, found {seen.code or 'none'!r}"
+    lacking = [name for name in outside if name not in limit.ways["tf/autocluster"].outside]
+    return f"tf/autocluster: expected {lacking[0]} outside of every cluster, found it in none" if lacking else ""
+
+
+def _outcome(limit: Limit, way: str) -> str:
+    return limit.ways[way].outcome if way in limit.ways else ""

@@ -1,0 +1,155 @@
+"""Limits tried in workers: every function in every way, every stream of calls, and both functions of every pair."""
+
+from __future__ import annotations
+
+import importlib.util
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from compare.inputs import call_streams
+from compare.inputs.at_size import prepare_one
+from compare.inputs.sizes import choose_size
+from compare.limits import outcomes
+from compare.limits.naming_limits import counts
+from compare.progress import Reporter
+from compare.prove import clustering
+from compare.recompilation import keeping
+from compare.record.clustering_part import ClusteredGraph
+from compare.record.limit_part import PAIR, STATEMENT, Limit, LimitWay
+from compare.sides import requests
+from compare.sides._side import BadTarget, Missing, NoDevice, Side, SideError
+from compare.sides.client import LiveSide
+from compare.sides.workers import WorkerSet
+from workloads._arrays import draw
+from workloads._recompiling import Staging
+from workloads._spec import Arrays, Workload
+from workloads.gotchas._gotcha import NAIVE
+from workloads.limits._limit import WITHIN, limits
+from workloads.limits._statement import Statement, statements
+from workloads.limits.recompilation import STREAMS, jax_target, tf_target
+
+_PACKAGES = {"tf": "tf_reference.limits", "jax": "jaxport.limits"}
+
+
+@dataclass(frozen=True)
+class Trying:
+    """How limits are tried: by which interpreters, how long a request may take, and who is told of every step."""
+
+    pythons: Mapping[str, str | None]
+    timeout_s: float
+    progress: Reporter
+
+
+def try_each(chosen: Sequence[Limit], trying: Trying) -> list[Limit]:
+    """The limits with what was seen of them, in their order.
+
+    Args:
+      chosen: as they are known.
+      trying: how.
+
+    Raises:
+      SideError: a framework is not there.
+    """
+    with ExitStack() as stack:
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
+
+        def start(side: str) -> Side:
+            return LiveSide(side, scratch, trying.pythons.get(side), trying.timeout_s)
+
+        workers = stack.enter_context(WorkerSet(start))
+        return [_tried(limit, workers, trying, scratch) for limit in chosen]
+
+
+def _tried(limit: Limit, workers: WorkerSet, trying: Trying, scratch: Path) -> Limit:
+    if limit.kind == STATEMENT:
+        _, statement = statements()[limit.name]
+        trying.progress.stage(limit.name, len(limit.expected))
+        tried = replace(limit, ways=_ways(workers, limit, statement, trying.progress))
+        unexpected = outcomes.unexpected(tried, statement.raises, statement.outside)
+    else:
+        ways = _clustered_pair(limit, trying, scratch) if limit.kind == PAIR else _stream(limit, trying)
+        tried = replace(limit, ways=ways)
+        unexpected = outcomes.unexpected(tried, {}, [])
+    return replace(tried, agrees=outcomes.agrees(tried), unexpected=unexpected)
+
+
+def _ways(workers: WorkerSet, limit: Limit, statement: Statement, progress: Reporter) -> dict[str, LimitWay]:
+    if statement.alone:
+        workers.replace(list(workers.sides))
+    arrays = {name: draw(spec, name, 0) for name, spec in statement.inputs.items()}
+    found: dict[str, LimitWay] = {}
+    eager: Arrays | None = None
+    for way in statement.seen:
+        progress.step(way)
+        found[way], outputs = _way(workers, limit, way, arrays, eager, statement.padded)
+        if way == outcomes.EAGER:
+            eager = outputs
+            if not found[way].outcome:
+                break  # lost: no other result could be told from it
+    if statement.alone:
+        workers.replace(list(workers.sides))
+    return found
+
+
+def _way(
+    workers: WorkerSet, limit: Limit, way: str, arrays: Arrays, eager: Arrays | None, padded: bool
+) -> tuple[LimitWay, Arrays | None]:
+    side, _, kind = way.partition("/")
+    target = f"{_PACKAGES[side]}.{limit.theme}:{NAIVE if kind == 'naive' else ''}{limit.name}"
+    try:
+        found = requests.attempt(workers.get(side), target, kind if side == "tf" else "jit", arrays)
+    except (Missing, NoDevice, BadTarget):
+        raise
+    except SideError as error:
+        if error.lost:
+            return LimitWay(told=error.reason), None
+        path = _twin(side, limit.theme)
+        return outcomes.raised(error.reason, error.details, path.name, path.read_text().splitlines()), None
+    seen = outcomes.gave(found.outputs, eager, padded and side == "jax")
+    if not found.calls:
+        return seen, found.outputs
+    clusters, outside = outcomes.clustered(found.calls)
+    return replace(seen, clusters=clusters, outside=outside), found.outputs
+
+
+def _twin(side: str, theme: str) -> Path:
+    """The file of a theme."""
+    package = importlib.util.find_spec(_PACKAGES[side].partition(".")[0])
+    if package is None or package.origin is None:
+        raise ModuleNotFoundError(f"expected the package {_PACKAGES[side]}, found none: install jaxport again")
+    return Path(package.origin).parent / "limits" / f"{theme}.py"
+
+
+def _stream(limit: Limit, trying: Trying) -> dict[str, LimitWay]:
+    stream = STREAMS[limit.name]
+    stagings = {"tf": Staging(tf_target(limit.name)), "jax": Staging(jax_target(limit.name), stream.static)}
+    calls = call_streams.stream(stream.calls, stream.sizes)
+    asked = keeping.Asked(limit.name, stagings, calls, with_cures=False)
+    sides = keeping.keep(asked, trying.pythons, trying.timeout_s, trying.progress).sides
+    ways = {"tf": "tf/jit", "jax": "jax/port"}
+    return {
+        ways[side]: LimitWay(
+            outcome="" if kept.error or kept.failed else counts(kept.traces, kept.compilations),
+            told=kept.error or f"of {len(kept.calls)} calls",
+        )
+        for side, kept in sides.items()
+    }
+
+
+def _clustered_pair(limit: Limit, trying: Trying, scratch: Path) -> dict[str, LimitWay]:
+    theme, pair = limits()[limit.name]
+    pairs = ((f"{WITHIN}{pair.name}", pair.workload(theme, within=True)), (pair.name, pair.workload(theme)))
+    within, beyond = (_graph(name, workload, trying, scratch / name) for name, workload in pairs)
+    return {"tf/autocluster": outcomes.cut(within, beyond)}
+
+
+def _graph(title: str, workload: Workload, trying: Trying, scratch: Path) -> ClusteredGraph | None:
+    scratch.mkdir()
+    prepared = prepare_one(workload, choose_size(workload, None), None, scratch)
+    asked = clustering.Asked(prepared, title, jax=False, pythons=trying.pythons, timeout_s=trying.timeout_s)
+    return clustering.examine(asked, scratch / "clusters", trying.progress).graph

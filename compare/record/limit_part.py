@@ -1,0 +1,62 @@
+"""What documents state of compiling, beside what was seen of it."""
+
+from __future__ import annotations
+
+from compare.record.base import Count, Many, Named, Number, Part, Text, Texts
+
+STATEMENT, STREAM, PAIR = "statement", "stream", "pair"
+"""Kinds: a function in every mode; calls whose compilations are counted; two functions one line apart, clustered."""
+
+
+class LimitWay(Part, frozen=True):
+    """A function as it came out in one way to run it."""
+
+    outcome: Text = ""
+    """Of a statement `runs`, `same`, `other` or `raises`; of a stream its counts; of a pair `cut` or `whole`; empty
+    where the worker was lost."""
+    told: Text = ""
+    """The error, in what the results are other, or numbers."""
+    place: Text = ""
+    """FILE:LINE of an error, in the function's own code."""
+    code: Text = ""
+    """What stands there."""
+    bit_equal: bool | None = None
+    """Whether the results are those of TensorFlow eager, bit for bit."""
+    error: Number = None
+    """The largest, in parts of the largest value of TensorFlow eager."""
+    clusters: Count = None
+    """That ran, with autoclustering."""
+    outside: Texts = ()
+    """Types of the operations that ran outside of them."""
+
+
+class Limit(Part, frozen=True):
+    """One statement, and what came of it."""
+
+    name: Text = ""
+    theme: Text = ""
+    kind: Text = ""
+    summary: Text = ""
+    """What is run."""
+    statement: Text = ""
+    """What a document says, in other words."""
+    source: Text = ""
+    port: Text = ""
+    note: Text = ""
+    says: Named[Text] = {}
+    """By way, the outcome that follows from the statement."""
+    expected: Named[Text] = {}
+    """By way, the outcome that these versions are known to have."""
+    ways: Named[LimitWay] = {}
+    agrees: bool | None = None
+    """Whether everything that follows from the statement was seen; None where it was not run, or a worker was lost."""
+    unexpected: Text = ""
+    """Where something came out otherwise than it is known to."""
+    command: Text = ""
+
+
+class Limits(Part, frozen=True):
+    """Limits, listed or run."""
+
+    schema: Count = None
+    limits: Many[Limit] = ()

@@ -1,0 +1,25 @@
+"""A function that is tried under jax.jit: what it gives, or JAX's refusal as it is raised."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import jax
+import numpy as np
+
+from workloads._attempting import around
+from workloads._framework import Attempted
+from workloads._spec import Arrays
+from workloads._target import resolve
+
+
+def attempted(target: str, arrays: Arrays) -> Attempted:
+    """What the function gives.
+
+    Args:
+      target: where it is found.
+      arrays: its arguments in order.
+    """
+    function = resolve(target)
+    results = around(function)(partial(jax.jit, function), *arrays.values())
+    return Attempted({str(number): np.asarray(leaf) for number, leaf in enumerate(jax.tree.leaves(results))})

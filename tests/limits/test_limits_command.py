@@ -1,0 +1,55 @@
+"""`jaxport limits` in real workers: every statement comes out as it is declared, and a wrong declaration fails."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+
+from compare import cli
+from compare.limits import naming_limits, trying_limits
+from workloads.limits._statement import Statement, statements
+
+pytestmark = pytest.mark.process
+
+THEMES = sorted({theme for theme, _ in statements().values()})
+
+
+def test_every_statement_comes_out_as_declared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = tmp_path / "limits.md"
+    code = cli.main(["limits", *THEMES, "--json", "-o", str(page)])
+    limits = json.loads(capsys.readouterr().out)["limits"]
+    assert [(limit["name"], limit["unexpected"]) for limit in limits if limit["unexpected"]] == []
+    assert code == 0 and [limit["name"] for limit in limits] == list(statements())
+    assert all(f"| `{limit['name']}`:" in page.read_text() for limit in limits)
+
+
+def test_a_wrong_declaration_fails(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    theme, declared = statements()["while_loop"]
+    wrong = dataclasses.replace(declared, seen={**declared.seen, "tf/jit": "raises"}, says={"tf/jit": "raises"})
+
+    def planted() -> dict[str, tuple[str, Statement]]:
+        return {**statements(), "while_loop": (theme, wrong)}
+
+    monkeypatch.setattr(naming_limits, "statements", planted)
+    monkeypatch.setattr(trying_limits, "statements", planted)
+    assert cli.main(["limits", "while_loop"]) == 1
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "not as known: tf/jit: expected raises, found same" in shown
+    assert "today: differs: tf/jit, stated: raises" in shown
+
+
+def test_a_stream_and_a_pair_are_run_by_the_same_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["limits", "unknown_size", "too_few_operations", "--json"]) == 0
+    stream, pair = json.loads(capsys.readouterr().out)["limits"]
+    assert stream["ways"]["tf/jit"]["outcome"] == "1 trace, 3 compilations"
+    assert pair["ways"]["tf/autocluster"]["outcome"] == "cut" and pair["agrees"]
+
+
+def test_a_worker_that_is_lost_makes_no_statement_wrong(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["limits", "unique", "--timeout", "0.2", "--json"]) == 1
+    (limit,) = json.loads(capsys.readouterr().out)["limits"]
+    assert limit["agrees"] is None and limit["ways"].keys() == {"tf/eager"}
+    assert "--timeout" in limit["ways"]["tf/eager"]["told"] and "found nothing" in limit["unexpected"]

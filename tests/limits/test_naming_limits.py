@@ -1,0 +1,58 @@
+"""Limits by name, and what is said of names that are none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from compare import cli
+from compare.errors import RequestError
+from compare.limits.naming_limits import chosen, known
+
+
+def test_a_theme_stands_for_its_limits_and_a_name_counts_once() -> None:
+    limits = known()
+    of_theme = chosen(["known_issues", "assertion"], limits)
+    assert {limit.theme for limit in of_theme} == {"known_issues"} and len(of_theme) > 8
+    assert [limit.name for limit in of_theme].count("assertion") == 1
+    assert chosen([], limits) == list(limits.values())
+
+
+def test_a_name_that_is_none_is_one_line_with_the_nearest() -> None:
+    with pytest.raises(RequestError, match="found 'uniqe': did you mean unique"):
+        chosen(["unique", "uniqe"], known())
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (["limits", "nothing_like_it"], "found 'nothing_like_it': `jaxport limits` lists them"),
+        (["limits", "-o", "page.md"], "expected a NAME or --run with --out"),
+        (["limits", "unique", "-o", "."], "found a folder"),
+        (["limits", "unique", "--tf-python", "absent"], "--tf-python"),
+        (["clusters", "loop_over_a_tensr"], "did you mean loop_over_a_tensor?"),
+        (["clusters", "NOTHING"], "`jaxport list` has the workloads, `jaxport limits` the limits"),
+        (["clusters", "unique"], "`jaxport limits unique` runs that limit"),
+        (["recompiles", "print_in_the_middle"], "`jaxport clusters print_in_the_middle` runs that limit"),
+        (["recompiles", "argmx"], "did you mean argmax"),
+    ],
+)
+def test_what_cannot_be_carried_out_is_one_line(
+    asked: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(asked) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert said in lines[-1] and len(lines) == 1
+
+
+def test_the_list_runs_nothing_and_has_the_command_of_each(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["limits"]) == 0
+    shown = capsys.readouterr().out
+    assert all(limit.name in shown for limit in known().values())
+    assert cli.main(["limits", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)["limits"]
+    assert {limit["name"]: limit["command"] for limit in listed}["argmax"] == "jaxport recompiles argmax"
+    assert all(limit["agrees"] is None and limit["ways"] == {} for limit in listed)

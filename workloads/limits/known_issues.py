@@ -1,0 +1,148 @@
+"""What TensorFlow's documentation of XLA lists under Known issues, one entry each, and what is seen of it today."""
+
+from workloads._spec import ArraySpec
+from workloads.limits._statement import KNOWN_ISSUES, Raised, Statement, seen
+
+X = {"x": ArraySpec((8,), low=0.5, high=1.5)}
+_CONSTANT = "must be a compile-time constant"
+_UNBOUNDED = "requires a fixed tensor list size"
+
+STATEMENTS = (
+    Statement(
+        "variable_on_another_device",
+        "a variable on CPU:1 is read by a function that runs on CPU:0",
+        "A compiled function runs on one device, and can neither read nor write a variable that lies on another.",
+        KNOWN_ISSUES,
+        X,
+        says={"tf/jit": "raises"},
+        seen=seen(jit="raises", naive="raises"),
+        raises={
+            "tf/jit": Raised("Trying to access resource", "tf.Variable"),
+            "jax/naive": Raised("incompatible devices", "stage()"),
+        },
+        alone=True,
+        port="jax.device_put, or a sharding that names all devices",
+        note="Both CPUs are the same processor, which TensorFlow and JAX are told to count as two devices.",
+    ),
+    Statement(
+        "tensor_array_across_the_border",
+        "a TensorArray is written in a compiled function, and the gradient is taken outside of it",
+        "A TensorArray is not converted between TensorFlow and XLA, as a gradient from outside needs it: compile "
+        "the gradient too.",
+        KNOWN_ISSUES,
+        X,
+        says={"tf/jit": "raises"},
+        seen=seen(jit="raises"),
+        raises={"tf/jit": Raised("TensorList crossing the XLA/TF boundary", "stage()(watched)")},
+        port="jax.lax.scan; jax.grad inside of jax.jit or outside",
+    ),
+    Statement(
+        "tensor_array_within_the_border",
+        "the same, with the gradient taken in the compiled function",
+        "What helps is to compile the outermost scope that takes the gradient.",
+        KNOWN_ISSUES,
+        X,
+        says={"tf/jit": "same"},
+        seen=seen(),
+        port="jax.lax.scan; jax.grad inside of jax.jit or outside",
+    ),
+    Statement(
+        "gradient_of_an_unbounded_loop",
+        "the gradient of a tf.while_loop without maximum_iterations",
+        "A loop keeps every value that its gradient needs, in an array that XLA has to know the size of: it needs a "
+        "bound.",
+        KNOWN_ISSUES,
+        X,
+        says={"tf/jit": "raises"},
+        seen=seen(jit="raises", naive="raises"),
+        raises={
+            "tf/jit": Raised(_UNBOUNDED, "tape.gradient"),
+            "jax/naive": Raised("Reverse-mode differentiation does not work for lax.while_loop", "jax.grad"),
+        },
+        port="jax.lax.scan over the bound, which hands on what is done already",
+    ),
+    Statement(
+        "gradient_of_a_bounded_loop",
+        "the same with maximum_iterations",
+        "With maximum_iterations, a constant, the gradient of a loop is compiled.",
+        KNOWN_ISSUES,
+        X,
+        says={"tf/jit": "same"},
+        seen=seen(),
+        port="jax.lax.scan over the bound, which hands on what is done already",
+    ),
+    Statement(
+        "dynamic_tensor_array",
+        "a TensorArray with dynamic_size=True grows from nothing to eight elements",
+        "Writing into a TensorArray that grows cannot be compiled, for the number of reallocations is not known.",
+        KNOWN_ISSUES,
+        X,
+        says={"tf/jit": "raises"},
+        seen=seen(jit="other", naive="raises"),
+        raises={"jax/naive": Raised("UnexpectedTracerError", "squares.append")},
+        port="the results of jax.lax.scan, or an array of the full size and .at[i].set",
+        note="It compiles, and what does not fit into the size at the start is lost without an error: here all of it.",
+    ),
+    Statement(
+        "seed_of_tensorflow",
+        "the same numbers after the same tf.random.set_seed?",
+        "XLA takes no notice of TensorFlow's seed: each run of a compiled function in a process draws other numbers.",
+        KNOWN_ISSUES,
+        X,
+        says={"tf/jit": "other"},
+        seen=seen(jit="other"),
+        port="jax.random: the same key, the same numbers, compiled or not",
+    ),
+    Statement(
+        "stateless_seed",
+        "the same numbers of tf.random.stateless_normal by the same seed?",
+        "What helps is a stateless random operation, whose seed counts when compiled too.",
+        KNOWN_ISSUES,
+        X,
+        says={"tf/jit": "same"},
+        seen=seen(),
+        port="jax.random: the same key, the same numbers, compiled or not",
+    ),
+    Statement(
+        "stateless_numbers",
+        "the numbers of tf.random.stateless_normal by one seed, eager and compiled",
+        "A stateless random operation gives the same numbers by the same seed, wherever it runs.",
+        "TensorFlow's API documentation of tf.random.stateless_normal",
+        X,
+        says={"tf/jit": "same"},
+        seen=seen(jit="other"),
+        port="jaxport.random.normal, which has the numbers of eager TensorFlow and those of XLA",
+        note="Compiled, the seed gives numbers of the same distribution, and other ones.",
+    ),
+    Statement(
+        "axis_from_a_loop",
+        "the axis of a maximum is the counter of a tf.range loop",
+        "What has to be a constant may not depend on the counter of a loop: unroll the loop.",
+        KNOWN_ISSUES,
+        {"x": ArraySpec((4, 4))},
+        says={"tf/jit": "raises"},
+        seen=seen(jit="raises", naive="raises"),
+        raises={
+            "tf/jit": Raised(_CONSTANT, "tf.reduce_max"),
+            "jax/naive": Raised("ConcretizationTypeError", "y.max(axis)"),
+        },
+        port="a Python loop, unrolled; or jax.lax.switch over the axes",
+    ),
+    Statement(
+        "assertion",
+        "tf.debugging.assert_positive of values that are not",
+        "Assertions are left out of what is compiled.",
+        f"{KNOWN_ISSUES}, in an earlier version",
+        {"x": ArraySpec((8,), low=-1.5, high=-0.5)},
+        says={"tf/jit": "runs"},
+        seen=seen(jit="runs", eager="raises", autocluster="raises", naive="raises", port="raises"),
+        raises={
+            "tf/eager": Raised("did not hold", "tf.debugging.assert_positive"),
+            "tf/autocluster": Raised("assert", "tf.debugging.assert_positive"),
+            "jax/naive": Raised("TracerBoolConversionError", "assert"),
+            "jax/port": Raised("expected x above 0", "error.throw()"),
+        },
+        port="checkify.check under checkify.checkify, whose error is thrown outside",
+        note="The entry is gone from the list, the behaviour is not.",
+    ),
+)  # fmt: skip
