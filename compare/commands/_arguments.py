@@ -331,6 +331,21 @@ def workloads(options: argparse.Namespace) -> list[AnyWorkload]:
     return chosen
 
 
+def of_tensorflow(target: str, options: argparse.Namespace) -> AnyWorkload:
+    """The workload that a target names: one by its name, a port file, or FILE.py:FUNCTION of TensorFlow with --input.
+
+    Args:
+      target: as it was given.
+      options: the parsed command line, with --input and --dimension.
+
+    Raises:
+      RequestError, RegistryError: there is none.
+    """
+    if functions.is_reference(target):
+        return functions.of_tensorflow(target, options.input, options.dimension)
+    return port_files.get(target)
+
+
 def own_functions(options: argparse.Namespace, beside: Sequence[str]) -> Workload | None:
     """The workload that --tf, --jax and --input make; None where none of them is given.
 
