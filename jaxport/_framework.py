@@ -243,7 +243,13 @@ class Jax:
         raise Unsupported("JAX has no graph optimizer with switches: XLA alone rewrites a program")
 
     def outputs_with(self, pass_: str, case: str, options: OptimizerOptions) -> Arrays:
-        """Refused, as `rewritten` is."""
+        """Refused, as `rewritten` is.
+
+        Args:
+          pass_: not asked.
+          case: not asked.
+          options: not asked.
+        """
         raise Unsupported("JAX has no graph optimizer with switches: XLA alone rewrites a program")
 
     def offer(self, mode: str, options: Options) -> None:

@@ -36,7 +36,9 @@ def rewritten(concrete: Any, call: Callable[[], object], options: OptimizerOptio
         graphs = _private.graphs_run(call)
     own = [graph for graph in graphs if _is_of(graph.pre_optimization_graph, concrete)]
     if not own:
-        raise Unsupported("TensorFlow handed over no graph of this function: it ran with these switches before")
+        raise Unsupported(
+            "TensorFlow made no graph of this function anew: it ran with these switches before, or its own code sets them"
+        )
     final = own[-1].post_optimization_graph
     ops = {node.name: node.op for node in final.node}
     placed = ((node.name, node.op) for part in own[-1].partition_graphs for node in part.node)

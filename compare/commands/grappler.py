@@ -21,7 +21,7 @@ from compare.prove.clustering import Asked
 from compare.prove.optimizing import optimize
 from compare.prove.program_pairs import PASSES
 from compare.record.grappler_part import Optimization
-from compare.report import terminal
+from compare.report import grappler_rows, terminal
 from compare.report.grappler_pages import write_optimization
 from compare.report.grappler_tables import print_optimization
 from compare.sides.sources import check_interpreter
@@ -102,5 +102,6 @@ def main(options: argparse.Namespace) -> int:
 def _exit_code(found: Optimization) -> int:
     if found.results is not None and found.results.bit_equal:
         return HOLDS
-    terminal.complain(f"expected equal results of {found.name} with and without Grappler, found others")
+    said = next(grappler_rows.result_lines(found), "results that were not compared")
+    terminal.complain(f"expected results of {found.name} equal to the last bit, found {said}")
     return FAILS

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from compare.grappler.node_states import Graph, by_name, difference, node_of, reads, value
+from compare.grappler.node_states import ARGUMENTS, Graph, by_name, difference, node_of, reads, value
 from compare.record.grappler_part import (
     ABSORBED,
     BYPASSED,
@@ -155,6 +155,8 @@ def _canonical(graph: Graph) -> dict[str, str]:
 
 
 def _computes(node: OptimizedNode, first: Mapping[str, str]) -> object:
+    if node.op in ARGUMENTS:
+        return node.name
     inputs = [(first.get(name := node_of(each), name), each.replace(name, "", 1)) for each in node.inputs]
     return node.op, tuple(inputs), tuple(sorted(node.attributes.items())), value(node)
 

@@ -20,6 +20,9 @@ Graph = Mapping[str, OptimizedNode]
 """By name."""
 
 CONSTANT = "Const"
+ARGUMENTS = ("_Arg", "_DeviceArg")
+"""No two of these are the same, whatever their attributes are."""
+
 _FUSED_OPS = "fused_ops"
 
 
@@ -80,17 +83,15 @@ def is_as(node: OptimizedNode | None, other: OptimizedNode | None, kind: str) ->
     Args:
       node: of one graph.
       other: of the other.
-      kind: of `difference`, or of a node that is there on one side alone: then only whether it is there counts.
+      kind: of `difference`, or of a node that is there on one side alone.
     """
     if node is None or other is None:
         return node is other
     same = node.op == other.op
-    if kind == VALUE:
-        return same and value(node) == value(other)
     if kind in (REORDERED, REWIRED):
         return same and data(node) == data(other)
     if kind == ATTRIBUTES:
         return same and dict(node.attributes) == dict(other.attributes)
     if kind == WAITS:
         return waits(node) == waits(other)
-    return same
+    return same and value(node) == value(other)
