@@ -37,7 +37,8 @@ def rewritten(concrete: Any, call: Callable[[], object], options: OptimizerOptio
     own = [graph for graph in graphs if _is_of(graph.pre_optimization_graph, concrete)]
     if not own:
         raise Unsupported(
-            "TensorFlow made no graph of this function anew: it ran with these switches before, or its own code sets them"
+            "TensorFlow made no graph of this function anew: it ran with these switches before, or "
+            "its own code sets them"
         )
     final = own[-1].post_optimization_graph
     ops = {node.name: node.op for node in final.node}

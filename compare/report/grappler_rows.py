@@ -26,6 +26,7 @@ _CALLING = (
     *("PartitionedCall", "StatefulPartitionedCall", "If", "StatelessIf"),
     *("While", "StatelessWhile", "Case", "StatelessCase"),
 )
+_CLUSTERED = ("_XlaCompile", "_XlaRun")
 _STANDING = (FOLDED, FUSED, REPLACED, CAME, ABSORBED)
 """Kinds that are told as operations before and operations after."""
 _CONSTANT = "Const"
@@ -256,6 +257,11 @@ def doubts(found: Optimization) -> Iterator[str]:
     """What keeps changes from being ascribed."""
     if found.same_again is False:
         yield "no change is ascribed to a pass: the same switches gave another graph when they were set again"
+    if any(node.op in _CLUSTERED for node in found.before):
+        yield (
+            "XLA's clusters stand in both graphs, in place of what Grappler rewrote: TF_XLA_FLAGS switches "
+            "autoclustering on, unset it to see Grappler's work"
+        )
     if found.same_again is None:
         yield "whether the same switches give the same graph is not known"
     for what, reason in found.failed.items():

@@ -59,6 +59,12 @@ def test_where_no_experiment_tells_the_pass_is_not_known() -> None:
     assert "remapping alone: not known: it died" in shown(replace(ascribed(), failed={"remapping alone": "it died"}))
 
 
+def test_a_graph_of_clusters_is_said_to_be_one() -> None:
+    clustered = Optimization(before=(node("run", "_XlaRun"),), same_again=True)
+    assert "TF_XLA_FLAGS switches autoclustering on" in shown(clustered)
+    assert "TF_XLA_FLAGS" not in shown(ascribed())
+
+
 def test_equal_graphs_are_called_unchanged_and_no_others() -> None:
     same = Optimization(before=BEFORE, after=BEFORE, rewrites=aligned(BEFORE, BEFORE))
     assert headline(same) == "Grappler changed none of 8 nodes"
