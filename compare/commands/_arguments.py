@@ -87,21 +87,24 @@ def add_inputs(command: argparse._ActionsContainer) -> None:
     )  # fmt: skip
 
 
-def add_workers(command: argparse.ArgumentParser, recorded: bool = True, device: bool = True) -> None:
+def add_workers(
+    command: argparse.ArgumentParser, recorded: bool = True, device: bool = True, sides: Sequence[str] = SIDES
+) -> None:
     """Add where each side runs, and how long it may take.
 
     Args:
       command: the parser to add to.
       recorded: whether a recorded side may stand in for a live one.
       device: whether both may run on another device than the CPU.
+      sides: those that take part.
     """
     group = command.add_argument_group("workers")
-    for side in SIDES:
+    for side in sides:
         group.add_argument(
             f"--{side}-python", metavar="PATH",
             help=f"Python interpreter that runs {_FRAMEWORKS[side]} (default: this one)",
         )  # fmt: skip
-    for side in SIDES if recorded else ():
+    for side in sides if recorded else ():
         group.add_argument(
             f"--{side}-recorded", type=Path, metavar="FILE",
             help=f"replay the {_FRAMEWORKS[side]} side from a file that `jaxport record` wrote",

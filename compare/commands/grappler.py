@@ -65,7 +65,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--expect-bit-equal", action="store_true",
         help="exit with 1 unless the results with and without Grappler are equal to the last bit",
     )  # fmt: skip
-    _arguments.add_workers(command, recorded=False, device=False)
+    _arguments.add_workers(command, recorded=False, device=False, sides=(TF,))
     output = command.add_argument_group("output")
     _arguments.add_out_folder(output, DEFAULT_OUT)
     _arguments.add_json(output)
