@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -151,7 +151,7 @@ class _Examination:
         """The same with the kernels that a call ran, eager and as a graph; a profile is of the main pass."""
         if self.pass_ != main:
             return found
-        counted: dict[str, Mapping[str, int]] = {}
+        ran: dict[str, list[str]] = {}
         for mode in (EAGER, GRAPH):
             try:
                 calls = requests.profile(self.workers.get(TF), mode)
@@ -159,8 +159,30 @@ class _Examination:
                 self.failed[f"kernels of {mode}"] = error.reason
                 continue
             if calls:
-                counted[mode] = dict(Counter(kernel.name.rpartition(":")[2] for kernel in calls[-1]).most_common())
-        return replace(found, kernels=counted, failed=self.failed)
+                ran[mode] = [kernel.name for kernel in calls[-1]]
+        counted = {mode: dict(Counter(map(_operation, names)).most_common()) for mode, names in ran.items()}
+        return replace(found, kernels=counted, failed=self.failed, idle=idle(found, ran))
+
+
+def _operation(kernel: str) -> str:
+    """That of NAME:OP, or of OP."""
+    return kernel.rpartition(":")[2]
+
+
+def idle(found: Optimization, ran: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """The nodes of the graph after that did not run, of operations that eager mode ran as kernels.
+
+    Args:
+      found: with both graphs.
+      ran: by mode, the kernels of one call: operations of eager mode, and NAME:OP of a graph.
+    """
+    if EAGER not in ran or GRAPH not in ran:
+        return ()
+    kernels, nodes = set(map(_operation, ran[EAGER])), {name.rpartition(":")[0] for name in ran[GRAPH]}
+    # A profile names the nodes of a function that is left as a call without the function.
+    functions = {name for node in found.after for text in node.attributes.values() for name in text.split(", ")}
+    own = (node for node in found.after if node.name.partition("/")[0] not in functions)
+    return tuple(node.name for node in own if node.op in kernels and node.name not in nodes)
 
 
 def _nodes(found: replies.Rewritten, lines: Mapping[str, str]) -> tuple[OptimizedNode, ...]:

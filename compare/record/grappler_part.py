@@ -130,3 +130,5 @@ class Optimization(Part, frozen=True):
     """Eager against the graph without Grappler."""
     kernels: Named[Named[int]] = {}
     """By mode, the kernels that one call ran, by operation; only of the main pass."""
+    idle: Texts = ()
+    """Nodes of the graph after that did not run in the call that was profiled, of operations that eager mode ran."""

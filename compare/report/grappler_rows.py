@@ -251,6 +251,21 @@ def kernel_lines(found: Optimization) -> Iterator[str]:
         uncounted = ", without those in functions that it calls" if within and mode == "eager" else ""
         said = f" ({listed(dict(kernels))})" if kernels else ""
         yield f"kernels of a call, {mode}{uncounted}: {sum(kernels.values()):,}{said}"
+    idle = idle_line(found)
+    if idle:
+        yield idle
+
+
+def idle_line(found: Optimization) -> str:
+    """What stands in the graph after Grappler and did not run; empty where all did."""
+    ops = Counter(node.op for node in found.after if node.name in set(found.idle))
+    if not ops:
+        return ""
+    return (
+        f"{counted(ops.total(), 'node')} of the graph after did not run in the call that was profiled "
+        f"({listed(dict(ops.most_common()))}): why is not known: the runtime may compute constants itself, and "
+        "does not take every branch"
+    )
 
 
 def doubts(found: Optimization) -> Iterator[str]:

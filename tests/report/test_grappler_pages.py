@@ -13,7 +13,15 @@ from compare.grappler.aligning import aligned, explained, grouped
 from compare.record.grappler_part import NodeRewrite, Optimization, ResultsHeld
 from compare.report.grappler_pages import write_optimization
 from compare.report.grappler_pictures import drawn
-from compare.report.grappler_rows import constants_line, headline, passes, result_lines, rewrite_rows, traced_line
+from compare.report.grappler_rows import (
+    constants_line,
+    headline,
+    kernel_lines,
+    passes,
+    result_lines,
+    rewrite_rows,
+    traced_line,
+)
 from compare.report.grappler_tables import print_optimization
 from compare.report.terminal import PlainConsole
 
@@ -63,6 +71,12 @@ def test_a_graph_of_clusters_is_said_to_be_one() -> None:
     clustered = Optimization(before=(node("run", "_XlaRun"),), same_again=True)
     assert "TF_XLA_FLAGS switches autoclustering on" in shown(clustered)
     assert "TF_XLA_FLAGS" not in shown(ascribed())
+
+
+def test_what_did_not_run_is_told_without_a_reason() -> None:
+    line = next(kernel_lines(Optimization(after=AFTER, idle=("pow", "mul"))))
+    assert line.startswith("2 nodes of the graph after did not run in the call that was profiled (Square, Mul): why is")
+    assert list(kernel_lines(Optimization(after=AFTER))) == []
 
 
 def test_equal_graphs_are_called_unchanged_and_no_others() -> None:
