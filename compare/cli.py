@@ -43,6 +43,7 @@ COMMANDS = {
     "locate": Command("find the operation at which a port starts to differ"),
     "clusters": Command("show what autoclustering compiled of a function, and why not the rest"),
     "limits": Command("list what documents of XLA state, and try what holds today"),
+    "grappler": Command("show what TensorFlow's graph optimizer changed, and which of its passes did"),
     "launch": Command("run a TensorFlow program and read what it compiled"),
     "dump": Command("turn an XLA dump directory into pages"),
     "bugreport": Command("bundle a workload's programs, modules, inputs and results"),

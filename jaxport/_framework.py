@@ -50,6 +50,7 @@ from workloads._framework import (
 )
 from workloads._loaded import Loaded, main_pass
 from workloads._recompiling import Staging
+from workloads._rewriting import OptimizerOptions, Rewritten
 from workloads._spec import Arrays
 from workloads._trajectory import trajectory
 from workloads._unroll import unroll
@@ -232,6 +233,20 @@ class Jax:
     def clustered(self, pass_: str) -> Clustered:
         """Refused: JAX compiles a function whole."""
         raise Unsupported("JAX compiles every function whole: there are no clusters")
+
+    def rewritten(self, pass_: str, options: OptimizerOptions) -> Rewritten:
+        """Refused: the graph optimizer is TensorFlow's."""
+        raise Unsupported("JAX has no graph optimizer with switches: XLA alone rewrites a program")
+
+    def outputs_with(self, pass_: str, case: str, options: OptimizerOptions) -> Arrays:
+        """Refused, as `rewritten` is.
+
+        Args:
+          pass_: not asked.
+          case: not asked.
+          options: not asked.
+        """
+        raise Unsupported("JAX has no graph optimizer with switches: XLA alone rewrites a program")
 
     def offer(self, mode: str, options: Options) -> None:
         """Make a mode more, compiled with these options.

@@ -16,7 +16,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_reference import _binding, _clustering, _device, _keras, _private, _sources
+from tf_reference import _binding, _clustering, _device, _grappler, _keras, _private, _sources
 from tf_reference._attempting import attempted
 from tf_reference._donation import donated_step
 from tf_reference._profiling import profiled
@@ -47,6 +47,7 @@ from workloads._framework import (
 )
 from workloads._loaded import Loaded, main_pass
 from workloads._recompiling import Staging
+from workloads._rewriting import OptimizerOptions, Rewritten
 from workloads._spec import Arrays, dtype_in
 from workloads._trajectory import trajectory
 from workloads._unroll import unroll
@@ -321,6 +322,30 @@ class TensorFlow:
             )
 
     @_once_more
+    def rewritten(self, pass_: str, options: OptimizerOptions) -> Rewritten:
+        """The graph of a pass as Grappler leaves it; the same trace whatever is set.
+
+        Args:
+          pass_: "forward", "gradients" or "step".
+          options: switches of Grappler's that it did not run with before.
+        """
+        concrete, call = self._in_graph(pass_, self._loaded.twin.first_case)
+        return _grappler.rewritten(concrete, call, options)
+
+    @_once_more
+    def outputs_with(self, pass_: str, case: str, options: OptimizerOptions) -> dict[str, np.ndarray]:
+        """What a pass returns in mode graph with switches of Grappler's set; a step also the weights that it leaves.
+
+        Args:
+          pass_: "forward", "gradients" or "step".
+          case: whose inputs and weights are used.
+          options: switches of Grappler's.
+        """
+        _, call = self._in_graph(pass_, case)
+        outputs = {leaf: np.array(value) for leaf, value in _grappler.outputs(call, options).items()}
+        return outputs | self._loaded.session("float32").updated_weights() if pass_ == STEP else outputs
+
+    @_once_more
     def donation(self) -> Donation:
         """The training step as `jit_compile=True` compiles it, and the variables that it updates."""
         session = self._loaded.session("float32")
@@ -382,6 +407,15 @@ class TensorFlow:
         if mode == KERAS:
             return _keras.training_step(session.model)
         return in_mode(session.pass_function(pass_), mode, tensors)
+
+    def _in_graph(self, pass_: str, case: str) -> tuple[Any, Callable[[], Any]]:
+        """A pass in mode graph: the trace, and one call from the state that a run of a case starts from."""
+        session = self._loaded.session("float32")
+        session.reset(case)
+        tensors = self._inputs(session, case)
+        with switched(GRAPH):
+            function = self._staged(session, pass_, GRAPH, tensors)
+        return function.get_concrete_function(*tensors), partial(_finished, function, *tensors)
 
     def _arguments(self, program: Program, case: str) -> list[tf.Tensor]:
         return [

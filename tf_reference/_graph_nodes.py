@@ -130,7 +130,7 @@ def _operation(function: str, node: Any, place: Place, of_constants: bool) -> Op
         shapes=tuple(shape_of(each) for each in node.attr["_output_shapes"].list.shape)
         if "_output_shapes" in node.attr
         else (),
-        attributes=_attributes(node),
+        attributes=attributes(node),
         source=place[0],
         in_layer=place[1],
         registered=known is not None,
@@ -171,7 +171,8 @@ def shape_of(shape: Any) -> tuple[int | None, ...] | None:
     return tuple(None if dim.size < 0 else dim.size for dim in shape.dim)
 
 
-def _attributes(node: Any) -> dict[str, Plain]:
+def attributes(node: Any) -> dict[str, Plain]:
+    """What says what a node computes: those that begin with "_" are notes of the runtime's; no tensors or functions."""
     found = {name: _plain(value) for name, value in sorted(node.attr.items()) if not name.startswith("_")}
     return {name: value for name, value in found.items() if value is not None}
 

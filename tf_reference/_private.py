@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -116,6 +117,35 @@ def define(function: Any) -> None:
     context = _require("tensorflow.python.eager.context", "context")()
     if not context.has_function(function.signature.name):
         context.add_function_def(function)
+
+
+@contextmanager
+def optimizer_options(options: Mapping[str, bool | int]) -> Iterator[None]:
+    """Inside, switches of Grappler's beside those that are set already. What is set in public is never unset again."""
+    context = _require("tensorflow.python.eager.context", "context")()
+    before = dict(_told(context, "_optimizer_experimental_options"))
+    context.set_optimizer_experimental_options(dict(options))
+    try:
+        yield
+    finally:
+        context._optimizer_experimental_options = before
+        # What calls are given is made anew once something is set.
+        context.set_optimizer_experimental_options({})
+
+
+def graphs_run(call: Callable[[], object]) -> Sequence[Any]:
+    """RunMetadata.FunctionGraphs of what a call makes ready to run: the graph before and after the optimizer.
+
+    No public name leads to them since sessions went.
+    """
+    context = _require("tensorflow.python.eager.context", "context")()
+    context.ensure_initialized()
+    context.enable_graph_collection()
+    try:
+        call()
+        return list(context.export_run_metadata().function_graphs)
+    finally:
+        context.disable_graph_collection()
 
 
 def operation_definition(name: str) -> Any:
@@ -256,11 +286,11 @@ def signatures_kept(function: Any) -> int:
     return len(_told(function, "_list_all_concrete_functions")())
 
 
-def _told(function: Any, attribute: str) -> Any:
+def _told(holder: Any, attribute: str) -> Any:
     try:
-        return getattr(function, attribute)
+        return getattr(holder, attribute)
     except AttributeError as error:
         raise PrivateModuleMoved(
-            f"expected tf.function to have {attribute} as in TensorFlow {TRIED}, found TensorFlow {tf.__version__} "
-            f"without it: install tensorflow=={TRIED}.*"
+            f"expected {type(holder).__name__} to have {attribute} as in TensorFlow {TRIED}, found TensorFlow "
+            f"{tf.__version__} without it: install tensorflow=={TRIED}.*"
         ) from error

@@ -11,6 +11,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from workloads._recompiling import Staging, Watch
+from workloads._rewriting import OptimizerOptions, Rewritten
 from workloads._spec import Arrays, Dimensions, is_float
 
 WEIGHTS = "weights/"
@@ -308,6 +309,10 @@ class Framework(Protocol):
     def profile(self, target: str | int) -> Sequence[Sequence[KernelRun]]: ...
 
     def clustered(self, pass_: str) -> Clustered: ...
+
+    def rewritten(self, pass_: str, options: OptimizerOptions) -> Rewritten: ...
+
+    def outputs_with(self, pass_: str, case: str, options: OptimizerOptions) -> Arrays: ...
 
     def stages(self) -> Mapping[str, str]: ...
 

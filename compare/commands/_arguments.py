@@ -87,21 +87,24 @@ def add_inputs(command: argparse._ActionsContainer) -> None:
     )  # fmt: skip
 
 
-def add_workers(command: argparse.ArgumentParser, recorded: bool = True, device: bool = True) -> None:
+def add_workers(
+    command: argparse.ArgumentParser, recorded: bool = True, device: bool = True, sides: Sequence[str] = SIDES
+) -> None:
     """Add where each side runs, and how long it may take.
 
     Args:
       command: the parser to add to.
       recorded: whether a recorded side may stand in for a live one.
       device: whether both may run on another device than the CPU.
+      sides: those that take part.
     """
     group = command.add_argument_group("workers")
-    for side in SIDES:
+    for side in sides:
         group.add_argument(
             f"--{side}-python", metavar="PATH",
             help=f"Python interpreter that runs {_FRAMEWORKS[side]} (default: this one)",
         )  # fmt: skip
-    for side in SIDES if recorded else ():
+    for side in sides if recorded else ():
         group.add_argument(
             f"--{side}-recorded", type=Path, metavar="FILE",
             help=f"replay the {_FRAMEWORKS[side]} side from a file that `jaxport record` wrote",
@@ -337,6 +340,21 @@ def workloads(options: argparse.Namespace) -> list[AnyWorkload]:
         names = ", ".join(workload.name for workload in chosen)
         raise RequestError(f"expected a workload that trains on a dataset with --data, found {names}: drop --data")
     return chosen
+
+
+def of_tensorflow(target: str, options: argparse.Namespace) -> AnyWorkload:
+    """The workload that a target names: one by its name, a port file, or FILE.py:FUNCTION of TensorFlow with --input.
+
+    Args:
+      target: as it was given.
+      options: the parsed command line, with --input and --dimension.
+
+    Raises:
+      RequestError, RegistryError: there is none.
+    """
+    if functions.is_reference(target):
+        return functions.of_tensorflow(target, options.input, options.dimension)
+    return port_files.get(target)
 
 
 def own_functions(options: argparse.Namespace, beside: Sequence[str]) -> Workload | None:

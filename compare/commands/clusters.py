@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import re
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +15,7 @@ from compare.commands._option_types import count, fraction
 from compare.commands._output import writable_folder
 from compare.commands._parser import Help
 from compare.errors import RequestError
-from compare.inputs import functions, port_files
+from compare.inputs import functions
 from compare.inputs.at_size import Prepared
 from compare.inputs.port_files import prepare_one
 from compare.inputs.sizes import choose_size
@@ -64,8 +63,6 @@ limit of autoclustering that comes with jaxport: a pair of functions one line ap
     holds="the clusters were read, and --expect holds if given",
     fails="--expect does not hold",
 )
-
-_FUNCTION = re.compile(r".+:[A-Za-z_]\w*")
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -163,7 +160,7 @@ def _chosen(options: argparse.Namespace) -> Sequence[tuple[str, AnyWorkload]]:
     if len(targets) == 1 and targets[0] in known:
         theme, limit = known[targets[0]]
         return [(f"{WITHIN}{limit.name}", limit.workload(theme, within=True)), (limit.name, limit.workload(theme))]
-    if (options.input or options.dimension) and not any(map(_FUNCTION.fullmatch, targets)):
+    if (options.input or options.dimension) and not any(map(functions.is_reference, targets)):
         raise RequestError(f"expected FILE.py:FUNCTION with --input, found {' '.join(targets)}: drop --input")
     return [(target, _workload(target, options)) for target in targets]
 
@@ -172,13 +169,11 @@ def _workload(target: str, options: argparse.Namespace) -> AnyWorkload:
     if target in limits():
         theme, limit = limits()[target]
         return limit.workload(theme)
-    if _FUNCTION.fullmatch(target):
-        return functions.of_tensorflow(target, options.input, options.dimension)
-    if not _registry.is_foreign(target) and target not in _registry.names():
+    if not functions.is_reference(target) and not _registry.is_foreign(target) and target not in _registry.names():
         otherwise = "`jaxport list` has the workloads, `jaxport limits` the limits"
         found = offer(target, known(), otherwise, _registry.names())
         raise RequestError(f"expected a workload, a port file, FILE.py:FUNCTION or a limit, found {target!r}: {found}")
-    return port_files.get(target)
+    return _arguments.of_tensorflow(target, options)
 
 
 def _exit_code(clustering: Clustering, expected: float | None) -> int:

@@ -21,6 +21,7 @@ DTYPES = {
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _INPUT = re.compile(rf"^(\w+)=(\w+)\[([\w,\s]*)\](?::({_NUMBER})\.\.({_NUMBER}))?$")
 _DIMENSION = re.compile(r"^(\w+)=(\d+)(?:\.\.(\d+))?$")
+_REFERENCE = re.compile(r".+:[A-Za-z_]\w*")
 
 EXAMPLES = "x=f32[8,128], n=i32[4]:0..10 or x=f32[B,128]"
 
@@ -106,6 +107,11 @@ def from_functions(tf: str, jax: str, inputs: Sequence[str], dimensions: Sequenc
     for side, reference in (("tf", tf), ("jax", jax)):
         check_reference(f"--{side}", reference)
     return _workload(jax, tf, jax, f"{tf} against {jax}", inputs, dimensions)
+
+
+def is_reference(target: str) -> bool:
+    """Whether a target names a function, FILE.py:NAME."""
+    return _REFERENCE.fullmatch(target) is not None
 
 
 def of_tensorflow(reference: str, inputs: Sequence[str], dimensions: Sequence[str] = ()) -> Workload:

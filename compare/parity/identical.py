@@ -28,10 +28,11 @@ def _runs(evidence: Evidence, mode: str) -> dict[tuple[str, str], Arrays]:
 
 
 def _same(port: dict[tuple[str, str], Arrays], original: dict[tuple[str, str], Arrays]) -> bool:
-    return port.keys() == original.keys() and all(_same_leaves(port[run], original[run]) for run in port)
+    return port.keys() == original.keys() and all(same_leaves(port[run], original[run]) for run in port)
 
 
-def _same_leaves(found: Arrays, expected: Arrays) -> bool:
+def same_leaves(found: Arrays, expected: Arrays) -> bool:
+    """Whether two sets of arrays are equal to the last bit: names, dtypes, shapes and values."""
     return found.keys() == expected.keys() and all(
         found[leaf].dtype == expected[leaf].dtype
         and found[leaf].shape == expected[leaf].shape

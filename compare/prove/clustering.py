@@ -79,7 +79,7 @@ def examine(asked: Asked, scratch: Path, reporter: Reporter) -> Clustering:
         reporter.step("autoclustering")
         side = workers.get(TF)
         passes = requests.load(side, asked.prepared.loading)
-        pass_ = _pass(asked, passes)
+        pass_ = chosen_pass(asked, passes)
         before = len(_log(side))
         ran = requests.clustered(side, pass_)
         log = read_log(_log(side)[before:].splitlines())
@@ -91,7 +91,12 @@ def examine(asked: Asked, scratch: Path, reporter: Reporter) -> Clustering:
     return replace(found, jit=jit, jax=jax)
 
 
-def _pass(asked: Asked, passes: requests.Modes) -> str:
+def chosen_pass(asked: Asked, passes: requests.Modes) -> str:
+    """The pass that is looked at: the one that was asked for, or else the main one.
+
+    Raises:
+      RequestError: the workload has no such pass.
+    """
     pass_ = asked.pass_ or (STEP if STEP in passes else FORWARD)
     if pass_ not in passes:
         raise RequestError(
@@ -106,8 +111,8 @@ def _log(side: Side) -> str:
 
 def _clustering(asked: Asked, pass_: str, log: ClusteringLog, ran: Clustered, dump: Path) -> Clustering:
     times = measured(ran.calls)
-    texts = _texts(set(ran.sources.values()))
-    graphs = [clustered_graph.clustered_graph(log, function, ran.sources, texts) for function in log.of_users]
+    lines = texts(set(ran.sources.values()))
+    graphs = [clustered_graph.clustered_graph(log, function, ran.sources, lines) for function in log.of_users]
     own = [graph for graph in graphs if graph.function == ran.function]
     graph = _with_times(own[0], times, _compiled_modules(dump)) if own else None
     return Clustering(
@@ -153,7 +158,7 @@ def by_cluster(dumped: Iterable[DumpedModule]) -> dict[str, DumpedModule]:
     return found
 
 
-def _texts(places: set[str]) -> dict[str, str]:
+def texts(places: set[str]) -> dict[str, str]:
     """By FILE:LINE, what stands there; without what cannot be read."""
     lines: dict[str, list[str]] = {}
     found: dict[str, str] = {}

@@ -58,7 +58,7 @@ def write_clusters(record: Clusterings, out: Path) -> list[str]:
     """Write the page and its pictures into the folder, which is made; what was written, the page last."""
     shown = printable(record)
     names = [each.name for each in shown.clusterings]
-    stem = _stem("-against-".join(names))
+    stem = short_stem("-against-".join(names))
     out.mkdir(parents=True, exist_ok=True)
     sections = [_of_clustering(each, out, stem, number) for number, each in enumerate(shown.clusterings)]
     page = _render("jaxport clusters", " against ".join(names), sections, change=_change(shown), notes=())
@@ -82,7 +82,8 @@ def write_launch(record: Launched, out: Path) -> list[str]:
     return [*dict.fromkeys(section.hint for section in sections if section.hint), str(out / "launch.html")]
 
 
-def _stem(name: str) -> str:
+def short_stem(name: str) -> str:
+    """The name of a page, without its ending."""
     return file_stem(name)[:_LONGEST_STEM]
 
 
@@ -102,7 +103,7 @@ def _section(
         name=name,
         headline=cluster_rows.headline(graph) if graph.nodes else "no graph of this function is known",
         lines=tuple(lines),
-        picture=_data_url(vector) if vector else "",
+        picture=data_url(vector) if vector else "",
         picture_file=(vector or picture.written[0]).name,
         hint=picture.hint,
         clusters=tuple(cluster_rows.cluster_rows(graph)[:LONGEST]),
@@ -112,7 +113,8 @@ def _section(
     )
 
 
-def _data_url(file: Path) -> str:
+def data_url(file: Path) -> str:
+    """A file as a URL that holds it."""
     return f"data:image/svg+xml;base64,{base64.b64encode(file.read_bytes()).decode()}"
 
 

@@ -112,7 +112,7 @@ def outside_rows(graph: ClusteredGraph, minimum: int | None = None) -> list[Outs
 
 def ops_of(nodes: Sequence[GraphNode]) -> str:
     """How many nodes of each operation there are, the most frequent first."""
-    return _ops(dict(Counter(node.op for node in nodes).most_common()))
+    return listed(dict(Counter(node.op for node in nodes).most_common()))
 
 
 def places_of(nodes: Sequence[GraphNode]) -> dict[tuple[str, str], int]:
@@ -126,7 +126,7 @@ def cluster_rows(graph: ClusteredGraph) -> list[ClusterRow]:
         ClusterRow(
             name=each.name,
             nodes=numbers.count(each.nodes),
-            ops=_ops(each.ops),
+            ops=listed(each.ops),
             compiled=_compiled(each.compilations, each.compile_s),
             made=_made(each.instructions, each.kernels),
             seconds=numbers.seconds(each.seconds),
@@ -135,7 +135,8 @@ def cluster_rows(graph: ClusteredGraph) -> list[ClusterRow]:
     ]
 
 
-def _ops(ops: Mapping[str, int]) -> str:
+def listed(ops: Mapping[str, int]) -> str:
+    """The first of some operations, each with its number."""
     said = [name if count == 1 else f"{count} {name}" for name, count in list(ops.items())[:_MOST_OPS]]
     return ", ".join([*said, *(["..."] if len(ops) > _MOST_OPS else [])])
 

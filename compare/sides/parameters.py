@@ -130,6 +130,18 @@ class Pass(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pass_: str
 
 
+class Rewriting(Pass, frozen=True, forbid_unknown_fields=True):
+    """A pass, and switches of TensorFlow's graph optimizer."""
+
+    options: dict[str, bool | int]
+
+
+class RewritingCase(Rewriting, frozen=True, forbid_unknown_fields=True):
+    """The same on the inputs of one case."""
+
+    case: str
+
+
 class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A mode, or the handle of a compiled program."""
 

@@ -34,6 +34,8 @@ from compare.sides.parameters import (
     Probe,
     Released,
     ReleasedHandle,
+    Rewriting,
+    RewritingCase,
     Round,
     Run,
     Saving,
@@ -124,6 +126,14 @@ METHODS = (
     Method(
         "clustered", "framework", Pass, "Run a pass with autoclustering: its graph's name, its nodes, times and lines",
         value=replies.Clustered,
+    ),
+    Method(
+        "rewritten", "framework", Rewriting, "The graph of a pass after the optimizer, with switches of it set",
+        value=replies.Rewritten,
+    ),
+    Method(
+        "outputs_with", "framework", RewritingCase, "What a pass returns with switches of the graph optimizer set",
+        returns=True,
     ),
     Method(
         "donation", "framework", Nothing, "The compiled training step and its donated parameters",

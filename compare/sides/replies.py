@@ -111,6 +111,35 @@ class Clustered(msgspec.Struct, frozen=True):
     sources: dict[str, str]
 
 
+class ConstantValue(msgspec.Struct, frozen=True):
+    """What a constant of a graph holds."""
+
+    dtype: str
+    shape: tuple[Size, ...]
+    bytes: Size
+    sha256: str
+    text: str
+
+
+class RewrittenNode(msgspec.Struct, frozen=True):
+    """A node of a graph: operation, inputs, attributes as text, and a constant's value."""
+
+    name: str
+    op: str
+    inputs: tuple[str, ...]
+    attributes: dict[str, str]
+    constant: ConstantValue | None
+
+
+class Rewritten(msgspec.Struct, frozen=True):
+    """A graph after the optimizer; how many operations were traced; later replacements; by node its line."""
+
+    nodes: list[RewrittenNode]
+    traced: dict[str, Size]
+    kernels: dict[str, str]
+    sources: dict[str, str]
+
+
 class Packages(msgspec.Struct, frozen=True):
     """What compiles for a platform: versions by package; or why nothing does, and what to install."""
 

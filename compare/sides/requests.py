@@ -12,9 +12,10 @@ import msgspec
 from compare.sides import wire
 from compare.sides._side import Side
 from compare.sides.call_arguments import packed
-from compare.sides.replies import Seen
+from compare.sides.replies import Rewritten, Seen
 from workloads._framework import Attempted, Clustered, Compiled, Donation, KernelRun, Optimized, Platform, Program
 from workloads._recompiling import Named, Staging
+from workloads._rewriting import OptimizerOptions
 from workloads._spec import Arrays, Dimensions
 
 Modes = Mapping[str, Sequence[str]]
@@ -136,6 +137,23 @@ def clustered(side: Side, pass_: str) -> Clustered:
     said = side.call("clustered", {"pass_": pass_}).value
     calls = [[KernelRun(*node) for node in call] for call in said["calls"]]
     return Clustered(said["function"], calls, said["sources"])
+
+
+def rewritten(side: Side, pass_: str, options: OptimizerOptions) -> Rewritten:
+    """The graph of a pass after the optimizer, with switches that it did not run with before."""
+    return msgspec.convert(side.call("rewritten", {"pass_": pass_, "options": dict(options)}).value, Rewritten)
+
+
+def outputs_with(side: Side, pass_: str, case: str, options: OptimizerOptions) -> Arrays:
+    """What a pass returns with switches of the graph optimizer set.
+
+    Args:
+      side: TensorFlow.
+      pass_: of the loaded workload.
+      case: whose inputs and weights are used.
+      options: the switches.
+    """
+    return side.call("outputs_with", {"pass_": pass_, "case": case, "options": dict(options)}).arrays
 
 
 def stages(side: Side) -> dict[str, str]:

@@ -46,6 +46,8 @@ from compare.sides.parameters import (
     Outputs,
     Pass,
     Probe,
+    Rewriting,
+    RewritingCase,
     Round,
     Saving,
     Target,
@@ -168,6 +170,14 @@ class Worker(Host):
         found = self._framework.clustered(parameters.pass_)
         calls = [[dataclasses.astuple(node) for node in call] for call in found.calls]
         return Reply({"function": found.function, "calls": calls, "sources": dict(found.sources)})
+
+    def rewritten(self, parameters: Rewriting, arrays: Arrays) -> Reply:
+        """A graph after the optimizer."""
+        return Reply(dataclasses.asdict(self._framework.rewritten(parameters.pass_, parameters.options)))
+
+    def outputs_with(self, parameters: RewritingCase, arrays: Arrays) -> Reply:
+        """One pass with switches of the graph optimizer set."""
+        return Reply(arrays=self._framework.outputs_with(parameters.pass_, parameters.case, parameters.options))
 
     def donation(self, parameters: Nothing, arrays: Arrays) -> Reply:
         """The compiled training step, and what it may overwrite."""

@@ -7,6 +7,7 @@ SLOW = (
     "test_damaged.py",
     "test_export.py",
     "test_functions.py",
+    "test_grappler_workers.py",
     "test_guide.py",
     "test_hlo_command.py",
     "test_inspecting.py",
@@ -56,6 +57,7 @@ HEAVY = (
 LONGEST = (
     "test_contract.py",
     "test_functions.py",
+    "test_grappler_workers.py",
     "test_guide.py",
     "test_large_models.py",
     "test_limits_command.py",

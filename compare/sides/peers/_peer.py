@@ -31,6 +31,7 @@ from workloads._framework import (
     Unsupported,
 )
 from workloads._recompiling import Staging, Watch
+from workloads._rewriting import OptimizerOptions, Rewritten
 from workloads._spec import Arrays
 from workloads._trajectory import trajectory
 
@@ -171,6 +172,14 @@ class Peer(ABC):
     def clustered(self, pass_: str) -> Clustered:
         """Refused."""
         _refuse("clusters")
+
+    def rewritten(self, pass_: str, options: OptimizerOptions) -> Rewritten:
+        """Refused."""
+        _refuse("a graph optimizer's switches")
+
+    def outputs_with(self, pass_: str, case: str, options: OptimizerOptions) -> Arrays:
+        """Refused."""
+        _refuse("a graph optimizer's switches")
 
     def save_model(self, handle: int, folder: Path) -> None:
         """Refused."""

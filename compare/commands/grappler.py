@@ -1,0 +1,107 @@
+"""`jaxport grappler`: what TensorFlow's graph optimizer made of a function, and which of its passes did."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import tempfile
+from pathlib import Path
+
+from compare.commands import _arguments
+from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._output import writable_folder
+from compare.commands._parser import Help
+from compare.errors import RequestError
+from compare.inputs import functions
+from compare.inputs.port_files import prepare_one
+from compare.inputs.sizes import choose_size
+from compare.plain_json import to_json, write_json
+from compare.progress import reporter
+from compare.prove.clustering import Asked
+from compare.prove.optimizing import optimize
+from compare.prove.program_pairs import PASSES
+from compare.record.grappler_part import Optimization
+from compare.report import grappler_rows, terminal
+from compare.report.grappler_pages import write_optimization
+from compare.report.grappler_tables import print_optimization
+from compare.sides.sources import check_interpreter
+from workloads._modes import TF
+
+DEFAULT_OUT = Path("jaxport-grappler")
+
+HELP = Help(
+    description="""\
+Run a TensorFlow function as a graph with Grappler, TensorFlow's graph optimizer, without it, and with each of its
+passes switched off, and say what it changed: constants computed ahead, operations replaced and fused, copies merged,
+nodes removed; each with your source line and the pass that an experiment shows. Both graphs are drawn side by side, and
+the results are compared with and without it.
+
+A TARGET is a workload, a port file, or FILE.py:FUNCTION of TensorFlow with an --input for each argument.
+""",
+    operands="TARGET",
+    examples="""\
+  jaxport grappler running_example                         x**2 becomes Square
+  jaxport grappler my_tf.py:f --input x=f32[8,128]
+  jaxport grappler mnist_mlp --pass forward
+  jaxport grappler my_tf.py:f --input x=f32[8,128] --expect-bit-equal    for CI: exit code 1 where results differ
+""",
+    holds="the graphs were read, and --expect-bit-equal holds if given",
+    fails="--expect-bit-equal does not hold",
+)
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add arguments."""
+    command.add_argument("target", metavar="TARGET", help="the function")
+    _arguments.add_size_and_data(command)
+    inputs = command.add_argument_group("functions")
+    _arguments.add_inputs(inputs)
+    scope = command.add_argument_group("scope")
+    scope.add_argument(
+        "--pass", dest="pass_", choices=PASSES, metavar="PASS",
+        help=f"what is run: {', '.join(PASSES)} (default: step, or forward if there is none)",
+    )  # fmt: skip
+    scope.add_argument(
+        "--expect-bit-equal", action="store_true",
+        help="exit with 1 unless the results with and without Grappler are equal to the last bit",
+    )  # fmt: skip
+    _arguments.add_workers(command, recorded=False, device=False, sides=(TF,))
+    output = command.add_argument_group("output")
+    _arguments.add_out_folder(output, DEFAULT_OUT)
+    _arguments.add_json(output)
+
+
+def main(options: argparse.Namespace) -> int:
+    """Run, write, print; the exit code.
+
+    Raises:
+      RequestError: there is no such target.
+    """
+    check_interpreter(options.tf_python, "--tf-python")
+    if (options.input or options.dimension) and not functions.is_reference(options.target):
+        raise RequestError(f"expected FILE.py:FUNCTION with --input, found {options.target}: drop --input")
+    workload = _arguments.of_tensorflow(options.target, options)
+    out = writable_folder(options.out)
+    with contextlib.ExitStack() as stack:
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
+        progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
+        prepared = prepare_one(workload, choose_size(workload, options.size), options.data, scratch)
+        pythons = {TF: options.tf_python}
+        asked = Asked(prepared, options.target, options.pass_, False, pythons, options.timeout)
+        found = optimize(asked, scratch, progress)
+    written = write_optimization(found, out)
+    write_json(out / "grappler.json", to_json(found))
+    if options.json:
+        terminal.print_json(to_json(found))
+    else:
+        print_optimization(found, terminal.console())
+        terminal.say(*written)
+    return _exit_code(found) if options.expect_bit_equal else HOLDS
+
+
+def _exit_code(found: Optimization) -> int:
+    if found.results is not None and found.results.bit_equal:
+        return HOLDS
+    said = next(grappler_rows.result_lines(found), "results that were not compared")
+    terminal.complain(f"expected results of {found.name} equal to the last bit, found {said}")
+    return FAILS

@@ -1,0 +1,222 @@
+"""What Grappler made of a workload, asked of a fresh worker: with it, without it, and without each pass by itself."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from compare.clusters.clustered_graph import source_of
+from compare.grappler import aligning, ascribing, switches
+from compare.grappler.node_states import Graph, by_name
+from compare.parity.identical import same_leaves
+from compare.parity.measure import distance, largest
+from compare.progress import Reporter
+from compare.prove.clustering import Asked, chosen_pass, texts
+from compare.record.envelope import SCHEMA
+from compare.record.grappler_part import HeldConstant, NodeRewrite, Optimization, OptimizedNode, ResultsHeld
+from compare.sides import replies, requests
+from compare.sides._side import Side, SideError
+from compare.sides.client import LiveSide
+from compare.sides.settings import Settings
+from compare.sides.workers import WorkerSet
+from workloads._framework import FORWARD, STEP
+from workloads._modes import TF
+from workloads._spec import Arrays
+
+EAGER, GRAPH = "eager", "graph"
+
+STEPS = 4
+"""Told of one target: both graphs, each pass, the results, and the kernels."""
+
+Run = Callable[[], Arrays]
+
+
+def optimize(asked: Asked, scratch: Path, reporter: Reporter) -> Optimization:
+    """What became of the graph of one workload.
+
+    Args:
+      asked: what is looked at.
+      scratch: a folder for the worker.
+      reporter: told of every step.
+
+    Raises:
+      RequestError: the workload has no such pass.
+      SideError: TensorFlow does not run it as a graph.
+    """
+    reporter.stage(f"{asked.title}: Grappler", STEPS)
+
+    def start(name: str) -> LiveSide:
+        return LiveSide(name, scratch, asked.pythons.get(name), asked.timeout_s, Settings())
+
+    def load(side: Side) -> None:
+        requests.load(side, asked.prepared.loading)
+
+    with WorkerSet(start, load) as workers:
+        reporter.step("the graph with and without it")
+        side = workers.get(TF)
+        passes = requests.load(side, asked.prepared.loading)
+        examination = _Examination(workers, chosen_pass(asked, passes), asked.prepared.loading.cases[0])
+        found = examination.graphs()
+        reporter.step("each pass switched off")
+        found = examination.ascribed(found)
+        reporter.step("the results with and without it")
+        found = examination.with_results(found)
+        reporter.step("the kernels")
+        found = examination.with_kernels(found, main=STEP if STEP in passes else FORWARD)
+    return replace(found, schema=SCHEMA, name=asked.title, size=asked.prepared.size)
+
+
+@dataclasses.dataclass
+class _Examination:
+    """The experiments with one pass of a workload: one trace, run with switches of Grappler's set."""
+
+    workers: WorkerSet
+    pass_: str
+    case: str
+    failed: dict[str, str] = dataclasses.field(default_factory=dict)
+
+    def graphs(self) -> Optimization:
+        """Both graphs, and what differs."""
+        off = self._graph(switches.OFF)
+        on = self._graph(switches.ON)
+        lines = texts(set(on.sources.values()))
+        before, after = (_nodes(each, lines) for each in (off, on))
+        return Optimization(
+            of_pass=self.pass_,
+            traced=off.traced,
+            before=before,
+            after=after,
+            rewrites=aligning.aligned(before, after),
+            replaced_later=on.kernels,
+        )
+
+    def ascribed(self, found: Optimization) -> Optimization:
+        """The same with the passes that made each change, and with what became of what went."""
+        again = self._tried("a second run", switches.AGAIN)
+        same = again is None or not aligning.aligned(found.after, tuple(again.values()))
+        rewrites = self._with_passes(found.rewrites) if same and found.rewrites else found.rewrites
+        return replace(
+            found,
+            rewrites=aligning.grouped(aligning.explained(rewrites, found.before, found.after)),
+            same_again=None if again is None else same,
+            passes=switches.PASSES,
+            failed=self.failed,
+        )
+
+    def _with_passes(self, rewrites: tuple[NodeRewrite, ...]) -> tuple[NodeRewrite, ...]:
+        without = self._each(lambda name: (f"without {name}", switches.without(name)))
+        needed = ascribing.needing(rewrites, without)
+        if all(each.needs for each in needed):
+            return needed
+        none = self._tried("without any pass", switches.without(*switches.PASSES))
+        alone = self._each(lambda name: (f"{name} alone", switches.only(name)))
+        return ascribing.made_alone(needed, without, alone, none)
+
+    def _each(self, experiment: Callable[[str], tuple[str, switches.Options]]) -> dict[str, Graph]:
+        tried = {name: self._tried(*experiment(name)) for name in switches.PASSES}
+        return {name: graph for name, graph in tried.items() if graph is not None}
+
+    def _tried(self, what: str, options: switches.Options) -> Graph | None:
+        """The graph of an experiment; None of one that fails, which is noted."""
+        try:
+            return by_name(_nodes(self._graph(options), {}))
+        except SideError as error:
+            self.failed[what] = error.reason
+            return None
+
+    def _graph(self, options: switches.Options) -> replies.Rewritten:
+        return requests.rewritten(self.workers.get(TF), self.pass_, options)
+
+    def with_results(self, found: Optimization) -> Optimization:
+        """The same with what the results say: eager, without Grappler, with it, and with it once more."""
+        off, on, again = (self._results(each) for each in (switches.OFF, switches.ON, switches.ON))
+        eager = self._ran(lambda: requests.outputs(self.workers.get(TF), EAGER, self.pass_, self.case, "float32"))
+        return replace(found, repeatable=_held(again, on), results=_held(on, off), eager=_held(off, eager))
+
+    def _results(self, options: switches.Options) -> Arrays | str:
+        return self._ran(lambda: requests.outputs_with(self.workers.get(TF), self.pass_, self.case, options))
+
+    def _ran(self, run: Run) -> Arrays | str:
+        try:
+            return run()
+        except SideError as error:
+            return error.reason
+
+    def with_kernels(self, found: Optimization, main: str) -> Optimization:
+        """The same with the kernels that a call ran, eager and as a graph; a profile is of the main pass."""
+        if self.pass_ != main:
+            return found
+        ran: dict[str, list[str]] = {}
+        for mode in (EAGER, GRAPH):
+            try:
+                calls = requests.profile(self.workers.get(TF), mode)
+            except SideError as error:
+                self.failed[f"kernels of {mode}"] = error.reason
+                continue
+            if calls:
+                ran[mode] = [kernel.name for kernel in calls[-1]]
+        counted = {mode: dict(Counter(map(_operation, names)).most_common()) for mode, names in ran.items()}
+        return replace(found, kernels=counted, failed=self.failed, idle=idle(found, ran))
+
+
+def _operation(kernel: str) -> str:
+    """That of NAME:OP, or of OP."""
+    return kernel.rpartition(":")[2]
+
+
+def idle(found: Optimization, ran: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """The nodes of the graph after that did not run, of operations that eager mode ran as kernels.
+
+    Args:
+      found: with both graphs.
+      ran: by mode, the kernels of one call: operations of eager mode, and NAME:OP of a graph.
+    """
+    if EAGER not in ran or GRAPH not in ran:
+        return ()
+    kernels, nodes = set(map(_operation, ran[EAGER])), {name.rpartition(":")[0] for name in ran[GRAPH]}
+    # A profile names the nodes of a function that is left as a call without the function.
+    functions = {name for node in found.after for text in node.attributes.values() for name in text.split(", ")}
+    own = (node for node in found.after if node.name.partition("/")[0] not in functions)
+    return tuple(node.name for node in own if node.op in kernels and node.name not in nodes)
+
+
+def _nodes(found: replies.Rewritten, lines: Mapping[str, str]) -> tuple[OptimizedNode, ...]:
+    return tuple(_node(node, found.sources if lines else {}, lines) for node in found.nodes)
+
+
+def _node(node: replies.RewrittenNode, sources: Mapping[str, str], lines: Mapping[str, str]) -> OptimizedNode:
+    source = source_of(node.name, sources)
+    held = node.constant
+    return OptimizedNode(
+        name=node.name,
+        op=node.op,
+        inputs=node.inputs,
+        attributes=node.attributes,
+        constant=HeldConstant(**msgspec.structs.asdict(held)) if held else None,
+        source=source,
+        line=lines.get(source, ""),
+    )
+
+
+def _held(found: Arrays | str, expected: Arrays | str) -> ResultsHeld:
+    """How far results are from others, by the leaf that is farthest."""
+    for each in (found, expected):
+        if isinstance(each, str):
+            return ResultsHeld(reason=each)
+    assert not isinstance(found, str) and not isinstance(expected, str)
+    if same_leaves(found, expected):
+        return ResultsHeld(bit_equal=True, error=0.0)
+    if _forms(found) != _forms(expected):
+        return ResultsHeld(reason=f"their names, dtypes or shapes differ: {_forms(found)} and {_forms(expected)}")
+    errors = {name: distance(found[name], array, largest([array]) or 1.0).error for name, array in expected.items()}
+    worst = max(errors, key=lambda name: errors[name])
+    return ResultsHeld(error=errors[worst], leaf=worst)
+
+
+def _forms(arrays: Arrays) -> str:
+    return ", ".join(f"{name} {array.dtype}{list(array.shape)}" for name, array in sorted(arrays.items()))

@@ -1,0 +1,116 @@
+"""The page of `jaxport grappler`: both graphs side by side, and every change under the pass that made it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from compare.record.grappler_part import KINDS, NodeRewrite, Optimization, OptimizedNode
+from compare.report import grappler_rows
+from compare.report.cluster_pages import data_url, short_stem
+from compare.report.cluster_rows import place
+from compare.report.grappler_pictures import drawn
+from compare.report.grappler_rows import RewriteRow
+from compare.report.html import styles, templates
+from compare.report.pictures import saved
+from compare.report.showable import printable
+from compare.writing import write_atomically
+
+BESIDE = 80
+"""Nodes of the graph before, up to which both pictures stand side by side; beyond, nothing could be read."""
+
+LONGEST = 500
+"""Rows of one table: the JSON beside the page has them all."""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """One of the graphs."""
+
+    title: str
+    picture: str
+    """The SVG as a data URL; empty of none."""
+    file: str
+    hint: str
+
+
+@dataclass(frozen=True)
+class NodeRow:
+    """One change as text."""
+
+    name: str
+    what: str
+    before: str
+    after: str
+    passes: str
+    into: str
+    source: str
+    line: str
+
+
+def write_optimization(record: Optimization, out: Path) -> list[str]:
+    """Write the page and its pictures into the folder, which is made; what was written, the page last."""
+    shown = printable(record)
+    stem = short_stem(shown.name)
+    out.mkdir(parents=True, exist_ok=True)
+    rewrites = {each.name: each for each in shown.rewrites}
+    drawings = [
+        _drawing(f"{shown.name}: {title}", nodes, rewrites, out / f"{stem}.{title.partition(' ')[0]}")
+        for title, nodes in (("before Grappler", shown.before), ("after Grappler", shown.after))
+    ]
+    rows = grappler_rows.rewrite_rows(shown)
+    page = templates().get_template("grappler.html.j2")
+    text = page.render(
+        style=styles("dump.css", "clusters.css", "grappler.css"),
+        place=place,
+        title=shown.name,
+        headline=grappler_rows.headline(shown),
+        lines=_lines(shown),
+        passes=[(name, list(group)) for name, group in groupby(rows, key=_passes)],
+        operations=grappler_rows.operation_rows(shown),
+        drawings=drawings,
+        beside=len(shown.before) <= BESIDE,
+        nodes=[_row(each) for each in shown.rewrites[:LONGEST]],
+        left_out=max(0, len(shown.rewrites) - LONGEST),
+        constants=[(node.name, node.constant) for node in grappler_rows.constants(shown)[:LONGEST]],
+    )
+    write_atomically(out / f"{stem}.html", text)
+    hints = dict.fromkeys(drawing.hint for drawing in drawings if drawing.hint)
+    return [*(str(out / drawing.file) for drawing in drawings), *hints, str(out / f"{stem}.html")]
+
+
+def _passes(row: RewriteRow) -> str:
+    return row.passes
+
+
+def _lines(shown: Optimization) -> list[str]:
+    said = (grappler_rows.traced_line(shown), grappler_rows.constants_line(shown), grappler_rows.later_line(shown))
+    ends = (*grappler_rows.result_lines(shown), *grappler_rows.kernel_lines(shown), *grappler_rows.doubts(shown))
+    return [*filter(None, said), *ends]
+
+
+def _drawing(title: str, nodes: Sequence[OptimizedNode], rewrites: dict[str, NodeRewrite], stem: Path) -> Drawing:
+    picture = saved(*drawn(title, nodes, rewrites), stem)
+    vector = next((path for path in picture.written if path.suffix == ".svg"), None)
+    file = (vector or picture.written[0]).name
+    return Drawing(title, data_url(vector) if vector else "", file, picture.hint)
+
+
+def _row(each: NodeRewrite) -> NodeRow:
+    node = each.before or each.after or OptimizedNode()
+    return NodeRow(
+        name=each.name,
+        what=KINDS.get(each.kind, each.kind),
+        before=_node(each.before),
+        after=_node(each.after),
+        passes=grappler_rows.passes(each),
+        into=", ".join(each.into),
+        source=node.source,
+        line=node.line,
+    )
+
+
+def _node(node: OptimizedNode | None) -> str:
+    return f"{node.op}({', '.join(node.inputs)})" if node else ""

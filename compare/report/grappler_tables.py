@@ -1,0 +1,52 @@
+"""What Grappler did, on a terminal: how much, each change under the pass that made it, the results and the kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from rich.console import Console
+from rich.text import Text
+
+from compare.record.grappler_part import Optimization
+from compare.report import grappler_rows
+from compare.report.cluster_rows import counted, place
+from compare.report.grappler_rows import RewriteRow
+from compare.report.showable import on_lines
+
+_MOST_ROWS = 10
+"""Of one pass: the page has them all."""
+_MOST_PLACES = 2
+
+
+def print_optimization(found: Optimization, console: Console) -> None:
+    """One function."""
+    shown = on_lines(found)
+    console.print(Text.assemble((shown.name, "bold"), f": {grappler_rows.headline(shown)}"), soft_wrap=True)
+    for line in _lines(shown):
+        console.print(line, soft_wrap=True)
+
+
+def _lines(found: Optimization) -> Iterator[Text]:
+    for said in (grappler_rows.traced_line(found), grappler_rows.operations_line(found)):
+        if said:
+            yield Text(f"  {said}")
+    for passes, rows in groupby(grappler_rows.rewrite_rows(found), key=lambda row: row.passes):
+        yield Text.assemble("  ", (passes, "bold"))
+        yield from _of_passes(list(rows))
+    more = (grappler_rows.constants_line(found), grappler_rows.later_line(found))
+    ends = (*grappler_rows.result_lines(found), *grappler_rows.kernel_lines(found), *grappler_rows.doubts(found))
+    for said in (*filter(None, more), *ends):
+        yield Text(f"  {said}")
+
+
+def _of_passes(rows: list[RewriteRow]) -> Iterator[Text]:
+    for row in rows[:_MOST_ROWS]:
+        yield Text.assemble("    ", (row.what, "yellow"))
+        for (source, line), count in list(row.places.items())[:_MOST_PLACES]:
+            times = f" ({count} nodes)" if count > 1 else ""
+            yield Text(f"      {place(source)}  {line}{times}", style="dim")
+        if len(row.places) > _MOST_PLACES:
+            yield Text(f"      and {counted(len(row.places) - _MOST_PLACES, 'more line')}", style="dim")
+    if len(rows) > _MOST_ROWS:
+        yield Text(f"    and {counted(len(rows) - _MOST_ROWS, 'more kind')} of change, on the page")
