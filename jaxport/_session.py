@@ -23,9 +23,11 @@ from workloads._framework import (
     Twin,
     Unsupported,
 )
-from workloads._spec import Arrays, dtype_in
+from workloads._spec import Arrays, dtype_in, is_differentiable
 from workloads._target import TargetError, resolve
 from workloads._tree import leaves
+
+_WIDE = (np.float64, np.complex128)
 
 
 class Session:
@@ -39,7 +41,7 @@ class Session:
         self.dtype = dtype
         self._inputs: dict[str, list[jax.Array]] = {}
         case = next(iter(twin.cases.values()))
-        self._is_wide = dtype == "float64" or any(case[name].dtype == np.float64 for name in twin.inputs)
+        self._is_wide = dtype == "float64" or any(case[name].dtype in _WIDE for name in twin.inputs)
         with self.precision():
             self.model = _build(twin, dtype, anew)
             parameters = self.parameters(twin.first_case)
@@ -143,7 +145,7 @@ def _ascending(gradients: Any) -> Any:
 
 
 def _contracted(structure: Any) -> jax.Array:
-    found = [leaf for leaf in map(jnp.asarray, leaves(structure).values()) if jnp.issubdtype(leaf.dtype, jnp.inexact)]
+    found = [leaf for leaf in map(jnp.asarray, leaves(structure).values()) if is_differentiable(leaf.dtype)]
     if not found:
         raise Unsupported("no output is a float: there is no gradient to take")
     floats = [part for leaf in found for part in ([leaf.real, leaf.imag] if jnp.iscomplexobj(leaf) else [leaf])]

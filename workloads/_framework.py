@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from workloads._recompiling import Staging, Watch
-from workloads._spec import Arrays, Dimensions, is_float
+from workloads._spec import Arrays, Dimensions, is_differentiable
 
 WEIGHTS = "weights/"
 
@@ -73,9 +73,9 @@ class Twin:
 
     @property
     def float_inputs(self) -> list[int]:
-        """Positions of the inputs that hold floats."""
+        """Positions of the inputs that gradients are taken with respect to."""
         arrays = self.cases[self.first_case]
-        return [index for index, name in enumerate(self.inputs) if is_float(arrays[name].dtype)]
+        return [index for index, name in enumerate(self.inputs) if is_differentiable(arrays[name].dtype)]
 
     @property
     def is_differentiable(self) -> bool:

@@ -82,7 +82,7 @@ class Collected:
     def refused(self, pass_: str) -> str:
         """Why the side has nothing of a pass; empty where it has it, or failed at it."""
         if pass_ not in self.modes:
-            return "no input or weight is a float: there is nothing to differentiate"
+            return "no input or weight is a float that TensorFlow differentiates"
         return next((refusal.reason for refusal in self.refusals if f" {pass_} " in f"{refusal.doing} "), None) or ""
 
 
