@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
@@ -40,8 +41,7 @@ class Session:
         self.twin = twin
         self.dtype = dtype
         self._inputs: dict[str, list[jax.Array]] = {}
-        case = next(iter(twin.cases.values()))
-        self._is_wide = dtype == "float64" or any(case[name].dtype in _WIDE for name in twin.inputs)
+        self._is_wide = dtype == "float64" or _keeps_64_bits(twin)
         with self.precision():
             self.model = _build(twin, dtype, anew)
             parameters = self.parameters(twin.first_case)
@@ -127,6 +127,14 @@ class Session:
                     f"expected weight {path!r} as {want}, found {have} after a round trip through the JAX twin: "
                     "correct from_weights and to_weights, or the workload's weights"
                 )
+
+
+def _keeps_64_bits(twin: Twin) -> bool:
+    """What the environment says, where it says anything; else whether an input is a float of 64 bits."""
+    if "JAX_ENABLE_X64" in os.environ:
+        return jax.dtypes.canonicalize_dtype(np.int64) == np.int64
+    case = next(iter(twin.cases.values()))
+    return any(case[name].dtype in _WIDE for name in twin.inputs)
 
 
 def _build(twin: Twin, dtype: str, anew: bool) -> Model:
