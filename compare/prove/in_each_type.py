@@ -190,6 +190,8 @@ def _wrapped(array: np.ndarray, dtype: str) -> np.ndarray:
     if array.dtype != np.int64:
         return array
     least, most = ends_of(dtype)
+    if most - least >= np.iinfo(np.int64).max:
+        return array.astype(dtype)
     return ((array - least) % (most - least + 1) + least).astype(dtype)
 
 
