@@ -12,7 +12,7 @@ from compare.parity.holding import Context, Held, measure_noise
 from compare.parity.measure import UNIT_ROUNDOFF, WIDE, is_float, unlike
 from compare.parity.rules import compare_rounding
 from compare.parity.structure import compare_structure
-from compare.record.datatypes_part import DIFFERS, HOLDS, OTHER_TYPE, UNJUDGED, TypedMode
+from compare.record.datatypes_part import DIFFERS, HOLDS, OTHER_TYPE, REFERENCE, UNJUDGED, TypedMode
 from compare.record.vocabulary import FAIL
 from workloads._framework import FORWARD, is_kinks
 from workloads._modes import TF
@@ -37,7 +37,7 @@ def judged(evidence: Evidence, dtype: str) -> dict[str, TypedMode]:
     held = {
         **_by_mode(_held(evidence, dtype), port),
         **_by_mode(_held(of_tf, dtype), compiled),
-        TF_REFERENCE: [each for each in _alone(evidence) if each.place.found_from == TF_REFERENCE],
+        TF_REFERENCE: _alone(evidence),
     }
     ran = {mode for mode, _, _ in evidence.outputs}
     return {mode: _said(evidence, dtype, mode, leaves) for mode, leaves in held.items() if mode in ran}
@@ -54,7 +54,7 @@ def _held(evidence: Evidence, dtype: str) -> list[Held]:
 
 
 def _alone(evidence: Evidence) -> list[Held]:
-    """TensorFlow's eager mode against the reference, as if it were the port: only the floor excuses it."""
+    """How far TensorFlow's eager mode is from the reference: what the others are measured by, and judged by nothing."""
     own = {key: arrays for key, arrays in evidence.outputs.items() if key[0] == TF_REFERENCE}
     alone = dataclasses.replace(evidence, outputs=own, port=TF_REFERENCE, further=(TF_REFERENCE,))
     cases = [case for case in alone.float_cases(FORWARD) if not is_kinks(case)]
@@ -86,10 +86,10 @@ def _status(
         lost = _not_finite(evidence, runs)
         if lost:
             return DIFFERS, lost
+    if mode == TF_REFERENCE:
+        return REFERENCE, ""
     if failing:
         return DIFFERS, failing[0].message
-    if mode == TF_REFERENCE and not held:
-        return HOLDS, "it is the reference"
     return (HOLDS, "") if held else (UNJUDGED, "nothing to hold it against: TensorFlow refuses this type")
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from compare.record.base import Count, Many, Named, Number, Part, Text, Texts
 
 HOLDS, DIFFERS, OTHER_TYPE, REFUSED, UNJUDGED = "holds", "differs", "other type", "refused", "not judged"
+REFERENCE = "reference"
+"""TensorFlow's eager mode, whose own error is what the other modes are measured by."""
 
 WITHOUT_X64 = " without x64"
 """Ends the name of a mode of JAX as it is by default, which keeps no 64 bits."""
@@ -15,7 +17,7 @@ class TypedMode(Part, frozen=True):
 
     mode: Text = ""
     status: Text = ""
-    """One of HOLDS, DIFFERS, OTHER_TYPE, REFUSED, UNJUDGED."""
+    """One of REFERENCE, HOLDS, DIFFERS, OTHER_TYPE, REFUSED, UNJUDGED."""
     dtypes: Texts = ()
     """Of its results, each once."""
     error: Number = None

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from compare.record.datatypes_part import (
     DIFFERS,
-    HOLDS,
     OTHER_TYPE,
     REFUSED,
     WITHOUT_X64,
@@ -56,9 +55,7 @@ def _cell(mode: TypedMode | None) -> str:
         return ""
     if mode.status == OTHER_TYPE:
         return f"gives {', '.join(map(short, mode.dtypes))}"
-    if mode.status == HOLDS and mode.error:
-        return f"{HOLDS} {mode.error:.1e}"
-    return mode.status
+    return f"{mode.status} {mode.error:.1e}" if mode.error else mode.status
 
 
 def reasons(function: TypedFunction) -> Iterator[tuple[str, str]]:

@@ -12,10 +12,12 @@ from compare.report import datatype_rows, markdown
 from compare.report.terminal import cell
 
 LEGEND = (
-    "A number is the largest error against the same function in float64, relative to its largest value. `holds`: the "
-    "gates' rules for this type hold, integers and booleans exactly. `gives`: another type than TensorFlow's eager "
-    "mode gives, or than the inputs have where that refuses them. `differs`: other numbers. `refused`: the framework "
-    "raised."
+    "A number is the largest error against the same function in float64, relative to its largest value; that of the "
+    "reference, TensorFlow's eager mode, is what the others are measured by.",
+    "`holds`: the gates' rules for this type hold, integers and booleans exactly. `gives`: another type than the "
+    "reference gives, or than the inputs have where there is none.",
+    "`differs`: further from float64 than the rules allow, or another integer. `refused`: the framework raised. "
+    "`not judged`: nothing to hold it against.",
 )
 _LONGEST = 220
 
@@ -40,7 +42,7 @@ def print_functions(functions: TypedFunctions, console: Console) -> None:
         for line in datatype_rows.computed(function):
             console.print(Text(f"  {line}"), soft_wrap=True)
         console.print()
-    console.print(Text(LEGEND.replace("`", ""), style="dim"), soft_wrap=True)
+    console.print(Text(" ".join(LEGEND).replace("`", ""), style="dim"), soft_wrap=True)
 
 
 def _short(reason: str) -> str:
@@ -50,7 +52,13 @@ def _short(reason: str) -> str:
 def page(functions: TypedFunctions) -> str:
     """The page."""
     versions = ", ".join(f"{name} {version}" for name, version in functions.environments.items())
-    lines = ["# Data types, measured", "", f"Made by `jaxport datatypes --markdown`, on a CPU; {versions}.", "", LEGEND]
+    lines = [
+        "# Data types, measured",
+        "",
+        f"Made by `jaxport datatypes --markdown`, on a CPU; {versions}.",
+        "",
+        *LEGEND,
+    ]
     for function in functions.functions:
         lines += _section(function)
     return "\n".join(lines).rstrip() + "\n"
@@ -67,4 +75,4 @@ def _section(function: TypedFunction) -> list[str]:
         lines += ["What was refused, or differs:", "", *said, ""]
     if made:
         lines += ["What the optimized programs compute in:", "", *made, ""]
-    return lines
+    return lines[:-1]

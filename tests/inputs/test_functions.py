@@ -185,6 +185,7 @@ TYPES = [
     (("real", "narrow", "x=f64[4,30]"), {"rounding", "gradients"}),
     (("real", "real", "x=bf16[4,30]"), set()),
     (("real", "nearly", "x=bf16[4,30]"), {"semantics", "gradients"}),
+    (("real", "real", "x=bf16[30]"), set()),
     (("real", "one_up", "x=bf16[4,30]"), set()),
     (("real", "many_up", "x=bf16[4,30]"), {"rounding", "gradients"}),
     (("inside", "inside", "x=bf16[4]"), set()),
