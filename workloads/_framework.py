@@ -152,6 +152,8 @@ class Optimized:
     module: bytes
     """Serialized HloModuleProto."""
     temp_bytes: int | None
+    executable_bytes: int | None = None
+    """Of the serialized executable, machine code included; None where the framework gives none."""
 
 
 @dataclass(frozen=True)

@@ -119,12 +119,14 @@ def unpack_program(reply: Reply) -> Program:
 
 def pack_optimized(optimized: Optimized) -> Reply:
     """An optimized module as JSON and arrays."""
-    return Reply({"temp_bytes": optimized.temp_bytes}, {"module": np.frombuffer(optimized.module, np.uint8)})
+    value = {"temp_bytes": optimized.temp_bytes, "executable_bytes": optimized.executable_bytes}
+    return Reply(value, {"module": np.frombuffer(optimized.module, np.uint8)})
 
 
 def unpack_optimized(reply: Reply) -> Optimized:
     """The optimized module that was packed."""
-    return Optimized(module=reply.arrays["module"].tobytes(), temp_bytes=reply.value["temp_bytes"])
+    told = reply.value
+    return Optimized(reply.arrays["module"].tobytes(), told["temp_bytes"], told.get("executable_bytes"))
 
 
 def pack_donation(donation: Donation) -> Reply:
