@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from msgspec.structs import replace
 
 from compare.hlo.arithmetic_types import arithmetic_types
 from compare.hlo.bindings import UnreadableProgram
@@ -124,16 +125,12 @@ def _mode(side: str, name: str, collected: Collected, judged: Mapping[str, Typed
     """What became of one mode, or its refusal; a mode of a worker that was lost before has the reason of that."""
     mode = f"{side}/{name}"
     if mode in judged:
-        return TypedMode(**{**_fields(judged[mode]), "mode": mode + suffix})
+        return replace(judged[mode], mode=mode + suffix)
     started = f"outputs {name} {FORWARD} "
     said = [*collected.failures, *collected.refusals]
     own = [failure.reason for failure in said if (failure.doing or "").startswith(started)]
     reasons = own or [failure.reason for failure in said] or ["no reason was given"]
     return TypedMode(mode=mode + suffix, status=REFUSED, reason=reasons[0] or "")
-
-
-def _fields(mode: TypedMode) -> dict[str, object]:
-    return {name: getattr(mode, name) for name in TypedMode.__struct_fields__}
 
 
 def _evidence(
