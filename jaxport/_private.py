@@ -45,6 +45,14 @@ class Executable:
         """Bytes set aside for intermediates."""
         return self.loaded.get_compiled_memory_stats().temp_size_in_bytes
 
+    @property
+    def executable_bytes(self) -> int | None:
+        """Of the executable as it is serialized for a cache; None where the client does not serialize this one."""
+        try:
+            return len(self.loaded.serialize())
+        except jax.errors.JaxRuntimeError:
+            return None
+
     def __call__(self, arguments: Sequence[jax.Array]) -> list[jax.Array]:
         """The results of the program, in order.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
@@ -23,9 +24,11 @@ from workloads._framework import (
     Twin,
     Unsupported,
 )
-from workloads._spec import Arrays, dtype_in
+from workloads._spec import Arrays, dtype_in, is_differentiable
 from workloads._target import TargetError, resolve
 from workloads._tree import leaves
+
+_WIDE = (np.float64, np.complex128)
 
 
 class Session:
@@ -38,8 +41,7 @@ class Session:
         self.twin = twin
         self.dtype = dtype
         self._inputs: dict[str, list[jax.Array]] = {}
-        case = next(iter(twin.cases.values()))
-        self._is_wide = dtype == "float64" or any(case[name].dtype == np.float64 for name in twin.inputs)
+        self._is_wide = dtype == "float64" or _keeps_64_bits(twin)
         with self.precision():
             self.model = _build(twin, dtype, anew)
             parameters = self.parameters(twin.first_case)
@@ -127,6 +129,14 @@ class Session:
                 )
 
 
+def _keeps_64_bits(twin: Twin) -> bool:
+    """What the environment says, where it says anything; else whether an input is a float of 64 bits."""
+    if "JAX_ENABLE_X64" in os.environ:
+        return jax.dtypes.canonicalize_dtype(np.int64) == np.int64
+    case = next(iter(twin.cases.values()))
+    return any(case[name].dtype in _WIDE for name in twin.inputs)
+
+
 def _build(twin: Twin, dtype: str, anew: bool) -> Model:
     target = resolve(twin.target, anew)
     if not twin.builds:
@@ -143,7 +153,7 @@ def _ascending(gradients: Any) -> Any:
 
 
 def _contracted(structure: Any) -> jax.Array:
-    found = [leaf for leaf in map(jnp.asarray, leaves(structure).values()) if jnp.issubdtype(leaf.dtype, jnp.inexact)]
+    found = [leaf for leaf in map(jnp.asarray, leaves(structure).values()) if is_differentiable(leaf.dtype)]
     if not found:
         raise Unsupported("no output is a float: there is no gradient to take")
     floats = [part for leaf in found for part in ([leaf.real, leaf.imag] if jnp.iscomplexobj(leaf) else [leaf])]

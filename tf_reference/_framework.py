@@ -148,7 +148,7 @@ class TensorFlow:
         with switched(mode), _compilable():
             function = self._staged(session, pass_, mode, tensors)
             session.reset(case)
-            outputs = {leaf: np.array(value) for leaf, value in function(*tensors).items()}
+            outputs = {leaf: _on_host(value) for leaf, value in function(*tensors).items()}
         return outputs | session.updated_weights() if pass_ == STEP else outputs
 
     @_once_more
@@ -168,7 +168,7 @@ class TensorFlow:
             return trajectory(
                 session.twin,
                 checkpoints,
-                lambda batch: function(*session.tensors(batch))["loss"],
+                lambda batch: _on_host(function(*session.tensors(batch))["loss"]),
                 lambda: {path: value.numpy() for path, value in session.weights.items()},
             )
 
@@ -244,14 +244,14 @@ class TensorFlow:
     def execute(self, handle: int, case: str) -> dict[str, np.ndarray]:
         """Run a compiled program on the arrays of a case."""
         program, function = self._loaded.compiled(handle)
-        return program.named(function(*self._arguments(program, case)))
+        return program.named(map(_on_host, function(*self._arguments(program, case))))
 
     def unroll(self, handle: int, checkpoints: Sequence[int]) -> dict[str, np.ndarray]:
         """A training run of a compiled step program."""
         program, function = self._loaded.compiled(handle)
 
         def run(arguments: list[np.ndarray]) -> list[np.ndarray]:
-            return [np.array(value) for value in function(*map(tf.constant, arguments))]
+            return [_on_host(value) for value in function(*map(tf.constant, arguments))]
 
         return unroll(run, program, self._loaded.twin, checkpoints)
 
@@ -437,6 +437,11 @@ class TensorFlow:
         if key not in self._tensors:
             self._tensors[key] = tf.constant(self._loaded.twin.cases[case][name].astype(dtype, copy=False))
         return self._tensors[key]
+
+
+def _on_host(value: Any) -> np.ndarray:
+    """A copy of a tensor. NumPy makes none of a scalar in bfloat16, which the tensor's own method does."""
+    return np.array(value.numpy() if tf.is_tensor(value) else value)
 
 
 @contextmanager

@@ -42,6 +42,7 @@ class Layout:
 _DTYPES = {
     "PRED": "bool", "S8": "int8", "S16": "int16", "S32": "int32", "S64": "int64",
     "U8": "uint8", "U16": "uint16", "U32": "uint32", "U64": "uint64",
+    "S4": "int4", "U4": "uint4", "F8E4M3FN": "float8_e4m3fn", "F8E5M2": "float8_e5m2",
     "F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64", "C64": "complex64", "C128": "complex128",
 }  # fmt: skip
 

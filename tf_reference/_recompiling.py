@@ -131,7 +131,7 @@ def _array(leaf: Any) -> np.ndarray | None:
     """A result as an array, once it is there; None of what is none, such as a string."""
     if leaf is None:
         return None
-    array = np.asarray(tf.convert_to_tensor(leaf))
+    array = np.asarray(tf.convert_to_tensor(leaf).numpy())
     return None if array.dtype == object else array
 
 

@@ -20,7 +20,7 @@ from workloads._framework import (
     Twin,
     Unsupported,
 )
-from workloads._spec import Arrays, dtype_in
+from workloads._spec import Arrays, dtype_in, is_differentiable
 from workloads._target import TargetError, resolve
 from workloads._tree import leaves
 
@@ -131,7 +131,7 @@ def _check_weights(variables: Mapping[str, tf.Variable], arrays: Arrays, dtype: 
 
 def _contracted(structure: Any) -> tf.Tensor:
     found = list(map(tf.convert_to_tensor, leaves(structure).values()))
-    found = [leaf for leaf in found if leaf.dtype.is_floating or leaf.dtype.is_complex]
+    found = [leaf for leaf in found if is_differentiable(leaf.dtype.as_numpy_dtype)]
     if not found:
         raise Unsupported("no output is a float: there is no gradient to take")
     floats = [

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from workloads._framework import KINKS, WEIGHTS
-from workloads._spec import Arrays, ArraySpec, Dimensions, Workload
+from workloads._spec import Arrays, ArraySpec, Dimensions, Workload, ends_of
 
 _TRAINING_SEED = 1000
 _KINKS = np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
@@ -31,7 +31,7 @@ def draw(spec: ArraySpec, name: str, seed: int) -> np.ndarray:
     if np.dtype(spec.dtype).kind == "c":
         return _of_parts(draw, spec, name, seed)
     if not spec.is_float:
-        least, most = int(low or 0), int(10 if high is None else high)
+        least, most = int(low or 0), _above(spec)
         kind = np.uint64 if most > 2**63 else np.int64
         return generator.integers(least, most, spec.shape, kind).astype(spec.dtype)
     if low is None or high is None:
@@ -92,7 +92,7 @@ def place_kinks(spec: ArraySpec, name: str, turn: int, first: int = 0) -> np.nda
 def _patterns(spec: ArraySpec, turn: int) -> np.ndarray:
     """What an array holds at each kink."""
     first, last = _ends(spec)
-    if np.dtype(spec.dtype).kind in "biu":
+    if not spec.is_float:
         return np.array([first, last, first, first, last, (first, last)[turn % 2]], spec.dtype)
     signed = -0.0 if turn % 2 == 0 and first < 0 else 0.0
     zero, half, unlike = _within(np.array([0.0, 0.5, signed]), spec)
@@ -115,7 +115,12 @@ def _ends(spec: ArraySpec) -> tuple[float, float]:
         return (spec.low, spec.high) if spec.low is not None and spec.high is not None else (values[0], values[1])
     if np.dtype(spec.dtype) == np.bool_:
         return False, True
-    return int(spec.low or 0), int(10 if spec.high is None else spec.high) - 1
+    return int(spec.low or 0), _above(spec) - 1
+
+
+def _above(spec: ArraySpec) -> int:
+    """The number that an integer is drawn below."""
+    return min(10, ends_of(spec.dtype)[1] + 1) if spec.high is None else int(spec.high)
 
 
 def _within(values: np.ndarray, spec: ArraySpec) -> np.ndarray:

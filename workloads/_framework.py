@@ -12,7 +12,7 @@ import numpy as np
 
 from workloads._recompiling import Staging, Watch
 from workloads._rewriting import OptimizerOptions, Rewritten
-from workloads._spec import Arrays, Dimensions, is_float
+from workloads._spec import Arrays, Dimensions, is_differentiable
 
 WEIGHTS = "weights/"
 
@@ -74,9 +74,9 @@ class Twin:
 
     @property
     def float_inputs(self) -> list[int]:
-        """Positions of the inputs that hold floats."""
+        """Positions of the inputs that gradients are taken with respect to."""
         arrays = self.cases[self.first_case]
-        return [index for index, name in enumerate(self.inputs) if is_float(arrays[name].dtype)]
+        return [index for index, name in enumerate(self.inputs) if is_differentiable(arrays[name].dtype)]
 
     @property
     def is_differentiable(self) -> bool:
@@ -156,6 +156,8 @@ class Optimized:
     module: bytes
     """Serialized HloModuleProto."""
     temp_bytes: int | None
+    executable_bytes: int | None = None
+    """Of the serialized executable, machine code included; None where the framework gives none."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, Protocol
 
-import ml_dtypes  # NumPy knows bfloat16 once it is imported
+import ml_dtypes  # NumPy knows bfloat16, float8 and int4 once it is imported
 import numpy as np
 from typing_extensions import TypeVar
 
@@ -41,7 +41,7 @@ class ArraySpec(Generic[Size]):
     equal sizes.
     Floats are standard normal times `scale`, or uniform in [low, high) where both are given; complex numbers have
     two such parts.
-    Integers are uniform in [low, high), by default [0, 10).
+    Integers are uniform in [low, high), by default [0, 10), or what the type holds of that.
     """
 
     shape: tuple[Size, ...]
@@ -68,8 +68,8 @@ class ArraySpec(Generic[Size]):
             raise ValueError(f"expected low below high, found {low:g} and {high:g}")
         if kind == np.bool_:
             raise ValueError(f"expected no range for {self.dtype}, found {low:g}..{high:g}: leave it out")
-        if kind.kind in "iu":
-            least, most = int(np.iinfo(kind).min), int(np.iinfo(kind).max)
+        if is_integer(kind):
+            least, most = ends_of(kind)
             if not (math.isfinite(low) and math.isfinite(high)) or low != int(low) or high != int(high):
                 raise ValueError(f"expected whole numbers for {self.dtype}, found {low:g} and {high:g}")
             if low < least or high > most + 1:
@@ -99,14 +99,37 @@ class ArraySpec(Generic[Size]):
 
     @property
     def is_float(self) -> bool:
-        """Whether gradients can be taken with respect to it."""
+        """Whether its values are drawn as floats are."""
         return is_float(self.dtype)
 
 
 def is_float(dtype: np.dtype | str) -> bool:
-    """Whether a type holds floats, bfloat16 and complex numbers among them."""
+    """Whether a type holds floats, bfloat16, float8 and complex numbers among them."""
     kind = np.dtype(dtype)
-    return kind.kind in "fc" or kind == ml_dtypes.bfloat16
+    return kind.kind in "fc" or kind.name in _FLOATS_OF_NO_KIND
+
+
+def is_differentiable(dtype: np.dtype | str) -> bool:
+    """Whether gradients are taken with respect to it: TensorFlow takes none of float8."""
+    return is_float(dtype) and np.dtype(dtype).name not in FLOAT8
+
+
+def is_integer(dtype: np.dtype | str) -> bool:
+    """Whether a type holds integers, int4 and uint4 among them."""
+    kind = np.dtype(dtype)
+    return kind.kind in "iu" or kind.name in NIBBLES
+
+
+def ends_of(dtype: np.dtype | str) -> tuple[int, int]:
+    """The least and the largest number that an integer type holds."""
+    info = ml_dtypes.iinfo(np.dtype(dtype).type)
+    return int(info.min), int(info.max)
+
+
+FLOAT8 = ("float8_e4m3fn", "float8_e5m2")
+NIBBLES = ("int4", "uint4")
+_FLOATS_OF_NO_KIND = ("bfloat16", *FLOAT8)
+"""To NumPy they are bytes of nothing."""
 
 
 def doubled(dtype: np.dtype | str) -> str:

@@ -11,7 +11,7 @@ import ml_dtypes
 import numpy as np
 
 from workloads._arrays import power_of_two
-from workloads._spec import Arrays, ArraySpec
+from workloads._spec import FLOAT8, Arrays, ArraySpec
 
 ALL = "all inputs"
 """The name that a sweep of every float input at once has in place of an input's."""
@@ -60,11 +60,11 @@ def probes(specs: Mapping[str, ArraySpec], moderate: bool) -> Iterator[Probe]:
 
 
 def swept(specs: Mapping[str, ArraySpec]) -> list[str]:
-    """The inputs that are swept: real floats that float64 is wider than."""
+    """The inputs that are swept: real floats that float64 is wider than. Half of float8's digits are two or one."""
     return [
         name
         for name, spec in specs.items()
-        if spec.is_float and np.dtype(spec.dtype).kind != "c" and spec.dtype != "float64"
+        if spec.is_float and np.dtype(spec.dtype).kind != "c" and spec.dtype not in ("float64", *FLOAT8)
     ]
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from compare.record.workload_part import Failure
 from compare.sides import requests
 from compare.sides._side import BadTarget, Side, SideError
 from compare.sides.client import LiveSide
+from compare.sides.settings import Settings
 from compare.sides.workers import WorkerSet, failure_of
 from compare.writing import write_atomically
 from workloads._framework import FORWARD, Program
@@ -35,8 +36,25 @@ RUNNER_SOURCE = Path(__file__).with_name("run_exported.py")
 """Copied as it stands: nothing here imports it, since it starts XLA in its own process."""
 
 
-def export(request: Request, folder: Path, scratch: Path, reporter: Reporter) -> list[Failure]:
-    """Fill a folder with a port's forward pass; what could not be delivered.
+@dataclass(frozen=True)
+class ExecutableSize:
+    """What a side's XLA made of the exported program, in bytes; None where it is not told."""
+
+    side: str
+    module: int | None
+    executable: int | None
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What could not be delivered, and how large each side's executable is."""
+
+    failures: Sequence[Failure]
+    executables: Sequence[ExecutableSize]
+
+
+def export(request: Request, folder: Path, scratch: Path, reporter: Reporter) -> Exported:
+    """Fill a folder with a port's forward pass; what could not be delivered, and what it compiles to.
 
     Args:
       request: what to export; its targets are not asked for.
@@ -54,20 +72,36 @@ def export(request: Request, folder: Path, scratch: Path, reporter: Reporter) ->
     prepared = prepare_one(workload, choose_size(workload, request.size), request.data, scratch)
     reporter.stage(f"{workload.name}: export", 2)
     failures: list[Failure] = []
-    with WorkerSet(_starting(request, scratch), lambda side: _load(side, prepared)) as workers:
+    executables: list[ExecutableSize] = []
+    kept = scratch / "compiled"
+    kept.mkdir()
+    with WorkerSet(_starting(request, scratch, kept), lambda side: _load(side, prepared)) as workers:
         reporter.step(JAX)
         jax = workers.get(JAX)
         program = _program(jax)
         _write_program(folder, prepared, program, _example(jax, prepared))
         _write(folder, requests.environment(jax), prepared, program)
         _attempt(failures, lambda: write_atomically(folder / EXPORTED, requests.serialized(jax, FORWARD)))
+        handle = requests.compile_program(jax, program).handle
+        _attempt(failures, lambda: executables.append(_executable_size(jax, handle)))
         reporter.step(TF)
-        _attempt(failures, lambda: _save_model(workers.get(TF), program, folder / SAVED_MODEL))
-    return failures
+        _attempt(failures, lambda: _save_model(workers.get(TF), program, folder / SAVED_MODEL, kept, executables))
+    return Exported(failures, executables)
 
 
-def _starting(request: Request, scratch: Path) -> Callable[[str], LiveSide]:
-    return lambda name: LiveSide(name, scratch, request.pythons.get(name), request.timeout_s)
+def _starting(request: Request, scratch: Path, kept: Path) -> Callable[[str], LiveSide]:
+    """Starts a worker; TensorFlow's keeps what XLA compiles in a folder: no other way tells how large that is."""
+
+    def start(name: str) -> LiveSide:
+        settings = Settings(compilation_cache=kept) if name == TF else Settings()
+        return LiveSide(name, scratch, request.pythons.get(name), request.timeout_s, settings)
+
+    return start
+
+
+def _executable_size(side: Side, handle: int, executable: int | None = None) -> ExecutableSize:
+    optimized = requests.optimized(side, handle)
+    return ExecutableSize(side.name, len(optimized.module), optimized.executable_bytes or executable)
 
 
 def _load(side: Side, prepared: Prepared) -> None:
@@ -93,8 +127,11 @@ def _example(jax: Side, prepared: Prepared) -> Arrays:
     return requests.outputs(jax, "jit", FORWARD, prepared.loading.cases[0], FLOAT32)
 
 
-def _save_model(tf: Side, program: Program, folder: Path) -> None:
-    requests.save_model(tf, requests.compile_program(tf, program).handle, folder)
+def _save_model(tf: Side, program: Program, folder: Path, kept: Path, executables: list[ExecutableSize]) -> None:
+    handle = requests.compile_program(tf, program).handle
+    compiled = [file.stat().st_size for file in kept.iterdir()]
+    executables.append(_executable_size(tf, handle, compiled[0] if len(compiled) == 1 else None))
+    requests.save_model(tf, handle, folder)
 
 
 def _write_program(folder: Path, prepared: Prepared, program: Program, results: Arrays) -> None:
@@ -123,7 +160,13 @@ def _write(folder: Path, environment: Mapping[str, Any], prepared: Prepared, pro
 
 def npz(arrays: Arrays) -> bytes:
     """Arrays as a file that `numpy.load` reads without pickle; a type that NumPy lacks follows the name, after "::"."""
-    named = {f"{name}::{array.dtype}" if array.dtype.kind == "V" else name: array for name, array in arrays.items()}
+    named = dict(_plain(name, array) for name, array in arrays.items())
     file = io.BytesIO()
     np.savez(file, allow_pickle=False, **named)
     return file.getvalue()
+
+
+def _plain(name: str, array: np.ndarray) -> tuple[str, np.ndarray]:
+    if array.dtype.isbuiltin == 1:
+        return name, array
+    return f"{name}::{array.dtype}", array.view(f"V{array.dtype.itemsize}")

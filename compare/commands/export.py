@@ -5,16 +5,18 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from compare.bundles import exporting, gathering
+from compare.bundles.exporting import ExecutableSize
 from compare.commands import _arguments
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._output import writable_folder
 from compare.commands._parser import Help
 from compare.errors import RequestError
 from compare.progress import reporter
-from compare.report import terminal
+from compare.report import numbers, terminal
 from compare.sides._side import SIDES, SideError
 from compare.sides.sources import check_interpreter
 from compare.writing import writing
@@ -75,12 +77,26 @@ def main(options: argparse.Namespace) -> int:
         folder = Path(beside) / out.name
         folder.mkdir()
         try:
-            failures = exporting.export(asked, folder, Path(scratch), progress)
+            exported = exporting.export(asked, folder, Path(scratch), progress)
         except SideError as error:
             raise RequestError(f"expected a program of {chosen[0].name} to export, found {error}") from error
         with writing(out):
             os.replace(folder, out)
-    for failure in failures:
+    for failure in exported.failures:
         terminal.complain(f"{failure.side}: {failure.doing}: {failure.reason}")
-    terminal.say(out)
-    return FAILS if failures else HOLDS
+    terminal.say(out, *_sizes(out), *map(_executable, exported.executables))
+    return FAILS if exported.failures else HOLDS
+
+
+def _sizes(folder: Path) -> Iterator[str]:
+    """Each form, with its size."""
+    for path in sorted(folder.iterdir()):
+        files = [path] if path.is_file() else [each for each in path.rglob("*") if each.is_file()]
+        yield f"  {path.name}: {numbers.binary_bytes(sum(file.stat().st_size for file in files))}"
+
+
+def _executable(size: ExecutableSize) -> str:
+    module, executable = (
+        "not told" if told is None else numbers.binary_bytes(told) for told in (size.module, size.executable)
+    )
+    return f"  compiled by the XLA of {size.side}: optimized module {module}, serialized executable {executable}"

@@ -132,7 +132,7 @@ def describe(
     """
     module = proto.read_module(optimized)
     entry = read_module.read_message(module, sources)
-    placed = [(node, graph) for graph in _computations(entry, set()) for node in graph]
+    placed = [(node, graph) for graph in computations(entry, set()) for node in graph]
     names = tuple(node.name for node in kernels(entry))
     cost = bindings.hlo_cost(optimized)
     return CompiledSummary(
@@ -187,14 +187,14 @@ def library_of(target: str) -> str:
     return next((library for start, library in _LIBRARIES.items() if target.lower().startswith(start)), "")
 
 
-def _computations(graph: Graph, seen: set[int]) -> Iterator[Graph]:
-    """Every computation that is reached from one, each once."""
+def computations(graph: Graph, seen: set[int]) -> Iterator[Graph]:
+    """Every computation that is reached from one, each once; `seen` are ids of those to leave out."""
     seen.add(id(graph))
     yield graph
     for node in graph:
         for region in node.regions:
             if id(region) not in seen:
-                yield from _computations(region, seen)
+                yield from computations(region, seen)
 
 
 def _custom_calls(module: Any, nodes: list[Node]) -> tuple[CustomCall, ...]:

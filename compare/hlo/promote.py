@@ -15,7 +15,7 @@ UNIT_ROUNDOFF = 2.0**-24
 
 _SIMPLE_BITS = 12
 
-_NARROW = (ir.F32Type, ir.F16Type, ir.BF16Type)
+_NARROW = (ir.F32Type, ir.F16Type, ir.BF16Type, ir.Float8E4M3FNType, ir.Float8E5M2Type)
 _TYPELESS = ("!stablehlo.token",)
 # Calls that hand their operands on, whatever the element type.
 _NEUTRAL_CALLS = frozenset({"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "LayoutConstraint"})
@@ -27,7 +27,7 @@ class PromotionError(Exception):
 
 
 def promote(artifact: bytes) -> bytes:
-    """Rewrite f32, f16 and bf16 to f64 everywhere; integers stay. Constants keep their rounded values.
+    """Rewrite f32, f16, bf16 and f8 to f64 everywhere; integers stay. Constants keep their rounded values.
 
     Deliberate rounding inside the program (convert to bf16 and back, reduce_precision) goes with the
     types. Batch normalisation is spelled out, its epsilon becoming a constant.

@@ -278,6 +278,7 @@ def describe(shape: tuple[int, ...], dtype: str) -> str:
         dtype.replace("complex", "c")
         .replace("bfloat", "bf")
         .replace("float", "f")
+        .replace("f8_", "f8")
         .replace("uint", "u")
         .replace("int", "i")
     )

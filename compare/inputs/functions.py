@@ -12,7 +12,9 @@ from workloads._spec import ArraySpec, Workload
 
 DTYPES = {
     "f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16",
-    "c64": "complex64", "complex64": "complex64",
+    "f8e4m3fn": "float8_e4m3fn", "f8e5m2": "float8_e5m2",
+    "c64": "complex64", "complex64": "complex64", "c128": "complex128", "complex128": "complex128",
+    "i4": "int4", "s4": "int4", "u4": "uint4",
     "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64",
     "s8": "int8", "s16": "int16", "s32": "int32", "s64": "int64",
     "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64",

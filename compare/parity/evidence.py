@@ -69,6 +69,8 @@ class Evidence:
     """The mode that is judged in any case: the port's main one, or a peer's."""
     computes_in: str = ""
     """The type that the workload, not the port, says it computes in where that is narrower than its results."""
+    further: tuple[str, ...] = FURTHER
+    """The modes of the original that are judged like the port, and are no measure of its noise."""
 
     def modes(self, side: str, pass_: str) -> tuple[str, ...]:
         """Every mode of a side that ran this pass."""
@@ -77,11 +79,11 @@ class Evidence:
     def judged_modes(self, pass_: str) -> tuple[str, ...]:
         """The modes that are judged: the port's main one, which may not be absent, then all others that ran."""
         others = [mode for mode in self.modes("jax", pass_) if mode != self.port]
-        return (self.port, *others, *(mode for mode in self.modes("tf", pass_) if mode in FURTHER))
+        return (self.port, *others, *(mode for mode in self.modes("tf", pass_) if mode in self.further))
 
     def original_modes(self, pass_: str) -> tuple[str, ...]:
         """The modes of the original that show its own noise."""
-        return tuple(mode for mode in self.modes("tf", pass_) if mode not in FURTHER)
+        return tuple(mode for mode in self.modes("tf", pass_) if mode not in self.further)
 
     def scales(self, pass_: str, case: str, expected: Arrays) -> Scales:
         """What errors of a run are relative to.

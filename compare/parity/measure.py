@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 UNIT_ROUNDOFF: Mapping[str, float] = {
+    "float8_e5m2": 2.0**-3,
+    "float8_e4m3fn": 2.0**-4,
     "bfloat16": 2.0**-8,
     "float16": 2.0**-11,
     "float32": 2.0**-24,
@@ -16,7 +18,7 @@ UNIT_ROUNDOFF: Mapping[str, float] = {
     "complex64": 2.0**-24,
     "complex128": 2.0**-53,
 }
-"""By dtype name, because bfloat16 is no NumPy type. Higham, Accuracy and Stability, 2nd ed., section 2.1."""
+"""By dtype name, because NumPy has not all of them. Higham, Accuracy and Stability, 2nd ed., section 2.1."""
 
 WIDE = ("float64", "complex128")
 

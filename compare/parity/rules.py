@@ -14,7 +14,7 @@ from compare.parity.holding import Bound, Context, Held, hold, mismatch, missing
 from compare.parity.measure import SEMANTICS_BOUND, UNIT_ROUNDOFF, WIDE, Distance, distance, is_float
 from compare.parity.messages import Place
 from workloads._framework import GRADIENTS
-from workloads._spec import Arrays
+from workloads._spec import FLOAT8, Arrays
 
 CONSTANTS_FACTOR = 4
 """The spread was measured on a few perturbations, each side has constants of its own."""
@@ -22,6 +22,8 @@ NOISE_FACTOR = 4
 """Honest ports were measured at up to 2.1 times TensorFlow's own error per tensor."""
 FLOOR_ROUNDINGS = 8
 """An exact original leaves no noise to measure by; a few roundings are nobody's mistake."""
+FLOOR_ROUNDINGS_OF_FLOAT8 = 2
+"""Eight roundings of a type of two or three bits are half of the largest value, or all of it."""
 DOUBLE_FLOOR = 64 * UNIT_ROUNDOFF["float64"]
 
 Errors = Mapping[tuple[str, int, int], float]
@@ -179,7 +181,8 @@ def _rounding_bound(
 ) -> Bound:
     unit = UNIT_ROUNDOFF[dtype]
     of = f" of {dtype}" if dtype == context.evidence.computes_in else ""
-    parts = {f"{FLOOR_ROUNDINGS} roundings{of}": FLOOR_ROUNDINGS * unit}
+    roundings = FLOOR_ROUNDINGS_OF_FLOAT8 if dtype in FLOAT8 else FLOOR_ROUNDINGS
+    parts = {f"{roundings} roundings{of}": roundings * unit}
     if dtype in WIDE:
         # The oracle is no wider, and TensorFlow in eager mode may be the oracle: what is left to ask is what semantics
         # asks.

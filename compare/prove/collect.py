@@ -82,11 +82,17 @@ class Collected:
     def refused(self, pass_: str) -> str:
         """Why the side has nothing of a pass; empty where it has it, or failed at it."""
         if pass_ not in self.modes:
-            return "no input or weight is a float: there is nothing to differentiate"
+            return "no input or weight is a float that TensorFlow differentiates"
         return next((refusal.reason for refusal in self.refusals if f" {pass_} " in f"{refusal.doing} "), None) or ""
 
 
-def collect_evidence(side: Side, prepared: Prepared, reporter: Reporter, wanted: Collection[Mode] = ()) -> Collected:
+def collect_evidence(
+    side: Side,
+    prepared: Prepared,
+    reporter: Reporter,
+    wanted: Collection[Mode] = (),
+    passes: Collection[str] = (FORWARD, GRADIENTS, STEP),
+) -> Collected:
     """Ask a side for all that parity needs. Never raises for what the side fails at.
 
     Args:
@@ -94,6 +100,7 @@ def collect_evidence(side: Side, prepared: Prepared, reporter: Reporter, wanted:
       prepared: the workload, and the arrays that it is judged on.
       reporter: told of every step.
       wanted: the modes to run; empty takes all. The reference and the port itself always run.
+      passes: those that are run, of the ones that the workload has.
 
     Raises:
       BadTarget: the function that was named does not exist.
@@ -102,7 +109,9 @@ def collect_evidence(side: Side, prepared: Prepared, reporter: Reporter, wanted:
 
     def ask() -> None:
         loaded = requests.loaded(side, prepared.loading)
-        collected.modes, collected.compiler_options = _chosen(side.name, loaded.modes, wanted), loaded.compiler_options
+        chosen = _chosen(side.name, loaded.modes, wanted)
+        collected.modes = {pass_: modes for pass_, modes in chosen.items() if pass_ in passes}
+        collected.compiler_options = loaded.compiler_options
         _collect_outputs(side, prepared, collected, reporter)
         _collect_doubles(side, prepared, collected, reporter)
         _collect_trajectories(side, prepared, collected, reporter)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import ml_dtypes
+import ml_dtypes as ml_dtypes  # NumPy knows these types once it is imported
 import numpy as np
 
+from compare.arrays import BYTES
 from compare.writing import writing
 from workloads._spec import Arrays
 
 _NAMES = "names.json"
+_PLAIN = {"bfloat16": np.uint16} | dict.fromkeys(BYTES, np.uint8)
 
 
 def save(arrays: Arrays, folder: Path) -> None:
@@ -23,8 +25,8 @@ def save(arrays: Arrays, folder: Path) -> None:
     with writing(folder):
         folder.mkdir()
         for number, array in enumerate(arrays.values()):
-            # NumPy's files know no bfloat16: they would give back two bytes of nothing.
-            plain = array.view(np.uint16) if _is_bfloat16(array.dtype.name) else array
+            # NumPy's files know no bfloat16 and no float8: they would give back bytes of nothing.
+            plain = array.view(_PLAIN.get(array.dtype.name, array.dtype))
             np.save(folder / f"{number}.npy", plain, allow_pickle=False)
         (folder / _NAMES).write_text(json.dumps([(name, array.dtype.name) for name, array in arrays.items()]))
 
@@ -34,9 +36,5 @@ def load(folder: Path) -> dict[str, np.ndarray]:
     arrays: dict[str, np.ndarray] = {}
     for number, (name, dtype) in enumerate(json.loads((folder / _NAMES).read_text())):
         array = np.asarray(np.load(folder / f"{number}.npy", mmap_mode="r", allow_pickle=False))
-        arrays[name] = array.view(ml_dtypes.bfloat16) if _is_bfloat16(dtype) else array
+        arrays[name] = array.view(dtype) if dtype in _PLAIN else array
     return arrays
-
-
-def _is_bfloat16(dtype: str) -> bool:
-    return dtype == "bfloat16"

@@ -80,9 +80,10 @@ class Compiled(msgspec.Struct, frozen=True):
 
 
 class Optimized(msgspec.Struct, frozen=True):
-    """Bytes of temporary memory; None where the compiler does not say."""
+    """Bytes of temporary memory and of the serialized executable; None where they are not told."""
 
     temp_bytes: int | None
+    executable_bytes: Size | None = None
 
 
 class Seen(msgspec.Struct, frozen=True):

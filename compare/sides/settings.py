@@ -29,6 +29,7 @@ class Settings:
       dump: a folder where XLA writes what it compiles; None writes nothing.
       clustering: a folder where TensorFlow writes its graphs before and after clustering; None writes nothing.
       reasons: whether TensorFlow also logs why each node stayed outside of every cluster.
+      x64: whether JAX keeps arrays of 64 bits; None leaves it to the arrays, or to the environment.
       device: that it computes on; `compare.sides.device_variables` says so to both frameworks.
       whole_imports: with every library that a framework imports where it finds it: for what measures the import, or
         the memory that the process holds.
@@ -40,6 +41,7 @@ class Settings:
     clustering: Path | None = None
     reasons: bool = False
     whole_imports: bool = False
+    x64: bool | None = None
     device: Device = ON_CPU
 
     def variables(self, side: str, inherited: Mapping[str, str]) -> dict[str, str]:
@@ -50,6 +52,8 @@ class Settings:
         if self.dump is not None:
             variables["XLA_FLAGS"] = f"{inherited.get('XLA_FLAGS', '')} --xla_dump_to={self.dump}".strip()
         variables |= (_tf_cache if side == "tf" else _jax_cache)(self.compilation_cache, inherited)
+        if self.x64 is not None and side == "jax":
+            variables["JAX_ENABLE_X64"] = "1" if self.x64 else "0"
         if self.whole_imports:
             variables[optional_imports.WHOLE] = "1"
         if self.clustering is not None and side == "tf":

@@ -11,7 +11,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import save_file
 
-from compare.arrays import PARTS
+from compare.arrays import BYTES, PARTS
 from compare.arrays import load_arrays as load_arrays
 from compare.sides._side import Reply
 from compare.writing import UnwrittenError
@@ -22,9 +22,9 @@ CASES, WEIGHTS, BATCHES = "cases", "weights", "batches"
 
 DTYPES = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-    *("float16", "bfloat16", "float32", "float64", "complex64", "complex128"),
+    *("float16", "bfloat16", "float32", "float64", "complex64", "complex128", *BYTES),
 )
-"""What safetensors both writes and reads as NumPy arrays, and complex128."""
+"""What safetensors both writes and reads as NumPy arrays, complex128, and types of a byte."""
 
 
 def save_arrays(arrays: Arrays, path: Path) -> None:
@@ -42,7 +42,7 @@ def save_arrays(arrays: Arrays, path: Path) -> None:
 
 
 def contiguous(arrays: Arrays) -> dict[str, np.ndarray]:
-    """The arrays as safetensors wants them: in row-major order, scalars as scalars, complex128 in its two parts.
+    """The arrays as safetensors wants them: in row-major order, scalars as scalars, what it lacks as what it has.
 
     Raises:
       TypeError: an array of a dtype that would not be read back.
@@ -54,6 +54,8 @@ def contiguous(arrays: Arrays) -> dict[str, np.ndarray]:
 
 
 def _parted(name: str, array: np.ndarray) -> tuple[str, np.ndarray]:
+    if array.dtype.name in BYTES:
+        return f"{name}#{array.dtype.name}", array.view(np.uint8)
     if array.dtype != np.complex128:
         return name, array
     return f"{name}{PARTS}", array[..., None].view(np.float64)
@@ -117,12 +119,14 @@ def unpack_program(reply: Reply) -> Program:
 
 def pack_optimized(optimized: Optimized) -> Reply:
     """An optimized module as JSON and arrays."""
-    return Reply({"temp_bytes": optimized.temp_bytes}, {"module": np.frombuffer(optimized.module, np.uint8)})
+    value = {"temp_bytes": optimized.temp_bytes, "executable_bytes": optimized.executable_bytes}
+    return Reply(value, {"module": np.frombuffer(optimized.module, np.uint8)})
 
 
 def unpack_optimized(reply: Reply) -> Optimized:
     """The optimized module that was packed."""
-    return Optimized(module=reply.arrays["module"].tobytes(), temp_bytes=reply.value["temp_bytes"])
+    told = reply.value
+    return Optimized(reply.arrays["module"].tobytes(), told["temp_bytes"], told.get("executable_bytes"))
 
 
 def pack_donation(donation: Donation) -> Reply:

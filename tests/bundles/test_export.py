@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,9 @@ import numpy as np
 import pytest
 
 from compare import cli
+from compare.bundles.exporting import npz
 from compare.bundles.run_exported import arrays
+from compare.sides.wire import DTYPES
 
 pytestmark = pytest.mark.process
 
@@ -106,6 +109,27 @@ def test_calls_of_lapack_and_types_that_numpy_lacks_are_exported(
     assert (found := run(folder)).returncode == 0, found.stdout + found.stderr
     example = arrays(folder / "example.npz")
     assert example["input/half"].dtype.name == "bfloat16" and example["result/count"].dtype == np.int32
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_arrays_of_every_type_come_back_from_a_file(tmp_path: Path, dtype: str) -> None:
+    array = np.array([[0, 1], [1, 0]]).astype(dtype)
+    (tmp_path / "arrays.npz").write_bytes(npz({"x": array, "scalar": np.asarray(array[0, 1])}))
+    found = arrays(tmp_path / "arrays.npz")
+    assert found["x"].dtype == found["scalar"].dtype == array.dtype
+    np.testing.assert_array_equal(found["x"], array)
+
+
+def test_what_it_compiles_to_is_told_with_its_size(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["export", "add", "-o", str(tmp_path / "add")]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[0] == str(tmp_path / "add") and any(line.startswith("  program.mlirbc: ") for line in shown)
+    for side in ("jax", "tf"):
+        assert any(
+            re.fullmatch(rf"  compiled by the XLA of {side}: optimized module [\d.]+ \w+, "
+                         r"serialized executable [\d.]+ \w+", line)
+            for line in shown
+        ), shown  # fmt: skip
 
 
 def test_a_folder_that_is_there_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -162,7 +162,7 @@ class TestPromote:
             ),
             pytest.param(lambda x: jnp.linalg.qr(x)[0], "custom_call", id="a library's call"),
             pytest.param(lambda x: x * jnp.asarray([1j, 2, 3, 4, 5], jnp.complex64), "complex", id="complex constant"),
-            pytest.param(lambda x: x.astype(jnp.float8_e5m2), "f8E5M2", id="float8"),
+            pytest.param(lambda x: x.astype(jnp.float8_e5m2fnuz), "f8E5M2FNUZ", id="float8 without zero"),
         ],
     )
     def test_refuses_what_depends_on_the_width(self, function: Function, named: str) -> None:

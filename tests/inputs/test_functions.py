@@ -32,6 +32,11 @@ from workloads._arrays import draw, draw_kinks
         ("b=bf16[7]", "b", ArraySpec((7,), "bfloat16")),
         ("c=c64[7]:0..1", "c", ArraySpec((7,), "complex64", 0, 1)),
         ("c=complex64[7]", "c", ArraySpec((7,), "complex64")),
+        ("c=c128[7]", "c", ArraySpec((7,), "complex128")),
+        ("e=f8e4m3fn[7]:-448..448", "e", ArraySpec((7,), "float8_e4m3fn", -448, 448)),
+        ("e=f8e5m2[7]", "e", ArraySpec((7,), "float8_e5m2")),
+        ("n=s4[7]:-8..8", "n", ArraySpec((7,), "int4", -8, 8)),
+        ("n=u4[7]", "n", ArraySpec((7,), "uint4")),
         ("x=f32[B, 16]:0..1", "x", ArraySpec(("B", 16), "float32", 0, 1)),
     ],
 )
@@ -51,6 +56,8 @@ def test_an_input_is_name_dtype_shape_and_range(text: str, name: str, spec: Arra
         ("n=i32[4]:1..1", "expected low below high"),
         ("n=i32[4]:0..0.5", "expected whole numbers for int32"),
         ("n=i8[4]:0..1000", "expected a range within -128..127 of int8"),
+        ("n=i4[3]:0..9", "expected a range within -8..7 of int4"),
+        ("e=f8e4m3fn[3]:0..449", "expected a range within -448..448 of float8_e4m3fn"),
         ("n=i8[3]:-129..0", "expected a range within -128..127 of int8"),
         ("n=i32[4]:0..1e400", "expected whole numbers for int32, found 0 and inf"),
         ("n=u64[4]:0..1e20", "expected a range within 0..18446744073709551615 of uint64"),
@@ -60,8 +67,8 @@ def test_an_input_is_name_dtype_shape_and_range(text: str, name: str, spec: Arra
         ("x=f32[4]:nan..1", "expected an input like"),
         ("b=bool[4]:0..5", "expected no range for bool"),
         ("x=f32[0,8]", "expected sizes above 0"),
-        ("x=f8[8]", "expected a dtype of f32, f64, f16, bf16, c64"),
-        ("x=c128[8]", "expected a dtype of f32"),
+        ("x=f8[8]", "expected a dtype of f32, f64, f16, bf16, f8e4m3fn"),
+        ("x=c256[8]", "expected a dtype of f32"),
         ("x=bf16[4]:0..1e39", "expected a range within .* of bfloat16"),
         ("x=c64[4]:0..1e39", "expected a range within .* of complex64"),
     ],
@@ -121,6 +128,8 @@ import tensorflow as tf
 def real(x): return tf.reduce_sum(tf.tanh(x) * 2 + x * x, axis=-1)
 def inside(x): return tf.cast(tf.sin(tf.cast(x, tf.float32)) * 2, tf.bfloat16)
 def turned(x): return {"product": x * tf.math.conj(x) * 2 + x * x, "size": tf.abs(x)}
+def stored(x): return tf.cast(tf.sin(tf.cast(x, tf.float32)) * 2, x.dtype)
+def summed(x): return tf.reduce_sum(x * 3 + x, axis=-1)
 """
 J = """
 import jax
@@ -133,6 +142,16 @@ def outside(x): return (jnp.sin(x.astype(jnp.float32)) * 2.3).astype(jnp.bfloat1
 def turned(x): return {"product": x * x + 2 * x * jnp.conj(x), "size": jnp.abs(x)}
 def unturned(x): return {"product": x * x + 2 * x * jnp.conj(x), "size": jnp.abs(x.real)}
 def halted(x): return turned(x) | {"size": jax.lax.stop_gradient(jnp.abs(x))}
+def stored(x): return (jnp.sin(x.astype(jnp.float32)) * 2).astype(x.dtype)
+def spoilt(x): return (jnp.sin(x.astype(jnp.float32)) * 2.9).astype(x.dtype)
+def summed(x): return jnp.sum(x * 3 + x, axis=-1)
+def exact(x): return jnp.sum(x * 3 + x, axis=-1, dtype=x.dtype)
+def one_up(x): return real(x) * (1 + 2**-7) if x.dtype == jnp.bfloat16 else real(x)
+def many_up(x): return real(x) * (1 + 20 * 2**-7) if x.dtype == jnp.bfloat16 else real(x)
+@jax.custom_vjp
+def size(x): return jnp.abs(x)
+size.defvjp(lambda x: (jnp.abs(x), x), lambda x, given: (given * x / jnp.abs(x),))
+def unconjugated(x): return turned(x) | {"size": size(x)}
 """
 
 
@@ -166,11 +185,23 @@ TYPES = [
     (("real", "narrow", "x=f64[4,30]"), {"rounding", "gradients"}),
     (("real", "real", "x=bf16[4,30]"), set()),
     (("real", "nearly", "x=bf16[4,30]"), {"semantics", "gradients"}),
+    (("real", "real", "x=bf16[30]"), set()),
+    (("real", "one_up", "x=bf16[4,30]"), set()),
+    (("real", "many_up", "x=bf16[4,30]"), {"rounding", "gradients"}),
     (("inside", "inside", "x=bf16[4]"), set()),
     (("inside", "outside", "x=bf16[4]"), {"semantics", "rounding", "gradients"}),
     (("turned", "turned", "x=c64[3,5]:0.1..2"), set()),
     (("turned", "unturned", "x=c64[3,5]:0.1..2"), {"semantics", "rounding", "gradients"}),
     (("turned", "halted", "x=c64[3,5]:0.1..2"), {"gradients"}),
+    (("turned", "turned", "x=c128[3,5]:0.1..2"), set()),
+    (("turned", "unconjugated", "x=c128[3,5]:0.1..2"), {"gradients"}),
+    (("stored", "stored", "x=f8e4m3fn[4,30]"), set()),
+    (("stored", "spoilt", "x=f8e4m3fn[4,30]"), {"semantics", "rounding"}),
+    (("stored", "stored", "x=f8e5m2[4,30]"), set()),
+    (("stored", "spoilt", "x=f8e5m2[4,30]"), {"semantics", "rounding"}),
+    (("summed", "summed", "x=u64[4,30]"), {"structure"}),
+    (("summed", "summed", "x=s8[4,30]"), {"structure", "semantics"}),
+    (("summed", "exact", "x=s8[4,30]"), set()),
 ]
 
 

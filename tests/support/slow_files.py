@@ -5,6 +5,7 @@ SLOW = (
     "test_closures.py",
     "test_clustering_workers.py",
     "test_damaged.py",
+    "test_datatypes_command.py",
     "test_export.py",
     "test_functions.py",
     "test_grappler_workers.py",

@@ -1,0 +1,148 @@
+"""`jaxport datatypes`: which mode of either framework takes which data type, with what result."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from compare.commands import _arguments
+from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._output import writable_file
+from compare.commands._parser import Help
+from compare.errors import RequestError
+from compare.inputs import port_files
+from compare.inputs.at_size import Prepared
+from compare.inputs.functions import DTYPES
+from compare.inputs.port_files import prepare_one
+from compare.inputs.sizes import choose_size
+from compare.plain_json import to_json
+from compare.progress import reporter
+from compare.prove import in_each_type
+from compare.prove.in_each_type import Asking
+from compare.record.datatypes_part import TypedFunctions
+from compare.record.envelope import SCHEMA
+from compare.report import terminal
+from compare.report.datatype_tables import page, print_functions
+from compare.sides import requests
+from compare.sides._side import SIDES, SideError
+from compare.sides.sources import check_interpreter
+from compare.sides.workers import WorkerSet
+from compare.writing import write_atomically
+from workloads import _registry
+from workloads._declared import AnyWorkload
+
+ALL = tuple(dict.fromkeys(DTYPES.values()))
+"""Every type that --input takes."""
+
+HELP = Help(
+    description="""\
+Run a function with its inputs cast to every data type, in every mode of TensorFlow and JAX: which mode takes the type,
+which refuses it and in what words, where a result silently has another type, and how far each is from the same function
+in float64 (integers and booleans must be equal). Of narrow floats, say whether XLA computes in them or emulates them.
+
+Floats among the inputs are cast; all inputs are where there are none. JAX is run with 64 bits where a type has as many,
+and also as it is by default. Workloads with weights choose their types themselves and are refused.
+""",
+    operands="[WORKLOAD ...]",
+    examples="""\
+  jaxport datatypes                                     the small functions among the workloads, every type
+  jaxport datatypes running_example --types bf16 f16
+  jaxport datatypes my_port.py --types bf16 --json
+  jaxport datatypes --tf my_tf.py:f --jax my_jax.py:g --input x=f32[8,128] --markdown types.md
+""",
+    holds="every mode that takes a type gives the same numbers, in the same type",
+    fails="a mode gives other numbers or another type; what refuses a type does not count, nor does JAX without x64",
+)
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add arguments."""
+    command.add_argument(
+        "workloads", nargs="*", metavar="WORKLOAD",
+        help="functions by name, or port files (default: those of the tour that have no weights)",
+    )  # fmt: skip
+    own = command.add_argument_group("your own functions")
+    own.add_argument("--tf", metavar="FILE.py:NAME", help="the TensorFlow function")
+    own.add_argument("--jax", metavar="FILE.py:NAME", help="the JAX function")
+    _arguments.add_inputs(own)
+    scope = command.add_argument_group("scope")
+    scope.add_argument(
+        "--types", nargs="+", metavar="TYPE", type=_dtype, default=ALL,
+        help=f"the types to try, of {', '.join(DTYPES)} (default: all)",
+    )  # fmt: skip
+    _arguments.add_size(scope)
+    _arguments.add_workers(command, recorded=False, device=False)
+    output = command.add_argument_group("output")
+    output.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables as a Markdown page")
+    _arguments.add_json(output)
+
+
+def _dtype(text: str) -> str:
+    if text not in DTYPES:
+        raise argparse.ArgumentTypeError(f"expected a type of {', '.join(DTYPES)}, found {text!r}")
+    return DTYPES[text]
+
+
+def main(options: argparse.Namespace) -> int:
+    """Run every function in every type, print; the exit code.
+
+    Raises:
+      RequestError: a workload has weights, or there is no such workload.
+    """
+    pythons = {side: getattr(options, f"{side}_python") for side in SIDES}
+    for side, python in pythons.items():
+        check_interpreter(python, f"--{side}-python")
+    if options.markdown is not None:
+        writable_file(options.markdown)
+    chosen = _chosen(options)
+    dtypes = list(dict.fromkeys(options.types))
+    with contextlib.ExitStack() as stack:
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
+        progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
+        prepared = [_prepared(workload, options.size, scratch) for workload in chosen]
+        workers = stack.enter_context(in_each_type.workers(pythons, options.timeout, scratch))
+        asking = Asking(workers, scratch, progress)
+        functions = tuple(in_each_type.survey(each, dtypes, asking) for each in prepared)
+        record = TypedFunctions(SCHEMA, functions, _versions(workers))
+    if options.json:
+        terminal.print_json(to_json(record))
+    else:
+        print_functions(record, terminal.console())
+    if options.markdown is not None:
+        options.markdown.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(options.markdown, page(record))
+    return FAILS if any(in_each_type.differing(functions)) else HOLDS
+
+
+def _chosen(options: argparse.Namespace) -> Sequence[AnyWorkload]:
+    own = _arguments.own_functions(options, options.workloads)
+    if own is not None:
+        return [own]
+    if options.workloads:
+        return port_files.get_each(list(dict.fromkeys(options.workloads)))
+    tour = port_files.get_each(list(_registry.TOUR))
+    return [workload for workload in tour if not workload.training]
+
+
+def _prepared(workload: AnyWorkload, size: str | None, scratch: Path) -> Prepared:
+    folder = scratch / f"as-written-{workload.name}"
+    if folder.exists():
+        raise RequestError(f"expected workloads of different names, found {workload.name!r} twice: rename one")
+    folder.mkdir()
+    small = "smoke" if size is None and "smoke" in workload.sizes else size
+    return prepare_one(workload, choose_size(workload, small), None, folder)
+
+
+def _versions(workers: WorkerSet) -> dict[str, str]:
+    """By package, of the sides that came up."""
+    found: dict[str, str] = {}
+    for side, packages in (("tf", ("tensorflow",)), ("jax", ("jax", "jaxlib"))):
+        try:
+            environment = requests.environment(workers.get(side))
+        except SideError:
+            continue  # every row of it says why
+        found |= {package: str(environment[package]) for package in packages if package in environment}
+    return found

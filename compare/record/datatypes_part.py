@@ -1,0 +1,69 @@
+"""What became of functions in one data type after another: by mode the result's type, its error, or the refusal."""
+
+from __future__ import annotations
+
+from compare.record.base import Count, Many, Named, Number, Part, Text, Texts
+
+HOLDS, DIFFERS, OTHER_TYPE, REFUSED, UNJUDGED = "holds", "differs", "other type", "refused", "not judged"
+REFERENCE = "reference"
+"""TensorFlow's eager mode, whose own error is what the other modes are measured by."""
+
+WITHOUT_X64 = " without x64"
+"""Ends the name of a mode of JAX as it is by default, which keeps no 64 bits."""
+
+
+class TypedMode(Part, frozen=True):
+    """One mode. `error` is the largest, relative to the largest value; `bound` is what the gates allow."""
+
+    mode: Text = ""
+    status: Text = ""
+    """One of REFERENCE, HOLDS, DIFFERS, OTHER_TYPE, REFUSED, UNJUDGED."""
+    dtypes: Texts = ()
+    """Of its results, each once."""
+    error: Number = None
+    bound: Number = None
+    reason: Text = ""
+    """The framework's refusal, what differs, or why nothing is judged."""
+
+
+class TypedProgram(Part, frozen=True):
+    """What a side compiled by jit: types of its parameters, and what the optimized module computes in."""
+
+    side: Text = ""
+    parameters: Texts = ()
+    computes: Named[int] = {}
+    """By type as HLO writes it, instructions that compute."""
+    converts: Named[int] = {}
+    """By "bf16 to f32", instructions that convert."""
+    calls: Texts = ()
+    """What is handed to a library: in which type that computes is not known."""
+    reason: Text = ""
+    """Why there is none."""
+
+
+class TypedRow(Part, frozen=True):
+    """A function whose inputs have one type."""
+
+    dtype: Text = ""
+    reference: Text = ""
+    """What the modes are held against."""
+    modes: Many[TypedMode] = ()
+    programs: Many[TypedProgram] = ()
+
+
+class TypedFunction(Part, frozen=True):
+    """A function in every type that was asked for."""
+
+    name: Text = ""
+    inputs: Texts = ()
+    """Those that were cast."""
+    elements: Count = None
+    rows: Many[TypedRow] = ()
+
+
+class TypedFunctions(Part, frozen=True):
+    """All functions, and the versions that they ran by."""
+
+    schema: Count = None
+    functions: Many[TypedFunction] = ()
+    environments: Named[Text] = {}

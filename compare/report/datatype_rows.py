@@ -1,0 +1,108 @@
+"""Functions in every data type as rows and sentences: what each mode made of it, and what XLA computed in."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from compare.record.datatypes_part import (
+    DIFFERS,
+    OTHER_TYPE,
+    REFUSED,
+    WITHOUT_X64,
+    TypedFunction,
+    TypedMode,
+    TypedProgram,
+    TypedRow,
+)
+
+_SHORTER = (("complex", "c"), ("float", "f"), ("f8_", "f8"), ("uint", "u"), ("int", "i"))
+_NARROW = ("bfloat16", "float16", "float8_e4m3fn", "float8_e5m2")
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One line of the table: the type, and a few words by mode."""
+
+    dtype: str
+    cells: tuple[str, ...]
+
+
+def short(dtype: str) -> str:
+    """A type as --input takes it: "bf16"."""
+    return functools.reduce(lambda text, pair: text.replace(*pair), _SHORTER, dtype)
+
+
+def columns(function: TypedFunction) -> list[str]:
+    """The modes, in the order in which they are shown."""
+    named = (mode.mode.removesuffix(WITHOUT_X64) for row in function.rows for mode in row.modes)
+    return list(dict.fromkeys(named))
+
+
+def rows(function: TypedFunction) -> Iterator[Shown]:
+    """A line for each type, and one more where JAX keeps no 64 bits."""
+    modes = columns(function)
+    for row in function.rows:
+        said = {mode.mode: mode for mode in row.modes}
+        yield Shown(short(row.dtype), tuple(_cell(said.get(mode)) for mode in modes))
+        if any(name.endswith(WITHOUT_X64) for name in said):
+            yield Shown(f"{short(row.dtype)}, no x64", tuple(_cell(said.get(mode + WITHOUT_X64)) for mode in modes))
+
+
+def _cell(mode: TypedMode | None) -> str:
+    if mode is None:
+        return ""
+    if mode.status == OTHER_TYPE:
+        return f"gives {', '.join(map(short, mode.dtypes))}"
+    return f"{mode.status} {mode.error:.1e}" if mode.error else mode.status
+
+
+def reasons(function: TypedFunction) -> Iterator[tuple[str, str]]:
+    """Each refusal and each difference once, after the types and modes that it was met with."""
+    met: dict[tuple[tuple[str, ...], str], list[str]] = {}
+    for row in function.rows:
+        said: dict[str, list[str]] = {}
+        for mode in row.modes:
+            if mode.status in (REFUSED, DIFFERS):
+                said.setdefault(_general(mode.reason, row.dtype), []).append(mode.mode)
+        for reason, modes in said.items():
+            met.setdefault((tuple(modes), reason), []).append(row.dtype)
+    for (modes, reason), dtypes in met.items():
+        yield f"{', '.join(map(short, dtypes))}: {', '.join(modes)}", reason
+
+
+def _general(reason: str, dtype: str) -> str:
+    """The reason without the file that it came from, the type as TYPE: equal for all types that are refused alike."""
+    told = reason.split(' (File "')[0].split("; ; NodeDef")[0]
+    return told.replace(f"DT_{dtype.upper()}", "TYPE").replace(f" {dtype} ", " TYPE ")
+
+
+def computed(function: TypedFunction) -> Iterator[str]:
+    """Of each narrow float, what the optimized modules compute in; of 64 bits, what JAX's parameters became."""
+    for row in function.rows:
+        for program in row.programs:
+            if row.dtype in _NARROW and not program.reason:
+                yield f"{short(row.dtype)}, {program.side}: {_computes(row, program)}"
+            elif program.side.endswith(WITHOUT_X64) and program.parameters:
+                takes = ", ".join(map(short, dict.fromkeys(program.parameters)))
+                yield f"{short(row.dtype)}, {program.side}: its program takes {takes}"
+
+
+def _computes(row: TypedRow, program: TypedProgram) -> str:
+    own, counted = short(row.dtype), {name: count or 0 for name, count in program.computes.items()}
+    converts = ", ".join(f"{count} x {name}" for name, count in sorted(program.converts.items()))
+    calls = f"; in {', '.join(program.calls)}, whose type is not known" if program.calls else ""
+    floats = {name: count for name, count in counted.items() if name.startswith(("f", "bf"))}
+    if not floats:
+        return f"the optimized module has no arithmetic on floats of its own{calls}"
+    listed = ", ".join(f"{count} in {name}" for name, count in sorted(floats.items()))
+    if own not in floats:
+        return f"emulated: arithmetic {listed}, none in {own}; converts {converts or 'none'}{calls}"
+    rest = "" if len(floats) == 1 else f"; converts {converts or 'none'}"
+    return f"arithmetic {listed}{rest}{calls}"
+
+
+def inputs_line(function: TypedFunction) -> str:
+    """What was cast, and how large it is."""
+    return f"{function.name}: {', '.join(function.inputs)} cast, {function.elements or 0:,} elements in the largest"
