@@ -44,12 +44,16 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class Asked:
-    """What is looked at, and by which interpreters; without `jax` no program of JAX stands beside."""
+    """What is looked at, and by which interpreters.
+
+    Without `whole` it is not compiled whole beside its clusters; without `jax` not by JAX.
+    """
 
     prepared: Prepared
     title: str
     pass_: str | None = None
     jax: bool = True
+    whole: bool = True
     pythons: Mapping[str, str | None] = field(default_factory=dict)
     timeout_s: float = 300
 
@@ -66,7 +70,7 @@ def examine(asked: Asked, scratch: Path, reporter: Reporter) -> Clustering:
       RequestError: the workload has no such pass.
       SideError: TensorFlow does not run it with autoclustering.
     """
-    reporter.stage(f"{asked.title}: clusters", STEPS)
+    reporter.stage(f"{asked.title}: clusters", STEPS if asked.whole else 1)
     graphs, dump = scratch / "graphs", scratch / "dump"
     settings = {TF: Settings(clustering=graphs, dump=dump, reasons=True), JAX: Settings()}
     for folder in (graphs, dump):
@@ -84,6 +88,8 @@ def examine(asked: Asked, scratch: Path, reporter: Reporter) -> Clustering:
         ran = requests.clustered(side, pass_)
         log = read_log(_log(side)[before:].splitlines())
         found = _clustering(asked, pass_, log, ran, dump)
+        if not asked.whole:
+            return found
         reporter.step("compiled whole by TensorFlow")
         jit = _whole(side, pass_)
         reporter.step("compiled whole by JAX")
