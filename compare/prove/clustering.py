@@ -53,9 +53,9 @@ class Asked:
     title: str
     pass_: str | None = None
     jax: bool = True
-    whole: bool = True
     pythons: Mapping[str, str | None] = field(default_factory=dict)
     timeout_s: float = 300
+    whole: bool = True
 
 
 def examine(asked: Asked, scratch: Path, reporter: Reporter) -> Clustering:
@@ -112,7 +112,7 @@ def _log(side: Side) -> str:
 
 def _clustering(asked: Asked, pass_: str, log: ClusteringLog, ran: Clustered, dump: Path) -> Clustering:
     times = measured(ran.calls)
-    texts = _texts(set(ran.sources.values()))
+    texts = texts_of(set(ran.sources.values()))
     graphs = [clustered_graph.clustered_graph(log, function, ran.sources, texts) for function in log.of_users]
     own = [graph for graph in graphs if graph.function == ran.function]
     graph = _with_times(own[0], times, _compiled_modules(dump)) if own else None
@@ -159,7 +159,7 @@ def by_cluster(dumped: Iterable[DumpedModule]) -> dict[str, DumpedModule]:
     return found
 
 
-def _texts(places: set[str]) -> dict[str, str]:
+def texts_of(places: set[str]) -> dict[str, str]:
     """By FILE:LINE, what stands there; without what cannot be read."""
     lines: dict[str, list[str]] = {}
     found: dict[str, str] = {}

@@ -212,6 +212,28 @@ class CompiledName(Part, frozen=True):
     seconds: Number = None
 
 
+class NodeTime(Part, frozen=True):
+    """A node outside of every cluster, and the seconds that it took in all."""
+
+    name: Text = ""
+    """NAME:OP of a node of a graph, or of an eager operation "OP, eager"."""
+    seconds: Number = None
+    source: Text = ""
+    """FILE:LINE of the user's code; empty where that is not known, or differs between functions with such a node."""
+
+
+class Profiled(Part, frozen=True):
+    """Where the time of a launched program went while its processes were profiled."""
+
+    processes: Count = None
+    seconds: Number = None
+    """That passed meanwhile, of all processes."""
+    time: TimeSplit | None = None
+    """Seconds of all threads in operations."""
+    longest: Many[NodeTime] = ()
+    """Outside, the longest first."""
+
+
 class Launched(Part, frozen=True):
     """launch.json: a program of anyone's, and what TensorFlow compiled in it."""
 
@@ -230,3 +252,5 @@ class Launched(Part, frozen=True):
     compiled: Named[CompiledName] = {}
     modules: Texts = ()
     """What XLA dumped, as `jaxport dump` names it: functions and clusters."""
+    profiled: Profiled | None = None
+    """Null without --profile."""

@@ -238,7 +238,7 @@ SAYING: list[tuple[Path, str, str, str, dict[str, Change]]] = [
     ),
     (
         FULL, "mnist_mlp", "clusters", "autoclustering put 160 of 166 nodes into 2 clusters, which take 62 % of a "
-        "call's time in nodes and leave 21 % outside; outside: 2 _FusedMatMul (XLA has no kernel for it); 4 ReadVariableOp",
+        "call's time in nodes and leave 21 % outside; outside: 2 _FusedMatMul (XLA has no kernel for it); 4 Read",
         {
             "not asked": lambda _, part: part.update(clustering=None),
             "nothing outside": setting("/clustering/outside", []),
