@@ -29,8 +29,8 @@ become, and what they are in JAX. Few matches are shown in full, more as a list;
 
 The table is part of jaxport and starts nothing. --installed makes it from the TensorFlow that is installed, within a
 minute. --missing lists what a model needs that XLA cannot compile here, or that has no counterpart: TARGET is the
-folder of a SavedModel, a .keras file, or FILE.py:NAME, as `jaxport doctor` takes them. FILE.py is run, by a process of
-its own; of a SavedModel nothing is loaded or run.
+folder of a SavedModel, a .keras or .h5 file, or FILE.py:NAME, as `jaxport doctor` takes them. FILE.py is run, by a
+process of its own; of a SavedModel nothing is loaded or run.
 """,
     operands="[WORD ...]",
     examples="""\
