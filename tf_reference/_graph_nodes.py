@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -17,6 +17,11 @@ MOST_NODES = 400_000
 """Of a model: the largest of the zoo has 40,000. What is read of each is some 300 bytes."""
 
 _LONGEST_TEXT, _MOST_ITEMS = 200, 32
+
+_CONVOLUTIONS = frozenset({"Conv2D", "Conv3D", "DepthwiseConv2dNative"})
+_HANDED_ON = frozenset({"Identity", "ReadVariableOp", "Cast"})
+_MOST_BEFORE = 6
+"""Nodes between a convolution and what its kernel comes from."""
 
 Place = tuple[str, bool]
 """FILE:LINE of a node, and whether a layer of Keras made it."""
@@ -43,8 +48,10 @@ def operations(bodies: Iterable[Body], places: Callable[[str, str], Place]) -> t
     found: list[Operation] = []
     for body in bodies:
         constant = _of_constants(body.nodes)
+        by_name = {node.name: node for node in body.nodes}
         for node in body.nodes:
-            found.append(_operation(body.name, node, places(body.name, node.name), node.name in constant))
+            made = _operation(body.name, node, places(body.name, node.name), node.name in constant)
+            found.append(replace(made, kernel=_kernel(node, by_name)) if node.op in _CONVOLUTIONS else made)
             if len(found) > MOST_NODES:
                 raise Unsupported(f"expected a model of up to {MOST_NODES:,} operations, found more")
     return tuple(found)
@@ -137,6 +144,29 @@ def _operation(function: str, node: Any, place: Place, of_constants: bool) -> Op
         stateful=bool(known and known.is_stateful),
         of_constants=of_constants,
     )
+
+
+def _kernel(node: Any, by_name: Mapping[str, Any]) -> tuple[int | None, ...]:
+    """The sizes of a kernel [..., in, out] along the axes that it moves, from what makes it in the same body."""
+    source = by_name.get(_node_of(node.input[1])) if len(node.input) > 1 else None
+    for _ in range(_MOST_BEFORE):
+        shape = _shape_made(source) if source is not None else None
+        if shape is not None:
+            return shape[:-2]
+        if source is None or source.op not in _HANDED_ON or not source.input:
+            break
+        source = by_name.get(_node_of(source.input[0]))
+    return ()
+
+
+def _shape_made(node: Any) -> tuple[int | None, ...] | None:
+    """The shape of a node's first result, as a constant, a variable or shape inference says it."""
+    if node.op == "Const":
+        return shape_of(node.attr["value"].tensor.tensor_shape)
+    if node.op == "VarHandleOp":
+        return shape_of(node.attr["shape"].shape)
+    inferred = node.attr["_output_shapes"].list.shape if "_output_shapes" in node.attr else ()
+    return shape_of(inferred[0]) if inferred and node.op not in ("_Arg", "Placeholder") else None
 
 
 @cache

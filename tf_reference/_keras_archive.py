@@ -1,4 +1,4 @@
-"""A .keras file: its config read as data, and the model built of it only where nothing but Keras' own is named in it.
+"""A .keras file, or one in HDF5: its config read as data, and the model built only where all it names is Keras' own.
 
 Weights are never read: what a model computes does not depend on them.
 """
@@ -15,7 +15,7 @@ from typing import Any
 
 import keras
 
-from tf_reference import _keras_config
+from tf_reference import _keras_config, _keras_h5
 from workloads import _foreign
 from workloads._foreign import MEBIBYTE, Unusable
 from workloads._framework import Unsupported
@@ -103,6 +103,8 @@ def _bounded_memory() -> Iterator[None]:
 
 def _read(path: Path) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     try:
+        if path.suffix.lower() in _keras_h5.SUFFIXES:
+            return _keras_h5.read(path, _json, MOST_CONFIG_BYTES)
         with _foreign.zip_opened(path) as archive:
             for name in archive.namelist():
                 if name.startswith("/") or "\\" in name or ".." in PurePosixPath(name).parts:
@@ -112,7 +114,7 @@ def _read(path: Path) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
             metadata = _json(_foreign.member_bytes(archive, METADATA, MEBIBYTE), METADATA) if has_metadata else {}
     except Unusable as error:
         raise Unsupported(
-            f"expected a .keras file at {path}, found {error}: save the model with model.save('NAME.keras')"
+            f"expected a model of Keras at {path}, found {error}: save the model with model.save('NAME.keras')"
         ) from error
     return config, metadata
 
@@ -124,17 +126,9 @@ def _json(data: bytes, name: str) -> Mapping[str, Any]:
         raise Unusable(f"{name} that is no JSON ({_foreign.said(error)})") from error
     if not isinstance(found, Mapping) or (name == CONFIG and not isinstance(found.get("class_name"), str)):
         raise Unusable(f"{name} that describes no object")
-    if _is_deeper(found, MOST_NESTING):
+    if _foreign.is_deeper(found, MOST_NESTING):
         raise Unusable(f"{name} that is nested more than {MOST_NESTING} levels deep")
     return found
-
-
-def _is_deeper(value: Any, most: int) -> bool:
-    level = [value]
-    for _ in range(most):
-        inner = [list(each.values()) if isinstance(each, Mapping) else each for each in level]
-        level = [item for items in inner if isinstance(items, list) for item in items]
-    return any(isinstance(each, Mapping | list) for each in level)
 
 
 def _hazards(value: Any) -> Iterator[str]:

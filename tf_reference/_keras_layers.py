@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import keras
@@ -21,19 +21,28 @@ _WRAPPERS = frozenset({"Wrapper", "TimeDistributed", "SpectralNormalization", "R
 
 def layers(model: Any) -> tuple[Layer, ...]:
     """Every layer of a model, those of models, wrappers and layers of the user's own behind them."""
-    return tuple(_layers(model, None, set()))
+    return tuple(_layers(model, None, set(), None))
 
 
-def _layers(layer: Any, within: str | None, seen: set[int]) -> Iterator[Layer]:
+def _layers(layer: Any, within: str | None, seen: set[int], calls: Collection[int] | None) -> Iterator[Layer]:
+    """A layer and those in it; `calls` are those of the model around it, by id, None where that is not known."""
     if id(layer) in seen:
         return
     seen.add(id(layer))
     name = f"{within}/{layer.name}" if within else layer.name
     container = type(layer).__name__ in ("Functional", "Sequential", "Model") and _is_keras(layer)
     if not container and not isinstance(layer, keras.layers.InputLayer):
-        yield _layer(layer, name)
+        yield _layer(layer, name, calls)
+    inside = _calls(layer) if container else None
     for inner in _inside(layer, container):
-        yield from _layers(inner, "" if within is None else name, seen)
+        yield from _layers(inner, "" if within is None else name, seen, inside)
+
+
+def _calls(model: Any) -> Collection[int] | None:
+    """The calls of layers in a model; a Sequential makes its graph anew with each layer that is added to it."""
+    graph = getattr(model, "_functional", None) or model
+    nodes = getattr(graph, "_nodes", None)
+    return {id(node) for node in nodes} if isinstance(nodes, list) else None
 
 
 def _inside(layer: Any, container: bool) -> list[Any]:
@@ -56,7 +65,7 @@ def _is_keras(layer: Any) -> bool:
     return type(layer).__module__.split(".")[0] in ("keras", "tf_keras")
 
 
-def _layer(layer: Any, name: str) -> Layer:
+def _layer(layer: Any, name: str, calls: Collection[int] | None) -> Layer:
     kind = type(layer)
     config = _config(layer)
     nodes = getattr(layer, "_inbound_nodes", None)
@@ -69,7 +78,7 @@ def _layer(layer: Any, name: str) -> Layer:
         config=_keras_config.plain_config(config),
         policy=str(getattr(policy, "name", "") or ""),
         weights={each.name: _described(each) for each in _own_weights(layer, own)},
-        calls=len(nodes) if isinstance(nodes, list) else 0,
+        calls=sum(calls is None or id(node) in calls for node in nodes) if isinstance(nodes, list) else 0,
         shape=_shape(layer),
         source=_source(kind) if own else "",
     )

@@ -162,6 +162,11 @@ def protocol(file: str, message: str) -> Any:
     return _require(f"tensorflow.core.protobuf.{file}", message)
 
 
+def debug_info(serialized: bytes) -> Any:
+    """A GraphDebugInfo: frames of the source, by the nodes of functions."""
+    return _require("tensorflow.core.framework.graph_debug_info_pb2", "GraphDebugInfo").FromString(serialized)
+
+
 def operation_definitions() -> Sequence[Any]:
     """The OpDef of every type of operation that this process has. `tf.raw_ops` has the public ones alone."""
     buffer = _require("tensorflow.python.client.pywrap_tf_session", "TF_GetAllOpList")()

@@ -1,4 +1,4 @@
-"""Lines of a Python function that run when it is traced and not when it is called, found in its source."""
+"""Lines of a Python function, and of its helpers, that run when it is traced and not when it is called."""
 
 from __future__ import annotations
 
@@ -19,18 +19,52 @@ _CLOCKS = frozenset({"time", "perf_counter", "monotonic", "now", "today"})
 _DRAWS = ("np.random.", "numpy.random.", "random.")
 
 
+DEPTH = 2
+"""So far functions of the same file that a function calls are looked into."""
+
+
 def effects(functions: Iterable[Any]) -> tuple[Effect, ...]:
-    """What these functions do beside computing; functions that they call are not looked into.
+    """What these functions do beside computing, and those of the same file that they call by their name.
 
     Args:
       functions: of Python; what has no source, or is a framework's, is left out.
     """
-    found = dict.fromkeys(effect for function in functions for effect in _of_function(function))
-    return tuple(found)
+    seen: set[int] = set()
+    return tuple(dict.fromkeys(effect for function in functions for effect in _within(function, DEPTH, seen)))
+
+
+def _within(function: Any, depth: int, seen: set[int]) -> Iterator[Effect]:
+    function = inspect.unwrap(getattr(function, "python_function", function))
+    if id(function) in seen:
+        return
+    seen.add(id(function))
+    yield from _of_function(function)
+    for helper in _helpers(function) if depth else ():
+        yield from _within(helper, depth - 1, seen)
+
+
+def _helpers(function: Any) -> Iterator[Any]:
+    """Functions of the same file that stand under a name in this one, in a closure or in the module."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return
+    cells = zip(code.co_freevars, function.__closure__ or (), strict=False)
+    known = function.__globals__ | {name: cell.cell_contents for name, cell in cells if _is_filled(cell)}
+    for name in (*code.co_names, *code.co_freevars):
+        found = inspect.unwrap(getattr(known.get(name), "python_function", known.get(name)))
+        if inspect.isfunction(found) and found.__code__.co_filename == code.co_filename:
+            yield found
+
+
+def _is_filled(cell: Any) -> bool:
+    try:
+        _ = cell.cell_contents
+    except ValueError:  # a name that is bound later
+        return False
+    return True
 
 
 def _of_function(function: Any) -> Iterator[Effect]:
-    function = inspect.unwrap(function)
     try:
         lines, first = inspect.getsourcelines(function)
         file = os.path.realpath(inspect.getsourcefile(function) or "")

@@ -9,7 +9,7 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
-from tf_reference import _graph_nodes, _private
+from tf_reference import _graph_nodes, _private, _saved_layers
 from workloads import _foreign
 from workloads._foreign import Unusable
 from workloads._framework import Unsupported
@@ -49,9 +49,11 @@ def inspect(folder: Path) -> Inspection:
     # Without an entry the graph is all there is, as one that was frozen.
     roots = outputs if signatures or functions else None
     bodies = _graph_nodes.reached(meta.graph_def, roots, functions)
+    lines = _saved_layers.places(folder)
     return Inspection(
         kind="saved model",
-        operations=_graph_nodes.operations(bodies, lambda function, name: ("", False)),
+        operations=_graph_nodes.operations(bodies, lines),
+        layers=tuple(_saved_layers.layers(folder)),
         entries=tuple(sorted(signatures)) or tuple(functions) or ("the whole graph",),
         inputs=tuple(dict.fromkeys(_values(each.inputs for each in signatures.values()))),
         outputs=tuple(dict.fromkeys(_values(each.outputs for each in signatures.values()))),

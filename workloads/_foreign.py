@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -90,6 +90,15 @@ def check(path: Path, most: int) -> None:
     """
     with opened(path) as file:
         _within(os.fstat(file.fileno()).st_size, most)
+
+
+def is_deeper(value: Any, most: int) -> bool:
+    """Whether mappings and lists are nested more than so many levels deep."""
+    level = [value]
+    for _ in range(most):
+        inner = [list(each.values()) if isinstance(each, Mapping) else each for each in level]
+        level = [item for items in inner if isinstance(items, list) for item in items]
+    return any(isinstance(each, Mapping | list) for each in level)
 
 
 def said(error: Exception) -> str:

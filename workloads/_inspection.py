@@ -56,6 +56,7 @@ class Operation:
       registered: whether this TensorFlow has such an operation.
       stateful: whether TensorFlow says that it has state or side effects.
       of_constants: whether it depends on constants alone: TensorFlow may compute it before XLA sees it.
+      kernel: the sizes of a convolution's kernel along the axes that it moves; empty where they are not known.
     """
 
     type: str
@@ -70,6 +71,7 @@ class Operation:
     registered: bool = True
     stateful: bool = False
     of_constants: bool = False
+    kernel: tuple[int | None, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Protocol
 from compare.record.clustering_part import TimeSplit
 
 RUN = "_XlaRun"
-_OVERHEAD = frozenset({"_XlaCompile", "_XlaMerge", "_FusedSwitch", "_SwitchN"})
+OVERHEAD = frozenset({"_XlaCompile", "_XlaMerge", "_FusedSwitch", "_SwitchN"})
 _CLUSTER = re.compile(r"(?P<cluster>cluster_\d+)(?:_\d+)?/")
 
 
@@ -66,7 +66,7 @@ def _split(call: Sequence[RanNode]) -> dict[str, dict[str, float]]:
     for node in call:
         name, _, op = node.name.rpartition(":")
         cluster = _CLUSTER.match(name)
-        part = "run" if op == RUN else "over" if op in _OVERHEAD else "outside"
+        part = "run" if op == RUN else "over" if op in OVERHEAD else "outside"
         parts[part][cluster["cluster"] if cluster and op == RUN else name] += node.seconds or 0.0
     return parts
 

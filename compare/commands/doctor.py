@@ -31,9 +31,10 @@ counterpart; the line that they come from is named. Beside them stand the counte
 gotchas that apply given the model's own attributes, dynamic shapes, randomness, state, side effects and wide types.
 Writes a page.
 
-TARGET is the folder of a SavedModel, a .keras file, or FILE.py:NAME, which names a Keras model, a class or function
-that makes one without arguments, a tf.function or a function. Of a SavedModel nothing is loaded or run. A .keras file
-is built where it names nothing but Keras' own layers, with new weights. FILE.py is run, by a process of its own.
+TARGET is the folder of a SavedModel, a .keras or .h5 file, or FILE.py:NAME, which names a Keras model, a class or
+function that makes one without arguments, a tf.function or a function. Of a SavedModel nothing is loaded or run. The
+model of a .keras or .h5 file is built where it names nothing but Keras' own layers, with new weights. FILE.py is run,
+by a process of its own.
 """,
     operands="TARGET",
     examples="""\
@@ -50,7 +51,7 @@ is built where it names nothing but Keras' own layers, with new weights. FILE.py
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add arguments."""
-    command.add_argument("target", metavar="TARGET", help="SavedModel folder, .keras file, or FILE.py:NAME")
+    command.add_argument("target", metavar="TARGET", help="SavedModel folder, .keras or .h5 file, or FILE.py:NAME")
     command.add_argument(
         "--input", action="append", default=[], metavar="SPEC",
         help="an argument of FILE.py:NAME, as NAME=DTYPE[SHAPE]; a size that is a name is not fixed; repeat for each",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from compare.commands._exit_codes import HOLDS
 from compare.commands._output import writable_folder, written
 from compare.commands._parser import Help
 from compare.errors import RequestError
+from compare.explaining import further_evidence
 from compare.explaining.sentences import Commands
 from compare.explaining.speed_up import MOST, Explanation, explain
 from compare.history import store
@@ -35,8 +36,9 @@ time first. Each states what was measured, with its numbers, the command that sh
 they are known. A sentence whose measurement is missing, or whose interval does not decide, is left out.
 
 TARGET is a record that `jaxport run` or `jaxport bench` wrote: nothing is measured then. A workload, a port file, or
---tf, --jax and --input are measured first, as `jaxport run` does with few pairs of processes, and with the size from
-which on XLA hands a computation to other threads.
+--tf, --jax and --input are measured first, as `jaxport run` does with few pairs of processes; then the size from which
+on XLA hands a computation to other threads, what autoclustering compiles, and what a call at another size of the named
+dimensions compiles anew.
 """,
     operands="[TARGET]",
     examples="""\
@@ -59,11 +61,15 @@ _OF_RUNS = ("size", "data", *_OF_FUNCTIONS)
 
 @dataclass(frozen=True)
 class _Measured:
-    """A record, where it lies, and what names its one workload on a command line; empty for that of its own command."""
+    """A record, where it lies, and what names its one workload on a command line; empty for that of its own command.
+
+    `clustered` names the same to `jaxport clusters`, where that is other words.
+    """
 
     record: Record
     path: Path
     subject: str = ""
+    clustered: str = ""
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -133,15 +139,23 @@ def _run(options: argparse.Namespace) -> _Measured:
         extras=Extras(handover=True),
     )  # fmt: skip
     with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
-        record = whole_run.run(request, progress).record
+        ran = whole_run.run(request, progress)
+        record = ran.record if ran.interrupted else further_evidence.gathered(ran.record, request, progress)
     written(record, to_json(record), out, options.json)
-    return _Measured(record, out / "results.json", _subject(options))
+    clustered = _subject(options, [options.tf], ("size", "input", "dimension")) if options.tf else ""
+    return _Measured(record, out / "results.json", _subject(options, [options.target], _OF_RUNS), clustered)
 
 
-def _subject(options: argparse.Namespace) -> str:
-    """What was measured, as other commands take it."""
-    words = [options.target] if options.target else []
-    for name in _OF_RUNS:
+def _subject(options: argparse.Namespace, operands: Sequence[str | None], names: Sequence[str]) -> str:
+    """What was measured, as other commands take it.
+
+    Args:
+      options: of the command line.
+      operands: first, those that are given.
+      names: options that follow.
+    """
+    words = [operand for operand in operands if operand]
+    for name in names:
         given = getattr(options, name)
         words += [word for value in (given if isinstance(given, list) else [given]) if value
                   for word in (f"--{name}", str(value))]  # fmt: skip
@@ -149,7 +163,8 @@ def _subject(options: argparse.Namespace) -> str:
 
 
 def _commands(measured: _Measured, name: str) -> Commands:
-    return Commands(measured.subject or _recorded_subject(measured.record, name), str(measured.path))
+    subject = measured.subject or _recorded_subject(measured.record, name)
+    return Commands(subject, str(measured.path), measured.clustered)
 
 
 def _recorded_subject(record: Record, name: str) -> str:

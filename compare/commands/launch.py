@@ -7,6 +7,7 @@ from pathlib import Path
 
 from compare.commands import _arguments
 from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._option_types import seconds
 from compare.commands._output import writable_folder
 from compare.commands._parser import Help
 from compare.errors import RequestError
@@ -19,11 +20,14 @@ from compare.report.cluster_tables import print_launch
 
 DEFAULT_OUT = Path("jaxport-launch")
 
+PROFILE_S = 60.0
+
 HELP = Help(
     description="""\
 Run a program of yours with the documented flags of TensorFlow and XLA set, and read what came out: which functions were
-clustered, what stayed outside and why, what XLA compiled, how often and for how long. The program needs no change; it
-reads and prints what it always does. Compiling and running are slower meanwhile: measure times without.
+clustered, what stayed outside and why, what XLA compiled, how often and for how long; with --profile also the share of
+its time that is compiled, and your lines of what is not. The program needs no change; it reads and prints what it
+always does. Compiling and running are slower meanwhile: measure times without.
 
 Without --auto-jit the program's own choice stands: functions of jit_compile=True are compiled, and others where it
 calls tf.config.optimizer.set_jit. What your environment sets in TF_XLA_FLAGS, XLA_FLAGS and TF_CPP_VMODULE is kept.
@@ -32,6 +36,7 @@ calls tf.config.optimizer.set_jit. What your environment sets in TF_XLA_FLAGS, X
     examples="""\
   jaxport launch -- python train.py --epochs 1             what does it compile as it is?
   jaxport launch --auto-jit -- python train.py             what would autoclustering compile?
+  jaxport launch --profile -- python train.py              and what share of its time, on which lines?
   jaxport launch -o first -- python train.py && jaxport dump first/xla
 """,
     holds="the program ended with 0, and what it left was read",
@@ -45,6 +50,12 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--auto-jit", action="store_true", help=f"switch autoclustering on: TF_XLA_FLAGS={launching.AUTO_JIT!r}"
     )
+    command.add_argument(
+        "--profile", type=seconds, nargs="?", const=PROFILE_S, metavar="SECONDS",
+        help="have the program profile itself for so long at most, and note the lines of what it traces: a "
+        "sitecustomize.py on its PYTHONPATH does (default without a number: "
+        f"{PROFILE_S:g})",
+    )  # fmt: skip
     output = command.add_argument_group("output")
     _arguments.add_out_folder(output, DEFAULT_OUT)
     _arguments.add_json(output)
@@ -63,7 +74,7 @@ def main(options: argparse.Namespace) -> int:
         raise RequestError(
             f"expected an empty folder at {out}, found files, which would be read too: choose another --out"
         )
-    record = launching.run(Launch(options.command_line, out, options.auto_jit))
+    record = launching.run(Launch(options.command_line, out, options.auto_jit, options.profile))
     plain = to_json(record)
     written = write_launch(record, out)
     write_json(out / "launch.json", plain)

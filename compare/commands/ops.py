@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from compare.commands import _arguments
-from compare.commands._exit_codes import HOLDS
+from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._parser import Help
 from compare.counterparts import raw_operations
 from compare.counterparts.raw_operations import RawTable
@@ -29,8 +29,8 @@ become, and what they are in JAX. Few matches are shown in full, more as a list;
 
 The table is part of jaxport and starts nothing. --installed makes it from the TensorFlow that is installed, within a
 minute. --missing lists what a model needs that XLA cannot compile here, or that has no counterpart: TARGET is the
-folder of a SavedModel, a .keras file, or FILE.py:NAME, as `jaxport doctor` takes them. FILE.py is run, by a process of
-its own; of a SavedModel nothing is loaded or run.
+folder of a SavedModel, a .keras or .h5 file, or FILE.py:NAME, as `jaxport doctor` takes them. FILE.py is run, by a
+process of its own; of a SavedModel nothing is loaded or run.
 """,
     operands="[WORD ...]",
     examples="""\
@@ -41,7 +41,8 @@ its own; of a SavedModel nothing is loaded or run.
   jaxport ops --missing my_saved_model
   jaxport ops --missing my_tf.py:f --input 'x=f32[B,128]'
 """,
-    holds="operations were listed",
+    holds="operations were listed; with --missing --strict, and the model lacks none",
+    fails="with --missing --strict: the model has operations that do not compile, or have no counterpart",
 )
 
 _IN_FULL = 4
@@ -65,6 +66,9 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         help="with --missing FILE.py:NAME: an argument, such as x=f32[B,128]; a size that is a name is not fixed "
         "(repeat, in the order of the arguments)",
     )  # fmt: skip
+    model.add_argument(
+        "--strict", action="store_true", help="with --missing: exit with 1 if anything is missing, for CI"
+    )
     source = command.add_argument_group("which TensorFlow")
     source.add_argument("--installed", action="store_true", help="the one that is installed, not the one of the table")
     source.add_argument(
@@ -103,6 +107,8 @@ def main(options: argparse.Namespace) -> int:
 def _check(options: argparse.Namespace) -> None:
     if options.missing and (options.words or options.all or options.compilable or options.not_compilable):
         raise RequestError("expected --missing TARGET alone, found a choice of operations beside it: drop one of both")
+    if options.strict and not options.missing:
+        raise RequestError("expected --strict with --missing TARGET, found it without: drop it")
     if options.input and not (options.missing and ".py:" in options.missing):
         raise RequestError("expected --input with --missing FILE.py:NAME, found it without: drop it")
 
@@ -161,13 +167,14 @@ def _show_missing(options: argparse.Namespace, table: RawTable, stack: ExitStack
         why = inspection.not_traced or "its graph is empty"
         raise RequestError(f"expected a model with operations in {options.missing}, found none: {why}")
     lacking = missing.missing(inspection.operations, table)
+    verdict = FAILS if options.strict and lacking else HOLDS
     if options.json:
         counts = {"operations": len(inspection.operations), "types": len({each.type for each in inspection.operations})}
         terminal.print_json(_head(table) | {"target": options.missing, **counts, "missing": to_json(lacking)})
-        return HOLDS
+        return verdict
     operation_tables.print_missing(lacking, inspection.operations, terminal.console())
     terminal.say(*_notes(table, options))
-    return HOLDS
+    return verdict
 
 
 def _notes(table: RawTable, options: argparse.Namespace) -> Iterator[str]:

@@ -40,7 +40,16 @@ def _is(**values: Any) -> Callable[[Operation], bool]:
 
 def _strided_same(operation: Operation) -> bool:
     strides = operation.attributes.get("strides")
-    return operation.attributes.get("padding") == "SAME" and isinstance(strides, list) and max(strides, default=1) > 1
+    strided = (
+        operation.attributes.get("padding") == "SAME" and isinstance(strides, list) and max(strides, default=1) > 1
+    )
+    return strided and not _is_pointwise(operation)
+
+
+def _is_pointwise(operation: Operation) -> bool:
+    """Whether the kernel is known to have one element along each axis: SAME pads nothing then, whatever the stride."""
+    kernel = operation.kernel
+    return bool(kernel) and all(size == 1 for size in kernel)
 
 
 def _of(dtypes: Collection[str]) -> Callable[[Operation], bool]:

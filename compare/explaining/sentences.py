@@ -19,6 +19,9 @@ DECIDED = (FASTER, SLOWER, EQUIVALENT)
 
 ALWAYS_FIRST = float("inf")
 
+_NOT_REPORTED = ("explain", "clusters")
+"""Commands that show what report.html does not."""
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -56,16 +59,19 @@ class Commands:
     Attributes:
       subject: what `jaxport bench` is given to measure the workload again; empty where that is not known.
       record: the results.json that all numbers stand in.
+      clustered: the same for `jaxport clusters`, which takes one function of TensorFlow; empty where `subject` will do.
     """
 
     subject: str
     record: str
+    clustered: str = ""
 
     def by(self, name: str) -> str:
         """The command of that name, or the one that shows the record where the workload cannot be named."""
-        if self.subject:
-            return f"jaxport {name} {self.subject}"
-        return f"jaxport {'explain' if name == 'explain' else 'report'} {shlex.quote(self.record)}"
+        subject = (name == "clusters" and self.clustered) or self.subject
+        if subject:
+            return f"jaxport {name} {subject}"
+        return f"jaxport {'explain' if name in _NOT_REPORTED else 'report'} {shlex.quote(self.record)}"
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from compare.explaining import rules_of_costs, rules_of_kernels, rules_of_ratios
+from compare.explaining import rules_of_compiling, rules_of_costs, rules_of_kernels, rules_of_ratios
 from compare.explaining.sentences import Case, Commands, Sentence
 from compare.record.envelope import Record
 from compare.report.standings import standing
@@ -23,6 +23,8 @@ RULES: tuple[Rule, ...] = (
     rules_of_ratios.compiling,
     rules_of_ratios.split,
     rules_of_ratios.programs,
+    rules_of_compiling.new_sizes,
+    rules_of_compiling.clusters,
     rules_of_costs.other_threads,
     rules_of_costs.limit,
     rules_of_costs.dispatch,

@@ -20,6 +20,9 @@ import numpy as np
 from compare.errors import Foreseen
 
 # jaxlib logs its CPU client, and stack frames that TensorFlow left out, unless this stands before its first import.
+QUIETED = "TF_CPP_MIN_LOG_LEVEL" not in os.environ
+"""Whether the variable is this process's own, and none that the user set for other programs."""
+
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 if TYPE_CHECKING:

@@ -58,7 +58,18 @@ def stream(texts: Sequence[str], sizes: Sequence[str]) -> list[Call]:
             raise RequestError(
                 f"expected a size that a --call names, found {name}: write it in a shape, as x=f32[{name},4]"
             )
-    specs = [spec for template in templates for spec in _at_sizes(template, values)]
+    return drawn([spec for template in templates for spec in _at_sizes(template, values)])
+
+
+def drawn(specs: Sequence[Named]) -> list[Call]:
+    """Calls with their arrays.
+
+    Args:
+      specs: the arguments of each call, with an `ArraySpec` for each array.
+
+    Raises:
+      RequestError: there is none, or their arrays are too large.
+    """
     if not 0 < len(specs) <= MOST_CALLS:
         raise RequestError(f"expected 1 to {MOST_CALLS} calls, found {len(specs)}: add --call, like {EXAMPLES}")
     arrays = [leaf for spec in specs for leaf in leaves(spec).values() if isinstance(leaf, ArraySpec)]
@@ -239,7 +250,7 @@ def shown(value: Any) -> str:
     """A value in short: f32[8,4], i32(3), np.float32(0.5), 'text', or a structure of these."""
     match value:
         case ArraySpec() | np.ndarray() if value.shape or isinstance(value, ArraySpec):
-            return f"{_SHORT[np.dtype(value.dtype).name]}[{','.join(map(str, value.shape))}]"
+            return f"{_SHORT[np.dtype(value.dtype).name]}[{','.join(map(str, value.shape))}]{_range(value)}"
         case np.ndarray():
             return f"{_SHORT[value.dtype.name]}({value.item()})"
         case np.generic():
@@ -250,3 +261,10 @@ def shown(value: Any) -> str:
             inside = ", ".join(map(shown, value))
             return f"[{inside}]" if isinstance(value, list) else f"({inside}{',' * (len(value) == 1)})"
     return repr(value)
+
+
+def _range(value: ArraySpec | np.ndarray) -> str:
+    """The range of an array that is drawn from one, as `parse_input` reads it."""
+    ends = (value.low, value.high) if isinstance(value, ArraySpec) else ()
+    known = [int(end) if float(end).is_integer() else end for end in ends if end is not None]
+    return f":{known[0]}..{known[1]}" if known else ""

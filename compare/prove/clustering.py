@@ -44,7 +44,10 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class Asked:
-    """What is looked at, and by which interpreters; without `jax` no program of JAX stands beside."""
+    """What is looked at, and by which interpreters.
+
+    Without `whole` it is not compiled whole beside its clusters; without `jax` not by JAX.
+    """
 
     prepared: Prepared
     title: str
@@ -52,6 +55,7 @@ class Asked:
     jax: bool = True
     pythons: Mapping[str, str | None] = field(default_factory=dict)
     timeout_s: float = 300
+    whole: bool = True
 
 
 def examine(asked: Asked, scratch: Path, reporter: Reporter) -> Clustering:
@@ -66,7 +70,7 @@ def examine(asked: Asked, scratch: Path, reporter: Reporter) -> Clustering:
       RequestError: the workload has no such pass.
       SideError: TensorFlow does not run it with autoclustering.
     """
-    reporter.stage(f"{asked.title}: clusters", STEPS)
+    reporter.stage(f"{asked.title}: clusters", STEPS if asked.whole else 1)
     graphs, dump = scratch / "graphs", scratch / "dump"
     settings = {TF: Settings(clustering=graphs, dump=dump, reasons=True), JAX: Settings()}
     for folder in (graphs, dump):
@@ -84,6 +88,8 @@ def examine(asked: Asked, scratch: Path, reporter: Reporter) -> Clustering:
         ran = requests.clustered(side, pass_)
         log = read_log(_log(side)[before:].splitlines())
         found = _clustering(asked, pass_, log, ran, dump)
+        if not asked.whole:
+            return found
         reporter.step("compiled whole by TensorFlow")
         jit = _whole(side, pass_)
         reporter.step("compiled whole by JAX")
@@ -111,8 +117,8 @@ def _log(side: Side) -> str:
 
 def _clustering(asked: Asked, pass_: str, log: ClusteringLog, ran: Clustered, dump: Path) -> Clustering:
     times = measured(ran.calls)
-    lines = texts(set(ran.sources.values()))
-    graphs = [clustered_graph.clustered_graph(log, function, ran.sources, lines) for function in log.of_users]
+    texts = texts_of(set(ran.sources.values()))
+    graphs = [clustered_graph.clustered_graph(log, function, ran.sources, texts) for function in log.of_users]
     own = [graph for graph in graphs if graph.function == ran.function]
     graph = _with_times(own[0], times, _compiled_modules(dump)) if own else None
     return Clustering(
@@ -158,7 +164,7 @@ def by_cluster(dumped: Iterable[DumpedModule]) -> dict[str, DumpedModule]:
     return found
 
 
-def texts(places: set[str]) -> dict[str, str]:
+def texts_of(places: set[str]) -> dict[str, str]:
     """By FILE:LINE, what stands there; without what cannot be read."""
     lines: dict[str, list[str]] = {}
     found: dict[str, str] = {}

@@ -15,9 +15,10 @@ from compare.clusters.graph_file import read_graph
 from compare.clusters.log_lines import ClusteringLog, LoggedFunction, is_of_clustering, read_log
 from compare.errors import RequestError
 from compare.files import FileError
-from compare.hlo.bindings import UnreadableProgram
+from compare.hlo.bindings import QUIETED, UnreadableProgram
 from compare.hlo.dumps.directory import DumpedModule, modules
-from compare.prove.clustering import by_cluster, with_module
+from compare.prove import observing
+from compare.prove.clustering import by_cluster, texts_of, with_module
 from compare.record.clustering_part import ClusteredGraph, CompiledName, Launched
 from compare.record.envelope import SCHEMA
 from compare.sides import clustering_variables
@@ -33,11 +34,15 @@ _XLA_DUMP = "--xla_dump_to"
 
 @dataclass(frozen=True)
 class Launch:
-    """What is run, where it leaves what it dumps, and whether autoclustering is switched on for it."""
+    """What is run, where it leaves what it dumps, and whether autoclustering is switched on for it.
+
+    `profile_s` says for how many seconds it profiles itself at most; None not at all.
+    """
 
     command: Sequence[str]
     folder: Path
     auto_jit: bool = False
+    profile_s: float | None = None
 
 
 def variables(launch: Launch, inherited: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
@@ -52,6 +57,8 @@ def variables(launch: Launch, inherited: Mapping[str, str]) -> tuple[dict[str, s
     if launch.auto_jit:
         said["TF_XLA_FLAGS"] = f"{said['TF_XLA_FLAGS']} {AUTO_JIT}"
     said["XLA_FLAGS"] = f"{inherited.get('XLA_FLAGS', '')} {_XLA_DUMP}={folder / DUMP}".strip()
+    if launch.profile_s is not None:
+        said |= observing.prepare(launch.folder, launch.profile_s, inherited)
     return said, list(_conflicts(launch, inherited))
 
 
@@ -78,14 +85,17 @@ def run(launch: Launch) -> Launched:
         )
     for folder in (launch.folder / GRAPHS, launch.folder / DUMP):
         folder.mkdir(parents=True)
-    given, conflicts = variables(launch, os.environ)
-    quietest = os.environ.get(QUIETEST, "0")
+    inherited = {name: value for name, value in os.environ.items() if name != QUIETEST or not QUIETED}
+    given, conflicts = variables(launch, inherited)
+    quietest = inherited.get(QUIETEST, "0")
     lowest = int(quietest) if quietest.isdecimal() else 0
 
     def unseen(line: bytes) -> bool:
-        return severity(line) < lowest or is_of_clustering(line.decode(errors="replace"))
+        text = line.decode(errors="replace")
+        of_profile = launch.profile_s is not None and observing.is_of_profiler(text)
+        return severity(line) < lowest or is_of_clustering(text) or of_profile
 
-    ended = run_program(launch.command, {**os.environ, **given}, launch.folder / LOG, unseen)
+    ended = run_program(launch.command, {**inherited, **given}, launch.folder / LOG, unseen)
     return read(launch, ended, given, conflicts)
 
 
@@ -101,7 +111,8 @@ def read(launch: Launch, ended: Ended, given: Mapping[str, str], conflicts: Sequ
     text = (launch.folder / LOG).read_text(errors="replace")
     log = read_log(text.splitlines())
     dumped = _modules(launch.folder / DUMP)
-    graphs, unread = _graphs(log, launch.folder / GRAPHS)
+    observed = observing.read(launch.folder) if launch.profile_s is not None else observing.Observed()
+    graphs, unread = _graphs(log, launch.folder / GRAPHS, observed)
     compiled = by_cluster(dumped)
     return Launched(
         schema=SCHEMA,
@@ -109,13 +120,14 @@ def read(launch: Launch, ended: Ended, given: Mapping[str, str], conflicts: Sequ
         exit_code=ended.exit_code,
         signal=ended.signal,
         variables=given,
-        notes=(*conflicts, *unread, *_missing(text, graphs)),
+        notes=(*conflicts, *unread, *observed.notes, *_missing(text, graphs)),
         graphs=tuple(
             replace(graph, clusters=tuple(with_module(each, compiled) for each in graph.clusters)) for graph in graphs
         ),
         single_operations=len(log.functions) - len(log.of_users),
         compiled={name: CompiledName(times=one.times, seconds=one.seconds) for name, one in log.compiled.items()},
         modules=tuple(module.function for module in dumped),
+        profiled=observed.profiled,
     )
 
 
@@ -126,13 +138,14 @@ def _modules(folder: Path) -> Sequence[DumpedModule]:
         return ()  # nothing was compiled
 
 
-def _graphs(log: ClusteringLog, folder: Path) -> tuple[list[ClusteredGraph], list[str]]:
+def _graphs(log: ClusteringLog, folder: Path, observed: observing.Observed) -> tuple[list[ClusteredGraph], list[str]]:
     """Those that the log names; without a log those that were dumped and have clusters."""
     graphs: list[ClusteredGraph] = []
     unread: list[str] = []
+    texts = texts_of({place for lines in observed.lines.values() for place in lines.values()})
     for function in [one for one in log.of_users if one.graph]:
         try:
-            graphs.append(clustered_graph(log, function, {}, {}))
+            graphs.append(clustered_graph(log, function, observed.of(function.function), texts))
         except FileError as error:
             unread.append(f"not read: {error}")
     for path in sorted(folder.glob("encapsulate_subgraphs_before*.pbtxt")) if not log.functions else ():

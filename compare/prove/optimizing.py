@@ -16,7 +16,7 @@ from compare.grappler.node_states import Graph, by_name
 from compare.parity.identical import same_leaves
 from compare.parity.measure import distance, largest
 from compare.progress import Reporter
-from compare.prove.clustering import Asked, chosen_pass, texts
+from compare.prove.clustering import Asked, chosen_pass, texts_of
 from compare.record.envelope import SCHEMA
 from compare.record.grappler_part import HeldConstant, NodeRewrite, Optimization, OptimizedNode, ResultsHeld
 from compare.sides import replies, requests
@@ -84,7 +84,7 @@ class _Examination:
         """Both graphs, and what differs."""
         off = self._graph(switches.OFF)
         on = self._graph(switches.ON)
-        lines = texts(set(on.sources.values()))
+        lines = texts_of(set(on.sources.values()))
         before, after = (_nodes(each, lines) for each in (off, on))
         return Optimization(
             of_pass=self.pass_,

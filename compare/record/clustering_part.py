@@ -86,8 +86,11 @@ class TimeSplit(Part, frozen=True):
     """One call as TensorFlow's profiler saw it: seconds by who computed, medians over the calls that were profiled."""
 
     calls: Count = None
+    """That were profiled."""
     compiled_s: Number = None
+    """In clusters."""
     outside_s: Number = None
+    """In nodes outside of them."""
     overhead_s: Number = None
     """Finding the compiled cluster, and handing its results on."""
     nodes: Named[Number] = {}
@@ -121,6 +124,38 @@ class Clustering(Part, frozen=True):
     time: TimeSplit | None = None
     jit: OneProgram | None = None
     jax: OneProgram | None = None
+
+
+class NodesOutside(Part, frozen=True):
+    """Nodes that stayed outside of every cluster for one reason."""
+
+    ops: Text = ""
+    """Their operations, with how many there are of each."""
+    count: Count = None
+    """How many nodes."""
+    why: Text = ""
+    """TensorFlow's reason."""
+    sources: Texts = ()
+    """FILE:LINE of the user's code, where that is known."""
+
+
+class ClusteredShare(Part, frozen=True):
+    """How much of a workload's main pass autoclustering compiled: a clustering without its graph."""
+
+    of_pass: Text = msgspec.field(default="", name="pass")
+    """The pass: step or forward."""
+    nodes: Count = None
+    """Of its graph after Grappler, without arguments and results."""
+    clustered: Count = None
+    """Of them, those in clusters."""
+    clusters: Count = None
+    """How many."""
+    outside: Many[NodesOutside] = ()
+    """The most telling reason first."""
+    time: TimeSplit | None = None
+    """Where the time of a call went; of `nodes` the longest."""
+    reason: Text = ""
+    """Why nothing is known."""
 
 
 class NodeChange(Part, frozen=True):
@@ -177,6 +212,28 @@ class CompiledName(Part, frozen=True):
     seconds: Number = None
 
 
+class NodeTime(Part, frozen=True):
+    """A node outside of every cluster, and the seconds that it took in all."""
+
+    name: Text = ""
+    """NAME:OP of a node of a graph, or of an eager operation "OP, eager"."""
+    seconds: Number = None
+    source: Text = ""
+    """FILE:LINE of the user's code; empty where that is not known, or differs between functions with such a node."""
+
+
+class Profiled(Part, frozen=True):
+    """Where the time of a launched program went while its processes were profiled."""
+
+    processes: Count = None
+    seconds: Number = None
+    """That passed meanwhile, of all processes."""
+    time: TimeSplit | None = None
+    """Seconds of all threads in operations."""
+    longest: Many[NodeTime] = ()
+    """Outside, the longest first."""
+
+
 class Launched(Part, frozen=True):
     """launch.json: a program of anyone's, and what TensorFlow compiled in it."""
 
@@ -195,3 +252,5 @@ class Launched(Part, frozen=True):
     compiled: Named[CompiledName] = {}
     modules: Texts = ()
     """What XLA dumped, as `jaxport dump` names it: functions and clusters."""
+    profiled: Profiled | None = None
+    """Null without --profile."""

@@ -12,11 +12,15 @@ class LedgerCall(Part, frozen=True):
     """One call on one side, in seconds."""
 
     call: Text = ""
+    """Its arguments, as `jaxport recompiles --call` takes them."""
     traces: Count = None
+    """How often the function was traced."""
     compilations: Count = None
+    """Programs that XLA compiled."""
     seconds: Number = None
     """Of the whole call, its results awaited."""
     trace_s: Number = None
+    """Tracing."""
     lower_s: Number = None
     """None where the framework does not tell it apart."""
     compile_s: Number = None
@@ -37,31 +41,42 @@ class LedgerCure(Part, frozen=True):
     """The stream once more in a fresh process, with one thing changed."""
 
     cure: Text = ""
+    """Its name."""
     change: Text = ""
     """What was changed."""
     traces: Count = None
+    """Of all calls."""
     compilations: Count = None
+    """Of all calls."""
     seconds: Number = None
     """Of all calls."""
     calls: Count = None
+    """How many were made."""
     refused: Text = ""
     """Why it was not tried, or failed."""
     results: Text = ""
     """How results compare with those of the stream as it was."""
     same_results: bool | None = None
+    """Null where that is not known."""
 
 
 class SideLedger(Part, frozen=True):
     """A stream of calls on one side."""
 
     target: Text = ""
+    """The function."""
     staged: Text = ""
     """How the function was compiled."""
     calls: Many[LedgerCall] = ()
+    """In order."""
     cures: Many[LedgerCure] = ()
+    """Those that were tried."""
     traces: Count = None
+    """Of all calls."""
     compilations: Count = None
+    """Of all calls."""
     seconds: Number = None
+    """Of all calls."""
     failed: Count = None
     """Calls that gave no result."""
     entries: Count = None
@@ -76,9 +91,12 @@ class RecompilationLedger(Part, frozen=True):
     """A stream of calls on each side that was asked."""
 
     name: Text = ""
+    """Of what was called."""
     summary: Text = ""
     """What is called with what; this and what follows are empty of a user's own functions."""
     statement: Text = ""
     """What a document says of it."""
     source: Text = ""
+    """Which document."""
     sides: Named[SideLedger] = {}
+    """By side that has a function."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from compare.record.alignment_part import Alignment, Compilers
 from compare.record.base import Many, Named, Number, Numbers, Part, Scalar, Text
+from compare.record.clustering_part import ClusteredShare
 from compare.record.cost_parts import Batches, Peer, Phases, Roofline
+from compare.record.ledger_part import RecompilationLedger
 from compare.record.parity_part import Parity
 from compare.record.program_parts import Compiled, Profile, Written
 from compare.record.target_part import Target
@@ -97,3 +99,7 @@ class Workload(Part, frozen=True):
     """By mode."""
     batches: Batches | None = None
     """Null where no batch sizes were asked for."""
+    clustering: ClusteredShare | None = None
+    """Null where autoclustering was not asked."""
+    recompilation: RecompilationLedger | None = None
+    """Calls at two sizes of the named dimensions by turns; null where none were made."""

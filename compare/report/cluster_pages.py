@@ -77,7 +77,10 @@ def write_launch(record: Launched, out: Path) -> list[str]:
     ]
     left_out = len(shown.graphs) - len(graphs)
     more = (f"{left_out} more graphs stand in launch.json.",) if left_out else ()
-    page = _render("jaxport launch", " ".join(shown.command), sections, change=None, notes=(*shown.notes, *more))
+    profile = tuple(cluster_rows.profile_lines(shown.profiled))
+    page = _render(
+        "jaxport launch", " ".join(shown.command), sections, change=None, notes=(*profile, *shown.notes, *more)
+    )
     write_atomically(out / "launch.html", page)
     return [*dict.fromkeys(section.hint for section in sections if section.hint), str(out / "launch.html")]
 

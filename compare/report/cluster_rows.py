@@ -20,6 +20,7 @@ from compare.record.clustering_part import (
     GraphNode,
     Launched,
     OneProgram,
+    Profiled,
     TimeSplit,
 )
 from compare.report import numbers
@@ -239,6 +240,31 @@ def launch_lines(launched: Launched, auto_jit: bool) -> Iterator[str]:
     for name, one in whole.items():
         yield f"compiled whole, not by autoclustering: {name}, {_compiled(one.times, one.seconds)}"
     yield _compilations(launched)
+    yield from profile_lines(launched.profiled)
+
+
+def profile_lines(profiled: Profiled | None) -> Iterator[str]:
+    """Where the time of a program went, and the longest operations outside with their lines."""
+    if profiled is None or profiled.time is None:
+        return
+    if profiled.time.reason:
+        yield f"time: not known: {profiled.time.reason}"
+        return
+    parts = [part or 0.0 for part in (profiled.time.compiled_s, profiled.time.outside_s, profiled.time.overhead_s)]
+    total = sum(parts)
+    shares = [f"{numbers.share(part / total)} {where}" for part, where in zip(parts, _OF_PROGRAM, strict=True) if part]
+    processes = "1 process" if profiled.processes == 1 else f"{profiled.processes or 0} processes"
+    yield (
+        f"time in operations: {numbers.seconds(total)} of all threads, in {numbers.seconds(profiled.seconds)} of "
+        f"{processes}: {', '.join(shares)}"
+    )
+    for node in profiled.longest[:_MOST_OUTSIDE]:
+        where = f" ({node.source})" if node.source else ""
+        yield f"  outside: {node.name} {numbers.seconds(node.seconds)}{where}"
+
+
+_OF_PROGRAM = ("compiled", "outside", "to compile, to find clusters and to hand on their results")
+_MOST_OUTSIDE = 5
 
 
 _CLUSTER = re.compile(r"cluster_\d+")

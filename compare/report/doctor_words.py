@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from compare.record.diagnosis_part import ATTENTION, BLOCKER, NOTE, Diagnosis, Finding, LayerKind, Means, Place
 
 KINDS = {
-    "keras archive": "a .keras file",
+    "keras archive": "a .keras or .h5 file",
     "saved model": "a SavedModel",
     "keras model": "a Keras model",
     "function": "a function",

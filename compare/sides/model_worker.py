@@ -16,7 +16,7 @@ from compare.sides._side import SideError
 from compare.sides.replaceable import Replaceable
 from workloads._inspection import Inspection
 
-ARCHIVE = ".keras"
+ARCHIVES = (".keras", ".h5", ".hdf5")
 _FOLDER_FILE = "saved_model.pb"
 _LONGEST_REASON = 300
 """Of what Keras says where it cannot build a model: it repeats the whole config."""
@@ -41,7 +41,7 @@ class ModelWorker:
         """What is in a model.
 
         Args:
-          target: the folder of a SavedModel, a .keras file, or FILE.py:NAME.
+          target: the folder of a SavedModel, a .keras or .h5 file, or FILE.py:NAME.
           inputs: of one call, for code.
 
         Raises:
@@ -52,13 +52,13 @@ class ModelWorker:
             return self._asked(target, "saved_model", {"path": str(path)})
         if path.name == _FOLDER_FILE and path.exists():
             return self._asked(target, "saved_model", {"path": str(path.parent)})
-        if path.suffix == ARCHIVE:
+        if path.suffix.lower() in ARCHIVES:
             return self._archive(target)
         where, _, name = target.rpartition(":")
         if not where.endswith(".py") or not name.isidentifier():
             raise RequestError(
-                f"expected the folder of a SavedModel, a {ARCHIVE} file or FILE.py:NAME, found {target!r}: "
-                f"{_advice(path, where)}"
+                f"expected the folder of a SavedModel, a {' or '.join(ARCHIVES[:2])} file or FILE.py:NAME, found "
+                f"{target!r}: {_advice(path, where)}"
             )
         given = {"reference": target, "folder": str(Path.cwd()), "inputs": [list(each) for each in inputs]}
         return self._asked(target, "code", given)
@@ -88,8 +88,6 @@ class ModelWorker:
 
 
 def _advice(path: Path, where: str) -> str:
-    if path.suffix in (".h5", ".hdf5"):
-        return "load it in Keras and save it as NAME.keras"
     if path.suffix == ".py" and path.exists():
         return f"name what in it: {path}:model"
     if path.suffix in (".tflite", ".onnx", ".pb", ".pbtxt"):

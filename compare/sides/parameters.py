@@ -260,7 +260,7 @@ class Assemble(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class InspectFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The folder of a SavedModel, or a .keras file."""
+    """The folder of a SavedModel, or a .keras or .h5 file."""
 
     path: Path
 

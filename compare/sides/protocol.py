@@ -200,11 +200,11 @@ METHODS = (
         value=dict[str, Any],
     ),
     Method(
-        "keras_archive", "models", InspectFile, "What a .keras file says, of which nothing is built",
+        "keras_archive", "models", InspectFile, "What a .keras or .h5 file says, of which nothing is built",
         value=dict[str, Any],
     ),
     Method(
-        "keras_archive_built", "models", InspectFile, "What is in the model of a .keras file, built anew",
+        "keras_archive_built", "models", InspectFile, "What is in the model of a .keras or .h5 file, built anew",
         value=dict[str, Any],
     ),
     Method(

@@ -10,6 +10,7 @@ import pytest
 from places import DATA
 
 from compare import cli
+from compare.explaining import further_evidence
 from compare.record.results_file import load
 from compare.run import whole_run
 from compare.run.whole_run import Request, RunResult
@@ -27,6 +28,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Request]:
         return RunResult(load(ADD))
 
     monkeypatch.setattr(whole_run, "run", instead)
+    monkeypatch.setattr(further_evidence, "gathered", lambda record, *_: record)
     monkeypatch.chdir(tmp_path)
     return found
 
@@ -79,6 +81,15 @@ def test_a_workload_is_measured_first_with_what_the_rules_need(
     assert request.extras.handover and request.extras.limits and not request.extras.peers
     assert "$ jaxport bench add --size default" in out
     assert load(tmp_path / "here" / "results.json") == load(ADD) and (tmp_path / "here" / "report.html").is_file()
+
+
+def test_functions_are_named_to_each_command_in_its_own_words(
+    capsys: pytest.CaptureFixture[str], asked: list[Request], tmp_path: Path
+) -> None:
+    (tmp_path / "a.py").write_text("")
+    shown = told(capsys, "--tf", "a.py:f", "--jax", "a.py:g", "--input", "x=f32[B,4]", "--dimension", "B=2")
+    assert "$ jaxport bench --tf a.py:f --jax a.py:g --input 'x=f32[B,4]' --dimension B=2" in shown
+    assert "$ jaxport clusters a.py:f --input 'x=f32[B,4]' --dimension B=2" in shown
 
 
 def test_without_a_target_the_last_record_is_read(

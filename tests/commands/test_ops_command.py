@@ -77,8 +77,9 @@ def test_another_version_that_is_installed_is_told(capsys, monkeypatch) -> None:
     [
         (["Matmull"], "expected an operation like 'Matmull', found none: did you mean MatMul"),
         (["MatMul", "--missing", "m"], "expected --missing TARGET alone"),
+        (["--strict"], "expected --strict with --missing TARGET"),
         (["--input", "x=f32[3]"], "expected --input with --missing FILE.py:NAME"),
-        (["--missing", "no_such_folder"], "expected the folder of a SavedModel, a .keras file or FILE.py:NAME"),
+        (["--missing", "no_such_folder"], "expected the folder of a SavedModel, a .keras or .h5 file or FILE.py:NAME"),
         (["--missing", "m", "--tf-python", "no/such"], "expected a Python interpreter"),
     ],
 )
@@ -92,10 +93,19 @@ def test_what_cannot_be_asked_is_refused_in_one_line(capsys, arguments: list[str
 def test_what_a_function_lacks_is_told_with_the_lines(capsys, tmp_path: Path) -> None:
     file = tmp_path / "model.py"
     file.write_text(FUNCTION)
-    cli.main(["ops", "--missing", f"{file}:f", "--input", "x=f32[4,4]", "--input", "n=i32[4]", "--json"])
+    asked = ["ops", "--missing", f"{file}:f", "--input", "x=f32[4,4]", "--input", "n=i32[4]", "--json", "--strict"]
+    assert cli.main(asked) == 1
     said = json.loads(capsys.readouterr().out)
     found = {(each["type"], each["lacks"]): each for each in said["missing"]}
     assert found["SegmentMax", "compile"]["places"] == [f"{file}:6"]
     assert found["PrintV2", "compile"]["count"] == 1 and "debug.print" in found["PrintV2", "counterpart"]["why"]
     assert found["NonMaxSuppressionV3", "counterpart"]["why"] == "the map has no row of it"
     assert not {kind for kind, _ in found} & {"Relu", "Placeholder", "StridedSlice", "Identity"}
+
+
+@pytest.mark.process
+def test_a_function_that_lacks_nothing_passes_strictly(capsys, tmp_path: Path) -> None:
+    file = tmp_path / "model.py"
+    file.write_text("import tensorflow as tf\ndef f(x):\n    return tf.tanh(x) + 1.0\n")
+    assert cli.main(["ops", "--missing", f"{file}:f", "--input", "x=f32[4]", "--strict"]) == 0
+    assert cli.main(["ops", "--missing", f"{file}:f", "--input", "x=f32[4]"]) == 0

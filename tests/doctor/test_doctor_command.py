@@ -52,8 +52,7 @@ def test_a_function_is_traced_and_its_lines_are_named(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["nowhere"], "expected the folder of a SavedModel, a .keras file or FILE.py:NAME, found 'nowhere'"),
-        (["weights.h5"], "save it as NAME.keras"),
+        (["nowhere"], "expected the folder of a SavedModel, a .keras or .h5 file or FILE.py:NAME, found 'nowhere'"),
         (["model.keras", "--input", "x=f32[3]"], "expected --input with FILE.py:NAME"),
         (["my.py:f", "--input", "x=f32[3]", "--input", "x=f32[3]"], "found 'x' twice"),
         (["my.py:f", "--input", "x"], "expected an input like"),

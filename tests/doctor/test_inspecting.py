@@ -110,6 +110,41 @@ def test_layers_are_told_of_a_model_that_cannot_be_traced(tmp_path: Path) -> Non
     assert odd.not_traced
 
 
+def test_effects_of_helpers_in_the_same_file_are_told_on_their_own_lines(tmp_path: Path) -> None:
+    path = tmp_path / "helpers.py"
+    path.write_text(
+        "import numpy as np\n"
+        "import tensorflow as tf\n"
+        "seen = []\n"
+        "def fourth(x):\n"
+        "    print('too deep')\n"
+        "    return x\n"
+        "def third(x):\n"
+        "    seen.append(1)\n"
+        "    return fourth(x)\n"
+        "@tf.function\n"
+        "def second(x):\n"
+        "    return third(x) + np.random.rand()\n"
+        "def unused(x):\n"
+        "    print('never called')\n"
+        "def make():\n"
+        "    def inner(x):\n"
+        "        print('in a closure')\n"
+        "        return x\n"
+        "    @tf.function\n"
+        "    def f(x):\n"
+        "        return inner(second(x))\n"
+        "    return f\n"
+        "f = make()\n"
+    )
+    found = _inspecting.code(f"{path}:f", [("x", (3,), "float32")])
+    assert [(each.kind, each.source) for each in found.effects] == [
+        ("random", f"{path}:12"),
+        ("state", f"{path}:8"),
+        ("print", f"{path}:17"),
+    ]
+
+
 # Damaged and hostile
 
 

@@ -16,6 +16,7 @@ from hostile_records import planted_record
 from pages import decodable, holes
 from places import DATA
 
+from compare.explaining import rules_of_compiling
 from compare.explaining.sentences import Case, Commands, Sentence
 from compare.explaining.speed_up import MOST, RULES, Explanation, explain
 from compare.record.results_file import decode
@@ -70,6 +71,11 @@ def ratio(name: str, **fields: Any) -> Change:
     return lambda _, part: part["timing"]["ratios"][name].update(fields)
 
 
+def calls(number: int, **fields: Any) -> Change:
+    """Sets fields of a call of the stream, on both sides."""
+    return lambda _, part: [side["calls"][number].update(fields) for side in part["recompilation"]["sides"].values()]
+
+
 @pytest.mark.parametrize("path", GOLDENS, ids=lambda path: path.stem)
 def test_no_sentence_is_without_a_number_and_every_number_stands_at_its_place(path: Path) -> None:
     plain = read(path)
@@ -89,13 +95,23 @@ def test_there_are_ten_sentences_at_most_those_on_the_most_seconds_first(path: P
         assert len(seconds) <= MOST and seconds == sorted(seconds, reverse=True)
 
 
-@pytest.mark.parametrize("part", ["timing", "roofline", "profile", "attribution", "compiled", "inputs"])
+@pytest.mark.parametrize("part", ["timing", "roofline", "profile", "attribution", "compiled", "inputs", "clustering"])
 def test_a_record_with_any_hole_is_explained(part: str) -> None:
     plain = read(ADD)
     workload = plain["workloads"]["add"]
     for damaged in decodable({**workload, part: hole} for hole in holes(pages.shortened(workload[part]))):
         record = msgspec.structs.replace(decode(copy.deepcopy(plain), Path("results.json")), workloads={"add": damaged})
         assert all(sentence.figures for sentence in explain(record, "add", SHOWN).sentences)
+
+
+@pytest.mark.parametrize("part", ["clustering", "recompilation"])
+def test_what_was_compiled_with_any_hole_is_explained(part: str) -> None:
+    plain = read(FULL)
+    workload = plain["workloads"]["mnist_mlp"]
+    for damaged in decodable({**workload, part: hole} for hole in holes(pages.shortened(workload[part]))):
+        record = decode(copy.deepcopy(plain), Path("results.json"))
+        holed = msgspec.structs.replace(record, workloads={"mnist_mlp": damaged})
+        assert all(sentence.figures for sentence in explain(holed, "mnist_mlp", SHOWN).sentences)
 
 
 @pytest.mark.parametrize("part", ["handover", "dispatch"])
@@ -221,6 +237,28 @@ SAYING: list[tuple[Path, str, str, str, dict[str, Change]]] = [
         },
     ),
     (
+        FULL, "mnist_mlp", "clusters", "autoclustering put 160 of 166 nodes into 2 clusters, which take 62 % of a "
+        "call's time in nodes and leave 21 % outside; outside: 2 _FusedMatMul (XLA has no kernel for it); 4 Read",
+        {
+            "not asked": lambda _, part: part.update(clustering=None),
+            "nothing outside": setting("/clustering/outside", []),
+            "not known": lambda _, part: part.update(clustering={"reason": "not built"}),
+        },
+    ),
+    (
+        FULL, "mnist_mlp", "new_sizes", "after x=f32[8,128], jax.jit() compiled 1 program anew for x=f32[7,128]: that "
+        "call took 244 ms, 229 ms of it in XLA; the next call of those sizes took 135 µs",
+        {
+            "not called": lambda _, part: part.update(recompilation=None),
+            "nothing compiled": calls(1, compilations=0),
+            "a reason that was not found again": calls(1, established=False),
+            "it gave no result": calls(1, error="failed"),
+            "no repetition": calls(3, call="x=f32[6,128]"),
+            "compiled once more": calls(3, compilations=1),
+            "no time": calls(1, seconds=None),
+        },
+    ),
+    (
         MEASURED, "mnist_mlp", "kernel_counts", "tf/eager 118, tf/graph 100",
         {"not profiled": lambda _, part: part.update(profile={})},
     ),
@@ -298,6 +336,28 @@ def test_a_mode_that_compiled_nothing_is_told_with_its_kernels() -> None:
     assert sentence.text == "tf/autocluster compiled nothing: it runs the same 2 kernels as tf/graph"
     assert sentence.command == "jaxport clusters my_port.py"
     assert rule_alone(read(FULL), "mnist_mlp", "modes_alike") == []
+
+
+def test_clusters_name_their_command_and_the_lines_of_what_stayed_outside() -> None:
+    (sentence,) = rule_alone(read(FULL), "mnist_mlp", "clusters")
+    assert sentence.sources == ("/jaxport/tf_reference/mnist_mlp.py:23",)
+    assert sentence.command == "jaxport clusters my_port.py"
+    functions = Case(decode(read(FULL), Path("r.json")), "mnist_mlp", Commands("--tf a.py:f", "r.json", "a.py:f"))
+    assert next(rules_of_compiling.clusters(functions)).command == "jaxport clusters a.py:f"
+
+
+def test_without_a_cluster_autoclustering_is_graph_mode() -> None:
+    (sentence,) = rule_alone(read(ADD), "add", "clusters")
+    assert "compiled none of 1 node: tf/autocluster is tf/graph here; outside: AddV2 (it could be" in sentence.text
+
+
+def test_new_sizes_are_shown_by_the_stream_that_was_called() -> None:
+    first, _ = rule_alone(read(FULL), "mnist_mlp", "new_sizes")
+    assert first.text.startswith("after x=f32[8,128], tf.function(jit_compile=True) compiled 1 program anew")
+    assert first.command == (
+        "jaxport recompiles --tf /home/me/my_tf.py:f --jax /home/me/my_jax.py:g --call 'x=f32[8,128]' "
+        "--call 'x=f32[7,128]' --call 'x=f32[8,128]' --call 'x=f32[7,128]' --no-cures"
+    )
 
 
 def program_ratio(**fields: Any) -> Change:

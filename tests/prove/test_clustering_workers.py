@@ -92,7 +92,7 @@ sys.exit(int(sys.argv[1]))
 """
 
 
-@pytest.mark.parametrize(("code", "flags"), [("0", ["--auto-jit"]), ("4", [])])
+@pytest.mark.parametrize(("code", "flags"), [("0", ["--auto-jit", "--profile"]), ("4", [])])
 def test_a_program_is_launched_and_what_it_left_is_read(
     folder: Path, capfd: pytest.CaptureFixture[str], code: str, flags: list[str]
 ) -> None:
@@ -110,6 +110,11 @@ def test_a_program_is_launched_and_what_it_left_is_read(
     if flags:
         assert launched["modules"] == ["cluster_0", "cluster_1"]
         assert set(launched["compiled"]) == {"cluster_0", "cluster_1"}
+        (unique,) = [node for node in graph["nodes"] if node["op"] == "Unique"]
+        assert unique["source"].endswith("train.py:8") and "tf.unique" in unique["line"]
+        assert launched["profiled"]["processes"] == 1 and launched["profiled"]["time"]["compiled_s"] > 0
+        assert any(node["source"].endswith("train.py:8") for node in launched["profiled"]["longest"])
+        assert "time in operations: " in captured.out and "profiler_session" not in captured.err
     else:
         assert "the program failed with exit code 4" in captured.out
         assert "was clustered: the program did not ask for it, --auto-jit does" in captured.out

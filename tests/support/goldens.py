@@ -11,6 +11,7 @@ import pytest
 from places import DATA, ROOT
 
 from compare.devices import naming
+from compare.explaining import further_evidence
 from compare.inputs.foreign_code import foreign_code_apart
 from compare.inputs.request import Extras, Plan, Request
 from compare.measure import machine_limits
@@ -52,7 +53,7 @@ def explained() -> Any:
     plan = Plan(5, 5, threads=available_processors())
     with foreign_code_apart():
         request = Request([_registry.get("add")], plans=[plan], extras=Extras(handover=True))
-        return shortened(to_json(whole_run.run(request, Silent()).record))
+        return shortened(to_json(further_evidence.gathered(whole_run.run(request, Silent()).record, request, Silent())))
 
 
 def shortened(value: Any) -> Any:

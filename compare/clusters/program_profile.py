@@ -1,0 +1,175 @@
+"""Where the time of a whole program went, from what TensorFlow's profiler wrote of it: compiled, outside, compiling.
+
+TensorFlow itself is not needed: the few fields that matter are declared here by the names and numbers of
+tensorflow/tsl/profiler/protobuf/xplane.proto, and everything else is passed over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf.message import DecodeError
+
+from compare import files
+from compare.clusters.measured_share import OVERHEAD, RUN
+from compare.record.clustering_part import TimeSplit
+from workloads._foreign import MEBIBYTE
+
+MOST_BYTES = 1024 * MEBIBYTE
+"""Of one profile: a minute of small operations has a tenth of it."""
+
+_HOST = "/host:CPU"
+_PACKAGE = "jaxport.profile"
+_MESSAGES = {
+    "Space": ((1, "planes", "Plane"),),
+    "Plane": ((2, "name", ""), (3, "lines", "Line"), (4, "names", "Entry")),
+    "Entry": ((1, "key", int), (2, "value", "Named")),
+    "Named": ((2, "name", ""),),
+    "Line": ((3, "timestamp_ns", int), (4, "events", "Event")),
+    "Event": ((1, "metadata_id", int), (2, "offset_ps", int), (3, "duration_ps", int)),
+}
+"""By message, its fields: number, name, and type; "" is a text."""
+
+_REPEATED = frozenset({"planes", "lines", "names", "events"})
+_A_PROFILE = files.Expected("a profile that TensorFlow wrote", "profile fewer seconds")
+
+_NODE = re.compile(r"(?P<name>[\w./-]+):(?P<op>\w+)")
+_EAGER = re.compile(r"EagerLocalExecute: (?P<op>[A-Za-z]\w*)")
+_COMPILER = re.compile(r"\w*Compiler::RunBackend")
+_EXECUTABLE = re.compile(r"\w*Executable::ExecuteAsyncOnStream")
+_CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall", "While", "StatelessWhile", "If", "StatelessIf"})
+"""Nodes that wait for nodes of their own."""
+
+_COMPILED, _OUTSIDE, _OVERHEAD, _WHOLE, _COMPILING = "compiled", "outside", "overhead", "whole", "compiling"
+
+
+@dataclass(frozen=True)
+class Span:
+    """Something that went on: its name, and its thread with the times of it in picoseconds."""
+
+    name: str
+    thread: tuple[str, int]
+    start: int
+    end: int
+
+
+@dataclass
+class _Open:
+    """A span whose end was not reached yet; `own` is its time without that of spans within it."""
+
+    span: Span
+    kind: str
+    label: str
+    own: int
+    compiled_within: bool = False
+
+
+def read_profile(path: Path) -> list[Span]:
+    """What went on on the host, thread by thread.
+
+    Raises:
+      FileError: it cannot be read, or is no profile.
+    """
+    space: Any = _SPACE()
+    try:
+        space.ParseFromString(files.read(path, _A_PROFILE, MOST_BYTES))
+    except DecodeError as error:
+        _A_PROFILE.refuse(path, f"no XSpace ({error})")
+    return [
+        Span(names[event.metadata_id], (str(path), number), start, start + event.duration_ps)
+        for plane in space.planes if plane.name == _HOST
+        for names in [defaultdict(str, {entry.key: entry.value.name for entry in plane.names})]
+        for number, line in enumerate(plane.lines)
+        for event in line.events
+        for start in [line.timestamp_ns * 1000 + event.offset_ps]
+    ]  # fmt: skip
+
+
+def split(spans: Iterable[Span]) -> TimeSplit:
+    """The seconds of all threads by who computed: time within time counts once, for what is innermost.
+
+    Compiled is what ran in clusters and in functions of jit_compile=True; outside are all other operations, eager ones
+    among them; overhead is compiling, finding clusters and handing on their results.
+    """
+    threads: dict[tuple[str, int], list[tuple[Span, str, str]]] = defaultdict(list)
+    for span in spans:
+        kind, label = _kind(span.name)
+        if kind:
+            threads[span.thread].append((span, kind, label))
+    sums: dict[str, int] = defaultdict(int)
+    nodes: dict[str, int] = defaultdict(int)
+    for found in threads.values():
+        for kind, label, own in _own_times(found):
+            sums[kind] += own
+            if kind == _OUTSIDE:
+                nodes[label] += own
+    if not sums:
+        return TimeSplit(reason="the profiler saw no operation")
+    return TimeSplit(
+        compiled_s=sums[_COMPILED] * 1e-12,
+        outside_s=sums[_OUTSIDE] * 1e-12,
+        overhead_s=sums[_OVERHEAD] * 1e-12,
+        nodes={name: own * 1e-12 for name, own in sorted(nodes.items(), key=lambda node: -node[1])},
+    )
+
+
+def _kind(name: str) -> tuple[str, str]:
+    """What a span is, and for a node outside NAME:OP; "" of what tells nothing of an operation."""
+    if match := _NODE.fullmatch(name):
+        op = match["op"]
+        if op.startswith("__"):
+            return _WHOLE, ""
+        kind = _COMPILED if op == RUN else _OVERHEAD if op in OVERHEAD else "" if op in _CALLS else _OUTSIDE
+        return kind, name
+    if match := _EAGER.fullmatch(name):
+        return _OUTSIDE, f"{match['op']}, eager"
+    if _COMPILER.fullmatch(name):
+        return _COMPILING, ""
+    return (_COMPILED, "") if _EXECUTABLE.fullmatch(name) else ("", "")
+
+
+def _own_times(found: Sequence[tuple[Span, str, str]]) -> Iterable[tuple[str, str, int]]:
+    """Kind, label and own time of each span of a thread."""
+    stack: list[_Open] = []
+    for span, kind, label in sorted(found, key=lambda one: (one[0].start, -one[0].end)):
+        while stack and stack[-1].span.end <= span.start:
+            yield _closed(stack.pop())
+        if stack:
+            stack[-1].own -= min(span.end, stack[-1].span.end) - span.start
+        if kind == _COMPILING:
+            for outer in stack:
+                outer.compiled_within = True
+        stack.append(_Open(span, kind, label, span.end - span.start))
+    while stack:
+        yield _closed(stack.pop())
+
+
+def _closed(one: _Open) -> tuple[str, str, int]:
+    """A function compiled whole: the call that compiles it is compiling, all but what the executable takes."""
+    whole = _OVERHEAD if one.compiled_within else _COMPILED
+    kind = {_WHOLE: whole, _COMPILING: _OVERHEAD}.get(one.kind, one.kind)
+    return kind, one.label, max(one.own, 0)
+
+
+def _declared() -> Any:
+    field = descriptor_pb2.FieldDescriptorProto
+    declared = descriptor_pb2.FileDescriptorProto(name="jaxport_profile.proto", package=_PACKAGE, syntax="proto3")
+    types: Mapping[Any, Any] = {"": {"type": field.TYPE_STRING}, int: {"type": field.TYPE_INT64}}
+    for message, fields in _MESSAGES.items():
+        described = declared.message_type.add(name=message)
+        for number, name, kind in fields:
+            typed = types.get(kind) or {"type": field.TYPE_MESSAGE, "type_name": f".{_PACKAGE}.{kind}"}
+            label = field.LABEL_REPEATED if name in _REPEATED else field.LABEL_OPTIONAL
+            described.field.add(name=name, number=number, label=label, **typed)
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(declared)
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{_PACKAGE}.Space"))
+
+
+_SPACE = _declared()

@@ -1,0 +1,127 @@
+"""What explains a record and no run asks for: what autoclustering compiled, and calls at two sizes by turns."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from compare.errors import RequestError
+from compare.inputs import call_streams
+from compare.inputs.at_size import Prepared
+from compare.inputs.port_files import prepare_one
+from compare.inputs.request import Request
+from compare.inputs.sizes import choose_size
+from compare.progress import Reporter
+from compare.prove.clustering import Asked, examine
+from compare.recompilation import keeping
+from compare.record.clustering_part import ClusteredShare, Clustering, NodesOutside
+from compare.record.envelope import Record
+from compare.record.ledger_part import RecompilationLedger
+from compare.record.vocabulary import PASS
+from compare.record.workload_part import Workload as Part
+from compare.report import cluster_rows
+from compare.run.record_parts import INTERRUPTED
+from compare.sides._side import SIDES, BadTarget, SideError
+from workloads._declared import AnyWorkload
+from workloads._device import CPU
+from workloads._recompiling import Staging
+from workloads._spec import Workload
+
+LONGEST = 10
+"""Nodes outside whose seconds are kept."""
+
+
+def gathered(record: Record, request: Request, reporter: Reporter) -> Record:
+    """The record with both, of each workload that was timed. Interrupted, it has what was complete.
+
+    Args:
+      record: of the run.
+      request: that it answers.
+      reporter: is told of every step.
+    """
+    source = request.sources["tf"]
+    if source.recorded is not None or source.device.kind != CPU:
+        return record  # what is clustered on this processor says nothing of times that were measured elsewhere
+    parts = dict(record.workloads)
+    for workload in request.workloads:
+        if (part := parts.get(workload.name)) is None or part.timing is None:
+            continue
+        try:
+            parts[workload.name] = _with_evidence(part, workload, request, reporter)
+        except KeyboardInterrupt:
+            parts[workload.name] = replace(part, clustering=ClusteredShare(reason=INTERRUPTED))
+            break
+    return replace(record, workloads=parts)
+
+
+def _with_evidence(part: Part, workload: AnyWorkload, request: Request, reporter: Reporter) -> Part:
+    with tempfile.TemporaryDirectory(prefix="jaxport-") as folder:
+        scratch = Path(folder)
+        try:
+            prepared = prepare_one(workload, choose_size(workload, request.size), request.data, scratch)
+            clustering = share(examine(_asked(prepared, request), scratch / "clusters", reporter))
+        except (RequestError, BadTarget, SideError) as error:
+            return replace(part, clustering=ClusteredShare(reason=str(error)))
+        return replace(
+            part, clustering=clustering, recompilation=_by_turns(part, workload, prepared, request, reporter)
+        )
+
+
+def _asked(prepared: Prepared, request: Request) -> Asked:
+    pythons = {side: request.sources[side].python for side in SIDES}
+    return Asked(prepared, prepared.title, whole=False, pythons=pythons, timeout_s=request.timeout_s)
+
+
+def share(clustering: Clustering) -> ClusteredShare:
+    """A clustering without its graph."""
+    graph, time = clustering.graph, clustering.time
+    if graph is None:
+        return ClusteredShare(of_pass=clustering.of_pass, reason="TensorFlow's log names no graph of this function")
+    return ClusteredShare(
+        of_pass=clustering.of_pass,
+        nodes=len(cluster_rows.computing(graph)),
+        clustered=cluster_rows.inside(graph),
+        clusters=len(graph.clusters),
+        outside=tuple(
+            NodesOutside(row.ops, row.count, row.why, tuple(source for source, _ in row.places))
+            for row in cluster_rows.outside_rows(graph, clustering.minimum)
+        ),
+        time=time and replace(time, nodes=dict(list(time.nodes.items())[:LONGEST])),
+    )
+
+
+def _by_turns(
+    part: Part, workload: AnyWorkload, prepared: Prepared, request: Request, reporter: Reporter
+) -> RecompilationLedger | None:
+    """Both functions called at their size and at another that parity holds at; None without a named dimension.
+
+    A twin that is built anew for each size is no function that could be called at two.
+    """
+    if not isinstance(workload, Workload) or workload.builds or workload.weights:
+        return None
+    other = _near(part, prepared.dimensions)
+    if other is None:
+        return None
+    turns = [workload.input_specs(sizes) for sizes in (prepared.dimensions, {**prepared.dimensions, **other})] * 2
+    stagings = {side: Staging(target) for side, target in prepared.loading.targets.items()}
+    asked = keeping.Asked(workload.name, stagings, call_streams.drawn(turns), with_cures=False)
+    pythons = {side: request.sources[side].python for side in stagings}
+    try:
+        return keeping.keep(asked, pythons, request.timeout_s, reporter)
+    except BadTarget:
+        return None  # a twin that is no plain function
+
+
+def _near(part: Part, own: Mapping[str, object]) -> Mapping[str, int] | None:
+    """The sizes nearest to the workload's own that parity holds at."""
+    judged = part.parity.sizes if part.parity else ()
+    holding = [each.dimensions for each in judged if each.verdict == PASS]
+    return min(holding, key=lambda sizes: _distance(sizes, own), default=None)
+
+
+def _distance(sizes: Mapping[str, int], own: Mapping[str, object]) -> float:
+    return sum(abs(math.log(size / int(str(own.get(name, 1))))) for name, size in sizes.items())

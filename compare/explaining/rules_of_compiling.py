@@ -1,0 +1,122 @@
+"""What was compiled and what was not: the clusters of autoclustering, and sizes that are compiled anew."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+from compare.explaining.sentences import Case, Figure, Sentence, known
+from compare.record.clustering_part import ClusteredShare, NodesOutside
+from compare.record.ledger_part import LedgerCall, RecompilationLedger, SideLedger
+from compare.report import numbers
+from compare.report.cluster_rows import counted
+from workloads._modes import TF_AUTOCLUSTER, TF_GRAPH
+
+MOST_REASONS = 2
+"""Of nodes that stayed outside, which are told."""
+
+
+def clusters(case: Case) -> Iterator[Sentence]:
+    """How much autoclustering compiled, where it left something outside."""
+    share = case.part.clustering or ClusteredShare()
+    nodes, inside = (case.figure(getattr(share, name), "clustering", name) for name in ("nodes", "clustered"))
+    if nodes is None or inside is None or share.clusters is None or not nodes.value or not share.outside:
+        return
+    of_all = f"{numbers.count(share.clustered)} of {counted(int(nodes.value), 'node')}"
+    held = (
+        f"autoclustering put {of_all} into {counted(share.clusters, 'cluster')}{_of_time(share)}"
+        if share.clusters
+        else f"autoclustering compiled none of {counted(int(nodes.value), 'node')}: {TF_AUTOCLUSTER} is {TF_GRAPH} here"
+    )
+    figures = [case.figure(value, "clustering", "time", name) for name, value in _times(share).items()]
+    yield Sentence(
+        "clusters",
+        f"{held}; outside: {_outside(share)}",
+        (nodes, inside, *known([case.figure(share.clusters, "clustering", "clusters"), *figures])),
+        case.commands.by("clusters"),
+        tuple(dict.fromkeys(source for each in share.outside[:MOST_REASONS] for source in each.sources)),
+        _times(share).get("outside_s", 0.0),
+    )
+
+
+def _times(share: ClusteredShare) -> dict[str, float]:
+    """Seconds of a call by who computed; empty where they are not known."""
+    named = {name: getattr(share.time, name, None) for name in ("compiled_s", "outside_s", "overhead_s")}
+    found = {name: seconds for name, value in named.items() if (seconds := numbers.finite(value)) is not None}
+    return found if len(found) == len(named) else {}
+
+
+def _of_time(share: ClusteredShare) -> str:
+    times = _times(share)
+    total = sum(times.values())
+    if total <= 0:
+        return ""
+    return (
+        f", which take {numbers.share(times['compiled_s'] / total)} of a call's time in nodes and leave "
+        f"{numbers.share(times['outside_s'] / total)} outside"
+    )
+
+
+def _outside(share: ClusteredShare) -> str:
+    told = [_told(each) for each in share.outside[:MOST_REASONS]]
+    rest = sum(each.count or 0 for each in share.outside[MOST_REASONS:])
+    return "; ".join([*told, *([f"{counted(rest, 'node')} for other reasons"] if rest else [])])
+
+
+def _told(each: NodesOutside) -> str:
+    return f"{each.ops} ({each.why})"
+
+
+def new_sizes(case: Case) -> Iterator[Sentence]:
+    """What a call costs whose sizes were not called before, where it was compiled for them."""
+    ledger = case.part.recompilation or RecompilationLedger()
+    for name, side in ledger.sides.items():
+        found = _first_anew(side)
+        if found is None:
+            continue
+        anew = found[0]
+        place = ("recompilation", "sides", name, "calls")
+        figures = known([
+            case.figure(side.calls[number].seconds, *place, number, "seconds") for number in found
+        ] + [case.figure(side.calls[anew].compilations, *place, anew, "compilations")])  # fmt: skip
+        if len(figures) < 3:
+            continue
+        call = side.calls[anew]
+        yield Sentence(
+            "new_sizes",
+            f"after {side.calls[0].call}, {side.staged} compiled {counted(int(figures[2].value), 'program')} anew for "
+            f"{call.call}: {_parts(figures[0], call)}; the next call of those sizes took "
+            f"{numbers.seconds(figures[1].value)}",
+            figures,
+            _command(ledger),
+            seconds=figures[0].value,
+        )
+
+
+def _first_anew(side: SideLedger) -> tuple[int, int] | None:
+    """The first call after another one that compiled for its arguments, and its repetition, which did not.
+
+    Only a reason that was found again with all else held fixed counts.
+    """
+    for number, call in enumerate(side.calls[1:], 1):
+        if call.error or not call.compilations or not call.established:
+            continue
+        later = enumerate(side.calls[number + 1 :], number + 1)
+        again = next((place for place, other in later if other.call == call.call and not other.error), None)
+        if again is not None and side.calls[again].compilations == 0 and side.calls[again].traces == 0:
+            return number, again
+    return None
+
+
+def _parts(seconds: Figure, call: LedgerCall) -> str:
+    compiling = numbers.finite(call.compile_s)
+    inside = f", {numbers.seconds(compiling)} of it in XLA" if compiling else ""
+    return f"that call took {numbers.seconds(seconds.value)}{inside}"
+
+
+def _command(ledger: RecompilationLedger) -> str:
+    """The same stream, kept again."""
+    targets = [word for side, kept in ledger.sides.items() for word in (f"--{side}", kept.target)]
+    first = next(iter(ledger.sides.values()))
+    calls = [word for each in first.calls for word in ("--call", each.call)]
+    return f"jaxport recompiles {shlex.join([*targets, *calls])} --no-cures"

@@ -1,0 +1,170 @@
+"""A program of the user's own that observes itself: what is put into its process, and what that wrote."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from compare import files
+from compare.clusters.clustered_graph import source_of
+from compare.clusters.program_profile import read_profile, split
+from compare.files import FileError
+from compare.record.clustering_part import NodeTime, Profiled, TimeSplit
+
+FOLDER = "observed"
+"""Of a launch's folder; what is in it before the program runs is on the program's PYTHONPATH."""
+
+_COPIED = {
+    "tf_reference._launched_program": "sitecustomize.py",
+    "workloads._frames": "_jaxport_frames.py",
+}
+_SECONDS = "JAXPORT_PROFILE_SECONDS"
+_LONGEST = 20
+"""Nodes outside that are kept."""
+
+_WRITTEN = files.Expected("what a launched program noted", "launch it again")
+_MOST_BYTES = 1 << 28
+_FUNCTION = re.compile(r"__(?:inference|forward|backward)_(?P<name>.+)_\d+")
+_LOGGED_BY = ("profiler_session.cc", "save_profile.cc")
+
+
+class _Lines(msgspec.Struct):
+    function: str
+    lines: dict[str, str]
+
+
+class _Reason(msgspec.Struct):
+    what: str
+    reason: str
+
+
+class _Seconds(msgspec.Struct):
+    seconds: float
+
+
+_Note = TypeVar("_Note", bound=msgspec.Struct)
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What the processes of a program noted.
+
+    Attributes:
+      lines: by the name of a function as it was traced, FILE:LINE by node.
+      profiled: where its time went; None where nothing was asked.
+      notes: why something of it is missing.
+    """
+
+    lines: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    profiled: Profiled | None = None
+    notes: Sequence[str] = ()
+
+    def of(self, function: str) -> Mapping[str, str]:
+        """FILE:LINE by node of a function, as TensorFlow's log names it."""
+        match = _FUNCTION.fullmatch(function)
+        return self.lines.get(match["name"], {}) if match else {}
+
+
+def prepare(folder: Path, seconds: float, inherited: Mapping[str, str]) -> dict[str, str]:
+    """Make a program observe itself; the variables that it has to be given.
+
+    Args:
+      folder: of the launch.
+      seconds: that each process is profiled for at most.
+      inherited: the user's environment.
+    """
+    place = folder.resolve() / FOLDER
+    place.mkdir(parents=True)
+    for module, name in _COPIED.items():
+        spec = importlib.util.find_spec(module)
+        assert spec is not None and spec.origin is not None
+        (place / name).write_bytes(Path(spec.origin).read_bytes())
+    paths = filter(None, (str(place), inherited.get("PYTHONPATH", "")))
+    return {"PYTHONPATH": os.pathsep.join(paths), _SECONDS: str(seconds)}
+
+
+def is_of_profiler(line: str) -> bool:
+    """Whether a line of the log tells that a profile is taken."""
+    return line.startswith("I") and any(f" {file}:" in line for file in _LOGGED_BY)
+
+
+def read(folder: Path) -> Observed:
+    """What the processes of a program wrote.
+
+    Args:
+      folder: of the launch.
+    """
+    notes: list[str] = []
+    processes = sorted(path for path in (folder / FOLDER).iterdir() if path.name.isdecimal())
+    traced = [one for process in processes for one in _noted(process / "lines.jsonl", _Lines, notes)]
+    lines = _of_functions(traced)
+    for process in processes:
+        for one in _noted(process / "reasons.jsonl", _Reason, notes):
+            notes.append(f"no {one.what} of process {process.name}: {one.reason}")
+    if not processes:
+        notes.append("no process was profiled: none was Python that imports TensorFlow and reads PYTHONPATH")
+    return Observed(lines, _profiled(processes, lines, notes), notes)
+
+
+def _noted(path: Path, kind: type[_Note], notes: list[str]) -> Iterator[_Note]:
+    """The lines of a file, if there is one; the last may be cut off where the program died."""
+    if not path.exists():
+        return
+    try:
+        data = files.read(path, _WRITTEN, _MOST_BYTES)
+    except FileError as error:
+        notes.append(f"not read: {error}")
+        return
+    decoder = msgspec.json.Decoder(kind)
+    for line in data.splitlines():
+        try:
+            yield decoder.decode(line)
+        except msgspec.DecodeError as error:
+            notes.append(f"not read: a line of {path}: {error}")
+
+
+def _of_functions(traced: Sequence[_Lines]) -> dict[str, dict[str, str]]:
+    """By function, its lines; a node that stood on different lines in different traces has none."""
+    found: dict[str, dict[str, str]] = {}
+    for one in traced:
+        known = found.setdefault(one.function, {})
+        known.update({name: line if known.get(name, line) == line else "" for name, line in one.lines.items()})
+    return {function: {name: line for name, line in lines.items() if line} for function, lines in found.items()}
+
+
+def _profiled(processes: Sequence[Path], lines: Mapping[str, Mapping[str, str]], notes: list[str]) -> Profiled:
+    ended = {process: list(_noted(process / "profiled.jsonl", _Seconds, notes)) for process in processes}
+    for process in [process for process, seconds in ended.items() if not seconds]:
+        notes.append(f"no profile of process {process.name}: it was ended by a signal or os._exit")
+    spans = []
+    for path in sorted(path for process in processes for path in process.rglob("*.xplane.pb")):
+        try:
+            spans += read_profile(path)
+        except FileError as error:
+            notes.append(f"not read: {error}")
+    time = split(spans) if spans else TimeSplit(reason="no profile was read")
+    complete = [seconds for seconds in ended.values() if seconds]
+    return Profiled(
+        processes=len(complete),
+        seconds=sum(one.seconds for seconds in complete for one in seconds),
+        time=replace(time, nodes={}),
+        longest=tuple(
+            NodeTime(name=name, seconds=seconds, source=_source(name, lines))
+            for name, seconds in list(time.nodes.items())[:_LONGEST]
+        ),
+    )
+
+
+def _source(node: str, lines: Mapping[str, Mapping[str, str]]) -> str:
+    """FILE:LINE of a node, where all functions that have one of its name agree: a profile does not say whose it is."""
+    name = node.rpartition(":")[0]
+    found = {source for function in lines.values() if (source := source_of(name, function))} if name else set()
+    return found.pop() if len(found) == 1 else ""

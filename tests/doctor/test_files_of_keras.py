@@ -1,0 +1,245 @@
+"""HDF5 files of Keras, and what lies beside a SavedModel: read as data; damaged and hostile ones are one line."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import random
+from pathlib import Path
+from typing import Any
+
+import damaged
+import h5py
+import models_to_read as models
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from compare.doctor import diagnosing
+from tf_reference import _inspecting, _keras_archive, _keras_layers, _saved_layers
+from workloads._framework import Unsupported
+
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+
+CONV = {"class_name": "Conv2D", "config": {"name": "c", "filters": 4, "kernel_size": [3, 3], "padding": "same"}}
+SEQUENTIAL = {"class_name": "Sequential", "config": {"name": "s", "layers": [
+    {"class_name": "InputLayer", "config": {"name": "x", "batch_shape": [None, 8, 8, 3], "dtype": "float32"}}, CONV,
+]}}  # fmt: skip
+
+
+class Runs:
+    """Makes a file where it is unpickled."""
+
+    def __reduce__(self) -> Any:
+        return os.mkdir, ("unpickled",)
+
+
+def h5(path: Path, config: Any, **attributes: Any) -> Path:
+    with h5py.File(path, "w") as file:
+        file.attrs["model_config"] = config if isinstance(config, str | bytes | np.ndarray) else json.dumps(config)
+        file.attrs.update(attributes)
+    return path
+
+
+def refused(path: Path) -> str:
+    with pytest.raises(Unsupported) as caught:
+        _inspecting.keras_archive(path)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_a_model_in_hdf5_is_told_as_the_same_model_in_an_archive(tmp_path: Path) -> None:
+    model = models.cnn()
+    model.compile("adam", "mse")
+    model.save(tmp_path / "it.h5")
+    model.save(tmp_path / "it.keras")
+    said, archived = _inspecting.keras_archive(tmp_path / "it.h5"), _inspecting.keras_archive(tmp_path / "it.keras")
+    assert [(each.module, each.class_name, each.name) for each in said.layers] == [
+        (each.module, each.class_name, each.name) for each in archived.layers
+    ]
+    assert said.training and archived.training and said.training.losses == archived.training.losses == ("mse",)
+    assert said.training.optimizer == "Adam" and said.versions == archived.versions
+    built = _inspecting.keras_archive_built(tmp_path / "it.h5")
+    assert {"Conv2D", "MatMul"} <= {each.type for each in built.operations} and built.training == said.training
+
+
+def test_weights_alone_are_no_model(tmp_path: Path) -> None:
+    models.cnn().save_weights(tmp_path / "it.weights.h5")
+    assert "holds weights alone" in refused(tmp_path / "it.weights.h5")
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ("{", "no JSON"),
+        ("[]", "describes no object"),
+        (models.nested(300).decode(), "levels deep"),
+        (np.arange(4.0), "no text"),
+        (np.array(["a", "b"], dtype=h5py.string_dtype()), "no text"),
+    ],
+)
+def test_a_config_in_hdf5_that_is_none_is_one_line(tmp_path: Path, config: Any, said: str) -> None:
+    assert said in refused(h5(tmp_path / "it.h5", config))
+
+
+def test_a_config_that_is_too_long_is_not_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_keras_archive, "MOST_CONFIG_BYTES", 30)
+    assert "MiB" in refused(h5(tmp_path / "it.h5", SEQUENTIAL))
+
+
+@pytest.mark.parametrize("data", [b"", b"no HDF5", b"\x89HDF\r\n\x1a\n", b"\x89HDF\r\n\x1a\n" + bytes(200)])
+def test_what_is_no_hdf5_is_one_line(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "it.h5").write_bytes(data)
+    assert "no HDF5 file" in refused(tmp_path / "it.h5")
+
+
+def test_links_to_other_files_and_pickles_in_hdf5_are_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = h5(tmp_path / "it.h5", SEQUENTIAL, training_config=json.dumps({"loss": "mse"}))
+    with h5py.File(path, "a") as file:
+        file["model_weights"] = h5py.ExternalLink(str(tmp_path / "pipe.h5"), "/")
+        file.attrs["pickled"] = np.void(pickle.dumps(Runs()))
+    os.mkfifo(tmp_path / "pipe.h5")  # whoever opens it waits for ever
+    assert [each.class_name for each in _inspecting.keras_archive_built(path).layers] == ["Conv2D"]
+    assert not (tmp_path / "unpickled").exists()
+
+
+def test_a_pickle_for_a_config_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    data = np.void(pickle.dumps(Runs()))
+    assert "no text" in refused(h5(tmp_path / "it.h5", np.array([data])))
+    assert not (tmp_path / "unpickled").exists()
+
+
+@pytest.mark.parametrize(
+    ("layer", "said"),
+    [
+        ({"class_name": "Lambda", "config": {"name": "l", "function": ["4wEAAAA=", None, None]}}, "Lambda"),
+        ({"class_name": "Mine", "config": {"name": "m"}}, "Mine"),
+        ({"class_name": "TFSMLayer", "config": {"name": "t", "filepath": "/tmp"}}, "TFSMLayer"),
+        ({"module": "os", "class_name": "system", "config": {"command": "touch hacked"}}, "system, a class of os"),
+    ],
+)
+def test_what_is_not_keras_own_in_hdf5_is_told_and_not_built(tmp_path: Path, layer: Any, said: str) -> None:
+    config = {"class_name": "Sequential", "config": {"name": "s", "layers": [layer]}}
+    path = h5(tmp_path / "it.h5", config)
+    assert said in _inspecting.keras_archive(path).not_traced
+    with pytest.raises(Unsupported, match="not built"):
+        _inspecting.keras_archive_built(path)
+
+
+def test_a_damaged_hdf5_file_is_refused_or_read(tmp_path: Path) -> None:
+    good = h5(tmp_path / "good.h5", SEQUENTIAL).read_bytes()
+    for said, data in damaged.damaged_bytes(good, random.Random(0), 60):
+        (tmp_path / "it.h5").write_bytes(data)
+        try:
+            _inspecting.keras_archive(tmp_path / "it.h5")
+        except Unsupported:
+            refused(tmp_path / "it.h5")
+        except Exception as error:
+            raise AssertionError(said) from error
+
+
+def test_a_layer_of_a_sequential_is_called_once_and_a_shared_one_twice() -> None:
+    keras = tf.keras
+    sequential = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3), keras.layers.Dense(3)])
+    assert [each.calls for each in _keras_layers.layers(sequential)] == [1, 1]
+    shared, given = keras.layers.Dense(4), keras.Input((4,))
+    assert [each.calls for each in _keras_layers.layers(keras.Model(given, shared(shared(given))))] == [2]
+
+
+def metadata(*nodes: tuple[str, str, Any]) -> bytes:
+    """A keras_metadata.pb, as Keras 2 writes it: path, identifier and what it says of each object."""
+    message = _saved_layers._METADATA()
+    for path, identifier, said in nodes:
+        text = said if isinstance(said, str) else json.dumps(said)
+        message.nodes.add(node_path=path, identifier=identifier, metadata=text)
+    return message.SerializeToString()
+
+
+def saved(folder: Path, data: bytes) -> Path:
+    path = models.saved(folder, models.graph_with("Sin").SerializeToString())
+    (path / "keras_metadata.pb").write_bytes(data)
+    return path
+
+
+def test_layers_that_keras_2_wrote_beside_a_saved_model_are_judged(tmp_path: Path) -> None:
+    norm = {
+        "class_name": "BatchNormalization",
+        "config": {"name": "bn", "axis": [3], "epsilon": 0.001, "momentum": 0.9},
+    }
+    root = {"class_name": "Functional", "config": {"name": "m", "layers": [norm]}, "module": "keras"}
+    path = saved(
+        tmp_path / "it", metadata(("root", "_tf_keras_network", root), ("root.layer-0", "_tf_keras_layer", norm))
+    )
+    found = _inspecting.saved_model(path)
+    assert [(each.module, each.name) for each in found.layers] == [("keras.layers", "bn")] and found.operations
+    assert "normalization/batch_norm_epsilon" in {each.gotcha for each in diagnosing.diagnose("it", found).findings}
+
+
+def test_of_a_subclass_the_layers_are_its_attributes(tmp_path: Path) -> None:
+    path = saved(tmp_path / "it", metadata(
+        ("root", "_tf_keras_model", {"class_name": "Mine", "config": {}}),
+        ("root.conv", "_tf_keras_layer", CONV),
+        ("root.conv.inner", "_tf_keras_layer", CONV),
+        ("root.keras_api.metrics.0", "_tf_keras_metric", {"class_name": "Mean", "config": {"name": "loss"}}),
+        ("root.seen", "_tf_keras_metric", {"class_name": "Mean", "config": {"name": "loss"}}),
+    ))  # fmt: skip
+    assert [each.class_name for each in _inspecting.saved_model(path).layers] == ["Conv2D"]
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"\x0a\xff\xff", "is damaged"),
+        (metadata(("root", "_tf_keras_model", "{")), "is damaged"),
+        (metadata(("root", "_tf_keras_model", "[" * 100_000)), "is damaged"),
+        (metadata(("root", "_tf_keras_model", models.nested(300).decode())), "levels deep"),
+    ],
+    ids=["cut", "no JSON", "nested deeply", "nested"],
+)
+def test_damaged_metadata_of_keras_is_one_line(tmp_path: Path, data: bytes, said: str) -> None:
+    with pytest.raises(Unsupported, match=said) as caught:
+        _inspecting.saved_model(saved(tmp_path / "it", data))
+    assert "\n" not in str(caught.value)
+
+
+def test_what_lies_beside_is_not_read_by_a_link_nor_beyond_its_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = models.saved(tmp_path / "it", models.graph_with("Sin").SerializeToString())
+    (path / "keras_metadata.pb").symlink_to("/etc/passwd")
+    with pytest.raises(Unsupported, match="a link that leads elsewhere"):
+        _inspecting.saved_model(path)
+    monkeypatch.setattr(_saved_layers, "MOST_BYTES", 5)
+    with pytest.raises(Unsupported, match="remove that file"):
+        _inspecting.saved_model(saved(tmp_path / "large", bytes(9)))
+
+
+class Module(tf.Module):
+    @tf.function(input_signature=[tf.TensorSpec([None, 8, 8, 3])])
+    def __call__(self, x: tf.Tensor) -> tf.Tensor:
+        pointwise = tf.nn.conv2d(x, tf.ones([1, 1, 3, 2]), 2, "SAME")
+        wide = tf.nn.conv2d(x, tf.ones([3, 3, 3, 2]), 2, "SAME")
+        return tf.tanh(pointwise + wide)
+
+
+def test_lines_that_were_saved_are_told_and_a_pointwise_convolution_pads_nothing(tmp_path: Path) -> None:
+    module, options = Module(), tf.saved_model.SaveOptions(save_debug_info=True)
+    tf.saved_model.save(module, str(tmp_path / "it"), module.__call__.get_concrete_function(), options)
+    found = _inspecting.saved_model(tmp_path / "it")
+    (tanh,) = [each for each in found.operations if each.type == "Tanh"]
+    line = Path(__file__).read_text().splitlines()[int(tanh.source.rpartition(":")[2]) - 1]
+    assert tanh.source.startswith(f"{__file__}:") and "tf.tanh(" in line
+    assert sorted(each.kernel for each in found.operations if each.type == "Conv2D") == [(1, 1), (3, 3)]
+    stated = [
+        each for each in diagnosing.diagnose("it", found).findings if each.gotcha == "convolution/conv_same_stride"
+    ]
+    assert [len(each.places) for each in stated] == [1]
+    file = tmp_path / "it" / "debug" / "saved_model_debug_info.pb"
+    file.write_bytes(file.read_bytes()[:-7])
+    with pytest.raises(Unsupported, match="is damaged"):
+        _inspecting.saved_model(tmp_path / "it")

@@ -1,0 +1,96 @@
+"""A model in an HDF5 file of Keras: the attribute with its config, read as text. No group, link or weight is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import h5py
+import keras
+
+from workloads import _foreign
+from workloads._foreign import Unusable
+
+SUFFIXES = (".h5", ".hdf5")
+
+_CONFIG, _TRAINING, _VERSION = "model_config", "training_config", "keras_version"
+_OPTIMIZER = "optimizer_config"
+_CONTAINERS: Mapping[str, str] = {
+    "Functional": "keras.src.models.functional",
+    "Model": "keras.src.models.functional",
+    "Sequential": "keras",
+}
+_MODULES = ("keras.layers", "keras.initializers", "keras.regularizers", "keras.constraints")
+_BROKEN = (OSError, RuntimeError, ValueError, KeyError, TypeError, UnicodeDecodeError)
+"""What h5py raises of a file that is damaged."""
+
+
+def read(
+    path: Path, parse: Callable[[bytes, str], Mapping[str, Any]], most: int
+) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """The config as a .keras file has it, and its metadata.
+
+    Args:
+      path: of the file.
+      parse: text of an attribute and its name -> what it describes; raises Unusable.
+      most: bytes of an attribute.
+
+    Raises:
+      Unusable: it is no HDF5 file, or holds no model.
+    """
+    with _foreign.opened(path) as opened:
+        try:
+            # The file as it was opened: by its name HDF5 could be led to others.
+            with h5py.File(opened, "r") as file:
+                texts = {name: _text(file.attrs, name, most) for name in (_CONFIG, _TRAINING, _VERSION)}
+        except _BROKEN as error:
+            raise Unusable(f"no HDF5 file, or a damaged one ({_foreign.said(error)})") from error
+    if not texts[_CONFIG]:
+        raise Unusable("an HDF5 file without a model: it holds weights alone")
+    config = dict(with_modules(parse(texts[_CONFIG], "config.json")))
+    if texts[_TRAINING]:
+        trained = parse(texts[_TRAINING], _TRAINING)
+        config["compile_config"] = {"optimizer": trained.get(_OPTIMIZER), **trained}
+    version = texts[_VERSION].decode(errors="replace")
+    return config, {"keras_version": version} if version else {}
+
+
+def _text(attributes: Any, name: str, most: int) -> bytes:
+    """One attribute that is a single text; empty where there is none."""
+    if name not in attributes:
+        return b""
+    described = attributes.get_id(name)
+    if described.shape != () or h5py.check_string_dtype(described.dtype) is None:
+        raise Unusable(f"an attribute {name} that is no text")
+    if described.get_storage_size() > most:
+        raise Unusable(f"an attribute {name} of more than {most >> 20} MiB")
+    value = attributes[name]
+    data = value.encode() if isinstance(value, str) else bytes(value)
+    if len(data) > most:
+        raise Unusable(f"an attribute {name} of more than {most >> 20} MiB")
+    return data
+
+
+def with_modules(value: Any) -> Any:
+    """An object with the modules that HDF5 files leave out, where its class is Keras' own by its name."""
+    if isinstance(value, list):
+        return [with_modules(item) for item in value]
+    if not isinstance(value, Mapping):
+        return value
+    found = {key: with_modules(item) for key, item in value.items()}
+    kind = found.get("class_name")
+    if isinstance(kind, str) and "config" in found and found.get("module") is None:
+        module = _module(kind)
+        return {"module": module, "registered_name": None, **found} if module else found
+    return found
+
+
+def _module(kind: str) -> str:
+    if kind in _CONTAINERS:
+        return _CONTAINERS[kind]
+    for module in _MODULES:
+        found = getattr(getattr(keras, module.partition(".")[2]), kind, None)
+        if isinstance(found, type):
+            return module
+    return ""

@@ -1,0 +1,192 @@
+"""What `jaxport launch --profile` has a program do: profile itself, and write down the lines of what it traces.
+
+It is copied out as sitecustomize.py and runs in Python and TensorFlow of anybody's: it imports nothing of jaxport,
+prints nothing, and whatever fails in it leaves its reason in a file and the program alone.
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib.machinery
+import importlib.util
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+SECONDS = "JAXPORT_PROFILE_SECONDS"
+FRAMES = "_jaxport_frames"
+"""The module beside this one that tells a user's file from a framework's."""
+
+_BRANCHES = frozenset({"While", "StatelessWhile", "If", "StatelessIf", "Case", "StatelessCase"})
+_MOST_DEPTH = 20
+
+
+def enter() -> None:
+    """Wait for TensorFlow to be imported; then run the sitecustomize that this one stands before."""
+    sys.path[:] = [path for path in sys.path if os.path.realpath(path or ".") != HERE]
+    sys.meta_path.insert(0, _WhenImported())
+    spec = importlib.machinery.PathFinder.find_spec("sitecustomize")
+    if spec is not None and spec.loader is not None:
+        module = importlib.util.module_from_spec(spec)
+        sys.modules["sitecustomize"] = module
+        spec.loader.exec_module(module)
+
+
+class _WhenImported:
+    """Finds TensorFlow once, as Python would, and has it observed as soon as it is imported."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> Any:
+        """The spec of TensorFlow; None of anything else."""
+        if name != "tensorflow":
+            return None
+        sys.meta_path.remove(self)  # type: ignore[arg-type]
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
+
+            def executed(module: Any) -> None:
+                execute(module)
+                _Observer(module).begin()
+
+            spec.loader.exec_module = executed  # type: ignore[method-assign]
+        return spec
+
+
+class _Observer:
+    """Profiles one process, and notes the lines of each function that it traces."""
+
+    def __init__(self, tensorflow: Any) -> None:
+        self._tensorflow = tensorflow
+        self._profiler = tensorflow.profiler.experimental
+        self._process = os.getpid()
+        self._folder = os.path.join(HERE, str(self._process))
+        self._lock = threading.Lock()
+        self._running = False
+        self._begun = 0.0
+        self._given: dict[str, Any] = {}
+        self._open: dict[int, int] = {}
+
+    def begin(self) -> None:
+        """Until the program ends, some seconds have passed, or it profiles itself."""
+        os.makedirs(self._folder, exist_ok=True)
+        self._carefully("lines", self._note_lines)
+        self._carefully("profile", self._start)
+
+    def _start(self) -> None:
+        quiet = self._profiler.ProfilerOptions(host_tracer_level=2, python_tracer_level=0, device_tracer_level=0)
+        self._profiler.start(self._folder, quiet)
+        self._running, self._begun = True, time.monotonic()
+        # TensorFlow has one profiler: a program that has use for it itself finds it free.
+        implementation = sys.modules[self._profiler.start.__module__]
+        for name in ("start", "stop"):
+            self._given[name] = getattr(self._profiler, name)
+            for place in (self._profiler, implementation):
+                setattr(place, name, self._yielding(name))
+        atexit.register(self._carefully, "profile", self._stop)
+        timer = threading.Timer(float(os.environ[SECONDS]), self._carefully, ("profile", self._stop))
+        timer.daemon = True
+        timer.start()
+
+    def _yielding(self, name: str) -> Callable[..., Any]:
+        def own(*positional: Any, **named: Any) -> Any:
+            self._carefully("profile", self._stop)
+            return self._given[name](*positional, **named)
+
+        return own
+
+    def _stop(self) -> None:
+        with self._lock:
+            if not self._running or os.getpid() != self._process:
+                return
+            self._running = False
+            seconds = time.monotonic() - self._begun
+            for place in (self._profiler, sys.modules[self._given["start"].__module__]):
+                for name, function in self._given.items():
+                    setattr(place, name, function)
+            self._given["stop"]()
+            self._write("profiled", {"seconds": seconds})
+
+    def _note_lines(self) -> None:
+        frames = importlib.util.spec_from_file_location(FRAMES, os.path.join(HERE, f"{FRAMES}.py"))
+        module = importlib.util.module_from_spec(frames)  # type: ignore[arg-type]
+        frames.loader.exec_module(module)  # type: ignore[union-attr]
+        graphs = self._tensorflow.__internal__.FuncGraph
+        as_default = graphs.as_default
+
+        def noted(graph: Any) -> Any:
+            return _Noted(as_default(graph), lambda change: self._entered(graph, change, graphs, module))
+
+        graphs.as_default = noted
+
+    def _entered(self, graph: Any, change: int, graphs: Any, frames: Any) -> None:
+        """A graph is entered many times while it is traced; it is complete when it is left for the last time."""
+        depth = self._open[id(graph)] = self._open.get(id(graph), 0) + change
+        if depth == 0:
+            del self._open[id(graph)]
+            if not isinstance(graph.outer_graph, graphs):
+                self._carefully("lines", lambda: self._lines(graph, frames))
+
+    def _lines(self, graph: Any, frames: Any) -> None:
+        self._write("lines", {"function": graph.name, "lines": dict(_named(graph, "", "", frames, _MOST_DEPTH))})
+
+    def _write(self, name: str, told: object) -> None:
+        with open(os.path.join(self._folder, f"{name}.jsonl"), "a") as file:
+            file.write(json.dumps(told) + "\n")
+
+    def _carefully(self, what: str, act: Callable[[], None]) -> None:
+        try:
+            act()
+        except Exception as error:  # noqa: BLE001 - the program has to go on as if nothing were observed
+            self._write("reasons", {"what": what, "reason": f"{type(error).__name__}: {error}"})
+
+
+class _Noted:
+    """A context whose beginning and end are told. Nothing of it is on the call stack of what is done within."""
+
+    def __init__(self, inner: Any, tell: Callable[[int], None]) -> None:
+        self._inner, self._tell = inner, tell
+
+    def __enter__(self) -> Any:
+        self._tell(1)
+        return self._inner.__enter__()
+
+    def __exit__(self, *error: object) -> Any:
+        result = self._inner.__exit__(*error)
+        self._tell(-1)
+        return result
+
+
+def _named(graph: Any, calls: str, caller: str, frames: Any, depth: int) -> Iterator[tuple[str, str]]:
+    """Every operation under the name that it has once what calls it is inlined, and the user's line behind it."""
+    for operation in graph.get_operations():
+        line = _users_line(operation, frames) or caller
+        if line:
+            yield calls + operation.name, line
+        inner = calls if operation.type in _BRANCHES else f"{calls}{operation.name}/"
+        for callee in _callees(graph, operation) if depth else ():
+            yield from _named(callee, inner, line, frames, depth - 1)
+
+
+def _users_line(operation: Any, frames: Any) -> str:
+    for frame in reversed(list(operation.traceback or ())):
+        if not frames.is_framework(frame.filename) and not frame.filename.startswith(HERE):
+            return f"{os.path.realpath(frame.filename)}:{frame.lineno}"
+    return ""
+
+
+def _callees(graph: Any, operation: Any) -> Iterator[Any]:
+    for value in operation.node_def.attr.values():
+        for function in [value.func, *value.list.func]:
+            found = graph._get_function(function.name) if function.name else None
+            callee = getattr(found, "graph", None)
+            if callee is not None:
+                yield callee
+
+
+if __name__ == "sitecustomize":
+    enter()

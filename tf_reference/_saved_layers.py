@@ -1,0 +1,138 @@
+"""What lies in the folder of a SavedModel beside its graph: layers as Keras 2 tells them, and lines of the source."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf.message import DecodeError
+
+from tf_reference import _keras_config, _private
+from tf_reference._graph_nodes import Place
+from tf_reference._keras_h5 import with_modules
+from workloads import _foreign, _frames
+from workloads._foreign import MEBIBYTE, Unusable
+from workloads._framework import Unsupported
+from workloads._inspection import Layer
+
+METADATA, LINES = "keras_metadata.pb", os.path.join("debug", "saved_model_debug_info.pb")
+MOST_BYTES = 256 * MEBIBYTE
+"""Of either: a model of a thousand layers has 2 MiB."""
+
+MOST_NESTING = 200
+_KERAS, _METRIC, _ROOT = "_tf_keras_", "_tf_keras_metric", "root"
+_OF_ROOT = re.compile(r"root\.[^.]+")
+
+
+def layers(folder: Path) -> Iterator[Layer]:
+    """The layers that Keras 2 wrote down, each once; none where there is no such file, as of Keras 3.
+
+    Raises:
+      Unsupported: the file is damaged, or a link leads out of the folder.
+    """
+    data = _beside(folder, METADATA)
+    if data is None:
+        return
+    try:
+        nodes = _METADATA.FromString(data).nodes
+    except DecodeError as error:
+        raise _damaged(folder / METADATA) from error
+    saved = {node.node_path: node for node in nodes if node.identifier.startswith(_KERAS)}
+    root = _described(saved[_ROOT].metadata, folder) if _ROOT in saved else {}
+    if _keras_config.is_container(root) and isinstance(root.get("config"), Mapping) and root["config"].get("layers"):
+        yield from _keras_config.layers(root)
+        return
+    # A subclass says nothing of itself: its attributes are layers. What lies deeper is within one of them.
+    for path, node in saved.items():
+        described = _described(node.metadata, folder) if _OF_ROOT.fullmatch(path) else {}
+        if described and node.identifier != _METRIC:
+            yield from _keras_config.layers(described, "")
+
+
+def _described(metadata: str, folder: Path) -> Mapping[str, Any]:
+    try:
+        found = json.loads(metadata)
+    except (ValueError, RecursionError) as error:
+        raise _damaged(folder / METADATA) from error
+    if not isinstance(found, Mapping) or not isinstance(found.get("class_name"), str):
+        return {}
+    if _foreign.is_deeper(found, MOST_NESTING):
+        raise Unsupported(
+            f"expected layers in {folder / METADATA}, found one nested more than {MOST_NESTING} levels deep: "
+            "save the model again"
+        )
+    named = {key: found.get(key) for key in ("class_name", "config", "name", "registered_name")}
+    return with_modules(named)
+
+
+def places(folder: Path) -> Callable[[str, str], Place]:
+    """By function and node the user's line, where the model was saved with `save_debug_info`; else nowhere.
+
+    Raises:
+      Unsupported: the file is damaged, or a link leads out of the folder.
+    """
+    data = _beside(folder, LINES)
+    if data is None:
+        return lambda function, name: ("", False)
+    try:
+        info = _private.debug_info(data)
+    except DecodeError as error:
+        raise _damaged(folder / LINES) from error
+
+    def place(function: str, name: str) -> Place:
+        return _line(info, f"{name}@{function}"), False
+
+    return place
+
+
+def _line(info: Any, key: str) -> str:
+    """FILE:LINE of the innermost frame that is no framework's; the outermost comes first in a trace."""
+    number = info.name_to_trace_id.get(key, 0)
+    numbers = info.traces_by_id[number].frame_id if number in info.traces_by_id else ()
+    for frame in (info.frames_by_id[each] for each in reversed(numbers) if each in info.frames_by_id):
+        file = info.files[frame.file_index] if 0 <= frame.file_index < len(info.files) else ""
+        if file and not _frames.is_framework(file):
+            return f"{file}:{frame.line}"
+    return ""
+
+
+def _beside(folder: Path, name: str) -> bytes | None:
+    path = folder / name
+    if not os.path.lexists(path):
+        return None
+    try:
+        if os.path.realpath(path) != os.path.join(os.path.realpath(folder), name):
+            raise Unusable("a link that leads elsewhere")
+        return _foreign.read(path, MOST_BYTES)
+    except Unusable as error:
+        raise Unsupported(f"expected a SavedModel with {path}, found {error}: remove that file") from error
+
+
+def _damaged(path: Path) -> Unsupported:
+    return Unsupported(f"expected a SavedModel with {path}, found a file that is damaged: remove it")
+
+
+def _declared() -> Any:
+    """keras/protobuf/saved_metadata.proto, as far as it matters: Keras 3 has it no longer."""
+    field = descriptor_pb2.FieldDescriptorProto
+    declared = descriptor_pb2.FileDescriptorProto(
+        name="jaxport_saved_metadata.proto", package="jaxport.metadata", syntax="proto3"
+    )
+    described = declared.message_type.add(name="SavedObject")
+    for number, name in ((3, "node_path"), (4, "identifier"), (5, "metadata")):
+        described.field.add(name=name, number=number, label=field.LABEL_OPTIONAL, type=field.TYPE_STRING)
+    declared.message_type.add(name="SavedMetadata").field.add(
+        name="nodes", number=1, label=field.LABEL_REPEATED, type=field.TYPE_MESSAGE,
+        type_name=".jaxport.metadata.SavedObject",
+    )  # fmt: skip
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(declared)
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName("jaxport.metadata.SavedMetadata"))
+
+
+_METADATA = _declared()
