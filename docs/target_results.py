@@ -1,6 +1,6 @@
 """Writes docs/results/targets.md: every workload compiled for devices that are not here, both frontends' programs.
 
-Needs the environment that `make targets` builds, and half an hour.
+Needs the environment that `make targets` builds, and half an hour to an hour.
 
 usage: python docs/target_results.py [WORKLOAD ...]
 """
@@ -16,11 +16,12 @@ from pathlib import Path
 from compare.devices import launches, naming
 from compare.errors import FORESEEN
 from compare.hlo.dumps import directory, gpu
+from compare.hlo.levels import ALGEBRA
 from compare.hlo.portable import portable
 from compare.inputs import port_files
 from compare.inputs.at_size import Prepared
 from compare.progress import Reporter, reporter
-from compare.prove import on_targets
+from compare.prove import on_targets, program_alignment, program_pairs
 from compare.record.target_part import OnTarget, Target
 from compare.report import markdown, numbers, terminal
 from compare.sides import requests
@@ -43,7 +44,7 @@ DOCUMENTED = {
 FUSION = "priority-fusion"
 """The pass that fuses on a GPU: without it every operation is a kernel."""
 TIMEOUT_S = 900
-MOST_DIFFERENCES = 3
+MOST_DIFFERENCES, MOST_REASONS = 3, 4
 
 INTRODUCTION = """\
 # Targets
@@ -54,7 +55,8 @@ made, and a bound is the least time that a call can take, never a time. Nothing 
 choice between Triton and cuBLAS are heuristics, and workspaces of cuDNN and cuBLAS are likely understated. On a TPU,
 kernels count instructions of the module. TensorFlow lowers nothing for a TPU: there its program is that for the CPU.
 Where XLA's untuned Triton refuses a product, both programs are compiled with Triton's products switched off: H100 and
-A100 call cuBLASLt there. How to do the same with a port: [targets](../targets.md).
+A100 call cuBLASLt there. Why the two programs differ before they are compiled is the last line of each workload: most
+places first, all of them by `jaxport hlo WORKLOAD`. How to do the same with a port: [targets](../targets.md).
 """
 
 WHY = """\
@@ -88,6 +90,14 @@ class Compiler:
         parts = {device: target.part for device, target in made.items()}
         return prepared.size, parts, self._unfused(sides["jax"], passes[1]) if name in DOCUMENTED else []
 
+    def why(self, name: str) -> str:
+        """Why the two programs of a workload differ, before anything compiles them."""
+        folder = Path(tempfile.mkdtemp(dir=self._scratch))
+        (pair,) = program_pairs.chosen([name], self._pool, program_pairs.Choice(), folder, self._told)
+        shown = program_alignment.examine(pair, ALGEBRA, self._told, thorough=False).view["levels"][ALGEBRA]
+        reasons = [reason["name"] for reason in shown["reasons"] if reason["kind"] is not None][:MOST_REASONS]
+        return f"{shown['headline']}{': ' if reasons else ''}{'; '.join(reasons)}"
+
     def _loaded(self, side: Side, prepared: Prepared) -> str:
         modes = requests.load(side, prepared.loading)
         return STEP if STEP in modes else FORWARD
@@ -101,7 +111,13 @@ class Compiler:
             return [launch.kernel or launch.kind for launch in launches.launches(sequence, "")]
 
 
-def page(sizes: Mapping[str, str], made: Made, unfused: Mapping[str, Sequence[str]], failed: Mapping[str, str]) -> str:
+def page(
+    sizes: Mapping[str, str],
+    made: Made,
+    why: Mapping[str, str],
+    unfused: Mapping[str, Sequence[str]],
+    failed: Mapping[str, str],
+) -> str:
     """The whole page."""
     lines = [INTRODUCTION, *_documents(made, unfused)]
     for name, targets in made.items():
@@ -112,7 +128,7 @@ def page(sizes: Mapping[str, str], made: Made, unfused: Mapping[str, Sequence[st
             left=2,
         )
         lines += [line for device, target in targets.items() for line in _differences(device, target)]
-        lines.append("")
+        lines += [f"- The programs: {markdown.plain(why[name])}.", ""]
     lines += [f"- {name}: {markdown.plain(reason)}" for name, reason in failed.items()]
     return "\n".join(lines).rstrip("\n") + "\n"
 
@@ -177,16 +193,18 @@ def main(names: Sequence[str]) -> None:
     """Compile, and write the page; again after each workload, so that an end in between loses none."""
     sizes: dict[str, str] = {}
     made: dict[str, dict[str, Target]] = {}
+    why: dict[str, str] = {}
     unfused: dict[str, list[str]] = {}
     failed: dict[str, str] = {}
     with ExitStack() as stack:
         compiler = Compiler(stack, stack.enter_context(reporter(terminal.console(stderr=True), quiet=False)))
         for name in names:
             try:
+                why[name] = compiler.why(name)
                 sizes[name], made[name], unfused[name] = compiler.targets(name)
             except FORESEEN as error:
                 failed[name] = str(error)
-            write_atomically(OUT, page(sizes, made, unfused, failed))
+            write_atomically(OUT, page(sizes, made, why, unfused, failed))
     print(OUT)
 
 
