@@ -78,7 +78,7 @@ def main(options: argparse.Namespace) -> int:
         runs, failures = null_runs(workload, options.size, sources, plan, options.runs, options.timeout, progress)
     calibrations = calibrate(runs)
     console = terminal.console()
-    console.print(_table(calibrations), soft_wrap=True)
+    terminal.print_table(console, _table(calibrations))
     for line in _LEGEND.splitlines():
         console.print(line, soft_wrap=True)
     for line in dict.fromkeys(f"{failure.side}: {failure.doing}: {failure.reason}" for failure in failures):

@@ -9,7 +9,6 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from rich.console import Console
-from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -58,7 +57,6 @@ spills and memory, so that the few worth trying are known before it is rented.
     fails="the port fails parity without any option",
 )
 
-_NATURAL_WIDTH = 10_000
 _SCREEN = (
     "A screen, by what is known without running: it says nothing of times, and nothing was judged. On the device, "
     "`jaxport tune` times and judges what stands first."
@@ -183,9 +181,7 @@ def show_screened(name: str, screened: Mapping[str, ScreenedTarget], console: Co
             table.add_column(title, overflow="fold")
         for row in target.rows:
             table.add_row(*map(terminal.cell, _screened_row(row)))
-        if not console.is_terminal:
-            table.width = Measurement.get(console, console.options.update(max_width=_NATURAL_WIDTH), table).maximum
-        console.print(table, soft_wrap=not console.is_terminal)
+        terminal.print_table(console, table)
     console.print(Text(_SCREEN), soft_wrap=True)
 
 
@@ -228,11 +224,7 @@ def show(name: str, tuned: Tuned, console: Console) -> None:
     dimensions = ", ".join(f"{key} {value}" for key, value in tuned.dimensions.items())
     what = f"{name}: {tuned.pass_} at size {tuned.size}{f' ({dimensions})' if dimensions else ''}"
     console.print(Text(f"{what}, {tuned.threads} thread{'s' * (tuned.threads > 1)}", style="bold"), soft_wrap=True)
-    table = _table(tuned.rows)
-    if not console.is_terminal:
-        # A log or a pipe has no width, and a name that is cut off cannot be pasted.
-        table.width = Measurement.get(console, console.options.update(max_width=_NATURAL_WIDTH), table).maximum
-    console.print(table, soft_wrap=not console.is_terminal)
+    terminal.print_table(console, _table(tuned.rows))
     for line in _sentences(tuned):
         console.print(Text(line), soft_wrap=True)
     if tuned.snippet:

@@ -21,6 +21,7 @@ from compare.report.program_texts import file_stem
 from compare.report.showable import mapping, one_line
 from compare.report.target_pages import tabs, write_target_pages
 from compare.report.target_tables import print_targets
+from compare.report.terminal import print_table
 
 _MOST_SHOWN = 20
 _MOST_LINES = 6
@@ -56,7 +57,7 @@ def print_alignments(record: Mapping[str, Any], console: Console) -> None:
         table.add_column(title)
     for pair in pairs:
         table.add_row(Text(one_line(pair["name"])), *(Text(_cell(pair["levels"].get(level))) for level in levels))
-    console.print(table)
+    print_table(console, table)
     console.print(_LEGEND, style="dim", highlight=False, soft_wrap=True)
     for pair in pairs:
         for line in _residue(pair, len(pairs) > 1):

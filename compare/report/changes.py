@@ -6,15 +6,14 @@ from collections.abc import Iterator, Sequence
 
 from rich import box
 from rich.console import Console
-from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
 from compare.history.moves import CONFIRMED, IMPROVED, SEEN_ONCE, Change, Recurrence
 from compare.report import numbers
 from compare.report.showable import on_lines
+from compare.report.terminal import print_table
 
-_NATURAL_WIDTH = 10_000
 _STYLES = {CONFIRMED: "bold red", SEEN_ONCE: "yellow", IMPROVED: "green"}
 _COLUMNS = ("workload", "time of A vs time of B", "verdict", "before", "after", "change", "95 % interval")
 _NOTE = "Ratios are compared, never seconds: a ratio is measured within one run, seconds move with the machine."
@@ -28,11 +27,7 @@ def print_changes(recurrences: Sequence[Recurrence], console: Console) -> None:
         table.add_column(title, overflow="fold")
     for recurrence in shown:
         table.add_row(*_cells(recurrence))
-    if not console.is_terminal:
-        # A log has no width: a table folded to 80 columns cannot be searched.
-        options = console.options.update(max_width=_NATURAL_WIDTH)
-        table.width = Measurement.get(console, options, table).maximum
-    console.print(table, soft_wrap=not console.is_terminal)
+    print_table(console, table)
     for line in _lines(shown):
         console.print(line, soft_wrap=True)
 

@@ -13,6 +13,7 @@ from compare.report import cluster_comparisons, cluster_rows
 from compare.report.cluster_comparisons import ChangeRow
 from compare.report.cluster_rows import OutsideRow, counted, place
 from compare.report.showable import on_lines
+from compare.report.terminal import print_table
 
 _MOST_ROWS = 12
 _MOST_PLACES = 3
@@ -47,7 +48,7 @@ def print_graph(name: str, graph: ClusteredGraph, console: Console, minimum: int
     """
     console.print(Text.assemble((name, "bold"), f": {cluster_rows.headline(graph)}"), soft_wrap=True)
     if graph.clusters:
-        console.print(_table(graph, console), soft_wrap=not console.is_terminal)
+        print_table(console, _table(graph))
     for line in _lines(graph, minimum):
         console.print(line, soft_wrap=True)
 
@@ -76,15 +77,13 @@ def print_comparison(
         console.print(Text(f"  {line}"), soft_wrap=True)
 
 
-def _table(graph: ClusteredGraph, console: Console) -> Table:
+def _table(graph: ClusteredGraph) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for title in _COLUMNS:
         table.add_column(f"  {title}" if title == "cluster" else title, overflow="fold")
     for row in cluster_rows.cluster_rows(graph)[:_MOST_ROWS]:
         cells = (f"  {row.name}", row.nodes, row.ops, row.compiled, row.made, row.seconds)
         table.add_row(*map(Text, cells))
-    if not console.is_terminal:
-        table.width = console.measure(table, options=console.options.update(max_width=10_000)).maximum
     return table
 
 

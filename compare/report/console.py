@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from rich import box
 from rich.console import Console
-from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -17,11 +16,11 @@ from compare.report.baselines import against
 from compare.report.overviews import OverviewRow, overview
 from compare.report.showable import on_lines
 from compare.report.tables import RatioRow
+from compare.report.terminal import print_table
 from compare.report.verdicts import WORDS
 from workloads._modes import Mode
 
 _STYLES = {PASS: "green", FAIL: "bold red", verdicts.INCOMPLETE: "yellow", verdicts.NOT_JUDGED: "yellow"}
-_NATURAL_WIDTH = 10_000
 _NUMBERS = ("instructions\ntf / jax", "kernels tf/eager\n→ tf/jit → jax/jit")
 _RATIO = "time of jax/jit\nvs fastest TF mode"
 _COLUMNS = (
@@ -43,17 +42,11 @@ def print_overview(record: Record, console: Console, baseline: Mode | None = Non
       baseline: a mode that every other one's time is held against, in a table of its own.
     """
     shown = on_lines(record)
-    options = console.options.update(max_width=_NATURAL_WIDTH)
-    table = _table(shown, console.is_terminal, _COLUMNS)
-    if not console.is_terminal:
-        # A log or a pipe has no width: a table folded to 80 columns cannot be searched.
-        table.width = Measurement.get(console, options, table).maximum
-    elif Measurement.get(console, options, table).maximum > console.width:
-        table = _table(shown, console.is_terminal, _NARROW_COLUMNS)
-    console.print(table, soft_wrap=not console.is_terminal)
+    ruled = console.is_terminal
+    print_table(console, _table(shown, ruled, _COLUMNS), lambda: _table(shown, ruled, _NARROW_COLUMNS))
     if baseline is not None:
         console.print()
-        console.print(_baseline_table(shown, baseline, console.is_terminal), soft_wrap=not console.is_terminal)
+        print_table(console, _baseline_table(shown, baseline, ruled))
     for line in _lines(shown):
         console.print(line, soft_wrap=True)
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.table import Column, Table
 from rich.text import Text
 
 from compare.record.datatypes_part import TypedFunction, TypedFunctions
 from compare.report import datatype_rows, markdown
-from compare.report.terminal import cell
+from compare.report.terminal import cell, print_table
 
 LEGEND = (
     "A number is the largest error against the same function in float64, relative to its largest value; that of the "
@@ -28,15 +27,16 @@ def print_functions(functions: TypedFunctions, console: Console) -> None:
         console.print(Text(datatype_rows.inputs_line(function), style="bold"), soft_wrap=True)
         titles = datatype_rows.columns(function)
         table = Table(
-            Column("inputs"),
+            Column("  inputs"),
             *(Column(title, min_width=len(title)) for title in titles),
             box=None,
             pad_edge=False,
             header_style="dim",
         )
         for row in datatype_rows.rows(function):
-            table.add_row(cell(row.dtype), *map(cell, row.cells))
-        console.print(Padding(table, (0, 0, 1, 2)), soft_wrap=not console.is_terminal)
+            table.add_row(cell(f"  {row.dtype}"), *map(cell, row.cells))
+        print_table(console, table)
+        console.print()
         for where, reason in datatype_rows.reasons(function):
             console.print(Text(f"  {where}: {_short(reason)}"), soft_wrap=True)
         for line in datatype_rows.computed(function):

@@ -28,7 +28,7 @@ def print_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
         _print_findings([each for each in shown.findings if each.severity == severity], severity, console)
     if shown.layers:
         console.print()
-        _print_table(_layers(shown.layers), console)
+        terminal.print_table(console, _layers(shown.layers))
     if shown.effort:
         console.print(Text(effort(shown)), soft_wrap=True)
 
@@ -54,13 +54,6 @@ def _places(places: Sequence[Place], count: int) -> str:
     told = [where(each) for each in places[:_PLACES]]
     more = count - len(told)
     return f"at {'; '.join(told)}{f'; and {more} more' if more > 0 else ''}" if told else ""
-
-
-def _print_table(table: Table, console: Console) -> None:
-    """A pipe has no width: a folded table cannot be searched."""
-    if not console.is_terminal:
-        table.width = console.measure(table, options=console.options.update(max_width=10_000)).maximum
-    console.print(table, soft_wrap=not console.is_terminal)
 
 
 def _layers(layers: Sequence[LayerKind]) -> Table:

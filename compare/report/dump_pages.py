@@ -15,6 +15,7 @@ from rich.text import Text
 from compare.report import dump_rows, numbers
 from compare.report.html import styles, templates
 from compare.report.showable import entries, on_lines, part, printable, text
+from compare.report.terminal import print_table
 from compare.writing import write_atomically
 
 INDEX = "index.html"
@@ -97,13 +98,7 @@ def print_modules(dump: Mapping[str, Any], console: Console) -> None:
     """A row a module, then a line for each file that could not be read or that belongs to none."""
     shown = on_lines(dump)
     table = _table(shown, console.is_terminal, _COLUMNS)
-    width = console.measure(table, options=console.options.update(max_width=10_000)).maximum
-    if not console.is_terminal:
-        # A pipe has no width: a folded table cannot be searched.
-        table.width = width
-    elif width > console.width:
-        table = _table(shown, console.is_terminal, _NARROW_COLUMNS)
-    console.print(table, soft_wrap=not console.is_terminal)
+    print_table(console, table, lambda: _table(shown, console.is_terminal, _NARROW_COLUMNS))
     for line in _lines(shown):
         console.print(Text(line), soft_wrap=True)
 

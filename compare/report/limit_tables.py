@@ -11,7 +11,7 @@ from rich.text import Text
 
 from compare.record.limit_part import PAIR, STREAM, Limit, LimitWay
 from compare.report import markdown, numbers
-from compare.report.terminal import cell
+from compare.report.terminal import cell, print_table
 
 _LONGEST, _SENTENCE = 160, 40
 """Characters of an error: it ends where it gets longer, or with its first sentence unless that is a short one."""
@@ -34,6 +34,10 @@ that are installed. [What each column means](../limits.md).
 """
 
 
+_OURS = "measured"
+"""Source of a limit that no document states."""
+
+
 def print_list(limits: Sequence[Limit], console: Console) -> None:
     """Print what there is, by theme."""
     table = Table(
@@ -45,7 +49,7 @@ def print_list(limits: Sequence[Limit], console: Console) -> None:
             theme = limit.theme
             table.add_row(Text(theme, style="bold"))
         table.add_row(cell(f"  {limit.name}"), cell(limit.command.rpartition(" ")[0]), cell(_listed(limit)))
-    console.print(table)
+    print_table(console, table)
 
 
 def _listed(limit: Limit) -> str:
@@ -60,16 +64,16 @@ def print_limits(limits: Sequence[Limit], console: Console) -> None:
         console.print(Text(f"{_says(limit)}: {limit.statement}"), soft_wrap=True)
         table = Table(Column(no_wrap=True), Column(overflow="fold"), box=None, pad_edge=False, show_header=False)
         for way, seen in limit.ways.items():
-            table.add_row(cell(way), cell(described(seen)))
-        console.print(Padding(table, (0, 0, 0, 2)))
+            table.add_row(cell(f"  {way}"), cell(described(seen)))
+        print_table(console, table)
         for line in _remarks(limit):
-            console.print(Padding(Text(line), (0, 0, 0, 2)))
+            console.print(Padding(Text(line), (0, 0, 0, 2)), soft_wrap=True)
         console.print()
     console.print(summary(limits))
 
 
 def _says(limit: Limit) -> str:
-    return "What was measured" if limit.source == "measured" else f"{limit.source} says"
+    return "What was measured" if limit.source == _OURS else f"{limit.source} says"
 
 
 def _remarks(limit: Limit) -> Iterator[str]:
@@ -117,11 +121,14 @@ def _short(text: str) -> str:
 
 
 def summary(limits: Sequence[Limit]) -> str:
-    """How many agree with their documents."""
-    agreeing, differing, unknown = (sum(limit.agrees is each for limit in limits) for each in (True, False, None))
+    """How many agree with their documents, and how many are measurements of our own."""
+    stated = [limit for limit in limits if limit.source != _OURS]
+    agreeing, differing, unknown = (sum(limit.agrees is each for limit in stated) for each in (True, False, None))
     wrong = sum(bool(limit.unexpected) for limit in limits)
+    ours = len(limits) - len(stated)
     told = f"{len(limits)} limits: {agreeing} agree with the document today, {differing} differ"
     told += f", {unknown} not known" if unknown else ""
+    told += f", {ours} from measurements and from no document" if ours else ""
     return f"{told}; {wrong} not as known" if wrong else told
 
 
@@ -138,7 +145,7 @@ def page(limits: Sequence[Limit]) -> str:
 
 
 def _row(limit: Limit, ways: Sequence[str]) -> tuple[str, ...]:
-    source = "measured" if limit.source == "measured" else limit.source
+    source = "measured" if limit.source == _OURS else limit.source
     stated = f"{markdown.plain(limit.statement)} *{markdown.plain(source)}*"
     seen = [_cell(limit.ways[way]) if way in limit.ways else "" for way in ways]
     if limit.port and "jax/port" in ways:

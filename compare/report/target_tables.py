@@ -13,11 +13,11 @@ from compare.record.target_part import OnTarget, Target
 from compare.report import numbers, target_rows
 from compare.report.showable import on_lines
 from compare.report.target_rows import CELLS
+from compare.report.terminal import print_table
 
 Row = tuple[str, str, Target]
 """A workload, a device, and both programs there."""
 
-_NATURAL_WIDTH = 10_000
 _MOST_DIFFERENCES = 6
 _COLUMNS = (
     *("workload", "target", "program", "kernels", "launches", "fusions", "library calls"),
@@ -39,13 +39,7 @@ def print_targets(rows: Sequence[Row], console: Console) -> None:
     if not shown:
         return
     table = _table(shown, console.is_terminal, _COLUMNS)
-    width = console.measure(table, options=console.options.update(max_width=_NATURAL_WIDTH)).maximum
-    if not console.is_terminal:
-        # A pipe has no width: a folded table cannot be searched.
-        table.width = width
-    elif width > console.width:
-        table = _table(shown, console.is_terminal, _NARROW_COLUMNS)
-    console.print(table, soft_wrap=not console.is_terminal)
+    print_table(console, table, lambda: _table(shown, console.is_terminal, _NARROW_COLUMNS))
     console.print(Text(_LEGEND, style="dim"), soft_wrap=True)
     for line in (*_differing(shown), *_noted(shown)):
         console.print(line, soft_wrap=True)

@@ -6,17 +6,21 @@ import contextlib
 import io
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
+from rich.table import Table
 from rich.text import Text
 
 from compare.plain_json import to_json
 from compare.report.showable import one_line, printable
 from compare.writing import writing
+
+_NATURAL_WIDTH = 10_000
+"""More than any table takes."""
 
 
 class PlainConsole(Console):
@@ -47,6 +51,24 @@ def cell(text: str) -> Text:
 def console(stderr: bool = False, width: int | None = None) -> Console:
     """Where tables, sentences and progress go."""
     return PlainConsole(stderr=stderr, width=width)
+
+
+def print_table(console: Console, table: Table, narrow: Callable[[], Table] | None = None) -> None:
+    """Print a table; at its full width where there is no terminal.
+
+    A log or a pipe has no width: a table that is folded to 80 columns cannot be searched.
+
+    Args:
+      console: where it is printed.
+      table: with every column.
+      narrow: gives what is printed instead where a terminal has no room for it.
+    """
+    width = console.measure(table, options=console.options.update(max_width=_NATURAL_WIDTH)).maximum
+    if not console.is_terminal:
+        table.width = width
+    elif narrow is not None and width > console.width:
+        table = narrow()
+    console.print(table, soft_wrap=not console.is_terminal)
 
 
 def write(shown: str) -> None:

@@ -42,6 +42,10 @@ def test_how_a_function_came_out_is_one_line() -> None:
 def test_the_summary_counts_what_agrees() -> None:
     assert summary([LIMIT, Limit(agrees=True)]) == "2 limits: 1 agree with the document today, 1 differ"
     assert summary([LIMIT, Limit()]) == "2 limits: 0 agree with the document today, 1 differ, 1 not known"
+    ours = Limit(agrees=True, source="measured")
+    assert summary([LIMIT, ours]) == (
+        "2 limits: 0 agree with the document today, 1 differ, 1 from measurements and from no document"
+    )
     assert summary([Limit(agrees=True, unexpected="tf/jit: ...")]).endswith("0 differ; 1 not as known")
 
 
