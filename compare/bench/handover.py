@@ -25,8 +25,9 @@ CLOSE = 1.15
 def judge(points: Sequence[SizedCall]) -> Handover:
     """Whether some size parts the calls.
 
-    Below it one thread computes, above it several and at least JUMP times as long; times are flat on both sides.
-    Sizes between the two that are neither belong to none: near the limit calls go either way.
+    Below it one thread computes, above it several and at least JUMP times as long. Times are flat below it; above it
+    too where the two sizes are not next to one another, as how long other threads take to wake varies. Sizes between
+    the two that are neither belong to none: near the limit calls go either way.
     """
     by_size = tuple(sorted(points, key=lambda point: known(point.elements)))
     if any(point.threads is None for point in by_size):
@@ -36,7 +37,7 @@ def judge(points: Sequence[SizedCall]) -> Handover:
     shared = list(takewhile(lambda point: known(point.threads) > 1 and _seconds(point) >= longer_s, reversed(by_size)))
     if not alone or not shared:
         return Handover(by_size, reason=f"no size parts calls on one thread from longer ones: {_range(by_size)}")
-    if not (_flat(alone) and _flat(shared)):
+    if not _flat(alone) or not (_adjacent(alone, shared[-1]) or _flat(shared)):
         return Handover(by_size, reason=f"times grow with the size: {_range(by_size)}")
     return Handover(by_size, alone[-1], shared[-1])
 
@@ -49,6 +50,15 @@ def between(found: Handover) -> int | None:
     middle = (low + high) // 2
     tried = any(point.elements == middle for point in found.points)
     return None if tried or high <= CLOSE * low else middle
+
+
+def _adjacent(alone: Sequence[SizedCall], next_: SizedCall) -> bool:
+    """Whether the jump is too close to explain it by time that grows with the size.
+
+    Where times are flat up to a size, over four times as many elements, twice the size adds less than a third.
+    """
+    smallest, largest = known(alone[0].elements), known(alone[-1].elements)
+    return largest >= 4 * smallest and known(next_.elements) <= 2 * largest
 
 
 def _flat(points: Sequence[SizedCall]) -> bool:

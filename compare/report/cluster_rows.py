@@ -232,7 +232,10 @@ def launch_lines(launched: Launched, auto_jit: bool) -> Iterator[str]:
     yield from launched.notes
     clustered = [graph for graph in launched.graphs if graph.clusters]
     if launched.graphs and not clustered and not auto_jit:
-        yield f"no function of {len(launched.graphs)} was clustered: the program did not ask for it, --auto-jit does"
+        yield (
+            f"no function of {len(launched.graphs)} was clustered; --auto-jit switches autoclustering on, which "
+            "set_jit(True) alone does not on a CPU"
+        )
     elif launched.graphs:
         said = counted(len(launched.graphs), "function")
         yield f"{len(clustered)} of {said} {'has' if len(clustered) == 1 else 'have'} clusters"

@@ -51,6 +51,18 @@ def test_anything_else_is_none_with_its_reason(law: Law, reason: str) -> None:
     assert found.below is None and found.above is None and reason in found.reason
 
 
+def test_how_long_other_threads_take_to_wake_may_vary_where_the_sizes_are_next_to_one_another() -> None:
+    small = [SizedCall(size, 8.5e-6, 1) for size in (64, 128, 256, 512)]
+    large = [SizedCall(1024, 46e-6, 3), SizedCall(2048, 19e-6, 3), SizedCall(4096, 47e-6, 3)]
+
+    found = judge([*small, *large])
+    assert found.below is not None and found.above is not None
+    assert (found.below.elements, found.above.elements) == (512, 1024)
+
+    apart = judge([*small, *large[1:]])
+    assert "grow with the size" in apart.reason, "of four times the elements the size itself may be the reason"
+
+
 def test_sizes_that_are_neither_belong_to_none() -> None:
     found = judge([*points(jumps), SizedCall(900, 5e-6, 2), SizedCall(800, 6e-6, 1)])
     assert (found.below, found.above) == (SizedCall(800, 6e-6, 1), SizedCall(1024, 33e-6, 2))

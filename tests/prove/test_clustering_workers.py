@@ -117,5 +117,5 @@ def test_a_program_is_launched_and_what_it_left_is_read(
         assert "time in operations: " in captured.out and "profiler_session" not in captured.err
     else:
         assert "the program failed with exit code 4" in captured.out
-        assert "was clustered: the program did not ask for it, --auto-jit does" in captured.out
+        assert "was clustered; --auto-jit switches autoclustering on" in captured.out
         assert {node["outside"] for node in graph["nodes"]} == {"off", "boundary"}

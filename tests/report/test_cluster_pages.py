@@ -73,7 +73,7 @@ def test_without_a_graph_nothing_is_claimed(tmp_path: Path) -> None:
         (Launched(exit_code=0), False, "XLA compiled nothing"),
         (Launched(exit_code=3), False, "the program failed with exit code 3"),
         (Launched(signal="SIGKILL"), False, "the program was ended by SIGKILL"),
-        (Launched(graphs=(ClusteredGraph(),)), False, "the program did not ask for it, --auto-jit does"),
+        (Launched(graphs=(ClusteredGraph(),)), False, "--auto-jit switches autoclustering on"),
         (Launched(graphs=(ClusteredGraph(),)), True, "0 of 1 function have clusters"),
         (Launched(modules=("whole",)), False, "XLA compiled: 1 module dumped: whole"),
         (
