@@ -28,14 +28,26 @@ def owner_and_part(state: str, shape: tuple[int, ...], weights: Mapping[str, Own
       weights: by canonical name.
     """
     flat = _flat(state)
-    alike = {name: _flat(weight.name) for name, weight in weights.items() if weight.shape == shape}
-    within = {name: own for name, own in alike.items() if own in flat}
+    own = {name: _flat(weight.name) for name, weight in weights.items() if weight.shape == shape}
+    whole = {name: text for name, text in own.items() if text in flat}
+    within = whole or {name: _end_within(text, flat) for name, text in own.items()}
     longest = max(map(len, within.values()), default=0)
-    named = [name for name, own in within.items() if len(own) == longest]
+    named = [name for name, text in within.items() if longest and len(text) == longest]
     if len(named) != 1:
         return "", ""
     before, _, after = flat.rpartition(within[named[0]])
     return named[0], " ".join(part.strip("/") for part in (before, after)).strip()
+
+
+def _end_within(own: str, flat: str) -> str:
+    """The longest end of a weight's own name, of two words at least, that stands in a state's; else empty.
+
+    An optimizer is often given a part of the parameters: the weight "0/blocks/0/kernel" has the state
+    "momentum/blocks/0/kernel".
+    """
+    words = own.strip("/").split("/")
+    ends = (f"/{'/'.join(words[first:])}/" for first in range(1, len(words) - 1))
+    return next((end for end in ends if end in flat), "")
 
 
 def _flat(name: str) -> str:

@@ -21,6 +21,12 @@ def test_a_state_belongs_to_the_weight_whose_own_name_stands_in_its_name() -> No
     assert owner_and_part("0/mu/blocks/0/dense/bias", BIAS, WEIGHTS) == ("layer0/bias", "0/mu")
 
 
+def test_an_optimizer_may_be_given_a_part_of_the_parameters() -> None:
+    weights = {"a": Own("0/blocks/0/kernel", KERNEL), "b": Own("0/blocks/1/kernel", KERNEL)}
+    assert owner_and_part("1/trace/blocks/1/kernel", KERNEL, weights) == ("b", "1/trace")
+    assert owner_and_part("1/trace/kernel", KERNEL, weights) == ("", ""), "a single word of several decides nothing"
+
+
 def test_of_names_within_one_another_the_longest_decides() -> None:
     assert owner_and_part("momentum/blocks/0/dense/kernel", KERNEL, WEIGHTS)[0] == "layer0/kernel"
     assert owner_and_part("momentum/dense/kernel", KERNEL, WEIGHTS)[0] == "head/kernel"
