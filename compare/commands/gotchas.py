@@ -126,9 +126,9 @@ def show(entries: Sequence[Entry], trials: Sequence[trying.Trial], console: Cons
         for entry in entries:
             console.print(Text(entry.id, style="bold"), Padding(_in_full(entry), (0, 0, 1, 2)), sep="\n")
     elif not trials:
-        console.print(_by_theme(entries) if len(entries) > _LISTED else _listed(entries))
+        terminal.print_table(console, _by_theme(entries) if len(entries) > _LISTED else _listed(entries))
     if trials:
-        console.print(_outcomes(trials))
+        terminal.print_table(console, _outcomes(trials))
         for trial in trials:
             for attempt in (trial.naive, trial.right):
                 if attempt and attempt.message and not trial.holds:

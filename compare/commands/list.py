@@ -38,7 +38,7 @@ def main(options: argparse.Namespace) -> int:
             for size, dimensions in workload.sizes.items()
         )
         table.add_row(*map(terminal.cell, (name, workload.summary, sizes, workload.source)))
-    terminal.console().print(table)
+    terminal.print_table(terminal.console(), table)
     return HOLDS
 
 

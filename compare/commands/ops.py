@@ -95,11 +95,11 @@ def main(options: argparse.Namespace) -> int:
         return HOLDS
     console = terminal.console()
     if not _is_narrowed(options):
-        console.print(operation_tables.counted(table))
+        terminal.print_table(console, operation_tables.counted(table))
     elif len(chosen) <= _IN_FULL:
         operation_tables.print_in_full(chosen, console)
     else:
-        console.print(operation_tables.listed(chosen))
+        terminal.print_table(console, operation_tables.listed(chosen))
     terminal.say(*_notes(table, options))
     return HOLDS
 

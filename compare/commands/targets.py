@@ -59,7 +59,7 @@ def main(options: argparse.Namespace) -> int:
     table = Table(first, "device", "memory", "bandwidth", "peaks", "here", box=None, pad_edge=False)
     for device in devices:
         table.add_row(*map(terminal.cell, _row(device, packages)))
-    terminal.console().print(table)
+    terminal.print_table(terminal.console(), table)
     terminal.say(*_lines(packages), *dict.fromkeys(f"source of {device.name}: {device.source}" for device in devices))
     return HOLDS
 

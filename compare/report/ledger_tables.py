@@ -11,7 +11,7 @@ from rich.text import Text
 
 from compare.record.ledger_part import NOT_CALLED, LedgerCall, LedgerCure, RecompilationLedger, SideLedger
 from compare.report import numbers
-from compare.report.terminal import cell
+from compare.report.terminal import cell, print_table
 
 ONCE = "Seconds are one measurement on this machine as it was: compare counts, and seconds by their order of magnitude."
 
@@ -27,10 +27,11 @@ def print_ledger(ledger: RecompilationLedger, console: Console) -> None:
         if kept.error:
             console.print(Padding(Text(kept.error, style="red"), (0, 0, 1, 2)))
             continue
-        console.print(_calls(kept))
-        console.print(Padding(Text(totals(kept)), (0, 0, 0, 2)))
+        print_table(console, _calls(kept))
+        console.print(Text(f"  {totals(kept)}"), soft_wrap=True)
         if kept.cures:
-            console.print(Padding(_cures(kept), (1, 0, 0, 2)))
+            console.print()
+            print_table(console, _cures(kept))
         console.print()
     console.print(Text(ONCE, style="dim"), soft_wrap=True)
 
@@ -93,21 +94,21 @@ def _times(what: str, count: int) -> str:
     return "" if not count else what if count == 1 else f"{what} {count} times"
 
 
-def _calls(kept: SideLedger) -> Padding:
+def _calls(kept: SideLedger) -> Table:
     table = Table(
         Column("", justify="right"), Column("call", overflow="fold"), Column("did", no_wrap=True), "why",
         Column("seconds", justify="right", no_wrap=True), "of these", box=None, pad_edge=False,
     )  # fmt: skip
     for number, call in enumerate(kept.calls, start=1):
-        cells = (str(number), call.call, did(call), why(call), numbers.seconds(call.seconds), parts(call))
+        cells = (f"  {number}", call.call, did(call), why(call), numbers.seconds(call.seconds), parts(call))
         style = "red" if call.error else "yellow" if call.established is False else None
         table.add_row(*map(cell, cells), style=style)
-    return Padding(table, (0, 0, 0, 2))
+    return table
 
 
 def _cures(kept: SideLedger) -> Table:
-    table = Table(Column("cure", no_wrap=True), "what is changed", "effect", box=None, pad_edge=False)
+    table = Table(Column("  cure", no_wrap=True), "what is changed", "effect", box=None, pad_edge=False)
     for cure in kept.cures:
         style = "dim" if cure.refused else None if cure.same_results else "yellow"
-        table.add_row(*map(cell, (cure.cure, cure.change, effect(kept, cure))), style=style)
+        table.add_row(*map(cell, (f"  {cure.cure}", cure.change, effect(kept, cure))), style=style)
     return table
