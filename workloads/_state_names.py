@@ -29,10 +29,11 @@ def owner_and_part(state: str, shape: tuple[int, ...], weights: Mapping[str, Own
     """
     flat = _flat(state)
     own = {name: _flat(weight.name) for name, weight in weights.items() if weight.shape == shape}
-    whole = {name: text for name, text in own.items() if text in flat}
-    within = whole or {name: _end_within(text, flat) for name, text in own.items()}
+    within = {name: text if text in flat else _end_within(text, flat) for name, text in own.items()}
     longest = max(map(len, within.values()), default=0)
     named = [name for name, text in within.items() if longest and len(text) == longest]
+    # Of two as long the one whose whole name it is: the other has more in front, which does not stand there.
+    named = [name for name in named if own[name] == within[name]] or named
     if len(named) != 1:
         return "", ""
     before, _, after = flat.rpartition(within[named[0]])

@@ -208,7 +208,7 @@ def add_baseline(command: argparse._ActionsContainer) -> None:
     """Add --baseline."""
     command.add_argument(
         "--baseline", metavar="MODE", type=_option_types.mode,
-        help="print a table of the time of every other mode over that of this one, such as tf/graph",
+        help="print the time of each mode that was held against this one, such as tf/graph, over its time",
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -15,7 +15,8 @@ UNIT_ROUNDOFF = 2.0**-24
 
 _SIMPLE_BITS = 12
 
-_NARROW = (ir.F32Type, ir.F16Type, ir.BF16Type, ir.Float8E4M3FNType, ir.Float8E5M2Type)
+_FLOAT8 = (ir.Float8E4M3FNType, ir.Float8E5M2Type)
+_NARROW = (ir.F32Type, ir.F16Type, ir.BF16Type, *_FLOAT8)
 _TYPELESS = ("!stablehlo.token",)
 # Calls that hand their operands on, whatever the element type.
 _NEUTRAL_CALLS = frozenset({"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "LayoutConstraint"})
@@ -29,12 +30,14 @@ class PromotionError(Exception):
 def promote(artifact: bytes) -> bytes:
     """Rewrite f32, f16, bf16 and f8 to f64 everywhere; integers stay. Constants keep their rounded values.
 
-    Deliberate rounding inside the program (convert to bf16 and back, reduce_precision) goes with the
-    types. Batch normalisation is spelled out, its epsilon becoming a constant.
+    Deliberate rounding inside the program (convert to bf16 and back, reduce_precision) goes with the types, but for
+    that to f8, which leaves two or three bits: it is what such a program is about. Batch normalisation is spelled
+    out, its epsilon becoming a constant.
 
     Raises:
       PromotionError: an operation depends on the width of its floats (a bitcast, a random draw, a
-        custom call that is not known), or has a type that cannot be widened.
+        custom call that is not known), has a type that cannot be widened, or rounds to f8 what is computed with,
+        and takes no f8.
       UnreadableProgram: the bytes are no StableHLO.
     """
     module = bindings.parse(artifact)
@@ -43,6 +46,7 @@ def promote(artifact: bytes) -> bytes:
         operations = bindings.operations(module)
         for operation in operations:
             _refuse_unsafe(operation)
+        _refuse_quantization(operations)
         for operation in operations:
             _widen_operation(operation)
         _expand_batch_norms(module)
@@ -155,6 +159,27 @@ def _refuse_unsafe(operation: ir.Operation) -> None:
             raise PromotionError("expected real constants, found a complex constant: build it from two real ones")
         case name if batch_norm.is_batch_norm(operation) and not _is_static(operation):
             raise PromotionError(f"expected static shapes, found {name} of dynamic shape: export with fixed shapes")
+
+
+def _refuse_quantization(operations: Sequence[ir.Operation]) -> None:
+    mains = [operation for operation in operations if _is_main(operation)]
+    arguments = [argument.type for main in mains for argument in main.regions[0].blocks[0].arguments]
+    if any(map(_is_float8, arguments)):
+        return
+    for operation in operations:
+        for result in operation.results:
+            if _is_float8(result.type) and any(use.owner.name != "func.return" for use in result.uses):
+                raise PromotionError(
+                    "expected float8 in parameters and results, found it computed with: its rounding is no float64"
+                )
+
+
+def _is_main(operation: ir.Operation) -> bool:
+    return operation.name == "func.func" and ir.StringAttr(operation.attributes["sym_name"]).value == "main"
+
+
+def _is_float8(type_: ir.Type) -> bool:
+    return any(isinstance(leaf, _FLOAT8) for leaf in _leaves(type_))
 
 
 def _element(type_: ir.Type) -> ir.Type:

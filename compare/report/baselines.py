@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
+import msgspec
+
+from compare.record.base import Interval, Number
 from compare.record.envelope import Record
 from compare.record.program_parts import Profile
-from compare.record.timing_part import Timing
+from compare.record.timing_part import Ratio, Timing
 from compare.record.workload_part import Workload
-from compare.report.tables import RatioRow, ordered, recorded_ratio
+from compare.report import numbers
+from compare.report.showable import given
+from compare.report.tables import RatioRow, ordered, ratio_row, recorded_ratio
 from workloads._modes import Mode, Pair, recorded_mode
+
+_MIRRORED = {"faster": "slower", "slower": "faster"}
 
 
 @dataclass(frozen=True)
@@ -40,8 +48,36 @@ def against(record: Record, baseline: Mode) -> tuple[Against, ...]:
 def _against(name: str, workload: Workload, baseline: Mode) -> Against:
     timing = workload.timing or Timing()
     modes = [mode for text in ordered(timing.modes) if (mode := recorded_mode(text))]
-    rows = [(mode, row) for mode in modes if (row := recorded_ratio(timing, Pair(mode, baseline)))]
+    rows = [(mode, row) for mode in modes if (row := _held(timing, mode, baseline))]
     return Against(name, tuple(rows), "" if rows else _missing(workload, modes, baseline))
+
+
+def _held(timing: Timing, mode: Mode, baseline: Mode) -> RatioRow | None:
+    """The ratio of a mode to the baseline; where the record has that of the baseline to the mode, turned round."""
+    pair, turned = Pair(mode, baseline), Pair(baseline, mode)
+    ratio = given(timing.ratios.get(str(turned)))
+    return recorded_ratio(timing, pair) or (ratio_row(str(pair), _inverse(ratio)) if ratio else None)
+
+
+def _inverse(ratio: Ratio) -> Ratio:
+    return msgspec.structs.replace(
+        ratio,
+        ratio=_one_over(ratio.ratio),
+        ci95=_turned(ratio.ci95),
+        ci99=_turned(ratio.ci99),
+        verdict=_MIRRORED.get(ratio.verdict, ratio.verdict),
+    )
+
+
+def _turned(interval: Interval) -> Interval:
+    return None if interval is None else (_one_over(interval[1]), _one_over(interval[0]))
+
+
+def _one_over(number: Number) -> Number:
+    if number in (math.inf, "inf"):
+        return 0.0
+    value = numbers.finite(number)
+    return None if value is None else 1 / value if value else math.inf
 
 
 def _missing(workload: Workload, timed: list[Mode], baseline: Mode) -> str:

@@ -163,11 +163,22 @@ class TestPromote:
             pytest.param(lambda x: jnp.linalg.qr(x)[0], "custom_call", id="a library's call"),
             pytest.param(lambda x: x * jnp.asarray([1j, 2, 3, 4, 5], jnp.complex64), "complex", id="complex constant"),
             pytest.param(lambda x: x.astype(jnp.float8_e5m2fnuz), "f8E5M2FNUZ", id="float8 without zero"),
+            pytest.param(
+                lambda x: x.astype(jnp.float8_e4m3fn).astype(jnp.float32),
+                "computed with",
+                id="rounded to float8 and back",
+            ),
+            pytest.param(lambda x: x.astype(jnp.float8_e5m2) * 2, "computed with", id="computed with in float8"),
         ],
     )
     def test_refuses_what_depends_on_the_width(self, function: Function, named: str) -> None:
         with pytest.raises(PromotionError, match=rf"^expected[^\n]*found[^\n]*{named}[^\n]*$"):
             promote(exported(function, X))
+
+    def test_widens_float8_that_is_given_or_returned(self) -> None:
+        assert is_double(promote(exported(lambda x: x.astype(jnp.float8_e4m3fn), X)))
+        given = X.astype(jnp.float8_e4m3fn)
+        assert is_double(promote(exported(lambda x: (x.astype(jnp.float32) * 2).astype(x.dtype) + x, given)))
 
     def test_refuses_a_draw_of_the_old_kind(self) -> None:
         draw = written("""func.func @main(%low: tensor<f32>, %high: tensor<f32>) -> tensor<2xf32> {

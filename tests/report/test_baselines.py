@@ -10,7 +10,7 @@ from compare.record.timing_part import Mode, Ratio, Timing
 from compare.record.workload_part import Workload
 from compare.report.baselines import against
 from workloads import _modes
-from workloads._modes import TF_AUTOCLUSTER, TF_GRAPH, TF_KERAS
+from workloads._modes import JAX_JIT, TF_AUTOCLUSTER, TF_GRAPH, TF_KERAS
 
 TIMING = Timing(
     modes={mode: Mode(median_s=1.0) for mode in ("jax/jit", "tf/jit", "tf/graph", "tf/eager")},
@@ -29,6 +29,14 @@ def test_the_modes_that_were_held_against_it_are_told_and_no_others() -> None:
     assert [(str(mode), row.ratio, row.verdict) for mode, row in add.rows] == [
         ("tf/jit", "2.00x", "slower"),
         ("jax/jit", "0.500x", "faster"),
+    ]
+
+
+def test_a_ratio_that_was_recorded_the_other_way_is_turned_round() -> None:
+    (add,) = against(RECORD, JAX_JIT)
+    assert [(str(mode), row.ratio, row.interval, row.verdict) for mode, row in add.rows] == [
+        ("tf/graph", "2.00x", "[1.67, 2.50]", "slower"),
+        ("tf/jit", "4.00x", "[3.33, 5.00]", "slower"),
     ]
 
 

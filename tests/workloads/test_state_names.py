@@ -27,6 +27,12 @@ def test_an_optimizer_may_be_given_a_part_of_the_parameters() -> None:
     assert owner_and_part("1/trace/kernel", KERNEL, weights) == ("", ""), "a single word of several decides nothing"
 
 
+def test_a_longer_end_decides_over_a_shorter_whole_name() -> None:
+    weights = {"encoder": Own("encoder/blocks/0/dense/kernel", KERNEL), "head": Own("dense/kernel", KERNEL)}
+    assert owner_and_part("1/trace/blocks/0/dense/kernel", KERNEL, weights)[0] == "encoder"
+    assert owner_and_part("1/trace/dense/kernel", KERNEL, weights)[0] == "head"
+
+
 def test_of_names_within_one_another_the_longest_decides() -> None:
     assert owner_and_part("momentum/blocks/0/dense/kernel", KERNEL, WEIGHTS)[0] == "layer0/kernel"
     assert owner_and_part("momentum/dense/kernel", KERNEL, WEIGHTS)[0] == "head/kernel"
