@@ -36,7 +36,7 @@ LONGEST = 10
 
 
 def gathered(record: Record, request: Request, reporter: Reporter) -> Record:
-    """The record with both, of each workload that was timed. Interrupted, it has what was complete.
+    """The record with both, of each workload that was timed. Interrupted, it has those of whole workloads.
 
     Args:
       record: of the run.
