@@ -144,7 +144,8 @@ def _stood_in(said: TypedMode, evidence: Evidence, dtype: str) -> TypedMode:
             return replace(said, reason=f"{other.leaf} is {other.found} where int64 gives {other.expected}")
     if said.status not in FAILING:
         return said
-    reason = f"{STANDS_IN}: {(said.reason or '').replace(TF_REFERENCE, 'TensorFlow in int64')}"
+    found = (said.reason or "").replace(TF_REFERENCE, "TensorFlow in int64").replace("TensorFlow gives", "it gives")
+    reason = f"{STANDS_IN}: {found}"
     return replace(said, status=UNJUDGED, reason=reason)
 
 
