@@ -16,7 +16,8 @@ LEGEND = (
     "`holds`: the gates' rules for this type hold, integers and booleans exactly. `gives`: another type than the "
     "reference gives, or than the inputs have where there is none.",
     "`differs`: further from float64 than the rules allow, or another integer. `refused`: the framework raised. "
-    "`lost`: its worker crashed or did not answer. `not judged`: nothing to hold it against, or only another type.",
+    "`lost`: its worker crashed or did not answer. `not judged`: nothing to hold it against, or only "
+    "int64 in place of the type, which disagrees.",
 )
 _LONGEST = 220
 
