@@ -54,7 +54,8 @@ and also as it is by default. Workloads with weights choose their types themselv
   jaxport datatypes --tf my_tf.py:f --jax my_jax.py:g --input x=f32[8,128] --markdown types.md
 """,
     holds="every mode that takes a type gives the same numbers, in the same type",
-    fails="a mode gives other numbers or another type; what refuses a type does not count, nor does JAX without x64",
+    fails="a mode gives other numbers or another type, a worker is lost, or nothing of a function could be judged; "
+    "what refuses a type does not count, nor does JAX without x64",
 )
 
 
@@ -90,7 +91,7 @@ def main(options: argparse.Namespace) -> int:
     """Run every function in every type, print; the exit code.
 
     Raises:
-      RequestError: a workload has weights, or there is no such workload.
+      RequestError: a workload has weights or does not run as it is, or there is no such workload.
     """
     pythons = {side: getattr(options, f"{side}_python") for side in SIDES}
     for side, python in pythons.items():
@@ -114,7 +115,10 @@ def main(options: argparse.Namespace) -> int:
     if options.markdown is not None:
         options.markdown.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(options.markdown, page(record))
-    return FAILS if any(in_each_type.differing(functions)) else HOLDS
+    unjudged = list(in_each_type.without_verdict(functions))
+    if unjudged:
+        terminal.complain(f"expected a verdict on each function, found none in any type on {', '.join(unjudged)}")
+    return FAILS if unjudged or any(in_each_type.differing(functions)) else HOLDS
 
 
 def _chosen(options: argparse.Namespace) -> Sequence[AnyWorkload]:
@@ -143,6 +147,6 @@ def _versions(workers: WorkerSet) -> dict[str, str]:
         try:
             environment = requests.environment(workers.get(side))
         except SideError:
-            continue  # every row of it says why
+            continue  # it was lost since: the rows say how
         found |= {package: str(environment[package]) for package in packages if package in environment}
     return found

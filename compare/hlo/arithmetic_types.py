@@ -1,4 +1,4 @@
-"""Which types an optimized module computes in, and what it converts to get there: emulation shows in both."""
+"""Which types a program asks for and its optimized module computes in, and what that converts to get there."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from compare.hlo import compiled, read_module
+from compare.hlo import bindings, compiled, read_module
+from compare.hlo.bindings import ir
 
 ARITHMETIC = frozenset({
     "abs", "add", "atan2", "cbrt", "compare", "convolution", "cosine", "divide", "dot", "erf", "exponential",
@@ -43,3 +44,35 @@ def arithmetic_types(optimized: bytes) -> ArithmeticTypes:
     converts = Counter(f"{each.before} to {each.after}" for each in summary.converts)
     calls = tuple(dict.fromkeys(call.target for call in summary.custom_calls))
     return ArithmeticTypes(dict(computes), dict(converts), calls)
+
+
+def asked_types(artifact: bytes) -> dict[str, int]:
+    """By type as HLO writes it, how many instructions of a StableHLO program compute in it, reducers included.
+
+    What computes in a wider type than the inputs have here was asked for so, and is nothing that XLA decided.
+
+    Raises:
+      UnreadableProgram: the bytes are no StableHLO.
+    """
+    asked: Counter[str] = Counter()
+    module = bindings.parse(artifact)  # owns the operations: they die with it
+    for operation in bindings.operations(module):
+        dialect, _, name = operation.name.partition(".")
+        if dialect in ("stablehlo", "chlo") and _hlo_name(name) in ARITHMETIC:
+            of = operation.operands[0] if name == "compare" else operation.results[0]
+            asked[_hlo_type(of.type)] += 1
+    return dict(asked)
+
+
+def _hlo_name(name: str) -> str:
+    return "dot" if name == "dot_general" else name.replace("_", "-")
+
+
+def _hlo_type(type_: ir.Type) -> str:
+    """The type of the elements: "bf16", "s32", "pred"."""
+    element = str(ir.ShapedType(type_).element_type).lower()
+    if element == "i1":
+        return "pred"
+    complexes = {"complex<f32>": "c64", "complex<f64>": "c128"}
+    signed = f"s{element[1:]}" if element.startswith("i") else element.replace("ui", "u")
+    return complexes.get(element, signed)

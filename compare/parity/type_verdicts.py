@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
+from msgspec.structs import replace
 
 from compare.parity.evidence import TF_REFERENCE, Evidence
 from compare.parity.holding import Context, Held, measure_noise
 from compare.parity.measure import UNIT_ROUNDOFF, WIDE, is_float, unlike
 from compare.parity.rules import compare_rounding
+from compare.parity.structure import GATE as STRUCTURE
 from compare.parity.structure import compare_structure
 from compare.record.datatypes_part import DIFFERS, HOLDS, OTHER_TYPE, REFERENCE, UNJUDGED, TypedMode
 from compare.record.vocabulary import FAIL
@@ -20,45 +22,42 @@ from workloads._spec import Arrays
 
 FAILING = (DIFFERS, OTHER_TYPE)
 
+STANDS_IN = "int64 stands in for a type that TensorFlow refuses, and is right for sums and products alone"
 
-def judged(evidence: Evidence, dtype: str) -> dict[str, TypedMode]:
+
+def judged(evidence: Evidence, dtype: str, stand_in: bool = False, missing: str = "") -> dict[str, TypedMode]:
     """By mode, what is said of it, of the modes that ran.
 
-    Compiled modes of TensorFlow are held against its eager mode and the reference like the port, and excuse nothing
-    in themselves: their own error is no part of their bound.
+    Compiled modes of TensorFlow are held against its eager mode and the reference like the port. Eager mode alone
+    measures how large errors may be: a compiled mode that is wrong excuses neither itself nor the port.
 
     Args:
       evidence: the outputs of all modes, and the float64 results under "tf".
       dtype: of the inputs.
+      stand_in: whether what is there of TensorFlow's eager mode was computed in int64; what disagrees with that is
+        not judged.
+      missing: why there are no float64 results, where there are none.
     """
     compiled = tuple(mode for mode in evidence.modes(TF, FORWARD) if mode != TF_REFERENCE)
-    port = [mode for mode in evidence.modes("jax", FORWARD)]
-    of_tf = dataclasses.replace(evidence, further=(*evidence.further, *compiled))
-    held = {
-        **_by_mode(_held(evidence, dtype), port),
-        **_by_mode(_held(of_tf, dtype), compiled),
-        TF_REFERENCE: _alone(evidence),
-    }
+    evidence = dataclasses.replace(evidence, further=(*evidence.further, *compiled))
     ran = {mode for mode, _, _ in evidence.outputs}
-    return {mode: _said(evidence, dtype, mode, leaves) for mode, leaves in held.items() if mode in ran}
+    held = {**_by_mode(_held(evidence, dtype), ran), TF_REFERENCE: _alone(evidence, dtype)}
+    said = {mode: _said(evidence, dtype, mode, held[mode], missing) for mode in sorted(ran)}
+    return {mode: _stood_in(each, evidence, dtype) for mode, each in said.items()} if stand_in else said
 
 
 def _held(evidence: Evidence, dtype: str) -> list[Held]:
     """What the gates structure and rounding say; the first only where there is an eager run to be equal to."""
     context = Context(evidence, measure_noise(evidence))
-    cases = evidence.float_cases(FORWARD)
     held = compare_structure(context) if _has(evidence, TF_REFERENCE) else []
-    if _oracles(evidence, dtype):
-        held += compare_rounding(context, "rounding", FORWARD, [case for case in cases if not is_kinks(case)])
-    return held
+    return held + compare_rounding(context, "rounding", FORWARD, _cases(evidence, dtype))
 
 
-def _alone(evidence: Evidence) -> list[Held]:
+def _alone(evidence: Evidence, dtype: str) -> list[Held]:
     """How far TensorFlow's eager mode is from the reference: what the others are measured by, and judged by nothing."""
     own = {key: arrays for key, arrays in evidence.outputs.items() if key[0] == TF_REFERENCE}
     alone = dataclasses.replace(evidence, outputs=own, port=TF_REFERENCE, further=(TF_REFERENCE,))
-    cases = [case for case in alone.float_cases(FORWARD) if not is_kinks(case)]
-    return compare_rounding(Context(alone, {}), "rounding", FORWARD, cases) if alone.doubles else []
+    return compare_rounding(Context(alone, {}), "rounding", FORWARD, _cases(alone, dtype))
 
 
 def _by_mode(held: Iterable[Held], modes: Iterable[str]) -> dict[str, list[Held]]:
@@ -66,20 +65,19 @@ def _by_mode(held: Iterable[Held], modes: Iterable[str]) -> dict[str, list[Held]
     return {mode: [each for each in kept if each.place.found_from == mode] for mode in modes}
 
 
-def _said(evidence: Evidence, dtype: str, mode: str, held: list[Held]) -> TypedMode:
+def _said(evidence: Evidence, dtype: str, mode: str, held: list[Held], missing: str) -> TypedMode:
     runs = {case: arrays for (ran, _, case), arrays in evidence.outputs.items() if ran == mode}
     dtypes = tuple(sorted({array.dtype.name for arrays in runs.values() for array in arrays.values()}))
-    failing = [each for each in held if each.verdict == FAIL]
     worst = max((each for each in held if each.bound is not None), key=lambda each: each.error, default=None)
     error, bound = (worst.error, worst.limit) if worst else (None, None)
-    status, reason = _status(evidence, dtype, mode, runs, held, failing)
+    status, reason = _status(evidence, dtype, mode, runs, held)
+    if status == UNJUDGED and missing:
+        reason += f": {missing}"
     return TypedMode(mode, status, dtypes, error, bound, reason)
 
 
-def _status(
-    evidence: Evidence, dtype: str, mode: str, runs: Mapping[str, Arrays], held: list[Held], failing: list[Held]
-) -> tuple[str, str]:
-    other = _other_type(evidence, dtype, runs)
+def _status(evidence: Evidence, dtype: str, mode: str, runs: Mapping[str, Arrays], held: list[Held]) -> tuple[str, str]:
+    other = next((_told(each) for each in _other_types(evidence, dtype, runs)), "")
     if other:
         return OTHER_TYPE, other
     if not _has(evidence, TF_REFERENCE):
@@ -88,21 +86,71 @@ def _status(
             return DIFFERS, lost
     if mode == TF_REFERENCE:
         return REFERENCE, ""
+    failing = next((each.message for each in held if each.verdict == FAIL), "")
     if failing:
-        return DIFFERS, failing[0].message
-    return (HOLDS, "") if held else (UNJUDGED, "nothing to hold it against: TensorFlow refuses this type")
+        return DIFFERS, failing
+    unheld = _unheld(runs, held)
+    return (UNJUDGED, unheld) if unheld else (HOLDS, "")
 
 
-def _other_type(evidence: Evidence, dtype: str, runs: Mapping[str, Arrays]) -> str:
-    """Where results have another type than TensorFlow's; without one to compare with, floats than the inputs'."""
+def _unheld(runs: Mapping[str, Arrays], held: list[Held]) -> str:
+    """Which value was compared with nothing: a float without a float64 result, anything else without an eager run."""
+    compared = {(each.place.case, each.place.leaf, each.place.gate) for each in held}
+    for case, arrays in runs.items():
+        for leaf, array in arrays.items():
+            if is_float(array) and not is_kinks(case) and (case, leaf, "rounding") not in compared:
+                return f"{leaf} is {array.dtype.name}, and there is no float64 result to hold it against"
+            if not is_float(array) and (case, leaf, STRUCTURE) not in compared:
+                return f"{leaf} is {array.dtype.name}, and there is no result of TensorFlow's to hold it against"
+    return "" if held else "there is nothing to hold it against"
+
+
+@dataclasses.dataclass(frozen=True)
+class _Other:
+    """A result of another type than it should have; `of_tf` tells whose type that is."""
+
+    leaf: str
+    found: str
+    expected: str
+    of_tf: bool
+
+
+def _told(other: _Other) -> str:
+    gives = "TensorFlow gives" if other.of_tf else "the inputs are"
+    return f"{other.leaf} is {other.found} where {gives} {other.expected}"
+
+
+def _other_types(evidence: Evidence, dtype: str, runs: Mapping[str, Arrays]) -> Iterator[_Other]:
+    """Where results have another type than TensorFlow's; without one to compare with, than the inputs'.
+
+    Without one, a comparison is a boolean and the place of the largest float an integer, whatever the inputs are.
+    """
     for case, arrays in runs.items():
         theirs = evidence.outputs.get((TF_REFERENCE, FORWARD, case), {})
         for leaf, array in arrays.items():
+            found = array.dtype.name
+            if leaf not in theirs and (found == "bool" or (dtype in UNIT_ROUNDOFF and not is_float(array))):
+                continue
             expected = theirs[leaf].dtype.name if leaf in theirs else dtype
-            if array.dtype.name != expected:
-                gives = "TensorFlow gives" if leaf in theirs else "the inputs are"
-                return f"{leaf} is {array.dtype.name} where {gives} {expected}"
-    return ""
+            if found != expected:
+                yield _Other(leaf, found, expected, leaf in theirs)
+
+
+def _stood_in(said: TypedMode, evidence: Evidence, dtype: str) -> TypedMode:
+    """The same where int64 stands in for eager mode: only a float in place of an integer, or so, is told for sure."""
+    runs = {case: arrays for (mode, _, case), arrays in evidence.outputs.items() if mode == said.mode}
+    for other in _other_types(evidence, dtype, runs):
+        if _kind(other.found) != _kind(other.expected):
+            return replace(said, reason=f"{other.leaf} is {other.found} where int64 gives {other.expected}")
+    if said.status not in FAILING:
+        return said
+    found = (said.reason or "").replace(TF_REFERENCE, "TensorFlow in int64").replace("TensorFlow gives", "it gives")
+    reason = f"{STANDS_IN}: {found}"
+    return replace(said, status=UNJUDGED, reason=reason)
+
+
+def _kind(dtype: str) -> str:
+    return "float" if dtype in UNIT_ROUNDOFF else "bool" if dtype == "bool" else "integer"
 
 
 def _not_finite(evidence: Evidence, runs: Mapping[str, Arrays]) -> str:
@@ -124,8 +172,16 @@ def _has(evidence: Evidence, mode: str) -> bool:
     return any(ran == mode for ran, _, _ in evidence.outputs)
 
 
-def _oracles(evidence: Evidence, dtype: str) -> bool:
-    """Whether there are float64 results, and all wide enough to judge this type by."""
-    leaves = [array for arrays in evidence.doubles.values() for array in arrays.values() if is_float(array)]
-    own = UNIT_ROUNDOFF.get(dtype, 0.0)
-    return bool(leaves) and all(array.dtype.name in WIDE or UNIT_ROUNDOFF[array.dtype.name] < own for array in leaves)
+def _cases(evidence: Evidence, dtype: str) -> list[str]:
+    """The cases with float64 results, all of them wide enough to judge the results by."""
+    cases = [case for case in evidence.float_cases(FORWARD) if not is_kinks(case)]
+    return [case for case in cases if _wide_enough(evidence, dtype, case)]
+
+
+def _wide_enough(evidence: Evidence, dtype: str, case: str) -> bool:
+    doubles = evidence.doubles.get((TF, FORWARD, case), {})
+    theirs = evidence.outputs.get((TF_REFERENCE, FORWARD, case), {})
+    floats = {leaf: array.dtype.name for leaf, array in doubles.items() if is_float(array)}
+    own = {leaf: theirs[leaf].dtype.name if leaf in theirs else dtype for leaf in floats}
+    wider = (name in WIDE or UNIT_ROUNDOFF[name] < UNIT_ROUNDOFF.get(own[leaf], 0.0) for leaf, name in floats.items())
+    return bool(floats) and all(wider)

@@ -10,28 +10,35 @@ from pathlib import Path
 import numpy as np
 from msgspec.structs import replace
 
-from compare.hlo.arithmetic_types import arithmetic_types
+from compare.errors import RequestError
+from compare.hlo.arithmetic_types import arithmetic_types, asked_types
 from compare.hlo.bindings import UnreadableProgram
 from compare.inputs import at_size
 from compare.inputs.at_size import Prepared
 from compare.parity import type_verdicts
 from compare.parity.evidence import TF_REFERENCE, Evidence
-from compare.progress import Reporter, Silent
+from compare.progress import Reporter
 from compare.prove import casting
-from compare.prove.collect import FLOAT32, FLOAT64, Collected, collect_evidence
-from compare.prove.oracle import find_doubles
-from compare.record.datatypes_part import REFUSED, WITHOUT_X64, TypedFunction, TypedMode, TypedProgram, TypedRow
+from compare.prove.collect import FLOAT32, Collected
+from compare.prove.typed_reference import X64, Reference, collected_from, find_reference
+from compare.record.datatypes_part import (
+    HOLDS,
+    LOST,
+    REFUSED,
+    WITHOUT_X64,
+    TypedFunction,
+    TypedMode,
+    TypedProgram,
+    TypedRow,
+)
 from compare.sides import requests
-from compare.sides._side import SideError
+from compare.sides._side import BadTarget, Side, SideError
 from compare.sides.client import LiveSide
 from compare.sides.settings import Settings
-from compare.sides.workers import WorkerSet, failure_of
+from compare.sides.workers import WorkerSet
 from workloads._framework import FORWARD
 from workloads._modes import JAX, TF
-from workloads._spec import Arrays, Workload, ends_of, is_float, is_integer
-
-X64 = "jax x64"
-"""The worker of JAX that keeps 64 bits; the other has JAX's default."""
+from workloads._spec import Arrays, Workload
 
 OF_64_BITS = ("float64", "int64", "uint64", "complex128")
 MODES = {TF: ("eager", "graph", "autocluster", "jit"), JAX: ("eager", "jit")}
@@ -72,10 +79,11 @@ def survey(prepared: Prepared, dtypes: Sequence[str], asking: Asking) -> TypedFu
       asking: who is asked.
 
     Raises:
-      RequestError: it is no function of arrays alone.
+      RequestError: it is no function of arrays alone, or one side has no mode that runs as its inputs are written.
       BadTarget: it does not exist.
     """
     names = casting.cast_names(prepared)
+    _check_runs(prepared, asking)
     title = prepared.workload.name
     asking.reporter.stage(f"{title}: {len(dtypes)} types", len(dtypes))
     rows: list[TypedRow] = []
@@ -86,34 +94,69 @@ def survey(prepared: Prepared, dtypes: Sequence[str], asking: Asking) -> TypedFu
     return TypedFunction(title, names, elements, tuple(rows))
 
 
+def _check_runs(prepared: Prepared, asking: Asking) -> None:
+    """Raise RequestError where a side runs in no mode as the inputs are written: that is no refusal of a type."""
+    of_64_bits = any(spec.dtype in OF_64_BITS for spec in prepared.inputs.values())
+    for side, name in ((TF, TF), (JAX, X64 if of_64_bits else JAX)):
+        reason = _why_none_runs(asking, name, prepared)
+        if reason:
+            title = prepared.workload.name
+            raise RequestError(
+                f"expected {title} to run as its inputs are written, found that no mode of {side} does: {reason}"
+            )
+
+
+def _why_none_runs(asking: Asking, name: str, prepared: Prepared) -> str:
+    """Why no mode runs; empty where one does."""
+    reason = "it has no mode"
+    try:
+        worker = asking.workers.get(name)
+        for mode in requests.load(worker, prepared.loading).get(FORWARD, ()):
+            reason = _why_not(worker, mode, prepared)
+            if not reason:
+                return ""
+    except BadTarget:
+        raise
+    except SideError as error:
+        return error.reason
+    return reason
+
+
+def _why_not(worker: Side, mode: str, prepared: Prepared) -> str:
+    try:
+        requests.outputs(worker, mode, FORWARD, prepared.loading.cases[0], FLOAT32)
+    except SideError as error:
+        if error.lost:
+            raise
+        return error.reason
+    return ""
+
+
 def _row(workload: Workload, dtype: str, asking: Asking) -> TypedRow:
     folder = asking.scratch / f"{workload.name}-{dtype}"
     folder.mkdir(parents=True)
     prepared = at_size.prepare(workload, "cast", None, folder)
     port = X64 if dtype in OF_64_BITS else JAX
-    collected = {name: _collected(asking, name, prepared) for name in (TF, port)}
-    evidence, reference = _evidence(asking, prepared, dtype, collected[TF], collected[port], port)
-    judged = type_verdicts.judged(evidence, dtype)
-    if not any(mode == TF_REFERENCE for mode, _, _ in collected[TF].outputs):
-        judged.pop(TF_REFERENCE, None)  # int64 stood in for it
+    collected = {name: collected_from(asking.workers, name, prepared) for name in (TF, port)}
+    reference = find_reference(asking.workers, prepared, dtype, collected[TF], collected[port], port)
+    judged = _judged(reference, reference.evidence, dtype)
     modes = [_mode(TF, name, collected[TF], judged) for name in MODES[TF]]
     modes += [_mode(JAX, name, collected[port], judged) for name in MODES[JAX]]
     programs = [_program(asking, TF, collected[TF]), _program(asking, port, collected[port])]
     if dtype in OF_64_BITS:
-        narrow = _collected(asking, JAX, prepared)
-        without = type_verdicts.judged(dataclasses.replace(evidence, outputs=_beside(evidence, narrow)), dtype)
+        narrow = collected_from(asking.workers, JAX, prepared)
+        outputs = _beside(reference.evidence, narrow)
+        without = _judged(reference, dataclasses.replace(reference.evidence, outputs=outputs), dtype)
         modes += [_mode(JAX, name, narrow, without, WITHOUT_X64) for name in MODES[JAX]]
         programs.append(_program(asking, JAX, narrow, WITHOUT_X64))
-    return TypedRow(dtype, reference, tuple(modes), tuple(programs))
+    return TypedRow(dtype, reference.told, reference.stand_in, tuple(modes), tuple(programs))
 
 
-def _collected(asking: Asking, name: str, prepared: Prepared) -> Collected:
-    """What a worker gave; nothing, and why, where it does not come up."""
-    try:
-        side = asking.workers.get(name)
-    except SideError as error:
-        return Collected(TF if name == TF else JAX, failures=[failure_of(error)], lost=True)
-    return collect_evidence(side, prepared, Silent(), passes=(FORWARD,))
+def _judged(reference: Reference, evidence: Evidence, dtype: str) -> dict[str, TypedMode]:
+    judged = type_verdicts.judged(evidence, dtype, bool(reference.stand_in), reference.missing)
+    if reference.stand_in:
+        del judged[TF_REFERENCE]
+    return judged
 
 
 def _beside(evidence: Evidence, narrow: Collected) -> dict[tuple[str, str, str], Arrays]:
@@ -122,74 +165,18 @@ def _beside(evidence: Evidence, narrow: Collected) -> dict[tuple[str, str, str],
 
 
 def _mode(side: str, name: str, collected: Collected, judged: Mapping[str, TypedMode], suffix: str = "") -> TypedMode:
-    """What became of one mode, or its refusal; a mode of a worker that was lost before has the reason of that."""
+    """What became of one mode, or why there is nothing of it: its refusal, or that its worker was lost."""
     mode = f"{side}/{name}"
     if mode in judged:
         return replace(judged[mode], mode=mode + suffix)
     started = f"outputs {name} {FORWARD} "
-    said = [*collected.failures, *collected.refusals]
-    own = [failure.reason for failure in said if (failure.doing or "").startswith(started)]
-    reasons = own or [failure.reason for failure in said] or ["no reason was given"]
-    return TypedMode(mode=mode + suffix, status=REFUSED, reason=reasons[0] or "")
-
-
-def _evidence(
-    asking: Asking, prepared: Prepared, dtype: str, tf: Collected, jax: Collected, port: str
-) -> tuple[Evidence, str]:
-    outputs = tf.outputs | jax.outputs
-    doubles: dict[tuple[str, str, str], Arrays] = {}
-    if is_float(dtype):
-        doubles, reference = _doubles(asking, prepared, tf, port)
-    elif any(mode == TF_REFERENCE for mode, _, _ in outputs):
-        reference = "tf/eager, exactly"
-    else:
-        exact = _exact(asking, prepared, dtype) if is_integer(dtype) else {}
-        outputs |= {(TF_REFERENCE, FORWARD, case): arrays for case, arrays in exact.items()}
-        reference = "TensorFlow's int64 arithmetic, modulo the type's range" if exact else ""
-    failures = (*tf.failures, *tf.refusals, *jax.failures, *jax.refusals)
-    evidence = Evidence(
-        prepared.title, outputs, doubles, deviations=prepared.workload.deviations, failures=tuple(failures)
-    )
-    return evidence, reference
-
-
-def _doubles(
-    asking: Asking, prepared: Prepared, tf: Collected, port: str
-) -> tuple[dict[tuple[str, str, str], Arrays], str]:
-    """The original in float64 or complex128, by case, and where it came from."""
-    found = {}
-    reason = ""
-    try:
-        doubles = find_doubles(asking.workers.get(port), [tf], prepared)
-        found = dict(doubles.arrays)
-        reason = str(doubles.sources.get((TF, FORWARD), ""))
-    except SideError as error:
-        reason = error.reason
-    if not found and (FORWARD, FLOAT64) in tf.programs:
-        # The type itself is refused in every mode; the same function of the same numbers in float64 is not.
-        found = {(TF, FORWARD, case): arrays for (_, case), arrays in tf.doubles.items()}
-        reason = "native"
-    return found, f"tf in float64, {reason}" if found else ""
-
-
-def _exact(asking: Asking, prepared: Prepared, dtype: str) -> dict[str, Arrays]:
-    """What int64 gives on the same numbers, wrapped as the type wraps; nothing where TensorFlow refuses that too."""
-    assert isinstance(prepared.workload, Workload)
-    wide = casting.as_integers(prepared.workload, prepared.inputs, dtype)
-    folder = prepared.loading.arrays.parent / "int64"
-    folder.mkdir()
-    collected = _collected(asking, TF, at_size.prepare(wide, "cast", None, folder))
-    runs = {case: arrays for (mode, _, case), arrays in collected.outputs.items() if mode == TF_REFERENCE}
-    return {case: {leaf: _wrapped(array, dtype) for leaf, array in arrays.items()} for case, arrays in runs.items()}
-
-
-def _wrapped(array: np.ndarray, dtype: str) -> np.ndarray:
-    if array.dtype != np.int64:
-        return array
-    least, most = ends_of(dtype)
-    if most - least >= np.iinfo(np.int64).max:
-        return array.astype(dtype)
-    return ((array - least) % (most - least + 1) + least).astype(dtype)
+    loss = collected.failures[-1] if collected.lost else None
+    said = [failure for failure in (*collected.failures, *collected.refusals) if failure is not loss]
+    own = [failure for failure in said if (failure.doing or "").startswith(started)]
+    if loss is not None and not own:
+        return TypedMode(mode=mode + suffix, status=LOST, reason=loss.reason)
+    reasons = [failure.reason or "" for failure in own or said] or ["no reason was given"]
+    return TypedMode(mode=mode + suffix, status=REFUSED, reason=reasons[0])
 
 
 def _program(asking: Asking, name: str, collected: Collected, suffix: str = "") -> TypedProgram:
@@ -202,15 +189,25 @@ def _program(asking: Asking, name: str, collected: Collected, suffix: str = "") 
         worker = asking.workers.get(name)
         handle = requests.compile_program(worker, program).handle
         found = arithmetic_types(requests.optimized(worker, handle).module)
+        asks = asked_types(program.artifact)
     except (SideError, UnreadableProgram) as error:
         return TypedProgram(side=side + suffix, parameters=parameters, reason=getattr(error, "reason", str(error)))
-    return TypedProgram(side + suffix, parameters, found.computes, found.converts, found.calls)
+    return TypedProgram(side + suffix, parameters, found.computes, asks, found.converts, found.calls)
 
 
 def differing(functions: Sequence[TypedFunction]) -> Iterator[tuple[str, str, TypedMode]]:
-    """Function, type and mode of everything that gives other numbers, or another type, than it should."""
+    """Function, type and mode of everything that gives other numbers or another type than it should, or was lost."""
     for function in functions:
         for row in function.rows:
             for mode in row.modes:
-                if mode.status in type_verdicts.FAILING and not mode.mode.endswith(WITHOUT_X64):
+                failing = mode.status in type_verdicts.FAILING and not mode.mode.endswith(WITHOUT_X64)
+                if failing or mode.status == LOST:
                     yield function.name, row.dtype, mode
+
+
+def without_verdict(functions: Sequence[TypedFunction]) -> Iterator[str]:
+    """The names of functions of which not one mode was judged in any type."""
+    for function in functions:
+        statuses = {mode.status for row in function.rows for mode in row.modes if not mode.mode.endswith(WITHOUT_X64)}
+        if not statuses & {HOLDS, *type_verdicts.FAILING, LOST}:
+            yield function.name

@@ -5,6 +5,9 @@ from __future__ import annotations
 from compare.record.base import Count, Many, Named, Number, Part, Text, Texts
 
 HOLDS, DIFFERS, OTHER_TYPE, REFUSED, UNJUDGED = "holds", "differs", "other type", "refused", "not judged"
+LOST = "lost"
+"""The worker crashed, did not answer in time or did not come up: what the framework makes of the type is not known."""
+
 REFERENCE = "reference"
 """TensorFlow's eager mode, whose own error is what the other modes are measured by."""
 
@@ -17,13 +20,13 @@ class TypedMode(Part, frozen=True):
 
     mode: Text = ""
     status: Text = ""
-    """One of REFERENCE, HOLDS, DIFFERS, OTHER_TYPE, REFUSED, UNJUDGED."""
+    """One of REFERENCE, HOLDS, DIFFERS, OTHER_TYPE, REFUSED, UNJUDGED, LOST."""
     dtypes: Texts = ()
     """Of its results, each once."""
     error: Number = None
     bound: Number = None
     reason: Text = ""
-    """The framework's refusal, what differs, or why nothing is judged."""
+    """The framework's refusal, what differs, why nothing is judged, or how the worker was lost."""
 
 
 class TypedProgram(Part, frozen=True):
@@ -33,6 +36,8 @@ class TypedProgram(Part, frozen=True):
     parameters: Texts = ()
     computes: Named[int] = {}
     """By type as HLO writes it, instructions that compute."""
+    asks: Named[int] = {}
+    """The same of the program as its frontend wrote it."""
     converts: Named[int] = {}
     """By "bf16 to f32", instructions that convert."""
     calls: Texts = ()
@@ -47,6 +52,8 @@ class TypedRow(Part, frozen=True):
     dtype: Text = ""
     reference: Text = ""
     """What the modes are held against."""
+    stand_in: Text = ""
+    """What took the place of TensorFlow's eager mode, which refuses the type; what disagrees with it is not judged."""
     modes: Many[TypedMode] = ()
     programs: Many[TypedProgram] = ()
 

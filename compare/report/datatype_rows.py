@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from compare.record.datatypes_part import (
     DIFFERS,
+    LOST,
     OTHER_TYPE,
     REFUSED,
+    UNJUDGED,
     WITHOUT_X64,
     TypedFunction,
     TypedMode,
@@ -55,21 +57,31 @@ def _cell(mode: TypedMode | None) -> str:
         return ""
     if mode.status == OTHER_TYPE:
         return f"gives {', '.join(map(short, mode.dtypes))}"
-    return f"{mode.status} {mode.error:.1e}" if mode.error else mode.status
+    return f"{mode.status} {mode.error:.1e}" if mode.error and mode.status != UNJUDGED else mode.status
 
 
 def reasons(function: TypedFunction) -> Iterator[tuple[str, str]]:
-    """Each refusal and each difference once, after the types and modes that it was met with."""
+    """Each refusal, loss, difference and what was not judged once, after the types and modes that it was met with."""
     met: dict[tuple[tuple[str, ...], str], list[str]] = {}
     for row in function.rows:
         said: dict[str, list[str]] = {}
         for mode in row.modes:
-            if mode.status in (REFUSED, DIFFERS):
+            if mode.status in (REFUSED, LOST, UNJUDGED, DIFFERS):
                 said.setdefault(_general(mode.reason, row.dtype), []).append(mode.mode)
         for reason, modes in said.items():
             met.setdefault((tuple(modes), reason), []).append(row.dtype)
     for (modes, reason), dtypes in met.items():
         yield f"{', '.join(map(short, dtypes))}: {', '.join(modes)}", reason
+
+
+def stand_ins(function: TypedFunction) -> Iterator[str]:
+    """What the modes are held against where that is computed in another type than theirs, after the types."""
+    met: dict[str, list[str]] = {}
+    for row in function.rows:
+        if row.stand_in:
+            met.setdefault(row.stand_in, []).append(short(row.dtype))
+    for stand_in, dtypes in met.items():
+        yield f"{', '.join(dtypes)}: {stand_in}, in the place of tf/eager; what disagrees with it is not judged"
 
 
 def _general(reason: str, dtype: str) -> str:
@@ -90,17 +102,29 @@ def computed(function: TypedFunction) -> Iterator[str]:
 
 
 def _computes(row: TypedRow, program: TypedProgram) -> str:
-    own, counted = short(row.dtype), {name: count or 0 for name, count in program.computes.items()}
+    own, computes, asks = short(row.dtype), _floats(program.computes), _floats(program.asks)
     converts = ", ".join(f"{count} x {name}" for name, count in sorted(program.converts.items()))
     calls = f"; in {', '.join(program.calls)}, whose type is not known" if program.calls else ""
-    floats = {name: count for name, count in counted.items() if name.startswith(("f", "bf"))}
-    if not floats:
+    if not computes:
         return f"the optimized module has no arithmetic on floats of its own{calls}"
-    listed = ", ".join(f"{count} in {name}" for name, count in sorted(floats.items()))
-    if own not in floats:
-        return f"emulated: arithmetic {listed}, none in {own}; converts {converts or 'none'}{calls}"
-    rest = "" if len(floats) == 1 else f"; converts {converts or 'none'}"
-    return f"arithmetic {listed}{rest}{calls}"
+    if own in computes:
+        rest = "" if len(computes) == 1 else f"; converts {converts or 'none'}"
+        return f"arithmetic {_listed(computes)}{rest}{calls}"
+    rest = f"arithmetic {_listed(computes)}, none in {own}; converts {converts or 'none'}{calls}"
+    if not asks:
+        return f"{rest}; the program as written has no arithmetic on floats"
+    if own not in asks:
+        return f"the program asks for {', '.join(sorted(asks))}: {rest}"
+    also = f"; the program asks for {_listed(asks)}" if len(asks) > 1 else ""
+    return f"emulated: {rest}{also}"
+
+
+def _floats(counted: Mapping[str, int | None]) -> dict[str, int]:
+    return {name: count or 0 for name, count in counted.items() if name.startswith(("f", "bf"))}
+
+
+def _listed(floats: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} in {name}" for name, count in sorted(floats.items()))
 
 
 def inputs_line(function: TypedFunction) -> str:

@@ -16,7 +16,8 @@ LEGEND = (
     "`holds`: the gates' rules for this type hold, integers and booleans exactly. `gives`: another type than the "
     "reference gives, or than the inputs have where there is none.",
     "`differs`: further from float64 than the rules allow, or another integer. `refused`: the framework raised. "
-    "`not judged`: nothing to hold it against.",
+    "`lost`: its worker crashed or did not answer. `not judged`: nothing to hold it against, or only "
+    "int64 in place of the type, which disagrees.",
 )
 _LONGEST = 220
 
@@ -37,6 +38,8 @@ def print_functions(functions: TypedFunctions, console: Console) -> None:
             table.add_row(cell(f"  {row.dtype}"), *map(cell, row.cells))
         print_table(console, table)
         console.print()
+        for line in datatype_rows.stand_ins(function):
+            console.print(Text(f"  {line}"), soft_wrap=True)
         for where, reason in datatype_rows.reasons(function):
             console.print(Text(f"  {where}: {_short(reason)}"), soft_wrap=True)
         for line in datatype_rows.computed(function):
@@ -71,8 +74,11 @@ def _section(function: TypedFunction) -> list[str]:
     lines += markdown.table(titles, [list(map(markdown.plain, row)) for row in cells], left=len(titles))
     said = [f"- {markdown.plain(f'{where}: {_short(reason)}')}" for where, reason in datatype_rows.reasons(function)]
     made = [f"- {markdown.plain(line)}" for line in datatype_rows.computed(function)]
+    stood = [f"- {markdown.plain(line)}" for line in datatype_rows.stand_ins(function)]
+    if stood:
+        lines += ["What stands in for the reference:", "", *stood, ""]
     if said:
-        lines += ["What was refused, or differs:", "", *said, ""]
+        lines += ["What was refused, lost or not judged, or differs:", "", *said, ""]
     if made:
         lines += ["What the optimized programs compute in:", "", *made, ""]
     return lines[:-1]

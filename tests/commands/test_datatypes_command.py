@@ -18,10 +18,33 @@ import tensorflow as tf
 def same(x): return tf.identity(x)
 
 def half(x): return x / 2
+
+def to_float(n): return tf.cast(n, tf.float32)
+
+def third(x): return x * x // 3
+
+def best(x): return tf.argmax(x, axis=-1)
 """
 
 JAX = """
+import os
+
 import jax.numpy as jnp
+
+def to_float(n): return n.astype(jnp.float32)
+
+def other_float(n): return n.astype(jnp.float32) * 100 + 7
+
+def third(x): return x * x // 3
+
+def best(x): return jnp.argmax(x, axis=-1)
+
+def broken(x): return undefined_name(x)
+
+def dies(x):
+    if x.dtype == jnp.bfloat16:
+        os._exit(3)
+    return x / 2
 
 def same(x): return x + 0 if x.dtype != bool else x
 
@@ -77,6 +100,47 @@ def test_integers_are_equal_or_a_mode_differs(capsys: pytest.CaptureFixture[str]
     # TensorFlow 2.21 keeps an int4 a byte, and its XLA reads two.
     assert (modes(rows["int4"])["tf/eager"], modes(rows["int4"])["jax/jit"]) == ("reference", "holds")
     assert modes(rows["int4"])["tf/jit"] == "differs" and code == 1
+
+
+@pytest.mark.usefixtures("functions")
+def test_floats_of_integers_are_held_against_float64(capsys: pytest.CaptureFixture[str]) -> None:
+    own = ("--tf", "t.py:to_float", "--input", "n=i32[4,8]", "--types", "i32", "i4")
+    code, rows = table(capsys, *own, "--jax", "j.py:other_float")
+    assert code == 1 and modes(rows["int32"])["jax/jit"] == "differs"
+    # TensorFlow casts no int4, and its int64 is no verdict on one.
+    assert modes(rows["int4"])["tf/eager"] == "refused" and modes(rows["int4"])["jax/jit"] == "not judged"
+    code, rows = table(capsys, *own, "--jax", "j.py:to_float")
+    assert code == 0 and modes(rows["int32"])["jax/jit"] == modes(rows["int4"])["jax/jit"] == "holds"
+
+
+@pytest.mark.usefixtures("functions")
+def test_int64_in_the_place_of_a_refused_type_is_named_and_tells_nobody_wrong(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    own = ("--tf", "t.py:third", "--jax", "j.py:third", "--input", "x=i32[4,8]", "--types", "i4", "i8")
+    code, rows = table(capsys, *own, "--markdown", "page.md")
+    assert code == 0 and modes(rows["int4"])["jax/jit"] == "not judged" and modes(rows["int8"])["jax/jit"] == "holds"
+    assert "- i4: TensorFlow's int64" in Path("page.md").read_text()
+
+
+@pytest.mark.usefixtures("functions")
+def test_a_lost_worker_and_a_function_without_a_verdict_fail(capsys: pytest.CaptureFixture[str]) -> None:
+    code, rows = table(
+        capsys, "--tf", "t.py:half", "--jax", "j.py:dies", "--input", "x=f32[4,8]", "--types", "bf16", "f32"
+    )
+    assert code == 1 and modes(rows["float32"])["jax/jit"] == "holds"
+    lost = {mode["mode"]: (mode["status"], mode["reason"]) for mode in rows["bfloat16"]["modes"]}
+    assert lost["jax/eager"] == lost["jax/jit"] == ("lost", "the worker ended with exit code 3")
+    code, rows = table(capsys, "--tf", "t.py:best", "--jax", "j.py:best", "--input", "x=f32[4,8]", "--types", "f8e5m2")
+    assert code == 1 and modes(rows["float8_e5m2"])["jax/jit"] == "not judged"
+
+
+@pytest.mark.usefixtures("functions")
+def test_a_port_that_does_not_run_as_written_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    own = ("--tf", "t.py:half", "--jax", "j.py:broken", "--input", "x=f32[4,8]", "--types", "bf16")
+    assert cli.main(["datatypes", *own]) == 2
+    said = capsys.readouterr().err.strip().splitlines()[-1]
+    assert "found that no mode of jax does: NameError: name 'undefined_name'" in said
 
 
 @pytest.mark.parametrize(

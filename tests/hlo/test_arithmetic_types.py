@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from compare.hlo import bindings
-from compare.hlo.arithmetic_types import ArithmeticTypes, arithmetic_types
+from compare.hlo.arithmetic_types import ArithmeticTypes, arithmetic_types, asked_types
 from compare.hlo.bindings import UnreadableProgram
 
 
@@ -44,6 +46,24 @@ def test_a_comparison_counts_by_what_it_compares() -> None:
     assert found.computes == {"bf16": 1}
 
 
-def test_bytes_of_something_else_are_refused() -> None:
+def test_what_a_program_asks_for_is_read_off_as_it_was_written() -> None:
+    asked = asked_types(
+        bindings.artifact("""
+func.func public @main(%x: tensor<4xbf16>, %n: tensor<4xi32>) -> (tensor<f32>, tensor<4xi1>, tensor<4xi32>) {
+  %square = stablehlo.multiply %x, %x : tensor<4xbf16>
+  %wide = stablehlo.convert %square : (tensor<4xbf16>) -> tensor<4xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %sum = stablehlo.reduce(%wide init: %zero) applies stablehlo.add across dimensions = [0]
+    : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+  %less = stablehlo.compare LT, %x, %square : (tensor<4xbf16>, tensor<4xbf16>) -> tensor<4xi1>
+  %twice = stablehlo.add %n, %n : tensor<4xi32>
+  return %sum, %less, %twice : tensor<f32>, tensor<4xi1>, tensor<4xi32>
+}""")
+    )
+    assert asked == {"bf16": 2, "f32": 1, "s32": 1}
+
+
+@pytest.mark.parametrize("read", [arithmetic_types, asked_types])
+def test_bytes_of_something_else_are_refused(read: Callable[[bytes], object]) -> None:
     with pytest.raises(UnreadableProgram):
-        arithmetic_types(b"no module")
+        read(b"no module")

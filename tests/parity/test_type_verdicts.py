@@ -22,13 +22,14 @@ def said(
     runs: Mapping[str, np.ndarray],
     reference: np.ndarray | None = EXACT,
     kept: Mapping[str, str] | None = None,
+    stand_in: bool = False,
 ) -> dict[str, TypedMode]:
     """What is said of each mode, its result cast to the type, or to the one that `kept` names for it."""
     at = ("forward", "seed0")
     with np.errstate(over="ignore"):
         outputs = {(mode, *at): {"y": run.astype((kept or {}).get(mode, dtype))} for mode, run in runs.items()}
     doubles = {} if reference is None else {("tf", *at): {"y": reference}}
-    return judged(Evidence("tiny", outputs, doubles), dtype)
+    return judged(Evidence("tiny", outputs, doubles), dtype, stand_in)
 
 
 def status(*given: object, **named: object) -> dict[str, str]:
@@ -89,3 +90,44 @@ def test_a_reference_no_wider_than_the_type_judges_nothing() -> None:
     narrow = EXACT.astype(np.float32)
     assert status("float32", {"jax/jit": FAR}, narrow) == {"jax/jit": UNJUDGED}
     assert status("bfloat16", {"jax/jit": FAR}, narrow) == {"jax/jit": DIFFERS}
+
+
+def test_a_float_of_integers_is_held_against_float64_and_without_it_against_nothing() -> None:
+    floats = dict.fromkeys(("tf/eager", "jax/jit"), "float32")
+    runs = {"tf/eager": EXACT, "jax/jit": FAR}
+    found = said("int32", runs, EXACT, floats)["jax/jit"]
+    assert found.status == DIFFERS and found.error == pytest.approx(0.125)
+    assert status("int32", {"tf/eager": EXACT, "jax/jit": EXACT}, EXACT, floats)["jax/jit"] == HOLDS
+    for dtype in ("int32", "bool", "float32"):
+        found = said(dtype, runs, None, floats)["jax/jit"]
+        assert found.status == UNJUDGED and "no float64 result" in (found.reason or "")
+
+
+def test_a_compiled_mode_of_tensorflow_that_is_wrong_excuses_no_port() -> None:
+    runs = {"tf/eager": EXACT, "tf/jit": FAR, "jax/jit": FAR}
+    assert status("float32", runs) == {"tf/eager": REFERENCE, "tf/jit": DIFFERS, "jax/jit": DIFFERS}
+    assert status("float8_e4m3fn", {"tf/jit": EXACT * 1.3, "jax/jit": EXACT * 1.3})["jax/jit"] == DIFFERS
+
+
+def test_places_and_comparisons_of_floats_that_tensorflow_refuses_are_not_judged() -> None:
+    at, places = ("forward", "seed0"), {"y": np.array([0, 2])}
+    for found in (places, {"y": np.array([True, False])}):
+        alone = Evidence("tiny", {("jax/jit", *at): found}, {("tf", *at): places})
+        assert judged(alone, "float8_e5m2")["jax/jit"].status == UNJUDGED
+    beside = {"y": np.array([0, 2]), "z": EXACT.astype(ml_dtypes.float8_e5m2)}
+    both = Evidence("tiny", {("jax/jit", *at): beside}, {("tf", *at): places | {"z": EXACT}})
+    assert judged(both, "float8_e5m2")["jax/jit"].status == UNJUDGED
+    wrong = {**beside, "z": (EXACT * 2).astype(ml_dtypes.float8_e5m2)}
+    both = Evidence("tiny", {("jax/jit", *at): wrong}, {("tf", *at): places | {"z": EXACT}})
+    assert judged(both, "float8_e5m2")["jax/jit"].status == DIFFERS
+
+
+def test_what_disagrees_with_int64_in_place_of_a_type_is_not_judged() -> None:
+    zeros, ones = np.array([0, 0, 1]), np.array([0, 1, 1])
+    runs = {"tf/eager": zeros, "jax/jit": zeros, "jax/eager": ones}
+    found = said("int4", runs, None, stand_in=True)
+    assert (found["jax/jit"].status, found["jax/eager"].status) == (HOLDS, UNJUDGED)
+    assert "tf/eager" not in found["jax/eager"].reason and "int64 stands in" in found["jax/eager"].reason
+    assert status("int4", runs, None)["jax/eager"] == DIFFERS
+    wider = said("int4", runs, None, {"jax/jit": "int32", "jax/eager": "float32"}, stand_in=True)
+    assert (wider["jax/jit"].status, wider["jax/eager"].status) == (UNJUDGED, OTHER_TYPE)
