@@ -110,7 +110,7 @@ def read(folder: Path) -> Observed:
         for one in _noted(process / "reasons.jsonl", _Reason, notes):
             notes.append(f"no {one.what} of process {process.name}: {one.reason}")
     if not processes:
-        notes.append("no process was profiled: none was Python that imports TensorFlow and reads PYTHONPATH")
+        notes.append("no process was profiled: none was seen to import TensorFlow, in Python that reads PYTHONPATH")
     return Observed(lines, _profiled(processes, lines, notes), notes)
 
 
@@ -143,7 +143,9 @@ def _of_functions(traced: Sequence[_Lines]) -> dict[str, dict[str, str]]:
 def _profiled(processes: Sequence[Path], lines: Mapping[str, Mapping[str, str]], notes: list[str]) -> Profiled:
     ended = {process: list(_noted(process / "profiled.jsonl", _Seconds, notes)) for process in processes}
     for process in [process for process, seconds in ended.items() if not seconds]:
-        notes.append(f"no profile of process {process.name}: it was ended by a signal or os._exit")
+        start = f"no profile of process {process.name}: "
+        if not any(note.startswith(start) for note in notes):
+            notes.append(f"{start}it was ended by a signal or os._exit")
     spans = []
     for path in sorted(path for process in processes for path in process.rglob("*.xplane.pb")):
         try:
