@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import h5py
 import keras
 
+from tf_reference import _keras_config
 from workloads import _foreign
 from workloads._foreign import Unusable
 
@@ -22,6 +23,9 @@ _CONTAINERS: Mapping[str, str] = {
     "Sequential": "keras",
 }
 _MODULES = ("keras.layers", "keras.initializers", "keras.regularizers", "keras.constraints")
+_POLICIES = frozenset({"Policy", "PolicyV1"})
+"""The classes of dtype policies of Keras 2: in Keras 3 it is DTypePolicy, by the same name."""
+
 _BROKEN = (OSError, RuntimeError, ValueError, KeyError, TypeError, UnicodeDecodeError)
 """What h5py raises of a file that is damaged."""
 
@@ -72,24 +76,37 @@ def _text(attributes: Any, name: str, most: int) -> bytes:
     return data
 
 
-def with_modules(value: Any) -> Any:
-    """An object with the modules that HDF5 files leave out, where its class is Keras' own by its name."""
+def with_modules(value: Any, key: str = "") -> Any:
+    """An object with the modules that HDF5 files leave out, where its class is Keras' own by its name.
+
+    Args:
+      value: of a config.
+      key: that it stands under, which says what it is where layers and others have classes of one name.
+    """
     if isinstance(value, list):
-        return [with_modules(item) for item in value]
+        return [with_modules(item, key) for item in value]
     if not isinstance(value, Mapping):
         return value
-    found = {key: with_modules(item) for key, item in value.items()}
+    found = {name: with_modules(item, str(name)) for name, item in value.items()}
     kind = found.get("class_name")
     if isinstance(kind, str) and "config" in found and found.get("module") is None:
-        module = _module(kind)
-        return {"module": module, "registered_name": None, **found} if module else found
+        under = _keras_config.module_under(key)
+        if under and kind in _POLICIES and isinstance(found["config"], Mapping):
+            return {**found, **_policy(found["config"])}
+        module = _module(kind, (under,) if under else _MODULES)
+        return {"registered_name": None, **found, "module": module} if module else found
     return found
 
 
-def _module(kind: str) -> str:
+def _policy(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    named = {"name": config.get("name")}
+    return {"module": "keras", "class_name": "DTypePolicy", "config": named, "registered_name": None}
+
+
+def _module(kind: str, modules: Sequence[str]) -> str:
     if kind in _CONTAINERS:
         return _CONTAINERS[kind]
-    for module in _MODULES:
+    for module in modules:
         found = getattr(getattr(keras, module.partition(".")[2]), kind, None)
         if isinstance(found, type):
             return module

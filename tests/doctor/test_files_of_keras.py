@@ -131,6 +131,38 @@ def test_what_is_not_keras_own_in_hdf5_is_told_and_not_built(tmp_path: Path, lay
         _inspecting.keras_archive_built(path)
 
 
+POLICY = {"class_name": "Policy", "config": {"name": "mixed_float16"}}
+RECURRENT = {"class_name": "SimpleRNN", "config": {"name": "r", "units": 4, "dtype": POLICY, "recurrent_initializer": {
+    "class_name": "Identity", "config": {"gain": 1.0}}, "kernel_constraint": {
+    "class_name": "Mine", "config": {}}}}  # fmt: skip
+
+
+def keras_2(*layers: Any) -> dict[str, Any]:
+    given = {"class_name": "InputLayer", "config": {"name": "x", "batch_input_shape": [None, 5, 3], "dtype": "float32"}}
+    return {"class_name": "Sequential", "config": {"name": "s", "layers": [given, *layers]}}
+
+
+def test_policies_initializers_and_constraints_of_keras_2_are_no_layers(tmp_path: Path) -> None:
+    identity = {"class_name": "Identity", "config": {"name": "i", "dtype": POLICY}}
+    found = _inspecting.keras_archive(h5(tmp_path / "it.h5", keras_2(RECURRENT, identity)))
+    assert [(each.module, each.class_name, each.policy) for each in found.layers] == [
+        ("keras.layers", "SimpleRNN", "mixed_float16"),
+        ("keras.layers", "Identity", "mixed_float16"),
+    ]
+    # The constraint is still a class that nobody knows.
+    assert "Mine" in found.not_traced
+
+
+def test_a_mixed_model_of_keras_2_is_built_with_its_policies_and_initializers(tmp_path: Path) -> None:
+    config = {key: value for key, value in RECURRENT["config"].items() if key != "kernel_constraint"}
+    path = h5(tmp_path / "it.h5", keras_2(RECURRENT | {"config": config}))
+    model = _keras_archive.build(path)
+    (layer,) = model.layers
+    assert layer.dtype_policy.name == "mixed_float16" and layer.compute_dtype == "float16"
+    initializer = layer.cell.recurrent_initializer
+    assert isinstance(initializer, tf.keras.initializers.Identity)
+
+
 def test_a_damaged_hdf5_file_is_refused_or_read(tmp_path: Path) -> None:
     good = h5(tmp_path / "good.h5", SEQUENTIAL).read_bytes()
     for said, data in damaged.damaged_bytes(good, random.Random(0), 60):
