@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import io
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import h5py
 import keras
 
 from tf_reference import _keras_config
 from workloads import _foreign
-from workloads._foreign import Unusable
+from workloads._foreign import MEBIBYTE, Unusable
 
 SUFFIXES = (".h5", ".hdf5")
 
@@ -26,8 +28,33 @@ _MODULES = ("keras.layers", "keras.initializers", "keras.regularizers", "keras.c
 _POLICIES = frozenset({"Policy", "PolicyV1"})
 """The classes of dtype policies of Keras 2: in Keras 3 it is DTypePolicy, by the same name."""
 
-_BROKEN = (OSError, RuntimeError, ValueError, KeyError, TypeError, UnicodeDecodeError)
+_BROKEN = (OSError, RuntimeError, ValueError, KeyError, TypeError, UnicodeDecodeError, MemoryError)
 """What h5py raises of a file that is damaged."""
+
+_MARGIN = 16 * MEBIBYTE
+"""That is read of a file beside the text: its tables, and a text whole with the others of its heap."""
+
+
+class _Limited(io.RawIOBase):
+    """A file of which no more than so many bytes are read: HDF5 reads a text whole before it says how long it is."""
+
+    def __init__(self, file: BinaryIO, most: int) -> None:
+        self._file, self._most, self._left = file, most, most
+
+    def readable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def readinto(self, buffer: Any) -> int:
+        self._left -= len(buffer)
+        if self._left < 0:
+            raise Unusable(f"an HDF5 file of which more than {self._most >> 20} MiB had to be read for its config")
+        return self._file.readinto(buffer)  # type: ignore[attr-defined]
 
 
 def read(
@@ -38,7 +65,7 @@ def read(
     Args:
       path: of the file.
       parse: text of an attribute and its name -> what it describes; raises Unusable.
-      most: bytes of an attribute.
+      most: bytes of an attribute; of the file, some more are read for all of them.
 
     Raises:
       Unusable: it is no HDF5 file, or holds no model.
@@ -46,7 +73,7 @@ def read(
     with _foreign.opened(path) as opened:
         try:
             # The file as it was opened: by its name HDF5 could be led to others.
-            with h5py.File(opened, "r") as file:
+            with h5py.File(_Limited(opened, most + _MARGIN), "r") as file:
                 texts = {name: _text(file.attrs, name, most) for name in (_CONFIG, _TRAINING, _VERSION)}
         except _BROKEN as error:
             raise Unusable(f"no HDF5 file, or a damaged one ({_foreign.said(error)})") from error

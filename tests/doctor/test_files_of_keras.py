@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import random
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,35 @@ def test_a_config_in_hdf5_that_is_none_is_one_line(tmp_path: Path, config: Any, 
 def test_a_config_that_is_too_long_is_not_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_keras_archive, "MOST_CONFIG_BYTES", 30)
     assert "MiB" in refused(h5(tmp_path / "it.h5", SEQUENTIAL))
+
+
+def test_a_long_text_in_hdf5_is_refused_before_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = h5(tmp_path / "it.h5", json.dumps(SEQUENTIAL) + " " * (20 << 20))
+    assert _inspecting.keras_archive(path).layers
+    monkeypatch.setattr(_keras_archive, "MOST_CONFIG_BYTES", 1 << 20)
+    assert "more than 17 MiB had to be read" in refused(path)
+
+
+def test_a_text_longer_than_the_memory_that_it_may_take_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = h5(tmp_path / "it.h5", json.dumps(SEQUENTIAL) + " " * (100 << 20))
+    assert "had to be read" in refused(path)
+    monkeypatch.setattr(_keras_archive, "MOST_BYTES_READ", 50 << 20)
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    assert "no HDF5 file, or a damaged one" in refused(path)
+    assert resource.getrlimit(resource.RLIMIT_AS) == before
+
+
+def test_a_config_of_more_objects_than_memory_holds_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def short(data: bytes) -> Any:
+        raise MemoryError
+
+    path = h5(tmp_path / "it.h5", SEQUENTIAL)
+    monkeypatch.setattr(_keras_archive.json, "loads", short)
+    assert "more memory than it may" in refused(path)
 
 
 @pytest.mark.parametrize("data", [b"", b"no HDF5", b"\x89HDF\r\n\x1a\n", b"\x89HDF\r\n\x1a\n" + bytes(200)])
