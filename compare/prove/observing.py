@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from compare import files
 from compare.clusters.clustered_graph import source_of
-from compare.clusters.program_profile import read_profile, split
+from compare.clusters.program_profile import Span, read_profile, split
 from compare.files import FileError
 from compare.record.clustering_part import NodeTime, Profiled, TimeSplit
 
@@ -146,13 +146,13 @@ def _profiled(processes: Sequence[Path], lines: Mapping[str, Mapping[str, str]],
         start = f"no profile of process {process.name}: "
         if not any(note.startswith(start) for note in notes):
             notes.append(f"{start}it was ended by a signal or os._exit")
-    spans = []
+    spans: list[Span] | None = None
     for path in sorted(path for process in processes for path in process.rglob("*.xplane.pb")):
         try:
-            spans += read_profile(path)
+            spans = [*(spans or ()), *read_profile(path)]
         except FileError as error:
             notes.append(f"not read: {error}")
-    time = split(spans) if spans else TimeSplit(reason="no profile was read")
+    time = split(spans) if spans is not None else TimeSplit(reason="no profile was read")
     complete = [seconds for seconds in ended.values() if seconds]
     return Profiled(
         processes=len(complete),

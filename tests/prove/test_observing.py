@@ -92,6 +92,12 @@ def test_what_is_missing_has_its_reason(tmp_path: Path) -> None:
     assert observed.profiled.time and observed.profiled.time.reason == "no profile was read"
 
 
+def test_a_profile_without_an_operation_was_read_all_the_same(tmp_path: Path) -> None:
+    (noted(tmp_path, "1", profiled=[{"seconds": 2.0}]) / "it.xplane.pb").write_bytes(b"")
+    profiled = read(tmp_path).profiled
+    assert profiled and profiled.time and profiled.time.reason == "the profiler saw no operation"
+
+
 def test_a_program_without_tensorflow_is_said_to_have_none(tmp_path: Path) -> None:
     prepare(tmp_path, 5.0, {})
     assert "no process was profiled" in read(tmp_path).notes[0]
