@@ -56,7 +56,8 @@ def layers(described: Mapping[str, Any], within: str | None = None) -> Iterator[
 
 def is_container(described: Mapping[str, Any]) -> bool:
     """Whether this is one of Keras' own classes of models, which compute nothing but what their layers do."""
-    return str(described.get("class_name")) in _CONTAINERS and str(described.get("module")).startswith("keras")
+    module = str(described.get("module"))
+    return str(described.get("class_name")) in _CONTAINERS and module.startswith(("keras", "tf_keras"))
 
 
 def module_of(module: str) -> str:

@@ -25,7 +25,7 @@ _CONTAINERS: Mapping[str, str] = {
     "Sequential": "keras",
 }
 _MODULES = ("keras.layers", "keras.initializers", "keras.regularizers", "keras.constraints")
-_POLICIES = frozenset({"Policy", "PolicyV1"})
+_POLICIES, _MIXED = frozenset({"Policy", "PolicyV1"}), "keras.mixed_precision"
 """The classes of dtype policies of Keras 2: in Keras 3 it is DTypePolicy, by the same name."""
 
 _BROKEN = (OSError, RuntimeError, ValueError, KeyError, TypeError, UnicodeDecodeError, MemoryError)
@@ -116,10 +116,15 @@ def with_modules(value: Any, key: str = "") -> Any:
         return value
     found = {name: with_modules(item, str(name)) for name, item in value.items()}
     kind = found.get("class_name")
+    under = _keras_config.module_under(key)
+    if (
+        under
+        and kind in _POLICIES
+        and found.get("module") in (None, _MIXED)
+        and isinstance(found.get("config"), Mapping)
+    ):
+        return {**found, **_policy(found["config"])}
     if isinstance(kind, str) and "config" in found and found.get("module") is None:
-        under = _keras_config.module_under(key)
-        if under and kind in _POLICIES and isinstance(found["config"], Mapping):
-            return {**found, **_policy(found["config"])}
         module = _module(kind, (under,) if under else _MODULES)
         return {"registered_name": None, **found, "module": module} if module else found
     return found

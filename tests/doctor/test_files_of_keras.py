@@ -183,8 +183,10 @@ def test_policies_initializers_and_constraints_of_keras_2_are_no_layers(tmp_path
     assert "Mine" in found.not_traced
 
 
-def test_a_mixed_model_of_keras_2_is_built_with_its_policies_and_initializers(tmp_path: Path) -> None:
+@pytest.mark.parametrize("module", [{}, {"module": "keras.mixed_precision", "registered_name": None}])
+def test_a_mixed_model_of_keras_2_is_built_with_its_policies_and_initializers(tmp_path: Path, module: Any) -> None:
     config = {key: value for key, value in RECURRENT["config"].items() if key != "kernel_constraint"}
+    config["dtype"] = POLICY | module
     path = h5(tmp_path / "it.h5", keras_2(RECURRENT | {"config": config}))
     model = _keras_archive.build(path)
     (layer,) = model.layers
@@ -305,3 +307,42 @@ def test_lines_that_were_saved_are_told_and_a_pointwise_convolution_pads_nothing
     file.write_bytes(file.read_bytes()[:-7])
     with pytest.raises(Unsupported, match="is damaged"):
         _inspecting.saved_model(tmp_path / "it")
+
+
+class Scoped(tf.Module):
+    """As Keras 2 names what its layers make: MODEL/LAYER/OPERATION."""
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 8, 8, 3])])
+    def __call__(self, x: tf.Tensor) -> tf.Tensor:
+        for scope in ("m/c/", "m/encoder/c/", "m/mine/", "m/mine/c/", "m/other/", "m/deep/m/c/"):
+            with tf.name_scope(scope):
+                x = tf.nn.conv2d(x, tf.ones([3, 3, 3, 3]), 2, "SAME")
+        return x
+
+
+def test_an_operation_in_the_scope_of_a_layer_of_keras_is_judged_with_the_layer(tmp_path: Path) -> None:
+    module = Scoped()
+    tf.saved_model.save(module, str(tmp_path / "it"), module.__call__.get_concrete_function())
+    # A tuple as Keras 2 writes it into a SavedModel.
+    strides = {"class_name": "__tuple__", "items": [2, 2]}
+    strided = CONV | {"config": CONV["config"] | {"strides": strides}}
+    mine = {"class_name": "Mine", "config": {"name": "mine"}}
+    encoder = {"class_name": "Functional", "config": {"name": "encoder", "layers": [strided]}}
+    root = {"class_name": "Functional", "config": {"name": "m", "layers": [strided, mine, encoder]}}
+    nodes = {f"m/{each}/Conv2D" for each in ("c", "encoder/c", "mine", "mine/c", "other", "deep/m/c")}
+    for data, layers in (
+        (metadata(), {}),
+        (metadata(("root", "_tf_keras_network", root)), {"m/c/Conv2D": "c", "m/encoder/c/Conv2D": "encoder/c"}),
+    ):
+        (tmp_path / "it" / "keras_metadata.pb").write_bytes(data)
+        found = _inspecting.saved_model(tmp_path / "it")
+        assert {each.name for each in found.operations if each.type == "Conv2D" and not each.in_layer} == (
+            nodes - layers.keys()
+        )
+        stated = {
+            place.name.rpartition(": ")[2]
+            for each in diagnosing.diagnose("it", found).findings
+            if each.gotcha == "convolution/conv_same_stride"
+            for place in each.places
+        }
+        assert stated == {*layers.values(), *(nodes - layers.keys())}
