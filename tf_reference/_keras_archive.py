@@ -35,6 +35,9 @@ MOST_SIZE = 1 << 25
 MOST_BYTES_BUILT = 16 << 30
 """Memory that building a model may take here, weights included."""
 
+MOST_BYTES_READ = 1 << 30
+"""Memory that reading a file of HDF5 may take here: HDF5 takes as much as the file says before it reads."""
+
 _STATM = Path("/proc/self/statm")
 
 _SAFE_MODULES = ("keras", "keras.layers", "keras.initializers", "keras.regularizers", "keras.constraints",
@@ -77,7 +80,7 @@ def build(path: Path) -> Any:
     hazard = next(_hazards(config), "")
     if hazard:
         raise Unsupported(f"it is not built, since its config has {hazard}")
-    with _bounded_memory():
+    with _bounded_memory(MOST_BYTES_BUILT):
         return keras.saving.deserialize_keras_object(config, safe_mode=True)
 
 
@@ -87,11 +90,11 @@ def _uncompiled(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def _bounded_memory() -> Iterator[None]:
+def _bounded_memory(most: int) -> Iterator[None]:
     """Inside, this process gets so much more memory and no more: what fails then is told, and the machine stays up."""
     before = resource.getrlimit(resource.RLIMIT_AS)
     pages = int(_STATM.read_text().split()[0]) if _STATM.exists() else 0
-    limit = pages * resource.getpagesize() + MOST_BYTES_BUILT
+    limit = pages * resource.getpagesize() + most
     allowed = before[0] == resource.RLIM_INFINITY or limit < before[0]
     if pages and allowed:
         resource.setrlimit(resource.RLIMIT_AS, (limit, before[1]))
@@ -104,7 +107,8 @@ def _bounded_memory() -> Iterator[None]:
 def _read(path: Path) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     try:
         if path.suffix.lower() in _keras_h5.SUFFIXES:
-            return _keras_h5.read(path, _json, MOST_CONFIG_BYTES)
+            with _bounded_memory(MOST_BYTES_READ):
+                return _keras_h5.read(path, _json, MOST_CONFIG_BYTES)
         with _foreign.zip_opened(path) as archive:
             for name in archive.namelist():
                 if name.startswith("/") or "\\" in name or ".." in PurePosixPath(name).parts:
@@ -122,6 +126,8 @@ def _read(path: Path) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
 def _json(data: bytes, name: str) -> Mapping[str, Any]:
     try:
         found = json.loads(data)
+    except MemoryError as error:
+        raise Unusable(f"{name} that takes more memory than it may") from error
     except (ValueError, RecursionError) as error:
         raise Unusable(f"{name} that is no JSON ({_foreign.said(error)})") from error
     if not isinstance(found, Mapping) or (name == CONFIG and not isinstance(found.get("class_name"), str)):

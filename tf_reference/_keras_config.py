@@ -25,6 +25,14 @@ _OTHER_MODULES = (
 _NO_LAYERS = frozenset({"DTypePolicy", "DTypePolicyMap", "__keras_tensor__", "__tensor__", "__numpy__", "__typespec__",
                         "__bytes__", "__ellipsis__", "__tuple__", "slice", "function", _LAMBDA})  # fmt: skip
 
+_BY_KEY = {
+    "initializer": "keras.initializers",
+    "regularizer": "keras.regularizers",
+    "constraint": "keras.constraints",
+    "dtype": "keras.dtype_policies",
+}
+"""By what a key of a config ends with, as "kernel_initializer" does: Keras 2 often leaves the module out."""
+
 
 def layers(described: Mapping[str, Any], within: str | None = None) -> Iterator[Layer]:
     """Every layer of a config, those of models and wrappers behind them.
@@ -38,17 +46,18 @@ def layers(described: Mapping[str, Any], within: str | None = None) -> Iterator[
     own = str(config.get("name") or described.get("name") or described.get("class_name"))
     name = f"{within}/{own}" if within else own
     if is_container(described):
-        for inner in _inner(list(config.values())):
+        for inner in _inside(config):
             yield from layers(inner, "" if within is None else name)
     elif described.get("class_name") != "InputLayer":
         yield _layer(described, config, name)
-        for inner in _inner(list(config.values())):
+        for inner in _inside(config):
             yield from layers(inner, name)
 
 
 def is_container(described: Mapping[str, Any]) -> bool:
     """Whether this is one of Keras' own classes of models, which compute nothing but what their layers do."""
-    return str(described.get("class_name")) in _CONTAINERS and str(described.get("module")).startswith("keras")
+    module = str(described.get("module"))
+    return str(described.get("class_name")) in _CONTAINERS and module.startswith(("keras", "tf_keras"))
 
 
 def module_of(module: str) -> str:
@@ -83,14 +92,24 @@ def _shape(shape: Any) -> tuple[int | None, ...]:
     return tuple(shape) if fits else ()
 
 
-def _inner(value: Any) -> Iterator[Mapping[str, Any]]:
+def module_under(key: str) -> str:
+    """The module of Keras whose objects stand under a key of a config: no layers; "" where others may."""
+    return next((module for ends, module in _BY_KEY.items() if key.endswith(ends)), "")
+
+
+def _inside(config: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """The objects in a config that are layers or models: not initializers, policies, functions."""
+    for key, value in config.items():
+        if not module_under(str(key)):
+            yield from _inner(value)
+
+
+def _inner(value: Any) -> Iterator[Mapping[str, Any]]:
     if isinstance(value, Mapping):
         if _is_layer(value):
             yield value
         elif "class_name" not in value:
-            for item in value.values():
-                yield from _inner(item)
+            yield from _inside(value)
     elif isinstance(value, list):
         for item in value:
             yield from _inner(item)

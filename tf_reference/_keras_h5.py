@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import io
+import os
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import h5py
 import keras
 
+from tf_reference import _keras_config
 from workloads import _foreign
-from workloads._foreign import Unusable
+from workloads._foreign import MEBIBYTE, Unusable
 
 SUFFIXES = (".h5", ".hdf5")
 
@@ -22,8 +25,36 @@ _CONTAINERS: Mapping[str, str] = {
     "Sequential": "keras",
 }
 _MODULES = ("keras.layers", "keras.initializers", "keras.regularizers", "keras.constraints")
-_BROKEN = (OSError, RuntimeError, ValueError, KeyError, TypeError, UnicodeDecodeError)
+_POLICIES, _MIXED = frozenset({"Policy", "PolicyV1"}), "keras.mixed_precision"
+"""The classes of dtype policies of Keras 2: in Keras 3 it is DTypePolicy, by the same name."""
+
+_BROKEN = (OSError, RuntimeError, ValueError, KeyError, TypeError, UnicodeDecodeError, MemoryError)
 """What h5py raises of a file that is damaged."""
+
+_MARGIN = 16 * MEBIBYTE
+"""That is read of a file beside the text: its tables, and a text whole with the others of its heap."""
+
+
+class _Limited(io.RawIOBase):
+    """A file of which no more than so many bytes are read: HDF5 reads a text whole before it says how long it is."""
+
+    def __init__(self, file: BinaryIO, most: int) -> None:
+        self._file, self._most, self._left = file, most, most
+
+    def readable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def readinto(self, buffer: Any) -> int:
+        self._left -= len(buffer)
+        if self._left < 0:
+            raise Unusable(f"an HDF5 file of which more than {self._most >> 20} MiB had to be read for its config")
+        return self._file.readinto(buffer)  # type: ignore[attr-defined]
 
 
 def read(
@@ -34,7 +65,7 @@ def read(
     Args:
       path: of the file.
       parse: text of an attribute and its name -> what it describes; raises Unusable.
-      most: bytes of an attribute.
+      most: bytes of an attribute; of the file, some more are read for all of them.
 
     Raises:
       Unusable: it is no HDF5 file, or holds no model.
@@ -42,7 +73,7 @@ def read(
     with _foreign.opened(path) as opened:
         try:
             # The file as it was opened: by its name HDF5 could be led to others.
-            with h5py.File(opened, "r") as file:
+            with h5py.File(_Limited(opened, most + _MARGIN), "r") as file:
                 texts = {name: _text(file.attrs, name, most) for name in (_CONFIG, _TRAINING, _VERSION)}
         except _BROKEN as error:
             raise Unusable(f"no HDF5 file, or a damaged one ({_foreign.said(error)})") from error
@@ -72,24 +103,42 @@ def _text(attributes: Any, name: str, most: int) -> bytes:
     return data
 
 
-def with_modules(value: Any) -> Any:
-    """An object with the modules that HDF5 files leave out, where its class is Keras' own by its name."""
+def with_modules(value: Any, key: str = "") -> Any:
+    """An object with the modules that HDF5 files leave out, where its class is Keras' own by its name.
+
+    Args:
+      value: of a config.
+      key: that it stands under, which says what it is where layers and others have classes of one name.
+    """
     if isinstance(value, list):
-        return [with_modules(item) for item in value]
+        return [with_modules(item, key) for item in value]
     if not isinstance(value, Mapping):
         return value
-    found = {key: with_modules(item) for key, item in value.items()}
+    found = {name: with_modules(item, str(name)) for name, item in value.items()}
     kind = found.get("class_name")
+    under = _keras_config.module_under(key)
+    if (
+        under
+        and kind in _POLICIES
+        and found.get("module") in (None, _MIXED)
+        and isinstance(found.get("config"), Mapping)
+    ):
+        return {**found, **_policy(found["config"])}
     if isinstance(kind, str) and "config" in found and found.get("module") is None:
-        module = _module(kind)
-        return {"module": module, "registered_name": None, **found} if module else found
+        module = _module(kind, (under,) if under else _MODULES)
+        return {"registered_name": None, **found, "module": module} if module else found
     return found
 
 
-def _module(kind: str) -> str:
+def _policy(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    named = {"name": config.get("name")}
+    return {"module": "keras", "class_name": "DTypePolicy", "config": named, "registered_name": None}
+
+
+def _module(kind: str, modules: Sequence[str]) -> str:
     if kind in _CONTAINERS:
         return _CONTAINERS[kind]
-    for module in _MODULES:
+    for module in modules:
         found = getattr(getattr(keras, module.partition(".")[2]), kind, None)
         if isinstance(found, type):
             return module

@@ -7,6 +7,7 @@ prints nothing, and whatever fails in it leaves its reason in a file and the pro
 from __future__ import annotations
 
 import atexit
+import contextlib
 import importlib.machinery
 import importlib.util
 import json
@@ -38,23 +39,45 @@ def enter() -> None:
 
 
 class _WhenImported:
-    """Finds TensorFlow once, as Python would, and has it observed as soon as it is imported."""
+    """Finds TensorFlow as Python would, and has it observed once it is imported, however often it is looked for."""
+
+    def __init__(self) -> None:
+        self.observed = False
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> Any:
         """The spec of TensorFlow; None of anything else."""
-        if name != "tensorflow":
+        if name != "tensorflow" or self.observed:
             return None
-        sys.meta_path.remove(self)  # type: ignore[arg-type]
-        spec = importlib.util.find_spec(name)
-        if spec is not None and spec.loader is not None:
-            execute = spec.loader.exec_module
+        found: list[Any] = []
+        _carefully("profile", _own_folder(), lambda: found.append(self._found(name, path, target)))
+        return found[0] if found else None
 
-            def executed(module: Any) -> None:
-                execute(module)
-                _Observer(module).begin()
-
-            spec.loader.exec_module = executed  # type: ignore[method-assign]
+    def _found(self, name: str, path: object, target: object) -> Any:
+        others = [finder.find_spec for finder in sys.meta_path if finder is not self and hasattr(finder, "find_spec")]
+        spec = next(filter(None, (find(name, path, target) for find in others)), None)  # type: ignore[arg-type]
+        execute = getattr(spec and spec.loader, "exec_module", None)
+        # A loader may be handed out again, as that of a zip is.
+        if spec is not None and execute is not None and not isinstance(execute, _Executed):
+            spec.loader.exec_module = _Executed(execute, self)  # type: ignore[method-assign, union-attr]
         return spec
+
+
+class _Executed:
+    """Executes a module as its loader does, and has TensorFlow observed then."""
+
+    def __init__(self, execute: Callable[[Any], None], finder: _WhenImported) -> None:
+        self._execute, self._finder = execute, finder
+
+    def __call__(self, module: Any) -> None:
+        self._execute(module)
+        if not self._finder.observed and module.__name__ == "tensorflow":
+            self._finder.observed = True
+            _carefully("profile", _own_folder(), lambda: self._observe(module))
+
+    def _observe(self, module: Any) -> None:
+        if self._finder in sys.meta_path:
+            sys.meta_path.remove(self._finder)  # type: ignore[arg-type]
+        _Observer(module).begin()
 
 
 class _Observer:
@@ -62,9 +85,9 @@ class _Observer:
 
     def __init__(self, tensorflow: Any) -> None:
         self._tensorflow = tensorflow
-        self._profiler = tensorflow.profiler.experimental
+        self._profiler: Any = None
         self._process = os.getpid()
-        self._folder = os.path.join(HERE, str(self._process))
+        self._folder = _own_folder()
         self._lock = threading.Lock()
         self._running = False
         self._begun = 0.0
@@ -73,11 +96,11 @@ class _Observer:
 
     def begin(self) -> None:
         """Until the program ends, some seconds have passed, or it profiles itself."""
-        os.makedirs(self._folder, exist_ok=True)
         self._carefully("lines", self._note_lines)
         self._carefully("profile", self._start)
 
     def _start(self) -> None:
+        self._profiler = self._tensorflow.profiler.experimental
         quiet = self._profiler.ProfilerOptions(host_tracer_level=2, python_tracer_level=0, device_tracer_level=0)
         self._profiler.start(self._folder, quiet)
         self._running, self._begun = True, time.monotonic()
@@ -109,7 +132,7 @@ class _Observer:
                 for name, function in self._given.items():
                     setattr(place, name, function)
             self._given["stop"]()
-            self._write("profiled", {"seconds": seconds})
+            _write(self._folder, "profiled", {"seconds": seconds})
 
     def _note_lines(self) -> None:
         frames = importlib.util.spec_from_file_location(FRAMES, os.path.join(HERE, f"{FRAMES}.py"))
@@ -119,7 +142,10 @@ class _Observer:
         as_default = graphs.as_default
 
         def noted(graph: Any) -> Any:
-            return _Noted(as_default(graph), lambda change: self._entered(graph, change, graphs, module))
+            def tell(change: int) -> None:
+                self._carefully("lines", lambda: self._entered(graph, change, graphs, module))
+
+            return _Noted(as_default(graph), tell)
 
         graphs.as_default = noted
 
@@ -129,20 +155,34 @@ class _Observer:
         if depth == 0:
             del self._open[id(graph)]
             if not isinstance(graph.outer_graph, graphs):
-                self._carefully("lines", lambda: self._lines(graph, frames))
+                self._lines(graph, frames)
 
     def _lines(self, graph: Any, frames: Any) -> None:
-        self._write("lines", {"function": graph.name, "lines": dict(_named(graph, "", "", frames, _MOST_DEPTH))})
-
-    def _write(self, name: str, told: object) -> None:
-        with open(os.path.join(self._folder, f"{name}.jsonl"), "a") as file:
-            file.write(json.dumps(told) + "\n")
+        lines = dict(_named(graph, "", "", frames, _MOST_DEPTH))
+        _write(self._folder, "lines", {"function": graph.name, "lines": lines})
 
     def _carefully(self, what: str, act: Callable[[], None]) -> None:
-        try:
-            act()
-        except Exception as error:  # noqa: BLE001 - the program has to go on as if nothing were observed
-            self._write("reasons", {"what": what, "reason": f"{type(error).__name__}: {error}"})
+        _carefully(what, self._folder, act)
+
+
+def _own_folder() -> str:
+    return os.path.join(HERE, str(os.getpid()))
+
+
+def _write(folder: str, name: str, told: object) -> None:
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, f"{name}.jsonl"), "a") as file:
+        file.write(json.dumps(told) + "\n")
+
+
+def _carefully(what: str, folder: str, act: Callable[[], None]) -> None:
+    """Do something. The program has to go on as if nothing were observed, whatever fails, a full disk too."""
+    try:
+        act()
+    except Exception as error:  # noqa: BLE001 - as above
+        # Where this cannot be written either there is no place left to tell it: that nothing was written is told.
+        with contextlib.suppress(Exception):
+            _write(folder, "reasons", {"what": what, "reason": f"{type(error).__name__}: {error}"})
 
 
 class _Noted:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import ast
 import inspect
+import linecache
 import os
 import textwrap
 from collections.abc import Iterable, Iterator
+from tokenize import TokenError
+from types import FunctionType, MethodType
 from typing import Any
+
+import tensorflow as tf
 
 from workloads import _frames
 from workloads._inspection import Effect
@@ -18,9 +23,11 @@ _CHANGES = frozenset({"append", "extend", "insert", "update", "add", "pop", "cle
 _CLOCKS = frozenset({"time", "perf_counter", "monotonic", "now", "today"})
 _DRAWS = ("np.random.", "numpy.random.", "random.")
 
-
 DEPTH = 2
 """So far functions of the same file that a function calls are looked into."""
+
+_MOST_WRAPPERS = 16
+"""Around a function, as decorators leave them."""
 
 
 def effects(functions: Iterable[Any]) -> tuple[Effect, ...]:
@@ -29,30 +36,42 @@ def effects(functions: Iterable[Any]) -> tuple[Effect, ...]:
     Args:
       functions: of Python; what has no source, or is a framework's, is left out.
     """
-    seen: set[int] = set()
-    return tuple(dict.fromkeys(effect for function in functions for effect in _within(function, DEPTH, seen)))
+    found: list[Effect] = []
+    seen: set[FunctionType] = set()
+    level = [each for function in functions if (each := _plain(function))]
+    # Level by level, so that what can be reached by a long and a short way is looked into by the short one.
+    for _ in range(DEPTH + 1):
+        level = [each for each in dict.fromkeys(level) if each not in seen]
+        seen.update(level)
+        found += [effect for function in level for effect in _of_function(function)]
+        level = [helper for function in level for helper in _helpers(function)]
+    return tuple(dict.fromkeys(found))
 
 
-def _within(function: Any, depth: int, seen: set[int]) -> Iterator[Effect]:
-    function = inspect.unwrap(getattr(function, "python_function", function))
-    if id(function) in seen:
-        return
-    seen.add(id(function))
-    yield from _of_function(function)
-    for helper in _helpers(function) if depth else ():
-        yield from _within(helper, depth - 1, seen)
+def _plain(value: Any) -> FunctionType | None:
+    """The innermost Python function of a function, a method, a tf.function or what wraps one; else None.
+
+    Only of these an attribute is asked for: a user's object may do anything then, a lazy module imports itself.
+    """
+    found: FunctionType | None = None
+    for _ in range(_MOST_WRAPPERS):
+        if issubclass(type(value), tf.types.experimental.PolymorphicFunction):
+            value = value.python_function
+        elif type(value) is MethodType:
+            value = value.__func__
+        found = value if type(value) is FunctionType else found
+        value = inspect.getattr_static(value, "__wrapped__", None)
+    return found
 
 
-def _helpers(function: Any) -> Iterator[Any]:
+def _helpers(function: FunctionType) -> Iterator[FunctionType]:
     """Functions of the same file that stand under a name in this one, in a closure or in the module."""
-    code = getattr(function, "__code__", None)
-    if code is None:
-        return
+    code = function.__code__
     cells = zip(code.co_freevars, function.__closure__ or (), strict=False)
     known = function.__globals__ | {name: cell.cell_contents for name, cell in cells if _is_filled(cell)}
     for name in (*code.co_names, *code.co_freevars):
-        found = inspect.unwrap(getattr(known.get(name), "python_function", known.get(name)))
-        if inspect.isfunction(found) and found.__code__.co_filename == code.co_filename:
+        found = _plain(known.get(name))
+        if found is not None and found.__code__.co_filename == code.co_filename:
             yield found
 
 
@@ -64,15 +83,19 @@ def _is_filled(cell: Any) -> bool:
     return True
 
 
-def _of_function(function: Any) -> Iterator[Effect]:
-    try:
-        lines, first = inspect.getsourcelines(function)
-        file = os.path.realpath(inspect.getsourcefile(function) or "")
-        tree = ast.parse(textwrap.dedent("".join(lines)))
-    except (OSError, TypeError, SyntaxError):
-        # No source, or a lambda in the middle of an expression.
-        return
+def _of_function(function: FunctionType) -> Iterator[Effect]:
+    code = function.__code__
+    file = os.path.realpath(code.co_filename)
     if _frames.is_framework(file):
+        return
+    # As inspect.getsourcelines, which asks modules for their files, lazy ones too.
+    linecache.checkcache(code.co_filename)
+    lines, first = linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :], code.co_firstlineno
+    try:
+        lines = inspect.getblock(lines)
+        tree = ast.parse(textwrap.dedent("".join(lines)))
+    except (SyntaxError, TokenError):
+        # A lambda in the middle of an expression.
         return
     local = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     statements = [node for node in ast.walk(tree) if isinstance(node, ast.stmt | ast.expr)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ MOST_BYTES = 256 * MEBIBYTE
 
 MOST_NESTING = 200
 _KERAS, _METRIC, _ROOT = "_tf_keras_", "_tf_keras_metric", "root"
+_TUPLES = ("__tuple__", "TensorShape")
 _OF_ROOT = re.compile(r"root\.[^.]+")
 
 
@@ -67,27 +68,53 @@ def _described(metadata: str, folder: Path) -> Mapping[str, Any]:
             "save the model again"
         )
     named = {key: found.get(key) for key in ("class_name", "config", "name", "registered_name")}
-    return with_modules(named)
+    return with_modules(_untupled(named))
 
 
-def places(folder: Path) -> Callable[[str, str], Place]:
-    """By function and node the user's line, where the model was saved with `save_debug_info`; else nowhere.
+def _untupled(value: Any) -> Any:
+    """A config with lists for tuples and shapes, which Keras 2 writes as objects here, and as lists elsewhere."""
+    if isinstance(value, list):
+        return [_untupled(item) for item in value]
+    if not isinstance(value, Mapping):
+        return value
+    if value.get("class_name") in _TUPLES and isinstance(value.get("items"), list):
+        return [_untupled(item) for item in value["items"]]
+    return {key: _untupled(item) for key, item in value.items()}
+
+
+def places(folder: Path, layers: Iterable[Layer]) -> Callable[[str, str], Place]:
+    """By function and node the user's line, where the model was saved with `save_debug_info`, and whose it is.
+
+    Args:
+      folder: of the SavedModel.
+      layers: that were found in it: the node is of the innermost in whose scope it stands.
 
     Raises:
       Unsupported: the file is damaged, or a link leads out of the folder.
     """
+    owners = {tuple(layer.name.split("/")): layer.module == _keras_config.KERAS_LAYERS for layer in layers}
     data = _beside(folder, LINES)
     if data is None:
-        return lambda function, name: ("", False)
+        return lambda function, name: ("", _in_layer(name, owners))
     try:
         info = _private.debug_info(data)
     except DecodeError as error:
         raise _damaged(folder / LINES) from error
 
     def place(function: str, name: str) -> Place:
-        return _line(info, f"{name}@{function}"), False
+        return _line(info, f"{name}@{function}"), _in_layer(name, owners)
 
     return place
+
+
+def _in_layer(name: str, owners: Mapping[tuple[str, ...], bool]) -> bool:
+    """Whether a node is a layer of Keras' own: its scope is that of the layer, behind that of the model or first."""
+    scope = name.split("/")[:-1]
+    for end in range(len(scope), 0, -1):
+        found = [owners[each] for start in (1, 0) if (each := tuple(scope[start:end])) in owners]
+        if found:
+            return found[0]
+    return False
 
 
 def _line(info: Any, key: str) -> str:

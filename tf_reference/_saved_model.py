@@ -49,11 +49,11 @@ def inspect(folder: Path) -> Inspection:
     # Without an entry the graph is all there is, as one that was frozen.
     roots = outputs if signatures or functions else None
     bodies = _graph_nodes.reached(meta.graph_def, roots, functions)
-    lines = _saved_layers.places(folder)
+    layers = tuple(_saved_layers.layers(folder))
     return Inspection(
         kind="saved model",
-        operations=_graph_nodes.operations(bodies, lines),
-        layers=tuple(_saved_layers.layers(folder)),
+        operations=_graph_nodes.operations(bodies, _saved_layers.places(folder, layers)),
+        layers=layers,
         entries=tuple(sorted(signatures)) or tuple(functions) or ("the whole graph",),
         inputs=tuple(dict.fromkeys(_values(each.inputs for each in signatures.values()))),
         outputs=tuple(dict.fromkeys(_values(each.outputs for each in signatures.values()))),

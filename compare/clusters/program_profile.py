@@ -71,7 +71,7 @@ class _Open:
 
 
 def read_profile(path: Path) -> list[Span]:
-    """What went on on the host, thread by thread.
+    """What went on on the host, thread by thread: operations and what compiles and runs them, and nothing else.
 
     Raises:
       FileError: it cannot be read, or is no profile.
@@ -84,9 +84,9 @@ def read_profile(path: Path) -> list[Span]:
     return [
         Span(names[event.metadata_id], (str(path), number), start, start + event.duration_ps)
         for plane in space.planes if plane.name == _HOST
-        for names in [defaultdict(str, {entry.key: entry.value.name for entry in plane.names})]
+        for names in [{entry.key: entry.value.name for entry in plane.names if _kind(entry.value.name)[0]}]
         for number, line in enumerate(plane.lines)
-        for event in line.events
+        for event in line.events if event.metadata_id in names
         for start in [line.timestamp_ns * 1000 + event.offset_ps]
     ]  # fmt: skip
 

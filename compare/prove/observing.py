@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from compare import files
 from compare.clusters.clustered_graph import source_of
-from compare.clusters.program_profile import read_profile, split
+from compare.clusters.program_profile import Span, read_profile, split
 from compare.files import FileError
 from compare.record.clustering_part import NodeTime, Profiled, TimeSplit
 
@@ -110,7 +110,7 @@ def read(folder: Path) -> Observed:
         for one in _noted(process / "reasons.jsonl", _Reason, notes):
             notes.append(f"no {one.what} of process {process.name}: {one.reason}")
     if not processes:
-        notes.append("no process was profiled: none was Python that imports TensorFlow and reads PYTHONPATH")
+        notes.append("no process was profiled: none was seen to import TensorFlow, in Python that reads PYTHONPATH")
     return Observed(lines, _profiled(processes, lines, notes), notes)
 
 
@@ -143,14 +143,16 @@ def _of_functions(traced: Sequence[_Lines]) -> dict[str, dict[str, str]]:
 def _profiled(processes: Sequence[Path], lines: Mapping[str, Mapping[str, str]], notes: list[str]) -> Profiled:
     ended = {process: list(_noted(process / "profiled.jsonl", _Seconds, notes)) for process in processes}
     for process in [process for process, seconds in ended.items() if not seconds]:
-        notes.append(f"no profile of process {process.name}: it was ended by a signal or os._exit")
-    spans = []
+        start = f"no profile of process {process.name}: "
+        if not any(note.startswith(start) for note in notes):
+            notes.append(f"{start}it was ended by a signal or os._exit")
+    spans: list[Span] | None = None
     for path in sorted(path for process in processes for path in process.rglob("*.xplane.pb")):
         try:
-            spans += read_profile(path)
+            spans = [*(spans or ()), *read_profile(path)]
         except FileError as error:
             notes.append(f"not read: {error}")
-    time = split(spans) if spans else TimeSplit(reason="no profile was read")
+    time = split(spans) if spans is not None else TimeSplit(reason="no profile was read")
     complete = [seconds for seconds in ended.values() if seconds]
     return Profiled(
         processes=len(complete),

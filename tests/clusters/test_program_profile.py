@@ -73,3 +73,18 @@ def test_a_profile_that_is_too_large_is_one_line(tmp_path: Path, monkeypatch: py
     (tmp_path / "p.xplane.pb").write_bytes(bytes(9))
     with pytest.raises(FileError, match="profile fewer seconds"):
         read_profile(tmp_path / "p.xplane.pb")
+
+
+def test_of_a_profile_only_what_tells_of_operations_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    space = program_profile._SPACE()
+    for plane in (space.planes.add(name="/host:CPU"), space.planes.add(name="/device:GPU:0")):
+        for key, name in enumerate((NODE, "Session::Run", "ThreadpoolListener::StartRegion")):
+            plane.names.add(key=key).value.name = name
+        line = plane.lines.add(timestamp_ns=1)
+        for key in (0, 1, 2, 7, 1, 2):
+            line.events.add(metadata_id=key, offset_ps=5, duration_ps=10)
+    (tmp_path / "p.xplane.pb").write_bytes(space.SerializeToString())
+    made: list[str] = []
+    monkeypatch.setattr(program_profile, "Span", lambda *told: made.append(told[0]) or Span(*told))
+    path = tmp_path / "p.xplane.pb"
+    assert read_profile(path) == [Span(NODE, (str(path), 0), 1005, 1015)] and made == [NODE]

@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import random
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,35 @@ def test_a_config_that_is_too_long_is_not_parsed(tmp_path: Path, monkeypatch: py
     assert "MiB" in refused(h5(tmp_path / "it.h5", SEQUENTIAL))
 
 
+def test_a_long_text_in_hdf5_is_refused_before_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = h5(tmp_path / "it.h5", json.dumps(SEQUENTIAL) + " " * (20 << 20))
+    assert _inspecting.keras_archive(path).layers
+    monkeypatch.setattr(_keras_archive, "MOST_CONFIG_BYTES", 1 << 20)
+    assert "more than 17 MiB had to be read" in refused(path)
+
+
+def test_a_text_longer_than_the_memory_that_it_may_take_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = h5(tmp_path / "it.h5", json.dumps(SEQUENTIAL) + " " * (100 << 20))
+    assert "had to be read" in refused(path)
+    monkeypatch.setattr(_keras_archive, "MOST_BYTES_READ", 50 << 20)
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    assert "no HDF5 file, or a damaged one" in refused(path)
+    assert resource.getrlimit(resource.RLIMIT_AS) == before
+
+
+def test_a_config_of_more_objects_than_memory_holds_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def short(data: bytes) -> Any:
+        raise MemoryError
+
+    path = h5(tmp_path / "it.h5", SEQUENTIAL)
+    monkeypatch.setattr(_keras_archive.json, "loads", short)
+    assert "more memory than it may" in refused(path)
+
+
 @pytest.mark.parametrize("data", [b"", b"no HDF5", b"\x89HDF\r\n\x1a\n", b"\x89HDF\r\n\x1a\n" + bytes(200)])
 def test_what_is_no_hdf5_is_one_line(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "it.h5").write_bytes(data)
@@ -129,6 +159,40 @@ def test_what_is_not_keras_own_in_hdf5_is_told_and_not_built(tmp_path: Path, lay
     assert said in _inspecting.keras_archive(path).not_traced
     with pytest.raises(Unsupported, match="not built"):
         _inspecting.keras_archive_built(path)
+
+
+POLICY = {"class_name": "Policy", "config": {"name": "mixed_float16"}}
+RECURRENT = {"class_name": "SimpleRNN", "config": {"name": "r", "units": 4, "dtype": POLICY, "recurrent_initializer": {
+    "class_name": "Identity", "config": {"gain": 1.0}}, "kernel_constraint": {
+    "class_name": "Mine", "config": {}}}}  # fmt: skip
+
+
+def keras_2(*layers: Any) -> dict[str, Any]:
+    given = {"class_name": "InputLayer", "config": {"name": "x", "batch_input_shape": [None, 5, 3], "dtype": "float32"}}
+    return {"class_name": "Sequential", "config": {"name": "s", "layers": [given, *layers]}}
+
+
+def test_policies_initializers_and_constraints_of_keras_2_are_no_layers(tmp_path: Path) -> None:
+    identity = {"class_name": "Identity", "config": {"name": "i", "dtype": POLICY}}
+    found = _inspecting.keras_archive(h5(tmp_path / "it.h5", keras_2(RECURRENT, identity)))
+    assert [(each.module, each.class_name, each.policy) for each in found.layers] == [
+        ("keras.layers", "SimpleRNN", "mixed_float16"),
+        ("keras.layers", "Identity", "mixed_float16"),
+    ]
+    # The constraint is still a class that nobody knows.
+    assert "Mine" in found.not_traced
+
+
+@pytest.mark.parametrize("module", [{}, {"module": "keras.mixed_precision", "registered_name": None}])
+def test_a_mixed_model_of_keras_2_is_built_with_its_policies_and_initializers(tmp_path: Path, module: Any) -> None:
+    config = {key: value for key, value in RECURRENT["config"].items() if key != "kernel_constraint"}
+    config["dtype"] = POLICY | module
+    path = h5(tmp_path / "it.h5", keras_2(RECURRENT | {"config": config}))
+    model = _keras_archive.build(path)
+    (layer,) = model.layers
+    assert layer.dtype_policy.name == "mixed_float16" and layer.compute_dtype == "float16"
+    initializer = layer.cell.recurrent_initializer
+    assert isinstance(initializer, tf.keras.initializers.Identity)
 
 
 def test_a_damaged_hdf5_file_is_refused_or_read(tmp_path: Path) -> None:
@@ -243,3 +307,42 @@ def test_lines_that_were_saved_are_told_and_a_pointwise_convolution_pads_nothing
     file.write_bytes(file.read_bytes()[:-7])
     with pytest.raises(Unsupported, match="is damaged"):
         _inspecting.saved_model(tmp_path / "it")
+
+
+class Scoped(tf.Module):
+    """As Keras 2 names what its layers make: MODEL/LAYER/OPERATION."""
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 8, 8, 3])])
+    def __call__(self, x: tf.Tensor) -> tf.Tensor:
+        for scope in ("m/c/", "m/encoder/c/", "m/mine/", "m/mine/c/", "m/other/", "m/deep/m/c/"):
+            with tf.name_scope(scope):
+                x = tf.nn.conv2d(x, tf.ones([3, 3, 3, 3]), 2, "SAME")
+        return x
+
+
+def test_an_operation_in_the_scope_of_a_layer_of_keras_is_judged_with_the_layer(tmp_path: Path) -> None:
+    module = Scoped()
+    tf.saved_model.save(module, str(tmp_path / "it"), module.__call__.get_concrete_function())
+    # A tuple as Keras 2 writes it into a SavedModel.
+    strides = {"class_name": "__tuple__", "items": [2, 2]}
+    strided = CONV | {"config": CONV["config"] | {"strides": strides}}
+    mine = {"class_name": "Mine", "config": {"name": "mine"}}
+    encoder = {"class_name": "Functional", "config": {"name": "encoder", "layers": [strided]}}
+    root = {"class_name": "Functional", "config": {"name": "m", "layers": [strided, mine, encoder]}}
+    nodes = {f"m/{each}/Conv2D" for each in ("c", "encoder/c", "mine", "mine/c", "other", "deep/m/c")}
+    for data, layers in (
+        (metadata(), {}),
+        (metadata(("root", "_tf_keras_network", root)), {"m/c/Conv2D": "c", "m/encoder/c/Conv2D": "encoder/c"}),
+    ):
+        (tmp_path / "it" / "keras_metadata.pb").write_bytes(data)
+        found = _inspecting.saved_model(tmp_path / "it")
+        assert {each.name for each in found.operations if each.type == "Conv2D" and not each.in_layer} == (
+            nodes - layers.keys()
+        )
+        stated = {
+            place.name.rpartition(": ")[2]
+            for each in diagnosing.diagnose("it", found).findings
+            if each.gotcha == "convolution/conv_same_stride"
+            for place in each.places
+        }
+        assert stated == {*layers.values(), *(nodes - layers.keys())}

@@ -6,6 +6,7 @@ import copy
 import os
 import random
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -140,9 +141,57 @@ def test_effects_of_helpers_in_the_same_file_are_told_on_their_own_lines(tmp_pat
     found = _inspecting.code(f"{path}:f", [("x", (3,), "float32")])
     assert [(each.kind, each.source) for each in found.effects] == [
         ("random", f"{path}:12"),
-        ("state", f"{path}:8"),
         ("print", f"{path}:17"),
+        ("state", f"{path}:8"),
     ]
+
+
+def test_a_helper_is_looked_into_by_the_shortest_way_to_it(tmp_path: Path) -> None:
+    path = tmp_path / "ways.py"
+    path.write_text(
+        "def last(x):\n"
+        "    print('three or two calls away')\n"
+        "    return x\n"
+        "def helper(x):\n"
+        "    return last(x)\n"
+        "def longer(x):\n"
+        "    return helper(x)\n"
+        "def f(x):\n"
+        "    return longer(x) + helper(x)\n"
+    )
+    found = _inspecting.code(f"{path}:f", [("x", (3,), "float32")])
+    assert [(each.kind, each.source) for each in found.effects] == [("print", f"{path}:2")]
+
+
+def test_objects_that_a_function_names_are_not_asked_for_attributes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "objects.py"
+    (tmp_path / "imported_late.py").write_text("import imported_late_and_missing\n")
+    path.write_text(
+        "import importlib.util, sys\n"
+        "class Settings(dict):\n"
+        "    def __getattr__(self, name):\n"
+        "        return self[name]\n"
+        "class Proxy:\n"
+        "    def __getattribute__(self, name):\n"
+        "        raise RuntimeError(name)\n"
+        "settings, proxy = Settings(scale=2.0), Proxy()\n"
+        "spec = importlib.util.find_spec('imported_late')\n"
+        "spec.loader = importlib.util.LazyLoader(spec.loader)\n"
+        "late = sys.modules['imported_late'] = importlib.util.module_from_spec(spec)\n"
+        "spec.loader.exec_module(late)\n"
+        "def helper(x):\n"
+        "    print('told all the same')\n"
+        "    return x if x.shape else (late, proxy)\n"
+        "def f(x):\n"
+        "    return helper(x) * settings['scale']\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    found = _inspecting.code(f"{path}:f", [("x", (3,), "float32")])
+    lazy = sys.modules.pop("imported_late")
+    assert [(each.kind, each.source) for each in found.effects] == [("print", f"{path}:14")]
+    assert type(lazy).__name__ == "_LazyModule"
 
 
 # Damaged and hostile

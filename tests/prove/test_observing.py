@@ -92,6 +92,12 @@ def test_what_is_missing_has_its_reason(tmp_path: Path) -> None:
     assert observed.profiled.time and observed.profiled.time.reason == "no profile was read"
 
 
+def test_a_profile_without_an_operation_was_read_all_the_same(tmp_path: Path) -> None:
+    (noted(tmp_path, "1", profiled=[{"seconds": 2.0}]) / "it.xplane.pb").write_bytes(b"")
+    profiled = read(tmp_path).profiled
+    assert profiled and profiled.time and profiled.time.reason == "the profiler saw no operation"
+
+
 def test_a_program_without_tensorflow_is_said_to_have_none(tmp_path: Path) -> None:
     prepare(tmp_path, 5.0, {})
     assert "no process was profiled" in read(tmp_path).notes[0]
@@ -147,3 +153,75 @@ except tf.errors.UnavailableError:
     )
     assert (ran.returncode, ran.stdout) == (0, "none runs\n"), ran.stderr
     assert list((tmp_path / "own").rglob("*.xplane.pb")) and read(tmp_path).profiled
+
+
+FAKE = """
+import sys
+class profiler:
+    class experimental:
+        ProfilerOptions = dict
+        def start(folder, options): print("started")
+        def stop(): print("stopped")
+profiler.experimental.start.__module__ = profiler.experimental.stop.__module__ = __name__
+start, stop = profiler.experimental.start, profiler.experimental.stop
+"""
+
+
+def launched(folder: Path, tensorflow: str, program: str) -> subprocess.CompletedProcess[str]:
+    """A program that observes itself, with a TensorFlow of our own."""
+    (folder / "own").mkdir()
+    (folder / "own" / "tensorflow.py").write_text(tensorflow)
+    (folder / "train.py").write_text(program)
+    given = prepare(folder, 60.0, {"PYTHONPATH": str(folder / "own")})
+    command = [sys.executable, str(folder / "train.py")]
+    return subprocess.run(command, env={**os.environ, **given}, capture_output=True, text=True)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "import importlib.util\nassert all(importlib.util.find_spec('tensorflow') for _ in 'ab')\nimport tensorflow",
+        "import sys\nsys.modules['tensorflow'] = None\ntry:\n    import tensorflow\nexcept ImportError:\n"
+        "    del sys.modules['tensorflow']\nimport tensorflow",
+        "import tensorflow, importlib\nimportlib.reload(tensorflow)",
+    ],
+    ids=["probed", "missing at first", "reloaded"],
+)
+def test_a_program_that_looks_for_tensorflow_before_is_profiled_once(tmp_path: Path, imports: str) -> None:
+    ran = launched(
+        tmp_path, FAKE, f"{imports}\nimport sys\nprint('ran', [f for f in sys.meta_path if 'Imported' in str(f)])"
+    )
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "started\nran []\nstopped\n", "")
+    observed = read(tmp_path)
+    assert observed.profiled and observed.profiled.processes == 1
+
+
+@pytest.mark.process
+def test_a_tensorflow_that_fails_says_so_as_it_would(tmp_path: Path) -> None:
+    ran = launched(tmp_path, "raise ImportError('no libcudart')", "import tensorflow")
+    assert ran.returncode == 1 and "ImportError: no libcudart" in ran.stderr
+    assert read(tmp_path).notes == [
+        "no process was profiled: none was seen to import TensorFlow, in Python that reads PYTHONPATH"
+    ]
+
+
+@pytest.mark.process
+def test_what_fails_in_the_observer_leaves_the_program_alone(tmp_path: Path) -> None:
+    ran = launched(tmp_path, "", "import tensorflow\nprint('ran')")
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "ran\n", "")
+    notes = read(tmp_path).notes
+    assert not any("it was ended by a signal" in note for note in notes)
+    assert any("no lines of process" in note and "AttributeError" in note for note in notes)
+    assert any("no profile of process" in note and "no attribute 'profiler'" in note for note in notes)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_folder_that_cannot_be_written_leaves_the_program_alone(tmp_path: Path, when: str) -> None:
+    place = tmp_path / FOLDER
+    spoil = f"import shutil\nshutil.rmtree({str(place)!r})\nopen({str(place)!r}, 'w').close()\n"
+    imports = "import tensorflow\n"
+    program = {"before": spoil + imports, "after": imports + spoil}[when] + "print('ran')"
+    ran = launched(tmp_path, FAKE, program)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "started\nran\nstopped\n", "")
