@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from compare.clusters.measured_share import RUN, RanNode
-from compare.limits.naming_limits import CUT, WHOLE
+from compare.limits.naming_limits import CUT, WHOLE, counts
 from compare.recompilation.same_results import unlike
 from compare.record.clustering_part import BOUNDARY, ClusteredGraph
+from compare.record.ledger_part import SideLedger
 from compare.record.limit_part import Limit, LimitWay
 from workloads._spec import Arrays
 from workloads.limits._statement import Raised, Way
@@ -92,6 +93,14 @@ def clustered(calls: Sequence[Sequence[RanNode]]) -> tuple[int, tuple[str, ...]]
     operations = [node.name.rpartition(":")[2] for node in calls[-1]] if calls else []
     outside = dict.fromkeys(each for each in operations if each not in _PLUMBING)
     return operations.count(RUN), tuple(outside)
+
+
+def counted(kept: SideLedger) -> LimitWay:
+    """How often a stream was traced and compiled; where a call gave no result, its error."""
+    failed = next((f"call {n}: {call.error}" for n, call in enumerate(kept.calls, start=1) if call.error), kept.error)
+    if failed:
+        return LimitWay(told=failed, lost=kept.lost)
+    return LimitWay(outcome=counts(kept.traces, kept.compilations), told=f"of {len(kept.calls)} calls")
 
 
 def cut(within: ClusteredGraph | None, beyond: ClusteredGraph | None) -> LimitWay:

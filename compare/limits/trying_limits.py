@@ -15,7 +15,6 @@ from compare.inputs import call_streams
 from compare.inputs.at_size import prepare_one
 from compare.inputs.sizes import choose_size
 from compare.limits import outcomes
-from compare.limits.naming_limits import counts
 from compare.progress import Reporter
 from compare.prove import clustering
 from compare.recompilation import keeping
@@ -107,7 +106,7 @@ def _way(
         raise
     except SideError as error:
         if error.lost:
-            return LimitWay(told=error.reason), None
+            return LimitWay(told=error.reason, lost=True), None
         path = _twin(side, limit.theme)
         return outcomes.raised(error.reason, error.details, path.name, path.read_text().splitlines()), None
     seen = outcomes.gave(found.outputs, eager, padded and side == "jax")
@@ -132,19 +131,18 @@ def _stream(limit: Limit, trying: Trying) -> dict[str, LimitWay]:
     asked = keeping.Asked(limit.name, stagings, calls, with_cures=False)
     sides = keeping.keep(asked, trying.pythons, trying.timeout_s, trying.progress).sides
     ways = {"tf": "tf/jit", "jax": "jax/port"}
-    return {
-        ways[side]: LimitWay(
-            outcome="" if kept.error or kept.failed else counts(kept.traces, kept.compilations),
-            told=kept.error or f"of {len(kept.calls)} calls",
-        )
-        for side, kept in sides.items()
-    }
+    return {ways[side]: outcomes.counted(kept) for side, kept in sides.items()}
 
 
 def _clustered_pair(limit: Limit, trying: Trying, scratch: Path) -> dict[str, LimitWay]:
     theme, pair = limits()[limit.name]
     pairs = ((f"{WITHIN}{pair.name}", pair.workload(theme, within=True)), (pair.name, pair.workload(theme)))
-    within, beyond = (_graph(name, workload, trying, scratch / name) for name, workload in pairs)
+    try:
+        within, beyond = (_graph(name, workload, trying, scratch / name) for name, workload in pairs)
+    except (Missing, NoDevice, BadTarget):
+        raise
+    except SideError as error:
+        return {"tf/autocluster": LimitWay(told=error.reason, lost=error.lost)}
     return {"tf/autocluster": outcomes.cut(within, beyond)}
 
 

@@ -13,9 +13,11 @@ class LimitWay(Part, frozen=True):
 
     outcome: Text = ""
     """Of a statement `runs`, `same`, `other` or `raises`; of a stream its counts; of a pair `cut` or `whole`; empty
-    where the worker was lost."""
+    where it is not known."""
     told: Text = ""
-    """The error, in what the results are other, or numbers."""
+    """The error, in what the results are other, or numbers; why the outcome is not known."""
+    lost: bool = False
+    """Whether the worker died or did not answer."""
     place: Text = ""
     """FILE:LINE of an error, in the function's own code."""
     code: Text = ""
@@ -49,7 +51,7 @@ class Limit(Part, frozen=True):
     """By way, the outcome that these versions are known to have."""
     ways: Named[LimitWay] = {}
     agrees: bool | None = None
-    """Whether everything that follows from the statement was seen; None where it was not run, or a worker was lost."""
+    """Whether everything that follows from the statement was seen; None where that is not known."""
     unexpected: Text = ""
     """Where something came out otherwise than it is known to."""
     command: Text = ""

@@ -91,7 +91,7 @@ def _remarks(limit: Limit) -> Iterator[str]:
 def verdict(limit: Limit) -> str:
     """Whether what was seen is what the document states, and where it is not."""
     if limit.agrees is None:
-        return "not known: a worker was lost" if limit.ways else "not run"
+        return _unknown(limit) if limit.ways else "not run"
     if limit.agrees:
         return "agrees"
     differing = [
@@ -100,9 +100,15 @@ def verdict(limit: Limit) -> str:
     return f"differs: {', '.join(f'{way}, stated: {limit.says[way]}' for way in differing)}"
 
 
+def _unknown(limit: Limit) -> str:
+    if any(seen.lost for seen in limit.ways.values()):
+        return "not known: a worker was lost"
+    return f"not known: {next(_short(seen.told) for seen in limit.ways.values() if not seen.outcome)}"
+
+
 def described(seen: LimitWay) -> str:
     """How a function came out, in one line."""
-    parts = [seen.outcome or "lost"]
+    parts = [seen.outcome or ("lost" if seen.lost else "not known")]
     if seen.bit_equal:
         parts.append("bit-equal")
     elif seen.error:

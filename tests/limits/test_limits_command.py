@@ -10,7 +10,10 @@ import pytest
 
 from compare import cli
 from compare.limits import naming_limits, trying_limits
+from workloads._spec import ArraySpec
+from workloads.limits._limit import limits
 from workloads.limits._statement import Statement, statements
+from workloads.limits.recompilation import STREAMS
 
 pytestmark = pytest.mark.process
 
@@ -48,8 +51,34 @@ def test_a_stream_and_a_pair_are_run_by_the_same_command(capsys: pytest.CaptureF
     assert pair["ways"]["tf/autocluster"]["outcome"] == "cut" and pair["agrees"]
 
 
+def test_a_stream_whose_call_raises_is_not_called_lost(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = dataclasses.replace(STREAMS["argmax"], calls=("x=f32[8,4], axis=7",))
+    monkeypatch.setattr(trying_limits, "STREAMS", {"argmax": wrong})
+    assert cli.main(["limits", "argmax"]) == 1
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "tf/jit not known: call 1: " in shown and "axis" in shown and "lost" not in shown
+    assert "today: not known: call 1: " in shown
+
+
+def test_a_pair_whose_function_raises_does_not_end_the_others(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    theme, pair = limits()["too_few_operations"]
+    wrong = {"too_few_operations": (theme, dataclasses.replace(pair, inputs={**pair.inputs, "more": ArraySpec((3,))}))}
+    monkeypatch.setattr(trying_limits, "limits", lambda: wrong)
+    assert cli.main(["limits", "too_few_operations", "while_loop"]) == 1
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "tf/autocluster not known: TypeError" in shown and "lost" not in shown and "while_loop:" in shown
+
+
 def test_a_worker_that_is_lost_makes_no_statement_wrong(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["limits", "unique", "--timeout", "0.2", "--json"]) == 1
     (limit,) = json.loads(capsys.readouterr().out)["limits"]
     assert limit["agrees"] is None and limit["ways"].keys() == {"tf/eager"}
-    assert "--timeout" in limit["ways"]["tf/eager"]["told"] and "found nothing" in limit["unexpected"]
+    assert (
+        limit["ways"]["tf/eager"]["lost"]
+        and "--timeout" in limit["ways"]["tf/eager"]["told"]
+        and "found nothing" in limit["unexpected"]
+    )

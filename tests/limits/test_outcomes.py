@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from compare.limits.outcomes import agrees, clustered, cut, gave, raised, unexpected
+from compare.limits.outcomes import agrees, clustered, counted, cut, gave, raised, unexpected
 from compare.record.clustering_part import BOUNDARY, Cluster, ClusteredGraph, GraphNode
+from compare.record.ledger_part import NOT_CALLED, LedgerCall, SideLedger
 from compare.record.limit_part import Limit, LimitWay
 from workloads._framework import KernelRun
 from workloads.limits._statement import Raised
@@ -142,6 +143,24 @@ def test_operations_outside_of_clusters_are_those_of_the_last_call() -> None:
     last = [KernelRun("x:_Arg"), KernelRun("cluster_0/r:_XlaRun"), KernelRun("u:Unique"), KernelRun("v:Unique")]
     assert clustered([first, last]) == (1, ("Unique",))
     assert clustered([]) == (0, ())
+
+
+@pytest.mark.parametrize(
+    ("kept", "seen"),
+    [
+        (SideLedger(calls=(LedgerCall(), LedgerCall()), traces=1, compilations=2), LimitWay("1 trace, 2 compilations")),
+        (SideLedger(calls=(LedgerCall(), LedgerCall(error="TypeError"))), LimitWay(told="call 2: TypeError")),
+        (
+            SideLedger(calls=(LedgerCall(error="it died"), LedgerCall(error=NOT_CALLED)), lost=True),
+            LimitWay(told="call 1: it died", lost=True),
+        ),
+        (SideLedger(error="ValueError: no function"), LimitWay(told="ValueError: no function")),
+    ],
+)
+def test_a_stream_is_counted_only_where_every_call_gave_a_result(kept: SideLedger, seen: LimitWay) -> None:
+    found = counted(kept)
+    assert (found.outcome, found.lost) == (seen.outcome, seen.lost)
+    assert found.told == (seen.told or "of 2 calls")
 
 
 def graph(*clusters: str) -> ClusteredGraph:

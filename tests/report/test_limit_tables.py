@@ -27,14 +27,16 @@ def test_a_difference_names_the_way_and_what_is_stated() -> None:
     assert verdict(LIMIT) == "differs: tf/jit, stated: raises"
     assert verdict(Limit(agrees=True)) == "agrees"
     assert verdict(Limit()) == "not run"
-    assert verdict(Limit(ways={"tf/eager": LimitWay(told="died")})) == "not known: a worker was lost"
+    assert verdict(Limit(ways={"tf/eager": LimitWay(told="died", lost=True)})) == "not known: a worker was lost"
+    assert verdict(Limit(ways={"tf/jit": LimitWay(told="call 1: TypeError")})) == "not known: call 1: TypeError"
 
 
 def test_how_a_function_came_out_is_one_line() -> None:
     assert described(LimitWay(outcome="same", error=1.2e-7, outside=("Unique",))) == (
         "same, to 1.2e-07, outside of clusters: Unique"
     )
-    assert described(LimitWay(told="the worker died")) == "lost: the worker died"
+    assert described(LimitWay(told="the worker died", lost=True)) == "lost: the worker died"
+    assert described(LimitWay(told="no graph was logged")) == "not known: no graph was logged"
     raised = LimitWay(outcome="raises", told=f"{'long ' * 20}end. More.", place="a.py:1", code="x = 1")
     assert described(raised).endswith("end. (a.py:1  x = 1)")
 
