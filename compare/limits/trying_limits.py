@@ -15,6 +15,7 @@ from compare.inputs import call_streams
 from compare.inputs.at_size import prepare_one
 from compare.inputs.sizes import choose_size
 from compare.limits import outcomes
+from compare.limits.naming_limits import STREAM_WAYS
 from compare.progress import Reporter
 from compare.prove import clustering
 from compare.recompilation import keeping
@@ -74,7 +75,8 @@ def _tried(limit: Limit, workers: WorkerSet, trying: Trying, scratch: Path) -> L
         ways = _clustered_pair(limit, trying, scratch) if limit.kind == PAIR else _stream(limit, trying)
         tried = replace(limit, ways=ways)
         unexpected = outcomes.unexpected(tried, {}, [])
-    return replace(tried, agrees=outcomes.agrees(tried), unexpected=unexpected)
+    said = "; ".join(f"{way}: {text}" for way, text in unexpected.items())
+    return replace(tried, agrees=outcomes.agrees(tried, unexpected), unexpected=said)
 
 
 def _ways(workers: WorkerSet, limit: Limit, statement: Statement, progress: Reporter) -> dict[str, LimitWay]:
@@ -130,8 +132,7 @@ def _stream(limit: Limit, trying: Trying) -> dict[str, LimitWay]:
     calls = call_streams.stream(stream.calls, stream.sizes)
     asked = keeping.Asked(limit.name, stagings, calls, with_cures=False)
     sides = keeping.keep(asked, trying.pythons, trying.timeout_s, trying.progress).sides
-    ways = {"tf": "tf/jit", "jax": "jax/port"}
-    return {ways[side]: outcomes.counted(kept) for side, kept in sides.items()}
+    return {STREAM_WAYS[side]: outcomes.counted(kept) for side, kept in sides.items()}
 
 
 def _clustered_pair(limit: Limit, trying: Trying, scratch: Path) -> dict[str, LimitWay]:

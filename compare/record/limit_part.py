@@ -8,6 +8,11 @@ STATEMENT, STREAM, PAIR = "statement", "stream", "pair"
 """Kinds: a function in every mode; calls whose compilations are counted; two functions one line apart, clustered."""
 
 
+def is_as_stated(outcome: str, stated: str) -> bool:
+    """Whether an outcome is the one that is stated; of "3 traces, 2 compilations" either may be stated alone."""
+    return stated in (outcome, *outcome.split(", "))
+
+
 class LimitWay(Part, frozen=True):
     """A function as it came out in one way to run it."""
 
@@ -46,12 +51,13 @@ class Limit(Part, frozen=True):
     port: Text = ""
     note: Text = ""
     says: Named[Text] = {}
-    """By way, the outcome that follows from the statement."""
+    """By way, the outcome that follows from the statement; of a stream its traces or its compilations alone."""
     expected: Named[Text] = {}
     """By way, the outcome that these versions are known to have."""
     ways: Named[LimitWay] = {}
     agrees: bool | None = None
-    """Whether everything that follows from the statement was seen; None where that is not known."""
+    """Whether everything that follows from the statement was seen; None where nothing does, or
+    that is not known."""
     unexpected: Text = ""
     """Where something came out otherwise than it is known to."""
     command: Text = ""

@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Column, Table
 from rich.text import Text
 
-from compare.record.limit_part import PAIR, STREAM, Limit, LimitWay
+from compare.record.limit_part import PAIR, STREAM, Limit, LimitWay, is_as_stated
 from compare.report import markdown, numbers
 from compare.report.terminal import cell, print_table
 
@@ -94,16 +94,21 @@ def verdict(limit: Limit) -> str:
         return _unknown(limit) if limit.ways else "not run"
     if limit.agrees:
         return "agrees"
-    differing = [
-        way for way, outcome in limit.says.items() if way not in limit.ways or limit.ways[way].outcome != outcome
-    ]
-    return f"differs: {', '.join(f'{way}, stated: {limit.says[way]}' for way in differing)}"
+    differing = (
+        f"{way}, stated: {stated}"
+        for way, stated in limit.says.items()
+        if way not in limit.ways or not is_as_stated(limit.ways[way].outcome, stated)
+    )
+    return f"differs: {', '.join(differing)}"
 
 
 def _unknown(limit: Limit) -> str:
     if any(seen.lost for seen in limit.ways.values()):
         return "not known: a worker was lost"
-    return f"not known: {next(_short(seen.told) for seen in limit.ways.values() if not seen.outcome)}"
+    if not limit.says:
+        return "no outcome follows from the statement"
+    untold = (_short(seen.told) for seen in limit.ways.values() if not seen.outcome)
+    return f"not known: {next(untold, limit.unexpected)}"
 
 
 def described(seen: LimitWay) -> str:
@@ -129,11 +134,13 @@ def _short(text: str) -> str:
 def summary(limits: Sequence[Limit]) -> str:
     """How many agree with their documents, and how many are measurements of our own."""
     stated = [limit for limit in limits if limit.source != _OURS]
-    agreeing, differing, unknown = (sum(limit.agrees is each for limit in stated) for each in (True, False, None))
+    claiming = [limit for limit in stated if limit.says]
+    agreeing, differing, unknown = (sum(limit.agrees is each for limit in claiming) for each in (True, False, None))
     wrong = sum(bool(limit.unexpected) for limit in limits)
     ours = len(limits) - len(stated)
     told = f"{len(limits)} limits: {agreeing} agree with the document today, {differing} differ"
     told += f", {unknown} not known" if unknown else ""
+    told += f", {silent} from which no outcome follows" if (silent := len(stated) - len(claiming)) else ""
     told += f", {ours} from measurements and from no document" if ours else ""
     return f"{told}; {wrong} not as known" if wrong else told
 

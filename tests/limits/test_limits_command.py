@@ -12,7 +12,7 @@ from compare import cli
 from compare.limits import naming_limits, trying_limits
 from workloads._spec import ArraySpec
 from workloads.limits._limit import limits
-from workloads.limits._statement import Statement, statements
+from workloads.limits._statement import Raised, Statement, statements
 from workloads.limits.recompilation import STREAMS
 
 pytestmark = pytest.mark.process
@@ -41,7 +41,23 @@ def test_a_wrong_declaration_fails(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     assert cli.main(["limits", "while_loop"]) == 1
     shown = " ".join(capsys.readouterr().out.split())
     assert "not as known: tf/jit: expected raises, found same" in shown
-    assert "today: differs: tf/jit, stated: raises" in shown
+    assert "today: not known: tf/jit: expected raises, found same" in shown
+
+
+def test_an_error_of_another_kind_is_not_the_stated_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    theme, declared = statements()["axis_from_a_loop"]
+    wrong = dataclasses.replace(declared, raises={**declared.raises, "tf/jit": Raised("out of memory", "")})
+    monkeypatch.setattr(trying_limits, "statements", lambda: {"axis_from_a_loop": (theme, wrong)})
+    assert cli.main(["limits", "axis_from_a_loop", "--json"]) == 1
+    (limit,) = json.loads(capsys.readouterr().out)["limits"]
+    assert limit["agrees"] is None and limit["unexpected"].startswith("tf/jit: expected an error with 'out of memory'")
+
+
+def test_what_is_computed_from_an_argument_differs_from_its_document(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["limits", "argmax_tensor"]) == 0
+    assert "today: differs: tf/jit, stated: raises" in capsys.readouterr().out
 
 
 def test_a_stream_and_a_pair_are_run_by_the_same_command(capsys: pytest.CaptureFixture[str]) -> None:

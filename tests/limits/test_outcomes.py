@@ -106,20 +106,39 @@ def test_an_error_is_told_without_folders_and_without_what_is_said_of_all_of_its
 
 
 def test_a_statement_agrees_only_where_all_that_follows_from_it_was_seen() -> None:
-    assert agrees(LIMIT)
-    assert agrees(replace(LIMIT, says={"tf/jit": "same"})) is False
-    assert agrees(replace(LIMIT, says={"tf/jit": "raises", "tf/autocluster": "other"})) is False
+    assert agrees(LIMIT, ())
+    assert agrees(replace(LIMIT, says={"tf/jit": "same"}), ()) is False
+    assert agrees(replace(LIMIT, says={"tf/jit": "raises", "tf/autocluster": "other"}), ()) is False
+
+
+def test_where_nothing_follows_from_a_statement_nothing_agrees() -> None:
+    assert agrees(replace(LIMIT, says={}), ()) is None
+
+
+def test_another_error_than_the_one_that_is_meant_does_not_agree() -> None:
+    surprising = unexpected(LIMIT, {"tf/jit": Raised("Where", "")}, [])  # type: ignore[arg-type]
+    assert surprising.keys() == {"tf/jit"} and agrees(LIMIT, surprising) is None
+    assert agrees(LIMIT, {"tf/autocluster"})
+
+
+@pytest.mark.parametrize(
+    ("stated", "agreeing"),
+    [("3 compilations", True), ("1 trace", True), ("3 traces", False), ("raises", False), ("13 compilations", False)],
+)
+def test_of_a_stream_its_traces_or_its_compilations_are_stated(stated: str, agreeing: bool) -> None:
+    ways = {"tf/jit": LimitWay(outcome="1 trace, 3 compilations")}
+    assert agrees(Limit(says={"tf/jit": stated}, ways=ways), ()) is agreeing
 
 
 def test_a_statement_neither_agrees_nor_differs_where_a_worker_was_lost() -> None:
     lost = {**LIMIT.ways, "tf/jit": LimitWay(told="the worker died")}
-    assert agrees(replace(LIMIT, ways=lost)) is None
-    assert agrees(replace(LIMIT, ways={"tf/eager": LimitWay(told="the worker died")})) is None
-    assert unexpected(replace(LIMIT, ways=lost), {}, []) == "tf/jit: expected raises, found nothing"
+    assert agrees(replace(LIMIT, ways=lost), ()) is None
+    assert agrees(replace(LIMIT, ways={"tf/eager": LimitWay(told="the worker died")}), ()) is None
+    assert unexpected(replace(LIMIT, ways=lost), {}, []) == {"tf/jit": "expected raises, found nothing"}
 
 
 def test_what_came_out_as_known_is_no_surprise() -> None:
-    assert unexpected(LIMIT, RAISES, ["Unique"]) == ""  # type: ignore[arg-type]
+    assert unexpected(LIMIT, RAISES, ["Unique"]) == {}  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -129,13 +148,14 @@ def test_what_came_out_as_known_is_no_surprise() -> None:
         (replace(LIMIT, expected={"jax/port": "same"}), {}, [], "jax/port: expected same, found nothing"),
         (LIMIT, {"tf/jit": Raised("Where", "")}, [], "tf/jit: expected an error with 'Where', found"),
         (LIMIT, {"tf/jit": Raised("", "tf.where")}, [], "tf/jit: expected a line with 'tf.where', found"),
-        (LIMIT, {}, ["Where"], "expected Where outside of every cluster"),
+        (LIMIT, {}, ["Where"], "expected Where outside of every cluster, not among those outside: Unique, Mul"),
     ],
 )
 def test_what_came_out_otherwise_is_said(
     limit: Limit, raises: dict[str, Raised], outside: list[str], said: str
 ) -> None:
-    assert said in unexpected(limit, raises, outside)  # type: ignore[arg-type]
+    found = unexpected(limit, raises, outside)  # type: ignore[arg-type]
+    assert said in "; ".join(f"{way}: {text}" for way, text in found.items())
 
 
 def test_operations_outside_of_clusters_are_those_of_the_last_call() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from compare.record.limit_part import Limit, LimitWay
 from compare.report.limit_tables import described, page, summary, verdict
 
@@ -23,12 +25,21 @@ LIMIT = Limit(
 )
 
 
+AGREEING = replace(LIMIT, agrees=True)
+LOST = replace(LIMIT, agrees=None)
+
+
 def test_a_difference_names_the_way_and_what_is_stated() -> None:
     assert verdict(LIMIT) == "differs: tf/jit, stated: raises"
     assert verdict(Limit(agrees=True)) == "agrees"
+    counted = Limit(says={"tf/jit": "raises"}, ways={"tf/jit": LimitWay(outcome="1 trace, 3 compilations")})
+    assert verdict(replace(counted, agrees=False)) == "differs: tf/jit, stated: raises"
+    other = replace(counted, unexpected="tf/jit: expected an error with 'Where', found 'OutOfMemory'")
+    assert verdict(other) == f"not known: {other.unexpected}"
+    assert verdict(replace(counted, says={})) == "no outcome follows from the statement"
     assert verdict(Limit()) == "not run"
-    assert verdict(Limit(ways={"tf/eager": LimitWay(told="died", lost=True)})) == "not known: a worker was lost"
-    assert verdict(Limit(ways={"tf/jit": LimitWay(told="call 1: TypeError")})) == "not known: call 1: TypeError"
+    assert verdict(replace(LOST, ways={"tf/eager": LimitWay(told="died", lost=True)})) == "not known: a worker was lost"
+    assert verdict(replace(LOST, ways={"tf/jit": LimitWay(told="call 1: TypeError")})) == "not known: call 1: TypeError"
 
 
 def test_how_a_function_came_out_is_one_line() -> None:
@@ -42,13 +53,14 @@ def test_how_a_function_came_out_is_one_line() -> None:
 
 
 def test_the_summary_counts_what_agrees() -> None:
-    assert summary([LIMIT, Limit(agrees=True)]) == "2 limits: 1 agree with the document today, 1 differ"
-    assert summary([LIMIT, Limit()]) == "2 limits: 0 agree with the document today, 1 differ, 1 not known"
-    ours = Limit(agrees=True, source="measured")
+    assert summary([LIMIT, AGREEING]) == "2 limits: 1 agree with the document today, 1 differ"
+    assert summary([LIMIT, LOST]) == "2 limits: 0 agree with the document today, 1 differ, 1 not known"
+    assert summary([LIMIT, replace(LIMIT, says={}, agrees=None)]).endswith("1 from which no outcome follows")
+    ours = replace(AGREEING, source="measured")
     assert summary([LIMIT, ours]) == (
         "2 limits: 0 agree with the document today, 1 differ, 1 from measurements and from no document"
     )
-    assert summary([Limit(agrees=True, unexpected="tf/jit: ...")]).endswith("0 differ; 1 not as known")
+    assert summary([replace(AGREEING, unexpected="tf/jit: ...")]).endswith("0 differ; 1 not as known")
 
 
 def test_the_page_has_a_column_for_each_way_that_was_run_and_shows_markup_as_text() -> None:
