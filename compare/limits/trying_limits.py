@@ -20,7 +20,8 @@ from compare.progress import Reporter
 from compare.prove import clustering
 from compare.recompilation import keeping
 from compare.record.clustering_part import ClusteredGraph
-from compare.record.limit_part import PAIR, STATEMENT, Limit, LimitWay
+from compare.record.envelope import SCHEMA
+from compare.record.limit_part import PAIR, STATEMENT, Limit, Limits, LimitWay
 from compare.sides import requests
 from compare.sides._side import BadTarget, Missing, NoDevice, Side, SideError
 from compare.sides.client import LiveSide
@@ -45,8 +46,8 @@ class Trying:
     progress: Reporter
 
 
-def try_each(chosen: Sequence[Limit], trying: Trying) -> list[Limit]:
-    """The limits with what was seen of them, in their order.
+def try_each(chosen: Sequence[Limit], trying: Trying) -> Limits:
+    """The limits with what was seen of them, in their order, and with which versions.
 
     Args:
       chosen: as they are known.
@@ -62,7 +63,8 @@ def try_each(chosen: Sequence[Limit], trying: Trying) -> list[Limit]:
             return LiveSide(side, scratch, trying.pythons.get(side), trying.timeout_s)
 
         workers = stack.enter_context(WorkerSet(start))
-        return [_tried(limit, workers, trying, scratch) for limit in chosen]
+        tried = tuple(_tried(limit, workers, trying, scratch) for limit in chosen)
+        return Limits(SCHEMA, tried, requests.versions(workers))
 
 
 def _tried(limit: Limit, workers: WorkerSet, trying: Trying, scratch: Path) -> Limit:

@@ -68,3 +68,5 @@ class Limits(Part, frozen=True):
 
     schema: Count = None
     limits: Many[Limit] = ()
+    versions: Named[Text] = {}
+    """By package, of what they were run with."""
