@@ -99,12 +99,13 @@ class _Examination:
         """The same with the passes that made each change, and with what became of what went."""
         again = self._tried("a second run", switches.AGAIN)
         same = again is None or not aligning.aligned(found.after, tuple(again.values()))
-        rewrites = self._with_passes(found.rewrites) if same and found.rewrites else found.rewrites
+        switched_off = bool(same and found.rewrites)
+        rewrites = self._with_passes(found.rewrites) if switched_off else found.rewrites
         return replace(
             found,
             rewrites=aligning.grouped(aligning.explained(rewrites, found.before, found.after)),
             same_again=None if again is None else same,
-            passes=switches.PASSES,
+            passes=switches.PASSES if switched_off else (),
             failed=self.failed,
         )
 

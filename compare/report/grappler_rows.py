@@ -85,7 +85,7 @@ def rewrite_rows(found: Optimization) -> list[RewriteRow]:
     """The changes, by the passes that made them; what is told as operations before and after first."""
     rows: dict[tuple[str, str], list[Sequence[NodeRewrite]]] = {}
     for members in _groups(found.rewrites):
-        rows.setdefault((passes(members[0]), _what(members)), []).append(members)
+        rows.setdefault((passes(members[0], found), _what(members)), []).append(members)
     made = [_row(*key, groups) for key, groups in rows.items()]
     order = {each.passes: number for number, each in enumerate(sorted(made, key=_order))}
     return sorted(made, key=lambda row: (order[row.passes], *_last(row), -row.count, row.what))
@@ -102,8 +102,15 @@ def _order(row: RewriteRow) -> tuple[bool, bool, str]:
 _NEEDED = "(not made without)"
 
 
-def passes(rewrite: NodeRewrite) -> str:
-    """Which passes made a change, and by which experiment that is known."""
+def passes(rewrite: NodeRewrite, found: Optimization) -> str:
+    """Which passes made a change, and by which experiment that is known.
+
+    Args:
+      rewrite: the change.
+      found: what it is a change of, with the experiments that were made.
+    """
+    if found.same_again is False:
+        return "not known: not tried, since the same switches gave another graph"
     if rewrite.needs:
         return f"{' with '.join(rewrite.needs)} {_NEEDED}"
     if rewrite.alone:
@@ -111,10 +118,15 @@ def passes(rewrite: NodeRewrite) -> str:
     if rewrite.always:
         return "not known: made with every pass switched off"
     if rewrite.differs:
-        return (
-            f"not known: no single pass makes or undoes it; without {', '.join(rewrite.differs)} it comes out otherwise"
-        )
+        tried = " of those that could be tried" if _untried(found) else ""
+        without = ", ".join(rewrite.differs)
+        return f"not known: no single pass{tried} makes or undoes it; without {without} it comes out otherwise"
     return "not known: no pass that was switched off undoes it"
+
+
+def _untried(found: Optimization) -> bool:
+    """Whether an experiment with a pass gave no graph."""
+    return any({f"without {name}", f"{name} alone"} & found.failed.keys() for name in found.passes)
 
 
 def _groups(rewrites: Sequence[NodeRewrite]) -> Iterator[Sequence[NodeRewrite]]:
