@@ -26,6 +26,8 @@ _CALLING = (
     *("PartitionedCall", "StatefulPartitionedCall", "If", "StatelessIf"),
     *("While", "StatelessWhile", "Case", "StatelessCase"),
 )
+_FUNCTIONS = ("f", "then_branch", "else_branch", "cond", "body", "branches")
+"""Attributes of these that name functions."""
 _CLUSTERED = ("_XlaCompile", "_XlaRun")
 _STANDING = (FOLDED, FUSED, REPLACED, CAME, ABSORBED)
 """Kinds that are told as operations before and operations after."""
@@ -280,8 +282,24 @@ def idle_line(found: Optimization) -> str:
     )
 
 
+def _unseen(found: Optimization) -> list[str]:
+    """The functions that the graph after calls, and of which it has no node."""
+    calls = [node for node in found.after if node.op in _CALLING]
+    names = {
+        name for node in calls for attribute in _FUNCTIONS for name in node.attributes.get(attribute, "").split(", ")
+    }
+    there = {node.name.partition("/")[0] for node in found.after}
+    return sorted(names - there - {""})
+
+
 def doubts(found: Optimization) -> Iterator[str]:
     """What keeps changes from being ascribed."""
+    unseen = _unseen(found)
+    if unseen:
+        yield (
+            f"what is in {', '.join(unseen)} after Grappler is not known: TensorFlow shows the call and not the "
+            "function; nodes that are there under another name count as gone"
+        )
     if found.same_again is False:
         yield "no change is ascribed to a pass: the same switches gave another graph when they were set again"
     if any(node.op in _CLUSTERED for node in found.before):

@@ -85,6 +85,13 @@ def test_a_graph_of_clusters_is_said_to_be_one() -> None:
     assert "TF_XLA_FLAGS" not in shown(ascribed())
 
 
+def test_a_function_that_is_called_and_not_shown_is_named() -> None:
+    call, body = node("call", "PartitionedCall", "x", f="inner_specialized"), node("inner_specialized/sin", "Sin", "x")
+    said = "what is in inner_specialized after Grappler is not known"
+    assert said in shown(Optimization(after=(call,), same_again=True))
+    assert said not in shown(Optimization(after=(call, body), same_again=True))
+
+
 def test_what_did_not_run_is_told_without_a_reason() -> None:
     line = next(kernel_lines(Optimization(after=AFTER, idle=("pow", "mul"))))
     assert line.startswith("2 nodes of the graph after did not run in the call that was profiled (Square, Mul): why is")
