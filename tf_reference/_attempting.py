@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from tf_reference._clustering import WARM_CALLS
+from tf_reference._host_arrays import on_host
 from tf_reference._profiling import profiled_nodes
 from workloads._attempting import around
 from workloads._framework import PROFILED_CALLS, Attempted
@@ -32,7 +33,7 @@ def attempted(target: str, options: dict[str, Any] | None, arrays: Arrays, profi
         stage.next = 0
         return around(function)(stage, *arrays.values())
 
-    outputs = {str(number): np.array(value) for number, value in enumerate(tf.nest.flatten(call()))}
+    outputs = {str(number): on_host(value) for number, value in enumerate(tf.nest.flatten(call()))}
     for _ in range(WARM_CALLS * profile):
         call()
     return Attempted(outputs, [profiled_nodes(call) for _ in range(PROFILED_CALLS * profile)])

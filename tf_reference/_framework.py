@@ -19,6 +19,7 @@ import tensorflow as tf
 from tf_reference import _binding, _clustering, _device, _grappler, _keras, _private, _sources
 from tf_reference._attempting import attempted
 from tf_reference._donation import donated_step
+from tf_reference._host_arrays import on_host
 from tf_reference._profiling import profiled
 from tf_reference._recompiling import Watched
 from tf_reference._saving import save
@@ -148,7 +149,7 @@ class TensorFlow:
         with switched(mode), _compilable():
             function = self._staged(session, pass_, mode, tensors)
             session.reset(case)
-            outputs = {leaf: _on_host(value) for leaf, value in function(*tensors).items()}
+            outputs = {leaf: on_host(value) for leaf, value in function(*tensors).items()}
         return outputs | session.updated_weights() if pass_ == STEP else outputs
 
     @_once_more
@@ -168,7 +169,7 @@ class TensorFlow:
             return trajectory(
                 session.twin,
                 checkpoints,
-                lambda batch: _on_host(function(*session.tensors(batch))["loss"]),
+                lambda batch: on_host(function(*session.tensors(batch))["loss"]),
                 lambda: {path: value.numpy() for path, value in session.weights.items()},
             )
 
@@ -244,14 +245,14 @@ class TensorFlow:
     def execute(self, handle: int, case: str) -> dict[str, np.ndarray]:
         """Run a compiled program on the arrays of a case."""
         program, function = self._loaded.compiled(handle)
-        return program.named(map(_on_host, function(*self._arguments(program, case))))
+        return program.named(map(on_host, function(*self._arguments(program, case))))
 
     def unroll(self, handle: int, checkpoints: Sequence[int]) -> dict[str, np.ndarray]:
         """A training run of a compiled step program."""
         program, function = self._loaded.compiled(handle)
 
         def run(arguments: list[np.ndarray]) -> list[np.ndarray]:
-            return [_on_host(value) for value in function(*map(tf.constant, arguments))]
+            return [on_host(value) for value in function(*map(tf.constant, arguments))]
 
         return unroll(run, program, self._loaded.twin, checkpoints)
 
@@ -342,7 +343,7 @@ class TensorFlow:
           options: switches of Grappler's.
         """
         _, call = self._in_graph(pass_, case)
-        outputs = {leaf: np.array(value) for leaf, value in _grappler.outputs(call, options).items()}
+        outputs = {leaf: on_host(value) for leaf, value in _grappler.outputs(call, options).items()}
         return outputs | self._loaded.session("float32").updated_weights() if pass_ == STEP else outputs
 
     @_once_more
@@ -437,11 +438,6 @@ class TensorFlow:
         if key not in self._tensors:
             self._tensors[key] = tf.constant(self._loaded.twin.cases[case][name].astype(dtype, copy=False))
         return self._tensors[key]
-
-
-def _on_host(value: Any) -> np.ndarray:
-    """A copy of a tensor. NumPy makes none of a scalar in bfloat16, which the tensor's own method does."""
-    return np.array(value.numpy() if tf.is_tensor(value) else value)
 
 
 @contextmanager

@@ -17,6 +17,8 @@ from workloads._rewriting import ConstantValue, OptimizerOptions, Rewritten, Rew
 _MOST_TEXT = 80
 _MOST_ELEMENTS = 8
 
+_RESULT = "_Retval"
+
 _ENDS = ("Placeholder", "_Arg", "_DeviceArg")
 """An argument is a node of the first kind as it is traced, and of another as it runs."""
 
@@ -65,15 +67,25 @@ def _is_of(graph: Any, concrete: Any) -> bool:
 
 
 def _traced(graph: Any) -> Counter[str]:
-    return Counter(node.op for body in _graph_nodes.reached(graph, None) for node in body.nodes)
+    bodies, results = _graph_nodes.reached(graph, None), _results(graph)
+    counted = Counter(node.op for body in bodies for node in body.nodes)
+    return counted + Counter(_RESULT for body in bodies for _ in results.get(body.name, ()))
 
 
 def _nodes(graph: Any) -> Iterator[RewrittenNode]:
+    results = _results(graph)
     for body in _graph_nodes.reached(graph, None):
         prefix = f"{body.name}/" if body.name else ""
         own = {node.name for node in body.nodes}
         for node in body.nodes:
             yield _node(node, prefix, own)
+        for name, tensor in sorted(results.get(body.name, {}).items()):
+            yield RewrittenNode(f"{prefix}{name}_RetVal", _RESULT, (_input(tensor, prefix, own),))
+
+
+def _results(graph: Any) -> dict[str, dict[str, str]]:
+    """By function, its results by name: of the graph itself they are nodes, of a function they stand beside these."""
+    return {function.signature.name: dict(function.ret) for function in graph.library.function}
 
 
 def _node(node: Any, prefix: str, own: Iterable[str]) -> RewrittenNode:

@@ -19,7 +19,7 @@ from compare.inputs import functions
 from compare.inputs.at_size import Prepared
 from compare.inputs.port_files import prepare_one
 from compare.inputs.sizes import choose_size
-from compare.limits.naming_limits import known, offer
+from compare.limits.naming_limits import known
 from compare.measure.edit_times import EditPlan, time_edit
 from compare.plain_json import to_json, write_json
 from compare.progress import Reporter, reporter
@@ -32,7 +32,6 @@ from compare.report.cluster_pages import write_clusters
 from compare.report.cluster_tables import print_clustering, print_comparison
 from compare.sides._side import SIDES
 from compare.sides.sources import check_interpreter
-from workloads import _registry
 from workloads._declared import AnyWorkload
 from workloads._spec import Workload
 from workloads.limits._limit import WITHIN, limits
@@ -169,11 +168,7 @@ def _workload(target: str, options: argparse.Namespace) -> AnyWorkload:
     if target in limits():
         theme, limit = limits()[target]
         return limit.workload(theme)
-    if not functions.is_reference(target) and not _registry.is_foreign(target) and target not in _registry.names():
-        otherwise = "`jaxport list` has the workloads, `jaxport limits` the limits"
-        found = offer(target, known(), otherwise, _registry.names())
-        raise RequestError(f"expected a workload, a port file, FILE.py:FUNCTION or a limit, found {target!r}: {found}")
-    return _arguments.of_tensorflow(target, options)
+    return _arguments.of_tensorflow(target, options, beside=known())
 
 
 def _exit_code(clustering: Clustering, expected: float | None) -> int:

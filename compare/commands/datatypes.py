@@ -27,9 +27,8 @@ from compare.record.envelope import SCHEMA
 from compare.report import terminal
 from compare.report.datatype_tables import page, print_functions
 from compare.sides import requests
-from compare.sides._side import SIDES, SideError
+from compare.sides._side import SIDES
 from compare.sides.sources import check_interpreter
-from compare.sides.workers import WorkerSet
 from compare.writing import write_atomically
 from workloads import _registry
 from workloads._declared import AnyWorkload
@@ -107,7 +106,7 @@ def main(options: argparse.Namespace) -> int:
         workers = stack.enter_context(in_each_type.workers(pythons, options.timeout, scratch))
         asking = Asking(workers, scratch, progress)
         functions = tuple(in_each_type.survey(each, dtypes, asking) for each in prepared)
-        record = TypedFunctions(SCHEMA, functions, _versions(workers))
+        record = TypedFunctions(SCHEMA, functions, requests.versions(workers))
     if options.json:
         terminal.print_json(to_json(record))
     else:
@@ -138,15 +137,3 @@ def _prepared(workload: AnyWorkload, size: str | None, scratch: Path) -> Prepare
     folder.mkdir()
     small = "smoke" if size is None and "smoke" in workload.sizes else size
     return prepare_one(workload, choose_size(workload, small), None, folder)
-
-
-def _versions(workers: WorkerSet) -> dict[str, str]:
-    """By package, of the sides that came up."""
-    found: dict[str, str] = {}
-    for side, packages in (("tf", ("tensorflow",)), ("jax", ("jax", "jaxlib"))):
-        try:
-            environment = requests.environment(workers.get(side))
-        except SideError:
-            continue  # it was lost since: the rows say how
-        found |= {package: str(environment[package]) for package in packages if package in environment}
-    return found

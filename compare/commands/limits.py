@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Sequence
 
 from compare.commands import _arguments
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._output import writable_file
-from compare.commands._parser import Help
+from compare.commands._parser import DEFAULT_TIMEOUT_S, Help
 from compare.errors import RequestError
 from compare.limits.naming_limits import chosen, known
 from compare.limits.trying_limits import Trying, try_each
@@ -62,7 +63,7 @@ def main(options: argparse.Namespace) -> int:
     Raises:
       RequestError: there is no such limit, or a page of what is not run was asked for.
     """
-    limits: Sequence[Limit] = chosen(options.names, known())
+    found = Limits(SCHEMA, tuple(chosen(options.names, known())))
     run = bool(options.run or options.names)
     if options.out is not None:
         if not run:
@@ -71,18 +72,28 @@ def main(options: argparse.Namespace) -> int:
     for side in SIDES:
         check_interpreter(getattr(options, f"{side}_python"), f"--{side}-python")
     if run:
-        limits = _run(limits, options)
+        found = _run(found.limits, options)
     if options.json:
-        terminal.print_json(to_json(Limits(schema=SCHEMA, limits=tuple(limits))))
+        terminal.print_json(to_json(found))
     else:
-        (print_limits if run else print_list)(limits, terminal.console())
+        (print_limits if run else print_list)(found.limits, terminal.console())
     if options.out is not None:
         options.out.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(options.out, page(limits))
-    return FAILS if any(limit.unexpected for limit in limits) else HOLDS
+        write_atomically(options.out, page(found, _command(options)))
+    return FAILS if any(limit.unexpected for limit in found.limits) else HOLDS
 
 
-def _run(limits: Sequence[Limit], options: argparse.Namespace) -> list[Limit]:
+def _run(limits: Sequence[Limit], options: argparse.Namespace) -> Limits:
     pythons = {side: getattr(options, f"{side}_python") for side in SIDES}
     with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
         return try_each(limits, Trying(pythons, options.timeout, progress))
+
+
+def _command(options: argparse.Namespace) -> str:
+    """What was asked for, without the paths of a machine."""
+    words = ["jaxport", "limits", *(options.names or ["--run"])]
+    for side in SIDES:
+        words += [f"--{side}-python", "PATH"] if getattr(options, f"{side}_python") else []
+    words += ["--timeout", f"{options.timeout:g}"] if options.timeout != DEFAULT_TIMEOUT_S else []
+    within = not options.out.is_absolute() and ".." not in options.out.parts
+    return shlex.join([*words, "-o", str(options.out) if within else options.out.name])

@@ -10,7 +10,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from compare.grappler.node_states import ARGUMENTS, Graph, by_name, difference, node_of, reads, value
+from compare.grappler.node_states import (
+    ARGUMENTS,
+    Graph,
+    by_name,
+    called,
+    difference,
+    function_of,
+    node_of,
+    reads,
+    value,
+)
 from compare.record.grappler_part import (
     ABSORBED,
     BYPASSED,
@@ -67,12 +77,16 @@ class _Account:
         self._new = {each.name for each in rewrites if each.kind in NEW_OPERATIONS}
         self._readers = _readers(before)
         self._canonical = _canonical(before)
+        left = set(map(function_of, after.values()))
+        self._functions_gone = called(before.values()) - left
         self._copies: dict[str, list[str]] = defaultdict(list)
         for name, first in self._canonical.items():
             self._copies[first].append(name)
 
     def of(self, gone: NodeRewrite) -> NodeRewrite:
         node = self._before[gone.name]
+        if function_of(node) in self._functions_gone:
+            return gone  # inlined, dropped, or under another name: the graphs do not say which
         if not self._readers[node.name]:
             return replace(gone, kind=UNREAD)
         rules: Sequence[tuple[str, Callable[[OptimizedNode], Iterable[str]]]] = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from compare.record.grappler_part import (
     ATTRIBUTES,
@@ -34,6 +34,16 @@ def by_name(nodes: Sequence[OptimizedNode]) -> dict[str, OptimizedNode]:
 def node_of(tensor: str) -> str:
     """The name of the node that a tensor is of, or that is waited for: "a:1", "a:output:0" and "^a" are of "a"."""
     return tensor.removeprefix("^").partition(":")[0]
+
+
+def called(nodes: Iterable[OptimizedNode]) -> set[str]:
+    """The functions that nodes name, and some texts that name none: an attribute does not say what it is."""
+    return {name for node in nodes for text in node.attributes.values() for name in text.split(", ")}
+
+
+def function_of(node: OptimizedNode) -> str:
+    """The function that a node is of, if it is of one: else a scope of names, or its own name."""
+    return node.name.partition("/")[0]
 
 
 def data(node: OptimizedNode) -> list[str]:

@@ -15,6 +15,9 @@ from workloads.limits.recompilation import STREAMS, Expected, Stream
 CUT, WHOLE = "cut", "whole"
 """Of a pair: whether autoclustering compiles less of the second function, or cuts it into more clusters."""
 
+STREAM_WAYS = {"tf": "tf/jit", "jax": "jax/port"}
+"""By side, how the function of a stream is run."""
+
 LISTED = "`jaxport limits` lists them"
 
 _STREAMS = "recompilation"
@@ -91,7 +94,6 @@ def _of_statement(theme: str, one: Statement) -> Limit:
 
 
 def _of_stream(name: str, stream: Stream) -> Limit:
-    expected = {"tf/jit": _counted(stream.expected["tf"]), "jax/port": _counted(stream.expected["jax"])}
     return Limit(
         name=name,
         theme=_STREAMS,
@@ -99,8 +101,9 @@ def _of_stream(name: str, stream: Stream) -> Limit:
         summary=stream.summary,
         statement=stream.statement,
         source=stream.source,
-        says=expected,
-        expected=expected,
+        note=stream.note,
+        says={STREAM_WAYS[side]: outcome for side, outcome in stream.says.items()},
+        expected={STREAM_WAYS[side]: _counted(counted) for side, counted in stream.expected.items()},
         command=f"jaxport recompiles {name}",
     )
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
 from compare.clusters.measured_share import RUN, RanNode
-from compare.limits.naming_limits import CUT, WHOLE
+from compare.limits.naming_limits import CUT, WHOLE, counts
 from compare.recompilation.same_results import unlike
 from compare.record.clustering_part import BOUNDARY, ClusteredGraph
-from compare.record.limit_part import Limit, LimitWay
+from compare.record.ledger_part import SideLedger
+from compare.record.limit_part import Limit, LimitWay, is_as_stated
 from workloads._spec import Arrays
 from workloads.limits._statement import Raised, Way
 
@@ -94,6 +95,14 @@ def clustered(calls: Sequence[Sequence[RanNode]]) -> tuple[int, tuple[str, ...]]
     return operations.count(RUN), tuple(outside)
 
 
+def counted(kept: SideLedger) -> LimitWay:
+    """How often a stream was traced and compiled; where a call gave no result, its error."""
+    failed = next((f"call {n}: {call.error}" for n, call in enumerate(kept.calls, start=1) if call.error), kept.error)
+    if failed:
+        return LimitWay(told=failed, lost=kept.lost)
+    return LimitWay(outcome=counts(kept.traces, kept.compilations), told=f"of {len(kept.calls)} calls")
+
+
 def cut(within: ClusteredGraph | None, beyond: ClusteredGraph | None) -> LimitWay:
     """What a line changed of the clusters of a function.
 
@@ -117,33 +126,49 @@ def _share(graph: ClusteredGraph) -> tuple[float, int]:
     return sum(bool(node.cluster) for node in nodes) / len(nodes) if nodes else 0.0, len(graph.clusters)
 
 
-def agrees(limit: Limit) -> bool | None:
-    """Whether all that follows from the statement was seen; None where a worker was lost before it was."""
-    if not all(_outcome(limit, way) for way in limit.says):
+def agrees(limit: Limit, surprising: Collection[str]) -> bool | None:
+    """Whether all that follows from the statement was seen; None where nothing does, or that is not known.
+
+    Args:
+      limit: with what was seen.
+      surprising: ways in which something came out otherwise than these versions are known to do: by another error than
+        the one that is meant, a function would seem to do what is stated.
+    """
+    if not limit.says or any(not _outcome(limit, way) or way in surprising for way in limit.says):
         return None
-    return all(_outcome(limit, way) == outcome for way, outcome in limit.says.items())
+    return all(is_as_stated(_outcome(limit, way), stated) for way, stated in limit.says.items())
 
 
-def unexpected(limit: Limit, raises: Mapping[Way, Raised], outside: Sequence[str]) -> str:
-    """Where something came out otherwise than these versions are known to do; empty where nothing did.
+def unexpected(limit: Limit, raises: Mapping[Way, Raised], outside: Sequence[str]) -> dict[str, str]:
+    """By way, what came out otherwise than these versions are known to do.
 
     Args:
       limit: with what was seen.
       raises: by way, the error that is known.
       outside: operations that are known to stay outside of every cluster.
     """
-    for way, expected in limit.expected.items():
-        found = _outcome(limit, way)
-        if found != expected:
-            return f"{way}: expected {expected}, found {found or 'nothing'}"
-    for way, error in raises.items():
-        seen = limit.ways[way]
-        if error.error not in seen.told:
-            return f"{way}: expected an error with {error.error!r}, found {seen.told!r}"
-        if error.line not in seen.code:
-            return f"{way}: expected a line with {error.line!r}, found {seen.code or 'none'!r}"
-    lacking = [name for name in outside if name not in limit.ways["tf/autocluster"].outside]
-    return f"tf/autocluster: expected {lacking[0]} outside of every cluster, found it in none" if lacking else ""
+    expected = {way: _other_outcome(limit, way) for way in limit.expected}
+    found = {way: text for way, text in expected.items() if text}
+    errors = {way: _other_error(limit.ways[way], error) for way, error in raises.items() if way not in found}
+    found |= {way: text for way, text in errors.items() if text}
+    if outside and "tf/autocluster" not in found:
+        seen = limit.ways["tf/autocluster"].outside
+        lacking = [name for name in outside if name not in seen]
+        if lacking:
+            told = ", ".join(seen) or "none"
+            found["tf/autocluster"] = f"expected {lacking[0]} outside of every cluster, not among those outside: {told}"
+    return found
+
+
+def _other_outcome(limit: Limit, way: str) -> str:
+    expected, found = limit.expected[way], _outcome(limit, way)
+    return "" if found == expected else f"expected {expected}, found {found or 'nothing'}"
+
+
+def _other_error(seen: LimitWay, known: Raised) -> str:
+    if known.error not in seen.told:
+        return f"expected an error with {known.error!r}, found {seen.told!r}"
+    return "" if known.line in seen.code else f"expected a line with {known.line!r}, found {seen.code or 'none'!r}"
 
 
 def _outcome(limit: Limit, way: str) -> str:

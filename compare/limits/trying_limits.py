@@ -15,12 +15,13 @@ from compare.inputs import call_streams
 from compare.inputs.at_size import prepare_one
 from compare.inputs.sizes import choose_size
 from compare.limits import outcomes
-from compare.limits.naming_limits import counts
+from compare.limits.naming_limits import STREAM_WAYS
 from compare.progress import Reporter
 from compare.prove import clustering
 from compare.recompilation import keeping
 from compare.record.clustering_part import ClusteredGraph
-from compare.record.limit_part import PAIR, STATEMENT, Limit, LimitWay
+from compare.record.envelope import SCHEMA
+from compare.record.limit_part import PAIR, STATEMENT, Limit, Limits, LimitWay
 from compare.sides import requests
 from compare.sides._side import BadTarget, Missing, NoDevice, Side, SideError
 from compare.sides.client import LiveSide
@@ -45,8 +46,8 @@ class Trying:
     progress: Reporter
 
 
-def try_each(chosen: Sequence[Limit], trying: Trying) -> list[Limit]:
-    """The limits with what was seen of them, in their order.
+def try_each(chosen: Sequence[Limit], trying: Trying) -> Limits:
+    """The limits with what was seen of them, in their order, and with which versions.
 
     Args:
       chosen: as they are known.
@@ -62,7 +63,8 @@ def try_each(chosen: Sequence[Limit], trying: Trying) -> list[Limit]:
             return LiveSide(side, scratch, trying.pythons.get(side), trying.timeout_s)
 
         workers = stack.enter_context(WorkerSet(start))
-        return [_tried(limit, workers, trying, scratch) for limit in chosen]
+        tried = tuple(_tried(limit, workers, trying, scratch) for limit in chosen)
+        return Limits(SCHEMA, tried, requests.versions(workers))
 
 
 def _tried(limit: Limit, workers: WorkerSet, trying: Trying, scratch: Path) -> Limit:
@@ -75,7 +77,8 @@ def _tried(limit: Limit, workers: WorkerSet, trying: Trying, scratch: Path) -> L
         ways = _clustered_pair(limit, trying, scratch) if limit.kind == PAIR else _stream(limit, trying)
         tried = replace(limit, ways=ways)
         unexpected = outcomes.unexpected(tried, {}, [])
-    return replace(tried, agrees=outcomes.agrees(tried), unexpected=unexpected)
+    said = "; ".join(f"{way}: {text}" for way, text in unexpected.items())
+    return replace(tried, agrees=outcomes.agrees(tried, unexpected), unexpected=said)
 
 
 def _ways(workers: WorkerSet, limit: Limit, statement: Statement, progress: Reporter) -> dict[str, LimitWay]:
@@ -107,7 +110,7 @@ def _way(
         raise
     except SideError as error:
         if error.lost:
-            return LimitWay(told=error.reason), None
+            return LimitWay(told=error.reason, lost=True), None
         path = _twin(side, limit.theme)
         return outcomes.raised(error.reason, error.details, path.name, path.read_text().splitlines()), None
     seen = outcomes.gave(found.outputs, eager, padded and side == "jax")
@@ -131,20 +134,18 @@ def _stream(limit: Limit, trying: Trying) -> dict[str, LimitWay]:
     calls = call_streams.stream(stream.calls, stream.sizes)
     asked = keeping.Asked(limit.name, stagings, calls, with_cures=False)
     sides = keeping.keep(asked, trying.pythons, trying.timeout_s, trying.progress).sides
-    ways = {"tf": "tf/jit", "jax": "jax/port"}
-    return {
-        ways[side]: LimitWay(
-            outcome="" if kept.error or kept.failed else counts(kept.traces, kept.compilations),
-            told=kept.error or f"of {len(kept.calls)} calls",
-        )
-        for side, kept in sides.items()
-    }
+    return {STREAM_WAYS[side]: outcomes.counted(kept) for side, kept in sides.items()}
 
 
 def _clustered_pair(limit: Limit, trying: Trying, scratch: Path) -> dict[str, LimitWay]:
     theme, pair = limits()[limit.name]
     pairs = ((f"{WITHIN}{pair.name}", pair.workload(theme, within=True)), (pair.name, pair.workload(theme)))
-    within, beyond = (_graph(name, workload, trying, scratch / name) for name, workload in pairs)
+    try:
+        within, beyond = (_graph(name, workload, trying, scratch / name) for name, workload in pairs)
+    except (Missing, NoDevice, BadTarget):
+        raise
+    except SideError as error:
+        return {"tf/autocluster": LimitWay(told=error.reason, lost=error.lost)}
     return {"tf/autocluster": outcomes.cut(within, beyond)}
 
 

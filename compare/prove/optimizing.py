@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from compare.clusters.clustered_graph import source_of
 from compare.grappler import aligning, ascribing, switches
-from compare.grappler.node_states import Graph, by_name
+from compare.grappler.node_states import Graph, by_name, called, function_of
 from compare.parity.identical import same_leaves
 from compare.parity.measure import distance, largest
 from compare.progress import Reporter
@@ -99,12 +99,13 @@ class _Examination:
         """The same with the passes that made each change, and with what became of what went."""
         again = self._tried("a second run", switches.AGAIN)
         same = again is None or not aligning.aligned(found.after, tuple(again.values()))
-        rewrites = self._with_passes(found.rewrites) if same and found.rewrites else found.rewrites
+        switched_off = bool(same and found.rewrites)
+        rewrites = self._with_passes(found.rewrites) if switched_off else found.rewrites
         return replace(
             found,
             rewrites=aligning.grouped(aligning.explained(rewrites, found.before, found.after)),
             same_again=None if again is None else same,
-            passes=switches.PASSES,
+            passes=switches.PASSES if switched_off else (),
             failed=self.failed,
         )
 
@@ -180,8 +181,8 @@ def idle(found: Optimization, ran: Mapping[str, Sequence[str]]) -> tuple[str, ..
         return ()
     kernels, nodes = set(map(_operation, ran[EAGER])), {name.rpartition(":")[0] for name in ran[GRAPH]}
     # A profile names the nodes of a function that is left as a call without the function.
-    functions = {name for node in found.after for text in node.attributes.values() for name in text.split(", ")}
-    own = (node for node in found.after if node.name.partition("/")[0] not in functions)
+    functions = called(found.after)
+    own = (node for node in found.after if function_of(node) not in functions)
     return tuple(node.name for node in own if node.op in kernels and node.name not in nodes)
 
 

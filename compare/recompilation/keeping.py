@@ -58,6 +58,7 @@ class _Ran:
     seen: Mapping[int, Seen] = field(default_factory=dict)
     results: Mapping[int, Arrays] = field(default_factory=dict)
     error: str = ""
+    lost: bool = False
 
 
 def keep(
@@ -88,9 +89,9 @@ def _side_ledger(workers: WorkerSet, side: str, asked: Asked, progress: Reporter
     progress.stage(f"{asked.name}, {side}: the stream", len(asked.calls))
     ran = _run(workers, side, staging, asked.calls, progress)
     if ran.error:
-        return SideLedger(staging.target, error=ran.error)
+        return SideLedger(staging.target, error=ran.error, lost=ran.lost)
     lines = _with_reasons(workers, side, staging, asked.calls, ran)
-    ledger = _summed(SideLedger(staging.target, ran.staged, tuple(lines)))
+    ledger = _summed(SideLedger(staging.target, ran.staged, tuple(lines), lost=ran.lost))
     if not asked.with_cures:
         return ledger
     found = cures(side, staging, asked.calls, ledger)
@@ -112,7 +113,7 @@ def _run(workers: WorkerSet, side: str, staging: Staging, calls: Sequence[Call],
     except BadTarget:
         raise
     except SideError as error:
-        return _Ran("", (), error=error.reason)
+        return _Ran("", (), error=error.reason, lost=error.lost)
     lines, seen, results = [], dict[int, Seen](), dict[int, Arrays]()
     for number, call in enumerate(calls):
         progress.step(call.text)
@@ -125,7 +126,7 @@ def _run(workers: WorkerSet, side: str, staging: Staging, calls: Sequence[Call],
             lines.append(LedgerCall(call.text, error=error.reason))
             continue
         lines.append(LedgerCall(call.text, **msgspec.structs.asdict(seen[number])))
-    return _Ran(staged, lines, seen, results)
+    return _Ran(staged, lines, seen, results, lost=worker.lost)
 
 
 def _with_reasons(

@@ -85,6 +85,8 @@ class SideLedger(Part, frozen=True):
     """Of the process, from its first call to its last: what it keeps for as long as it lives."""
     error: Text = ""
     """Why there are no calls."""
+    lost: bool = False
+    """Whether the worker died or did not answer."""
 
 
 class RecompilationLedger(Part, frozen=True):

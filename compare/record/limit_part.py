@@ -8,14 +8,21 @@ STATEMENT, STREAM, PAIR = "statement", "stream", "pair"
 """Kinds: a function in every mode; calls whose compilations are counted; two functions one line apart, clustered."""
 
 
+def is_as_stated(outcome: str, stated: str) -> bool:
+    """Whether an outcome is the one that is stated; of "3 traces, 2 compilations" either may be stated alone."""
+    return stated in (outcome, *outcome.split(", "))
+
+
 class LimitWay(Part, frozen=True):
     """A function as it came out in one way to run it."""
 
     outcome: Text = ""
     """Of a statement `runs`, `same`, `other` or `raises`; of a stream its counts; of a pair `cut` or `whole`; empty
-    where the worker was lost."""
+    where it is not known."""
     told: Text = ""
-    """The error, in what the results are other, or numbers."""
+    """The error, in what the results are other, or numbers; why the outcome is not known."""
+    lost: bool = False
+    """Whether the worker died or did not answer."""
     place: Text = ""
     """FILE:LINE of an error, in the function's own code."""
     code: Text = ""
@@ -44,12 +51,13 @@ class Limit(Part, frozen=True):
     port: Text = ""
     note: Text = ""
     says: Named[Text] = {}
-    """By way, the outcome that follows from the statement."""
+    """By way, the outcome that follows from the statement; of a stream its traces or its compilations alone."""
     expected: Named[Text] = {}
     """By way, the outcome that these versions are known to have."""
     ways: Named[LimitWay] = {}
     agrees: bool | None = None
-    """Whether everything that follows from the statement was seen; None where it was not run, or a worker was lost."""
+    """Whether everything that follows from the statement was seen; None where nothing does, or
+    that is not known."""
     unexpected: Text = ""
     """Where something came out otherwise than it is known to."""
     command: Text = ""
@@ -60,3 +68,5 @@ class Limits(Part, frozen=True):
 
     schema: Count = None
     limits: Many[Limit] = ()
+    versions: Named[Text] = {}
+    """By package, of what they were run with."""

@@ -55,9 +55,8 @@ def write_optimization(record: Optimization, out: Path) -> list[str]:
     shown = printable(record)
     stem = short_stem(shown.name)
     out.mkdir(parents=True, exist_ok=True)
-    rewrites = {each.name: each for each in shown.rewrites}
     drawings = [
-        _drawing(f"{shown.name}: {title}", nodes, rewrites, out / f"{stem}.{title.partition(' ')[0]}")
+        _drawing(f"{shown.name}: {title}", nodes, shown, out / f"{stem}.{title.partition(' ')[0]}")
         for title, nodes in (("before Grappler", shown.before), ("after Grappler", shown.after))
     ]
     rows = grappler_rows.rewrite_rows(shown)
@@ -72,7 +71,7 @@ def write_optimization(record: Optimization, out: Path) -> list[str]:
         operations=grappler_rows.operation_rows(shown),
         drawings=drawings,
         beside=len(shown.before) <= BESIDE,
-        nodes=[_row(each) for each in shown.rewrites[:LONGEST]],
+        nodes=[_row(each, shown) for each in shown.rewrites[:LONGEST]],
         left_out=max(0, len(shown.rewrites) - LONGEST),
         constants=[(node.name, node.constant) for node in grappler_rows.constants(shown)[:LONGEST]],
     )
@@ -91,21 +90,21 @@ def _lines(shown: Optimization) -> list[str]:
     return [*filter(None, said), *ends]
 
 
-def _drawing(title: str, nodes: Sequence[OptimizedNode], rewrites: dict[str, NodeRewrite], stem: Path) -> Drawing:
-    picture = saved(*drawn(title, nodes, rewrites), stem)
+def _drawing(title: str, nodes: Sequence[OptimizedNode], shown: Optimization, stem: Path) -> Drawing:
+    picture = saved(*drawn(title, nodes, shown), stem)
     vector = next((path for path in picture.written if path.suffix == ".svg"), None)
     file = (vector or picture.written[0]).name
     return Drawing(title, data_url(vector) if vector else "", file, picture.hint)
 
 
-def _row(each: NodeRewrite) -> NodeRow:
+def _row(each: NodeRewrite, shown: Optimization) -> NodeRow:
     node = each.before or each.after or OptimizedNode()
     return NodeRow(
         name=each.name,
         what=KINDS.get(each.kind, each.kind),
         before=_node(each.before),
         after=_node(each.after),
-        passes=grappler_rows.passes(each),
+        passes=grappler_rows.passes(each, shown),
         into=", ".join(each.into),
         source=node.source,
         line=node.line,

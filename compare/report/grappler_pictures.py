@@ -7,7 +7,7 @@ from html import escape
 
 import graphviz
 
-from compare.record.grappler_part import KINDS, NodeRewrite, OptimizedNode
+from compare.record.grappler_part import KINDS, NodeRewrite, Optimization, OptimizedNode
 from compare.report.grappler_rows import passes
 from compare.report.pictures import FONT, GRAPH, INK, PAPER, SOFT, WHOLE, literally
 
@@ -22,16 +22,15 @@ _LEGEND = {
 _CONSTANTS = ("Const", "NoOp")
 
 
-def drawn(
-    title: str, nodes: Sequence[OptimizedNode], rewrites: Mapping[str, NodeRewrite]
-) -> tuple[graphviz.Digraph, int]:
+def drawn(title: str, nodes: Sequence[OptimizedNode], found: Optimization) -> tuple[graphviz.Digraph, int]:
     """The picture, and how many boxes it has. Constants that stayed are left out; of a large graph all that stayed.
 
     Args:
       title: above it.
       nodes: of one of the graphs.
-      rewrites: by node.
+      found: what changed.
     """
+    rewrites = {each.name: each for each in found.rewrites}
     whole = len(nodes) <= WHOLE
     shown = [node for node in nodes if node.name in rewrites or (whole and node.op not in _CONSTANTS)]
     label = {"label": _legend(title, whole), "labelloc": "t"}
@@ -41,9 +40,8 @@ def drawn(
     boxes = {node.name: f"n{number}" for number, node in enumerate(shown)}
     for node in shown:
         rewrite = rewrites.get(node.name)
-        digraph.node(
-            boxes[node.name], literally(_label(node)), fillcolor=_color(rewrite), tooltip=_tooltip(node, rewrite)
-        )
+        told = _told(rewrite, found) if rewrite else ()
+        digraph.node(boxes[node.name], literally(_label(node)), fillcolor=_color(rewrite), tooltip=_tooltip(node, told))
     _edges(digraph, shown, boxes)
     return digraph, len(boxes)
 
@@ -64,8 +62,11 @@ def _color(rewrite: NodeRewrite | None) -> str:
     return OPERATION if rewrite.before.op != rewrite.after.op else READS
 
 
-def _tooltip(node: OptimizedNode, rewrite: NodeRewrite | None) -> str:
-    told = (KINDS.get(rewrite.kind, rewrite.kind), ", ".join(rewrite.into), passes(rewrite)) if rewrite else ()
+def _told(rewrite: NodeRewrite, found: Optimization) -> Sequence[str]:
+    return KINDS.get(rewrite.kind, rewrite.kind), ", ".join(rewrite.into), passes(rewrite, found)
+
+
+def _tooltip(node: OptimizedNode, told: Sequence[str]) -> str:
     return literally("\n".join(filter(None, (node.name, *told, node.source, node.line))))
 
 

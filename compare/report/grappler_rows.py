@@ -26,6 +26,8 @@ _CALLING = (
     *("PartitionedCall", "StatefulPartitionedCall", "If", "StatelessIf"),
     *("While", "StatelessWhile", "Case", "StatelessCase"),
 )
+_FUNCTIONS = ("f", "then_branch", "else_branch", "cond", "body", "branches")
+"""Attributes of these that name functions."""
 _CLUSTERED = ("_XlaCompile", "_XlaRun")
 _STANDING = (FOLDED, FUSED, REPLACED, CAME, ABSORBED)
 """Kinds that are told as operations before and operations after."""
@@ -85,7 +87,7 @@ def rewrite_rows(found: Optimization) -> list[RewriteRow]:
     """The changes, by the passes that made them; what is told as operations before and after first."""
     rows: dict[tuple[str, str], list[Sequence[NodeRewrite]]] = {}
     for members in _groups(found.rewrites):
-        rows.setdefault((passes(members[0]), _what(members)), []).append(members)
+        rows.setdefault((passes(members[0], found), _what(members)), []).append(members)
     made = [_row(*key, groups) for key, groups in rows.items()]
     order = {each.passes: number for number, each in enumerate(sorted(made, key=_order))}
     return sorted(made, key=lambda row: (order[row.passes], *_last(row), -row.count, row.what))
@@ -102,8 +104,15 @@ def _order(row: RewriteRow) -> tuple[bool, bool, str]:
 _NEEDED = "(not made without)"
 
 
-def passes(rewrite: NodeRewrite) -> str:
-    """Which passes made a change, and by which experiment that is known."""
+def passes(rewrite: NodeRewrite, found: Optimization) -> str:
+    """Which passes made a change, and by which experiment that is known.
+
+    Args:
+      rewrite: the change.
+      found: what it is a change of, with the experiments that were made.
+    """
+    if found.same_again is False:
+        return "not known: not tried, since the same switches gave another graph"
     if rewrite.needs:
         return f"{' with '.join(rewrite.needs)} {_NEEDED}"
     if rewrite.alone:
@@ -111,10 +120,15 @@ def passes(rewrite: NodeRewrite) -> str:
     if rewrite.always:
         return "not known: made with every pass switched off"
     if rewrite.differs:
-        return (
-            f"not known: no single pass makes or undoes it; without {', '.join(rewrite.differs)} it comes out otherwise"
-        )
+        tried = " of those that could be tried" if _untried(found) else ""
+        without = ", ".join(rewrite.differs)
+        return f"not known: no single pass{tried} makes or undoes it; without {without} it comes out otherwise"
     return "not known: no pass that was switched off undoes it"
+
+
+def _untried(found: Optimization) -> bool:
+    """Whether an experiment with a pass gave no graph."""
+    return any({f"without {name}", f"{name} alone"} & found.failed.keys() for name in found.passes)
 
 
 def _groups(rewrites: Sequence[NodeRewrite]) -> Iterator[Sequence[NodeRewrite]]:
@@ -268,8 +282,24 @@ def idle_line(found: Optimization) -> str:
     )
 
 
+def _unseen(found: Optimization) -> list[str]:
+    """The functions that the graph after calls, and of which it has no node."""
+    calls = [node for node in found.after if node.op in _CALLING]
+    names = {
+        name for node in calls for attribute in _FUNCTIONS for name in node.attributes.get(attribute, "").split(", ")
+    }
+    there = {node.name.partition("/")[0] for node in found.after}
+    return sorted(names - there - {""})
+
+
 def doubts(found: Optimization) -> Iterator[str]:
     """What keeps changes from being ascribed."""
+    unseen = _unseen(found)
+    if unseen:
+        yield (
+            f"what is in {', '.join(unseen)} after Grappler is not known: TensorFlow shows the call and not the "
+            "function; nodes that are there under another name count as gone"
+        )
     if found.same_again is False:
         yield "no change is ascribed to a pass: the same switches gave another graph when they were set again"
     if any(node.op in _CLUSTERED for node in found.before):

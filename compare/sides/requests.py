@@ -10,9 +10,10 @@ from typing import Any
 import msgspec
 
 from compare.sides import wire
-from compare.sides._side import Side
+from compare.sides._side import Side, SideError
 from compare.sides.call_arguments import packed
 from compare.sides.replies import Rewritten, Seen
+from compare.sides.workers import WorkerSet
 from workloads._framework import Attempted, Clustered, Compiled, Donation, KernelRun, Optimized, Platform, Program
 from workloads._recompiling import Named, Staging
 from workloads._rewriting import OptimizerOptions
@@ -38,6 +39,18 @@ class Loading:
 def environment(side: Side) -> dict[str, Any]:
     """Versions and device."""
     return side.call("environment", {}).value
+
+
+def versions(workers: WorkerSet) -> dict[str, str]:
+    """By package, of the sides that come up."""
+    found: dict[str, str] = {}
+    for side, packages in (("tf", ("tensorflow",)), ("jax", ("jax", "jaxlib"))):
+        try:
+            told = environment(workers.get(side))
+        except SideError:
+            continue  # what was asked of it says why
+        found |= {package: str(told[package]) for package in packages if package in told}
+    return found
 
 
 @dataclasses.dataclass(frozen=True)

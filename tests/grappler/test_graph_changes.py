@@ -85,6 +85,29 @@ def test_what_nothing_read_is_told_from_what_nothing_reads_any_more() -> None:
     assert kinds(before, (X, node("r", "_Retval", "x"))) == {"a": READERS_WENT, "b": UNREAD}
 
 
+CALL = node("call", "PartitionedCall", "x", f="body"), node("body/sin", "Sin", "x")
+RETURNS = node("body/y_RetVal", "_Retval", "body/sin:y:0")
+
+
+def test_what_a_function_returned_is_not_what_nothing_read() -> None:
+    before = X, *CALL, RETURNS
+    after = X, CALL[0], node("body/y_RetVal", "_Retval", "x")
+    assert kinds(before, after) == {"body/sin": BYPASSED, "body/y_RetVal": REWIRED}
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        (node("call", "PartitionedCall", "x", f="other"), node("other/sin", "Sin", "x")),
+        (node("call", "PartitionedCall", "x", f="other"),),
+        (node("call/sin", "Sin", "x"),),
+    ],
+)
+def test_of_a_function_that_is_no_longer_there_nothing_is_known(after: Nodes) -> None:
+    found = kinds((X, *CALL, RETURNS), (X, *after))
+    assert found["body/sin"] == found["body/y_RetVal"] == GONE
+
+
 def test_copies_are_merged_and_copies_of_copies() -> None:
     before = (
         X,

@@ -34,6 +34,11 @@ def test_a_name_that_is_none_is_one_line_with_the_nearest() -> None:
         (["limits", "unique", "--tf-python", "absent"], "--tf-python"),
         (["clusters", "loop_over_a_tensr"], "did you mean loop_over_a_tensor?"),
         (["clusters", "NOTHING"], "`jaxport list` has the workloads, `jaxport limits` the limits"),
+        (
+            ["grappler", "running_exampel"],
+            "a port file or FILE.py:FUNCTION, found 'running_exampel': did you mean running",
+        ),
+        (["grappler", "NOTHING"], "found 'NOTHING': `jaxport list` has the workloads"),
         (["clusters", "unique"], "`jaxport limits unique` runs that limit"),
         (["recompiles", "print_in_the_middle"], "`jaxport clusters print_in_the_middle` runs that limit"),
         (["recompiles", "argmx"], "did you mean argmax"),

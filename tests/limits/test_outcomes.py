@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from compare.limits.outcomes import agrees, clustered, cut, gave, raised, unexpected
+from compare.limits.outcomes import agrees, clustered, counted, cut, gave, raised, unexpected
 from compare.record.clustering_part import BOUNDARY, Cluster, ClusteredGraph, GraphNode
+from compare.record.ledger_part import NOT_CALLED, LedgerCall, SideLedger
 from compare.record.limit_part import Limit, LimitWay
 from workloads._framework import KernelRun
 from workloads.limits._statement import Raised
@@ -105,20 +106,39 @@ def test_an_error_is_told_without_folders_and_without_what_is_said_of_all_of_its
 
 
 def test_a_statement_agrees_only_where_all_that_follows_from_it_was_seen() -> None:
-    assert agrees(LIMIT)
-    assert agrees(replace(LIMIT, says={"tf/jit": "same"})) is False
-    assert agrees(replace(LIMIT, says={"tf/jit": "raises", "tf/autocluster": "other"})) is False
+    assert agrees(LIMIT, ())
+    assert agrees(replace(LIMIT, says={"tf/jit": "same"}), ()) is False
+    assert agrees(replace(LIMIT, says={"tf/jit": "raises", "tf/autocluster": "other"}), ()) is False
+
+
+def test_where_nothing_follows_from_a_statement_nothing_agrees() -> None:
+    assert agrees(replace(LIMIT, says={}), ()) is None
+
+
+def test_another_error_than_the_one_that_is_meant_does_not_agree() -> None:
+    surprising = unexpected(LIMIT, {"tf/jit": Raised("Where", "")}, [])  # type: ignore[arg-type]
+    assert surprising.keys() == {"tf/jit"} and agrees(LIMIT, surprising) is None
+    assert agrees(LIMIT, {"tf/autocluster"})
+
+
+@pytest.mark.parametrize(
+    ("stated", "agreeing"),
+    [("3 compilations", True), ("1 trace", True), ("3 traces", False), ("raises", False), ("13 compilations", False)],
+)
+def test_of_a_stream_its_traces_or_its_compilations_are_stated(stated: str, agreeing: bool) -> None:
+    ways = {"tf/jit": LimitWay(outcome="1 trace, 3 compilations")}
+    assert agrees(Limit(says={"tf/jit": stated}, ways=ways), ()) is agreeing
 
 
 def test_a_statement_neither_agrees_nor_differs_where_a_worker_was_lost() -> None:
     lost = {**LIMIT.ways, "tf/jit": LimitWay(told="the worker died")}
-    assert agrees(replace(LIMIT, ways=lost)) is None
-    assert agrees(replace(LIMIT, ways={"tf/eager": LimitWay(told="the worker died")})) is None
-    assert unexpected(replace(LIMIT, ways=lost), {}, []) == "tf/jit: expected raises, found nothing"
+    assert agrees(replace(LIMIT, ways=lost), ()) is None
+    assert agrees(replace(LIMIT, ways={"tf/eager": LimitWay(told="the worker died")}), ()) is None
+    assert unexpected(replace(LIMIT, ways=lost), {}, []) == {"tf/jit": "expected raises, found nothing"}
 
 
 def test_what_came_out_as_known_is_no_surprise() -> None:
-    assert unexpected(LIMIT, RAISES, ["Unique"]) == ""  # type: ignore[arg-type]
+    assert unexpected(LIMIT, RAISES, ["Unique"]) == {}  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -128,13 +148,14 @@ def test_what_came_out_as_known_is_no_surprise() -> None:
         (replace(LIMIT, expected={"jax/port": "same"}), {}, [], "jax/port: expected same, found nothing"),
         (LIMIT, {"tf/jit": Raised("Where", "")}, [], "tf/jit: expected an error with 'Where', found"),
         (LIMIT, {"tf/jit": Raised("", "tf.where")}, [], "tf/jit: expected a line with 'tf.where', found"),
-        (LIMIT, {}, ["Where"], "expected Where outside of every cluster"),
+        (LIMIT, {}, ["Where"], "expected Where outside of every cluster, not among those outside: Unique, Mul"),
     ],
 )
 def test_what_came_out_otherwise_is_said(
     limit: Limit, raises: dict[str, Raised], outside: list[str], said: str
 ) -> None:
-    assert said in unexpected(limit, raises, outside)  # type: ignore[arg-type]
+    found = unexpected(limit, raises, outside)  # type: ignore[arg-type]
+    assert said in "; ".join(f"{way}: {text}" for way, text in found.items())
 
 
 def test_operations_outside_of_clusters_are_those_of_the_last_call() -> None:
@@ -142,6 +163,24 @@ def test_operations_outside_of_clusters_are_those_of_the_last_call() -> None:
     last = [KernelRun("x:_Arg"), KernelRun("cluster_0/r:_XlaRun"), KernelRun("u:Unique"), KernelRun("v:Unique")]
     assert clustered([first, last]) == (1, ("Unique",))
     assert clustered([]) == (0, ())
+
+
+@pytest.mark.parametrize(
+    ("kept", "seen"),
+    [
+        (SideLedger(calls=(LedgerCall(), LedgerCall()), traces=1, compilations=2), LimitWay("1 trace, 2 compilations")),
+        (SideLedger(calls=(LedgerCall(), LedgerCall(error="TypeError"))), LimitWay(told="call 2: TypeError")),
+        (
+            SideLedger(calls=(LedgerCall(error="it died"), LedgerCall(error=NOT_CALLED)), lost=True),
+            LimitWay(told="call 1: it died", lost=True),
+        ),
+        (SideLedger(error="ValueError: no function"), LimitWay(told="ValueError: no function")),
+    ],
+)
+def test_a_stream_is_counted_only_where_every_call_gave_a_result(kept: SideLedger, seen: LimitWay) -> None:
+    found = counted(kept)
+    assert (found.outcome, found.lost) == (seen.outcome, seen.lost)
+    assert found.told == (seen.told or "of 2 calls")
 
 
 def graph(*clusters: str) -> ClusteredGraph:

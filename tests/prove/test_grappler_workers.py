@@ -30,6 +30,13 @@ def fused(x):
 def eager_only(x):
     return tf.constant(x.numpy())
 
+@tf.function(experimental_attributes={"_noinline": True})
+def kept(x, k):
+    return tf.identity(tf.sin(x) * k, name="handed_on")
+
+def calling(x):
+    return kept(x, tf.constant(2.0)) + x * 1.0
+
 def random(x):
     return x + tf.random.normal([4, 4])
 
@@ -77,6 +84,19 @@ def test_fusing_folding_and_inlining_each_by_what_shows_it(folder: Path, capsys:
     # The runtime inlines and lowers: without Grappler there is no call either.
     assert record["traced"]["StatelessIf"] == 1 and record["traced"]["PartitionedCall"] == 1
     assert not {node["op"] for node in record["before"]} & {"StatelessIf", "PartitionedCall"}
+
+
+def test_a_function_that_is_left_as_a_call_has_results_and_what_it_became_is_not_known(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["grappler", "f.py:calling", "--input", "x=f32[4,4]"]) == 0
+    text = capsys.readouterr().out
+    assert "nothing read it" not in text and "after Grappler is not known: TensorFlow shows the call" in text
+    record = json.loads((folder / "jaxport-grappler" / "grappler.json").read_text())
+    body = {each["name"]: each for each in record["before"] if "_kept_" in each["name"]}
+    returned = next(each for each in body.values() if each["op"] == "_Retval")
+    assert returned["inputs"][0].partition(":")[0] in body
+    assert {changes(record)[name]["kind"] for name in body} == {"gone"}
 
 
 def test_random_numbers_are_not_compared(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -58,7 +58,19 @@ def test_the_console_tells_each_change_under_its_pass() -> None:
     ],
 )
 def test_by_which_pass_is_said_as_the_experiments_show_it(rewrite: NodeRewrite, expected: str) -> None:
-    assert passes(rewrite) == expected
+    assert passes(rewrite, Optimization(same_again=True)) == expected
+
+
+def test_what_was_not_tried_is_not_said_to_be() -> None:
+    other = Optimization(same_again=False)
+    assert passes(NodeRewrite(), other) == "not known: not tried, since the same switches gave another graph"
+    assert "no pass that was switched off" not in shown(replace(ascribed(), same_again=False))
+    failed = Optimization(same_again=True, passes=("a", "b"), failed={"b alone": "it died"})
+    assert passes(NodeRewrite(differs=("a",)), failed).startswith(
+        "not known: no single pass of those that could be tried makes or undoes it; without a it"
+    )
+    kernels = replace(failed, failed={"kernels of graph": "it died"})
+    assert "could be tried" not in passes(NodeRewrite(differs=("a",)), kernels)
 
 
 def test_where_no_experiment_tells_the_pass_is_not_known() -> None:
@@ -71,6 +83,13 @@ def test_a_graph_of_clusters_is_said_to_be_one() -> None:
     clustered = Optimization(before=(node("run", "_XlaRun"),), same_again=True)
     assert "TF_XLA_FLAGS switches autoclustering on" in shown(clustered)
     assert "TF_XLA_FLAGS" not in shown(ascribed())
+
+
+def test_a_function_that_is_called_and_not_shown_is_named() -> None:
+    call, body = node("call", "PartitionedCall", "x", f="inner_specialized"), node("inner_specialized/sin", "Sin", "x")
+    said = "what is in inner_specialized after Grappler is not known"
+    assert said in shown(Optimization(after=(call,), same_again=True))
+    assert said not in shown(Optimization(after=(call, body), same_again=True))
 
 
 def test_what_did_not_run_is_told_without_a_reason() -> None:
@@ -130,16 +149,15 @@ def test_a_computed_constant_is_shown_with_its_size() -> None:
 
 
 def test_both_graphs_are_drawn_with_what_changed_in_colour() -> None:
-    rewrites = {each.name: each for each in ascribed().rewrites}
-    before, boxes = drawn("before", BEFORE, rewrites)
+    before, boxes = drawn("before", BEFORE, ascribed())
     assert boxes == 7 and "gone after" in before.source and before.source.count('fillcolor="#f2c9cf"') == 2
-    after, boxes = drawn("after", AFTER, rewrites)
+    after, boxes = drawn("after", AFTER, ascribed())
     assert boxes == 5 and "Square" in after.source and "style=dashed" in after.source
 
 
 def test_of_a_large_graph_only_what_changed_is_drawn() -> None:
     many = tuple(node(f"n{number}", "Mul") for number in range(400))
-    assert drawn("before", (*many, *BEFORE), {"pow": NodeRewrite(name="pow")})[1] == 1
+    assert drawn("before", (*many, *BEFORE), Optimization(rewrites=(NodeRewrite(name="pow"),)))[1] == 1
 
 
 def test_a_page_escapes_what_a_function_is_called(tmp_path: Path) -> None:

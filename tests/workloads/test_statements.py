@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from workloads.gotchas._gotcha import NAIVE
 from workloads.limits._limit import limits
 from workloads.limits._pictures import decoded, encoded
 from workloads.limits._statement import Statement, statements
-from workloads.limits.recompilation import STREAMS
+from workloads.limits.recompilation import STREAMS, Stream
 
 ROOT = Path(__file__).parents[2]
 STATEMENTS = statements()
@@ -70,3 +71,11 @@ def test_a_name_stands_for_one_limit() -> None:
 def test_a_picture_is_decoded_as_it_was_encoded() -> None:
     pixels = np.random.default_rng(0).integers(0, 256, (5, 7, 3)).astype(np.uint8)
     assert np.array_equal(decoded(encoded(pixels)), pixels)
+
+
+@pytest.mark.parametrize("stream", STREAMS.values(), ids=STREAMS)
+def test_what_follows_of_a_stream_is_one_count_or_an_error(stream: Stream) -> None:
+    assert stream.says.keys() <= stream.expected.keys()
+    assert all(
+        re.fullmatch(r"raises|1 (trace|compilation)|\d+ (traces|compilations)", one) for one in stream.says.values()
+    )
