@@ -16,7 +16,7 @@ from compare.limits.trying_limits import Trying, try_each
 from compare.plain_json import to_json
 from compare.progress import reporter
 from compare.record.envelope import SCHEMA
-from compare.record.limit_part import Limit, Limits
+from compare.record.limit_part import Limit, TriedLimits
 from compare.report import terminal
 from compare.report.limit_tables import page, print_limits, print_list
 from compare.sides._side import SIDES
@@ -63,7 +63,7 @@ def main(options: argparse.Namespace) -> int:
     Raises:
       RequestError: there is no such limit, or a page of what is not run was asked for.
     """
-    found = Limits(SCHEMA, tuple(chosen(options.names, known())))
+    found = TriedLimits(SCHEMA, tuple(chosen(options.names, known())))
     run = bool(options.run or options.names)
     if options.out is not None:
         if not run:
@@ -83,7 +83,7 @@ def main(options: argparse.Namespace) -> int:
     return FAILS if any(limit.unexpected for limit in found.limits) else HOLDS
 
 
-def _run(limits: Sequence[Limit], options: argparse.Namespace) -> Limits:
+def _run(limits: Sequence[Limit], options: argparse.Namespace) -> TriedLimits:
     pythons = {side: getattr(options, f"{side}_python") for side in SIDES}
     with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
         return try_each(limits, Trying(pythons, options.timeout, progress))

@@ -21,7 +21,7 @@ from compare.prove import clustering
 from compare.recompilation import keeping
 from compare.record.clustering_part import ClusteredGraph
 from compare.record.envelope import SCHEMA
-from compare.record.limit_part import PAIR, STATEMENT, Limit, Limits, LimitWay
+from compare.record.limit_part import PAIR, STATEMENT, Limit, LimitWay, TriedLimits
 from compare.sides import requests
 from compare.sides._side import BadTarget, Missing, NoDevice, Side, SideError
 from compare.sides.client import LiveSide
@@ -46,7 +46,7 @@ class Trying:
     progress: Reporter
 
 
-def try_each(chosen: Sequence[Limit], trying: Trying) -> Limits:
+def try_each(chosen: Sequence[Limit], trying: Trying) -> TriedLimits:
     """The limits with what was seen of them, in their order, and with which versions.
 
     Args:
@@ -64,7 +64,7 @@ def try_each(chosen: Sequence[Limit], trying: Trying) -> Limits:
 
         workers = stack.enter_context(WorkerSet(start))
         tried = tuple(_tried(limit, workers, trying, scratch) for limit in chosen)
-        return Limits(SCHEMA, tried, requests.versions(workers))
+        return TriedLimits(SCHEMA, tried, requests.versions(workers))
 
 
 def _tried(limit: Limit, workers: WorkerSet, trying: Trying, scratch: Path) -> Limit:

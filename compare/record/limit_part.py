@@ -63,7 +63,7 @@ class Limit(Part, frozen=True):
     command: Text = ""
 
 
-class Limits(Part, frozen=True):
+class TriedLimits(Part, frozen=True):
     """Limits, listed or run."""
 
     schema: Count = None

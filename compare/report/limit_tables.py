@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Column, Table
 from rich.text import Text
 
-from compare.record.limit_part import PAIR, STREAM, Limit, Limits, LimitWay, is_as_stated
+from compare.record.limit_part import PAIR, STREAM, Limit, LimitWay, TriedLimits, is_as_stated
 from compare.report import markdown, numbers
 from compare.report.terminal import cell, print_table
 
@@ -135,7 +135,7 @@ def summary(limits: Sequence[Limit]) -> str:
     return f"{told}; {wrong} not as known" if wrong else told
 
 
-def page(found: Limits, command: str) -> str:
+def page(found: TriedLimits, command: str) -> str:
     """The whole page of limits that were run.
 
     Args:
