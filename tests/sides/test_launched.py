@@ -82,11 +82,7 @@ def test_a_program_that_is_not_there_is_one_line(tmp_path: Path) -> None:
 def test_a_signal_reaches_the_program_and_what_it_left_is_read(tmp_path: Path, number: int) -> None:
     script = f"trap 'echo caught >&2; exit 5' TERM HUP; : > {tmp_path}/up; while :; do sleep 0.05; done"
     command = [sys.executable, "-m", "compare", "launch", "-o", str(tmp_path / "out"), "--", "sh", "-c", script]
-    process = subprocess.Popen(
-        # A run under `nohup` ignores SIGHUP, and so would all that it starts.
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
-    )  # fmt: skip
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     while not (tmp_path / "up").exists():
         time.sleep(0.01)
     process.send_signal(number)
