@@ -58,6 +58,8 @@ from workloads._unroll import unroll
 _PLATFORMS: dict[Platform, str] = {"cpu": "cpu", "gpu": "cuda", "tpu": "tpu"}
 """As jax.export calls them."""
 
+_NO_OPTIMIZER = "JAX has no graph optimizer with switches: XLA alone rewrites a program"
+
 
 class Jax:
     """The twin in JAX, in its modes. Implements workloads._framework.Framework."""
@@ -236,7 +238,7 @@ class Jax:
 
     def rewritten(self, pass_: str, options: OptimizerOptions) -> Rewritten:
         """Refused: the graph optimizer is TensorFlow's."""
-        raise Unsupported("JAX has no graph optimizer with switches: XLA alone rewrites a program")
+        raise Unsupported(_NO_OPTIMIZER)
 
     def outputs_with(self, pass_: str, case: str, options: OptimizerOptions) -> Arrays:
         """Refused, as `rewritten` is.
@@ -246,7 +248,7 @@ class Jax:
           case: not asked.
           options: not asked.
         """
-        raise Unsupported("JAX has no graph optimizer with switches: XLA alone rewrites a program")
+        raise Unsupported(_NO_OPTIMIZER)
 
     def offer(self, mode: str, options: Options) -> None:
         """Make a mode more, compiled with these options.
