@@ -33,7 +33,8 @@ COMPOSITES = {
 
 
 def opcodes(artifact: bytes) -> list[str]:
-    return [operation.name for operation in bindings.operations(bindings.parse(artifact))]
+    module = bindings.parse(artifact)  # operations die with it, whoever still holds them
+    return [operation.name for operation in bindings.operations(module)]
 
 
 def test_erf_beside_an_update_can_be_handed_on_and_is_still_erf() -> None:
