@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 import statistics
 import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -23,10 +24,16 @@ STEADY_CALLS, STEADY_DROPPED = 3, 1
 """Of every arm, where even the quickest arm's call takes longer than that: one call is then enough to fill the caches,
 and arms that are nearly as fast as one another are measured in one way."""
 
-LONG_S, LONG_FACTOR = 0.2, 4
+LONG_S, LONG_FACTOR = 0.005, 4
 LONG_CALLS, LONG_DROPPED = 2, 1
-"""Of an arm whose call takes longer than that and so many times as long as the quickest arm's: five of its calls would
-take most of the time, and its ratio is far from 1 however it is taken."""
+"""Of an arm whose call takes longer than that and so many times as long as the quickest arm's. Its ratio is far from 1
+however it is taken, while its calls would take most of the time: it makes few, and sits most rounds out."""
+
+GAP = 1.5
+"""How many times as long as the next quicker arm's the call of the quickest such arm takes: arms that are nearly as
+fast as one another, identical code above all, are measured in one way."""
+
+LEAST_ROUNDS, MOST_ROUNDS = 5, 100
 
 
 @dataclass(frozen=True)
@@ -41,7 +48,8 @@ class Timer(Generic[Name]):
 class Measured(Generic[Name]):
     """What one pair of processes gave. An arm that failed is in `failures`, with the reason, and only there.
 
-    `medians` holds one value a round, in seconds; equal places were taken in the same round.
+    `medians` holds one value a round, in seconds; equal places were taken in the same round. First come those of the
+    rounds that every arm took part in: an arm that sat rounds out has no others.
     """
 
     medians: Mapping[Name, tuple[float, ...]]
@@ -70,30 +78,31 @@ def measure(
     budget_s: float,
     seed: int,
     failing: type[Exception],
-    min_rounds: int = 5,
-    max_rounds: int = 30,
+    min_rounds: int = LEAST_ROUNDS,
+    max_rounds: int = MOST_ROUNDS,
     calls: int = CALLS,
     dropped: int = DROPPED,
     steady_s: float = STEADY_S,
     long_s: float = LONG_S,
     clock: Clock = time.perf_counter_ns,
 ) -> Measured[Name]:
-    """Rounds of all arms in balanced, shuffled order: one median an arm and round.
+    """Rounds of arms in balanced, shuffled order: one median an arm and round.
 
     An arm's round is `calls` calls; the first `dropped` find the caches as another arm left them and
     go. The first round of all calibrates and goes too: where every arm's calls take longer than `steady_s`
-    all make fewer from then on, and one whose calls take longer than `long_s`, and much longer than the
-    quickest arm's, the fewest. How many rounds follow depends on what is left of `budget_s`, within
-    `min_rounds` and `max_rounds`. Give every pair a seed of its own:
-    an order is balanced over 2n rounds of n arms, and what is left over must not repeat from pair to pair.
+    all make fewer from then on. Those whose calls take longer than `long_s`, and much longer than the
+    quickest arm's, make the fewest and take part in some of the rounds only, spread evenly over all. How many rounds
+    follow depends on what is left of `budget_s`, within `min_rounds` and `max_rounds`. Give every pair a seed of its
+    own: an order is balanced over 2n rounds of n arms, and what is left over must not repeat from pair to pair.
 
     Args:
       arms: each with what times it.
-      budget_s: seconds that all rounds may take together, the first one included.
+      budget_s: seconds that all rounds may take together, the first one included. Rounds without the longest calls
+        have half of it, whatever those took.
       seed: of the orders.
       failing: what an arm raises when it cannot go on; it is then left out and reported. Anything
         else is a defect and goes through.
-      min_rounds: however little is left of the budget.
+      min_rounds: of every arm, however little is left of the budget.
       max_rounds: however much is left of it.
       calls: of an arm in a round.
       dropped: of these, the first, which are not counted.
@@ -111,25 +120,76 @@ def measure(
     if not 0 <= dropped < calls:
         raise ValueError(f"expected to drop fewer than the {calls} calls of a round, found {dropped} dropped")
     failures: dict[Name, str] = {}
-    plans = dict.fromkeys(named, (calls, dropped))
 
-    def run(turn: int) -> dict[Name, float]:
-        order = [named[name] for name in _balanced(list(named), turn, f"rounds {seed}") if name not in failures]
-        return _round(order, plans, failing, failures)
+    def run(order: Sequence[Name], plans: Mapping[Name, _Calls]) -> dict[Name, float]:
+        return _round([named[name] for name in order if name not in failures], plans, failing, failures)
 
+    fewer = _Calls(min(calls, STEADY_CALLS), min(dropped, STEADY_DROPPED))
     start = clock()
-    first = run(0)
-    spent = (clock() - start) * NANOSECONDS
-    quickest = min(first.values(), default=0.0)
-    usual = (min(calls, STEADY_CALLS), min(dropped, STEADY_DROPPED)) if quickest > steady_s else (calls, dropped)
-    fewest = min(calls, LONG_CALLS), min(dropped, LONG_DROPPED)
-    plans = {
-        name: fewest if seconds > max(long_s, LONG_FACTOR * quickest) else usual for name, seconds in first.items()
-    }
-    part = sum(first[name] * plans[name][0] for name in first) / (sum(first.values()) * calls or 1)
-    total = _rounds(budget_s - spent, spent * part, min_rounds, max_rounds)
-    kept = [run(turn) for turn in range(total)]
-    return Measured({name: tuple(taken[name] for taken in kept) for name in named if name not in failures}, failures)
+    first = run(_balanced(list(named), 0, f"rounds {seed}"), dict.fromkeys(named, fewer))
+    spent_s = (clock() - start) * NANOSECONDS
+    long = _long(first, long_s)
+    plans = _plans(first, long, fewer if min(first.values(), default=0.0) > steady_s else _Calls(calls, dropped))
+    beside_s = max(0.0, spent_s - fewer.made * sum(first.values())) / max(1, len(first))
+    costs = {name: plans[name].made * seconds + beside_s for name, seconds in first.items()}
+    design = _design(costs, long, budget_s, budget_s - spent_s, min_rounds, max_rounds)
+    taken = [run(order, plans) for order in _orders(list(named), long, design, seed)]
+    kept = [medians for kind in (True, False) for whole, medians in zip(design, taken, strict=True) if whole == kind]
+    whole_arms = [name for name in named if name not in failures]
+    return Measured(
+        {name: tuple(medians[name] for medians in kept if name in medians) for name in whole_arms}, failures
+    )
+
+
+def same_rounds(a: Sequence[float], b: Sequence[float]) -> tuple[Sequence[float], Sequence[float]]:
+    """Of one pair, what two arms took in the rounds in which both took part."""
+    both = min(len(a), len(b))
+    return a[:both], b[:both]
+
+
+@dataclass(frozen=True)
+class _Calls:
+    """Of one arm in one round: how many are made, and how many of them go."""
+
+    made: int
+    dropped: int
+
+
+def _long(seconds: Mapping[Name, float], long_s: float) -> frozenset[Name]:
+    """The arms whose calls take so much longer than the others' that they take part in some rounds only."""
+    rising = sorted(seconds, key=lambda name: seconds[name])
+    least = max(long_s, LONG_FACTOR * seconds[rising[0]]) if rising else 0.0
+    for place in range(1, len(rising)):
+        if seconds[rising[place]] > max(least, GAP * seconds[rising[place - 1]]):
+            return frozenset(rising[place:])
+    return frozenset()
+
+
+def _plans(seconds: Mapping[Name, float], long: Collection[Name], usual: _Calls) -> dict[Name, _Calls]:
+    fewest = _Calls(min(usual.made, LONG_CALLS), min(usual.dropped, LONG_DROPPED))
+    return {name: fewest if name in long else usual for name in seconds}
+
+
+def _design(
+    costs: Mapping[Name, float], long: Collection[Name], budget_s: float, left_s: float, least: int, most: int
+) -> list[bool]:
+    """Round by round, whether every arm takes part, or all but the long ones.
+
+    Args:
+      costs: seconds that each arm takes of a round.
+      long: arms that need not take part in every round.
+      budget_s: seconds that all rounds may take together.
+      left_s: what calibration left of it.
+      least: rounds that every arm takes part in.
+      most: rounds.
+    """
+    whole_s = sum(costs.values())
+    if not long:
+        return [True] * _fitting(left_s, whole_s, least, most)
+    whole = _fitting(left_s / 2, whole_s, least, most)
+    quick_s = sum(cost for name, cost in costs.items() if name not in long)
+    total = whole + _fitting(max(left_s - whole * whole_s, budget_s / 2), quick_s, 0, most - whole)
+    return [turn * whole // total < (turn + 1) * whole // total for turn in range(total)]
 
 
 def samples_of(pairs: Sequence[Measured[Name]]) -> dict[Name, tuple[tuple[float, ...], ...]]:
@@ -138,9 +198,19 @@ def samples_of(pairs: Sequence[Measured[Name]]) -> dict[Name, tuple[tuple[float,
     return {name: tuple(pair.medians.get(name, ()) for pair in pairs) for name in names}
 
 
+def _orders(
+    names: Sequence[Name], long: Collection[Name], design: Sequence[bool], seed: int
+) -> Iterator[Sequence[Name]]:
+    """Of every round the arms in their order; rounds of either kind are balanced among themselves."""
+    quick = [name for name in names if name not in long]
+    turns = {True: itertools.count(), False: itertools.count()}
+    for whole in design:
+        yield _balanced(names if whole else quick, next(turns[whole]), f"rounds {seed}")
+
+
 def _round(
     order: Sequence[Timer[Name]],
-    plans: Mapping[Name, tuple[int, int]],
+    plans: Mapping[Name, _Calls],
     failing: type[Exception],
     failures: dict[Name, str],
 ) -> dict[Name, float]:
@@ -148,26 +218,28 @@ def _round(
 
     Args:
       order: in which the arms take turns.
-      plans: by arm, how many calls it makes and how many of them go.
+      plans: by arm, the calls that it makes.
       failing: what an arm raises when it cannot go on.
       failures: by arm, the reason; added to.
     """
     medians = {}
     for arm in order:
-        calls, dropped = plans[arm.name]
+        plan = plans[arm.name]
         try:
-            seconds = arm.round(calls)
+            seconds = arm.round(plan.made)
         except failing as error:
             failures[arm.name] = str(error)
             continue
-        if len(seconds) != calls:
-            raise ValueError(f"expected {calls} times from {arm.name}, found {len(seconds)}: an arm times every call")
-        medians[arm.name] = statistics.median(seconds[dropped:])
+        if len(seconds) != plan.made:
+            raise ValueError(
+                f"expected {plan.made} times from {arm.name}, found {len(seconds)}: an arm times every call"
+            )
+        medians[arm.name] = statistics.median(seconds[plan.dropped :])
     return medians
 
 
-def _rounds(left_s: float, round_s: float, least: int, most: int) -> int:
-    """How many rounds fit into what the calibration round left of the budget."""
+def _fitting(left_s: float, round_s: float, least: int, most: int) -> int:
+    """How many rounds fit into some seconds."""
     fitting = math.floor(left_s / round_s) if round_s > 0 else most
     return max(least, min(most, fitting))
 

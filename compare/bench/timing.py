@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import msgspec
 
 from compare.bench import power, reasons, stats
-from compare.bench.pairs import Name
+from compare.bench.pairs import Name, same_rounds
 from compare.bench.stats import Rounds
 from compare.record import timing_part
 from compare.record.timing_part import CellTime, Power, Ratio, Threads, Timing
@@ -150,8 +150,8 @@ def _wanted(arms: Iterable[Arm]) -> Iterator[Pair]:
 
 
 def _shared(timed: Mapping[Name, Rounds], a: Name, b: Name) -> tuple[Rounds, Rounds]:
-    """The pairs in which both arms ran."""
-    both = [(one, other) for one, other in zip(timed[a], timed[b], strict=True) if one and other]
+    """The rounds in which both arms ran, of the pairs in which they did."""
+    both = [same_rounds(one, other) for one, other in zip(timed[a], timed[b], strict=True) if one and other]
     return [one for one, _ in both], [other for _, other in both]
 
 

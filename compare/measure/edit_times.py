@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from compare.bench import pairs, stats
+from compare.bench import pairs, stats, timing
 from compare.bench.pairs import Measured, Timer
 from compare.inputs.at_size import Prepared
 from compare.progress import Reporter
@@ -68,7 +68,8 @@ def judged(samples: Mapping[str, Sequence[Sequence[float]]]) -> EditTime:
     Args:
       samples: seconds of BEFORE, AFTER and AGAIN.
     """
-    edit, null = stats.ratio(samples[AFTER], samples[BEFORE]), stats.ratio(samples[AGAIN], samples[BEFORE])
+    edit, null = (timing.paired(samples, name, BEFORE) for name in (AFTER, AGAIN))
+    assert edit is not None and null is not None, "a pair in which a process failed is none"
     found = EditTime(pairs=edit.pairs, null=null.ratio, null_ci95=null.ci95)
     if edit.pairs < stats.LEAST_PAIRS:
         return EditTime(pairs=edit.pairs, withheld=f"an interval needs {stats.LEAST_PAIRS} pairs of processes")

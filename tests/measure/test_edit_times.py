@@ -9,9 +9,9 @@ from compare.measure.edit_times import AFTER, AGAIN, BEFORE, judged
 from compare.report.cluster_comparisons import times_compared
 
 
-def times(factor: float, pairs: int = 8, seed: int = 0) -> list[list[float]]:
+def times(factor: float, pairs: int = 8, seed: int = 0, rounds: int = 10) -> list[list[float]]:
     generator = np.random.default_rng(seed)
-    return [[factor * float(generator.normal(1e-3, 5e-6)) for _ in range(10)] for _ in range(pairs)]
+    return [[factor * float(generator.normal(1e-3, 5e-6)) for _ in range(rounds)] for _ in range(pairs)]
 
 
 @pytest.mark.parametrize(("factor", "verdict"), [(2.0, "slower"), (0.5, "faster"), (1.0001, "equivalent")])
@@ -20,6 +20,11 @@ def test_a_planted_factor_is_found(factor: float, verdict: str) -> None:
     assert found.verdict == verdict and found.ratio == pytest.approx(factor, rel=0.02)
     (line,) = times_compared(None, None, found)
     assert verdict in line and "identical code" in line
+
+
+def test_an_edit_that_makes_so_long_calls_that_they_sit_rounds_out_is_held_against_those_that_it_took_part_in() -> None:
+    found = judged({BEFORE: times(1.0), AFTER: times(20.0, seed=1, rounds=5), AGAIN: times(1.0, seed=2)})
+    assert found.verdict == "slower" and found.ratio == pytest.approx(20.0, rel=0.02)
 
 
 def test_identical_code_that_takes_other_times_withholds_the_ratio() -> None:
