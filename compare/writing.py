@@ -30,12 +30,13 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def write_atomically(path: Path, data: str | bytes) -> None:
-    """Write the whole file or nothing: a reader never sees half of it.
+    """Write the whole file or nothing, in a folder that need not be there yet: a reader never sees half of it.
 
     Raises:
       UnwrittenError: the disk is full, or the file cannot be written.
     """
     with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
         _replace(path, data)
 
 

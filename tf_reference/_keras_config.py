@@ -34,22 +34,25 @@ _BY_KEY = {
 """By what a key of a config ends with, as "kernel_initializer" does: Keras 2 often leaves the module out."""
 
 
-def layers(described: Mapping[str, Any], within: str | None = None) -> Iterator[Layer]:
+def layers(described: Mapping[str, Any], within: str | None = None, calls: int = 0) -> Iterator[Layer]:
     """Every layer of a config, those of models and wrappers behind them.
 
     Args:
       described: an object as Keras describes it: module, class_name, config.
       within: names of what is around it; None is the outermost model, whose name says nothing.
+      calls: how often it is called where its own description does not say; 0 where that is not known.
     """
     config = described.get("config")
     config = config if isinstance(config, Mapping) else {}
     own = str(config.get("name") or described.get("name") or described.get("class_name"))
     name = f"{within}/{own}" if within else own
     if is_container(described):
+        # No layer stands twice in a Sequential; one inside another model may be called again with all its layers.
+        once = within is None and described.get("class_name") == "Sequential"
         for inner in _inside(config):
-            yield from layers(inner, "" if within is None else name)
+            yield from layers(inner, "" if within is None else name, int(once))
     elif described.get("class_name") != "InputLayer":
-        yield _layer(described, config, name)
+        yield _layer(described, config, name, calls)
         for inner in _inside(config):
             yield from layers(inner, name)
 
@@ -69,7 +72,7 @@ def module_of(module: str) -> str:
     return KERAS_OPS if module.startswith("keras.src.ops") else module
 
 
-def _layer(described: Mapping[str, Any], config: Mapping[str, Any], name: str) -> Layer:
+def _layer(described: Mapping[str, Any], config: Mapping[str, Any], name: str, calls: int) -> Layer:
     registered = str(described.get("registered_name") or "")
     module = described.get("module") or registered.partition(">")[0] or "not known"
     built = described.get("build_config")
@@ -81,7 +84,7 @@ def _layer(described: Mapping[str, Any], config: Mapping[str, Any], name: str) -
         class_name=class_name,
         config=plain_config(config),
         policy=policy_of(config.get("dtype")),
-        calls=len(nodes) if isinstance(nodes, list) else 0,
+        calls=len(nodes) if isinstance(nodes, list) else calls,
         shape=_shape(built.get("input_shape") if isinstance(built, Mapping) else None),
         bytecode=holds_bytecode(config),
     )

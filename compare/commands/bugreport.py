@@ -12,13 +12,12 @@ from pathlib import Path
 from compare.bundles import gathering
 from compare.commands import _arguments
 from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._interpreters import interpreters
 from compare.commands._output import writable_folder
 from compare.commands._parser import Help
 from compare.errors import RequestError
 from compare.progress import reporter
 from compare.report import terminal
-from compare.sides._side import SIDES
-from compare.sides.sources import check_interpreter
 from compare.writing import writing
 
 HELP = Help(
@@ -62,8 +61,7 @@ def main(options: argparse.Namespace) -> int:
         raise RequestError(f"expected one workload, found {len(chosen)}: write one bug report for each")
     out = options.out or Path(f"jaxport-bugreport-{chosen[0].name}")
     _check(out)
-    for side in SIDES:
-        check_interpreter(getattr(options, f"{side}_python"), f"--{side}-python")
+    pythons = interpreters(options)
     out.parent.mkdir(parents=True, exist_ok=True)
     with (
         contextlib.ExitStack() as stack,
@@ -75,7 +73,7 @@ def main(options: argparse.Namespace) -> int:
             workload=chosen[0],
             size=options.size,
             data=options.data,
-            pythons={side: getattr(options, f"{side}_python") for side in SIDES},
+            pythons=pythons,
             timeout_s=options.timeout,
             targets=_arguments.targets(options, stack),
         )

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import contextlib
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from compare.clusters.clustering_changes import changes
 from compare.commands import _arguments
 from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._interpreters import interpreters
 from compare.commands._option_types import count, fraction
 from compare.commands._output import writable_folder
 from compare.commands._parser import Help
@@ -30,8 +31,6 @@ from compare.record.envelope import SCHEMA
 from compare.report import cluster_rows, terminal
 from compare.report.cluster_pages import write_clusters
 from compare.report.cluster_tables import print_clustering, print_comparison
-from compare.sides._side import SIDES
-from compare.sides.sources import check_interpreter
 from workloads._declared import AnyWorkload
 from workloads._spec import Workload
 from workloads.limits._limit import WITHIN, limits
@@ -98,8 +97,7 @@ def main(options: argparse.Namespace) -> int:
     """
     if options.expect is not None and options.expect > 1:
         raise RequestError(f"expected --expect of at most 100%, found {options.expect:.0%}: lower it")
-    for side in SIDES:
-        check_interpreter(getattr(options, f"{side}_python"), f"--{side}-python")
+    pythons = interpreters(options)
     chosen = _chosen(options)
     if options.time and len(chosen) < 2:
         raise RequestError(f"expected two functions with --time, found {chosen[0][0]}: jaxport bench times one")
@@ -109,7 +107,7 @@ def main(options: argparse.Namespace) -> int:
         progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
         prepared = [_prepared(workload, options, scratch / str(number)) for number, (_, workload) in enumerate(chosen)]
         found = [
-            examine(_asked(title, ready, options), scratch / f"{number}" / "clusters", progress)
+            examine(_asked(title, ready, pythons, options), scratch / f"{number}" / "clusters", progress)
             for number, ((title, _), ready) in enumerate(zip(chosen, prepared, strict=True))
         ]
         time = _timed(prepared, options, scratch, progress) if options.time else None
@@ -140,9 +138,8 @@ def _prepared(workload: AnyWorkload, options: argparse.Namespace, scratch: Path)
     return prepare_one(workload, choose_size(workload, options.size), options.data, scratch)
 
 
-def _asked(title: str, prepared: Prepared, options: argparse.Namespace) -> Asked:
+def _asked(title: str, prepared: Prepared, pythons: Mapping[str, str | None], options: argparse.Namespace) -> Asked:
     workload = prepared.workload
-    pythons = {side: getattr(options, f"{side}_python") for side in SIDES}
     ported = not isinstance(workload, Workload) or bool(workload.jax)
     return Asked(prepared, title, options.pass_, ported, pythons, options.timeout)
 

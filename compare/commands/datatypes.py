@@ -10,6 +10,7 @@ from pathlib import Path
 
 from compare.commands import _arguments
 from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._interpreters import interpreters
 from compare.commands._output import writable_file
 from compare.commands._parser import Help
 from compare.errors import RequestError
@@ -27,8 +28,6 @@ from compare.record.envelope import SCHEMA
 from compare.report import terminal
 from compare.report.datatype_tables import page, print_functions
 from compare.sides import requests
-from compare.sides._side import SIDES
-from compare.sides.sources import check_interpreter
 from compare.writing import write_atomically
 from workloads import _registry
 from workloads._declared import AnyWorkload
@@ -92,9 +91,7 @@ def main(options: argparse.Namespace) -> int:
     Raises:
       RequestError: a workload has weights or does not run as it is, or there is no such workload.
     """
-    pythons = {side: getattr(options, f"{side}_python") for side in SIDES}
-    for side, python in pythons.items():
-        check_interpreter(python, f"--{side}-python")
+    pythons = interpreters(options)
     if options.markdown is not None:
         writable_file(options.markdown)
     chosen = _chosen(options)
@@ -112,7 +109,6 @@ def main(options: argparse.Namespace) -> int:
     else:
         print_functions(record, terminal.console())
     if options.markdown is not None:
-        options.markdown.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(options.markdown, page(record))
     unjudged = list(in_each_type.without_verdict(functions))
     if unjudged:

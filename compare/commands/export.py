@@ -12,13 +12,13 @@ from compare.bundles import exporting, gathering
 from compare.bundles.exporting import ExecutableSize
 from compare.commands import _arguments
 from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._interpreters import interpreters
 from compare.commands._output import writable_folder
 from compare.commands._parser import Help
 from compare.errors import RequestError
 from compare.progress import reporter
 from compare.report import numbers, terminal
-from compare.sides._side import SIDES, SideError
-from compare.sides.sources import check_interpreter
+from compare.sides._side import SideError
 from compare.writing import writing
 
 HELP = Help(
@@ -59,13 +59,12 @@ def main(options: argparse.Namespace) -> int:
     if os.path.lexists(out):
         raise RequestError(f"expected a new path for the export, found that {out} exists: remove it or choose --out")
     writable_folder(out.parent)
-    for side in SIDES:
-        check_interpreter(getattr(options, f"{side}_python"), f"--{side}-python")
+    pythons = interpreters(options)
     asked = gathering.Request(
         workload=chosen[0],
         size=options.size,
         data=options.data,
-        pythons={side: getattr(options, f"{side}_python") for side in SIDES},
+        pythons=pythons,
         timeout_s=options.timeout,
     )
     out.parent.mkdir(parents=True, exist_ok=True)

@@ -48,7 +48,6 @@ def main(options: argparse.Namespace) -> int:
     changes, drawn = recurring_all(list(history.values())), trend(history)
     out = options.out or options.history / "trend.html"
     writable_file(out)
-    out.parent.mkdir(parents=True, exist_ok=True)
     page = write_trend(drawn, out)
     code = tell(changes, options.json)
     if not options.json:

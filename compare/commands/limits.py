@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from compare.commands import _arguments
 from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._interpreters import interpreters
 from compare.commands._output import writable_file
 from compare.commands._parser import DEFAULT_TIMEOUT_S, Help
 from compare.errors import RequestError
@@ -20,7 +21,6 @@ from compare.record.limit_part import Limit, TriedLimits
 from compare.report import terminal
 from compare.report.limit_tables import page, print_limits, print_list
 from compare.sides._side import SIDES
-from compare.sides.sources import check_interpreter
 from compare.writing import write_atomically
 
 HELP = Help(
@@ -69,22 +69,19 @@ def main(options: argparse.Namespace) -> int:
         if not run:
             raise RequestError("expected a NAME or --run with --out, found neither: a list has nothing that was seen")
         writable_file(options.out)
-    for side in SIDES:
-        check_interpreter(getattr(options, f"{side}_python"), f"--{side}-python")
+    pythons = interpreters(options)
     if run:
-        found = _run(found.limits, options)
+        found = _run(found.limits, pythons, options)
     if options.json:
         terminal.print_json(to_json(found))
     else:
         (print_limits if run else print_list)(found.limits, terminal.console())
     if options.out is not None:
-        options.out.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(options.out, page(found, _command(options)))
     return FAILS if any(limit.unexpected for limit in found.limits) else HOLDS
 
 
-def _run(limits: Sequence[Limit], options: argparse.Namespace) -> TriedLimits:
-    pythons = {side: getattr(options, f"{side}_python") for side in SIDES}
+def _run(limits: Sequence[Limit], pythons: Mapping[str, str | None], options: argparse.Namespace) -> TriedLimits:
     with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
         return try_each(limits, Trying(pythons, options.timeout, progress))
 

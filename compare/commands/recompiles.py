@@ -8,6 +8,7 @@ from pathlib import Path
 from compare import files
 from compare.commands import _arguments, _option_types
 from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._interpreters import interpreters
 from compare.commands._output import writable_file
 from compare.commands._parser import Help
 from compare.errors import RequestError
@@ -23,7 +24,6 @@ from compare.report import terminal
 from compare.report.ledger_page import ledger_page
 from compare.report.ledger_tables import print_ledger
 from compare.sides._side import SIDES
-from compare.sides.sources import check_interpreter
 from compare.writing import write_atomically
 from workloads._recompiling import Staging
 from workloads.limits.recompilation import STREAMS, jax_target, tf_target
@@ -90,20 +90,16 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """Keep the ledger, print it; the exit code."""
     asked = _example(options) if options.name else _own(options)
-    interpreters = {side: getattr(options, f"{side}_python") for side in SIDES}
-    for side, python in interpreters.items():
-        check_interpreter(python, f"--{side}-python")
-
+    pythons = interpreters(options)
     if options.out is not None:
         writable_file(options.out)
     with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
-        ledger = keep(asked, interpreters, options.timeout, progress)
+        ledger = keep(asked, pythons, options.timeout, progress)
     if options.json:
         terminal.print_json({"schema": SCHEMA, "ledger": to_json(ledger)})
     else:
         print_ledger(ledger, terminal.console())
     if options.out is not None:
-        options.out.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(options.out, ledger_page(ledger))
     return exit_code(ledger, options.expect_compilations)
 

@@ -45,7 +45,6 @@ def main(options: argparse.Namespace) -> int:
     paths = [store.find(reference, options.history) for reference in options.records]
     made = page(*map(results_file.load, paths))
     writable_file(options.out)
-    options.out.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(options.out, made)
     terminal.say(options.out)
     return HOLDS

@@ -33,7 +33,6 @@ _LEGEND = (
 
 def write_alignments(record: Mapping[str, Any], out: Path) -> list[str]:
     """Write hlo.json and, for every pair, its pages, pictures and Model Explorer's files; what was written."""
-    out.mkdir(parents=True, exist_ok=True)
     write_json(out / "hlo.json", record)
     written = [str(out / "hlo.json")]
     for pair in record["pairs"]:

@@ -37,7 +37,6 @@ def write_page(diagnosis: Diagnosis, folder: Path) -> Path:
       folder: for pages of the doctor.
     """
     page = render(diagnosis)
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{page_stem(diagnosis.target)}.html"
     write_atomically(path, page)
     return path

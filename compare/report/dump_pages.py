@@ -39,7 +39,6 @@ def write_pages(dump: Mapping[str, Any], folder: Path) -> Path:
     shown = printable(dump)
     names = page_names(entries(shown, "modules"))
     pages = {name: module_page(module) for name, module in zip(names, entries(shown, "modules"), strict=True)}
-    folder.mkdir(parents=True, exist_ok=True)
     for name, page in (pages | {INDEX: index_page(shown, names)}).items():
         write_atomically(folder / name, page)
     return folder / INDEX

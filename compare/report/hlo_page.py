@@ -39,7 +39,6 @@ def write_hlo_page(view: Json, out: Path, tabs: Sequence[Tab] = ()) -> Path:
       out: the file.
       tabs: this page, and those of the same programs on devices.
     """
-    out.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(out, page(view, tabs))
     return out
 

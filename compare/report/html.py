@@ -47,7 +47,6 @@ def render(record: Record) -> str:
 def write_report(record: Record, folder: Path) -> Path:
     """Write report.html into the folder, making the folder where there is none; returns its path."""
     page = render(record)
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / "report.html"
     write_atomically(path, page)
     return path

@@ -37,7 +37,6 @@ def write_model_explorer(view: Json, folder: Path) -> list[Path]:
         "times.json": times(shown),
         "ulps.json": ulps(shown),
     }
-    folder.mkdir(parents=True, exist_ok=True)
     written = [folder / name for name, data in files.items() if data]
     for path in written:
         write_atomically(path, json.dumps(files[path.name], allow_nan=False) + "\n")

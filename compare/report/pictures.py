@@ -83,7 +83,6 @@ def saved(digraph: graphviz.Digraph, boxes: int, stem: Path) -> Picture:
       boxes: how many it has.
       stem: a path without its ending; its folder is made.
     """
-    stem.parent.mkdir(parents=True, exist_ok=True)
     dot, svg = (stem.with_name(f"{stem.name}.{ending}") for ending in ("dot", "svg"))
     write_atomically(dot, digraph.source)
     arrows = sum(" -> " in line for line in digraph.body)

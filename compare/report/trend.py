@@ -64,7 +64,6 @@ class _Section:
 
 def write_trend(trend: Trend, path: Path) -> Path:
     """Write the page of a history; returns its path."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, page(trend))
     return path
 

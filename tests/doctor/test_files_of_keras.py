@@ -230,6 +230,17 @@ def saved(folder: Path, data: bytes) -> Path:
     return path
 
 
+@pytest.mark.parametrize("ending", ["keras", "h5"])
+def test_in_a_file_too_a_layer_of_a_sequential_is_called_once_and_one_in_it_twice_may_be(
+    tmp_path: Path, ending: str
+) -> None:
+    keras, path = tf.keras, tmp_path / f"model.{ending}"
+    inner = keras.Sequential([keras.Input((4,)), keras.layers.Dense(4, name="inside")])
+    keras.Sequential([keras.Input((4,)), keras.layers.Dense(4, name="own"), inner]).save(path)
+    found = {each.name: each.calls for each in _inspecting.keras_archive(path).layers}
+    assert {name.rpartition("/")[2]: calls for name, calls in found.items()} == {"own": 1, "inside": 0}
+
+
 def test_layers_that_keras_2_wrote_beside_a_saved_model_are_judged(tmp_path: Path) -> None:
     norm = {
         "class_name": "BatchNormalization",
