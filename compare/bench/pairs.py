@@ -135,10 +135,8 @@ def measure(
     design = _design(costs, long, budget_s, budget_s - spent_s, min_rounds, max_rounds)
     taken = [run(order, plans) for order in _orders(list(named), long, design, seed)]
     kept = [medians for kind in (True, False) for whole, medians in zip(design, taken, strict=True) if whole == kind]
-    whole_arms = [name for name in named if name not in failures]
-    return Measured(
-        {name: tuple(medians[name] for medians in kept if name in medians) for name in whole_arms}, failures
-    )
+    working = [name for name in named if name not in failures]
+    return Measured({name: tuple(medians[name] for medians in kept if name in medians) for name in working}, failures)
 
 
 def same_rounds(a: Sequence[float], b: Sequence[float]) -> tuple[Sequence[float], Sequence[float]]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from types import MappingProxyType
 
 from compare.commands import _option_types
 from compare.commands._parser import DEFAULT_TIMEOUT_S
@@ -16,8 +15,6 @@ from compare.inputs import functions, port_files
 from compare.inputs.at_size import named_apart
 from compare.inputs.request import Plan
 from compare.inputs.sizes import choose_size
-from compare.limits.naming_limits import offer
-from compare.record.limit_part import Limit
 from compare.sides._side import SIDES
 from compare.sides.device_worker import DeviceWorker, Targets, interpreter
 from compare.sides.pool import Source
@@ -343,29 +340,6 @@ def workloads(options: argparse.Namespace) -> list[AnyWorkload]:
         names = ", ".join(workload.name for workload in chosen)
         raise RequestError(f"expected a workload that trains on a dataset with --data, found {names}: drop --data")
     return chosen
-
-
-def of_tensorflow(
-    target: str, options: argparse.Namespace, beside: Mapping[str, Limit] = MappingProxyType({})
-) -> AnyWorkload:
-    """The workload that a target names: one by its name, a port file, or FILE.py:FUNCTION of TensorFlow with --input.
-
-    Args:
-      target: as it was given.
-      options: the parsed command line, with --input and --dimension.
-      beside: limits that the command takes too, by name; the caller has looked there.
-
-    Raises:
-      RequestError, RegistryError: there is none; the nearest names are offered.
-    """
-    if functions.is_reference(target):
-        return functions.of_tensorflow(target, options.input, options.dimension)
-    if not _registry.is_foreign(target) and target not in _registry.names():
-        otherwise = f"`jaxport list` has the workloads{', `jaxport limits` the limits' if beside else ''}"
-        taken = f"a workload, a port file{', FILE.py:FUNCTION or a limit' if beside else ' or FILE.py:FUNCTION'}"
-        near = offer(target, beside, otherwise, _registry.names())
-        raise RequestError(f"expected {taken}, found {target!r}: {near}")
-    return port_files.get(target)
 
 
 def own_functions(options: argparse.Namespace, beside: Sequence[str]) -> Workload | None:

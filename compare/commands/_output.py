@@ -76,7 +76,6 @@ def written(record: Record, plain: Any, out: Path, as_json: bool, baseline: Mode
     """
     with or_else(lambda: _rescue(plain, as_json)):
         page, overview = render(record), told(record, baseline)
-        out.mkdir(parents=True, exist_ok=True)
         write_json(out / "results.json", plain)
     write_atomically(out / "report.html", page)
     return overview

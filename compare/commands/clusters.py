@@ -15,6 +15,7 @@ from compare.commands._interpreters import interpreters
 from compare.commands._option_types import count, fraction
 from compare.commands._output import writable_folder
 from compare.commands._parser import Help
+from compare.commands._tensorflow_target import of_tensorflow
 from compare.errors import RequestError
 from compare.inputs import functions
 from compare.inputs.at_size import Prepared
@@ -165,7 +166,7 @@ def _workload(target: str, options: argparse.Namespace) -> AnyWorkload:
     if target in limits():
         theme, limit = limits()[target]
         return limit.workload(theme)
-    return _arguments.of_tensorflow(target, options, beside=known())
+    return of_tensorflow(target, options, beside=known())
 
 
 def _exit_code(clustering: Clustering, expected: float | None) -> int:

@@ -11,6 +11,7 @@ from compare.commands import _arguments
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._output import writable_folder
 from compare.commands._parser import Help
+from compare.commands._tensorflow_target import of_tensorflow
 from compare.errors import RequestError
 from compare.inputs import functions
 from compare.inputs.port_files import prepare_one
@@ -80,7 +81,7 @@ def main(options: argparse.Namespace) -> int:
     check_interpreter(options.tf_python, "--tf-python")
     if (options.input or options.dimension) and not functions.is_reference(options.target):
         raise RequestError(f"expected FILE.py:FUNCTION with --input, found {options.target}: drop --input")
-    workload = _arguments.of_tensorflow(options.target, options)
+    workload = of_tensorflow(options.target, options)
     out = writable_folder(options.out)
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))

@@ -59,7 +59,6 @@ def write_clusters(record: Clusterings, out: Path) -> list[str]:
     shown = printable(record)
     names = [each.name for each in shown.clusterings]
     stem = short_stem("-against-".join(names))
-    out.mkdir(parents=True, exist_ok=True)
     sections = [_of_clustering(each, out, stem, number) for number, each in enumerate(shown.clusterings)]
     page = _render("jaxport clusters", " against ".join(names), sections, change=_change(shown), notes=())
     write_atomically(out / f"{stem}.html", page)

@@ -54,7 +54,6 @@ def write_optimization(record: Optimization, out: Path) -> list[str]:
     """Write the page and its pictures into the folder, which is made; what was written, the page last."""
     shown = printable(record)
     stem = short_stem(shown.name)
-    out.mkdir(parents=True, exist_ok=True)
     drawings = [
         _drawing(f"{shown.name}: {title}", nodes, shown, out / f"{stem}.{title.partition(' ')[0]}")
         for title, nodes in (("before Grappler", shown.before), ("after Grappler", shown.after))
