@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
+from compare import versions
+from compare.commands._completion import SHELLS, Printing, completion
 from compare.commands._exit_codes import REFUSED
 from compare.commands._parser import DEFAULT_TIMEOUT_S, Help, Parser, add_debug
 from compare.commands._signals import INTERRUPTED, interruptible
@@ -59,6 +61,7 @@ COMMANDS = {
     "gotchas": Command("look up what TensorFlow and JAX do differently, and how to port it"),
     "ops": Command("list TensorFlow's operations: kernels, what compiles, counterparts in JAX", foreign_code=False),
     "docs": Command("open the guide and the reference, offline", foreign_code=False),
+    "environment": Command("say what a report of a problem needs: versions, devices, machine", foreign_code=False),
     "list": Command("list the workloads", foreign_code=False),
 }
 """By name, in the order of the help. Each is a module of compare.commands, imported once it is asked for."""
@@ -72,6 +75,8 @@ Prove a port of a TensorFlow model to JAX: the same numbers, the same program fo
   jaxport run                    the tour of the small built-in workloads; then open jaxport-report/report.html
   jaxport run my_port.py         your own port
   jaxport run --help             the options and examples of a command
+  jaxport --version
+  jaxport --print-completion bash > ~/.local/share/bash-completion/completions/jaxport
 """,
     holds="every verdict holds",
     fails="a verdict fails, or a side failed to deliver a result",
@@ -116,6 +121,14 @@ def parsed(given: Sequence[str]) -> argparse.Namespace:
 def parser(given: Sequence[str]) -> argparse.ArgumentParser:
     """The parser, with the options of the commands that are named in `given`: to import every command takes seconds."""
     root = Parser(prog="jaxport", **_told(_HELP))
+    root.add_argument(
+        "--version", action=Printing, nargs=0, text=lambda _: versions.told(),
+        help="print the versions of jaxport and of both sides",
+    )  # fmt: skip
+    root.add_argument(
+        "--print-completion", action=Printing, choices=SHELLS, text=_completion,
+        help="print a script that completes commands, options and files in this shell",
+    )  # fmt: skip
     commands = root.add_subparsers(
         title="commands", dest="command", required=True, metavar="COMMAND", prog=root.prog, parser_class=Parser
     )
@@ -128,6 +141,10 @@ def parser(given: Sequence[str]) -> argparse.ArgumentParser:
         module.add_arguments(command)
         add_debug(command)
     return root
+
+
+def _completion(shell: str) -> str:
+    return completion(parser([*COMMANDS]), shell)
 
 
 def _told(told: Help) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A wheel carries the pages that `jaxport docs` opens, and data, also where it is built from the sdist."""
+"""A wheel carries the pages that `jaxport docs` opens, data and the licence, also where it is built from the sdist."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_pages_that_were_built_and_data_reach_the_wheel_through_the_sdist(tmp_pa
     for name in (*PAGES, *DATA, "compare/__init__.py", "compare/counterparts/__init__.py"):
         (source / name).parent.mkdir(parents=True, exist_ok=True)
         (source / name).touch()
-    for name in ("pyproject.toml", "README.md"):
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
 
     with tarfile.open(built("sdist", source, tmp_path)) as archive:
@@ -34,7 +34,9 @@ def test_pages_that_were_built_and_data_reach_the_wheel_through_the_sdist(tmp_pa
     (unpacked,) = tmp_path.glob("jaxport-*/")
 
     assert len(DATA) == 4
-    assert {*PAGES, *DATA} <= set(zipfile.ZipFile(built("wheel", unpacked, tmp_path)).namelist())
+    names = set(zipfile.ZipFile(built("wheel", unpacked, tmp_path)).namelist())
+    assert {*PAGES, *DATA} <= names
+    assert [name for name in names if name.endswith(".dist-info/licenses/LICENSE")]
 
 
 def built(kind: str, source: Path, folder: Path) -> Path:

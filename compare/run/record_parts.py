@@ -7,12 +7,12 @@ import os
 import platform
 import sys
 from collections.abc import Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
+from compare import versions
 from compare.hlo import stablehlo_text
 from compare.inputs.at_size import Prepared, described
 from compare.measure.measurements import Measured, Measurements
@@ -34,12 +34,8 @@ INTERRUPTED = "interrupted"
 
 def environment(sides: Mapping[str, Mapping[str, Any]]) -> Environment:
     """Versions and machine: what a ratio depends on."""
-    try:
-        own = version("jaxport")
-    except PackageNotFoundError:
-        own = "unknown: not installed"
     return Environment(
-        jaxport=own,
+        jaxport=versions.own(),
         python=platform.python_version(),
         platform=platform.platform(),
         cpu=cpu_name(),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,6 +19,7 @@ from interpreters import JAX_AS_TF, interpreter
 from places import ROOT
 
 from compare import cli
+from compare.commands._completion import completion
 from compare.record.envelope import SCHEMA
 from compare.record.results_file import RecordError
 from compare.run import whole_run
@@ -283,6 +286,52 @@ def test_help_shows_examples(capsys: pytest.CaptureFixture[str], command: list[s
         cli.main([*command, "--help"])
     assert caught.value.code == 0
     assert f"examples:\n  jaxport {' '.join(command)}" in capsys.readouterr().out
+
+
+def test_the_version_names_both_sides(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["--version"])
+    assert caught.value.code == 0
+    assert re.fullmatch(
+        r"jaxport \d\S+ on Python \S+\ntensorflow \d\S+, keras \d\S+\njax \d\S+, jaxlib .*, flax .*, optax .*\n",
+        capsys.readouterr().out,
+    )
+
+
+@pytest.mark.process
+def test_bash_completes_commands_options_and_files(tmp_path: Path) -> None:
+    (tmp_path / "port.py").touch()
+    ask = """
+        source /dev/stdin <<< "$1"
+        words=($2); COMP_WORDS=("${words[@]}"); COMP_CWORD=$((${#words[@]} - 1)); COMP_LINE="$2"
+        _shtab_jaxport jaxport "${words[-1]}" ""; echo "${COMPREPLY[@]}"
+    """
+    script = completion(cli.parser([*cli.COMMANDS]), "bash")
+    expected = {
+        "jaxport expl": "explain",
+        "jaxport run --parity-o": "--parity-only",
+        "jaxport doctor po": "port.py",
+        "jaxport run --tf-python po": "port.py",
+        "jaxport nothing": "",
+    }
+    for typed, completed in expected.items():
+        asked = ["bash", "-c", ask, "bash", script, typed]
+        done = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.stdout.strip() == completed, (typed, done.stderr)
+
+
+@pytest.mark.process
+def test_the_environment_is_told_with_a_side_that_is_missing(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    absent = tmp_path / "python"
+    absent.write_text("#!/bin/sh\nexit 3\n")
+    absent.chmod(0o755)
+    assert cli.main(["environment", "--tf-python", str(absent), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert "missing" in told["environment"]["sides"]["tf"]
+    assert told["environment"]["sides"]["jax"]["jax"] == importlib.metadata.version("jax")
+    assert told["surroundings"]["temporary_free_bytes"] > 0
 
 
 def test_the_list_names_every_workload(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,80 @@
+"""`jaxport environment`: what a report of a problem needs to say of versions and the machine."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from compare.commands import _arguments
+from compare.commands._exit_codes import HOLDS
+from compare.commands._interpreters import interpreters
+from compare.commands._parser import Help
+from compare.plain_json import to_json
+from compare.record.envelope import SCHEMA, Environment
+from compare.report import numbers, terminal
+from compare.run import record_parts, surroundings
+from compare.run.surroundings import Surroundings
+from compare.sides.pool import Pool, Source
+
+HELP = Help(
+    description="""\
+Say what a report of a problem needs: versions of both sides, asked of the interpreters that run them, their devices,
+the machine, and the environment variables that steer TensorFlow, JAX and XLA. Nothing is computed. Variables of other
+names are not told, since they may hold what is secret.
+""",
+    operands="",
+    examples="""\
+  jaxport environment
+  jaxport environment --tf-python ~/tf/bin/python
+  jaxport environment --json
+""",
+    holds="everything was asked; a side that is missing says why",
+)
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add arguments."""
+    _arguments.add_workers(command, recorded=False, device=False)
+    _arguments.add_json(command.add_argument_group("output"), "what was found")
+
+
+def main(options: argparse.Namespace) -> int:
+    """Ask both sides, print; the exit code."""
+    sources = {side: Source(python) for side, python in interpreters(options).items()}
+    with tempfile.TemporaryDirectory() as scratch, Pool(sources, Path(scratch), options.timeout) as pool:
+        environment = record_parts.environment(pool.environments())
+    around = surroundings.look()
+    if options.json:
+        terminal.print_json({"schema": SCHEMA, "environment": to_json(environment), "surroundings": to_json(around)})
+        return HOLDS
+    table = Table(show_header=False, box=None, pad_edge=False)
+    for name, value in (*_of_environment(environment), *_of_surroundings(around)):
+        table.add_row(*map(terminal.cell, (name, value)))
+    terminal.print_table(terminal.console(), table)
+    return HOLDS
+
+
+def _of_environment(environment: Environment) -> Iterator[tuple[str, str]]:
+    yield "jaxport", environment.jaxport
+    yield "Python", environment.python
+    yield "platform", environment.platform
+    yield "processor", f"{environment.cpu}, {environment.cores} cores for jaxport"
+    for side, told in environment.sides.items():
+        yield side, _listed(told)
+
+
+def _of_surroundings(around: Surroundings) -> Iterator[tuple[str, str]]:
+    yield "memory", numbers.binary_bytes(around.memory_bytes)
+    yield "temporary files", f"{around.temporary_folder}, {numbers.binary_bytes(around.temporary_free_bytes)} free"
+    yield "shared memory", f"{numbers.binary_bytes(around.shared_memory_free_bytes)} free"
+    yield "tools", ", ".join(f"{name} {'missing' if path is None else path}" for name, path in around.tools.items())
+    yield from around.variables.items()
+
+
+def _listed(told: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in told.items() if value not in (None, ""))

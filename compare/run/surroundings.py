@@ -1,0 +1,71 @@
+"""What a report of a problem needs: memory, disks, tools, and the variables that steer the frameworks."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from compare.hlo.bindings import QUIETED
+from compare.sides import processes
+from compare.sides.clustering_variables import QUIETEST
+
+STEERING = re.compile(
+    r"(XLA|JAX|KERAS|CUDA|NVIDIA|TPU|PJRT|MALLOC|OMP|ONEDNN|DNNL|MKL|OPENBLAS|JAXPORT)_\w+"
+    r"|TF_(XLA|CPP|CUDNN|DETERMINISTIC|DISABLE|DUMP|ENABLE|FORCE|GPU|NUM|USE)_\w+"
+    r"|GLIBC_TUNABLES|LD_PRELOAD|LD_LIBRARY_PATH|NPROC|PYTHONPATH|PYTHONHASHSEED|TMPDIR|CI"
+)
+"""Variables that change what the frameworks or jaxport do. No others are told: they may hold what is secret, as
+Terraform's, which begin with TF_ too, do."""
+
+TOOLS = ("dot", "chromium", "nvidia-smi")
+
+MEMORY = Path("/proc/meminfo")
+SHARED_MEMORY = Path("/dev/shm")
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Of this machine and this process.
+
+    Attributes:
+      memory_bytes: of the machine; None where the platform does not tell.
+      temporary_folder: where files in transit go.
+      temporary_free_bytes: of its disk.
+      shared_memory_free_bytes: None where there is none.
+      tools: by name, where it is; None where it is missing.
+      variables: of the environment, those that steer the frameworks.
+    """
+
+    memory_bytes: int | None
+    temporary_folder: str
+    temporary_free_bytes: int
+    shared_memory_free_bytes: int | None
+    tools: Mapping[str, str | None]
+    variables: Mapping[str, str]
+
+
+def look(variables: Mapping[str, str] = os.environ, memory: Path = MEMORY) -> Surroundings:
+    """As things are now."""
+    own = (QUIETEST,) if QUIETED else ()
+    folder = str(processes.outside_scratch())
+    return Surroundings(
+        memory_bytes=memory_bytes(memory),
+        temporary_folder=folder,
+        temporary_free_bytes=shutil.disk_usage(folder).free,
+        shared_memory_free_bytes=shutil.disk_usage(SHARED_MEMORY).free if SHARED_MEMORY.is_dir() else None,
+        tools={name: shutil.which(name) for name in TOOLS},
+        variables={name: variables[name] for name in sorted(variables) if STEERING.fullmatch(name) and name not in own},
+    )
+
+
+def memory_bytes(memory: Path = MEMORY) -> int | None:
+    """Of the machine, as Linux tells it."""
+    try:
+        found = re.search(r"^MemTotal:\s+(\d+) kB$", memory.read_text(), re.MULTILINE)
+    except OSError:
+        return None
+    return int(found[1]) * 1024 if found else None

@@ -1,0 +1,29 @@
+"""The versions of jaxport and of both sides' packages, without importing any of them."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import PackageNotFoundError, version
+
+PACKAGES = {"tf": ("tensorflow", "keras"), "jax": ("jax", "jaxlib", "flax", "optax")}
+"""By side, what it is made of."""
+
+
+def own() -> str:
+    """Of jaxport; pyproject.toml is the one place that says it."""
+    return _installed("jaxport") or "unknown: not installed"
+
+
+def told() -> str:
+    """Lines for people: jaxport and Python, then each side in this interpreter."""
+    sides = (
+        ", ".join(f"{name} {_installed(name) or 'not installed'}" for name in names) for names in PACKAGES.values()
+    )
+    return "\n".join((f"jaxport {own()} on Python {platform.python_version()}", *sides))
+
+
+def _installed(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
