@@ -53,7 +53,7 @@ from workloads._spec import Arrays, dtype_in
 from workloads._trajectory import trajectory
 from workloads._unroll import unroll
 
-EAGER, GRAPH, AUTOCLUSTER, JIT, KERAS = "eager", "graph", "autocluster", "jit", "keras"
+EAGER, GRAPH, AUTOCLUSTER, JIT, KERAS, HANDWRITTEN = "eager", "graph", "autocluster", "jit", "keras", "handwritten"
 
 STAGES = ("stablehlo", "hlo", "optimized_hlo")
 """Of a program; the last needs the device that it is compiled for."""
@@ -126,12 +126,15 @@ class TensorFlow:
         self._tensors = {}
         # What XLA compiled for the twin before stays with the runtime.
         self._loaded.load(twin)
-        model = self._loaded.session("float32").model
+        session = self._loaded.session("float32")
+        model = session.model
         _keras.check(model)
         passes = [FORWARD] + [GRADIENTS] * twin.is_differentiable + [STEP] * (model.step is not None)
         modes = {pass_: [EAGER, GRAPH, AUTOCLUSTER, JIT] for pass_ in passes}
         if model.keras is not None:
             modes[STEP].append(KERAS)
+        if model.handwritten is not None:
+            modes[main_pass(session)].append(HANDWRITTEN)
         return {"modes": modes}
 
     @_once_more
@@ -407,7 +410,9 @@ class TensorFlow:
     def _in_mode(self, session: Session, pass_: str, mode: str, tensors: Sequence[tf.Tensor]) -> Any:
         if mode == KERAS:
             return _keras.training_step(session.model)
-        return in_mode(session.pass_function(pass_), mode, tensors)
+        return in_mode(
+            session.handwritten(pass_) if mode == HANDWRITTEN else session.pass_function(pass_), mode, tensors
+        )
 
     def _in_graph(self, pass_: str, case: str) -> tuple[Any, Callable[[], Any]]:
         """A pass in mode graph: the trace, and one call from the state that a run of a case starts from."""

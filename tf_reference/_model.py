@@ -27,6 +27,9 @@ class Model:
       keras: a keras.Model of the same variables, after `compile(optimizer=..., loss=...,
         jit_compile=True)` with that optimizer: the step is then also taken by its `train_on_batch`, in
         one mode more, "keras". The last input is what is to be predicted.
+      handwritten: step once more, or forward where there is no step, by operations whose kernels were
+        written by hand: run as a graph, in one mode more, "handwritten". XLA need not be able to
+        compile them, and they need not exist in float64.
     """
 
     forward: Callable[..., Any]
@@ -36,3 +39,4 @@ class Model:
     state: Mapping[str, Any] = field(default_factory=dict)
     optimizer: Any = None
     keras: Any = None
+    handwritten: Callable[..., Any] | None = None

@@ -67,11 +67,21 @@ class Session:
         if pass_ == FORWARD:
             return lambda *inputs: leaves(self.model.forward(*inputs))
         if pass_ == STEP and self.model.step is not None:
-            step = self.model.step
-            return lambda *inputs: {"loss": step(*inputs)}
+            return _as_step(self.model.step)
         if pass_ == GRADIENTS and self.twin.is_differentiable:
             return self._gradients
         raise Unsupported(f"the workload has no {pass_} pass")
+
+    def handwritten(self, pass_: str) -> Pass:
+        """The main pass by kernels that were written by hand.
+
+        Raises:
+          Unsupported: the twin hands over none.
+        """
+        function = self.model.handwritten
+        if function is None:
+            raise Unsupported("expected Model.handwritten, found none: hand over a function by kernels written by hand")
+        return _as_step(function) if pass_ == STEP else lambda *inputs: leaves(function(*inputs))
 
     def updated_weights(self) -> dict[str, np.ndarray]:
         """The weights as they stand, by leaf name."""
@@ -87,6 +97,10 @@ class Session:
         sources = dict(self.weights) | {self.twin.inputs[index]: inputs[index] for index in watched}
         gradients = tape.gradient(value, sources, unconnected_gradients=tf.UnconnectedGradients.ZERO)
         return {path: tf.convert_to_tensor(gradient) for path, gradient in gradients.items()}
+
+
+def _as_step(step: Callable[..., Any]) -> Pass:
+    return lambda *inputs: {"loss": step(*inputs)}
 
 
 def as_variable(value: Any) -> tf.Variable:

@@ -1,4 +1,7 @@
-"""Classification of sequences by a Keras LSTM with a mask, trained with a gradient tape, and by Keras itself."""
+"""Classification of sequences by a Keras LSTM with a mask, trained with a gradient tape, and by Keras itself.
+
+The same step stands once more with the recurrence as one operation, whose kernel was written by hand.
+"""
 
 from typing import Any
 
@@ -6,6 +9,7 @@ import keras
 import tensorflow as tf
 
 from tf_reference import Model
+from tf_reference._block_lstm import block_lstm
 from workloads import lstm
 from workloads._spec import Dimensions
 
@@ -26,6 +30,12 @@ class Classifier(keras.Model):
         mask = tf.sequence_mask(lengths, maxlen=sequences.shape[1])
         return self.logits(self.lstm(sequences, mask=mask))
 
+    def by_hand(self, sequences: tf.Tensor, lengths: tf.Tensor) -> Any:
+        """The same logits by one operation over all steps, of which the last that a sequence has is picked."""
+        start = tf.zeros([sequences.shape[0], self.lstm.units], sequences.dtype)
+        hidden, _ = block_lstm(self.lstm.cell, tf.transpose(sequences, [1, 0, 2]), start, start)
+        return self.logits(tf.gather_nd(hidden, tf.stack([lengths - 1, tf.range(len(start))], axis=1)))
+
 
 def build(dimensions: Dimensions, dtype: str) -> Model:
     """The twin of workloads/lstm.py: forward gives the probabilities [batch, classes]."""
@@ -41,17 +51,20 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     def loss(sequences: tf.Tensor, lengths: tf.Tensor, labels: tf.Tensor) -> Any:
         return cross_entropy(labels, model(sequences, lengths))
 
-    def step(sequences: tf.Tensor, lengths: tf.Tensor, labels: tf.Tensor) -> Any:
-        with tf.GradientTape() as tape:
-            value = loss(sequences, lengths, labels)
-        gradients = tape.gradient(value, model.trainable_variables)
-        optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
-        return value
+    def step_of(logits: Any) -> Any:
+        def step(sequences: tf.Tensor, lengths: tf.Tensor, labels: tf.Tensor) -> Any:
+            with tf.GradientTape() as tape:
+                value = cross_entropy(labels, logits(sequences, lengths))
+            gradients = tape.gradient(value, model.trainable_variables)
+            optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+            return value
+
+        return step
 
     return Model(
         forward=lambda sequences, lengths, labels: tf.nn.softmax(model(sequences, lengths)),
         loss=loss,
-        step=step,
+        step=step_of(model),
         weights={
             "lstm/kernel": model.lstm.cell.kernel,
             "lstm/recurrent_kernel": model.lstm.cell.recurrent_kernel,
@@ -62,4 +75,5 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
         state={variable.path: variable for variable in optimizer.variables},
         optimizer=optimizer,
         keras=fitted,
+        handwritten=step_of(model.by_hand),
     )

@@ -1,4 +1,4 @@
-"""One step of a small LSTM cell in Keras."""
+"""One step of a small LSTM cell in Keras, and by a kernel that was written by hand."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ import keras
 import tensorflow as tf
 
 from tf_reference import Model
+from tf_reference._block_lstm import block_lstm
 from workloads._spec import Dimensions
 
 
@@ -18,6 +19,10 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
         _, (next_hidden, next_cell) = layer(values, [hidden, cell])
         return {"hidden": next_hidden, "cell": next_cell}
 
+    def handwritten(values: tf.Tensor, hidden: tf.Tensor, cell: tf.Tensor) -> dict[str, Any]:
+        next_hidden, next_cell = block_lstm(layer, values[tf.newaxis], hidden, cell)
+        return {"hidden": next_hidden[0], "cell": next_cell[0]}
+
     return Model(
         forward,
         {
@@ -25,4 +30,5 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
             "lstm/recurrent_kernel": layer.recurrent_kernel,
             "lstm/bias": layer.bias,
         },
+        handwritten=handwritten,
     )

@@ -108,12 +108,15 @@ class CellPair:
         return f"{self.left} vs {self.right}"
 
 
-TF_EAGER, TF_GRAPH, TF_AUTOCLUSTER, TF_JIT, TF_KERAS = (
-    Mode(TF, name) for name in ("eager", "graph", "autocluster", "jit", "keras")
+TF_EAGER, TF_GRAPH, TF_AUTOCLUSTER, TF_JIT, TF_KERAS, TF_HANDWRITTEN = (
+    Mode(TF, name) for name in ("eager", "graph", "autocluster", "jit", "keras", "handwritten")
 )
 JAX_EAGER, JAX_JIT, JAX_DONATED, JAX_TUNED = (Mode(JAX, name) for name in ("eager", "jit", "donated", "tuned"))
 
-MODES = (TF_EAGER, TF_GRAPH, TF_AUTOCLUSTER, TF_JIT, TF_KERAS, JAX_EAGER, JAX_JIT, JAX_DONATED, JAX_TUNED)
+MODES = (
+    *(TF_EAGER, TF_GRAPH, TF_AUTOCLUSTER, TF_JIT, TF_KERAS, TF_HANDWRITTEN),
+    *(JAX_EAGER, JAX_JIT, JAX_DONATED, JAX_TUNED),
+)
 """Of the original, then of the port, eager before compiled."""
 
 PORT = JAX_JIT

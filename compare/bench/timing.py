@@ -22,6 +22,7 @@ from workloads._modes import (
     TF_AUTOCLUSTER,
     TF_EAGER,
     TF_GRAPH,
+    TF_HANDWRITTEN,
     TF_JIT,
     TF_KERAS,
     Arm,
@@ -46,6 +47,7 @@ WITHIN = (
     Pair(TF_GRAPH, TF_EAGER),
     Pair(TF_JIT, TF_EAGER),
     *(Pair(compiled, TF_GRAPH) for compiled in (TF_AUTOCLUSTER, TF_JIT, TF_KERAS)),
+    *(Pair(composed, TF_HANDWRITTEN) for composed in (TF_GRAPH, TF_JIT)),
 )
 """Ratios inside one side: what compiling gained there, and what the port's compiler options did."""
 

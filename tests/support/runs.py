@@ -21,7 +21,7 @@ def record_of(*references: str, **asked: Any) -> dict[str, Any]:
     return to_json(whole_run.run(Request(workloads, **asked), Silent()).record)
 
 
-WHOLE = (*_registry.TOUR, "lstm_cell")
+WHOLE = (*_registry.TOUR, "lstm_cell", "softmax")
 """Judged in every mode, with programs, cells and profiles: small enough that it takes seconds."""
 LEAN = ("conv_mnist",)
 """Judged by the gates alone, in fewer modes."""
