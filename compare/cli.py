@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import importlib
+import importlib.util
 import sys
 import traceback
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -20,6 +21,9 @@ from compare.commands._signals import INTERRUPTED, interruptible
 from compare.errors import FORESEEN, RequestError
 from compare.report import terminal
 from compare.sides import processes
+
+PACKAGES = ("jaxport", "tf_reference", "workloads")
+"""Jaxport's own beside this one."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(given: Sequence[str]) -> int:
     try:
+        check_packages()
         options = parsed(given)
         with processes.temporary_folder(), _foreign_code_apart(options):
             return _module(options.command).main(options)
@@ -103,6 +108,24 @@ def _run(given: Sequence[str]) -> int:
     except Exception as error:  # noqa: BLE001 - the last line of defence: --debug shows the traceback
         what = f"expected no internal error, found {type(error).__name__}: {error}: run with --debug and report it"
         return _refuse(error, "--debug" in given, what)
+
+
+def check_packages() -> None:
+    """Refuse what would silently run another program's code, or find nothing.
+
+    Raises:
+      RequestError: one of the names is that of another package, which comes first on Python's path.
+    """
+    own = Path(__file__).resolve().parent.parent
+    for name in PACKAGES:
+        found = importlib.util.find_spec(name)
+        places = [Path(place).resolve() for place in (found and found.submodule_search_locations) or ()]
+        if places != [own / name]:
+            other = places[0] if places else found and found.origin
+            raise RequestError(
+                f"expected jaxport's own package {name}, found {other}: "
+                "take that folder off PYTHONPATH, or give the package another name"
+            )
 
 
 def parsed(given: Sequence[str]) -> argparse.Namespace:

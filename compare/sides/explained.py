@@ -7,6 +7,7 @@ import re
 import traceback
 from collections.abc import Sequence
 from itertools import takewhile
+from pathlib import Path
 
 import compare
 
@@ -19,6 +20,7 @@ _LIBRARY = re.compile(
     rf"^<|/(site|dist)-packages/|/lib/python3[.\d]*/|/compare/({_ROOMS})[/.]|/(jaxport|tf_reference|workloads)/_"
 )
 _FRAME = re.compile(r'^File "(?P<file>[^"]*)", line \d+(, in \S+)?')
+_FILE = re.compile(r'File "(?P<file>[^"]*)"')
 _TAIL = re.compile(r"^Arguments received by ")
 _NOISE = re.compile(
     r"^-+$|^See https?://|^For simplicity, JAX has removed|^<stack traces unavailable>$|^in user code:$"
@@ -28,6 +30,9 @@ _NOISE = re.compile(
 """Headings and advice that are the same for every error."""
 _INSIDE = re.compile(r"\{\{function_node [^}]*\}\} ?|Traceback \(most recent call last\):|\s*\[Op:\w+\] name: *$")
 _NAMED = re.compile(r"^[A-Z]\w*(Error|Exception|Interrupt|Exit|Warning): ")
+_OWN = "compare|jaxport|tf_reference|workloads"
+_MISTAKEN = re.compile(rf"module '({_OWN})[.']|from '({_OWN})[.']|No module named '({_OWN})[.']")
+"""What Python says of a module that is not the one that was meant."""
 _PLACED = re.compile(r"\.py:\d+|\.py\", line \d+")
 
 
@@ -49,7 +54,20 @@ def explained(error: BaseException) -> str:
     name = type(error).__name__
     text = _clipped(told if _NAMED.match(told) or told.startswith(name) else f"{name}: {told}")
     place = _place([lines[number].strip() for number in at], error)
-    return f"{text} ({place})" if place and not _PLACED.search(text) else text
+    placed = f"{text} ({place})" if place and not _PLACED.search(text) else text
+    return placed + _same_name(told, place or text)
+
+
+def _same_name(told: str, place: str) -> str:
+    """What to do where the user's code meant a module of its own that has the name of one of jaxport's."""
+    mistaken, file = _MISTAKEN.search(told), _FILE.search(place)
+    if not mistaken or not file:
+        return ""
+    name = next(filter(None, mistaken.groups()))
+    beside = Path(file["file"]).parent / name
+    if not (beside.is_dir() or beside.with_suffix(".py").is_file()):
+        return ""
+    return f": `{name}` is a package of jaxport's, and hides the one in {beside.parent}: give that one another name"
 
 
 def _before(lines: Sequence[str], frames: Sequence[int]) -> list[str]:

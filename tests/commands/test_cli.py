@@ -20,6 +20,7 @@ from places import ROOT
 
 from compare import cli
 from compare.commands._completion import completion
+from compare.errors import RequestError
 from compare.record.envelope import SCHEMA
 from compare.record.results_file import RecordError
 from compare.run import whole_run
@@ -286,6 +287,18 @@ def test_help_shows_examples(capsys: pytest.CaptureFixture[str], command: list[s
         cli.main([*command, "--help"])
     assert caught.value.code == 0
     assert f"examples:\n  jaxport {' '.join(command)}" in capsys.readouterr().out
+
+
+def test_a_package_of_the_users_that_hides_one_of_jaxports_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cli.check_packages()
+    (tmp_path / "workloads").mkdir()
+    (tmp_path / "workloads" / "__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "workloads")
+    with pytest.raises(RequestError, match=r"own package workloads, found .*: take that folder off PYTHONPATH"):
+        cli.check_packages()
 
 
 def test_the_version_names_both_sides(capsys: pytest.CaptureFixture[str]) -> None:
