@@ -104,6 +104,20 @@ def ratio(a: Rounds, b: Rounds, resamples: int = RESAMPLES) -> Ratio:
     )
 
 
+def interval_at(estimate: Ratio, level: float) -> Interval:
+    """The interval of a ratio at any level between 0 and 1, as its 95 % interval is made."""
+    return _interval(math.log(estimate.ratio), estimate.standard_error, estimate.pairs, level)
+
+
+def level_together(level: float, count: int) -> float:
+    """The level of each of `count` intervals that hold all at once with `level`: Bonferroni's.
+
+    O. J. Dunn, Multiple Comparisons Among Means, 1961, https://doi.org/10.1080/01621459.1961.10482090. Intervals may
+    depend on one another in any way.
+    """
+    return 1 - (1 - level) / count
+
+
 def resampled(logs: Sequence[np.ndarray], resamples: int, seed: int = 0) -> np.ndarray:
     """f64[resamples]: the estimate over pairs drawn again, each with its rounds drawn again.
 

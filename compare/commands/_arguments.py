@@ -252,9 +252,15 @@ def add_json(command: argparse._ActionsContainer, what: str = "the record") -> N
     )
 
 
-def add_plan(command: argparse._ActionsContainer) -> None:
-    """Add how often and how long to time, with more pairs until the A/A interval is narrow enough."""
-    add_pairs(command, 12)
+def add_plan(command: argparse._ActionsContainer, pairs: int = 12, budget: float = 2.0) -> None:
+    """Add how often and how long to time, with more pairs until the A/A interval is narrow enough.
+
+    Args:
+      command: the parser to add to.
+      pairs: the default of --pairs.
+      budget: the default of --budget, in seconds.
+    """
+    add_pairs(command, pairs)
     command.add_argument(
         "--max-pairs", type=_option_types.count, metavar="N",
         help="maximum pairs; pairs are added while the A/A interval is wider than --precision "
@@ -264,7 +270,7 @@ def add_plan(command: argparse._ActionsContainer) -> None:
         "--precision", type=_option_types.fraction, default=Plan.precision, metavar="P",
         help="target half-width of the 95%% A/A interval, as 0.04 or 4%% (default: %(default)s)",
     )  # fmt: skip
-    add_budget(command, 2.0)
+    add_budget(command, budget)
     add_seed(command)
 
 

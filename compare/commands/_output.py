@@ -74,7 +74,7 @@ def written(record: Record, plain: Any, out: Path, as_json: bool, baseline: Mode
     Raises:
       UnwrittenError: a file could not be written; the record is then kept in a temporary folder, or printed.
     """
-    with or_else(lambda: _rescue(plain, as_json)):
+    with or_else(lambda: rescue(plain, "results.json", as_json)):
         page, overview = render(record), told(record, baseline)
         write_json(out / "results.json", plain)
     write_atomically(out / "report.html", page)
@@ -102,9 +102,15 @@ def keep(name: str, write: Callable[[Path], object]) -> bool:
     return True
 
 
-def _rescue(record: Any, as_json: bool) -> None:
-    """Print the record if JSON was asked for, or if no disk takes it."""
-    if as_json or not keep("results.json", lambda path: write_json(path, record)):
+def rescue(record: Any, name: str, as_json: bool) -> None:
+    """Keep a record that cannot be written where it should be; print it if JSON was asked for, or no disk takes it.
+
+    Args:
+      record: as JSON.
+      name: of its file.
+      as_json: whether it is printed anyhow.
+    """
+    if as_json or not keep(name, lambda path: write_json(path, record)):
         terminal.print_json(record)
 
 

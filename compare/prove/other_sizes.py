@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from compare.record.workload_part import Failure
 from compare.sides.pool import Pool
 from workloads import _modes
 from workloads._dimensions import Dimensions
+from workloads._modes import Mode
 
 MODES = (_modes.TF_EAGER, _modes.TF_JIT, _modes.PORT)
 """Enough to tell: what else a mode may do, it does at the workload's own size."""
@@ -58,7 +59,7 @@ def with_others(
         return parity
     ordinary = _ordinary(doubles, prepared)
     judged = [
-        _refused(drawn, at) if isinstance(drawn, str) else _judged(pool, drawn, at, ordinary, reporter)
+        _refused(drawn, at) if isinstance(drawn, str) else judged_at(pool, drawn, at, reporter, MODES, ordinary)
         for drawn, at in zip(prepare_others(prepared, scratch), prepared.others, strict=True)
     ]
     return with_sizes(parity, judged, bool(prepared.others))
@@ -77,10 +78,30 @@ def _ordinary(doubles: Doubles, prepared: Prepared) -> Ordinary:
     return largest_of
 
 
-def _judged(pool: Pool, prepared: Prepared, dimensions: Dimensions, ordinary: Ordinary, reporter: Reporter) -> Judged:
+def judged_at(
+    pool: Pool,
+    prepared: Prepared,
+    dimensions: Dimensions,
+    reporter: Reporter,
+    modes: Collection[Mode] = MODES,
+    ordinary: Ordinary | None = None,
+) -> Judged:
+    """The port at a size that `prepare_others` drew, both sides built for it; what TensorFlow refuses is not judged.
+
+    Args:
+      pool: has the sides.
+      prepared: the workload at that size.
+      dimensions: those that differ from the workload's own.
+      reporter: told of the size.
+      modes: that are judged.
+      ordinary: the largest values at the workload's own size, where they are known.
+
+    Raises:
+      BadTarget: the function that was named for a side does not exist.
+    """
     reporter.step(f"at {prepared.at}")
     failures: list[Failure] = []
-    ask = partial(judging.evidence_of, pool, prepared=prepared, reporter=reporter, modes=MODES)
+    ask = partial(judging.evidence_of, pool, prepared=prepared, reporter=reporter, modes=modes)
     collected = judging.both(failures, ask)
     if reason := _said(failures, "tf"):
         return _refused(reason, dimensions)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -15,7 +14,6 @@ from compare.report import drawing, numbers
 from compare.report.tables import median, ordered
 
 HEIGHT = 220
-LABEL_HEIGHT = 14
 LEADER = 1.5
 """How far right of its point, as a factor, a name of the roofline stands."""
 
@@ -137,7 +135,7 @@ def _marks(points: Sequence[_SpeedPoint], across: alt.X, up: alt.Y, span: Sequen
       up: the axis of FLOP a second.
       span: the ends of that axis.
     """
-    places = _apart([point.speed for point in points], span)
+    places = drawing.apart([point.speed for point in points], span, HEIGHT)
     apart = [
         _Name(point.label, LEADER * point.flops, place, point.color, point.flops, point.speed)
         for point, place in sorted(zip(points, places, strict=True), key=lambda pair: -pair[1])
@@ -223,25 +221,8 @@ def _labels(
 
 def _peaks_apart(points: Sequence[_BatchPoint], span: Sequence[float]) -> list[_BatchPoint]:
     """Points where their names may stand."""
-    places = _apart([point.peak for point in points], span)
+    places = drawing.apart([point.peak for point in points], span, HEIGHT)
     return [replace(point, peak=place) for point, place in zip(points, places, strict=True)]
-
-
-def _apart(values: Sequence[float], span: Sequence[float]) -> list[float]:
-    """Places on a logarithmic axis, each moved down until no two lines of text there overlap.
-
-    Args:
-      values: what the lines name.
-      span: the ends of the axis.
-    """
-    gap = LABEL_HEIGHT / HEIGHT * math.log(span[1] / span[0])
-    places = list(values)
-    free = math.inf
-    for at in sorted(range(len(values)), key=lambda at: values[at], reverse=True):
-        place = min(math.log(values[at]), free)
-        free = place - gap
-        places[at] = math.exp(place)
-    return places
 
 
 def _ceiling(

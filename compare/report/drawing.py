@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Sequence
 
 import altair as alt
@@ -19,6 +20,7 @@ GRID = "#dddddd"
 
 PLOT_WIDTH = 380
 ROW_HEIGHT = 22
+LABEL_HEIGHT = 14
 
 Drawing = alt.LayerChart | alt.VConcatChart
 
@@ -63,6 +65,24 @@ def names(values: Sequence[str], field: str) -> alt.Y:
 def domain(values: Sequence[float], margin: float) -> list[float]:
     """The ends of a logarithmic axis: a factor `margin` beyond the values."""
     return [min(values) / margin, max(values) * margin]
+
+
+def apart(values: Sequence[float], span: Sequence[float], height: float) -> list[float]:
+    """Places on a logarithmic axis, each moved down until no two lines of text there overlap.
+
+    Args:
+      values: what the lines name.
+      span: the ends of the axis.
+      height: of the plot, in pixels.
+    """
+    gap = LABEL_HEIGHT / height * math.log(span[1] / span[0])
+    places = list(values)
+    free = math.inf
+    for at in sorted(range(len(values)), key=lambda at: values[at], reverse=True):
+        place = min(math.log(values[at]), free)
+        free = place - gap
+        places[at] = math.exp(place)
+    return places
 
 
 def layered(layers: Sequence[alt.Chart], height: float, width: float = PLOT_WIDTH) -> alt.LayerChart:

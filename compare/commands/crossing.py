@@ -1,0 +1,126 @@
+"""`jaxport crossing`: from which size on compiling wins."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from compare.commands import _arguments, _option_types
+from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._output import or_else, rescue, writable_folder
+from compare.commands._parser import Help
+from compare.commands._signals import uninterrupted
+from compare.crossings import size_series, timing_series
+from compare.crossings.size_series import Series
+from compare.inputs import port_files
+from compare.inputs.at_size import named_apart
+from compare.plain_json import to_json, write_json
+from compare.progress import reporter
+from compare.record.crossing_part import Crossings
+from compare.record.vocabulary import PASS
+from compare.report import crossing_page, terminal
+from compare.report.crossing_tables import print_crossings
+from workloads._small_operations import OPERATIONS
+
+DEFAULT_OUT = Path("jaxport-crossing")
+
+HELP = Help(
+    description="""\
+Time a function over a series of sizes in TensorFlow's graph mode, compiled by jit_compile=True and compiled by jax.jit,
+and say from which size on compiling wins: where the interval of the ratio changes sides of 1. Parity is judged at every
+size first. Sizes share their processes, and intervals of one ratio hold together over all sizes.
+
+Without a name, every small operation and block is timed, library calls among them, over powers of 4: a quarter of an
+hour. Of your own port, --size names a dimension and its sizes. Run it on a quiet machine.
+""",
+    operands="[OPERATION|WORKLOAD ...]",
+    examples="""\
+  jaxport crossing                                          every operation and block
+  jaxport crossing softmax matmul --size elements=64,4096,262144
+  jaxport crossing my_port.py --size n=16,64,256
+  jaxport crossing --tf my_tf.py:f --jax my_jax.py:g --input x=f32[n,128] --size n=1,8,64
+  jaxport crossing my_port.py --size n=16,64,256 --pairs 16 --budget 1    narrower intervals
+""",
+    holds="parity passes at every size, wherever compiling wins",
+    fails="parity fails at a size, or a side failed to deliver a result",
+)
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add arguments."""
+    command.add_argument(
+        "workloads", nargs="*", metavar="OPERATION|WORKLOAD",
+        help=f"{', '.join(OPERATIONS)}; a workload (see `jaxport list`) or a port file (default: every operation)",
+    )  # fmt: skip
+    sizes = command.add_argument_group("sizes")
+    sizes.add_argument(
+        "--size", metavar="NAME=N,N,...",
+        help="a dimension of all that is timed, and its sizes (default: elements=4**3 to 4**9 of operations)",
+    )  # fmt: skip
+    _arguments.add_functions(command)
+    timing = command.add_argument_group("timing")
+    _arguments.add_plan(timing, pairs=8, budget=0.5)
+    _arguments.add_threads(timing)
+    _arguments.add_workers(command, recorded=False)
+    output = command.add_argument_group("output")
+    _arguments.add_out_folder(output, DEFAULT_OUT)
+    _arguments.add_json(output)
+
+
+def main(options: argparse.Namespace) -> int:
+    """Judge, time, write, print; the exit code.
+
+    Raises:
+      RequestError: a function has no such dimension, or sizes are needed and were not given.
+    """
+    out = writable_folder(options.out)
+    series = _series(options)
+    plan = _arguments.plan(options, _option_types.thread_counts(options.threads)[0])
+    asked = timing_series.Asked(_arguments.sources(options), plan, options.timeout)
+    with contextlib.ExitStack() as stack:
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
+        progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
+        found = timing_series.survey(series, asked, scratch, progress)
+    _deliver(found, out, options.json)
+    return HOLDS if _is_whole(found) else FAILS
+
+
+def _series(options: argparse.Namespace) -> Sequence[Series]:
+    sizes = size_series.parse(options.size) if options.size else None
+    own = _arguments.own_functions(options, options.workloads)
+    if own is not None:
+        return [size_series.of(own, sizes)]
+    if not options.workloads:
+        return size_series.of_operations(sizes)
+    names = list(dict.fromkeys(options.workloads))
+    chosen = [OPERATIONS.get(name) or port_files.get(name) for name in names]
+    named_apart(chosen)
+    return [size_series.of(workload, sizes) for workload in chosen]
+
+
+@uninterrupted()
+def _deliver(found: Crossings, out: Path, as_json: bool) -> None:
+    """Write the record and its page, print the tables.
+
+    Args:
+      found: the record.
+      out: the folder.
+      as_json: print the record in place of the tables.
+    """
+    plain = to_json(found)
+    with or_else(lambda: rescue(plain, "crossing.json", as_json)):
+        write_json(out / "crossing.json", plain)
+        page = crossing_page.write_page(found, out)
+    if as_json:
+        terminal.print_json(plain)
+        return
+    print_crossings(found, terminal.console())
+    terminal.say(page)
+
+
+def _is_whole(found: Crossings) -> bool:
+    runs = [run for series in found.series for run in series.runs]
+    return not found.interrupted and all(run.parity == PASS and not run.failures for run in runs)

@@ -1,0 +1,100 @@
+"""Which functions are timed at which sizes of which dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from compare.errors import RequestError
+from compare.inputs.at_size import Prepared
+from compare.inputs.port_files import prepare_one, prepare_others
+from compare.inputs.sizes import choose_size
+from workloads import _small_operations
+from workloads._declared import AnyWorkload
+
+LEAST_SIZES = 2
+"""A crossing lies between two."""
+
+_SMALL = "smoke"
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """A dimension, and its sizes from the least."""
+
+    dimension: str
+    sizes: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{self.dimension}={','.join(map(str, self.sizes))}"
+
+
+@dataclass(frozen=True)
+class Series:
+    """A function and the sizes that it is timed at."""
+
+    workload: AnyWorkload
+    sizes: Sizes
+
+
+def parse(text: str) -> Sizes:
+    """`NAME=N,N,...` with two sizes or more, in any order.
+
+    Raises:
+      RequestError: it does not parse, or names fewer.
+    """
+    name, equals, numbers = text.partition("=")
+    words = [word.strip() for word in numbers.split(",")]
+    if not equals or not name.strip().isidentifier() or not all(_is_size(word) for word in words):
+        raise RequestError(f"expected --size NAME=N,N,... such as n=16,64,256, found {text!r}: name a dimension")
+    sizes = sorted({int(word) for word in words})
+    if len(sizes) < LEAST_SIZES:
+        raise RequestError(f"expected at least {LEAST_SIZES} sizes with --size, found {text!r}: name more")
+    return Sizes(name.strip(), tuple(sizes))
+
+
+_MOST_DIGITS = 12
+
+
+def _is_size(word: str) -> bool:
+    return word.isascii() and word.isdigit() and 0 < len(word) <= _MOST_DIGITS and int(word) > 0
+
+
+def of_operations(sizes: Sizes | None) -> list[Series]:
+    """Every small operation, over its own sizes unless others are asked for."""
+    return [of(workload, sizes) for workload in _small_operations.OPERATIONS.values()]
+
+
+def of(workload: AnyWorkload, sizes: Sizes | None) -> Series:
+    """A function over sizes that are asked for; a small operation has its own.
+
+    Raises:
+      RequestError: none are and it is no such operation, or the workload trains.
+    """
+    if workload.training is not None:
+        raise RequestError(
+            f"expected a function, found {workload.name}, which trains: `jaxport bench {workload.name} --batches "
+            "32,256` measures its step by batch size"
+        )
+    if sizes is None and _small_operations.OPERATIONS.get(workload.name) is not workload:
+        raise RequestError(
+            f"expected --size NAME=N,N,... for {workload.name}, found none: name a dimension of it and its sizes"
+        )
+    return Series(workload, sizes or Sizes(_small_operations.ELEMENTS, _small_operations.SIZES))
+
+
+def drawn(series: Series, scratch: Path) -> Iterator[tuple[int, Prepared | str]]:
+    """By size, the arrays of the function there; a text says why it refuses the size.
+
+    Raises:
+      RequestError: it has no such dimension, or its code fails.
+    """
+    workload, dimension = series.workload, series.sizes.dimension
+    size = _SMALL if _SMALL in workload.sizes else None
+    own = prepare_one(workload, choose_size(workload, size), None, scratch)
+    if dimension not in own.dimensions:
+        named = ", ".join(own.dimensions) or "none: name one in a shape, as in x=f32[n,128]"
+        raise RequestError(f"expected a dimension of {workload.name} ({named}), found {dimension!r}")
+    others = replace(own, others=tuple({dimension: each} for each in series.sizes.sizes))
+    return zip(series.sizes.sizes, prepare_others(others, scratch), strict=True)

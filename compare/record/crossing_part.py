@@ -1,0 +1,83 @@
+"""From which size on compiling wins: times by size, ratios with intervals that hold together, and where they cross."""
+
+from __future__ import annotations
+
+from compare.record.base import Count, Indices, Interval, Many, Named, Number, Part, Text, Verdict
+from compare.record.envelope import Environment
+from compare.record.timing_part import Ratio
+from compare.record.workload_part import Failure
+
+
+class SizeRatio(Part, frozen=True):
+    """The time of a compiled mode over that of TensorFlow's graph mode, at one size."""
+
+    pairs: Count = None
+    """Pairs of fresh processes."""
+    ratio: Number = None
+    """Below 1 the compiled mode is faster; null where it is withheld."""
+    interval: Interval = None
+    """Of the level that `SizeSeries.level` says; null with fewer than five pairs."""
+    verdict: Text = ""
+    """Faster or slower where the interval lies on one side of 1, else inconclusive."""
+    withheld: Text = ""
+    """Why there is no ratio; empty where there is one."""
+
+
+class SizedRun(Part, frozen=True):
+    """One function at one size."""
+
+    size: Count = None
+    """Of the dimension of the series."""
+    parity: Verdict = None
+    """What is not the same at this size is not timed."""
+    reason: Text = ""
+    """Why parity does not pass."""
+    seconds: Named[Number] = {}
+    """Of a call by mode: the median over processes of their medians."""
+    ratios: Named[SizeRatio] = {}
+    """By "A vs B"."""
+    null: Named[Ratio] = {}
+    """The A/A control: identical code in two processes."""
+    failures: Many[Failure] = ()
+    """Results that are missing."""
+
+
+class CrossingPoint(Part, frozen=True):
+    """Where the interval of a ratio changes sides of 1."""
+
+    ratio: Text = ""
+    """Its name, "A vs B"."""
+    at: Number = None
+    """The size where the estimates cross 1 for the last time, on straight lines between logarithms."""
+    between: Indices = ()
+    """The last size that is decided one way, and the first that is decided the other way."""
+    becomes: Text = ""
+    """Faster or slower, from the second of both on."""
+    undecided: Indices = ()
+    """Sizes between the two, of which no interval decides."""
+
+
+class SizeSeries(Part, frozen=True):
+    """One function over several sizes of one dimension."""
+
+    name: Text = ""
+    summary: Text = ""
+    dimension: Text = ""
+    """Whose size varies."""
+    level: Number = None
+    """Of each interval: all of one ratio's hold together with 95 % (Bonferroni)."""
+    runs: Many[SizedRun] = ()
+    """By rising size."""
+    crossings: Many[CrossingPoint] = ()
+
+
+class Crossings(Part, frozen=True):
+    """Several functions, timed in the same processes."""
+
+    schema: Count = None
+    series: Many[SizeSeries] = ()
+    threads: Count = None
+    """Of every process."""
+    environment: Environment | None = None
+    interrupted: bool = False
+    """Whether a signal ended it before all was timed."""

@@ -1,0 +1,137 @@
+"""What is said of functions over their sizes, as text. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from compare.record.crossing_part import CrossingPoint, Crossings, SizedRun, SizeRatio, SizeSeries
+from compare.record.envelope import Environment
+from compare.record.vocabulary import PASS
+from compare.report import numbers
+from workloads._modes import JAX_JIT, TF_GRAPH, TF_JIT, Pair
+
+MODES = tuple(map(str, (TF_GRAPH, TF_JIT, JAX_JIT)))
+RATIOS = tuple(str(Pair(mode, TF_GRAPH)) for mode in (TF_JIT, JAX_JIT))
+
+FASTER, SLOWER = "faster", "slower"
+
+
+@dataclass(frozen=True)
+class RunRow:
+    """One size: times by mode, ratios with intervals by name, and why something is missing."""
+
+    size: str
+    seconds: tuple[str, ...]
+    ratios: tuple[str, ...]
+    verdicts: tuple[str, ...]
+    remark: str
+
+    @property
+    def stated(self) -> tuple[tuple[str, str], ...]:
+        """Every ratio with its verdict."""
+        return tuple(zip(self.ratios, self.verdicts, strict=True))
+
+
+def rows(series: SizeSeries) -> list[RunRow]:
+    """One a size."""
+    return [_row(run) for run in series.runs]
+
+
+def _row(run: SizedRun) -> RunRow:
+    ratios = [run.ratios.get(name, SizeRatio()) for name in RATIOS]
+    return RunRow(
+        size=numbers.count(run.size),
+        seconds=tuple(numbers.seconds(run.seconds.get(mode)) for mode in MODES),
+        ratios=tuple(map(_ratio, ratios)),
+        verdicts=tuple(ratio.verdict for ratio in ratios),
+        remark="; ".join(_remarks(run, ratios)),
+    )
+
+
+def _ratio(ratio: SizeRatio) -> str:
+    if ratio.ratio is None:
+        return numbers.MISSING
+    return f"{numbers.ratio(ratio.ratio)} {numbers.interval(ratio.interval)}"
+
+
+def _remarks(run: SizedRun, ratios: Sequence[SizeRatio]) -> Iterator[str]:
+    if run.parity != PASS:
+        yield f"not timed: {run.reason or 'parity was not judged'}"
+    elif not run.seconds:
+        yield "not timed"
+    yield from dict.fromkeys(f"withheld: {ratio.withheld}" for ratio in ratios if ratio.withheld)
+    yield from dict.fromkeys(f"{failure.doing}: {failure.reason}" for failure in run.failures)
+
+
+def sentences(series: SizeSeries) -> list[str]:
+    """What follows of each ratio."""
+    return [sentence(series, name) for name in RATIOS]
+
+
+def sentence(series: SizeSeries, ratio: str) -> str:
+    """Where a ratio crosses 1, or that it does not: "tf/jit is faster than tf/graph from about elements=1,900 on"."""
+    mode, _, base = ratio.partition(" vs ")
+    found = [each for each in series.crossings if each.ratio == ratio]
+    told = [_crossing(series, each) for each in found] or [_without(series, ratio)]
+    return f"{mode} against {base}: {'; '.join(told)}"
+
+
+def _crossing(series: SizeSeries, found: CrossingPoint) -> str:
+    low, high = map(numbers.count, found.between)
+    where = f"between {low} and {high}" + (", undecided between them" if found.undecided else "")
+    return f"{found.becomes} from about {series.dimension}={about(found.at)} on ({where})"
+
+
+def about(value: float | None) -> str:
+    """A size that was interpolated, to two significant digits: "1,900"."""
+    number = numbers.finite(value)
+    return numbers.MISSING if number is None else numbers.count(float(f"{number:.1e}"))
+
+
+def _without(series: SizeSeries, ratio: str) -> str:
+    """No crossing: runs of sizes that are decided alike, or not at all."""
+    verdicts = [(run.size, run.ratios.get(ratio, SizeRatio()).verdict) for run in series.runs]
+    if not any(verdict in (FASTER, SLOWER) for _, verdict in verdicts):
+        return "undecided at every size"
+    runs = [(verdict, [size for size, _ in group]) for verdict, group in groupby(verdicts, key=lambda each: each[1])]
+    told = (f"{_VERDICTS.get(verdict, 'undecided')} {_range(sizes)}" for verdict, sizes in runs)
+    return f"no crossing in the range: {', '.join(told)}"
+
+
+_VERDICTS = {FASTER: FASTER, SLOWER: SLOWER}
+
+
+def _range(sizes: Sequence[int | None]) -> str:
+    first, last = numbers.count(sizes[0]), numbers.count(sizes[-1])
+    return f"at {first}" if first == last else f"from {first} to {last}"
+
+
+def origin(record: Crossings) -> list[str]:
+    """On what it was measured: processor, threads, versions."""
+    environment = record.environment or Environment()
+    threads = f"{record.threads} thread{'s' * (record.threads != 1)}" if record.threads is not None else ""
+    packages = [
+        f"{package} {version}"
+        for side, package in (("tf", "tensorflow"), ("jax", "jax"))
+        if (version := environment.sides.get(side, {}).get(package))
+    ]
+    return [each for each in (environment.cpu, threads, *packages) if each]
+
+
+def notes(record: Crossings) -> Iterator[str]:
+    """How the intervals are to be read, and what is missing."""
+    series = record.series[0] if record.series else SizeSeries()
+    if series.level is not None:
+        sizes = len(series.runs)
+        yield (
+            f"Intervals of one ratio hold together at all sizes with 95 % (Bonferroni: {100 * series.level:.2f} % each "
+            f"of {sizes}); those of different ratios or functions are not corrected for one another."
+        )
+    yield (
+        "Faster and slower: the interval lies on one side of 1. A size at which parity does not pass is not timed; "
+        "one at which identical code differs from itself has no ratio."
+    )
+    if record.interrupted:
+        yield "Interrupted: what was complete by then is shown."
