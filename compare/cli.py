@@ -53,6 +53,7 @@ COMMANDS = {
     "limits": Command("list what documents of XLA state, and try what holds today"),
     "grappler": Command("show what TensorFlow's graph optimizer changed, and which of its passes did"),
     "launch": Command("run a TensorFlow program and read what it compiled"),
+    "profile": Command("say where the time of your own profile went, by kernel, phase and line", foreign_code=False),
     "dump": Command("turn an XLA dump directory into pages"),
     "bugreport": Command("bundle a workload's programs, modules, inputs and results"),
     "replay": Command("run a module or a bug report again and compare compilers"),

@@ -1,49 +1,24 @@
-"""Where the time of a whole program went, from what TensorFlow's profiler wrote of it: compiled, outside, compiling.
-
-TensorFlow itself is not needed: the few fields that matter are declared here by the names and numbers of
-tensorflow/tsl/profiler/protobuf/xplane.proto, and everything else is passed over.
-"""
+"""Where the time of a whole program went, from what TensorFlow's profiler wrote of it: compiled, outside, compiling."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-from google.protobuf.message import DecodeError
-
-from compare import files
+from compare import files, xspace
 from compare.clusters.measured_share import OVERHEAD, RUN
 from compare.record.clustering_part import TimeSplit
-from workloads._foreign import MEBIBYTE
 
-MOST_BYTES = 1024 * MEBIBYTE
-"""Of one profile: a minute of small operations has a tenth of it."""
-
-_HOST = "/host:CPU"
-_PACKAGE = "jaxport.profile"
-_MESSAGES = {
-    "Space": ((1, "planes", "Plane"),),
-    "Plane": ((2, "name", ""), (3, "lines", "Line"), (4, "names", "Entry")),
-    "Entry": ((1, "key", int), (2, "value", "Named")),
-    "Named": ((2, "name", ""),),
-    "Line": ((3, "timestamp_ns", int), (4, "events", "Event")),
-    "Event": ((1, "metadata_id", int), (2, "offset_ps", int), (3, "duration_ps", int)),
-}
-"""By message, its fields: number, name, and type; "" is a text."""
-
-_REPEATED = frozenset({"planes", "lines", "names", "events"})
 _A_PROFILE = files.Expected("a profile that TensorFlow wrote", "profile fewer seconds")
 
-_NODE = re.compile(r"(?P<name>[\w./-]+):(?P<op>\w+)")
-_EAGER = re.compile(r"EagerLocalExecute: (?P<op>[A-Za-z]\w*)")
+NODE = re.compile(r"(?P<name>[\w./-]+):(?P<op>\w+)")
+EAGER = re.compile(r"EagerLocalExecute: (?P<op>[A-Za-z]\w*)")
 _COMPILER = re.compile(r"\w*Compiler::RunBackend")
 _EXECUTABLE = re.compile(r"\w*Executable::ExecuteAsyncOnStream")
-_CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall", "While", "StatelessWhile", "If", "StatelessIf"})
+CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall", "While", "StatelessWhile", "If", "StatelessIf"})
 """Nodes that wait for nodes of their own."""
 
 _COMPILED, _OUTSIDE, _OVERHEAD, _WHOLE, _COMPILING = "compiled", "outside", "overhead", "whole", "compiling"
@@ -76,15 +51,11 @@ def read_profile(path: Path) -> list[Span]:
     Raises:
       FileError: it cannot be read, or is no profile.
     """
-    space: Any = _SPACE()
-    try:
-        space.ParseFromString(files.read(path, _A_PROFILE, MOST_BYTES))
-    except DecodeError as error:
-        _A_PROFILE.refuse(path, f"no XSpace ({error})")
+    space = xspace.read(path, _A_PROFILE)
     return [
         Span(names[event.metadata_id], (str(path), number), start, start + event.duration_ps)
-        for plane in space.planes if plane.name == _HOST
-        for names in [{entry.key: entry.value.name for entry in plane.names if _kind(entry.value.name)[0]}]
+        for plane in space.planes if plane.name == xspace.HOST
+        for names in [{key: name for key, name in xspace.event_names(plane).items() if _kind(name)[0]}]
         for number, line in enumerate(plane.lines)
         for event in line.events if event.metadata_id in names
         for start in [line.timestamp_ns * 1000 + event.offset_ps]
@@ -121,13 +92,13 @@ def split(spans: Iterable[Span]) -> TimeSplit:
 
 def _kind(name: str) -> tuple[str, str]:
     """What a span is, and for a node outside NAME:OP; "" of what tells nothing of an operation."""
-    if match := _NODE.fullmatch(name):
+    if match := NODE.fullmatch(name):
         op = match["op"]
         if op.startswith("__"):
             return _WHOLE, ""
-        kind = _COMPILED if op == RUN else _OVERHEAD if op in OVERHEAD else "" if op in _CALLS else _OUTSIDE
+        kind = _COMPILED if op == RUN else _OVERHEAD if op in OVERHEAD else "" if op in CALLS else _OUTSIDE
         return kind, name
-    if match := _EAGER.fullmatch(name):
+    if match := EAGER.fullmatch(name):
         return _OUTSIDE, f"{match['op']}, eager"
     if _COMPILER.fullmatch(name):
         return _COMPILING, ""
@@ -155,21 +126,3 @@ def _closed(one: _Open) -> tuple[str, str, int]:
     whole = _OVERHEAD if one.compiled_within else _COMPILED
     kind = {_WHOLE: whole, _COMPILING: _OVERHEAD}.get(one.kind, one.kind)
     return kind, one.label, max(one.own, 0)
-
-
-def _declared() -> Any:
-    field = descriptor_pb2.FieldDescriptorProto
-    declared = descriptor_pb2.FileDescriptorProto(name="jaxport_profile.proto", package=_PACKAGE, syntax="proto3")
-    types: Mapping[Any, Any] = {"": {"type": field.TYPE_STRING}, int: {"type": field.TYPE_INT64}}
-    for message, fields in _MESSAGES.items():
-        described = declared.message_type.add(name=message)
-        for number, name, kind in fields:
-            typed = types.get(kind) or {"type": field.TYPE_MESSAGE, "type_name": f".{_PACKAGE}.{kind}"}
-            label = field.LABEL_REPEATED if name in _REPEATED else field.LABEL_OPTIONAL
-            described.field.add(name=name, number=number, label=label, **typed)
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(declared)
-    return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{_PACKAGE}.Space"))
-
-
-_SPACE = _declared()

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from compare.record.vocabulary import BACKWARD, FORWARD, OPTIMIZER
+
 _WRAPPED = re.compile(r"^(?:(?:transpose|jvp|vmap|remat|checkpoint|rematted_computation)\(+)+")
 _NO_LAYER = re.compile(
     r"p?jit\(.*|p?jit|(?:Stateful)?PartitionedCall(?:_\d+)?|gradient_tape|while|body|cond|branch_\d+_fun|"
@@ -16,6 +18,14 @@ _NO_LAYER = re.compile(
 """Parts of such a name that are frameworks' own."""
 _GRADIENT = ("transpose(", "jvp", "vjp", "gradient")
 _SOFTMAX = ("softmax",)
+_BACKWARD = re.compile(r"transpose\(|(?:^|[/;])(?:gradient_tape|gradients)/")
+_FORWARD = re.compile(r"jvp\(")
+_OPTIMIZER = re.compile(
+    r"(?:^|[/;])(?:adam|adamw|adamax|nadam|sgd|momentum|rmsprop|adagrad|adadelta|adafactor|ftrl|lion|lamb|muon|"
+    r"optimizer|apply_gradients|apply_updates)(?:_\d+)?/",
+    re.IGNORECASE,
+)
+"""Scopes that Keras's optimizers open around what they compute, and what people call such scopes."""
 _REIMPORTED = "XlaCallModule/"
 
 
@@ -34,6 +44,19 @@ def in_gradient(op_names: Iterable[str]) -> bool:
 def in_softmax(op_names: Iterable[str]) -> bool:
     """Whether any of these operations is part of a softmax."""
     return _mentions(op_names, _SOFTMAX)
+
+
+def phase(op_name: str) -> str:
+    """The phase of a training step that a name alone tells: one of vocabulary.PHASES; "" where it tells none.
+
+    JAX names what it differentiates jvp(...), and the way back transpose(jvp(...)); TensorFlow names what a tape adds
+    gradient_tape/..., and Keras's optimizers open a scope of their name.
+    """
+    if _BACKWARD.search(op_name):
+        return BACKWARD
+    if _FORWARD.search(op_name):
+        return FORWARD
+    return OPTIMIZER if _OPTIMIZER.search(op_name) else ""
 
 
 def _mentions(op_names: Iterable[str], words: Iterable[str]) -> bool:

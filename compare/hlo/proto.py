@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from google.protobuf import descriptor_pb2, descriptor_pool, message, message_factory
+from google.protobuf import message
 
+from compare import protobufs
 from compare.hlo import whole
 from compare.hlo.bindings import UnreadableProgram
 
 _PACKAGE = "jaxport.hlo"
 
-# "number name type", a type with * is repeated. Enumerations are int32: the same on the wire.
 _MESSAGES = {
     "HloProto": "1 hlo_module HloModuleProto, 3 buffer_assignment BufferAssignmentProto",
     "HloModuleProto": (
@@ -113,18 +113,6 @@ _MESSAGES = {
     ),
 }
 
-_SCALARS = {
-    "string": descriptor_pb2.FieldDescriptorProto.TYPE_STRING,
-    "bytes": descriptor_pb2.FieldDescriptorProto.TYPE_BYTES,
-    "bool": descriptor_pb2.FieldDescriptorProto.TYPE_BOOL,
-    "int32": descriptor_pb2.FieldDescriptorProto.TYPE_INT32,
-    "int64": descriptor_pb2.FieldDescriptorProto.TYPE_INT64,
-    "uint32": descriptor_pb2.FieldDescriptorProto.TYPE_UINT32,
-    "uint64": descriptor_pb2.FieldDescriptorProto.TYPE_UINT64,
-    "float": descriptor_pb2.FieldDescriptorProto.TYPE_FLOAT,
-    "double": descriptor_pb2.FieldDescriptorProto.TYPE_DOUBLE,
-}
-
 DTYPES = {
     1: "pred", 2: "s8", 3: "s16", 4: "s32", 5: "s64", 6: "u8", 7: "u16", 8: "u32", 9: "u64", 10: "f16", 11: "f32",
     12: "f64", 13: "tuple", 14: "opaque", 15: "c64", 16: "bf16", 17: "token", 18: "c128", 19: "f8e5m2",
@@ -133,34 +121,7 @@ DTYPES = {
 """XLA's PrimitiveType by number, under the names that HLO text uses."""
 
 
-def _field(number: str, name: str, kind: str) -> descriptor_pb2.FieldDescriptorProto:
-    repeated, kind = kind.endswith("*"), kind.rstrip("*")
-    field = descriptor_pb2.FieldDescriptorProto(
-        name=name,
-        number=int(number),
-        label=descriptor_pb2.FieldDescriptorProto.LABEL_REPEATED
-        if repeated
-        else descriptor_pb2.FieldDescriptorProto.LABEL_OPTIONAL,
-        type=_SCALARS.get(kind, descriptor_pb2.FieldDescriptorProto.TYPE_MESSAGE),
-    )
-    if kind not in _SCALARS:
-        field.type_name = f".{_PACKAGE}.{kind}"
-    return field
-
-
-def _classes() -> dict[str, Any]:
-    file = descriptor_pb2.FileDescriptorProto(name="jaxport/hlo.proto", package=_PACKAGE, syntax="proto3")
-    for name, fields in _MESSAGES.items():
-        file.message_type.add(name=name, field=[_field(*declared.split()) for declared in fields.split(", ")])
-    # A pool of its own: TensorFlow registers messages of the same fields in the default one.
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    return {
-        name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{_PACKAGE}.{name}")) for name in _MESSAGES
-    }
-
-
-_CLASSES = _classes()
+_CLASSES = protobufs.classes(_PACKAGE, _MESSAGES)
 
 
 def read_module(data: bytes) -> Any:

@@ -13,3 +13,9 @@ Judgement = Literal["pass", "fail", "not_applicable"]
 
 CELLS = ("tf@tf", "jax@jax", "tf@jax", "jax@tf")
 """program@compiler: each frontend's program compiled by each side's XLA."""
+
+FORWARD, BACKWARD, OPTIMIZER = "forward", "backward", "optimizer"
+BOTH = "backward and optimizer"
+
+PHASES = (FORWARD, BACKWARD, BOTH, OPTIMIZER)
+"""Of a training step. A kernel that computes the forward pass anew for the backward one is of the backward one."""

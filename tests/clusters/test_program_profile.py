@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from compare import xspace
 from compare.clusters import program_profile
 from compare.clusters.program_profile import Span, read_profile, split
 from compare.files import FileError
@@ -69,17 +70,17 @@ def test_a_damaged_profile_is_one_line(tmp_path: Path, data: bytes) -> None:
 
 
 def test_a_profile_that_is_too_large_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(program_profile, "MOST_BYTES", 3)
+    monkeypatch.setattr(xspace, "MOST_BYTES", 3)
     (tmp_path / "p.xplane.pb").write_bytes(bytes(9))
     with pytest.raises(FileError, match="profile fewer seconds"):
         read_profile(tmp_path / "p.xplane.pb")
 
 
 def test_of_a_profile_only_what_tells_of_operations_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    space = program_profile._SPACE()
+    space = xspace.new()
     for plane in (space.planes.add(name="/host:CPU"), space.planes.add(name="/device:GPU:0")):
         for key, name in enumerate((NODE, "Session::Run", "ThreadpoolListener::StartRegion")):
-            plane.names.add(key=key).value.name = name
+            plane.event_metadata.add(key=key).value.name = name
         line = plane.lines.add(timestamp_ns=1)
         for key in (0, 1, 2, 7, 1, 2):
             line.events.add(metadata_id=key, offset_ps=5, duration_ps=10)

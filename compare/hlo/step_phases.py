@@ -1,0 +1,129 @@
+"""The phases of a training step: which kernels are forward, backward or optimizer, by names and by who reads what.
+
+A name tells what the frontend knew: that an operation was differentiated, is part of a gradient, or stands in a scope
+that an optimizer opened. What no name tells is told by the values: the forward pass is read by the gradient, and what
+reads the gradient without being part of it is the update. What both read and is read by it tells nothing, and neither
+does an operation that has nothing to do with either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from compare.hlo import compiled, inline, op_names, read_module
+from compare.hlo.graph import CARRIERS, Graph, Node
+from compare.record.vocabulary import BACKWARD, BOTH, FORWARD, OPTIMIZER
+
+_GIVEN = frozenset({"parameter", "constant", "iota", "partition-id", "replica-id"})
+"""Values that read nothing: a fusion shares constants of all phases."""
+
+
+def phases(module: bytes) -> dict[str, str]:
+    """By name of an instruction that runs code, its phase; nothing of those whose phase is unknown.
+
+    Empty where no operation of the module is part of a gradient: there is no training step to take apart then.
+
+    Raises:
+      UnreadableProgram: the bytes are no HLO.
+    """
+    written = [node for graph in _computations(read_module.read(module)) for node in graph]
+    named = {node.name: op_names.phase(node.op_name) for node in written if node.opcode not in _GIVEN}
+    if BACKWARD not in named.values():
+        return {}
+    fusions = {node.name for node in written if node.opcode == "fusion"}
+    message, places = inline.inlined(module)
+    found: dict[str, list[_Member]] = {}
+    for graph in _computations(read_module.read_message(message)):
+        for member in _told([_member(node, places, named) for node in graph], graph):
+            kernel = next((call for call in places.get(member.node.id, ()) if call in fusions), member.name)
+            found.setdefault(kernel, []).append(member)
+    return {name: phase for name, members in found.items() if (phase := _joined(members))}
+
+
+@dataclass(frozen=True)
+class _Member:
+    """An instruction that stood in a kernel, under the name that it had there, and its phase as far as it is known."""
+
+    node: Node
+    name: str
+    phase: str
+
+
+def _member(node: Node, places: Mapping[int, tuple[str, ...]], named: Mapping[str, str]) -> _Member:
+    """What names tell of an instruction; of a loop or a branch, those of all that it holds."""
+    name = node.name.removeprefix("".join(f"{call}/" for call in places.get(node.id, ())))
+    inner = {op_names.phase(each.op_name) for region in node.regions for each in region.walk()}
+    return _Member(node, name, _of_several({named.get(name, ""), *inner}) if inner else named.get(name, ""))
+
+
+def _computations(entry: Graph) -> list[Graph]:
+    return list(compiled.computations(entry, set()))
+
+
+def _told(members: Sequence[_Member], graph: Graph) -> list[_Member]:
+    """The instructions of a computation with their phases."""
+    users, operands = graph.users(), {node.id: node.operands for node in graph}
+    backward = [member.node.id for member in members if member.phase in (BACKWARD, BOTH)]
+    after, before = _reached(backward, users), _reached(backward, operands)
+    told = {member.node.id: member.phase or _by_values(member.node, after, before) for member in members}
+    forward = [key for key, phase in told.items() if phase == FORWARD]
+    # The loss itself, and figures of it: the gradient is taken of them, and does not read them.
+    for key in _reached(forward, users) - after - before:
+        told[key] = told[key] or FORWARD
+    for member in reversed(members):
+        node = member.node
+        # What XLA added, such as a copy, has no name: it is of those that it was added for.
+        if not node.op_name and not told[node.id] and node.opcode not in _GIVEN:
+            read_by = {told[user] for user in users[node.id]}
+            told[node.id] = read_by.pop() if len(read_by) == 1 else ""
+    return [replace(member, phase=told[member.node.id]) for member in members]
+
+
+def _by_values(node: Node, after: set[int], before: set[int]) -> str:
+    if node.opcode in _GIVEN or (node.id in after) == (node.id in before):
+        return ""
+    return OPTIMIZER if node.id in after else FORWARD
+
+
+def _reached(start: Iterable[int], steps: Mapping[int, Iterable[int]]) -> set[int]:
+    """What is reached from some values by one step or more."""
+    reached: set[int] = set()
+    waiting = [step for key in start for step in steps[key]]
+    while waiting:
+        key = waiting.pop()
+        if key not in reached:
+            reached.add(key)
+            waiting.extend(steps[key])
+    return reached
+
+
+def _joined(members: Sequence[_Member]) -> str:
+    """The phase of a kernel, by what it computes, or else by the values that it hands on."""
+    given = [member for member in members if member.node.opcode not in _GIVEN]
+    computing = {member.phase for member in given if member.node.opcode not in CARRIERS}
+    return _of_several(computing) or _of_several({member.phase for member in given})
+
+
+def _of_several(told: set[str]) -> str:
+    """What is computed anew for a later phase is of that phase."""
+    if BOTH in told or {BACKWARD, OPTIMIZER} <= told:
+        return BOTH
+    return next((phase for phase in (BACKWARD, OPTIMIZER, FORWARD) if phase in told), "")
+
+
+def of_operations(names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """By node of a TensorFlow graph that a tape went back through, its phase; nothing of those whose phase is unknown.
+
+    Without the graph only names tell it: the gradient of an operation NAME is computed under gradient_tape/NAME.
+    """
+    known = list(names)
+    gradients = [name.partition("gradient_tape/")[2] for name in known if "gradient_tape/" in name]
+    scopes = {gradient[:at] for gradient in gradients for at, letter in enumerate(gradient) if letter == "/"}
+    if not gradients:
+        return
+    for name in known:
+        forward = name in scopes or name.rpartition("/")[0] in scopes
+        phase = op_names.phase(f"{name}/") or (FORWARD if forward else "")
+        if phase:
+            yield name, phase

@@ -1,0 +1,155 @@
+"""Where time was spent: of each run without what ran within it, and of what passed while nothing ran."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Protocol, TypeVar
+
+from compare.profiles.traced import HostSpan, Ran
+
+_LOOPS = re.compile(r"(?:while|call|conditional)(?:[.\d]+)?")
+"""Names that XLA itself gives to what runs other instructions."""
+
+
+class _Timed(Protocol):
+    @property
+    def thread(self) -> int: ...
+
+    @property
+    def start(self) -> int: ...
+
+    @property
+    def end(self) -> int: ...
+
+
+_Any = TypeVar("_Any", bound=_Timed)
+
+
+@dataclass(frozen=True)
+class Pause:
+    """Time in which nothing ran, in picoseconds, between the runs that end and start it."""
+
+    before: Ran
+    after: Ran
+    start: int
+    end: int
+
+
+@dataclass
+class Pauses:
+    """All pauses between the same two kernels, in picoseconds; `host` is what the host was in, by name."""
+
+    times: int = 0
+    length: int = 0
+    host: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+
+
+def own_times(runs: Sequence[Ran], opcode: Callable[[Ran], str]) -> list[int]:
+    """Picoseconds of each run on its own thread, without the runs within it.
+
+    Within is what the same thread began and ended meanwhile; of a loop, a call or a branch also what other threads ran
+    of the same program, since its thread only waits for them.
+
+    Args:
+      runs: in any order.
+      opcode: of the instruction of a run; "" where the profile does not tell it.
+    """
+    own = _without_inner(runs)
+    starts: dict[tuple[str, str], tuple[list[int], list[Ran]]] = {}
+    for at, run in enumerate(runs):
+        if (opcode(run) or run.name) in ("while", "call", "conditional") or _LOOPS.fullmatch(run.name):
+            if run.module not in starts:
+                of_module = sorted((each for each in runs if each.module == run.module), key=attrgetter("start"))
+                starts[run.module] = [each.start for each in of_module], of_module
+            own[at] = min(own[at], run.end - run.start - _covered(run, *starts[run.module]))
+    return own
+
+
+def _covered(run: Ran, starts: Sequence[int], ordered: Sequence[Ran]) -> int:
+    """How much of a run other runs cover that began and ended meanwhile."""
+    meanwhile = ordered[bisect_left(starts, run.start) : bisect_right(starts, run.end)]
+    inner = [each for each in meanwhile if each is not run and each.end <= run.end]
+    return sum(end - start for start, end in merged((each.start, min(each.done, run.end)) for each in inner))
+
+
+def _without_inner(runs: Sequence[Ran]) -> list[int]:
+    own = [run.end - run.start for run in runs]
+    for outer, inner in _nested(runs):
+        own[outer] = max(own[outer] - (runs[inner].end - runs[inner].start), 0)
+    return own
+
+
+def _nested(spans: Sequence[_Any]) -> Iterator[tuple[int, int]]:
+    """Places of each span that is within another of its thread, after that of the innermost such one."""
+    open_: dict[int, list[int]] = defaultdict(list)
+    for at in sorted(range(len(spans)), key=lambda each: (spans[each].start, -spans[each].end)):
+        outer = open_[spans[at].thread]
+        while outer and spans[outer[-1]].end <= spans[at].start:
+            outer.pop()
+        if outer:
+            yield outer[-1], at
+        outer.append(at)
+
+
+def merged(intervals: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The same time as intervals that do not touch, in order."""
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted(intervals):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(joined[-1][1], end)
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def pauses(runs: Iterable[Ran]) -> list[Pause]:
+    """When nothing ran between the start of the first run and the end of the last, in order."""
+    found: list[Pause] = []
+    last: Ran | None = None
+    for run in sorted(runs, key=attrgetter("start")):
+        if last and run.start > last.done:
+            found.append(Pause(last, run, last.done, run.start))
+        last = run if last is None or run.done > last.done else last
+    return found
+
+
+def by_kernels(found: Sequence[Pause], host: Sequence[HostSpan]) -> dict[tuple[str, str], Pauses]:
+    """Pauses by the names of the kernels around them, with what the host was in meanwhile.
+
+    Args:
+      found: pauses, in order.
+      host: what threads of the user's program were in; the innermost counts.
+    """
+    groups: dict[tuple[str, str], Pauses] = {}
+    for pause in found:
+        group = groups.setdefault((pause.before.name, pause.after.name), Pauses())
+        group.times += 1
+        group.length += pause.end - pause.start
+    ends = [pause.end for pause in found]
+    for name, start, end in _innermost(host):
+        for pause in found[bisect_right(ends, start) :]:
+            if pause.start >= end:
+                break
+            meanwhile = min(end, pause.end) - max(start, pause.start)
+            groups[pause.before.name, pause.after.name].host[name] += meanwhile
+    return groups
+
+
+def _innermost(spans: Sequence[HostSpan]) -> Iterator[tuple[str, int, int]]:
+    """Each stretch of time in which a span was the innermost of its thread."""
+    inner: Mapping[int, list[int]] = defaultdict(list)
+    for outer, at in _nested(spans):
+        inner[outer].append(at)
+    for at, span in enumerate(spans):
+        start = span.start
+        for each in inner.get(at, ()):
+            if spans[each].start > start:
+                yield span.name, start, spans[each].start
+            start = max(start, spans[each].end)
+        if start < span.end:
+            yield span.name, start, span.end

@@ -1,0 +1,190 @@
+"""What a profile has: runs of kernels and operations, what the host did, and the modules that were run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from compare import files, xspace
+from compare.clusters.measured_share import OVERHEAD, RUN
+from compare.clusters.program_profile import CALLS, EAGER, NODE
+from compare.record import profile_part
+
+_A_PROFILE = files.Expected(
+    "a profile that jax.profiler or tf.profiler wrote", f"name a file *{xspace.SUFFIX}, or a folder that holds one"
+)
+_METADATA = "/host:metadata"
+_HLO_PROTO = "Hlo Proto"
+_INSTRUCTION, _MODULE, _PROGRAM = "hlo_op", "hlo_module", "program_id"
+_ON_DEVICE = frozenset({"kernel_details", "memcpy_details"})
+"""Statistics that the profiler gives what a GPU ran, and nothing else (XLA, `cupti_collector.cc`)."""
+_WORKERS = "tf_"
+"""What the names of threads start with that the frameworks' pools have."""
+_ENDS = "end: "
+"""What the names of events start with that XLA's runtime for CPUs writes when a run is done, on whatever thread."""
+_STARTED, _ENDED = "_p", "_c"
+"""Statistics that number a run: where it starts, and where it is done."""
+_NUMBERS = frozenset({_PROGRAM, _STARTED, _ENDED})
+_WAITING = CALLS | OVERHEAD | {RUN, "XlaLaunch", "XlaCompileOnDemand"}
+"""Nodes that run nothing themselves: what they wait for, or compile, stands for itself."""
+_NUMBERED = re.compile(r"\((\d+)\)\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """One run of a kernel or an operation; times are picoseconds.
+
+    Attributes:
+      kind: one of profile_part.KINDS.
+      name: of the HLO instruction that it computes where the profile tells it, else its own.
+      operation: the type of a node or an operation of TensorFlow; "" of anything else.
+      module: the HLO module, and the number of the program that was compiled from it; ("", "") of none.
+      thread: a number of the thread or stream.
+      end: when its thread was through with it.
+      done: when all of it was done; later than `end` where other threads took a part of it.
+    """
+
+    kind: str
+    name: str
+    operation: str
+    module: tuple[str, str]
+    thread: int
+    start: int
+    end: int
+    done: int
+
+
+@dataclass(frozen=True, slots=True)
+class HostSpan:
+    """Something that a thread of the user's program was in; times are picoseconds."""
+
+    name: str
+    thread: int
+    start: int
+    end: int
+
+
+@dataclass
+class Traced:
+    """A whole profile. `modules` are HLO protos, by module and number."""
+
+    runs: list[Ran] = field(default_factory=list)
+    host: list[HostSpan] = field(default_factory=list)
+    modules: dict[tuple[str, str], bytes] = field(default_factory=dict)
+
+
+def read(paths: Sequence[Path]) -> Traced:
+    """The files of one profile together. Where a GPU ran anything, only that counts as run.
+
+    Raises:
+      FileError: one cannot be read, or is no profile.
+    """
+    traced, threads = Traced(), 0
+    for path in paths:
+        for plane in xspace.read(path, _A_PROFILE).planes:
+            if plane.name == _METADATA:
+                traced.modules |= _modules(plane)
+            told = _Plane(plane.name == xspace.HOST, xspace.event_names(plane), xspace.statistic_names(plane))
+            ends = _ends(plane, told)
+            for line in plane.lines:
+                _read_line(line, told, ends, _Into(traced, threads))
+                threads += 1
+    if any(run.kind == profile_part.DEVICE for run in traced.runs):
+        traced.runs = [run for run in traced.runs if run.kind == profile_part.DEVICE]
+    return traced
+
+
+@dataclass(frozen=True)
+class _Plane:
+    """What the events of a plane have in common: whether the host did them, and names by number."""
+
+    on_host: bool
+    names: Mapping[int, str]
+    statistics: Mapping[int, str]
+
+
+def _modules(plane: Any) -> dict[tuple[str, str], bytes]:
+    statistics = xspace.statistic_names(plane)
+    return {
+        _module_key(entry.value.name): statistic.bytes_value
+        for entry in plane.event_metadata
+        for statistic in entry.value.stats
+        if statistics.get(statistic.metadata_id) == _HLO_PROTO and statistic.bytes_value
+    }
+
+
+def _module_key(name: str) -> tuple[str, str]:
+    """Module and number of "jit_step(10)"."""
+    numbered = _NUMBERED.search(name)
+    return (name[: numbered.start()].strip(), numbered[1]) if numbered else (name.strip(), "")
+
+
+@dataclass(frozen=True)
+class _Into:
+    """What a line is read into, and the line's number."""
+
+    traced: Traced
+    thread: int
+
+
+def _ends(plane: Any, told: _Plane) -> dict[tuple[str, str], int]:
+    """By name and number of a run, when XLA's runtime learned that all of it was done."""
+    return {
+        (name.removeprefix(_ENDS), run): line.timestamp_ns * 1000 + event.offset_ps
+        for line in plane.lines
+        for event in line.events
+        if (name := told.names.get(event.metadata_id, "")).startswith(_ENDS)
+        for run in [dict(_told(event, told.statistics)).get(_ENDED, "")]
+        if run
+    }
+
+
+def _read_line(line: Any, plane: _Plane, ends: Mapping[tuple[str, str], int], into: _Into) -> None:
+    traced, thread = into.traced, into.thread
+    worker = line.name.startswith(_WORKERS)
+    for event in line.events:
+        name = plane.names.get(event.metadata_id, "")
+        start = line.timestamp_ns * 1000 + event.offset_ps
+        # A run of no length tells no time, and no clock runs backwards.
+        if not name or event.duration_ps <= 0:
+            continue
+        end, told = start + event.duration_ps, dict(_told(event, plane.statistics))
+        what = _what(name, told, plane.on_host)
+        if what:
+            done = ends.get((name, told.get(_STARTED, "")), end)
+            traced.runs.append(Ran(*what, thread, start, end, max(end, done)))
+        elif plane.on_host and not worker:
+            traced.host.append(HostSpan(name, thread, start, end))
+
+
+def _told(event: Any, statistics: Mapping[int, str]) -> Iterator[tuple[str, str]]:
+    """The statistics of an event that say what it is."""
+    for statistic in event.stats:
+        name = statistics.get(statistic.metadata_id, "")
+        if name in (_INSTRUCTION, _MODULE):
+            yield name, xspace.text_of(statistic, statistics)
+        elif name in _NUMBERS:
+            yield name, str(statistic.uint64_value or statistic.int64_value)
+        elif name in _ON_DEVICE:
+            yield name, ""
+
+
+def _what(name: str, told: Mapping[str, str], on_host: bool) -> tuple[str, str, str, tuple[str, str]] | None:
+    """Kind, name, operation and module of what an event stands for; None of what is neither kernel nor operation."""
+    module = (told.get(_MODULE, ""), told.get(_PROGRAM, ""))
+    if told.keys() & _ON_DEVICE:
+        return profile_part.DEVICE, told.get(_INSTRUCTION) or name, "", module
+    if not on_host:
+        return None
+    if _INSTRUCTION in told:
+        ends = name.startswith(_ENDS)
+        return None if ends else (profile_part.INSTRUCTION, told[_INSTRUCTION] or name, "", module)
+    eager, node = EAGER.fullmatch(name), NODE.fullmatch(name)
+    if eager:
+        return profile_part.EAGER, eager["op"], eager["op"], ("", "")
+    if node and node["op"] not in _WAITING and not node["op"].startswith("__"):
+        return profile_part.NODE, node["name"], node["op"], ("", "")
+    return None

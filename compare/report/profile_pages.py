@@ -1,0 +1,41 @@
+"""The page of `jaxport profile`: kernels under their phase, lines and the kernels that they become, and pauses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from compare.record.profile_part import ReadProfile
+from compare.report import profile_rows
+from compare.report.cluster_rows import place
+from compare.report.html import styles, templates
+from compare.report.showable import printable
+from compare.writing import write_atomically
+
+LONGEST = 500
+"""Rows of one table: profile.json beside the page has them all."""
+
+
+def write_profile(profile: ReadProfile, title: str, out: Path) -> Path:
+    """Write profile.html into the folder, which is made; its path.
+
+    Args:
+      profile: what was read.
+      title: what the profile is called.
+      out: the folder.
+    """
+    shown = printable(profile)
+    page = templates().get_template("profile.html.j2")
+    text = page.render(
+        style=styles("dump.css"),
+        place=place,
+        longest=LONGEST,
+        title=printable(title),
+        files=shown.files,
+        headline=profile_rows.headline(shown),
+        sentences=list(profile_rows.sentences(shown)),
+        phases=profile_rows.phase_rows(shown),
+        lines=profile_rows.lines(shown),
+        pauses=profile_rows.pauses(shown),
+    )
+    write_atomically(out / "profile.html", text)
+    return out / "profile.html"

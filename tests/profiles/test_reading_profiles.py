@@ -1,0 +1,205 @@
+"""A profile names what was made slow, by kernel, phase and line; and never what was not recorded."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import pytest
+import recorded_profiles
+from gpu_trace import KERNELS, XSPACE
+from recorded_profiles import (
+    FILE,
+    MODULE,
+    TANH,
+    UPDATE,
+    Event,
+    instruction,
+    space,
+    step_kernels,
+    step_module,
+    step_profile,
+    written,
+)
+
+from compare import xspace
+from compare.errors import RequestError
+from compare.files import FileError
+from compare.profiles.finding_profiles import find
+from compare.profiles.programs import instructions
+from compare.profiles.reading import read_profile
+from compare.record.profile_part import ProfiledKernel, ReadProfile
+from compare.report import profile_rows
+
+
+@pytest.fixture(autouse=True)
+def run_here(programs_here: None) -> None:
+    """The module of the training step is compiled in this process."""
+
+
+def read(folder: Path, made: object) -> ReadProfile:
+    return read_profile(find(written(folder, made)))
+
+
+def kernel(profile: ReadProfile, name: str) -> ProfiledKernel:
+    return next(each for each in profile.kernels if each.name == name)
+
+
+def test_the_kernel_that_was_made_slow_is_named_first(tmp_path: Path) -> None:
+    for slow in step_kernels():
+        profile = read(tmp_path, step_profile(slow))
+        first = profile.kernels[0]
+        assert first.name == slow and first.module == MODULE and first.runs == 3
+        assert first.seconds == pytest.approx(300e-6) and first.longest_s == pytest.approx(100e-6)
+        assert first.share == pytest.approx(300 / (300 + 30 * (len(step_kernels()) - 1)))
+        assert slow in next(profile_rows.sentences(profile))
+
+
+def test_phases_and_lines_are_those_of_the_module(tmp_path: Path) -> None:
+    profile = read(tmp_path, step_profile())
+    phases = {each.phase for each in profile.kernels}
+    assert {"forward", "backward", "optimizer"} <= phases
+    assert {time.phase for time in profile.phases} == phases
+    assert sum(time.seconds or 0 for time in profile.phases) == pytest.approx(
+        sum(k.seconds or 0 for k in profile.kernels)
+    )
+    sources = {source for each in profile.kernels for source in each.sources}
+    assert f"{recorded_profiles.__file__}:{TANH}" in sources
+
+
+def test_from_a_line_to_its_kernels_and_back(tmp_path: Path) -> None:
+    profile = read(tmp_path, step_profile())
+    found = profile_rows.of_line(profile, f"{FILE}:{UPDATE}")
+    assert found and all(each.phase == "optimizer" for each in found if each.opcode != "copy")
+    assert profile_rows.of_line(profile, f"support/{FILE}:{UPDATE}") == found
+    assert not profile_rows.of_line(profile, f"other/{FILE}:{UPDATE}")
+    assert not profile_rows.of_line(profile, f"{FILE}:1")
+    said = profile_rows.no_such_line(profile, f"{FILE}:1")
+    assert said.startswith(f"no kernel comes from {FILE}:1: of {FILE}, kernels come from line ") and str(TANH) in said
+    assert FILE in profile_rows.no_such_line(profile, "absent.py:1")
+
+
+def test_a_pause_is_told_with_what_the_host_did(tmp_path: Path) -> None:
+    names = step_kernels()[:2]
+    events = [instruction(names[0], 0, 10), instruction(names[1], 90, 10)]
+    host = [Event("$data.py:3 load", 5, 80), Event("read", 40, 10)]
+    profile = read(tmp_path, space({"tf_XLAEigen/1": events, "python": host}))
+    (pause,) = profile.pauses
+    assert (pause.before, pause.after, pause.times, pause.host) == (*names, 1, "$data.py:3 load")
+    assert (pause.seconds, pause.host_s) == (pytest.approx(80e-6), pytest.approx(65e-6))
+    (said,) = [each for each in profile_rows.sentences(profile) if "while nothing ran" in each]
+    assert "80.0 µs (80 %)" in said and "$data.py:3 load" in said
+
+
+def test_without_pauses_none_is_told(tmp_path: Path) -> None:
+    profile = read(tmp_path, step_profile())
+    assert not profile.pauses and not [each for each in profile_rows.sentences(profile) if "nothing ran" in each]
+
+
+def test_a_kernel_that_other_threads_finish_is_no_pause_meanwhile(tmp_path: Path) -> None:
+    numbered = {"hlo_op": "dot", "hlo_module": MODULE, "program_id": 7, "_p": 3}
+    events = [Event("dot", 0, 10, numbered), instruction("add", 60, 10)]
+    elsewhere = [Event("end: dot", 58, 1, {"_c": 3})]
+    assert not read(tmp_path, space({"tf_a": events, "tf_b": [Event("end: dot", 60, 1, {"_c": 3})]})).pauses
+    (pause,) = read(tmp_path, space({"tf_a": events, "tf_b": elsewhere})).pauses
+    assert pause.seconds == pytest.approx(2e-6)
+
+
+def test_of_a_gpu_only_what_it_ran_counts(tmp_path: Path) -> None:
+    made = xspace.new()
+    made.ParseFromString(jax.profiler.ProfileData.text_proto_to_serialized_xspace(XSPACE))
+    profile = read(tmp_path, made)
+    assert [(each.name, each.kind) for each in profile.kernels] == [
+        *((name, "device") for name in KERNELS),
+        ("MemcpyD2D", "device"),
+    ]
+    assert profile.busy_s == pytest.approx(6e-6) and profile.span_s == pytest.approx(7e-6)
+
+
+def test_nodes_of_a_graph_have_the_phases_that_their_names_tell(tmp_path: Path) -> None:
+    nodes = ["dense/MatMul:MatMul", "gradient_tape/dense/MatMul/MatMul:MatMul", "adam/Sub:Sub", "sub:Sub"]
+    waiting = [Event("f:StatefulPartitionedCall", 0, 90), Event("__inference_f_1:__inference_f_1", 0, 90)]
+    made = space({"tf_Compute/1": [*waiting, *(Event(name, 10 * at, 10) for at, name in enumerate(nodes))]})
+    profile = read(tmp_path, made)
+    found = {each.name: (each.phase, each.opcode) for each in profile.kernels}
+    assert found == {
+        "dense/MatMul": ("forward", "MatMul"),
+        "gradient_tape/dense/MatMul/MatMul": ("backward", "MatMul"),
+        "adam/Sub": ("optimizer", "Sub"),
+        "sub": ("", "Sub"),
+    }
+    assert profile_rows.UNKNOWN in {rows.title.partition(":")[0] for rows in profile_rows.phase_rows(profile)}
+
+
+def test_eager_operations_are_not_grouped(tmp_path: Path) -> None:
+    events = [Event("EagerLocalExecute: MatMul", 0, 9), Event("EagerLocalExecute: __inference_f_1", 9, 9)]
+    profile = read(tmp_path, space({"python": events}))
+    assert [(each.name, each.phase) for each in profile.kernels] == [("MatMul", "")] and not profile.phases
+    assert any("not grouped" in said for said in profile_rows.sentences(profile))
+
+
+def test_what_the_profile_does_not_hold_is_said_and_read_from_a_dump(tmp_path: Path) -> None:
+    slow = step_kernels()[0]
+    made = space({"tf_a": [instruction(slow, 0, 10)]})
+    path = find(written(tmp_path, made))
+    assert any(f"does not hold module {MODULE}" in note for note in read_profile(path).notes)
+    (found,) = read_profile(path, {(MODULE, "7"): step_module()}).kernels
+    assert found.opcode and found == ProfiledKernel(
+        **{name: getattr(found, name) for name in found.__struct_fields__ if name != "op_name"},
+        op_name=instructions(step_module())[slow].op_name,
+    )
+
+
+def test_a_module_that_cannot_be_read_costs_its_lines(tmp_path: Path) -> None:
+    made = space({"tf_a": [instruction("dot", 0, 10)]}, {f"{MODULE}(7)": b"\x0a\x03abc"})
+    profile = read(tmp_path, made)
+    assert [each.name for each in profile.kernels] == ["dot"]
+    assert any("cannot be read" in note for note in profile.notes)
+
+
+@pytest.mark.parametrize("data", [b"", b"\xff\xff\xff", b"\x0a\x05\x1a\x99"])
+def test_a_file_that_is_no_profile_or_empty_is_told(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "x.xplane.pb"
+    path.write_bytes(data)
+    if data:
+        with pytest.raises(FileError, match=r"expected a profile .* found no XSpace"):
+            read_profile(find(path))
+    else:
+        assert any("no kernel and no operation ran" in note for note in read_profile(find(path)).notes)
+
+
+def test_times_that_no_clock_gives_are_left_out(tmp_path: Path) -> None:
+    assert not read(tmp_path, space({"tf_a": [instruction("dot", 5, -3), instruction("add", 5, 0)]})).kernels
+
+
+def test_the_newest_profile_of_a_folder_is_read(tmp_path: Path) -> None:
+    older = written(tmp_path, space({}), "2026_01_02")
+    newer = written(tmp_path, step_profile(), "2026_01_01")
+    os.utime(older, (1, 1))
+    found = find(tmp_path)
+    assert (found.files, found.older) == ((newer,), 1)
+    assert any("newest of 2 profiles" in note for note in read_profile(found).notes)
+
+
+@pytest.mark.parametrize("name", ["absent", "empty"])
+def test_a_folder_without_a_profile_is_told(tmp_path: Path, name: str) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(RequestError, match="record one by"):
+        find(tmp_path / name)
+
+
+def test_a_profile_that_jax_records_is_read(tmp_path: Path) -> None:
+    def doubled(x: jax.Array) -> jax.Array:
+        return jnp.sort(x + x)
+
+    call = jax.jit(doubled)
+    x = call(jnp.ones((64, 64)))
+    with jax.profiler.trace(str(tmp_path)):
+        call(x).block_until_ready()
+    profile = read_profile(find(tmp_path))
+    assert {each.module for each in profile.kernels} == {"jit_doubled"} and not profile.notes
+    assert {Path(source).name.partition(":")[0] for line in profile.lines for source in [line.source]} == {
+        Path(__file__).name
+    }
