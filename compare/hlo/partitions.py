@@ -107,7 +107,17 @@ def compare(left: Subject, right: Subject, cases: Sequence = ()) -> Partitions:
     Raises:
       UnreadableProgram: a module cannot be read.
     """
-    alignment = align(left, right, ALGEBRA, cases)
+    return of_aligned(left, right, align(left, right, ALGEBRA, cases))
+
+
+def of_aligned(left: Subject, right: Subject, alignment: Alignment) -> Partitions:
+    """The same of modules that are aligned already.
+
+    Args:
+      left: a module.
+      right: the module that it is held against.
+      alignment: of the two, at the algebraic level.
+    """
     one, other = _side(left, alignment, 0), _side(right, alignment, 1)
     pairs = [(match.left, match.right) for match in alignment.matches if match.left in one.kernels]
     pairs = [pair for pair in pairs if pair[1] in other.kernels]

@@ -62,7 +62,9 @@ def examine(pair: Pair, shown: str, reporter: Reporter, thorough: bool = True, b
     reporter.step("compilers")
     programs = {level: alignment for level, alignment in alignments.items() if level != OPTIMIZED}
     labels = _OWN if shown == OPTIMIZED else (pair.left.label, pair.right.label)
-    compilers = _compilers(pair if thorough else _numbered(pair), alignments.get(ALGEBRA))
+    # Aligned as the two own modules are held against each other below, unless values took part at this level alone.
+    own = alignments.get(OPTIMIZED) if thorough or shown != OPTIMIZED else None
+    compilers = _compilers(pair if thorough else _numbered(pair), alignments.get(ALGEBRA), own)
     donated = {side: _donation(side, pair) for side in pair.donations}
     made = {
         "name": pair.name,
@@ -205,14 +207,21 @@ def _picture(subject: Subject, form: Rewritten, alone: set[int]) -> dict[str, An
     return module_view(graph, [key for key in graph.nodes if form.stands_for.get(key) not in alone])
 
 
-def _compilers(pair: Pair, programs: Alignment | None) -> Compilers | None:
-    """Why the 2 x 2 is what it is: what two frontends wrote, what two compilers made of it, cut into which kernels."""
+def _compilers(pair: Pair, programs: Alignment | None, own: Alignment | None) -> Compilers | None:
+    """Why the 2 x 2 is what it is: what two frontends wrote, what two compilers made of it, cut into which kernels.
+
+    Args:
+      pair: both programs, and what they are run on.
+      programs: the two, aligned at the algebraic level.
+      own: what each side's compiler made of its own program, aligned likewise; None to align it here.
+    """
     if not pair.cells:
         return None
     same = {"tf": [(left, left) for left, _ in pair.cases], "jax": [(right, right) for _, right in pair.cases]}
     try:
         explained = differences.explain_attribution(programs, pair.cells, pair.sides, same)
-        whole = partitions.compare(_module(pair, _OWN[0]), _module(pair, _OWN[1]), pair.cases)
+        left, right = (_module(pair, cell) for cell in _OWN)
+        whole = partitions.of_aligned(left, right, own) if own else partitions.compare(left, right, pair.cases)
     except UnreadableProgram as error:
         return Compilers(reason=str(error))
     return Compilers(_reasons(explained.frontend), _reasons(explained.compiler), tuple(whole.lines))
