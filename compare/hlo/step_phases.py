@@ -15,7 +15,7 @@ from compare.hlo import compiled, inline, op_names, read_module
 from compare.hlo.graph import CARRIERS, Graph, Node
 from compare.record.vocabulary import BACKWARD, BOTH, FORWARD, OPTIMIZER
 
-_GIVEN = frozenset({"parameter", "constant", "iota", "partition-id", "replica-id"})
+_GIVEN = frozenset({"parameter", "constant", "partition-id", "replica-id"})
 """Values that read nothing: a fusion shares constants of all phases."""
 
 
