@@ -30,7 +30,8 @@ HERE, CHANGED, INTERPRETER = "here", "here, other options", "interpreter"
 COMPILERS = (HERE, INTERPRETER, *SIDES)
 RECORDED = "recorded "
 
-_TRIVIAL = "func.func @main(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }"
+TRIVIAL = "func.func @main(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }"
+"""A program that computes nothing, for what is to be tried before the first one."""
 _LOADED = ("add", "smoke")
 
 
@@ -279,7 +280,7 @@ def _check_options(options: Mapping[str, int | bool | float | str]) -> None:
     """Raise RequestError where XLA has no such option, or wants another type."""
     for name, value in options.items():
         try:
-            executing.compile_bytecode(bindings.artifact(_TRIVIAL), {name: value})
+            executing.compile_bytecode(bindings.artifact(TRIVIAL), {name: value})
         except UnreadableProgram as error:
             raise RequestError(
                 f"expected an XLA option with a value of its type, found {name}={value} ({error}): "

@@ -14,6 +14,7 @@ from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.dumps import summary
 from compare.plain_json import to_json, write_json
 from compare.report import terminal
+from compare.report.dump_files import print_files
 from compare.report.dump_pages import print_modules, write_pages
 
 DEFAULT_OUT = Path("jaxport-dump")
@@ -28,6 +29,7 @@ More is dumped with the flags `--xla_dump_hlo_pass_re=.*` (every pass) and `--xl
     operands="DIR",
     examples="""\
   jaxport dump xla-dump                     after `XLA_FLAGS=--xla_dump_to=xla-dump python train.py`
+  jaxport dump xla-dump --files             what is each of these files?
   jaxport dump xla-dump -o pages --json
 """,
     holds="the dump was read",
@@ -38,6 +40,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add arguments."""
     command.add_argument("directory", type=Path, metavar="DIR", help="directory that --xla_dump_to named")
     output = command.add_argument_group("output")
+    output.add_argument("--files", action="store_true", help="also list every file with what it is")
     _arguments.add_out_folder(output, DEFAULT_OUT)
     _arguments.add_json(output)
 
@@ -63,5 +66,7 @@ def main(options: argparse.Namespace) -> int:
         terminal.print_json(dump)
         return HOLDS
     print_modules(dump, terminal.console())
+    if options.files:
+        print_files(dump, terminal.console())
     terminal.say(index)
     return HOLDS

@@ -1,4 +1,4 @@
-"""`jaxport replay`: one module, or the programs of a bug report, run again by several compilers."""
+"""`jaxport replay`: a module, the programs of a bug report, or every module of a dump directory, run again."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from rich.text import Text
 
 from compare.bundles import bundle, replaying, retargeting
 from compare.bundles.replaying import Replayed
+from compare.bundles.replaying_dumps import is_dump, replay_dump
 from compare.commands import _arguments, _option_types
 from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._interpreters import interpreters
 from compare.commands._parser import Help
 from compare.errors import RequestError
 from compare.inputs.at_size import describe
@@ -24,18 +26,18 @@ from compare.plain_json import to_json
 from compare.progress import Reporter, reporter
 from compare.record.target_part import OnTarget
 from compare.report import numbers, target_rows, terminal
-from compare.sides._side import SIDES
+from compare.report.replay_tables import print_dump
 from compare.sides.device_worker import Targets
-from compare.sides.sources import check_interpreter
 
 HELP = Help(
     description="""\
 Run one module, or the programs of a bug report, again and compare the results with the recorded ones and between
-compilers.
+compilers. Of a directory that --xla_dump_to named, run every module alone on random inputs: read, compiled, called, and
+held against its own optimized form.
 
-PATH is a bug report (folder or zip), or one file: StableHLO bytecode, a serialized HloModuleProto or HloProto, or HLO
-text with all constants spelled out. A file inside a bug report comes with its recorded inputs and results. An
-optimized module is first expanded into what its fusions compute.
+PATH is a dump directory, a bug report (folder or zip), or one file: StableHLO bytecode, a serialized HloModuleProto or
+HloProto, or HLO text with all constants spelled out. A file inside a bug report comes with its recorded inputs and
+results. An optimized module is first expanded into what its fusions compute.
 
 Compilers: `here` is the XLA of this process; `interpreter` is StableHLO's reference interpreter, independent of XLA
 and for small programs only; `tf` and `jax` are the XLA of each side's worker. The reference is the recorded result of
@@ -49,18 +51,28 @@ With --target it is also compiled for devices that are not here: nothing runs th
   jaxport replay report.zip --compilers here,tf,jax
   jaxport replay optimized/tf@jax.hlo.pb --without-pass fusion
   jaxport replay module_0001.f.before_optimizations.hlo.pb --seed 1
+  jaxport replay xla-dump                            every module that was dumped, each alone
   jaxport replay report.zip --target H100            does XLA take it there?
 """,
     holds="all results agree",
-    fails="a result differs, or a compiler or a target rejects a module",
+    fails="a result differs, a compiler or a target rejects a module, or a module of a dump cannot be read or run",
 )
 
 LOG_WIDTH = 140
 
+_OF_COMPILERS: Mapping[str, tuple[str, object]] = {
+    "--compilers": ("compilers", replaying.Request.compilers),
+    "--without-pass": ("without_pass", []),
+    "--xla": ("xla", []),
+    "--inputs": ("inputs", None),
+    "--target": ("targets", []),
+}
+"""Options that a dump directory does not take, with where they stand and what they are where nobody gives them."""
+
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add arguments."""
-    command.add_argument("path", type=Path, metavar="PATH", help="bug report or module file")
+    command.add_argument("path", type=Path, metavar="PATH", help="dump directory, bug report or module file")
     compilers = command.add_argument_group("compilers")
     compilers.add_argument(
         "--compilers", type=_compilers, default=replaying.Request.compilers, metavar="NAME,...",
@@ -97,14 +109,15 @@ def main(options: argparse.Namespace) -> int:
     """Read, run, print; the exit code."""
     if options.inputs and options.seed is not None:
         raise RequestError("expected --inputs or --seed, found both: choose one")
-    for side in SIDES:
-        check_interpreter(getattr(options, f"{side}_python"), f"--{side}-python")
+    pythons = interpreters(options)
+    if is_dump(options.path):
+        return _dump(options)
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
         targets = _arguments.targets(options, stack)
         modules = bundle.modules(options.path, scratch)
         progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
-        replays = replaying.replay(modules, _request(options, modules), scratch, progress)
+        replays = replaying.replay(modules, _request(options, modules, pythons), scratch, progress)
         elsewhere = _elsewhere(targets, modules, scratch, progress)
     if options.json:
         views = zip(replays, elsewhere, strict=True)
@@ -131,7 +144,23 @@ def _elsewhere(
     ]
 
 
-def _request(options: argparse.Namespace, modules: list[bundle.Module]) -> replaying.Request:
+def _dump(options: argparse.Namespace) -> int:
+    """Every module of a dump directory; the exit code."""
+    for option, (name, value) in _OF_COMPILERS.items():
+        if getattr(options, name) != value:
+            raise RequestError(f"expected no {option} for a dump directory, found one: name a module's file")
+    with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
+        dump = replay_dump(options.path, options.seed or 0, options.tolerance, progress)
+    if options.json:
+        terminal.print_json(dump)
+    else:
+        print_dump(dump, terminal.console())
+    return FAILS if any(module.failure for module in dump.modules) else HOLDS
+
+
+def _request(
+    options: argparse.Namespace, modules: list[bundle.Module], pythons: Mapping[str, str | None]
+) -> replaying.Request:
     inputs = None
     if options.inputs:
         if len(modules) > 1:
@@ -143,7 +172,7 @@ def _request(options: argparse.Namespace, modules: list[bundle.Module]) -> repla
         inputs=inputs,
         seed=options.seed,
         tolerance=options.tolerance,
-        pythons={side: getattr(options, f"{side}_python") for side in SIDES},
+        pythons=pythons,
         timeout_s=options.timeout,
     )
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from compare.hlo import op_names, read_module
+from compare.hlo import op_names, read_module, step_phases
 from compare.hlo.compiled import kernels
 from compare.hlo.graph import Node
 from compare.hlo.levels import Subject
@@ -70,7 +70,8 @@ class Profile:
 class LocatedKernel:
     """A kernel's time, what it is in the module, and all source lines of what it computes.
 
-    `opcode` is "" where the module has no such instruction; `share` is that of all kernels' time.
+    `opcode` is "" where the module has no such instruction; `share` is that of all kernels' time; `phase` is one of
+    vocabulary.PHASES, "" where nothing tells it.
     """
 
     name: str
@@ -79,6 +80,7 @@ class LocatedKernel:
     share: float
     opcode: str = ""
     sources: tuple[str, ...] = ()
+    phase: str = ""
 
 
 @dataclass(frozen=True)
@@ -186,7 +188,9 @@ def located(times: Sequence[KernelTime], compiled: Subject) -> tuple[LocatedKern
     """
     entry = read_module.read(compiled.hlo, compiled.sources)
     known = {node.name: node for node in (*kernels(entry), *entry)}
-    return _located(times, {name: (node.opcode, sources_of(node)) for name, node in known.items()})
+    phases = step_phases.phases(compiled.hlo)
+    told = {name: (node.opcode, sources_of(node), phases.get(name, "")) for name, node in known.items()}
+    return _located(times, told)
 
 
 def located_operations(times: Sequence[KernelTime], sources: Mapping[str, str]) -> tuple[LocatedKernel, ...]:
@@ -194,19 +198,21 @@ def located_operations(times: Sequence[KernelTime], sources: Mapping[str, str]) 
 
     An operation that runs eagerly is known by its type alone, and has no line.
     """
+    phases = dict(step_phases.of_operations(time.name.rpartition(":")[0] for time in times))
     known = {}
     for time in times:
         name, named, kind = time.name.rpartition(":")
-        known[time.name] = (kind if named else "", tuple(filter(None, [sources.get(name, "")])))
+        lines = tuple(filter(None, [sources.get(name, "")]))
+        known[time.name] = (kind if named else "", lines, phases.get(name, ""))
     return _located(times, known)
 
 
 def _located(
-    times: Sequence[KernelTime], known: Mapping[str, tuple[str, tuple[str, ...]]]
+    times: Sequence[KernelTime], known: Mapping[str, tuple[str, tuple[str, ...], str]]
 ) -> tuple[LocatedKernel, ...]:
     total = sum(time.seconds for time in times) or 1.0
     return tuple(
-        LocatedKernel(time.name, time.seconds, time.calls, time.seconds / total, *known.get(time.name, ("", ())))
+        LocatedKernel(time.name, time.seconds, time.calls, time.seconds / total, *known.get(time.name, ("", (), "")))
         for time in sorted(times, key=lambda time: -time.seconds)
     )
 

@@ -3,7 +3,7 @@
 A name tells what the frontend knew: that an operation was differentiated, is part of a gradient, or stands in a scope
 that an optimizer opened. What no name tells is told by the values: the forward pass is read by the gradient, and what
 reads the gradient without being part of it is the update. What both read and is read by it tells nothing, and neither
-does an operation that has nothing to do with either.
+does an operation that has nothing to do with either, unless it is there for the update alone.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from compare.hlo import compiled, inline, op_names, read_module
 from compare.hlo.graph import CARRIERS, Graph, Node
 from compare.record.vocabulary import BACKWARD, BOTH, FORWARD, OPTIMIZER
 
-_GIVEN = frozenset({"parameter", "constant", "iota", "partition-id", "replica-id"})
+_GIVEN = frozenset({"parameter", "constant", "partition-id", "replica-id"})
 """Values that read nothing: a fusion shares constants of all phases."""
 
 
@@ -73,9 +73,10 @@ def _told(members: Sequence[_Member], graph: Graph) -> list[_Member]:
         told[key] = told[key] or FORWARD
     for member in reversed(members):
         node = member.node
-        # What XLA added, such as a copy, has no name: it is of those that it was added for.
-        if not node.op_name and not told[node.id] and node.opcode not in _GIVEN:
-            read_by = {told[user] for user in users[node.id]}
+        read_by = {told[user] for user in users[node.id] if graph.nodes[user].opcode != "tuple"}
+        # What only the update reads is of the update, such as a count of steps; and what XLA added, such as a copy, has
+        # no name: it is of those that it was added for.
+        if not told[node.id] and node.opcode not in _GIVEN and (read_by == {OPTIMIZER} or not node.op_name):
             told[node.id] = read_by.pop() if len(read_by) == 1 else ""
     return [replace(member, phase=told[member.node.id]) for member in members]
 

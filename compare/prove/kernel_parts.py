@@ -18,6 +18,7 @@ def times(located: Iterable[kernel_times.LocatedKernel]) -> tuple[KernelTime, ..
             share=kernel.share,
             opcode=kernel.opcode,
             sources=kernel.sources,
+            phase=kernel.phase,
         )
         for kernel in located
     )

@@ -33,6 +33,8 @@ class KernelTime(Part, frozen=True):
     """Of its instruction; empty where the module has none of that name."""
     sources: Texts = ()
     """FILE:LINE of what it computes."""
+    phase: Text = ""
+    """Of a training step: forward, backward, optimizer, or "backward and optimizer"; empty where nothing tells it."""
 
 
 class LineTime(Part, frozen=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -14,6 +15,7 @@ from compare.record.base import Named, Part, Text, Texts
 from compare.record.program_parts import Compiled, KernelTime, SmallRun
 from compare.record.workload_part import Workload
 from compare.report import numbers
+from compare.report.kernel_phases import by_phase
 from workloads._modes import JAX_CELL, TF_CELL, Cell
 
 
@@ -98,8 +100,9 @@ def _items(reasons: tuple[Reason, ...]) -> tuple[Item, ...]:
 def _timed(cell: Cell, compiled: Compiled | None) -> Iterator[Group]:
     if compiled is None or not compiled.times:
         return
-    times = tuple(map(_time, compiled.times))
-    yield Group(f"Time in {cell}", "longest kernels, and where they come from", times, "")
+    for phase, kernels in by_phase(compiled.times, attrgetter("phase"), attrgetter("seconds")):
+        title = f"Time in {cell}, {phase}" if phase else f"Time in {cell}"
+        yield Group(title, "longest kernels, and where they come from", tuple(map(_time, kernels)), "")
     runs = tuple(map(_small_run, compiled.small_runs))
     yield Group(f"Small kernels in {cell}", "in a row: candidates to compile together", runs, "none in a row")
 

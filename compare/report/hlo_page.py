@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,11 @@ from markupsafe import Markup
 from compare.report import compilers, hlo_reasons, numbers
 from compare.report.hlo_reasons import SIDES
 from compare.report.html import TEMPLATES, script_hash, styles, templates
+from compare.report.kernel_phases import by_phase
 from compare.report.showable import entries, mapping, part, printable, text
 from compare.report.target_pages import Tab
 from compare.writing import write_atomically
+from workloads._modes import JAX_CELL, TF_CELL
 
 SHOWN_KERNELS = 12
 SCRIPTS = ("hlo_values.js", "hlo_rows.js", "hlo_controls.js")
@@ -231,15 +234,18 @@ class _Packed:
         return [*ends, *said, self._list(entries(match, "differs"))]
 
 
-def _kernels(view: Json) -> list[tuple[str, str, str, str]]:
-    """The kernels that take longest: side, label, name, time."""
-    kernels = [
-        (seconds, side, label, name)
-        for side, label in zip(SIDES, entries(view, "labels"), strict=False)
-        for name, seconds in mapping(view, side, "kernels").items()
-    ]
-    longest = sorted(kernels, key=lambda kernel: -kernel[0])[:SHOWN_KERNELS]
-    return [(side, label, name, numbers.seconds(seconds)) for seconds, side, label, name in longest]
+def _kernels(view: Json) -> list[tuple[str, str, list[tuple[str, str, str]]]]:
+    """The kernels that take longest: side, label and phase, and of each of these name, share and time."""
+    groups = []
+    for side, label, cell in zip(SIDES, entries(view, "labels"), (TF_CELL, JAX_CELL), strict=False):
+        phases = {text(each, "name"): text(each, "phase") for each in entries(view, "compiled", str(cell), "times")}
+        times = [(name, each, phases.get(name, "")) for name, each in mapping(view, side, "kernels").items()]
+        times.sort(key=lambda kernel: -kernel[1])
+        total = sum(each for _, each, _ in times) or 1.0
+        for phase, kernels in by_phase(times, itemgetter(2), itemgetter(1)):
+            rows = [(name, numbers.share(each / total), numbers.seconds(each)) for name, each, _ in kernels]
+            groups.append((side, f"{label}, {phase}" if phase else str(label), rows[:SHOWN_KERNELS]))
+    return groups
 
 
 def _embedded(data: Mapping[str, Any]) -> str:

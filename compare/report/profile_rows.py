@@ -9,9 +9,7 @@ from pathlib import PurePath
 from compare.record.profile_part import KINDS, Pause, ProfiledKernel, ProfiledLine, ReadProfile
 from compare.report import numbers
 from compare.report.cluster_rows import counted, place
-
-UNKNOWN = "phase unknown"
-"""Kernels of which neither a name nor a value tells the phase."""
+from compare.report.kernel_phases import title
 
 _WORTH_SAYING = 0.02
 """Pauses that are less of the whole time are no sentence."""
@@ -99,7 +97,7 @@ def phase_rows(profile: ReadProfile) -> list[PhaseRows]:
         return [PhaseRows("", tuple(map(row, profile.kernels)))] if profile.kernels else []
     return [
         PhaseRows(
-            f"{time.phase or UNKNOWN}: {numbers.seconds(time.seconds)}, {numbers.share(time.share)}",
+            title(time.phase, time.seconds, time.share),
             tuple(row(kernel) for kernel in profile.kernels if kernel.phase == time.phase),
         )
         for time in profile.phases

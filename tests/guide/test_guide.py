@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from places import ROOT
 
-PAGES = sorted((ROOT / "docs/guide").glob("*.md"))
+PAGES = [*sorted((ROOT / "docs/guide").glob("*.md")), ROOT / "docs/dumps.md"]
+"""The guide, and pages of the reference with commands that are carried out."""
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -33,6 +33,10 @@ TAILS = {
     "before_optimizations.txt": (grammar.STAGE, {"stage": BEFORE, "format": "txt"}),
     "before_optimizations.hlo.pb": (grammar.STAGE, {"stage": BEFORE, "format": "hlo.pb"}),
     "cpu_after_optimizations.hlo.pb.gz": (grammar.STAGE, {"stage": AFTER, "platform": "cpu", "format": "hlo.pb.gz"}),
+    "sm_9.0a_gpu_after_optimizations.txt": (
+        grammar.STAGE,
+        {"stage": AFTER, "platform": "sm_9.0a_gpu", "format": "txt"},
+    ),
     "sm_8.9_gpu_after_optimizations.txt": (
         grammar.STAGE,
         {"stage": AFTER, "platform": "sm_8.9_gpu", "format": "txt"},
@@ -69,6 +73,13 @@ TAILS = {
     "thunk_sequence.txt": (grammar.THUNKS, {"detail": "thunk_sequence"}),
     "debug_options": (grammar.OPTIONS, {}),
     "snapshot.-746227899.pb": (grammar.SNAPSHOT, {}),
+    "execution_0000.hlo_unoptimized_snapshot.pb": (grammar.SNAPSHOT, {}),
+    "add_fusion_kernel_module.mlir-passes.log": (grammar.LOG, {"kernel": "add_fusion_kernel_module"}),
+    "thunk_schedule": (grammar.THUNKS, {"detail": "thunk_schedule"}),
+    "after_spmd_partitioner.txt": (grammar.PARTITIONED, {}),
+    "config.pbtxt": (grammar.CONFIG, {}),
+    "gpu_target_config.pbtxt": (grammar.GPU, {}),
+    "autotune_results.pbtxt": (grammar.TUNED, {}),
     "something_new.bin": (grammar.OTHER, {}),
 }
 
@@ -97,9 +108,15 @@ def test_the_longest_of_two_names_that_fit_owns_the_file() -> None:
     assert (found.name, found.details["kernel"]) == ("jit_f.kernel", "x")
 
 
-@pytest.mark.parametrize("name", ["main.1.module_0004.jit_f._fusion.html", "README.md", "module_1.f.txt", ""])
+@pytest.mark.parametrize("name", ["main.1._fusion.html", "README.md", "module_1.f.txt", ""])
 def test_other_names_are_no_modules(name: str) -> None:
     assert grammar.parse(name) is None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_drawing_of_fusions_belongs_to_the_module_that_its_name_ends_in(name: str) -> None:
+    found = grammar.parse(f"main.1.module_0004.{name}._fusion.html")
+    assert found is not None and (found.number, found.name, found.kind) == (4, name, grammar.PICTURE)
 
 
 @given(st.text(alphabet="module_0123.abc-txtpb", max_size=60))
@@ -137,6 +154,19 @@ def test_the_name_of_an_autocluster_tells_its_number() -> None:
 
 
 # Directories
+
+
+def test_a_module_in_a_folder_of_its_name_is_read(tmp_path: Path) -> None:
+    for file in (DUMPS / "jax_proto").iterdir():
+        inside = tmp_path / "jit__lambda" / "host_12" / file.name
+        inside.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, inside)
+    (module,) = modules(tmp_path)
+    assert module.function == "<lambda>" and len(module.of(grammar.STAGE)) == 2
+    assert str(summarize(tmp_path).modules[0].files[0].path).startswith("jit__lambda/host_12/")
+    other = tmp_path / "older"
+    shutil.copytree(DUMPS / "jax", other)
+    assert [path.name for path, _ in listing(tmp_path).unknown] == ["older"]
 
 
 def test_modules_come_by_number_with_their_files_by_kind() -> None:

@@ -19,8 +19,11 @@ ENTRY e {
   copied = f32[8] copy(scaled)
   gradient = f32[8] multiply(copied, forward), metadata={op_name="jit(step)/transpose(jvp())/mul"}
   update = f32[8] fusion(w, gradient), kind=kLoop, calls=fused
-  decay = f32[8] cosine(t), metadata={op_name="jit(step)/cos"}
-  ROOT r = (f32[8], f32[8], f32[8]) tuple(update, loss, decay) }
+  count = f32[8] cosine(t), metadata={op_name="jit(step)/cos"}
+  corrected = f32[8] negate(count), metadata={op_name="jit(step)/neg"}
+  decayed = f32[8] multiply(update, corrected), metadata={op_name="jit(step)/mul"}
+  decay = f32[8] sine(t), metadata={op_name="jit(step)/sin"}
+  ROOT r = (f32[8], f32[8], f32[8], f32[8]) tuple(decayed, loss, decay, count) }
 """
 
 
@@ -30,13 +33,16 @@ def told(fused: str = "jit(step)/sub") -> dict[str, str]:
 
 def test_what_names_do_not_tell_the_values_do() -> None:
     found = told()
-    assert {name: found.get(name, "") for name in ("scaled", "forward", "loss", "copied", "gradient", "decay")} == {
+    assert {
+        name: found.get(name, "") for name in ("scaled", "forward", "loss", "copied", "gradient", "decay", "count")
+    } == {
         "scaled": "forward",
         "forward": "forward",
         "loss": "forward",
         "copied": "forward",
         "gradient": "backward",
         "decay": "",
+        "count": "optimizer",
     }
     assert found["update"] == "optimizer"
 

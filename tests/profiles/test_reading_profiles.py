@@ -31,7 +31,7 @@ from compare.profiles.finding_profiles import find
 from compare.profiles.programs import instructions
 from compare.profiles.reading import read_profile
 from compare.record.profile_part import ProfiledKernel, ReadProfile
-from compare.report import profile_rows
+from compare.report import kernel_phases, profile_rows
 
 
 @pytest.fixture(autouse=True)
@@ -130,7 +130,7 @@ def test_nodes_of_a_graph_have_the_phases_that_their_names_tell(tmp_path: Path) 
         "adam/Sub": ("optimizer", "Sub"),
         "sub": ("", "Sub"),
     }
-    assert profile_rows.UNKNOWN in {rows.title.partition(":")[0] for rows in profile_rows.phase_rows(profile)}
+    assert kernel_phases.UNKNOWN in {rows.title.partition(":")[0] for rows in profile_rows.phase_rows(profile)}
 
 
 def test_eager_operations_are_not_grouped(tmp_path: Path) -> None:

@@ -84,6 +84,20 @@ def test_kernels_come_with_time_share_and_lines_and_small_ones_in_a_row() -> Non
     assert [(item.text, item.sources) for item in small.items] == [("add, multiply", ("m.py:4", "m.py:5"))]
 
 
+def test_kernels_of_a_training_step_stand_under_their_phase() -> None:
+    times = [
+        {"name": "dot", "seconds": 0.006, "share": 0.6, "phase": "backward"},
+        {"name": "add", "seconds": 0.003, "share": 0.3, "phase": "forward"},
+        {"name": "copy", "seconds": 0.001, "share": 0.1},
+    ]
+    *phases, _ = of_workload(workload_of({"compiled": {"jax@jax": {"times": times}}}))
+    assert [(group.title, len(group.items)) for group in phases] == [
+        ("Time in jax@jax, backward: 6.00 ms, 60 %", 1),
+        ("Time in jax@jax, forward: 3.00 ms, 30 %", 1),
+        ("Time in jax@jax, phase unknown: 1.00 ms, 10 %", 1),
+    ]
+
+
 def test_what_was_not_looked_at_is_left_out_and_what_failed_says_why() -> None:
     assert of_workload(workload_of({})) == ()
     (group,) = of_pair({"compilers": {"reason": "expected a module tf@tf, found none"}})

@@ -20,7 +20,7 @@ from compare.commands import dump
 from compare.errors import RequestError
 from compare.hlo.dumps.summary import summarize
 from compare.plain_json import to_json
-from compare.report import dump_pages
+from compare.report import dump_files, dump_pages
 
 DUMPS = DATA / "dumps"
 PTX = {"file": "f.ptx", "bytes": 9, "target": "sm_90a", "kernels": [
@@ -233,3 +233,14 @@ def test_a_request_without_a_dump_is_refused_and_nothing_is_written(tmp_path: Pa
     with pytest.raises(RequestError, match=re.escape(message)):
         run(path, "-o", path if made == "same" else out)
     assert not out.exists()
+
+
+def test_every_file_is_listed_with_what_it_is(record: dict[str, Any]) -> None:
+    console = Console(file=io.StringIO(), width=200)
+    dump_files.print_files(record, console)
+    said = console.file.getvalue()
+    assert "module 0, steps: " in said and "of no module: 1 file" in said and "notes.txt" in said
+    rows = {tuple(line.split(maxsplit=3)[::3]) for line in said.splitlines() if line.startswith("  before_optim")}
+    assert rows == {("before_optimizations.txt", "HLO before or after all passes")}
+    assert "jit_steps." not in said
+    assert dump_files.tail("module_0000.jit_f.x.txt", "other") == "module_0000.jit_f.x.txt"

@@ -133,3 +133,11 @@ def test_the_json_within_the_page_is_what_was_packed_and_cannot_end_early() -> N
     text = page(evil).partition('id="data">')[2].partition("</script>")[0]
     assert json.loads(text) == json.loads(json.dumps(payload(evil)))
     assert not set("<>&") & set(text)
+
+
+def test_the_longest_kernels_of_a_training_step_stand_under_their_phase() -> None:
+    shown = small()
+    shown["left"]["kernels"] = {"fusion.1": 1e-6, "dot": 3e-6}
+    times = [{"name": "fusion.1", "phase": "forward"}, {"name": "dot", "phase": "backward"}]
+    text = Page(page(shown | {"compiled": {"tf@tf": {"times": times}}})).text
+    assert text.index("tf, backward: 3.00 µs, 75 %") < text.index("tf, forward: 1.00 µs, 25 %")

@@ -17,9 +17,11 @@ from hlo_programs import exported
 from interpreters import JAX_AS_TF, interpreter
 
 from compare import cli
+from compare.bundles.replaying_dumps import replay_dump
 from compare.hlo import bindings, executing
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.executing import ProgramLost
+from compare.progress import Silent
 from compare.sides import processes, xla
 from compare.sides.program_worker import ProgramWorker
 
@@ -81,6 +83,18 @@ def test_replay_gives_up_a_module_that_never_ends(tmp_path: Path, capsys: pytest
         hurry(worker)
         assert cli.main(["replay", str(path), "--compilers", "here"]) == 1
     assert "here: XLA did not run the program: no answer within 2 s" in capsys.readouterr().out
+
+
+def test_a_module_of_a_dump_that_never_ends_costs_its_own_row(tmp_path: Path) -> None:
+    endless, whole = (bindings.hlo_of(bindings.parse(program)) for program in (bindings.artifact(ENDLESS), doubling()))
+    for number, module in enumerate((endless, whole)):
+        for stage in ("before_optimizations", "cpu_after_optimizations"):
+            (tmp_path / f"module_{number:04}.jit_f.{stage}.hlo.pb").write_bytes(module)
+    with programs_apart_from_others() as worker:
+        executing.compile_bytecode(doubling())
+        hurry(worker)
+        lost, kept = replay_dump(tmp_path, 0, None, Silent()).modules
+    assert "no answer within 2 s" in lost.failure and not kept.failure and kept.optimized_agrees
 
 
 def test_what_was_compiled_before_a_crash_is_compiled_again_after_it() -> None:

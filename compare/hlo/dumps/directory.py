@@ -111,7 +111,8 @@ def listing(directory: Path, besides: Path | None = None) -> Listing:
     Raises:
       UnreadableProgram: it is not there, no directory, or holds no module.
     """
-    entries = [entry for entry in _entries(directory) if besides is None or entry.resolve() != besides.resolve()]
+    found = [entry for entry in _entries(directory) if besides is None or entry.resolve() != besides.resolve()]
+    entries = [file for entry in found for file in _opened(entry)]
     keys = grammar.known(entry.name for entry in entries if not entry.is_dir())
     owned: dict[Key, list[DumpedFile]] = {key: [] for key in keys}
     unknown: list[tuple[Path, int]] = []
@@ -133,6 +134,15 @@ def _entries(directory: Path) -> list[Path]:
         return sorted(directory.iterdir())
     except OSError as error:
         raise UnreadableProgram(_refused(directory, said(error))) from error
+
+
+def _opened(entry: Path) -> list[Path]:
+    """The files of a module that has a folder of its name, as under --xla_dump_hlo_to_subfolder; else the entry."""
+    if not entry.is_dir():
+        return [entry]
+    inside = sorted(file for file in entry.rglob("*") if not file.is_dir())
+    names = {name for _, name in grammar.known(file.name for file in inside)}
+    return [file for file in inside if grammar.parse(file.name)] if entry.name in names else [entry]
 
 
 def _refused(directory: Path, problem: str) -> str:

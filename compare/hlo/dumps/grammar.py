@@ -14,7 +14,8 @@ BEFORE, AFTER = "before_optimizations", "after_optimizations"
 
 STAGE, PASS, REPORT, LLVM, MLIR, PTX, OBJECT = "stage", "pass", "report", "llvm", "mlir", "ptx", "object"
 THUNKS, THUNK_NAMES, OPTIONS, INPUT = "thunks", "thunk names", "options", "input"
-SNAPSHOT, PICTURE, OTHER = "snapshot", "picture", "other"
+SNAPSHOT, PICTURE, LOG, OTHER = "snapshot", "picture", "log", "other"
+PARTITIONED, CONFIG, GPU, TUNED = "partitioned", "config", "gpu", "tuned"
 
 KINDS: Mapping[str, str] = {
     STAGE: "HLO before or after all passes",
@@ -30,12 +31,17 @@ KINDS: Mapping[str, str] = {
     INPUT: "what the frontend handed over",
     SNAPSHOT: "program with inputs",
     PICTURE: "drawing of a graph",
+    LOG: "passes over the MLIR of one kernel",
+    PARTITIONED: "HLO after it was divided among devices",
+    CONFIG: "how the module was to be compiled",
+    GPU: "GPU that it was compiled for",
+    TUNED: "kernels that autotuning chose",
     OTHER: "not read",
 }
 
 _HEAD = r"(?:(?P<timestamp>\d+)\.)?module_(?P<number>\d{4,})"
-# A platform such as "cpu", "gpu" or "sm_8.9_gpu" stands before a stage that is not the first.
-_STAGE = rf"(?:(?P<platform>(?:sm_[\d.]+_)?[A-Za-z0-9]+)_)?(?P<stage>{BEFORE}|{AFTER})"
+# A platform such as "cpu", "gpu" or "sm_9.0a_gpu" stands before a stage that is not the first.
+_STAGE = rf"(?:(?P<platform>(?:sm_[\d.]+[a-z]?_)?[A-Za-z0-9]+)_)?(?P<stage>{BEFORE}|{AFTER})"
 _FORMAT = r"(?P<format>txt|hlo\.pb|hlo\.pb\.gz)"
 _PASS = r"(?P<order>\d{4})\.(?P<pipeline>[^.]+)\.after_(?P<after>[^.]+?)(?:\.before_(?P<before>[^.]+))?"
 _PICTURE = r"(?:\w+\.)?(?:dot|html|url)"
@@ -51,15 +57,23 @@ _TAILS = {
     MLIR: r"(?P<kernel>.+?)(?:-(?P<detail>pre-optimization|post-optimization|post-lowering))?\.mlir",
     PTX: r"(?:(?P<kernel>.+)\.)?ptx",
     OBJECT: r"obj-file\.(?P<kernel>.+)\.o",
-    THUNKS: r"(?P<detail>thunk_sequence(?:_after_thunk_passes)?)\.txt",
+    # The first is the name that XLA gave it until 2023, the second that of 2024, before it had an ending.
+    THUNKS: r"(?P<detail>thunk_schedule|thunk_sequence(?:_after_thunk_passes)?)(?:\.txt)?",
     THUNK_NAMES: r"thunk_metadata\.txt",
-    SNAPSHOT: r"snapshot\.-?\d+\.pb(?:\.gz)?",
+    SNAPSHOT: r"(?:snapshot\.-?\d+|execution_\d+\.hlo_unoptimized_snapshot)\.(?:pb(?:\.gz)?|txt)",
+    LOG: r"(?P<kernel>.+)\.mlir-passes\.log",
+    PARTITIONED: r"after_spmd_partitioner\.(?:txt|hlo\.pb)",
+    CONFIG: r"config\.pbtxt",
+    GPU: r"gpu_target_config\.pbtxt",
+    TUNED: r"autotune_results\.pbtxt",
     PICTURE: rf"(?:{_STAGE}|{_PASS})\.{_PICTURE}",
 }
 _PATTERNS = {kind: re.compile(tail) for kind, tail in _TAILS.items()}
 _SURE = (STAGE, PASS, REPORT, OPTIONS)
 _WHOLE = [re.compile(rf"{_HEAD}\.(?P<name>.+?)\.{_TAILS[kind]}") for kind in _SURE]
 _START = re.compile(rf"{_HEAD}\.(?P<rest>.+)", re.DOTALL)
+# Drawings of fusions have the name of the computation first.
+_FUSIONS = re.compile(rf".+?\.{_HEAD}\.(?P<name>.+)\._fusion\.html", re.DOTALL)
 # What stands first in a rest that no sure tail divides; TensorFlow's generated names end in "_" and ".NUMBER".
 _FIRST = re.compile(r"(?P<name>[^.]+_\.\d+|[^.]+)(?:\.(?P<tail>.+))?", re.DOTALL)
 
@@ -95,6 +109,9 @@ def parse(filename: str, modules: frozenset[Key] = frozenset()) -> FileName | No
       filename: without its folder.
       modules: what `known` found in all names of the directory.
     """
+    drawn = _FUSIONS.fullmatch(filename)
+    if drawn:
+        return FileName(int(drawn["number"]), drawn["name"], PICTURE, "_fusion.html", {})
     start = _START.fullmatch(filename)
     if start is None:
         return None
