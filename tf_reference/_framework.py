@@ -53,7 +53,7 @@ from workloads._spec import Arrays, dtype_in
 from workloads._trajectory import trajectory
 from workloads._unroll import unroll
 
-EAGER, GRAPH, AUTOCLUSTER, JIT, KERAS, HANDWRITTEN = "eager", "graph", "autocluster", "jit", "keras", "handwritten"
+EAGER, GRAPH, AUTOCLUSTER, JIT, HANDWRITTEN = "eager", "graph", "autocluster", "jit", "handwritten"
 
 STAGES = ("stablehlo", "hlo", "optimized_hlo")
 """Of a program; the last needs the device that it is compiled for."""
@@ -131,8 +131,8 @@ class TensorFlow:
         _keras.check(model)
         passes = [FORWARD] + [GRADIENTS] * twin.is_differentiable + [STEP] * (model.step is not None)
         modes = {pass_: [EAGER, GRAPH, AUTOCLUSTER, JIT] for pass_ in passes}
-        if model.keras is not None:
-            modes[STEP].append(KERAS)
+        if STEP in modes:
+            modes[STEP] += _keras.modes(model)
         if model.handwritten is not None:
             modes[main_pass(session)].append(HANDWRITTEN)
         return {"modes": modes}
@@ -272,9 +272,12 @@ class TensorFlow:
         session.reset(case)
         tensors = self._inputs(session, case)
         start = time.perf_counter()
+        if target == _keras.STEPS:
+            call = partial(_finished, _keras.execution(session.model, tuple(tensors)))
+            return Prepared(call, steps=_keras.STEPS_PER_EXECUTION)
         with switched(target):
             function = self._in_mode(session, main_pass(session), target, tensors)
-        trace_s = None if target in (EAGER, KERAS) else time.perf_counter() - start
+        trace_s = None if target in (EAGER, *_keras.modes(session.model)) else time.perf_counter() - start
         analyse = partial(_analysed, function, tensors) if target == JIT else Analysis
         call = partial(_finished, function, *tensors)
         return Prepared(call, trace_s, around=lambda: switched(target), analyse=analyse)
@@ -408,8 +411,8 @@ class TensorFlow:
             return partial(_finished, self._staged(session, main_pass(session), mode, tensors), *tensors)
 
     def _in_mode(self, session: Session, pass_: str, mode: str, tensors: Sequence[tf.Tensor]) -> Any:
-        if mode == KERAS:
-            return _keras.training_step(session.model)
+        if mode in _keras.modes(session.model):
+            return _keras.training_step(session.model, mode)
         return in_mode(
             session.handwritten(pass_) if mode == HANDWRITTEN else session.pass_function(pass_), mode, tensors
         )

@@ -1,14 +1,25 @@
-"""The training step as Keras runs it: what `model.fit` does with each batch."""
+"""The training step as Keras runs it: what `model.fit` does with each batch, compiled as fit is told to."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import keras
 import numpy as np
+import tensorflow as tf
 
 from tf_reference._model import Model
 from workloads._target import TargetError
+
+KERAS, GRAPH, STEPS = "keras", "keras-graph", "keras-steps"
+STEPS_PER_EXECUTION = 8
+"""Batches that one call trains on in mode STEPS."""
+_COMPILED: dict[str, dict[str, Any]] = {
+    GRAPH: {"jit_compile": False},
+    STEPS: {"jit_compile": True, "steps_per_execution": STEPS_PER_EXECUTION},
+}
+"""How the model is compiled for the modes that the twin's own `compile` does not say."""
 
 
 def check(model: Model) -> None:
@@ -24,14 +35,59 @@ def check(model: Model) -> None:
         )
 
 
-def training_step(model: Model) -> Callable[..., Mapping[str, Any]]:
-    """(*inputs, targets) -> {"loss": scalar}, updating the variables: one `train_on_batch`."""
+def modes(model: Model) -> list[str]:
+    """The modes in which Keras trains a model; one without symbolic inputs is compiled in one way."""
+    if model.keras is None:
+        return []
+    return [KERAS, *(_COMPILED if getattr(model.keras, "inputs", None) else ())]
+
+
+def compiled(model: Model, mode: str) -> Any:
+    """The Keras model as a mode trains it: the same layers, variables, optimizer and loss."""
+    if mode == KERAS:
+        return model.keras
+    made: Any = keras.Model(model.keras.inputs, model.keras.outputs)
+    made.compile(optimizer=model.keras.optimizer, loss=model.keras.loss, **_COMPILED[mode])
+    return made
+
+
+def training_step(model: Model, mode: str = KERAS) -> Callable[..., Mapping[str, Any]]:
+    """(*inputs, targets) -> {"loss": scalar}, updating the variables: one batch.
+
+    With several steps per execution the data ends after one batch: the loop is the same, and leaves its others out.
+
+    Args:
+      model: what the twin handed over.
+      mode: one of KERAS, GRAPH, STEPS.
+    """
+    trained = compiled(model, mode)
 
     def step(*inputs: Any) -> Mapping[str, Any]:
         *features, targets = inputs
-        given = features[0] if len(features) == 1 else features
-        logs = model.keras.train_on_batch(given, targets, return_dict=True)
+        logs = trained.train_on_batch(features[0] if len(features) == 1 else features, targets, return_dict=True)
         # Keras hands out a Python float, whatever the type that it was computed in.
         return {"loss": np.float32(logs["loss"])}
 
-    return step
+    def last_of_several(*inputs: Any) -> Mapping[str, Any]:
+        # The loss is a mean over the batches since this.
+        trained.reset_metrics()
+        return _executed(trained, iter(_batch(inputs)))
+
+    return last_of_several if mode == STEPS else step
+
+
+def execution(model: Model, inputs: tuple[tf.Tensor, ...]) -> Callable[[], Mapping[str, Any]]:
+    """STEPS_PER_EXECUTION steps on one batch, which a dataset repeats without end: one execution of `fit`."""
+    trained, iterator = compiled(model, STEPS), iter(_batch(inputs).repeat())
+    return lambda: _executed(trained, iterator)
+
+
+def _executed(trained: Any, iterator: Any) -> Mapping[str, Any]:
+    """What `fit` does with every STEPS_PER_EXECUTION batches, without its callbacks."""
+    trained.make_train_function()
+    return {"loss": trained.train_function(iterator)["loss"]}
+
+
+def _batch(inputs: tuple[tf.Tensor, ...]) -> tf.data.Dataset:
+    *features, targets = inputs
+    return tf.data.Dataset.from_tensors((features[0] if len(features) == 1 else tuple(features), targets))

@@ -1,11 +1,14 @@
-"""The dense digit classifier in Keras, trained with a gradient tape, and by Keras itself."""
+"""The dense digit classifier in Keras, trained with a gradient tape, and by Keras itself.
+
+At size keras the step is Keras' own train_step instead of the tape: a program like any other.
+"""
 
 from typing import Any
 
 import keras
 import tensorflow as tf
 
-from tf_reference import Model
+from tf_reference import Model, keras_train_step
 from workloads._spec import Dimensions
 
 
@@ -29,17 +32,18 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
         optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
         return value
 
+    metrics = model.metrics_variables if dimensions.get("keras") else ()
     return Model(
         forward=lambda images, labels: model(images, training=True),
         loss=loss,
-        step=step,
+        step=keras_train_step(model) if dimensions.get("keras") else step,
         weights={
             "hidden/kernel": hidden.kernel,
             "hidden/bias": hidden.bias,
             "logits/kernel": logits.kernel,
             "logits/bias": logits.bias,
         },
-        state={variable.path: variable for variable in optimizer.variables},
+        state={variable.path: variable for variable in (*optimizer.variables, *metrics)},
         optimizer=optimizer,
         keras=model,
     )

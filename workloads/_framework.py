@@ -186,6 +186,7 @@ class Analysis:
 class Prepared:
     """One callable step with its barrier inside, and what it cost to get there, in seconds.
 
+    A call takes `steps` steps: times of calls are told for one.
     `around` is entered once around any number of calls and never timed: a mode that is a setting
     of the whole runtime is switched there. `analyse` may compile once more: it is called last, when
     times and memory have been taken, or not at all.
@@ -197,6 +198,7 @@ class Prepared:
     around: Callable[[], AbstractContextManager[object]] = nullcontext
     lower_s: float | None = None
     analyse: Callable[[], Analysis] = Analysis
+    steps: int = 1
 
 
 @dataclass(frozen=True)

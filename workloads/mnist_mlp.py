@@ -41,6 +41,8 @@ def cost(dimensions: Dimensions) -> Cost:
     )
 
 
+_SMOKE = {"batch": 32, "hidden": 32, "features": 64}
+
 WORKLOAD = Workload(
     name="mnist_mlp",
     summary="dense classifier of digits: forward, loss, gradients and Adam update as one program",
@@ -51,9 +53,10 @@ WORKLOAD = Workload(
     weights=weights,
     cost=cost,
     sizes={
-        "smoke": {"batch": 32, "hidden": 32, "features": 64},
+        "smoke": _SMOKE,
         "default": {"batch": 128, "hidden": 512, "features": 64},
         "paper": {"batch": 128, "hidden": 512, "features": 784},
+        "keras": _SMOKE | {"keras": 1},
     },
     training=Training(dataset=_digits.load, dimensions_of=_digits.dimensions_of),
 )

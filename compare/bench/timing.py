@@ -25,6 +25,8 @@ from workloads._modes import (
     TF_HANDWRITTEN,
     TF_JIT,
     TF_KERAS,
+    TF_KERAS_GRAPH,
+    TF_KERAS_STEPS,
     Arm,
     Cell,
     CellPair,
@@ -47,6 +49,8 @@ WITHIN = (
     Pair(TF_GRAPH, TF_EAGER),
     Pair(TF_JIT, TF_EAGER),
     *(Pair(compiled, TF_GRAPH) for compiled in (TF_AUTOCLUSTER, TF_JIT, TF_KERAS)),
+    Pair(TF_KERAS, TF_KERAS_GRAPH),
+    Pair(TF_KERAS_STEPS, TF_KERAS),
     *(Pair(composed, TF_HANDWRITTEN) for composed in (TF_GRAPH, TF_JIT)),
 )
 """Ratios inside one side: what compiling gained there, and what the port's compiler options did."""

@@ -15,6 +15,10 @@ ARITHMETIC = frozenset({
     "remainder", "rsqrt", "sine", "sqrt", "subtract", "tan", "tanh",
 })  # fmt: skip
 
+NARROW = {"bf16": "bfloat16", "f16": "float16"}
+"""Floats that processors compute in, if at all, by instructions of their own: HLO's name and NumPy's, least precise
+first."""
+
 
 @dataclass(frozen=True)
 class ArithmeticTypes:

@@ -20,7 +20,9 @@ TF_XLA = str(_modes.TF_JIT)
 PORT = str(_modes.PORT)
 TUNED = str(_modes.JAX_TUNED)
 
-FURTHER = (str(_modes.TF_KERAS), str(_modes.TF_HANDWRITTEN))
+FURTHER = tuple(
+    map(str, (_modes.TF_KERAS, _modes.TF_KERAS_GRAPH, _modes.TF_KERAS_STEPS, _modes.TF_HANDWRITTEN)),
+)
 """TensorFlow's modes that run something else than the twin's own functions: judged like the port, and no measure of
 TensorFlow's own noise, since a wrong one would excuse a wrong port."""
 

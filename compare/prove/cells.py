@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from compare.hlo import compiled, kernel_times
+from compare.hlo.arithmetic_types import NARROW, arithmetic_types, asked_types
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.differences import CompiledProgram
 from compare.hlo.levels import Subject
@@ -29,8 +30,10 @@ TIPPED, TIPPED_PART = 0.1, 0.5
 """How far half of many results may differ instead. Now and then another order of operations tips an activation over the
 edge of a ReLU, which moves the gradients before it: in ResNet's step at size default 55 of 237, by up to 2.5 %."""
 MANY = 10
-NOISE = 8 * measure.UNIT_ROUNDOFF["float32"]
-"""Relative to the largest result. A moment of a gradient that is analytically zero has only noise of its own."""
+ROUNDINGS = 8
+"""As many are noise, relative to the largest result. A moment of a gradient that is analytically zero has only noise of
+its own. Roundings of a narrow float are relative to the largest result of its kind, a weight or a state: in bfloat16
+those of the largest of all would hide every moment."""
 
 
 @dataclass(frozen=True)
@@ -74,13 +77,13 @@ def compile_cells(sides: Mapping[str, Side], collected: Mapping[str, Collected],
                 outputs[cell] = requests.execute(sides[compiler], built.handle, case)
                 made = requests.optimized(sides[compiler], built.handle)
                 modules[cell] = CompiledProgram(_module(cell, made, program), made.temp_bytes)
-                described[cell] = _described(sides[compiler], built, made, modules[cell])
+                described[cell] = _typed(_described(sides[compiler], built, made, modules[cell]), program, made)
             except SideError as error:
                 described[cell] = program_parts.Compiled(reason=error.reason)
                 if error.lost:
                     lost[compiler] = error
     for cell in outputs:
-        errors = _errors(outputs[cell], outputs.get("tf@tf", {}))
+        errors = _errors(outputs[cell], outputs.get("tf@tf", {}), _narrow(described[cell]))
         described[cell] = replace(described[cell], error=max(errors, default=None), usual_error=_usual(errors))
     return Cells(described, modules, list(lost.values()))
 
@@ -117,9 +120,21 @@ def _described(side: Side, built: Compiled, made: Optimized, cell: CompiledProgr
         converts=tuple(program_parts.Convert(**vars(convert)) for convert in summary.converts),
         aliases=tuple(program_parts.Alias(**vars(alias)) for alias in summary.aliases),
         temp_bytes=summary.temp_bytes,
+        executable_bytes=made.executable_bytes,
         compile_s=built.compile_s,
     )
     return _with_times(counted, side, built, cell.subject)
+
+
+def _typed(described: program_parts.Compiled, program: Program, made: Optimized) -> program_parts.Compiled:
+    """The cell with the types that it computes in, where the program asks for a narrow float."""
+    try:
+        asks = asked_types(program.artifact)
+    except UnreadableProgram:  # by this process's XLA: the other side's took it
+        return described
+    if not NARROW.keys() & asks.keys():
+        return described
+    return replace(described, asks=asks, computes=arithmetic_types(made.module).computes)
 
 
 def _module(cell: str, made: Optimized, program: Program) -> Subject:
@@ -150,16 +165,31 @@ def _with_times(
     )
 
 
-def _errors(found: Arrays, expected: Arrays) -> list[float]:
-    """The relative difference of every result that both programs name alike."""
-    noise = NOISE * measure.largest(array for array in expected.values() if measure.is_float(array))
+def _narrow(cell: program_parts.Compiled) -> str:
+    """The least precise float that a cell's program asks for, float32 where it asks for no narrow one."""
+    return next((NARROW[asked] for asked in NARROW if asked in cell.asks), "float32")
+
+
+def _noise(expected: Arrays, dtype: str) -> dict[str, float]:
+    """By result, which difference is rounding in that type."""
+    floats = {name: array for name, array in expected.items() if measure.is_float(array)}
+    least = ROUNDINGS * measure.UNIT_ROUNDOFF["float32"] * measure.largest(floats.values())
+    kinds = {name.partition("/")[0] for name in floats}
+    of_kind = {kind: [array for name, array in floats.items() if name.partition("/")[0] == kind] for kind in kinds}
+    narrow = ROUNDINGS * measure.UNIT_ROUNDOFF[dtype]
+    return {name: max(least, narrow * measure.largest(of_kind[name.partition("/")[0]])) for name in floats}
+
+
+def _errors(found: Arrays, expected: Arrays, dtype: str = "float32") -> list[float]:
+    """The relative difference of every result that both programs name alike; 0 where it is rounding in that type."""
+    noise = _noise(expected, dtype)
     errors = []
     for name in sorted(found.keys() & expected.keys()):
         if found[name].shape != expected[name].shape:
             return [float("inf")]
         scale = measure.scale_of(expected[name], 0.0)
         error = measure.distance(found[name], expected[name], scale).error
-        errors.append(0.0 if error * scale <= noise and measure.is_float(expected[name]) else error)
+        errors.append(0.0 if error * scale <= noise.get(name, -1.0) else error)
     return errors
 
 

@@ -31,6 +31,8 @@ class Environment(Part, frozen=True):
     """Operating system and its release."""
     cpu: Text = ""
     """The processor, as the system names it."""
+    narrow_floats: Text = ""
+    """Instruction sets of the processor that compute in bfloat16 or float16, as Linux names them, by commas."""
     cores: Count = None
     """Processors that jaxport may use."""
     sides: Named[Named[Scalar]] = {}

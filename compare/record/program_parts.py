@@ -142,8 +142,15 @@ class Compiled(Part, frozen=True):
     """Conversions between dtypes."""
     aliases: Many[Alias] = ()
     """Results that overwrite a parameter."""
+    asks: Named[int] = {}
+    """By type as HLO writes it, instructions of the program as written that compute in it; empty of a program that asks
+    for no float narrower than 32 bits."""
+    computes: Named[int] = {}
+    """The same of the optimized module: what was asked for in a type that is missing here is emulated."""
     temp_bytes: Count = None
     """Bytes of intermediates, as the compiler plans them."""
+    executable_bytes: Count = None
+    """Of the executable as it is serialized, machine code included; null where the framework serializes none."""
     compile_s: Number = None
     """Seconds to compile."""
     times: Many[KernelTime] = ()

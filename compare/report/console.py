@@ -11,7 +11,7 @@ from rich.text import Text
 
 from compare.record.envelope import Record
 from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
-from compare.report import target_rows, verdicts
+from compare.report import narrow_arithmetic, target_rows, verdicts
 from compare.report.baselines import against
 from compare.report.overviews import OverviewRow, overview
 from compare.report.showable import on_lines
@@ -118,6 +118,8 @@ def _lines(record: Record) -> Iterator[Text]:
                 yield Text.assemble(_word(FAIL), " ", _single(gate.message))
         for failure in verdicts.failures(workload):
             yield Text.assemble(("missing", "yellow"), " ", _single(f"{name}: {failure.line}"))
+        for sentence in narrow_arithmetic.in_words(workload):
+            yield Text.assemble(("computes", "cyan"), " ", _single(f"{name}: {sentence}"))
         for device, target in workload.targets.items():
             yield Text.assemble(("target", "cyan"), " ", _single(f"{name}: {target_rows.sentence(device, target)}"))
     for note, names in _notes(record).items():

@@ -16,7 +16,6 @@ from compare.record.datatypes_part import (
     TypedFunction,
     TypedMode,
     TypedProgram,
-    TypedRow,
 )
 
 _SHORTER = (("complex", "c"), ("float", "f"), ("f8_", "f8"), ("uint", "u"), ("int", "i"))
@@ -95,14 +94,15 @@ def computed(function: TypedFunction) -> Iterator[str]:
     for row in function.rows:
         for program in row.programs:
             if row.dtype in _NARROW and not program.reason:
-                yield f"{short(row.dtype)}, {program.side}: {_computes(row, program)}"
+                yield f"{short(row.dtype)}, {program.side}: {arithmetic(short(row.dtype), program)}"
             elif program.side.endswith(WITHOUT_X64) and program.parameters:
                 takes = ", ".join(map(short, dict.fromkeys(program.parameters)))
                 yield f"{short(row.dtype)}, {program.side}: its program takes {takes}"
 
 
-def _computes(row: TypedRow, program: TypedProgram) -> str:
-    own, computes, asks = short(row.dtype), _floats(program.computes), _floats(program.asks)
+def arithmetic(own: str, program: TypedProgram) -> str:
+    """Whether a program that asks for a narrow float, such as "bf16", is computed in it, and what converts."""
+    computes, asks = _floats(program.computes), _floats(program.asks)
     converts = ", ".join(f"{count} x {name}" for name, count in sorted(program.converts.items()))
     calls = f"; in {', '.join(program.calls)}, whose type is not known" if program.calls else ""
     if not computes:

@@ -15,6 +15,7 @@ from compare.report import (
     compilers,
     cost_charts,
     costs,
+    narrow_arithmetic,
     numbers,
     program_texts,
     reach,
@@ -94,6 +95,7 @@ class TimingSection:
     ratios: Sequence[tables.RatioRow]
     attribution: str
     page_faults: str
+    narrow: tuple[str, ...]
     timing_chart: Markup
     ratio_chart: Markup
 
@@ -232,6 +234,7 @@ def _timing(workload: Workload) -> TimingSection:
         ratios=tables.ratios(workload),
         attribution=tables.attribution_in_words(workload),
         page_faults=tables.page_faults_in_words(workload),
+        narrow=narrow_arithmetic.in_words(workload),
         timing_chart=Markup(charts.timing(workload)),
         ratio_chart=Markup(charts.ratios(workload)),
     )

@@ -253,6 +253,7 @@ def environment(record: Record) -> tuple[tuple[str, tuple[tuple[str, str], ...]]
         ("python", host.python),
         ("platform", host.platform),
         ("cpu", host.cpu),
+        ("narrow floats", host.narrow_floats or None),
         ("cores", host.cores),
     )
     groups = [("machine", machine), *((SIDES.get(side, side), facts.items()) for side, facts in host.sides.items())]
@@ -290,6 +291,7 @@ def _cell(workload: Workload, cell: Cell) -> CellRow:
         ("fusions", numbers.count(compiled.fusions)),
         ("instructions", numbers.count(compiled.instructions)),
         ("temporary memory", numbers.binary_bytes(compiled.temp_bytes)),
+        ("executable", numbers.binary_bytes(compiled.executable_bytes)),
         ("arithmetic", numbers.operations(compiled.flops)),
         ("bytes accessed", numbers.binary_bytes(compiled.bytes)),
         ("compile time", numbers.seconds(compiled.compile_s)),

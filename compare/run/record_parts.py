@@ -6,7 +6,7 @@ import datetime
 import os
 import platform
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,12 @@ from compare.sides.requests import Loading
 from workloads._declared import AnyWorkload
 from workloads._spec import Cost as DeclaredCost
 
+NARROW_FLOATS = (
+    *("avx512_bf16", "avx512_fp16", "amx_bf16", "amx_fp16"),
+    *("bf16", "svebf16", "fphp", "asimdhp"),
+)
+"""Of x86-64, then of 64-bit Arm: https://docs.kernel.org/arch/arm64/elf_hwcaps.html. f16c only converts."""
+
 INTERRUPTED = "interrupted"
 """What a failure of both sides begins with where somebody wanted no more."""
 
@@ -39,6 +45,7 @@ def environment(sides: Mapping[str, Mapping[str, Any]]) -> Environment:
         python=platform.python_version(),
         platform=platform.platform(),
         cpu=cpu_name(),
+        narrow_floats=narrow_floats(),
         cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         sides=sides,
     )
@@ -201,9 +208,22 @@ def _losses(collected: Mapping[str, Collected]) -> dict[str, Trajectory]:
 
 def cpu_name() -> str:
     """The processor, as Linux names it."""
+    return next(_of_processor("model name"), platform.processor())
+
+
+def narrow_floats() -> str:
+    """Instruction sets of the processor that compute in bfloat16 or float16, as Linux names them; elsewhere ""."""
+    flags = next(_of_processor("flags", "Features"), "").split()
+    return ", ".join(flag for flag in NARROW_FLOATS if flag in flags)
+
+
+def _of_processor(*keys: str) -> Iterator[str]:
+    """What Linux says under these keys: that of each processor, in order."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
-        return platform.processor()
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor()
+        return
+    for line in lines:
+        key, _, value = line.partition(":")
+        if key.strip() in keys:
+            yield value.strip()

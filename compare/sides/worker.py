@@ -216,6 +216,7 @@ class Worker(Host):
         with prepared.around():
             run_s, second_s = clock.time_calls(prepared.call, 2)
             steady = clock.time_calls(prepared.call, phases.steady_calls(second_s))
+            steady = [seconds / prepared.steps for seconds in steady]
         peak = memory.peak_rss_bytes()
         return Reply(
             {
@@ -251,20 +252,20 @@ class Worker(Host):
         )
 
     def round(self, parameters: Round, arrays: Arrays) -> Reply:
-        """Seconds of each of a number of calls of a prepared target, each slowed by a known part where asked."""
+        """Seconds of a step in each of a number of calls of a prepared target, slowed by a known part where asked."""
         prepared = self._prepared[parameters.target]
         call = clock.slowed(prepared.call, parameters.slowdown) if parameters.slowdown else prepared.call
         with prepared.around():
-            return Reply(clock.time_calls(call, parameters.calls))
+            return Reply([seconds / prepared.steps for seconds in clock.time_calls(call, parameters.calls)])
 
     def counters(self, parameters: TargetCalls, arrays: Arrays) -> Reply:
-        """By name, what this process counted over some calls of a prepared target."""
+        """By name, what this process counted over some calls of a prepared target, for each of their steps."""
         prepared = self._prepared[parameters.target]
         with prepared.around():
             before = memory.counters()
             clock.time_calls(prepared.call, parameters.calls)
             after = memory.counters()
-        return Reply({name: after[name] - count for name, count in before.items()})
+        return Reply({name: (after[name] - count) // prepared.steps for name, count in before.items()})
 
     def threads(self, parameters: TargetCalls, arrays: Arrays) -> Reply:
         """Seconds of processor time of each thread over some calls of a prepared target, most first."""

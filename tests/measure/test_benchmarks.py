@@ -12,12 +12,21 @@ from compare.errors import FORESEEN
 from compare.pytest_plugin import Benchmark
 from compare.run.prover import Port, Prover
 from workloads import _registry
-from workloads._modes import JAX_DONATED, JAX_TUNED, MODES, TF_HANDWRITTEN, TF_KERAS, Mode
+from workloads._modes import (
+    JAX_DONATED,
+    JAX_TUNED,
+    MODES,
+    TF_HANDWRITTEN,
+    TF_KERAS,
+    TF_KERAS_GRAPH,
+    TF_KERAS_STEPS,
+    Mode,
+)
 
 HERE = Path(__file__).parent
 
 
-DECLARED = (TF_KERAS, TF_HANDWRITTEN, JAX_TUNED)
+DECLARED = (TF_KERAS, TF_KERAS_GRAPH, TF_KERAS_STEPS, TF_HANDWRITTEN, JAX_TUNED)
 """Modes that a twin has only where it hands over what they need."""
 
 

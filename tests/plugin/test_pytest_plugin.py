@@ -180,8 +180,9 @@ def test_what_does_not_hold_or_was_not_had_fails_either_way(
     [
         (
             "test_no_such_mode",
-            "expected a mode (tf/eager, tf/graph, tf/autocluster, tf/jit, tf/keras, tf/handwritten, jax/eager, "
-            "jax/jit, jax/donated, jax/tuned), found 'jax/fast': name one of those",
+            "expected a mode (tf/eager, tf/graph, tf/autocluster, tf/jit, tf/keras, tf/keras-graph, "
+            "tf/keras-steps, tf/handwritten, jax/eager, jax/jit, jax/donated, jax/tuned), "
+            "found 'jax/fast': name one of those",
         ),
         (
             "test_a_mode_that_the_port_has_not",

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from compare.hlo import bindings
 from compare.prove import cells
 from compare.record.program_parts import Compiled
+from workloads._framework import Optimized, Program
 
 EXPECTED = {"loss": np.float32(2.0), "moment": np.array([1e-9, -1e-9], np.float32), "count": np.array([1, 2])}
 
@@ -29,6 +31,15 @@ def test_what_is_beyond_rounding_of_the_largest_result_counts_relative_to_its_ow
     assert error_of(loss=np.float32(2.02)) == pytest.approx(0.01, rel=1e-3)
 
 
+def test_in_a_narrow_type_noise_is_relative_to_results_of_the_same_kind() -> None:
+    expected = {"loss": np.float32(6), "state/zero": np.float32([2e-5]), "state/moment": np.float32([0.03])}
+    rounded = expected | {"loss": np.float32(6.1), "state/zero": np.float32([1e-5])}
+    assert max(cells._errors(rounded, expected, "bfloat16")) < cells.TIPPED
+    assert max(cells._errors(rounded, expected)) == pytest.approx(0.5)
+    wrong = expected | {"state/moment": np.float32([0.02])}
+    assert max(cells._errors(wrong, expected, "bfloat16")) == pytest.approx(1 / 3)
+
+
 def test_integers_have_no_rounding_and_other_shapes_nothing_in_common() -> None:
     assert error_of(count=np.array([1, 3])) == 0.5
     assert error_of(count=np.array([1])) == np.inf
@@ -49,3 +60,23 @@ def test_an_activation_that_is_tipped_over_may_move_half_of_many_results(errors:
     described = {"tf@jax": Compiled(error=max(errors), usual_error=cells._usual(errors))}
     found = cells.disagreements(described)
     assert [each.doing for each in found] == ([] if holds else ["cell tf@jax"])
+
+
+def typed(dtype: str, computed: str) -> Compiled:
+    """A program that adds in one type, with a module that adds in another."""
+    program = f"func.func public @main(%x: tensor<4x{dtype}>) -> tensor<4x{dtype}> {{\n"
+    program += f"  %y = stablehlo.add %x, %x : tensor<4x{dtype}>\n  return %y : tensor<4x{dtype}>\n}}"
+    module = f"HloModule hand\nENTRY entry {{\n  x = {computed}[4] parameter(0)\n"
+    module += f"  ROOT y = {computed}[4] add(x, x)\n}}"
+    optimized = Optimized(bindings.hlo_from_text(module), None)
+    return cells._typed(Compiled(), Program(bindings.artifact(program), (), ()), optimized)
+
+
+def test_the_types_of_a_cell_are_told_where_its_program_asks_for_a_narrow_float() -> None:
+    assert typed("bf16", "f32") == Compiled(asks={"bf16": 1}, computes={"f32": 1})
+    assert typed("f16", "f16") == Compiled(asks={"f16": 1}, computes={"f16": 1})
+    assert typed("f32", "f32") == Compiled()
+
+
+def test_a_program_that_cannot_be_read_here_has_no_types() -> None:
+    assert cells._typed(Compiled(), Program(b"no StableHLO", (), ()), Optimized(b"", None)) == Compiled()

@@ -7,17 +7,24 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
+import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 from numpy_model import HONEST
 
+from compare.inputs.at_size import prepare
 from compare.parity import judge
 from compare.parity.evidence import Evidence
 from compare.record.vocabulary import FAIL, PASS
+from compare.sides import mapped, wire
 from tf_reference import Model, _keras
+from tf_reference._framework import TensorFlow
+from workloads import _registry
 from workloads._target import TargetError
 
 KERAS = ("tf/keras", "float32")
+KERAS_MODES = (_keras.KERAS, _keras.GRAPH, _keras.STEPS)
 
 
 def with_keras(factor: float, evidence: Evidence = HONEST) -> Evidence:
@@ -92,3 +99,55 @@ def test_a_model_without_a_step_is_one_line() -> None:
 def test_no_model_and_a_compiled_one_are_fine() -> None:
     _keras.check(model(None))
     _keras.check(model(Fitted()))
+
+
+# As fit is told to compile
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return {
+        name: prepare(_registry.get(name), "smoke", None, tmp_path_factory.mktemp(name)).loading
+        for name in ("mnist_mlp", "lstm")
+    }
+
+
+def twin_of(told: Any) -> Any:
+    asked = dataclasses.asdict(told) | {"target": told.targets["tf"]}
+    return wire.unpack_twin(asked, mapped.load(told.arrays))
+
+
+@pytest.mark.parametrize("name", ["mnist_mlp", "lstm"])
+def test_every_way_of_compiling_takes_the_same_step(name: str, told: Any) -> None:
+    side, twin = TensorFlow(), twin_of(told[name])
+    modes = side.load(twin)["modes"]["step"]
+    assert set(KERAS_MODES) <= set(modes)
+    steps = {mode: side.outputs(mode, "step", twin.first_case, "float32") for mode in ("graph", *KERAS_MODES)}
+    for mode in KERAS_MODES:
+        for leaf, array in steps["graph"].items():
+            np.testing.assert_allclose(steps[mode][leaf], array, rtol=1e-4, atol=1e-6, err_msg=f"{mode} {leaf}")
+
+
+def test_an_execution_of_several_steps_takes_as_many_as_it_is_divided_by(told: Any) -> None:
+    side, twin = TensorFlow(), twin_of(told["mnist_mlp"])
+    side.load(twin)
+    prepared = side.prepare("keras-steps")
+    counts = next(variable for name, variable in side._loaded.session("float32").state.items() if "iteration" in name)
+    before = int(counts.numpy())
+    prepared.call()
+    assert int(counts.numpy()) - before == prepared.steps == _keras.STEPS_PER_EXECUTION > 1
+
+
+def test_each_mode_is_compiled_as_it_says_and_auto_is_without_xla_on_a_cpu(told: Any) -> None:
+    side, twin = TensorFlow(), twin_of(told["mnist_mlp"])
+    side.load(twin)
+    handed = side._loaded.session("float32").model
+    assert [_keras.compiled(handed, mode).jit_compile for mode in KERAS_MODES] == [True, False, True]
+    untold = keras.Model(handed.keras.inputs, handed.keras.outputs)
+    untold.compile(optimizer=handed.optimizer, loss=handed.keras.loss)
+    assert untold.jit_compile == any(each.device_type != "CPU" for each in tf.config.list_physical_devices())
+
+
+def test_a_class_without_symbolic_inputs_is_trained_in_one_way() -> None:
+    assert _keras.modes(model(Fitted())) == ["keras"]
+    assert _keras.modes(model(None)) == []
