@@ -132,6 +132,7 @@ class Section:
     row: OverviewRow
     summary: str
     source: str
+    main_pass: str
     cost: str
     facts: Sequence[tuple[str, str]]
     failures: Sequence[verdicts.FailureRow]
@@ -150,6 +151,7 @@ def section(row: OverviewRow, workload: Workload) -> Section:
         row=row,
         summary=workload.summary,
         source=workload.source,
+        main_pass=tables.main_pass(workload),
         cost=tables.cost(workload),
         facts=_facts(workload),
         failures=verdicts.failures(workload),
