@@ -67,6 +67,7 @@ class Proof:
         inputs: Mapping[str, str] | None = None,
         dimensions: Mapping[str, str] | None = None,
         size: str | None = None,
+        main_pass: str | None = None,
         parity_only: bool = False,
     ) -> dict[str, Any]:
         """Fail the test where parity fails or a side did not deliver; nothing is timed.
@@ -78,13 +79,18 @@ class Proof:
           inputs: name to "f32[8,128]", "i32[8]:0..10" or "f32[B,128]", in the order of the arguments.
           dimensions: of those that inputs name, "1..64" to judge between, or "32" to compile.
           size: by default that of --jaxport-size.
+          main_pass: "forward", "gradients" or "step": what is compiled and timed; by default the step, if there is one.
           parity_only: the six gates alone, no programs and kernels: seconds less.
 
         Returns:
           The workload's part of results.json, as `json.load` gives it.
         """
-        named = _port(self._folder, reference, tf, jax, inputs, dimensions)
-        return _or_fail(lambda: _plain(_proved(self._prover, named, size or self._size, 0, parity_only).part))
+
+        def proved() -> dict[str, Any]:
+            named = _port(self._folder, reference, tf, jax, inputs, dimensions, main_pass)
+            return _plain(_proved(self._prover, named, size or self._size, 0, parity_only).part)
+
+        return _or_fail(proved)
 
 
 class Benchmark:
@@ -117,6 +123,7 @@ class Benchmark:
         inputs: Mapping[str, str] | None = None,
         dimensions: Mapping[str, str] | None = None,
         size: str | None = None,
+        main_pass: str | None = None,
         mode: str | None = None,
     ) -> dict[str, Any]:
         """Fail the test as `port` does; else benchmark `mode`, with ratios over pairs of processes in extra_info.
@@ -128,15 +135,16 @@ class Benchmark:
           inputs: name to "f32[8,128]", "i32[8]:0..10" or "f32[B,128]", in the order of the arguments.
           dimensions: of those that inputs name, "1..64" to judge between, or "32" to compile.
           size: by default that of --jaxport-size.
+          main_pass: "forward", "gradients" or "step": what is compiled and timed; by default the step, if there is one.
           mode: "tf/graph", and so on; by default "jax/jit".
 
         Returns:
           The workload's part of results.json, timing included.
         """
-        named = _port(self._folder, reference, tf, jax, inputs, dimensions)
         part: dict[str, Any] = {}
         try:
             with _refusing():
+                named = _port(self._folder, reference, tf, jax, inputs, dimensions, main_pass)
                 part, once, rounds = self._ready(named, size or self._size, mode)
         except Refused as refused:
             # Left unused, pytest-benchmark's fixture would warn beside the failure; used and failed, it keeps quiet.
@@ -257,10 +265,21 @@ def _port(
     jax: str | None,
     inputs: Mapping[str, str] | None,
     dimensions: Mapping[str, str] | None,
+    main_pass: str | None,
 ) -> Port:
     from compare.run.prover import Port
 
-    return Port(folder, reference, tf, jax, tuple((inputs or {}).items()), tuple((dimensions or {}).items()))
+    given = tuple((inputs or {}).items()), tuple((dimensions or {}).items())
+    return Port(folder, reference, tf, jax, *given, _known_pass(main_pass))
+
+
+def _known_pass(name: str | None) -> str | None:
+    """A pass, checked before anything is proved."""
+    from workloads._framework import PASSES
+
+    if name is not None and name not in PASSES:
+        raise Refused(f"expected a pass ({', '.join(PASSES)}), found {name!r}: name one of those")
+    return name
 
 
 def _known(name: str | None) -> Mode:

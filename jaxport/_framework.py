@@ -357,9 +357,9 @@ def _called(session: Session, pass_: str, function: Callable[..., Any]) -> tuple
     """One call of a pass with its barrier inside, and the arguments that it starts from."""
     with session.precision():
         arguments = session.arguments(pass_, session.twin.first_case)
-    if pass_ == FORWARD:
-        return partial(_finished, function, *arguments), arguments
-    return _carrying_state(function, arguments), arguments
+    if pass_ == STEP:
+        return _carrying_state(function, arguments), arguments
+    return partial(_finished, function, *arguments), arguments
 
 
 def _finished(function: Callable[..., Any], *arguments: Any) -> Any:

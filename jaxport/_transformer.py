@@ -147,7 +147,7 @@ class EncoderBlock(nnx.Module):
           attention_draws: u8[batch, heads, length, length].
           hidden_draws: u8[2, batch, length, width].
         """
-        first, second = (None, None) if hidden_draws is None else hidden_draws
+        first, second = parts_of(hidden_draws, 2)
         attended = self.attention_residual(inputs, lambda x: self.attention(x, x, mask, attention_draws), first)
         return self.feed_forward_residual(attended, self.feed_forward, second)
 
@@ -168,8 +168,8 @@ class DecoderBlock(nnx.Module):
         inputs: jax.Array,
         memory: jax.Array,
         masks: tuple[jax.Array, jax.Array],
-        attention_draws: jax.Array,
-        hidden_draws: jax.Array,
+        attention_draws: jax.Array | None = None,
+        hidden_draws: jax.Array | None = None,
     ) -> jax.Array:
         """The block's states [batch, length, width], from those before it and from what it attends to.
 
@@ -177,16 +177,21 @@ class DecoderBlock(nnx.Module):
           inputs: [batch, length, width].
           memory: [batch, source, width].
           masks: bool: over the inputs, and over the memory.
-          attention_draws: u8[2, batch, heads, length, source], where source is length.
-          hidden_draws: u8[3, batch, length, width].
+          attention_draws: u8[2, batch, heads, length, source], where source is length; None for no dropout.
+          hidden_draws: u8[3, batch, length, width]; None for no dropout.
         """
-        own, foreign = attention_draws
-        first, second, third = hidden_draws
+        own, foreign = parts_of(attention_draws, 2)
+        first, second, third = parts_of(hidden_draws, 3)
         states = self.attention_residual(inputs, lambda x: self.attention(x, x, masks[0], own), first)
         states = self.memory_attention_residual(
             states, lambda x: self.memory_attention(x, memory, masks[1], foreign), second
         )
         return self.feed_forward_residual(states, self.feed_forward, third)
+
+
+def parts_of(draws: jax.Array | None, number: int) -> tuple[jax.Array | None, ...]:
+    """Draws u8[number, ...] one by one; each None where there are none, so that nothing is dropped."""
+    return tuple(None if draws is None else draws[part] for part in range(number))
 
 
 def layer_norm(block: Block, **kinds: Any) -> nnx.LayerNorm:

@@ -29,11 +29,11 @@ class Embeddings(nnx.Module):
         self.segments = nnx.Embed(2, self.block.width, **kinds)
         self.norm = layer_norm(self.block, **kinds)
 
-    def __call__(self, tokens: jax.Array, segments: jax.Array, draws: jax.Array) -> jax.Array:
-        """The draws are u8[batch, length, width]."""
+    def __call__(self, tokens: jax.Array, segments: jax.Array, draws: jax.Array | None = None) -> jax.Array:
+        """The draws are u8[batch, length, width]; None for no dropout."""
         positions = self.positions.embedding[...].astype(self.positions.dtype)
-        added = _rows(self.tokens, tokens) + positions + _rows(self.segments, segments)
-        return dropout(self.norm(added), draws, self.block.rate)
+        normed = self.norm(_rows(self.tokens, tokens) + positions + _rows(self.segments, segments))
+        return normed if draws is None else dropout(normed, draws, self.block.rate)
 
 
 class Words(nnx.Module):
@@ -67,15 +67,19 @@ class Bert(nnx.Module):
         tokens: jax.Array,
         segments: jax.Array,
         positions: jax.Array,
-        embedding_draws: jax.Array,
-        attention_draws: jax.Array,
-        hidden_draws: jax.Array,
+        embedding_draws: jax.Array | None = None,
+        attention_draws: jax.Array | None = None,
+        hidden_draws: jax.Array | None = None,
     ) -> dict[str, jax.Array]:
-        """Logits of the words at the positions [batch, predictions, vocabulary] and of the pairs [batch, 2]."""
+        """Logits of the words at the positions [batch, predictions, vocabulary] and of the pairs [batch, 2].
+
+        Without draws nothing is dropped.
+        """
         mask = (tokens != _sentence_pairs.PADDING)[:, None, None]
         states = self.embeddings(tokens, segments, embedding_draws)
-        for block, for_attention, for_hidden in zip(self.blocks, attention_draws, hidden_draws, strict=True):
-            states = block(states, mask, for_attention, for_hidden)
+        for layer, block in enumerate(self.blocks):
+            draws = [None if each is None else each[layer] for each in (attention_draws, hidden_draws)]
+            states = block(states, mask, *draws)
         guessed = self.words(jax.vmap(_taken)(states, positions), self.embeddings.tokens)
         pairs = self.follows(jnp.tanh(self.pooler(states[:, 0])))
         return {"words": guessed, "follows": pairs}
@@ -98,12 +102,12 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     held = WeightMap(dict(_paths(dimensions)))
 
     def forward(parameters: Parameters, *inputs: jax.Array) -> dict[str, jax.Array]:
-        tokens, segments, positions, _, _, _, *draws = inputs
-        return nnx.merge(graph, parameters)(tokens, segments, positions, *draws)
+        tokens, segments, positions, *_ = inputs
+        return nnx.merge(graph, parameters)(tokens, segments, positions)
 
     def loss(parameters: Parameters, *inputs: jax.Array) -> jax.Array:
-        _, _, _, words, weights, follows, *_ = inputs
-        logits = forward(parameters, *inputs)
+        tokens, segments, positions, words, weights, follows, *draws = inputs
+        logits = nnx.merge(graph, parameters)(tokens, segments, positions, *draws)
         guessed = optax.softmax_cross_entropy_with_integer_labels(logits["words"], words)
         pairs = optax.softmax_cross_entropy_with_integer_labels(logits["follows"], follows)
         return jnp.sum(weights * guessed) / (jnp.sum(weights) + 1e-5) + pairs.mean()

@@ -67,11 +67,11 @@ class Classifier(nnx.Module):
         self.conv2 = nnx.Conv(first, second, kernel, **types)
         self.logits = nnx.Linear(conv_mnist.features(dimensions), 10, **types)
 
-    def __call__(self, images: jax.Array, draws: jax.Array) -> jax.Array:
-        """Images [batch, height, width, 1], draws u8[batch, features] -> logits [batch, 10]."""
+    def __call__(self, images: jax.Array, draws: jax.Array | None = None) -> jax.Array:
+        """Images [batch, height, width, 1], draws u8[batch, features] or None for no dropout -> logits [batch, 10]."""
         pooled = max_pool(nnx.relu(self.conv2(max_pool(nnx.relu(self.conv1(images))))))
         flat = pooled.reshape(len(pooled), -1)
-        return self.logits(dropout(flat, draws, conv_mnist.DROPOUT_RATE))
+        return self.logits(flat if draws is None else dropout(flat, draws, conv_mnist.DROPOUT_RATE))
 
 
 def build(dimensions: Dimensions, dtype: str) -> Model:
@@ -80,10 +80,10 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     optimizer = optimizers.adam(conv_mnist.LEARNING_RATE)
 
     def forward(parameters: Parameters, images: jax.Array, draws: jax.Array, labels: jax.Array) -> jax.Array:
-        return nnx.merge(graph, parameters)(images, draws)
+        return nnx.merge(graph, parameters)(images)
 
     def loss(parameters: Parameters, images: jax.Array, draws: jax.Array, labels: jax.Array) -> jax.Array:
-        logits = forward(parameters, images, draws, labels)
+        logits = nnx.merge(graph, parameters)(images, draws)
         return optax.softmax_cross_entropy_with_integer_labels(logits, labels).mean()
 
     step = training_step(loss, optimizer)

@@ -9,7 +9,14 @@ from flax import nnx
 from jaxport import Model, optimizers
 from jaxport._dropout import dropout
 from jaxport._nnx import Parameters, WeightMap, structure, training_step
-from jaxport._transformer import DecoderBlock, EncoderBlock, Paths, decoder_block_paths, encoder_block_paths
+from jaxport._transformer import (
+    DecoderBlock,
+    EncoderBlock,
+    Paths,
+    decoder_block_paths,
+    encoder_block_paths,
+    parts_of,
+)
 from jaxport.loss_scaling import scaled_for
 from jaxport.schedules import inverse_square_root
 from workloads import _parallel_text, translation
@@ -31,13 +38,13 @@ class Translator(nnx.Module):
         self,
         source: jax.Array,
         target: jax.Array,
-        embedding_draws: jax.Array,
-        encoder_attention_draws: jax.Array,
-        encoder_hidden_draws: jax.Array,
-        decoder_attention_draws: jax.Array,
-        decoder_hidden_draws: jax.Array,
+        embedding_draws: jax.Array | None = None,
+        encoder_attention_draws: jax.Array | None = None,
+        encoder_hidden_draws: jax.Array | None = None,
+        decoder_attention_draws: jax.Array | None = None,
+        decoder_hidden_draws: jax.Array | None = None,
     ) -> jax.Array:
-        """Logits [batch, length, vocabulary].
+        """Logits [batch, length, vocabulary]; without draws nothing is dropped.
 
         Args:
           source: i32[batch, length].
@@ -49,10 +56,13 @@ class Translator(nnx.Module):
           decoder_hidden_draws: u8[layers, 3, batch, length, width].
         """
         words = (source != _parallel_text.PAD)[:, None, None]
-        memory = self.encoded(source, embedding_draws[0], encoder_attention_draws, encoder_hidden_draws)
+        of_source, of_target = parts_of(embedding_draws, 2)
+        memory = self.encoded(source, of_source, encoder_attention_draws, encoder_hidden_draws)
         earlier = jnp.tri(target.shape[1], dtype=bool)
-        states = self.embedded(target, embedding_draws[1])
-        for block, attention, hidden in zip(self.decoder, decoder_attention_draws, decoder_hidden_draws, strict=True):
+        states = self.embedded(target, of_target)
+        number = len(self.decoder)
+        draws = zip(parts_of(decoder_attention_draws, number), parts_of(decoder_hidden_draws, number), strict=True)
+        for block, (attention, hidden) in zip(self.decoder, draws, strict=True):
             states = block(states, memory, (earlier, words), attention, hidden)
         return self.embedding.attend(states).astype(self.embedding.param_dtype)
 
@@ -119,12 +129,12 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     optimizer = scaled_for(compute_dtype(dimensions, dtype), adam)
 
     def forward(parameters: Parameters, source: jax.Array, target: jax.Array, *draws: jax.Array) -> jax.Array:
-        return nnx.merge(graph, parameters)(source, target[:, :-1], *draws)
+        return nnx.merge(graph, parameters)(source, target[:, :-1])
 
     def loss(parameters: Parameters, source: jax.Array, target: jax.Array, *draws: jax.Array) -> jax.Array:
         wanted = target[:, 1:]
         words = (wanted != _parallel_text.PAD).astype(dtype)
-        logits = forward(parameters, source, target, *draws)
+        logits = nnx.merge(graph, parameters)(source, target[:, :-1], *draws)
         return (smoothed_cross_entropy(logits, wanted, translation.SMOOTHING) * words).sum() / words.sum()
 
     step = training_step(loss, optimizer)

@@ -176,7 +176,7 @@ class EncoderBlock(keras.layers.Layer):
           attention_draws: u8[batch, heads, length, length].
           hidden_draws: u8[2, batch, length, width].
         """
-        first, second = (None, None) if hidden_draws is None else (hidden_draws[0], hidden_draws[1])
+        first, second = parts_of(hidden_draws, 2)
 
         def attend(values: Any) -> Any:
             return self.attention(values, values, mask, attention_draws)
@@ -215,7 +215,12 @@ class DecoderBlock(keras.layers.Layer):
             layer.build(input_shape)
 
     def call(
-        self, inputs: tf.Tensor, memory: tf.Tensor, masks: tuple[Any, Any], attention_draws: Any, hidden_draws: Any
+        self,
+        inputs: tf.Tensor,
+        memory: tf.Tensor,
+        masks: tuple[Any, Any],
+        attention_draws: Any = None,
+        hidden_draws: Any = None,
     ) -> Any:
         """The block's states [batch, length, width], from those before it and from what it attends to.
 
@@ -223,19 +228,21 @@ class DecoderBlock(keras.layers.Layer):
           inputs: [batch, length, width].
           memory: [batch, source, width].
           masks: bool: over the inputs, and over the memory.
-          attention_draws: u8[2, batch, heads, length, source], where source is length.
-          hidden_draws: u8[3, batch, length, width].
+          attention_draws: u8[2, batch, heads, length, source], where source is length; None for no dropout.
+          hidden_draws: u8[3, batch, length, width]; None for no dropout.
         """
+        own, foreign = parts_of(attention_draws, 2)
+        first, second, third = parts_of(hidden_draws, 3)
 
         def attend(values: Any) -> Any:
-            return self.attention(values, values, masks[0], attention_draws[0])
+            return self.attention(values, values, masks[0], own)
 
         def attend_memory(values: Any) -> Any:
-            return self.memory_attention(values, memory, masks[1], attention_draws[1])
+            return self.memory_attention(values, memory, masks[1], foreign)
 
-        states = self.attention_residual(inputs, sublayer=attend, draws=hidden_draws[0])
-        states = self.memory_attention_residual(states, sublayer=attend_memory, draws=hidden_draws[1])
-        return self.feed_forward_residual(states, sublayer=self.feed_forward, draws=hidden_draws[2])
+        states = self.attention_residual(inputs, sublayer=attend, draws=first)
+        states = self.memory_attention_residual(states, sublayer=attend_memory, draws=second)
+        return self.feed_forward_residual(states, sublayer=self.feed_forward, draws=third)
 
     def canonical(self, prefix: str) -> dict[str, Any]:
         """The variables under the workload's names."""
@@ -247,6 +254,11 @@ class DecoderBlock(keras.layers.Layer):
             **self.feed_forward.canonical(f"{prefix}/feed_forward"),
             **self.feed_forward_residual.canonical(f"{prefix}/feed_forward_norm"),
         }
+
+
+def parts_of(draws: Any, number: int) -> tuple[Any, ...]:
+    """Draws u8[number, ...] one by one; each None where there are none, so that nothing is dropped."""
+    return tuple(None if draws is None else draws[part] for part in range(number))
 
 
 def gelu(values: tf.Tensor) -> Any:

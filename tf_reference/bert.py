@@ -33,16 +33,16 @@ class Embeddings(keras.layers.Layer):
         self.segments.build(input_shape)
         self.norm.build((*input_shape, self.block.width))
 
-    def call(self, tokens: tf.Tensor, segments: tf.Tensor, draws: tf.Tensor) -> Any:
+    def call(self, tokens: tf.Tensor, segments: tf.Tensor, draws: Any = None) -> Any:
         """The embedded words [batch, length, width].
 
         Args:
           tokens: i32[batch, length].
           segments: i32[batch, length], 0 or 1.
-          draws: u8[batch, length, width].
+          draws: u8[batch, length, width]; None for no dropout.
         """
-        added = self.tokens(tokens) + self.positions + self.segments(segments)
-        return dropout(self.norm(added), draws, self.block.rate)
+        normed = self.norm(self.tokens(tokens) + self.positions + self.segments(segments))
+        return normed if draws is None else dropout(normed, draws, self.block.rate)
 
     def canonical(self, prefix: str) -> dict[str, Any]:
         """The variables under the workload's names."""
@@ -104,11 +104,13 @@ class Bert(keras.Model):
         tokens: tf.Tensor,
         segments: tf.Tensor,
         positions: tf.Tensor,
-        embedding_draws: tf.Tensor,
-        attention_draws: tf.Tensor,
-        hidden_draws: tf.Tensor,
+        embedding_draws: Any = None,
+        attention_draws: Any = None,
+        hidden_draws: Any = None,
     ) -> dict[str, Any]:
         """Logits of the words at the positions [batch, predictions, vocabulary] and of the pairs [batch, 2].
+
+        Without draws nothing is dropped.
 
         Args:
           tokens: i32[batch, length].
@@ -121,7 +123,8 @@ class Bert(keras.Model):
         mask = (tokens != _sentence_pairs.PADDING)[:, tf.newaxis, tf.newaxis]
         states = self.embeddings(tokens, segments, embedding_draws)
         for layer, block in enumerate(self.blocks):
-            states = block(states, mask, attention_draws[layer], hidden_draws[layer])
+            draws = [None if each is None else each[layer] for each in (attention_draws, hidden_draws)]
+            states = block(states, mask, *draws)
         guessed = self.words(tf.gather(states, positions, batch_dims=1), tokens=self.embeddings.tokens)
         pairs = self.follows(self.pooler(states[:, 0]))
         return {"words": guessed, "follows": pairs}
@@ -145,11 +148,11 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     optimizer.build(model.trainable_variables)
 
     def forward(tokens: Any, segments: Any, positions: Any, words: Any, weights: Any, follows: Any, *draws: Any) -> Any:
-        return model(tokens, segments, positions, *draws)
+        return model(tokens, segments, positions)
 
     def loss(*inputs: tf.Tensor) -> Any:
-        _, _, _, words, weights, follows, *_ = inputs
-        logits = forward(*inputs)
+        tokens, segments, positions, words, weights, follows, *draws = inputs
+        logits = model(tokens, segments, positions, *draws)
         guessed = tf.nn.sparse_softmax_cross_entropy_with_logits(words, logits["words"])
         pairs = tf.nn.sparse_softmax_cross_entropy_with_logits(follows, logits["follows"])
         # The small constant is BERT's own: a batch in which nothing is masked has no loss.

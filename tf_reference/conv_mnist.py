@@ -28,10 +28,16 @@ class Classifier(keras.Model):
         self.conv2.build((None, height // conv_mnist.POOL, width // conv_mnist.POOL, first))
         self.logits.build((None, conv_mnist.features(dimensions)))
 
-    def call(self, images: tf.Tensor, draws: tf.Tensor) -> Any:
-        """Logits with dropped features."""
-        pooled = self.pool(self.conv2(self.pool(self.conv1(images))))
-        return self.logits(dropout(self.flatten(pooled), draws, conv_mnist.DROPOUT_RATE))
+    def call(self, images: tf.Tensor, draws: tf.Tensor, training: bool = False) -> Any:
+        """Logits [batch, 10].
+
+        Args:
+          images: [batch, height, width, 1].
+          draws: u8[batch, features].
+          training: whether features are dropped.
+        """
+        features = self.flatten(self.pool(self.conv2(self.pool(self.conv1(images)))))
+        return self.logits(dropout(features, draws, conv_mnist.DROPOUT_RATE) if training else features)
 
 
 def build(dimensions: Dimensions, dtype: str) -> Model:
@@ -46,7 +52,7 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     fitted.compile(optimizer=optimizer, loss=cross_entropy, jit_compile=True)
 
     def loss(images: tf.Tensor, draws: tf.Tensor, labels: tf.Tensor) -> Any:
-        return cross_entropy(labels, model(images, draws))
+        return cross_entropy(labels, model(images, draws, training=True))
 
     def step(images: tf.Tensor, draws: tf.Tensor, labels: tf.Tensor) -> Any:
         with tf.GradientTape() as tape:

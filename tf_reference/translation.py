@@ -10,7 +10,7 @@ from tf_reference._dropout import dropout
 from tf_reference._gradients import densified
 from tf_reference._precision import policy_of, scaled_for
 from tf_reference._schedules import InverseSquareRoot
-from tf_reference._transformer import DecoderBlock, EncoderBlock
+from tf_reference._transformer import DecoderBlock, EncoderBlock, parts_of
 from workloads import _parallel_text, translation
 from workloads._spec import Dimensions
 
@@ -34,13 +34,13 @@ class Translator(keras.Model):
         self,
         source: tf.Tensor,
         target: tf.Tensor,
-        embedding_draws: tf.Tensor,
-        encoder_attention_draws: tf.Tensor,
-        encoder_hidden_draws: tf.Tensor,
-        decoder_attention_draws: tf.Tensor,
-        decoder_hidden_draws: tf.Tensor,
+        embedding_draws: Any = None,
+        encoder_attention_draws: Any = None,
+        encoder_hidden_draws: Any = None,
+        decoder_attention_draws: Any = None,
+        decoder_hidden_draws: Any = None,
     ) -> Any:
-        """Logits [batch, length, vocabulary].
+        """Logits [batch, length, vocabulary]; without draws nothing is dropped.
 
         Args:
           source: i32[batch, length].
@@ -52,14 +52,15 @@ class Translator(keras.Model):
           decoder_hidden_draws: u8[layers, 3, batch, length, width].
         """
         words = (source != _parallel_text.PAD)[:, tf.newaxis, tf.newaxis]
-        memory = self.encoded(source, embedding_draws[0], encoder_attention_draws, encoder_hidden_draws)
+        of_source, of_target = parts_of(embedding_draws, 2)
+        memory = self.encoded(source, of_source, encoder_attention_draws, encoder_hidden_draws)
         length = target.shape[1]
         earlier = tf.linalg.band_part(tf.ones((1, 1, length, length), tf.bool), -1, 0)
-        states = self.embedded(target, embedding_draws[1])
-        for layer, block in enumerate(self.decoder):
-            states = block(
-                states, memory, (earlier, words), decoder_attention_draws[layer], decoder_hidden_draws[layer]
-            )
+        states = self.embedded(target, of_target)
+        number = len(self.decoder)
+        draws = zip(parts_of(decoder_attention_draws, number), parts_of(decoder_hidden_draws, number), strict=True)
+        for block, (attention, hidden) in zip(self.decoder, draws, strict=True):
+            states = block(states, memory, (earlier, words), attention, hidden)
         return tf.cast(self.embedding(states, reverse=True), self.variable_dtype)
 
     def encoded(
@@ -112,13 +113,13 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     optimizer.build(model.trainable_variables)
 
     def forward(source: tf.Tensor, target: tf.Tensor, *draws: tf.Tensor) -> Any:
-        return model(source, target[:, :-1], *draws)
+        return model(source, target[:, :-1])
 
     def loss(source: tf.Tensor, target: tf.Tensor, *draws: tf.Tensor) -> Any:
         wanted = target[:, 1:]
         words: Any = tf.cast(wanted != _parallel_text.PAD, dtype)
         labels = tf.one_hot(wanted, dimensions["vocabulary"], dtype=dtype)
-        losses: Any = cross_entropy(labels, forward(source, target, *draws))
+        losses: Any = cross_entropy(labels, model(source, target[:, :-1], *draws))
         return tf.reduce_sum(losses * words) / tf.reduce_sum(words)
 
     def step(*inputs: tf.Tensor) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +28,12 @@ def is_kinks(case: str) -> bool:
 FORWARD = "forward"
 GRADIENTS = "gradients"
 STEP = "step"
+PASSES = (FORWARD, GRADIENTS, STEP)
+
+
+def default_pass(passes: Collection[str]) -> str:
+    """The main pass of a twin unless another is asked for: the training step where there is one."""
+    return STEP if STEP in passes else FORWARD
 
 
 COTANGENT_PERIOD = 17
@@ -52,6 +58,7 @@ class Twin:
 
     `cases` holds, per case name, the inputs of one call, and under "weights/PATH" the weights that
     the case changes. `batches` holds the inputs of a training run, steps along the first axis.
+    `main_pass` is what is compiled, profiled and timed; empty takes `default_pass`.
     """
 
     target: str
@@ -60,6 +67,7 @@ class Twin:
     cases: Mapping[str, Arrays]
     weights: Arrays
     batches: Arrays = field(default_factory=dict)
+    main_pass: str = ""
 
     @property
     def inputs(self) -> tuple[str, ...]:

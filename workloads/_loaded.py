@@ -24,6 +24,11 @@ class Session(Protocol):
     dtype: str
 
     @property
+    def twin(self) -> Twin:
+        """What was built."""
+        ...
+
+    @property
     def model(self) -> Model:
         """What the twin handed over."""
         ...
@@ -130,4 +135,4 @@ class Loaded(Generic[OneSession, Executable]):
 
 def main_pass(session: Session) -> str:
     """The pass that is compiled, profiled and timed."""
-    return FORWARD if session.model.step is None else STEP
+    return session.twin.main_pass or (FORWARD if session.model.step is None else STEP)

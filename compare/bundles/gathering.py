@@ -35,7 +35,7 @@ from compare.sides.settings import Settings
 from compare.sides.workers import WorkerSet, failure_of
 from compare.writing import write_atomically
 from workloads._declared import AnyWorkload
-from workloads._framework import FORWARD, STEP, Program, Twin
+from workloads._framework import Program, Twin, default_pass
 from workloads._modes import JAX, TF, parse_cell
 from workloads._spec import Arrays
 
@@ -253,7 +253,7 @@ class _Report:
         }
 
     def _main(self, side: str) -> str:
-        return STEP if STEP in self._workers.modes.get(side, {}) else FORWARD
+        return default_pass(self._workers.modes.get(side, {}))
 
     def _program(self, side: str) -> dict[str, Any]:
         cells = sorted(

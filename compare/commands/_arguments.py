@@ -22,6 +22,7 @@ from compare.sides.sources import require_device, source
 from workloads import _registry
 from workloads._declared import AnyWorkload
 from workloads._device import CPU, GPU, HIGHEST, PRECISIONS, Device
+from workloads._framework import PASSES
 from workloads._spec import SIZES, Workload
 
 DEFAULT_OUT = Path("jaxport-report")
@@ -201,6 +202,19 @@ def add_modes(command: argparse._ActionsContainer) -> None:
         "--modes", nargs="+", default=(), metavar="MODE", type=_option_types.mode,
         help=f"judge and time only these modes, and always tf/eager and jax/jit; of {', '.join(_option_types.MODES)} "
         "(default: every mode that the workload has)",
+    )  # fmt: skip
+
+
+def add_pass(command: argparse._ActionsContainer, what: str) -> None:
+    """Add --pass.
+
+    Args:
+      command: the parser or group to add to.
+      what: is chosen, such as "what is run".
+    """
+    command.add_argument(
+        "--pass", dest="main_pass", choices=PASSES, metavar="PASS",
+        help=f"{what}: {', '.join(PASSES)} (default: step, or forward if there is none)",
     )  # fmt: skip
 
 

@@ -25,6 +25,7 @@ to run the original in JAX (peers). Takes several minutes for each workload; run
   jaxport bench my_port.py --threads all --phases 0 --no-peers --no-limits --no-alignment    ratios only
   jaxport bench mnist_mlp --batches 32,1024,8192 --memory-limit 512M
   jaxport bench mnist_mlp --baseline tf/graph    every mode over TensorFlow's graph mode
+  jaxport bench my_port.py --pass forward       inference in place of the training step
   jaxport bench --save                          save the record, for `jaxport compare` and `jaxport history`
 """,
     holds="every verdict holds, however slow the port",
@@ -36,6 +37,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add arguments."""
     _arguments.add_workloads(command)
     scope = command.add_argument_group("scope")
+    _arguments.add_pass(scope, "what is compiled, profiled and timed; parity judges every pass")
     _arguments.add_modes(scope)
     _arguments.add_parity_size(scope)
     _arguments.add_no_alignment(scope)
@@ -68,7 +70,7 @@ def _add_extras(command: argparse._ActionsContainer) -> None:
     )
     command.add_argument(
         "--batches", type=_option_types.counts, default=(), metavar="N,...",
-        help="batch sizes at which to measure memory and throughput of a training step, in every mode (default: none)",
+        help="batch sizes at which to measure memory and throughput of what is timed, in every mode (default: none)",
     )  # fmt: skip
     command.add_argument(
         "--memory-limit", type=_option_types.memory, default=1 << 30, metavar="BYTES",
@@ -90,6 +92,7 @@ def main(options: argparse.Namespace) -> int:
         parity_size=options.parity_size,
         alignment=not options.no_alignment,
         modes=options.modes,
+        main_pass=options.main_pass,
         data=options.data,
         sources=_arguments.sources(options),
         timeout_s=options.timeout,

@@ -26,7 +26,6 @@ from compare.measure.edit_times import EditPlan, time_edit
 from compare.plain_json import to_json, write_json
 from compare.progress import Reporter, reporter
 from compare.prove.clustering import Asked, examine
-from compare.prove.program_pairs import PASSES
 from compare.record.clustering_part import Clustering, Clusterings, EditTime
 from compare.record.envelope import SCHEMA
 from compare.report import cluster_rows, terminal
@@ -71,10 +70,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     inputs = command.add_argument_group("functions")
     _arguments.add_inputs(inputs)
     scope = command.add_argument_group("scope")
-    scope.add_argument(
-        "--pass", dest="pass_", choices=PASSES, metavar="PASS",
-        help=f"what is run: {', '.join(PASSES)} (default: step, or forward if there is none)",
-    )  # fmt: skip
+    _arguments.add_pass(scope, "what is run")
     scope.add_argument(
         "--expect", type=fraction, metavar="P",
         help="exit with 1 unless this part of the nodes, of the last function, is in clusters, as 0.9 or 90%%",
@@ -142,7 +138,7 @@ def _prepared(workload: AnyWorkload, options: argparse.Namespace, scratch: Path)
 def _asked(title: str, prepared: Prepared, pythons: Mapping[str, str | None], options: argparse.Namespace) -> Asked:
     workload = prepared.workload
     ported = not isinstance(workload, Workload) or bool(workload.jax)
-    return Asked(prepared, title, options.pass_, ported, pythons, options.timeout)
+    return Asked(prepared, title, options.main_pass, ported, pythons, options.timeout)
 
 
 def _timed(prepared: Sequence[Prepared], options: argparse.Namespace, scratch: Path, progress: Reporter) -> EditTime:

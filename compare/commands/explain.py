@@ -24,7 +24,7 @@ from compare.plain_json import to_json
 from compare.progress import reporter
 from compare.record import results_file
 from compare.record.envelope import SCHEMA, Record
-from compare.report import terminal
+from compare.report import tables, terminal
 from compare.run import whole_run
 from compare.sides.settings import available_processors
 from workloads import _registry
@@ -164,7 +164,9 @@ def _subject(options: argparse.Namespace, operands: Sequence[str | None], names:
 
 def _commands(measured: _Measured, name: str) -> Commands:
     subject = measured.subject or _recorded_subject(measured.record, name)
-    return Commands(subject, str(measured.path), measured.clustered)
+    part = measured.record.workloads[name]
+    chosen = part.main_pass if tables.other_pass(part) else ""
+    return Commands(subject, str(measured.path), measured.clustered, chosen)
 
 
 def _recorded_subject(record: Record, name: str) -> str:

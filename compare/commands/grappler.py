@@ -20,7 +20,6 @@ from compare.plain_json import to_json, write_json
 from compare.progress import reporter
 from compare.prove.clustering import Asked
 from compare.prove.optimizing import optimize
-from compare.prove.program_pairs import PASSES
 from compare.record.grappler_part import Optimization
 from compare.report import grappler_rows, terminal
 from compare.report.grappler_pages import write_optimization
@@ -58,10 +57,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     inputs = command.add_argument_group("functions")
     _arguments.add_inputs(inputs)
     scope = command.add_argument_group("scope")
-    scope.add_argument(
-        "--pass", dest="pass_", choices=PASSES, metavar="PASS",
-        help=f"what is run: {', '.join(PASSES)} (default: step, or forward if there is none)",
-    )  # fmt: skip
+    _arguments.add_pass(scope, "what is run")
     scope.add_argument(
         "--expect-bit-equal", action="store_true",
         help="exit with 1 unless the results with and without Grappler are equal to the last bit",
@@ -88,7 +84,7 @@ def main(options: argparse.Namespace) -> int:
         progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
         prepared = prepare_one(workload, choose_size(workload, options.size), options.data, scratch)
         pythons = {TF: options.tf_python}
-        asked = Asked(prepared, options.target, options.pass_, False, pythons, options.timeout)
+        asked = Asked(prepared, options.target, options.main_pass, False, pythons, options.timeout)
         found = optimize(asked, scratch, progress)
     written = write_optimization(found, out)
     write_json(out / "grappler.json", to_json(found))

@@ -74,10 +74,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_size_and_data(command)
     _arguments.add_functions(command)
     scope = command.add_argument_group("scope")
-    scope.add_argument(
-        "--pass", dest="pass_", choices=program_pairs.PASSES, metavar="PASS",
-        help=f"program to compare: {', '.join(program_pairs.PASSES)} (default: step, or forward if there is none)",
-    )  # fmt: skip
+    _arguments.add_pass(scope, "program to compare")
     scope.add_argument(
         "--level", choices=SHOWN, default=ALGEBRA, metavar="LEVEL",
         help=f"level to show: {', '.join(SHOWN)} (default: %(default)s)",
@@ -117,7 +114,7 @@ def main(options: argparse.Namespace) -> int:
         raise RequestError(
             f"expected workloads with level {OPTIMIZED}, found programs: name the workload without :tf or :jax"
         )
-    choice = program_pairs.Choice(options.pass_, options.size, options.data)
+    choice = program_pairs.Choice(options.main_pass, options.size, options.data)
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
         progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))

@@ -23,6 +23,7 @@ from compare.prove import locating
 from compare.record.envelope import SCHEMA
 from compare.report import terminal
 from compare.sides.pool import Pool
+from workloads._framework import PASSES
 
 HELP = Help(
     description="""\
@@ -51,8 +52,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_workloads(command)
     scope = command.add_argument_group("scope")
     scope.add_argument(
-        "--pass", dest="passes", action="append", choices=locating.PASSES, metavar="PASS",
-        help=f"search this pass only: {', '.join(locating.PASSES)} (repeatable; default: every pass of the workload)",
+        "--pass", dest="passes", action="append", choices=PASSES, metavar="PASS",
+        help=f"search this pass only: {', '.join(PASSES)} (repeatable; default: every pass of the workload)",
     )  # fmt: skip
     _arguments.add_workers(command)
     _arguments.add_json(command.add_argument_group("output"))
@@ -61,7 +62,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """Locate, print; the exit code."""
     workloads = _arguments.workloads(options)
-    passes = tuple(pass_ for pass_ in locating.PASSES if pass_ in (options.passes or locating.PASSES))
+    passes = tuple(pass_ for pass_ in PASSES if pass_ in (options.passes or PASSES))
     choice = locating.Choice(passes, options.size, options.data)
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))

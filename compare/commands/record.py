@@ -39,6 +39,7 @@ computed on the CPU.
   jaxport record --side tf -o tf.side running_example
   jaxport record --side tf -o tf.side my_port.py
   jaxport run my_port.py --tf-recorded tf.side       on the other machine
+  jaxport record --side tf --pass forward -o tf.side my_port.py
   jaxport record --side tf --platform gpu -o tf.side my_port.py
   jaxport run my_port.py --tf-recorded tf.side --device gpu
 """,
@@ -50,6 +51,7 @@ computed on the CPU.
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add arguments."""
     _arguments.add_workloads(command)
+    _arguments.add_pass(command.add_argument_group("scope"), "what a run compiles, profiles and times")
     worker = command.add_argument_group("worker")
     worker.add_argument(
         "--side", choices=SIDES, required=True, metavar="SIDE", help=f"side to record: {' or '.join(SIDES)}"
@@ -107,7 +109,9 @@ def main(options: argparse.Namespace) -> int:
             except SideError as error:
                 failures.append(failure_of(error))
                 continue
-            failures += whole_run.record_side(side, workload, options.size, options.data, scratch, progress)
+            failures += whole_run.record_side(
+                side, workload, options.size, options.data, scratch, progress, options.main_pass
+            )
         options.out.parent.mkdir(parents=True, exist_ok=True)
         with or_else(lambda: keep(options.out.name, side.save)):
             side.save(options.out)

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from compare.commands import _arguments
 from compare.commands._output import deliver, writable_folder
 from compare.commands._parser import Help
+from compare.errors import RequestError
 from compare.inputs.request import Plan
 from compare.progress import reporter
 from compare.report import terminal
@@ -31,6 +32,7 @@ size `smoke`. With --size alone it runs every built-in workload at that size.
   jaxport run my_port.py                             your port file, weights and training included
   jaxport run my_port.py --modes tf/jit jax/donated --parity-only
   jaxport run mnist_mlp --baseline tf/graph
+  jaxport run my_port.py --pass forward              compare and time inference
   jaxport run my_port.py --target H100 --target v5e:2x2
   jaxport run my_port.py --tf-recorded tf.side       TensorFlow's side recorded on another machine
   jaxport run --tf my_tf.py:f --jax my_jax.py:g --input x=f32[8,128] --input n=i32[4]:0..10
@@ -45,6 +47,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add arguments."""
     _arguments.add_workloads(command)
     scope = command.add_argument_group("scope")
+    _arguments.add_pass(scope, "what is compiled, profiled and timed; parity judges every pass")
     _arguments.add_modes(scope)
     _arguments.add_parity_size(scope)
     scope.add_argument("--parity-only", action="store_true", help="judge parity only: no programs, kernels or times")
@@ -64,6 +67,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Run, write the record and the report, print the overview; the exit code."""
+    if options.main_pass and options.parity_only:
+        raise RequestError("expected --pass without --parity-only, which judges every pass, found both: drop one")
     out = writable_folder(options.out)
     plan = Plan(
         options.pairs, options.pairs, budget_s=options.budget, threads=available_processors(), seed=options.seed
@@ -80,6 +85,7 @@ def main(options: argparse.Namespace) -> int:
             plans=() if options.no_timing or options.parity_only else (plan,),
             targets=_arguments.targets(options, stack),
             modes=options.modes,
+            main_pass=options.main_pass,
             parity_only=options.parity_only,
         )
         with reporter(terminal.console(stderr=True), quiet=options.json) as progress:

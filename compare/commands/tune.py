@@ -20,6 +20,7 @@ from compare.errors import RequestError
 from compare.inputs.port_files import prepare_both
 from compare.plain_json import to_json, write_json
 from compare.progress import reporter
+from compare.prove.collect import chosen_pass
 from compare.record.envelope import SCHEMA
 from compare.record.timing_part import Ratio
 from compare.report import numbers, terminal
@@ -31,11 +32,11 @@ from compare.tuning.screening import Rules
 from compare.tuning.target_screening import Screened, ScreenedTarget
 from compare.tuning.tuner import Tuned
 from workloads._declared import AnyWorkload
-from workloads._framework import FORWARD, STEP
 
 HELP = Help(
     description="""\
-Search XLA compiler options that make a port faster, judged on its training step, or on its forward pass if it has none.
+Search XLA compiler options that make a port faster: its training step, or its forward pass if it has none, or what
+--pass names.
 
 Every candidate is compiled; those with new code are timed in fresh processes, slow ones dropped early. The fastest is
 timed again in further processes and must pass every parity gate. The result ends with the lines to paste into the port:
@@ -48,6 +49,7 @@ spills and memory, so that the few worth trying are known before it is rented.
     examples="""\
   jaxport tune mnist_mlp
   jaxport tune my_port.py --size paper -o tuned.json
+  jaxport tune my_port.py --pass forward                options for inference
   jaxport tune my_port.py --option xla_cpu_prefer_vector_width=128,256,512
   jaxport tune my_port.py --option xla_cpu_experimental_ynn_fusion_type=,LIBRARY_FUSION_TYPE_REDUCE
   jaxport tune my_port.py --target H100                 a screen for a GPU that is not here
@@ -68,6 +70,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add arguments."""
     _arguments.add_workloads(command, required=True)
     scope = command.add_argument_group("scope")
+    _arguments.add_pass(scope, "what is compiled and timed; parity judges every pass")
     scope.add_argument(
         "--option", action="append", default=[], metavar="NAME=VALUE,...",
         help="an XLA option and the values to try, in place of the built-in options; `+` joins the parts of one value "
@@ -146,7 +149,7 @@ def _screen(
             size = options.size or (tuner.SIZE if tuner.SIZE in workload.sizes else None)
             _, prepared = prepare_both(workload, size, options.data, scratch)
             side = pool.get("jax")
-            pass_ = STEP if STEP in requests.load(side, prepared.loading) else FORWARD
+            pass_ = chosen_pass(requests.load(side, prepared.loading), plan.main_pass, workload.name)
             folder = scratch / f"targets-{workload.name}"
             screened[workload.name] = target_screening.screen(
                 targets, side, pass_, plan.options, plan.keep_numbers, folder, progress
@@ -210,6 +213,7 @@ def _plan(options: argparse.Namespace) -> tuner.Plan:
         threads=_option_types.thread_counts(options.threads)[0],
         seed=options.seed,
         parity_size=options.parity_size,
+        main_pass=options.main_pass,
     )
 
 

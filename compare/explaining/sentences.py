@@ -60,17 +60,20 @@ class Commands:
       subject: what `jaxport bench` is given to measure the workload again; empty where that is not known.
       record: the results.json that all numbers stand in.
       clustered: the same for `jaxport clusters`, which takes one function of TensorFlow; empty where `subject` will do.
+      main_pass: what was timed, where it is not what these commands take unless it is named.
     """
 
     subject: str
     record: str
     clustered: str = ""
+    main_pass: str = ""
 
     def by(self, name: str) -> str:
         """The command of that name, or the one that shows the record where the workload cannot be named."""
         subject = (name == "clusters" and self.clustered) or self.subject
         if subject:
-            return f"jaxport {name} {subject}"
+            chosen = f" --pass {self.main_pass}" if self.main_pass and name != "explain" else ""
+            return f"jaxport {name} {subject}{chosen}"
         return f"jaxport {'explain' if name in _NOT_REPORTED else 'report'} {shlex.quote(self.record)}"
 
 

@@ -1,4 +1,4 @@
-"""Whether two runs may be compared: the same machine, versions, threads, sizes and inputs."""
+"""Whether two runs may be compared: the same machine, versions, threads, sizes, passes and inputs."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from compare.record.envelope import Environment, Record
 from compare.record.results_file import RecordError
 from compare.record.timing_part import Threads, Timing
 from compare.record.workload_part import Workload
+from workloads._framework import FORWARD, STEP
+from workloads._modes import JAX_DONATED
 
 HOST = ("platform", "cpu", "cores", "python")
 SIDE = (
@@ -80,7 +82,7 @@ def refuse_unlike(before: Record, after: Record) -> None:
     unlike = differences(before, after)
     if unlike:
         raise RecordError(
-            f"expected runs of one machine with the same versions, threads and sizes, found "
+            f"expected runs of one machine with the same versions, threads, sizes and passes, found "
             f"{'; '.join(difference.line for difference in unlike)}: run both again alike"
         )
 
@@ -96,10 +98,18 @@ def _workload(record: Record, name: str) -> Facts:
     threads = (workload.timing or Timing()).threads or Threads()
     return {
         **{key: getattr(workload, key) or None for key in WORKLOAD},
+        "main_pass": _main_pass(workload),
         "threads.asked": threads.asked,
         **{f"threads.{side}.processors": list(bound.processors) or None for side, bound in threads.sides.items()},
         **{f"peers.{peer}.version": result.version for peer, result in workload.peers.items()},
     }
+
+
+def _main_pass(workload: Workload) -> str | None:
+    """What was timed. Older versions said nothing of it: it was the training step of whatever was trained."""
+    if workload.main_pass or workload == Workload():
+        return workload.main_pass or None
+    return STEP if workload.trajectory or str(JAX_DONATED) in workload.profile else FORWARD
 
 
 def _unlike(before: Facts, after: Facts) -> Iterator[tuple[str, Any, Any]]:

@@ -69,6 +69,7 @@ class Request:
       plans: one a number of threads; the first is the main one, and without any nothing is timed.
       targets: devices that both programs are compiled for, which need not be here.
       modes: those that are judged and timed; empty takes all. The reference and the port itself always are.
+      main_pass: what is compiled, profiled and timed; None takes the training step, or else the forward pass.
       parity_size: where parity is judged, if not at the size that is compiled and timed.
       alignment: whether the programs are held against each other, value by value.
       parity_only: whether the six gates are all that is asked for: no profile, no cells, no alignment.
@@ -83,6 +84,7 @@ class Request:
     extras: Extras = field(default_factory=Extras)
     targets: Targets | None = None
     modes: Collection[Mode] = ()
+    main_pass: str | None = None
     alignment: bool = True
     parity_only: bool = False
     parity_size: str | None = None

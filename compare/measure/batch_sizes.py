@@ -1,4 +1,4 @@
-"""Larger batches: a training step at several batch sizes, each mode in a fresh process of its own."""
+"""Larger batches: what is timed at several batch sizes, each mode in a fresh process of its own."""
 
 from __future__ import annotations
 
@@ -17,10 +17,14 @@ from compare.sides import requests
 from compare.sides._side import SideError
 from compare.sides.workers import failure_of
 from workloads._declared import AnyWorkload
+from workloads._framework import STEP
 from workloads._modes import Mode
 
 MODES: Mapping[str, Sequence[str]] = {"tf": ("eager", "graph", "jit"), "jax": ("jit", "donated")}
 """Operation by operation, as a graph, and compiled; with the state updated in place and without."""
+
+STATELESS_MODES: Mapping[str, Sequence[str]] = {**MODES, "jax": ("jit",)}
+"""Those of a pass that updates no state."""
 
 SIZES = (32, 256, 2048, 16384)
 
@@ -34,8 +38,9 @@ def measure(
     reporter: Reporter,
     sizes: Sequence[int] = SIZES,
     modes: Mapping[str, Sequence[str]] = MODES,
+    main_pass: str = STEP,
 ) -> tuple[Batches, list[Failure]]:
-    """Memory and throughput of a training step against its batch size; all other dimensions are those of `size`.
+    """Memory and throughput of a pass against its batch size; all other dimensions are those of `size`.
 
     A mode that fails at a batch (its process was killed, or took too long) is not tried at a larger one.
 
@@ -48,6 +53,7 @@ def measure(
       reporter: is told of every mode and batch size.
       sizes: of batches.
       modes: by side.
+      main_pass: that is measured.
 
     Raises:
       RequestError: the workload does not train, or its batch is no dimension that can be chosen.
@@ -57,7 +63,7 @@ def measure(
     rows: list[Batch] = []
     failures: list[Failure] = []
     for batch in sorted(sizes):
-        prepared = prepare_batch(workload, size, batch, data, workers.scratch)
+        prepared = prepare_batch(workload, size, batch, data, workers.scratch).on_pass(main_pass)
         for mode in list(wanted):
             reporter.step(f"{mode} batch {batch}")
             try:

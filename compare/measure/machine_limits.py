@@ -16,7 +16,7 @@ from compare.record.workload_part import Workload
 from compare.sides import requests
 from compare.sides._side import Side, SideError
 from workloads._device import CPU, ON_CPU, TF32, Device
-from workloads._framework import Program
+from workloads._framework import Program, default_pass
 
 TIMES_THE_CACHE = 4
 """A working set so much larger than the last cache lies in memory."""
@@ -103,6 +103,14 @@ def traffic(program: Program) -> tuple[int, int]:
         for values in (program.parameters, program.results)
     )
     return read, written
+
+
+def why_cost_is_unfit(part: Workload) -> str:
+    """Why the declared cost says nothing of what was timed; empty where it does, or none is declared."""
+    declared_of = default_pass(part.passes)
+    if part.cost is None or part.main_pass == declared_of:
+        return ""
+    return f"the declared cost is that of the {declared_of} pass, and not of the {part.main_pass} pass"
 
 
 def work_of(part: Workload, program: Program) -> Work | None:

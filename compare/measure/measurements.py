@@ -20,6 +20,7 @@ from compare.sides import requests
 from compare.sides._side import SIDES, SideError
 from compare.sides.workers import WorkerSet, failure_of
 from workloads._device import CPU
+from workloads._framework import STEP
 
 
 @dataclass
@@ -188,6 +189,8 @@ def measure_limits(
                     workloads[timed.name].roofline = machine_limits.of_workload(
                         probed, timed.work, medians[timed.name], limits, least_s
                     )
+                elif timed.name in medians and timed.why_no_work:
+                    workloads[timed.name].roofline = Roofline(reason=timed.why_no_work)
             except SideError as error:
                 workloads[timed.name].failures.append(failure_of(error, "limits"))
     return limits
@@ -239,6 +242,7 @@ def measure_batches(
             continue
         measurements = workloads[timed.name]
         measurements.batches, failures = batch_sizes.measure(
-            workload, timed.prepared.size, data, extras.memory_limit, workers, reporter, extras.batches
-        )
+            workload, timed.prepared.size, data, extras.memory_limit, workers, reporter, extras.batches,
+            batch_sizes.MODES if timed.main_pass == STEP else batch_sizes.STATELESS_MODES, timed.main_pass,
+        )  # fmt: skip
         measurements.failures += failures

@@ -39,12 +39,16 @@ class Timed:
       modes: by side, peers among them.
       programs: by side, what is handed to XLA.
       work: what one call needs; None where nothing says how many operations.
+      why_no_work: why that which is declared does not tell it.
+      main_pass: what is timed.
     """
 
     prepared: Prepared
     modes: Mapping[str, Sequence[str]]
     programs: Mapping[str, Program]
     work: Work | None = None
+    why_no_work: str = ""
+    main_pass: str = ""
 
     @property
     def name(self) -> str:
@@ -90,7 +94,9 @@ def timed(prepared: Prepared, collected: Mapping[str, Collected], part: Workload
     programs = {side: program for side, asked in collected.items() if (program := asked.portable) is not None}
     modes = {side: asked.distinct_modes for side, asked in collected.items()}
     program = programs.get("jax") or programs.get("tf")
-    return Timed(prepared, modes, programs, machine_limits.work_of(part, program) if program else None)
+    unfit = machine_limits.why_cost_is_unfit(part)
+    work = machine_limits.work_of(part, program) if program and not unfit else None
+    return Timed(prepared, modes, programs, work, unfit, part.main_pass)
 
 
 def measure(

@@ -14,7 +14,6 @@ from compare import files
 from compare.clusters import clustered_graph
 from compare.clusters.log_lines import ClusteringLog, read_log
 from compare.clusters.measured_share import MeasuredTimes, measured
-from compare.errors import RequestError
 from compare.hlo import stablehlo_text
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.compiled import CONTROL_FLOW
@@ -22,6 +21,7 @@ from compare.hlo.dumps import stages
 from compare.hlo.dumps.directory import DumpedModule, modules
 from compare.inputs.at_size import Prepared
 from compare.progress import Reporter
+from compare.prove.collect import chosen_pass
 from compare.record.clustering_part import Cluster, ClusteredGraph, Clustering, OneProgram
 from compare.sides import requests
 from compare.sides._side import Side, SideError
@@ -29,7 +29,7 @@ from compare.sides.client import LiveSide
 from compare.sides.settings import Settings
 from compare.sides.workers import WorkerSet
 from workloads._foreign import MEBIBYTE
-from workloads._framework import FORWARD, STEP, Clustered
+from workloads._framework import Clustered
 from workloads._modes import JAX, TF
 
 STEPS = 3
@@ -83,7 +83,7 @@ def examine(asked: Asked, scratch: Path, reporter: Reporter) -> Clustering:
         reporter.step("autoclustering")
         side = workers.get(TF)
         passes = requests.load(side, asked.prepared.loading)
-        pass_ = chosen_pass(asked, passes)
+        pass_ = chosen_pass(passes, asked.pass_, asked.title)
         before = len(_log(side))
         ran = requests.clustered(side, pass_)
         log = read_log(_log(side)[before:].splitlines())
@@ -95,20 +95,6 @@ def examine(asked: Asked, scratch: Path, reporter: Reporter) -> Clustering:
         reporter.step("compiled whole by JAX")
         jax = _loaded_whole(workers, asked, pass_) if asked.jax else None
     return replace(found, jit=jit, jax=jax)
-
-
-def chosen_pass(asked: Asked, passes: requests.Modes) -> str:
-    """The pass that is looked at: the one that was asked for, or else the main one.
-
-    Raises:
-      RequestError: the workload has no such pass.
-    """
-    pass_ = asked.pass_ or (STEP if STEP in passes else FORWARD)
-    if pass_ not in passes:
-        raise RequestError(
-            f"expected a pass of {asked.title} ({', '.join(passes)}), found {pass_!r}: choose another --pass"
-        )
-    return pass_
 
 
 def _log(side: Side) -> str:

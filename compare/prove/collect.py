@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
+from compare.errors import RequestError
 from compare.hlo import kernel_times
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.portable import portable
@@ -21,7 +22,7 @@ from compare.sides import requests
 from compare.sides._side import BadTarget, Side, SideError, Unavailable
 from compare.sides.workers import failure_of
 from workloads import _modes
-from workloads._framework import FORWARD, GRADIENTS, STEP, Donation, Program
+from workloads._framework import FORWARD, GRADIENTS, PASSES, STEP, Donation, Program, default_pass
 from workloads._modes import Mode
 from workloads._spec import Arrays
 
@@ -44,6 +45,8 @@ class Collected:
 
     side: str
     modes: requests.Modes = field(default_factory=dict)
+    chosen: str = ""
+    """The pass that was asked for; empty where none was."""
     compiler_options: Mapping[str, Any] = field(default_factory=dict)
     """Those that mode `tuned` runs with; empty where the twin declares none."""
     outputs: dict[tuple[str, str, str], Arrays] = field(default_factory=dict)
@@ -71,7 +74,7 @@ class Collected:
     @property
     def main_pass(self) -> str:
         """The pass that is compiled, profiled and timed."""
-        return STEP if STEP in self.modes else FORWARD
+        return self.chosen or default_pass(self.modes)
 
     @property
     def distinct_modes(self) -> list[str]:
@@ -91,7 +94,7 @@ def collect_evidence(
     prepared: Prepared,
     reporter: Reporter,
     wanted: Collection[Mode] = (),
-    passes: Collection[str] = (FORWARD, GRADIENTS, STEP),
+    passes: Collection[str] = PASSES,
 ) -> Collected:
     """Ask a side for all that parity needs. Never raises for what the side fails at.
 
@@ -104,11 +107,13 @@ def collect_evidence(
 
     Raises:
       BadTarget: the function that was named does not exist.
+      RequestError: the workload has no such pass as it is to be compiled and timed on.
     """
-    collected = Collected(side.name)
+    collected = Collected(side.name, chosen=prepared.loading.main_pass)
 
     def ask() -> None:
         loaded = requests.loaded(side, prepared.loading)
+        chosen_pass(loaded.modes, prepared.loading.main_pass, prepared.title)
         chosen = _chosen(side.name, loaded.modes, wanted)
         collected.modes = {pass_: modes for pass_, modes in chosen.items() if pass_ in passes}
         collected.compiler_options = loaded.compiler_options
@@ -118,6 +123,23 @@ def collect_evidence(
 
     _survive(collected, ask)
     return collected
+
+
+def chosen_pass(passes: Collection[str], asked: str | None, title: str) -> str:
+    """The pass that is looked at: the one that was asked for, or else the training step or the forward pass.
+
+    Args:
+      passes: those that the workload has.
+      asked: one of PASSES; None or empty where nobody has chosen.
+      title: the workload as messages call it.
+
+    Raises:
+      RequestError: the workload has no such pass.
+    """
+    wanted = asked or default_pass(passes)
+    if wanted not in passes:
+        raise RequestError(f"expected a pass of {title} ({', '.join(passes)}), found {wanted!r}: choose another --pass")
+    return wanted
 
 
 def _chosen(side: str, modes: requests.Modes, wanted: Collection[Mode]) -> requests.Modes:

@@ -21,9 +21,7 @@ from compare.sides import requests
 from compare.sides._side import SIDES, SideError, Unavailable
 from compare.sides.pool import Pool
 from workloads._declared import AnyWorkload
-from workloads._framework import FORWARD, GRADIENTS, STEP, Program, is_kinks
-
-PASSES = (FORWARD, GRADIENTS, STEP)
+from workloads._framework import PASSES, Program, is_kinks
 
 AGREES, DEPARTS, NONE, FAILED = "agrees", "departs", "none", "failed"
 """What is said of a pass: none where the workload has no such pass, failed where a program is missing or fails."""

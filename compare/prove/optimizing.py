@@ -16,7 +16,8 @@ from compare.grappler.node_states import Graph, by_name, called, function_of
 from compare.parity.identical import same_leaves
 from compare.parity.measure import distance, largest
 from compare.progress import Reporter
-from compare.prove.clustering import Asked, chosen_pass, texts_of
+from compare.prove.clustering import Asked, texts_of
+from compare.prove.collect import chosen_pass
 from compare.record.envelope import SCHEMA
 from compare.record.grappler_part import HeldConstant, NodeRewrite, Optimization, OptimizedNode, ResultsHeld
 from compare.sides import replies, requests
@@ -24,7 +25,6 @@ from compare.sides._side import Side, SideError
 from compare.sides.client import LiveSide
 from compare.sides.settings import Settings
 from compare.sides.workers import WorkerSet
-from workloads._framework import FORWARD, STEP
 from workloads._modes import TF
 from workloads._spec import Arrays
 
@@ -53,21 +53,24 @@ def optimize(asked: Asked, scratch: Path, reporter: Reporter) -> Optimization:
     def start(name: str) -> LiveSide:
         return LiveSide(name, scratch, asked.pythons.get(name), asked.timeout_s, Settings())
 
+    prepared = asked.prepared.on_pass(asked.pass_)
+
     def load(side: Side) -> None:
-        requests.load(side, asked.prepared.loading)
+        requests.load(side, prepared.loading)
 
     with WorkerSet(start, load) as workers:
         reporter.step("the graph with and without it")
         side = workers.get(TF)
-        passes = requests.load(side, asked.prepared.loading)
-        examination = _Examination(workers, chosen_pass(asked, passes), asked.prepared.loading.cases[0])
+        passes = requests.load(side, prepared.loading)
+        wanted = chosen_pass(passes, asked.pass_, asked.title)
+        examination = _Examination(workers, wanted, prepared.loading.cases[0])
         found = examination.graphs()
         reporter.step("each pass switched off")
         found = examination.ascribed(found)
         reporter.step("the results with and without it")
         found = examination.with_results(found)
         reporter.step("the kernels")
-        found = examination.with_kernels(found, main=STEP if STEP in passes else FORWARD)
+        found = examination.with_kernels(found)
     return replace(found, schema=SCHEMA, name=asked.title, size=asked.prepared.size)
 
 
@@ -148,10 +151,8 @@ class _Examination:
         except SideError as error:
             return error.reason
 
-    def with_kernels(self, found: Optimization, main: str) -> Optimization:
-        """The same with the kernels that a call ran, eager and as a graph; a profile is of the main pass."""
-        if self.pass_ != main:
-            return found
+    def with_kernels(self, found: Optimization) -> Optimization:
+        """The same with the kernels that a call ran, eager and as a graph."""
         ran: dict[str, list[str]] = {}
         for mode in (EAGER, GRAPH):
             try:

@@ -17,7 +17,7 @@ from compare.inputs.at_size import Prepared, named_apart
 from compare.inputs.port_files import prepare_both
 from compare.progress import Reporter
 from compare.prove.cells import Cells, compile_cells
-from compare.prove.collect import Collected, attempt
+from compare.prove.collect import Collected, attempt, chosen_pass
 from compare.prove.references import read_reference
 from compare.prove.subjects import Arguments, cases, subjects
 from compare.record.program_parts import Compiled
@@ -25,11 +25,9 @@ from compare.sides import requests
 from compare.sides._side import SIDES
 from compare.sides.pool import Pool
 from workloads._declared import AnyWorkload
-from workloads._framework import FORWARD, GRADIENTS, STEP, Donation, Program
+from workloads._framework import STEP, Donation, Program
 from workloads._modes import parse_cell
 from workloads._spec import Workload
-
-PASSES = (FORWARD, GRADIENTS, STEP)
 
 
 @dataclass(frozen=True)
@@ -215,11 +213,7 @@ def _program(pool: Pool, name: str, prepared: Prepared, pass_: str | None) -> tu
     """The program of a pass, and which pass that is."""
     side = pool.get(name)
     modes = requests.load(side, prepared.loading)
-    wanted = pass_ or (STEP if STEP in modes else FORWARD)
-    if wanted not in modes:
-        raise RequestError(
-            f"expected a pass of {prepared.workload.name} ({', '.join(modes)}), found {wanted!r}: choose another --pass"
-        )
+    wanted = chosen_pass(modes, pass_, prepared.workload.name)
     return requests.program(side, wanted, "float32"), wanted
 
 

@@ -43,6 +43,8 @@ class Share(Part, frozen=True):
 class Roofline(Part, frozen=True):
     """Which limit of the machine binds a workload."""
 
+    reason: Text = ""
+    """Why nothing else is here: the declared cost is that of another pass."""
     threads: Count = None
     """That all was measured on."""
     working_set_bytes: Number = None
@@ -142,7 +144,7 @@ class Phases(Part, frozen=True):
 
 
 class Batch(Part, frozen=True):
-    """One mode's training step at one batch size, in a fresh process."""
+    """One mode at one batch size, in a fresh process."""
 
     mode: Text = ""
     """SIDE/MODE."""
@@ -153,7 +155,7 @@ class Batch(Part, frozen=True):
     temp_bytes: Number = None
     """Bytes that the compiler plans for intermediates."""
     steady_s: Number = None
-    """Seconds of a step, the median."""
+    """Seconds of a call, the median."""
     examples_per_s: Number = None
     """Examples a second."""
     reason: Text = ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compare.record.alignment_part import Alignment, Compilers
-from compare.record.base import Many, Named, Number, Numbers, Part, Scalar, Text
+from compare.record.base import Many, Named, Number, Numbers, Part, Scalar, Text, Texts
 from compare.record.clustering_part import ClusteredShare
 from compare.record.cost_parts import Batches, Peer, Phases, Roofline
 from compare.record.ledger_part import RecompilationLedger
@@ -14,7 +14,7 @@ from compare.record.timing_part import Attribution, Timing
 
 
 class Cost(Part, frozen=True):
-    """What one call needs, as the workload declares it."""
+    """What one call needs, as the workload declares it: of the training step, or the forward pass if there is none."""
 
     flops: Number = None
     """Floating-point operations."""
@@ -61,6 +61,10 @@ class Workload(Part, frozen=True):
     """Dtype and shape by input."""
     sha256: Text = ""
     """Digest of all arrays that both sides were given."""
+    main_pass: Text = ""
+    """What was compiled, profiled and timed: forward, gradients or step; empty in records of older versions."""
+    passes: Texts = ()
+    """The passes that both sides have."""
     cost: Cost | None = None
     """Null where the workload declares none."""
     failures: Many[Failure] = ()

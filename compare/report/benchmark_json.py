@@ -21,7 +21,7 @@ from compare.record.program_parts import Profile, Written
 from compare.record.results_file import A_RECORD, RecordError, checked
 from compare.record.timing_part import Ratio, Timing
 from compare.record.workload_part import Workload
-from compare.report.tables import median
+from compare.report.tables import median, other_pass
 from workloads._modes import JAX, PORT, TF, Mode, Pair, parse_mode, recorded_mode
 
 KEY = "jaxport"
@@ -114,6 +114,7 @@ def extra_info(name: str, plain: Mapping[str, Any], mode: str, baseline: Mode | 
         "workload": name,
         "size": workload.size,
         "mode": mode,
+        "main_pass": workload.main_pass,
         "parity": (workload.parity or Parity()).verdict,
         "instructions": workload.programs.get(parse_mode(mode).side, Written()).instructions,
         "kernels": workload.profile.get(mode, Profile()).kernels,
@@ -179,11 +180,11 @@ def _of_port(benchmark: _Benchmark, path: Path) -> _PortBenchmark:
     if not isinstance(kept.schema, int) or kept.schema > SCHEMA:
         raise RecordError(f"expected benchmarks of schema {SCHEMA} or older, found {kept.schema}: upgrade jaxport")
     plain = kept.part or {}
-    programs = files.convert(plain, Workload, path, A_RECORD, "of a benchmark's part of the record").programs
-    jax, tf = (programs.get(side, Written()).sha256 for side in (JAX, TF))
+    part = files.convert(plain, Workload, path, A_RECORD, "of a benchmark's part of the record")
+    jax, tf = (part.programs.get(side, Written()).sha256 for side in (JAX, TF))
     return _PortBenchmark(
         workload=info.workload or "",
-        size=info.size,
+        size=", ".join(filter(None, (info.size, other_pass(part)))),
         mode=info.mode,
         median_s=benchmark.stats.median if benchmark.stats else None,
         plain=plain,

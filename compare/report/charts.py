@@ -64,7 +64,7 @@ def timing(workload: Workload) -> str:
         return ""
     domain = drawing.domain([row.seconds for row in rows], margin=1.3)
     axis = alt.Axis(
-        labelExpr=drawing.TIME_LABELS, title="median time of a step, logarithmic", tickCount=6, labelOverlap=True
+        labelExpr=drawing.TIME_LABELS, title="median time of a call, logarithmic", tickCount=6, labelOverlap=True
     )
     base = alt.Chart(drawing.data(rows)).encode(y=drawing.names([row.mode for row in rows], "mode"))
     where = alt.X("seconds:Q", scale=alt.Scale(type="log", domain=domain, nice=False), axis=axis)

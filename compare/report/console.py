@@ -15,7 +15,7 @@ from compare.report import narrow_arithmetic, target_rows, verdicts
 from compare.report.baselines import against
 from compare.report.overviews import OverviewRow, overview
 from compare.report.showable import on_lines
-from compare.report.tables import RatioRow
+from compare.report.tables import RatioRow, other_pass
 from compare.report.terminal import print_table
 from compare.report.verdicts import WORDS
 from workloads._modes import Mode
@@ -122,6 +122,9 @@ def _lines(record: Record) -> Iterator[Text]:
             yield Text.assemble(("computes", "cyan"), " ", _single(f"{name}: {sentence}"))
         for device, target in workload.targets.items():
             yield Text.assemble(("target", "cyan"), " ", _single(f"{name}: {target_rows.sentence(device, target)}"))
+        if other_pass(workload):
+            said = f"{name}: programs and times are those of the {other_pass(workload)}; parity judges every pass"
+            yield Text.assemble(("note", "yellow"), " ", _single(said))
     for note, names in _notes(record).items():
         yield Text.assemble(("note", "yellow"), " ", f"{_some(names)}: {_single(note)}")
     headline = verdicts.headline(record)

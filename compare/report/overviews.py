@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from compare.record.envelope import Record
 from compare.record.workload_part import Workload
 from compare.report import numbers
-from compare.report.tables import RatioRow, against_best, attribution, of_programs
+from compare.report.tables import RatioRow, against_best, attribution, of_programs, other_pass
 from compare.report.verdicts import gate_verdicts, verdict
 from workloads._modes import JAX, JAX_JIT, JAX_TUNED, TF, TF_EAGER, TF_JIT, Mode
 
@@ -72,7 +72,8 @@ def _overview(name: str, anchor: str, workload: Workload) -> OverviewRow:
 
 def _size(workload: Workload) -> str:
     size, judged = workload.size, workload.parity_size
-    return f"{size}, parity at {judged}" if judged and judged != size else size
+    parity = f"parity at {judged}" if judged and judged != size else ""
+    return ", ".join(filter(None, (size, parity, other_pass(workload))))
 
 
 def _program(workload: Workload, side: str) -> str:

@@ -51,7 +51,8 @@ def _workloads(records: Sequence[Record]) -> Iterator[tuple[str, Workload]]:
     runs = Counter(name for record in records for name in record.workloads)
     for number, record in enumerate(records, 1):
         for name, workload in record.workloads.items():
-            yield f"{name} (run {number})" if runs[name] > 1 else name, workload
+            of_pass = ", ".join(filter(None, (name, tables.other_pass(workload))))
+            yield f"{of_pass} (run {number})" if runs[name] > 1 else of_pass, workload
 
 
 def _standings(title: str, what: str, standings: list[Standing], ahead: bool) -> list[str]:
@@ -65,7 +66,7 @@ def _speeds(workloads: Sequence[tuple[str, Workload]]) -> list[str]:
     medians = [(name, {row.mode: row.median for row in tables.modes(workload)}) for name, workload in workloads]
     modes = ordered({mode: None for _, by_mode in medians for mode in by_mode})
     rows = [(name, *(by_mode.get(mode, numbers.MISSING) for mode in modes)) for name, by_mode in medians]
-    what = "Medians of one call: a training step where there is one, else the forward pass."
+    what = "Medians of one call: a training step where there is one, else the forward pass, or what a name says."
     return ["## Times", "", what, "", *table(("workload", *modes), rows)] if modes else []
 
 
@@ -106,9 +107,11 @@ def _machine(record: Record, of: str) -> list[str]:
 
 def _workload(name: str, workload: Workload) -> list[str]:
     dimensions = ", ".join(f"{key} {numbers.scalar(value)}" for key, value in workload.dimensions.items())
-    size = ", ".join(filter(None, (f"size {workload.size or '?'}", dimensions, workload.dtype)))
+    timed = tables.main_pass(workload)
+    facts = (f"size {workload.size or '?'}", dimensions, workload.dtype, timed and f"timed on the {timed}")
+    size = ", ".join(filter(None, facts))
     lines = [f"## {name}", "", *filter(None, [workload.summary]), "", f"{size}.", ""]
-    titles = ("mode", "verdict of jax/jit", "median step", "jax/jit / mode", "95 %", "page faults per call")
+    titles = ("mode", "verdict of jax/jit", "median call", "jax/jit / mode", "95 %", "page faults per call")
     lines += table(titles, _modes(workload), left=2)
     for sentence in tables.modes_alike(workload, (workload.timing or Timing()).modes):
         lines += [f"{sentence}.", ""]
@@ -177,7 +180,7 @@ def _by_threads(workload: Workload) -> list[str]:
     medians = [(mode, *(f"{median} ({up})" for median, up in cells)) for mode, cells in timed.rows]
     ratios = [(name, *map(stated, rows)) for name, rows in timed.ratios]
     return [
-        *table((f"{titles[0]}: median step (speed-up)", *titles[1:]), medians),
+        *table((f"{titles[0]}: median call (speed-up)", *titles[1:]), medians),
         *table(("ratio", *titles[1:]), ratios),
     ]
 
@@ -192,7 +195,7 @@ def _peers(workload: Workload) -> list[str]:
         )
         for row in timing_notes.peers(workload)
     ]
-    return table(("peer", "parity", "median step", "jax/jit / peer"), rows, left=2)
+    return table(("peer", "parity", "median call", "jax/jit / peer"), rows, left=2)
 
 
 def _phases(workload: Workload) -> list[str]:

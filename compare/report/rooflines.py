@@ -39,7 +39,7 @@ class LimitRow:
 
 @dataclass(frozen=True)
 class Roofline:
-    """The least time that a step can take on this machine, and each mode held against it."""
+    """The least time that a call can take on this machine, and each mode held against it; or why that is not known."""
 
     sentence: str
     bounds: tuple[tuple[str, str], ...]
@@ -57,12 +57,14 @@ def roofline(workload: Workload) -> Roofline | None:
     recorded = given(workload.roofline)
     if recorded is None:
         return None
+    if recorded.reason:
+        return Roofline(f"No lower bound: {recorded.reason}", (), ())
     bound = recorded.bound
     traffic = f"{recorded.kind or ''} traffic at {rate(recorded.bandwidth_bytes_per_s)}"
     by = f" by {recorded.bandwidth_by}" if recorded.bandwidth_by else ""
     return Roofline(
         sentence=(
-            f"Lower bound of a step on this machine: about {numbers.seconds(recorded.limit_s)}, from "
+            f"Lower bound of a call on this machine: about {numbers.seconds(recorded.limit_s)}, from "
             f"{BOUNDS.get(bound, bound or 'an unknown limit')} (threads: {numbers.count(recorded.threads)}, "
             f"{numbers.binary_bytes(recorded.working_set_bytes)} in use, {traffic}{by})"
         ),

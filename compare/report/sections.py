@@ -134,6 +134,7 @@ class Section:
     row: OverviewRow
     summary: str
     source: str
+    main_pass: str
     cost: str
     facts: Sequence[tuple[str, str]]
     failures: Sequence[verdicts.FailureRow]
@@ -152,6 +153,7 @@ def section(row: OverviewRow, workload: Workload) -> Section:
         row=row,
         summary=workload.summary,
         source=workload.source,
+        main_pass=tables.main_pass(workload),
         cost=tables.cost(workload),
         facts=_facts(workload),
         failures=verdicts.failures(workload),

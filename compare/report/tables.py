@@ -15,9 +15,12 @@ from compare.record.workload_part import Workload
 from compare.report import numbers
 from compare.report.showable import given
 from workloads import _modes
+from workloads._framework import FORWARD, GRADIENTS, STEP, default_pass
 from workloads._modes import CELL_PAIRS, PORT, TF_CELL, TF_JIT, Cell, Mode, Pair, recorded_pair
 
 SIDES = {_modes.TF: "TF", _modes.JAX: "JAX"}
+
+PASS_WORDS = {FORWARD: "forward pass", GRADIENTS: "gradients", STEP: "training step"}
 
 FAULT_S, FAULTS_SHARE = 1e-6, 0.05
 """What a page fault takes, and from which part of a call on it is told. Without 13,200 faults ResNet's step took 16 ms
@@ -61,7 +64,7 @@ class ModeRow:
 
 @dataclass(frozen=True)
 class KernelRow:
-    """Kernels that a profiler counted in one step of a mode, by name."""
+    """Kernels that a profiler counted in one call of a mode, by name."""
 
     mode: str
     count: str
@@ -261,12 +264,24 @@ def environment(record: Record) -> tuple[tuple[str, tuple[tuple[str, str], ...]]
     return tuple((name, facts) for name, facts in known if facts)
 
 
+def main_pass(workload: Workload) -> str:
+    """What was compiled, profiled and timed, in words; empty in records of older versions."""
+    return PASS_WORDS.get(workload.main_pass, workload.main_pass)
+
+
+def other_pass(workload: Workload) -> str:
+    """The same where it is not what is taken unless somebody chooses; else empty."""
+    return main_pass(workload) if workload.main_pass and workload.main_pass != default_pass(workload.passes) else ""
+
+
 def cost(workload: Workload) -> str:
     """What the mathematics needs, with its source; empty where the workload does not say."""
     needed = given(workload.cost)
     if needed is None:
         return ""
     figures = f"{numbers.operations(needed.flops)}, {numbers.binary_bytes(needed.bytes)} moved"
+    if other_pass(workload):
+        figures = f"{PASS_WORDS[default_pass(workload.passes)]}: {figures}"
     return f"{figures} ({needed.source})" if needed.source else figures
 
 

@@ -34,7 +34,10 @@ from workloads._modes import Mode
 
 @dataclass(frozen=True)
 class Port:
-    """A port as a test names it: by `reference`, or by two functions and their inputs. Paths start at `folder`."""
+    """A port as a test names it: by `reference`, or by two functions and their inputs. Paths start at `folder`.
+
+    `main_pass` is what is compiled and timed; None takes the training step, or else the forward pass.
+    """
 
     folder: Path
     reference: str | None = None
@@ -42,6 +45,7 @@ class Port:
     jax: str | None = None
     inputs: tuple[tuple[str, str], ...] = ()
     dimensions: tuple[tuple[str, str], ...] = ()
+    main_pass: str | None = None
 
     def workload(self) -> AnyWorkload:
         """The workload that is named.
@@ -127,14 +131,12 @@ class Prover:
           RequestError, RegistryError, DataError, SideError: the request cannot be carried out.
         """
         missing = {port: port.workload() for port in asked if not self._knows(port, size, pairs, parity_only)}
-        names = [workload.name for workload in missing.values()]
-        twice = [name for name in names if names.count(name) > 1]
-        if twice:
-            raise RequestError(f"expected ports of different names in one run, found {twice[0]!r} twice: rename one")
-        if missing:
-            record = self._run(list(missing.values()), size, pairs, parity_only)
+        for main_pass in dict.fromkeys(port.main_pass for port in missing):
+            together = {port: workload for port, workload in missing.items() if port.main_pass == main_pass}
+            _check_names([workload.name for workload in together.values()])
+            record = self._run(list(together.values()), size, pairs, parity_only, main_pass)
             self.environment = record.environment or Environment()
-            for port, workload in missing.items():
+            for port, workload in together.items():
                 part = record.workloads[workload.name]
                 self._judged[port, size] = Judged(workload.name, part, pairs, parity_only)
         return [self._judged[port, size] for port in asked]
@@ -146,13 +148,20 @@ class Prover:
         # What does not hold is not timed, however often it is asked for.
         return judged.pairs >= pairs or judged.part.parity is None or judged.part.parity.verdict != PASS
 
-    def _run(self, workloads: Sequence[AnyWorkload], size: str | None, pairs: int, parity_only: bool) -> Record:
+    def _run(
+        self,
+        workloads: Sequence[AnyWorkload],
+        size: str | None,
+        pairs: int,
+        parity_only: bool,
+        main_pass: str | None,
+    ) -> Record:
         plans = (Plan(pairs, pairs, threads=available_processors()),) if pairs else ()
         # A test tells of ratios: the machine's limits would cost it a minute, and nobody would read them.
         extras = Extras(limits=False)
         request = whole_run.Request(
             workloads, size, sources=self._sources, timeout_s=self._timeout_s, plans=plans, extras=extras,
-            parity_only=parity_only,
+            parity_only=parity_only, main_pass=main_pass,
         )  # fmt: skip
         result = whole_run.run(request, Silent(), self._judges if parity_only else None)
         if result.interrupted:
@@ -203,5 +212,12 @@ class Prover:
                 shutil.rmtree(self._drawn[1])
                 self._drawn = None
             folder = Path(tempfile.mkdtemp(dir=self._scratch))
-            self._drawn = (port, size), folder, prepare_both(port.workload(), size, None, folder)[1].loading
+            prepared = prepare_both(port.workload(), size, None, folder)[1].on_pass(port.main_pass)
+            self._drawn = (port, size), folder, prepared.loading
         return self._drawn[2]
+
+
+def _check_names(names: Sequence[str]) -> None:
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise RequestError(f"expected ports of different names in one run, found {twice[0]!r} twice: rename one")

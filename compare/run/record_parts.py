@@ -26,6 +26,7 @@ from compare.record.vocabulary import CELLS, FAIL, PASS
 from compare.record.workload_part import Cost, Failure, Trajectory, Workload
 from compare.sides.requests import Loading
 from workloads._declared import AnyWorkload
+from workloads._framework import PASSES
 from workloads._spec import Cost as DeclaredCost
 
 NARROW_FLOATS = (
@@ -113,6 +114,8 @@ def workload(
         dtype=FLOAT32,
         inputs={name: described(spec) for name, spec in prepared.inputs.items()},
         sha256=prepared.loading.sha256,
+        main_pass=next((asked.main_pass for asked in collected.values()), ""),
+        passes=_passes(collected),
         cost=_cost(prepared.cost),
         failures=tuple(failures),
         parity=parity,
@@ -125,6 +128,12 @@ def workload(
         compiler_options=dict(collected["jax"].compiler_options) if "jax" in collected else {},
         compilers=examined.compilers if examined else None,
     )
+
+
+def _passes(collected: Mapping[str, Collected]) -> tuple[str, ...]:
+    """Those that every side has which delivered anything."""
+    found = [set(asked.modes) for asked in collected.values()]
+    return tuple(pass_ for pass_ in PASSES if found and pass_ in set.intersection(*found))
 
 
 def not_judged(spec: AnyWorkload, size: str | None, failure: Failure) -> Workload:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from compare.errors import RequestError
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.levels import ALGEBRA
-from compare.inputs.at_size import Prepared
+from compare.inputs.at_size import Prepared, on_pass
 from compare.inputs.port_files import Unreadable, prepare_both, prepare_others
 from compare.inputs.request import Request
 from compare.inputs.sizes import choose_size
@@ -122,7 +122,13 @@ def _check_sizes(request: Request) -> None:
 
 
 def record_side(
-    side: Side, workload: AnyWorkload, size: str | None, data: Path | None, scratch: Path, reporter: Reporter
+    side: Side,
+    workload: AnyWorkload,
+    size: str | None,
+    data: Path | None,
+    scratch: Path,
+    reporter: Reporter,
+    main_pass: str | None = None,
 ) -> list[Failure]:
     """Ask a recording side for all that a run will ask of its record; what it failed at.
 
@@ -133,11 +139,13 @@ def record_side(
       data: training data; None is the workload's own.
       scratch: a folder for arrays in transit.
       reporter: is told of every step.
+      main_pass: what a run will compile and time; None is the training step, or else the forward pass.
 
     Raises:
       SideError: the side cannot be started, or was lost.
+      RequestError: the workload has no such pass, or no such size.
     """
-    small, large = prepare_both(workload, size, data, scratch)
+    small, large = on_pass(prepare_both(workload, size, data, scratch), main_pass)
     reporter.stage(f"{workload.name}: recording the {side.name} side", steps_of(small))
     collected = collect_evidence(side, small, reporter)
     if not collected.lost:
@@ -214,7 +222,8 @@ def _judged(
 ) -> _Judged:
     """As `_judge_one`; what cannot be judged says why in its part, and is noted."""
     try:
-        small, large = prepare_both(workload, request.size, request.data, scratch, request.parity_size)
+        both = prepare_both(workload, request.size, request.data, scratch, request.parity_size)
+        small, large = on_pass(both, request.main_pass)
         reporter.stage(f"{workload.name}: parity and programs", 2 * steps_of(small))
         return _judge_one(pool, small, large, scratch, reporter, request)
     except (RequestError, BadTarget) as error:

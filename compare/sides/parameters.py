@@ -23,7 +23,10 @@ class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Load(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A workload; `target` is the side's own function, `arrays` the folder of its arrays."""
+    """A workload; `target` is the side's own function, `arrays` the folder of its arrays.
+
+    `main_pass` is what is compiled, profiled and timed; empty: the training step, or else the forward pass.
+    """
 
     workload: str
     target: str
@@ -33,6 +36,7 @@ class Load(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cases: tuple[str, ...]
     arrays: Path
     sha256: str
+    main_pass: str = ""
 
 
 class Outputs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

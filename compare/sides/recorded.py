@@ -21,6 +21,7 @@ from compare.sides import protocol, requests, wire
 from compare.sides._side import Reply, Side, SideError, Unavailable
 from compare.writing import write_atomically
 from workloads._device import CPU, Device
+from workloads._framework import PASSES, default_pass
 from workloads._spec import Arrays
 
 FORMAT = 2
@@ -81,6 +82,9 @@ class RecordingSide(Side):
             refusal = {"error": type(error).__name__, "reason": error.reason, "doing": error.doing}
             self._kept[key] = {"method": method, **refusal}
             raise
+        if method == "load":
+            self._scope = _scope(parameters, default=default_pass(reply.value["modes"]))
+            key = _key(self._scope, method, parameters, arrays)
         number = next(self._numbers)
         names = {name: f"{number}/{name}" for name in reply.arrays}
         self._kept[key] = {"method": method, "value": reply.value, "arrays": names}
@@ -132,10 +136,10 @@ class RecordedSide(Side):
     def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
         """The reply that the live side gave to the same request on the same arrays."""
         if method == "load":
-            self._scope = _scope(parameters)
+            self._scope = self._scope_of(parameters)
         kept = self._kept.get(_key(self._scope, method, parameters, arrays))
         if kept is None:
-            what = "this workload with these inputs, weights and size" if method == "load" else "this request"
+            what = self._without(parameters) if method == "load" else "this request"
             raise SideError(self.name, method, f"the recorded side {self.path.name} does not hold {what}")
         if kept.error is not None:
             # What the side cannot do is no failure of it, in a replay as little as in the run that was recorded.
@@ -171,6 +175,28 @@ class RecordedSide(Side):
         except UnreadableProgram as error:
             raise SideError(self.name, "program", f"{error}, in the recorded side {self.path.name}") from error
 
+    def _scope_of(self, parameters: Mapping[str, Any]) -> str:
+        """Who asks by name for the pass that is recorded without one gets that."""
+        default = self._passes(parameters).get("", "")
+        return _scope(parameters, default)
+
+    def _passes(self, parameters: Mapping[str, Any]) -> dict[str, str]:
+        """Which passes a workload was recorded to be timed on, by what was asked for: "" where nobody chose."""
+        kept = {
+            asked: self._kept.get(_key(_scope({**parameters, "main_pass": asked}), "load", parameters, None))
+            for asked in ("", *PASSES)
+        }
+        return {
+            asked: asked or default_pass(each.value["modes"]) for asked, each in kept.items() if each and each.value
+        }
+
+    def _without(self, parameters: Mapping[str, Any]) -> str:
+        recorded = list(self._passes(parameters).values())
+        if not recorded:
+            return "this workload with these inputs, weights and size"
+        wanted = parameters.get("main_pass") or "the training step, or the forward pass if there is none"
+        return f"programs of {wanted}: choose --pass {recorded[0]}, or record it again"
+
     def _reply(self, method: str, kept: _Kept) -> Reply:
         """A kept reply, known to be one that this kind of request can have."""
         missing = [where for where in kept.arrays.values() if where not in self._arrays]
@@ -189,9 +215,12 @@ class RecordedSide(Side):
         """Nothing is open."""
 
 
-def _scope(parameters: Mapping[str, Any]) -> str:
+def _scope(parameters: Mapping[str, Any], default: str = "") -> str:
     # The arrays' digest stands for the file that they travel in; the twin's own path may differ between machines.
     named = {key: parameters[key] for key in ("workload", "dimensions", "inputs", "cases", "sha256")}
+    main_pass = parameters.get("main_pass")
+    if main_pass and main_pass != default:
+        named["main_pass"] = main_pass
     return json.dumps(named, sort_keys=True)
 
 

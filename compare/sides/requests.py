@@ -24,7 +24,10 @@ Modes = Mapping[str, Sequence[str]]
 
 @dataclasses.dataclass(frozen=True)
 class Loading:
-    """A workload as both sides are told of it; `target` is each side's own."""
+    """A workload as both sides are told of it; `target` is each side's own.
+
+    `main_pass` is what is compiled, profiled and timed; empty: the training step, or else the forward pass.
+    """
 
     workload: str
     targets: Mapping[str, str]
@@ -34,6 +37,7 @@ class Loading:
     cases: tuple[str, ...]
     arrays: Path
     sha256: str
+    main_pass: str = ""
 
 
 def environment(side: Side) -> dict[str, Any]:

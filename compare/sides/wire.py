@@ -83,7 +83,13 @@ def unpack_twin(parameters: Mapping[str, Any], packed: Arrays) -> Twin:
         for group in (WEIGHTS, BATCHES)
     }
     return Twin(
-        parameters["target"], parameters["builds"], parameters["dimensions"], cases, groups[WEIGHTS], groups[BATCHES]
+        target=parameters["target"],
+        builds=parameters["builds"],
+        dimensions=parameters["dimensions"],
+        cases=cases,
+        weights=groups[WEIGHTS],
+        batches=groups[BATCHES],
+        main_pass=parameters.get("main_pass", ""),
     )
 
 

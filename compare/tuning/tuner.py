@@ -12,12 +12,12 @@ from typing import Any
 from compare.bench import pairs
 from compare.bench.pairs import Measured
 from compare.errors import RequestError
-from compare.inputs.at_size import Prepared
+from compare.inputs.at_size import Prepared, on_pass
 from compare.inputs.port_files import prepare_both
 from compare.measure.phase_processes import Workers
 from compare.progress import Reporter
 from compare.prove import judging
-from compare.prove.collect import Collected, collect_mode
+from compare.prove.collect import Collected, chosen_pass, collect_mode
 from compare.prove.oracle import Doubles
 from compare.record.parity_part import Parity
 from compare.record.vocabulary import FAIL, PASS
@@ -31,7 +31,6 @@ from compare.tuning.candidate_options import SPACE, Option, Options, snippet
 from compare.tuning.option_search import PortFails, Refused, Row, Search
 from compare.tuning.screening import DEFAULT, Confirmed, Rules
 from workloads._declared import AnyWorkload
-from workloads._framework import FORWARD, STEP
 
 SIDE = "jax"
 SIZE = "default"
@@ -51,6 +50,7 @@ class Plan:
       budget_s: seconds of rounds a set.
       threads: of every process.
       parity_size: where parity is judged, if not at the size that is tuned.
+      main_pass: what is compiled and timed; None takes the training step, or else the forward pass.
     """
 
     options: Sequence[Option] | None = None
@@ -60,6 +60,7 @@ class Plan:
     threads: int = 1
     seed: int = 0
     parity_size: str | None = None
+    main_pass: str | None = None
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def tune_workload(
     scratch: Path,
     reporter: Reporter,
 ) -> Tuned:
-    """Search options for the program that the workload is timed on: its training step, or else its forward pass.
+    """Search options for the program that the workload is timed on.
 
     Args:
       workload: whose port is tuned.
@@ -102,11 +103,12 @@ def tune_workload(
       reporter: told of every step.
 
     Raises:
-      RequestError: no such size, no options known for the platform, or the compiler rejects one that was asked for.
+      RequestError: no such size or pass, no options known for the platform, or the compiler rejects one that was asked
+        for.
       SideError: a side cannot be started, or the port cannot be compiled.
     """
     chosen = size or (SIZE if SIZE in workload.sizes else None)
-    small, large = prepare_both(workload, chosen, data, scratch, plan.parity_size)
+    small, large = on_pass(prepare_both(workload, chosen, data, scratch, plan.parity_size), plan.main_pass)
     workers = Workers(sources, scratch, timeout_s, plan.threads)
     # Not entered: that would start both sides, and the machine is to be quiet.
     pool = Pool(dict(sources), scratch, timeout_s)
@@ -119,7 +121,7 @@ def _searched(live: Live, large: Prepared, plan: Plan, reporter: Reporter) -> Tu
     platform = environment["device"].partition(" ")[0]
     tuned = Tuned(
         size=large.size,
-        pass_=STEP if STEP in loaded.modes else FORWARD,
+        pass_=chosen_pass(loaded.modes, plan.main_pass, large.workload.name),
         platform=platform,
         dimensions=dict(large.dimensions),
         environment=environment,

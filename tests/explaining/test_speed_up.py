@@ -372,6 +372,13 @@ def test_programs_are_told_apart_by_an_interval_only() -> None:
         assert rule_alone(changed(MEASURED, "mnist_mlp", program_ratio(**silent)), "mnist_mlp", "programs") == []
 
 
+def test_commands_name_the_pass_that_was_timed() -> None:
+    shown = Commands("my_port.py", "results.json", main_pass="forward")
+    assert [shown.by(name) for name in ("bench", "explain")] == [
+        "jaxport bench my_port.py --pass forward", "jaxport explain my_port.py"
+    ]  # fmt: skip
+
+
 def test_where_nothing_was_timed_the_headline_says_why() -> None:
     small = read(DATA / "record_small.json")
     assert explained(small, "lstm").headline == "not timed: parity fails"

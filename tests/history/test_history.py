@@ -155,11 +155,24 @@ def test_a_refusal_names_every_key_with_both_values_in_one_line() -> None:
     with pytest.raises(RecordError) as refused:
         compare_all([record(stated(0.6)), after])
     assert str(refused.value) == (
-        "expected runs of one machine with the same versions, threads and sizes, found cpu: AMD EPYC, then Intel Xeon; "
+        "expected runs of one machine with the same versions, threads, sizes and passes, found cpu: AMD EPYC, "
+        "then Intel Xeon; "
         "tf.keras: 3.15.1, then not recorded; jax.jaxlib: 0.10.2, then 0.10.3; "
         "dimensions of add: side=100, then side=200; sha256 of add: ab, then cd; threads.asked of add: 2, then 1: "
         "run both again alike"
     )
+
+
+def test_runs_of_different_passes_are_refused_and_an_older_one_is_of_the_pass_that_it_always_was() -> None:
+    step, forward = (changed("workloads/add/main_pass", pass_) for pass_ in ("step", "forward"))
+    with pytest.raises(RecordError, match=r"passes, found main_pass of add: step, then forward: run both again alike"):
+        compare_all([step, forward])
+    older = record(stated(0.6))
+    assert compare_all([older, forward])
+    trained = changed("workloads/add/trajectory", {"tf/jit": {"loss": [1.0]}})
+    assert compare_all([trained, step])
+    with pytest.raises(RecordError, match="main_pass of add: step, then forward"):
+        compare_all([trained, forward])
 
 
 def test_workloads_that_differ_alike_are_named_together() -> None:

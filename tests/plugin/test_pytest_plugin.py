@@ -38,6 +38,7 @@ class MadeUp:
     def judge(self, asked, size, pairs, parity_only=False):
         (port,) = asked
         print("asked", port.reference, size, pairs, "parity only" * parity_only)
+        print("pass", port.main_pass)
         if port.reference == "nothing":
             from compare.sides._side import BadTarget
             raise BadTarget("jax", "load", "expected a function,\\n found none")
@@ -80,6 +81,15 @@ def test_an_eager_port(port, port_benchmark):
 
 def test_parity_alone(port):
     port("running_example", size="smoke", parity_only=True)
+
+def test_inference(port_benchmark):
+    port_benchmark("running_example", main_pass="forward")
+
+def test_proving_no_such_pass(port):
+    port("running_example", main_pass="backward")
+
+def test_benchmarking_no_such_pass(port_benchmark):
+    port_benchmark("running_example", main_pass="backward")
 
 @pytest.mark.parametrize("name", ["mnist_mlp", "lstm", "nothing"])
 def test_proving(port, name):
@@ -206,7 +216,8 @@ def test_a_benchmark_that_missed_the_workers_clock_is_refused(told: Session) -> 
 
 
 def test_what_failed_is_in_no_file_and_nothing_is_said_but_its_sentences(told: Session) -> None:
-    assert set(told.benchmarks) == {"test_measured", "test_another_mode", "test_an_eager_port", "test_asked_for_late"}
+    held = {"test_measured", "test_another_mode", "test_an_eager_port", "test_inference", "test_asked_for_late"}
+    assert set(told.benchmarks) == held
     # Warnings are errors there: an unused fixture of pytest-benchmark would add one to each failure.
     assert "Traceback" not in told.printed and "PytestBenchmarkWarning" not in told.printed
     assert told.machine["jaxport"]["cpu"] == "made up"
@@ -222,6 +233,14 @@ def test_with_benchmarks_disabled_ports_are_proved_and_nothing_is_timed(tmp_path
 def test_skipped_benchmarks_ask_for_nothing(tmp_path: Path) -> None:
     found = made_up(tmp_path, "--benchmark-skip", "-rA", "-k", "test_measured")
     assert found.tests == {"test_measured": "skipped"} and "asked" not in found.printed
+
+
+def test_a_pass_can_be_asked_for_and_is_checked_before_anything_is_proved(told: Session) -> None:
+    assert told.tests["test_inference"] == PASSED, told.printed
+    assert "pass forward" in told.printed and "pass backward" not in told.printed
+    for doing in ("proving", "benchmarking"):
+        (line,) = told.tests[f"test_{doing}_no_such_pass"].splitlines()
+        assert line == "expected a pass (forward, gradients, step), found 'backward': name one of those"
 
 
 def test_parity_alone_can_be_asked_for(told: Session) -> None:

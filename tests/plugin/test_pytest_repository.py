@@ -49,6 +49,10 @@ def test_parity_alone(port):
 def test_a_planted_bug_by_parity_alone(port):
     port(tf="functions.py:doubles", jax="functions.py:nearly", inputs={"x": "f32[4]:1..2"}, parity_only=True)
 
+def test_another_pass(port_benchmark):
+    part = port_benchmark("port.py", main_pass="gradients")
+    assert part["main_pass"] == "gradients" and part["timing"]["modes"]["jax/jit"]["median_s"] > 0
+
 def test_no_such_file(port):
     port("absent.py")
 """
@@ -86,6 +90,12 @@ def test_parity_alone_judges_and_fails_as_ever(repository: Session) -> None:
     assert line.startswith("nearly: semantics gate") and "bound 1e-12" in line
 
 
+def test_another_pass_is_proved_and_timed_beside_the_first(repository: Session) -> None:
+    assert repository.tests["test_another_pass"] == PASSED, repository.printed
+    found = repository.benchmarks["test_another_pass"]
+    assert found["extra_info"]["main_pass"] == "gradients" and min(found["stats"]["data"]) > 0
+
+
 def test_a_missing_file_is_one_line_with_its_path_from_the_test_s_folder(repository: Session) -> None:
     (line,) = repository.tests["test_no_such_file"].splitlines()
     assert line.startswith("expected a port file at ") and line.endswith(
@@ -94,7 +104,7 @@ def test_a_missing_file_is_one_line_with_its_path_from_the_test_s_folder(reposit
 
 
 def test_a_benchmark_brings_ratio_interval_kernels_and_compile_time(repository: Session) -> None:
-    (benchmark,) = repository.benchmarks.values()
+    benchmark = repository.benchmarks["test_a_port_file"]
     found = benchmark["extra_info"]
     assert benchmark["group"] == found["workload"] == "doubling"
     assert (found["mode"], found["parity"], found["kernels"], found["size"]) == ("jax/jit", "pass", 1, "default")

@@ -30,7 +30,7 @@ from compare.sides._side import Side, SideError
 from compare.sides.client import LiveSide
 from jaxport._framework import Jax
 from workloads import _registry
-from workloads._framework import Program
+from workloads._framework import PASSES, Program
 
 HONEST = ("feed_forward", *sorted(path.stem for path in planted.SMALL.glob("*.py")), "mnist_mlp")
 NAMES = [each.name for each in PLANTED]
@@ -192,7 +192,7 @@ def test_honest_twins_depart_nowhere(bench: Bench, workload: str) -> None:
                 assert not found.results
 
 
-def located(bench: Bench, reference: Path, folder: Path, passes: Sequence[str] = locating.PASSES) -> dict[str, Any]:
+def located(bench: Bench, reference: Path, folder: Path, passes: Sequence[str] = PASSES) -> dict[str, Any]:
     workload = _registry.get(str(reference))
     choice = locating.Choice(passes)
     return {workload.name: locating.locate_workload(BothSides(bench.side), workload, choice, folder, Silent())}

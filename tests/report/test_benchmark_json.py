@@ -91,6 +91,15 @@ def test_one_workload_at_two_sizes_stands_twice() -> None:
     assert medians == {f"{NAME} at smoke": 1.0, f"{NAME} at default": 2.0}
 
 
+def test_one_workload_timed_on_two_passes_stands_twice() -> None:
+    step, forward = benchmark("jax/jit", 1.0), benchmark("jax/jit", 2.0)
+    for each, main_pass in ((step, "step"), (forward, "forward")):
+        each["extra_info"]["jaxport"]["part"] |= {"main_pass": main_pass, "passes": ["forward", "gradients", "step"]}
+    found = of_benchmarks(written(step, forward))["workloads"]
+    medians = {name: part["timing"]["modes"]["jax/jit"]["median_s"] for name, part in found.items()}
+    assert medians == {f"{NAME} at default": 1.0, f"{NAME} at default, forward pass": 2.0}
+
+
 def test_two_ports_of_one_name_are_not_taken_for_one() -> None:
     """Two files with a function `forward` each: the slower one's median must not stand beside the other's parity."""
     other = benchmark("jax/jit", 2.0)

@@ -193,7 +193,7 @@ def test_the_roofline_says_what_limits_and_how_near_a_mode_comes(workload: dict[
     found = rooflines.roofline(workload_of(workload))
     assert found is not None
     assert found.sentence == (
-        "Lower bound of a step on this machine: about 790 µs, from arithmetic "
+        "Lower bound of a call on this machine: about 790 µs, from arithmetic "
         "(threads: 2, 9.16 MiB in use, triad traffic at 19.0 GB/s by jax)"
     )
     assert [(row.mode, row.share, row.note) for row in found.rows][1:3] == [

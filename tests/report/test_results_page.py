@@ -217,7 +217,7 @@ def test_every_median_stands_in_one_table() -> None:
 def test_an_old_record_gives_a_page_without_the_parts_that_it_lacks() -> None:
     text = of(OLD)
     assert "| threads | not recorded |" in text
-    for part in ("Machine limits", "| peer |", "| dispatch of one call", "Lower bound of a step", "largest batch"):
+    for part in ("Machine limits", "| peer |", "| dispatch of one call", "Lower bound of a call", "largest batch"):
         assert part not in text
 
 

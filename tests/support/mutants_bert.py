@@ -17,7 +17,19 @@ MUTANTS = (
     Mutant("gelu by tanh", "bert", '{"gelu": gelu,', '{"gelu": jax.nn.gelu,'),
     Mutant("epsilon of Flax", "bert", "epsilon=block.epsilon, ", ""),
     Mutant("norm before the sublayer", "bert", "branch = sublayer(inputs)", "branch = sublayer(self.norm(inputs))"),
-    Mutant("dropout without scaling", "bert", "values * jnp.asarray(_dropout.scale(rate), values.dtype)", "values"),
+    Mutant(
+        "dropout without scaling",
+        "bert",
+        "values * jnp.asarray(_dropout.scale(rate), values.dtype)",
+        "values",
+        gate="gradients",
+    ),
+    Mutant(
+        "dropout at inference",
+        "bert",
+        "(tokens, segments, positions)\n",
+        "(tokens, segments, positions, *inputs[6:])\n",
+    ),
     Mutant(
         "transposed square kernel",
         "bert",

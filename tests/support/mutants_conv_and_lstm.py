@@ -19,7 +19,13 @@ MUTANTS = (
         "pooled.reshape(",
         "pooled.transpose(0, 3, 1, 2).reshape(",
     ),
-    Mutant("draws upside down", "conv_mnist", "flat, draws,", "flat, 255 - draws,"),
+    Mutant("draws upside down", "conv_mnist", "flat, draws,", "flat, 255 - draws,", "gradients"),
+    Mutant(
+        "dropout at inference",
+        "conv_mnist",
+        "nnx.merge(graph, parameters)(images)\n",
+        "nnx.merge(graph, parameters)(images, draws)\n",
+    ),
     Mutant(
         "mean instead of maximum",
         "conv_mnist",

@@ -47,7 +47,17 @@ MUTANTS = (
         "branch = sublayer(self.norm(inputs))",
     ),
     Mutant(
-        "dropout not scaled up", "translation", "values * jnp.asarray(_dropout.scale(rate), values.dtype)", "values"
+        "dropout not scaled up",
+        "translation",
+        "values * jnp.asarray(_dropout.scale(rate), values.dtype)",
+        "values",
+        gate="gradients",
+    ),
+    Mutant(
+        "dropout at inference",
+        "translation",
+        "(source, target[:, :-1])\n",
+        "(source, target[:, :-1], *draws)\n",
     ),
     Mutant(
         "later words seen",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,6 +89,11 @@ def test_compiled_programs_have_handles_of_their_own() -> None:
 def test_the_main_pass_is_the_step_where_there_is_one() -> None:
     assert main_pass(OneType(twin(), "float32", False)) == FORWARD
     assert main_pass(OneType(twin(), "float32", False, Built(step=print))) == STEP
+
+
+def test_the_main_pass_is_the_one_that_was_asked_for() -> None:
+    asked = dataclasses.replace(twin(), main_pass=FORWARD)
+    assert main_pass(OneType(asked, "float32", False, Built(step=print))) == FORWARD
 
 
 def test_a_twin_says_what_can_be_differentiated() -> None:

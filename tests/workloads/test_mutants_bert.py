@@ -1,4 +1,4 @@
-"""BERT's JAX twin with one porting error at a time: the semantics and the training gate tell it from the honest one."""
+"""BERT's JAX twin with one porting error at a time: semantics, gradients and training tell it from the honest one."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ FAST = {"xla_backend_optimization_level": "0"}
 """A program that runs once is not worth optimizing."""
 
 
-def forward(twin: ModuleType) -> Arrays:
-    """The logits in float64, on sentences with padding."""
+def computed(twin: ModuleType, gate: str) -> Arrays:
+    """The logits in float64, on sentences with padding, or the gradients of the loss by weight."""
     examples = WORKLOAD.training.examples(None, DIMENSIONS) if WORKLOAD.training else None
     case = _arrays.draw_cases(WORKLOAD, DIMENSIONS, 1, examples, kinks=False)["seed0"]
     weights = _arrays.draw_weights(WORKLOAD, DIMENSIONS)
@@ -36,6 +36,9 @@ def forward(twin: ModuleType) -> Arrays:
         inputs = [
             jnp.asarray(array.astype(np.float64) if array.dtype.kind == "f" else array) for array in case.values()
         ]
+        if gate == "gradients":
+            slopes = jax.jit(jax.grad(model.loss), compiler_options=FAST)(parameters, *inputs)
+            return {leaf: np.asarray(array) for leaf, array in model.to_weights(slopes).items()}
         found = jax.jit(model.forward, compiler_options=FAST)(parameters, *inputs)
         return {leaf: np.asarray(array) for leaf, array in found.items()}
 
@@ -56,21 +59,26 @@ def trained(twin: ModuleType, lamb: int) -> Arrays:
 
 
 def shown(twin: ModuleType, kind: str) -> Cases:
-    """What a gate looks at: the logits, or the weights after steps of AdamW or LAMB."""
-    return {"seed0": forward(twin)} if kind == "forward" else {TRAJECTORY: trained(twin, lamb=int(kind == "lamb"))}
+    """What a gate looks at: logits, gradients, or the weights after steps of AdamW or LAMB."""
+    if kind in ("semantics", "gradients"):
+        return {"seed0": computed(twin, kind)}
+    return {TRAJECTORY: trained(twin, lamb=int(kind == "lamb"))}
 
 
 def kind_of(mutant: Mutant) -> str:
-    return "forward" if mutant.gate == "semantics" else mutant.part or "adamw"
+    return mutant.gate if mutant.gate != "training" else mutant.part or "adamw"
 
 
 @pytest.fixture(scope="module")
 def honest() -> dict[str, Cases]:
     twin = importlib.import_module("jaxport.bert")
-    return {kind: shown(twin, kind) for kind in ("forward", "adamw", "lamb")}
+    return {kind: shown(twin, kind) for kind in ("semantics", "gradients", "adamw", "lamb")}
 
 
-@pytest.mark.parametrize(("kind", "gate"), [("forward", "semantics"), ("adamw", "training"), ("lamb", "training")])
+@pytest.mark.parametrize(
+    ("kind", "gate"),
+    [("semantics", "semantics"), ("gradients", "gradients"), ("adamw", "training"), ("lamb", "training")],
+)
 def test_the_same_modules_without_an_error_pass(
     kind: str, gate: str, honest: dict[str, Cases], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -140,9 +140,10 @@ class Peer(ABC):
         case = next(iter(self._twin.cases))
         inputs = self._inputs(self._twin.cases[case])
         start = time.perf_counter()
-        staged = self.stage(STEP if self.trains() else FORWARD, case)
+        pass_ = self._twin.main_pass or (STEP if self.trains() else FORWARD)
+        staged = self.stage(pass_, case)
         seconds = _staged_apart(start, staged.function, [staged.variables, *inputs])
-        call = _carrying_variables(staged, inputs) if self.trains() else _waiting(staged, inputs)
+        call = _carrying_variables(staged, inputs) if pass_ == STEP else _waiting(staged, inputs)
         return Prepared(call, **seconds)
 
     def program(self, pass_: str, dtype: str) -> Program:
