@@ -45,6 +45,7 @@ from workloads._framework import (
     Program,
     Twin,
     Unsupported,
+    default_pass,
 )
 from workloads._loaded import Loaded, main_pass
 from workloads._recompiling import Staging
@@ -126,15 +127,14 @@ class TensorFlow:
         self._tensors = {}
         # What XLA compiled for the twin before stays with the runtime.
         self._loaded.load(twin)
-        session = self._loaded.session("float32")
-        model = session.model
+        model = self._loaded.session("float32").model
         _keras.check(model)
         passes = [FORWARD] + [GRADIENTS] * twin.is_differentiable + [STEP] * (model.step is not None)
         modes = {pass_: [EAGER, GRAPH, AUTOCLUSTER, JIT] for pass_ in passes}
         if STEP in modes:
             modes[STEP] += _keras.modes(model)
         if model.handwritten is not None:
-            modes[main_pass(session)].append(HANDWRITTEN)
+            modes[default_pass(passes)].append(HANDWRITTEN)
         return {"modes": modes}
 
     @_once_more

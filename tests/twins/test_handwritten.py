@@ -106,6 +106,12 @@ def test_a_twin_that_hands_them_over_runs_its_main_pass_with_them(name: str, pas
     assert any("BlockLSTM" in each or "Softmax" in each for each in names), names
 
 
+@pytest.mark.parametrize("main_pass", ["forward", "gradients"])
+def test_a_step_by_such_kernels_is_no_mode_of_another_pass_that_is_asked_for(main_pass: str, tmp_path: Path) -> None:
+    modes = TensorFlow().load(dataclasses.replace(of("lstm", tmp_path), main_pass=main_pass))["modes"]
+    assert [ran for ran, has in modes.items() if "handwritten" in has] == ["step"]
+
+
 def test_a_twin_that_hands_over_none_has_no_such_mode(tmp_path: Path) -> None:
     side = TensorFlow()
     twin = of("add", tmp_path)
