@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -84,17 +83,28 @@ def of(workload: AnyWorkload, sizes: Sizes | None) -> Series:
     return Series(workload, sizes or Sizes(_small_operations.ELEMENTS, _small_operations.SIZES))
 
 
-def drawn(series: Series, scratch: Path) -> Iterator[tuple[int, Prepared | str]]:
-    """By size, the arrays of the function there; a text says why it refuses the size.
+def drawn(workload: AnyWorkload, sizes: Sizes, scratch: Path) -> list[tuple[int, Prepared | str]]:
+    """By size, the arrays of a function there; a text says why it refuses the size.
+
+    Args:
+      workload: the function.
+      sizes: of one of its dimensions.
+      scratch: a folder for the arrays.
 
     Raises:
-      RequestError: it has no such dimension, or its code fails.
+      RequestError: it has no such dimension, refuses every size, or its code fails.
     """
-    workload, dimension = series.workload, series.sizes.dimension
-    size = _SMALL if _SMALL in workload.sizes else None
-    own = prepare_one(workload, choose_size(workload, size), None, scratch)
-    if dimension not in own.dimensions:
+    own = prepare_one(workload, choose_size(workload, _own_size(workload)), None, scratch)
+    if sizes.dimension not in own.dimensions:
         named = ", ".join(own.dimensions) or "none: name one in a shape, as in x=f32[n,128]"
-        raise RequestError(f"expected a dimension of {workload.name} ({named}), found {dimension!r}")
-    others = replace(own, others=tuple({dimension: each} for each in series.sizes.sizes))
-    return zip(series.sizes.sizes, prepare_others(others, scratch), strict=True)
+        raise RequestError(f"expected a dimension of {workload.name} ({named}), found {sizes.dimension!r}")
+    others = replace(own, others=tuple({sizes.dimension: each} for each in sizes.sizes))
+    found = prepare_others(others, scratch)
+    refused = [each for each in found if isinstance(each, str)]
+    if len(refused) == len(found):
+        raise RequestError(refused[0])
+    return list(zip(sizes.sizes, found, strict=True))
+
+
+def _own_size(workload: AnyWorkload) -> str | None:
+    return _SMALL if _SMALL in workload.sizes else None

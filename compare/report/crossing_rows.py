@@ -53,7 +53,12 @@ def _row(run: SizedRun) -> RunRow:
 def _ratio(ratio: SizeRatio) -> str:
     if ratio.ratio is None:
         return numbers.MISSING
-    return f"{numbers.ratio(ratio.ratio)} {numbers.interval(ratio.interval)}"
+    told = numbers.interval(ratio.interval) if ratio.interval else "(no interval)"
+    return f"{numbers.ratio(ratio.ratio)} {told}"
+
+
+def _is_bare(ratio: SizeRatio) -> bool:
+    return ratio.ratio is not None and ratio.interval is None
 
 
 def _remarks(run: SizedRun, ratios: Sequence[SizeRatio]) -> Iterator[str]:
@@ -133,5 +138,7 @@ def notes(record: Crossings) -> Iterator[str]:
         "Faster and slower: the interval lies on one side of 1. A size at which parity does not pass is not timed; "
         "one at which identical code differs from itself has no ratio."
     )
+    if any(_is_bare(ratio) for each in record.series for run in each.runs for ratio in run.ratios.values()):
+        yield "An interval needs five pairs of processes: without one a size is undecided."
     if record.interrupted:
         yield "Interrupted: what was complete by then is shown."

@@ -11,7 +11,7 @@ import pytest
 from owned_sides import Owned
 
 from compare.crossings import size_series, timing_series
-from compare.crossings.timing_series import Asked
+from compare.crossings.sized_times import Asked
 from compare.inputs.request import Plan
 from compare.measure import timed_sets
 from compare.progress import Silent
