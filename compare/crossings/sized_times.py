@@ -7,14 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from compare.bench import stats
+from compare.bench.crossing_points import Point
 from compare.inputs.at_size import Prepared
 from compare.inputs.request import Plan
 from compare.measure import timed_sets
 from compare.measure.timed_samples import Samples
 from compare.measure.timed_sets import Timed
 from compare.progress import Reporter
+from compare.record.crossing_part import SizeRatio
 from compare.sides.pool import Source
 from workloads._declared import Declared
+
+LEVEL = 0.95
+"""With which all intervals of one series of ratios hold together."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +35,31 @@ class Asked:
 def titled(prepared: Prepared, title: str) -> Prepared:
     """The same under a name of its own, which its samples are told apart by."""
     return dataclasses.replace(prepared, workload=Declared(reference="", name=title))
+
+
+def stated(estimate: stats.Ratio | None, withheld: str, level: float) -> SizeRatio:
+    """A ratio at one size as the record has it.
+
+    Args:
+      estimate: the ratio; None where there was no pair in which both ran.
+      withheld: why it may not be stated; empty where nothing speaks against it.
+      level: of its interval.
+    """
+    if estimate is None:
+        return SizeRatio(verdict=stats.INCONCLUSIVE, withheld=withheld or "not both were timed")
+    if withheld:
+        return SizeRatio(pairs=estimate.pairs, verdict=stats.INCONCLUSIVE, withheld=withheld)
+    interval = stats.interval_at(estimate, level)
+    known = None if interval == stats.UNKNOWN else interval
+    return SizeRatio(
+        pairs=estimate.pairs, ratio=estimate.ratio, interval=known, verdict=Point(1, estimate.ratio, known).side
+    )
+
+
+def interval_of(ratio: SizeRatio) -> stats.Interval | None:
+    """The interval of a ratio; None where it has none."""
+    low, high = ratio.interval or (None, None)
+    return None if low is None or high is None else (low, high)
 
 
 def measure(

@@ -23,15 +23,12 @@ from compare.record.timing_part import Timing
 from compare.record.vocabulary import NOT_APPLICABLE, PASS
 from compare.run import record_parts
 from compare.sides.pool import Pool
-from workloads._modes import JAX_JIT, TF_GRAPH, TF_JIT, Arm, Mode, Pair
+from workloads._modes import JAX_JIT, TF_GRAPH, TF_JIT, Arm, Pair
 
 MODES: Mapping[str, Sequence[str]] = {"tf": (TF_GRAPH.name, TF_JIT.name), "jax": (JAX_JIT.name,)}
 
 RATIOS = (Pair(TF_JIT, TF_GRAPH), Pair(JAX_JIT, TF_GRAPH))
 """What compiling gains over the graph that TensorFlow runs kernel by kernel, in either framework."""
-
-LEVEL = 0.95
-"""With which all intervals of one ratio of one function hold together."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +113,7 @@ def judged_series(
       samples: by size, what was timed; None of what was not.
       threads: that were asked for.
     """
-    level = stats.level_together(LEVEL, len(runs))
+    level = stats.level_together(sized_times.LEVEL, len(runs))
     filled = [
         run if taken is None else _timed(run, taken, level, threads) for run, taken in zip(runs, samples, strict=True)
     ]
@@ -147,23 +144,8 @@ def _timed(run: SizedRun, samples: Samples, level: float, threads: int | None) -
 
 def _ratio(pair: Pair, summary: Timing, taken: timing.Samples, level: float) -> SizeRatio:
     stated = summary.ratios.get(str(pair))
-    estimate = timing.paired(taken, _arm(pair.left), _arm(pair.right))
-    if stated is None or estimate is None:
-        return SizeRatio(verdict=stats.INCONCLUSIVE, withheld="not both modes were timed")
-    if stated.withheld:
-        return SizeRatio(pairs=stated.pairs, verdict=stats.INCONCLUSIVE, withheld=stated.withheld)
-    interval = stats.interval_at(estimate, level)
-    known = None if interval == stats.UNKNOWN else interval
-    return SizeRatio(
-        pairs=estimate.pairs,
-        ratio=estimate.ratio,
-        interval=known,
-        verdict=Point(1, estimate.ratio, known).side,
-    )
-
-
-def _arm(mode: Mode) -> Arm:
-    return Arm(mode)
+    estimate = timing.paired(taken, Arm(pair.left), Arm(pair.right))
+    return sized_times.stated(estimate, stated.withheld if stated else "", level)
 
 
 def _crossings(ratio: str, runs: Sequence[SizedRun]) -> list[CrossingPoint]:
@@ -175,6 +157,4 @@ def _crossings(ratio: str, runs: Sequence[SizedRun]) -> list[CrossingPoint]:
 
 def _point(run: SizedRun, ratio: str) -> Point:
     known = run.ratios.get(ratio, SizeRatio())
-    low, high = known.interval or (None, None)
-    interval = None if low is None or high is None else (low, high)
-    return Point(run.size or 0, known.ratio, interval)
+    return Point(run.size or 0, known.ratio, sized_times.interval_of(known))
