@@ -42,6 +42,7 @@ COMMANDS = {
     "bench": Command("time ports in depth: threads, phases, memory, limits, peers"),
     "explain": Command("say in at most ten sentences why there is no speed-up, each with its measurement"),
     "crossing": Command("find the size from which on compiling wins"),
+    "blocks": Command("find how many layers a compiled function has to have"),
     "tune": Command("search XLA options that make a port faster"),
     "calibrate": Command("check whether this machine can tell times apart"),
     "hlo": Command("align two XLA programs and show where they differ"),

@@ -15,12 +15,13 @@ from compare.commands._parser import Help
 from compare.commands._signals import uninterrupted
 from compare.crossings import size_series, timing_series
 from compare.crossings.size_series import Series
+from compare.crossings.sized_times import Asked
 from compare.inputs import port_files
 from compare.inputs.at_size import named_apart
 from compare.plain_json import to_json, write_json
 from compare.progress import reporter
 from compare.record.crossing_part import Crossings
-from compare.record.vocabulary import PASS
+from compare.record.vocabulary import FAIL
 from compare.report import crossing_page, terminal
 from compare.report.crossing_tables import print_crossings
 from workloads._small_operations import OPERATIONS
@@ -44,7 +45,7 @@ hour. Of your own port, --size names a dimension and its sizes. Run it on a quie
   jaxport crossing --tf my_tf.py:f --jax my_jax.py:g --input x=f32[n,128] --size n=1,8,64
   jaxport crossing my_port.py --size n=16,64,256 --pairs 16 --budget 1    narrower intervals
 """,
-    holds="parity passes at every size, wherever compiling wins",
+    holds="parity fails at no size, wherever compiling wins",
     fails="parity fails at a size, or a side failed to deliver a result",
 )
 
@@ -79,7 +80,7 @@ def main(options: argparse.Namespace) -> int:
     out = writable_folder(options.out)
     series = _series(options)
     plan = _arguments.plan(options, _option_types.thread_counts(options.threads)[0])
-    asked = timing_series.Asked(_arguments.sources(options), plan, options.timeout)
+    asked = Asked(_arguments.sources(options), plan, options.timeout)
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
         progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
@@ -123,4 +124,4 @@ def _deliver(found: Crossings, out: Path, as_json: bool) -> None:
 
 def _is_whole(found: Crossings) -> bool:
     runs = [run for series in found.series for run in series.runs]
-    return not found.interrupted and all(run.parity == PASS and not run.failures for run in runs)
+    return not found.interrupted and all(run.parity != FAIL and not run.failures for run in runs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from compare.inputs.port_files import prepare_one, prepare_others
 from compare.inputs.sizes import choose_size
 from workloads import _small_operations
 from workloads._declared import AnyWorkload
+from workloads._layer_chain import BLOCK, LAYERS
 
 LEAST_SIZES = 2
 """A crossing lies between two."""
@@ -36,6 +37,8 @@ class Series:
 
     workload: AnyWorkload
     sizes: Sizes
+    size: str | None = None
+    """Of which all other dimensions are taken; None is the smallest."""
 
 
 def parse(text: str) -> Sizes:
@@ -84,17 +87,64 @@ def of(workload: AnyWorkload, sizes: Sizes | None) -> Series:
     return Series(workload, sizes or Sizes(_small_operations.ELEMENTS, _small_operations.SIZES))
 
 
-def drawn(series: Series, scratch: Path) -> Iterator[tuple[int, Prepared | str]]:
-    """By size, the arrays of the function there; a text says why it refuses the size.
+def drawn(
+    workload: AnyWorkload, sizes: Sizes, scratch: Path, size: str | None = None
+) -> list[tuple[int, Prepared | str]]:
+    """By size, the arrays of a function there; a text says why it refuses the size.
+
+    Args:
+      workload: the function.
+      sizes: of one of its dimensions.
+      scratch: a folder for the arrays.
+      size: of the workload, of which all other dimensions are taken; None is the smallest.
 
     Raises:
-      RequestError: it has no such dimension, or its code fails.
+      RequestError: it has no such dimension, refuses every size, or its code fails.
     """
-    workload, dimension = series.workload, series.sizes.dimension
-    size = _SMALL if _SMALL in workload.sizes else None
-    own = prepare_one(workload, choose_size(workload, size), None, scratch)
-    if dimension not in own.dimensions:
+    own = prepare_one(workload, choose_size(workload, size or _least_size(workload)), None, scratch)
+    if sizes.dimension not in own.dimensions:
         named = ", ".join(own.dimensions) or "none: name one in a shape, as in x=f32[n,128]"
-        raise RequestError(f"expected a dimension of {workload.name} ({named}), found {dimension!r}")
-    others = replace(own, others=tuple({dimension: each} for each in series.sizes.sizes))
-    return zip(series.sizes.sizes, prepare_others(others, scratch), strict=True)
+        raise RequestError(f"expected a dimension of {workload.name} ({named}), found {sizes.dimension!r}")
+    others = replace(own, others=tuple({sizes.dimension: each} for each in sizes.sizes))
+    found = prepare_others(others, scratch)
+    refused = [each for each in found if isinstance(each, str)]
+    if len(refused) == len(found):
+        raise RequestError(refused[0])
+    return list(zip(sizes.sizes, found, strict=True))
+
+
+def _least_size(workload: AnyWorkload) -> str | None:
+    return _SMALL if _SMALL in workload.sizes else None
+
+
+def in_blocks(workload: AnyWorkload, blocks: Sequence[int], size: str | None) -> Series:
+    """A chain of layers with no block compiled, and in compiled blocks of several sizes.
+
+    Args:
+      workload: with a dimension `block`.
+      blocks: layers of each block; none takes powers of 2 below the dimension `layers`, and that.
+      size: of which all other dimensions are taken; None is the default.
+
+    Raises:
+      RequestError: it trains, has no such dimension, or no `layers` where `blocks` are missing.
+    """
+    chosen = choose_size(workload, size)
+    dimensions = workload.sizes[chosen]
+    if workload.training is not None:
+        raise RequestError(f"expected a forward pass, found {workload.name}, which trains: leave out `training`")
+    if BLOCK not in dimensions:
+        raise RequestError(
+            f"expected a dimension `{BLOCK}` of {workload.name}, the layers in a compiled function, found "
+            f"{', '.join(dimensions) or 'none'}: build it in blocks, as examples/blocks does"
+        )
+    if not blocks and LAYERS not in dimensions:
+        raise RequestError(
+            f"expected --blocks N,N,... or a dimension `{LAYERS}` of {workload.name}, found neither: name one"
+        )
+    wanted = sorted({*blocks} or {*_powers_of_2(dimensions[LAYERS])})
+    return Series(workload, Sizes(BLOCK, (0, *wanted)), chosen)
+
+
+def _powers_of_2(layers: int) -> Iterator[int]:
+    yield from (2**power for power in range(layers.bit_length()) if 2**power < layers)
+    yield layers

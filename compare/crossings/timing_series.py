@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from compare.bench import pairs, stats, timing
 from compare.bench.crossing_points import Point, crossings
+from compare.crossings import sized_times
 from compare.crossings.size_series import Series, drawn
+from compare.crossings.sized_times import Asked
 from compare.inputs.at_size import Prepared
-from compare.inputs.request import Plan
-from compare.measure import timed_samples, timed_sets
+from compare.measure import timed_samples
 from compare.measure.timed_samples import Samples
 from compare.measure.timed_sets import Timed
 from compare.progress import Reporter
@@ -20,28 +20,15 @@ from compare.prove.other_sizes import judged_at
 from compare.record.crossing_part import CrossingPoint, Crossings, SizedRun, SizeRatio, SizeSeries
 from compare.record.envelope import SCHEMA
 from compare.record.timing_part import Timing
-from compare.record.vocabulary import PASS
+from compare.record.vocabulary import NOT_APPLICABLE, PASS
 from compare.run import record_parts
-from compare.sides.pool import Pool, Source
-from workloads._declared import Declared
-from workloads._modes import JAX_JIT, TF_GRAPH, TF_JIT, Arm, Mode, Pair
+from compare.sides.pool import Pool
+from workloads._modes import JAX_JIT, TF_GRAPH, TF_JIT, Arm, Pair
 
 MODES: Mapping[str, Sequence[str]] = {"tf": (TF_GRAPH.name, TF_JIT.name), "jax": (JAX_JIT.name,)}
 
 RATIOS = (Pair(TF_JIT, TF_GRAPH), Pair(JAX_JIT, TF_GRAPH))
 """What compiling gains over the graph that TensorFlow runs kernel by kernel, in either framework."""
-
-LEVEL = 0.95
-"""With which all intervals of one ratio of one function hold together."""
-
-
-@dataclass(frozen=True)
-class Asked:
-    """How a survey is made: where the sides come from, how often and how long it times, seconds of a request."""
-
-    sources: Mapping[str, Source]
-    plan: Plan
-    timeout_s: float = 300
 
 
 @dataclass(frozen=True)
@@ -65,10 +52,12 @@ def survey(series: Sequence[Series], asked: Asked, scratch: Path, reporter: Repo
       RequestError, BadTarget: a function has no such dimension, its code fails, or it does not exist.
       KeyboardInterrupt: before anything was timed.
     """
+    arrays = {each.workload.name: drawn(each.workload, each.sizes, scratch) for each in series}
     with Pool(dict(asked.sources), scratch, asked.timeout_s) as pool:
-        judged = {each.workload.name: _judge_each(pool, each, scratch, reporter) for each in series}
+        judged = {each.workload.name: _judge_each(pool, each, arrays[each.workload.name], reporter) for each in series}
         environment = record_parts.environment(pool.environments())
-    samples, interrupted = _time(judged, asked, scratch, reporter)
+    to_time = [each.timed for function in judged.values() for each in function if each.timed is not None]
+    samples, interrupted = sized_times.measure(to_time, asked, scratch, reporter)
     return Crossings(
         schema=SCHEMA,
         series=tuple(_series(each, judged[each.workload.name], samples, asked.plan.threads) for each in series),
@@ -78,12 +67,14 @@ def survey(series: Sequence[Series], asked: Asked, scratch: Path, reporter: Repo
     )
 
 
-def _judge_each(pool: Pool, series: Series, scratch: Path, reporter: Reporter) -> list[_Judged]:
+def _judge_each(
+    pool: Pool, series: Series, arrays: Sequence[tuple[int, Prepared | str]], reporter: Reporter
+) -> list[_Judged]:
     name, dimension = series.workload.name, series.sizes.dimension
     reporter.stage(f"{name}: parity at {len(series.sizes.sizes)} sizes", len(series.sizes.sizes) * _STEPS)
     return [
         _judge(pool, f"{name} at {dimension}={size}", {dimension: size}, prepared, reporter)
-        for size, prepared in drawn(series, scratch)
+        for size, prepared in arrays
     ]
 
 
@@ -96,34 +87,12 @@ def _judge(
 ) -> _Judged:
     (size,) = dimensions.values()
     if isinstance(prepared, str):
-        return _Judged(SizedRun(size=size, reason=prepared))
+        return _Judged(SizedRun(size=size, parity=NOT_APPLICABLE, reason=prepared))
     at, _ = judged_at(pool, prepared, dimensions, reporter, (TF_GRAPH, TF_JIT, JAX_JIT))
     run = SizedRun(size=size, parity=at.verdict, reason=at.reason)
     if at.verdict != PASS:
         return _Judged(run)
-    # Samples are told apart by the name of what they are of.
-    named = dataclasses.replace(prepared, workload=Declared(reference="", name=title))
-    return _Judged(run, Timed(named, MODES, {}))
-
-
-def _time(
-    judged: Mapping[str, Sequence[_Judged]], asked: Asked, scratch: Path, reporter: Reporter
-) -> tuple[Mapping[str, Samples], bool]:
-    """What was timed, by title, and whether a signal ended it.
-
-    Raises:
-      KeyboardInterrupt: before anything was timed.
-    """
-    to_time = [each.timed for function in judged.values() for each in function if each.timed is not None]
-    if not to_time:
-        return {}, False
-    try:
-        samples = timed_sets.measure(to_time, asked.sources, asked.plan, scratch, asked.timeout_s, reporter)
-    except timed_sets.Interrupted as stopped:
-        if not any(taken.pairs for taken in stopped.samples.values()):
-            raise KeyboardInterrupt from None
-        return stopped.samples, True
-    return samples, False
+    return _Judged(run, Timed(sized_times.titled(prepared, title), MODES, {}))
 
 
 def _series(
@@ -144,7 +113,7 @@ def judged_series(
       samples: by size, what was timed; None of what was not.
       threads: that were asked for.
     """
-    level = stats.level_together(LEVEL, len(runs))
+    level = stats.level_together(sized_times.LEVEL, len(runs))
     filled = [
         run if taken is None else _timed(run, taken, level, threads) for run, taken in zip(runs, samples, strict=True)
     ]
@@ -175,23 +144,8 @@ def _timed(run: SizedRun, samples: Samples, level: float, threads: int | None) -
 
 def _ratio(pair: Pair, summary: Timing, taken: timing.Samples, level: float) -> SizeRatio:
     stated = summary.ratios.get(str(pair))
-    estimate = timing.paired(taken, _arm(pair.left), _arm(pair.right))
-    if stated is None or estimate is None:
-        return SizeRatio(verdict=stats.INCONCLUSIVE, withheld="not both modes were timed")
-    if stated.withheld:
-        return SizeRatio(pairs=stated.pairs, verdict=stats.INCONCLUSIVE, withheld=stated.withheld)
-    interval = stats.interval_at(estimate, level)
-    known = None if interval == stats.UNKNOWN else interval
-    return SizeRatio(
-        pairs=estimate.pairs,
-        ratio=estimate.ratio,
-        interval=known,
-        verdict=Point(1, estimate.ratio, known).side,
-    )
-
-
-def _arm(mode: Mode) -> Arm:
-    return Arm(mode)
+    estimate = timing.paired(taken, Arm(pair.left), Arm(pair.right))
+    return sized_times.stated(estimate, stated.withheld if stated else "", level)
 
 
 def _crossings(ratio: str, runs: Sequence[SizedRun]) -> list[CrossingPoint]:
@@ -203,6 +157,4 @@ def _crossings(ratio: str, runs: Sequence[SizedRun]) -> list[CrossingPoint]:
 
 def _point(run: SizedRun, ratio: str) -> Point:
     known = run.ratios.get(ratio, SizeRatio())
-    low, high = known.interval or (None, None)
-    interval = None if low is None or high is None else (low, high)
-    return Point(run.size or 0, known.ratio, interval)
+    return Point(run.size or 0, known.ratio, sized_times.interval_of(known))

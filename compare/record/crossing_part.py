@@ -9,14 +9,14 @@ from compare.record.workload_part import Failure
 
 
 class SizeRatio(Part, frozen=True):
-    """The time of a compiled mode over that of TensorFlow's graph mode, at one size."""
+    """A ratio of times at one size; of functions, of a compiled mode over TensorFlow's graph mode."""
 
     pairs: Count = None
     """Pairs of fresh processes."""
     ratio: Number = None
-    """Below 1 the compiled mode is faster; null where it is withheld."""
+    """Below 1 the first is faster; null where it is withheld."""
     interval: Interval = None
-    """Of the level that `SizeSeries.level` says; null with fewer than five pairs."""
+    """Of the level that its series says; null with fewer than five pairs."""
     verdict: Text = ""
     """Faster or slower where the interval lies on one side of 1, else inconclusive."""
     withheld: Text = ""

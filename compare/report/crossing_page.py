@@ -38,7 +38,7 @@ def render(record: Crossings) -> str:
     page = templates().get_template("crossing.html.j2")
     return page.render(
         style=styles("dump.css"),
-        origin=crossing_rows.origin(shown),
+        origin=crossing_rows.origin(shown.environment, shown.threads),
         modes=crossing_rows.MODES,
         ratios=crossing_rows.RATIOS,
         parts=[_part(series) for series in shown.series],

@@ -44,16 +44,23 @@ def _row(run: SizedRun) -> RunRow:
     return RunRow(
         size=numbers.count(run.size),
         seconds=tuple(numbers.seconds(run.seconds.get(mode)) for mode in MODES),
-        ratios=tuple(map(_ratio, ratios)),
+        ratios=tuple(map(stated, ratios)),
         verdicts=tuple(ratio.verdict for ratio in ratios),
         remark="; ".join(_remarks(run, ratios)),
     )
 
 
-def _ratio(ratio: SizeRatio) -> str:
+def stated(ratio: SizeRatio) -> str:
+    """A ratio with its interval."""
     if ratio.ratio is None:
         return numbers.MISSING
-    return f"{numbers.ratio(ratio.ratio)} {numbers.interval(ratio.interval)}"
+    told = numbers.interval(ratio.interval) if ratio.interval else "(no interval)"
+    return f"{numbers.ratio(ratio.ratio)} {told}"
+
+
+def is_bare(ratio: SizeRatio) -> bool:
+    """Whether a ratio is known without an interval."""
+    return ratio.ratio is not None and ratio.interval is None
 
 
 def _remarks(run: SizedRun, ratios: Sequence[SizeRatio]) -> Iterator[str]:
@@ -108,16 +115,20 @@ def _range(sizes: Sequence[int | None]) -> str:
     return f"at {first}" if first == last else f"from {first} to {last}"
 
 
-def origin(record: Crossings) -> list[str]:
+FEW_PAIRS = "An interval needs five pairs of processes: without one a size is undecided."
+INTERRUPTED = "Interrupted: what was complete by then is shown."
+
+
+def origin(environment: Environment | None, threads: int | None) -> list[str]:
     """On what it was measured: processor, threads, versions."""
-    environment = record.environment or Environment()
-    threads = f"{record.threads} thread{'s' * (record.threads != 1)}" if record.threads is not None else ""
+    environment = environment or Environment()
+    on = f"{threads} thread{'s' * (threads != 1)}" if threads is not None else ""
     packages = [
         f"{package} {version}"
         for side, package in (("tf", "tensorflow"), ("jax", "jax"))
         if (version := environment.sides.get(side, {}).get(package))
     ]
-    return [each for each in (environment.cpu, threads, *packages) if each]
+    return [each for each in (environment.cpu, on, *packages) if each]
 
 
 def notes(record: Crossings) -> Iterator[str]:
@@ -133,5 +144,7 @@ def notes(record: Crossings) -> Iterator[str]:
         "Faster and slower: the interval lies on one side of 1. A size at which parity does not pass is not timed; "
         "one at which identical code differs from itself has no ratio."
     )
+    if any(is_bare(ratio) for each in record.series for run in each.runs for ratio in run.ratios.values()):
+        yield FEW_PAIRS
     if record.interrupted:
-        yield "Interrupted: what was complete by then is shown."
+        yield INTERRUPTED

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from owned_sides import Owned
+from owned_sides import NoPool, Owned
 
 from compare.crossings import size_series, timing_series
-from compare.crossings.timing_series import Asked
+from compare.crossings.sized_times import Asked
 from compare.inputs.request import Plan
 from compare.measure import timed_sets
 from compare.progress import Silent
@@ -25,22 +25,6 @@ from workloads._small_operations import OPERATIONS
 
 SIZES = (64, 256, 1024, 4096, 16384)
 JIT, JAX = (str(pair) for pair in timing_series.RATIOS)
-
-
-class NoPool:
-    """Judges nobody."""
-
-    def __init__(self, *_: object) -> None:
-        pass
-
-    def __enter__(self) -> NoPool:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def environments(self) -> dict[str, Any]:
-        return {}
 
 
 @pytest.fixture(autouse=True)

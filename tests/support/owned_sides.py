@@ -35,12 +35,12 @@ class Owned(Side):
         self.number = type(self).started
         type(self).started += 1
         self._random = np.random.default_rng(self.number)
-        self._size = 0
+        self.dimensions: dict[str, int] = {}
 
     def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
         match method:
             case "load":
-                self._size = next(iter(parameters["dimensions"].values()))
+                self.dimensions = dict(parameters["dimensions"])
                 return Reply({"modes": {}})
             case "round":
                 return Reply(self._seconds(**parameters))
@@ -57,12 +57,54 @@ class Owned(Side):
         return Reply(PHASES)
 
     def _seconds(self, target: str, calls: int, slowdown: float) -> list[float]:
-        graph = 1e-4 + 1e-8 * self._size
-        slow = self.name == "tf" and target == "jit" and self._size > self.slow_beyond
-        factor = 1.0 if target == "graph" else 2.0 if slow else 0.5
         copy = self.second if self.number % 2 else 1.0
         noise = np.exp(self._random.normal(0, 0.01, calls))
-        return (graph * factor * (1 + slowdown) * copy * noise).tolist()
+        return (self.takes(target) * (1 + slowdown) * copy * noise).tolist()
+
+    def takes(self, mode: str) -> float:
+        """Seconds of a call."""
+        (size,) = list(self.dimensions.values())[:1]
+        graph = 1e-4 + 1e-8 * size
+        slow = self.name == "tf" and mode == "jit" and size > self.slow_beyond
+        return graph * (1.0 if mode == "graph" else 2.0 if slow else 0.5)
 
     def close(self) -> None:
         """Nothing runs."""
+
+
+class OwnedBlocks(Owned):
+    """A process of which each call of a compiled function costs `call_s` beside its layers.
+
+    Attributes:
+      layer_s: seconds of a layer that is compiled; it takes three times as long where it is not.
+      call_s: seconds of a call of a compiled function.
+    """
+
+    layer_s: ClassVar[float] = 1e-5
+    call_s: ClassVar[float] = 1e-5
+
+    def takes(self, mode: str) -> float:
+        """Seconds of a call."""
+        layers, block = self.dimensions["layers"], self.dimensions["block"]
+        if mode == "jit":
+            return self.call_s + layers * self.layer_s
+        if not block:
+            return 3 * layers * self.layer_s
+        return -(-layers // block) * self.call_s + layers * self.layer_s
+
+
+class NoPool:
+    """Judges nobody."""
+
+    def __init__(self, *_: object) -> None:
+        pass
+
+    def __enter__(self) -> NoPool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def environments(self) -> dict[str, Any]:
+        """Nothing is known of the sides."""
+        return {}

@@ -1,6 +1,7 @@
 """The files of tests that take long, by name."""
 
 SLOW = (
+    "test_blocks_command.py",
     "test_bugreport.py",
     "test_closures.py",
     "test_clustering_workers.py",

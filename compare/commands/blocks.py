@@ -1,0 +1,124 @@
+"""`jaxport blocks`: how many layers a compiled function has to have."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from compare.commands import _arguments, _option_types
+from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._output import or_else, rescue, writable_folder
+from compare.commands._parser import Help
+from compare.commands._signals import uninterrupted
+from compare.crossings import size_series, timing_blocks
+from compare.crossings.size_series import Series
+from compare.crossings.sized_times import Asked
+from compare.inputs import port_files
+from compare.inputs.at_size import named_apart
+from compare.inputs.request import Plan
+from compare.plain_json import to_json, write_json
+from compare.progress import reporter
+from compare.record.block_part import ChainsInBlocks
+from compare.record.vocabulary import FAIL
+from compare.report import block_page, terminal
+from compare.report.block_tables import print_blocks
+from workloads._layer_chain import CHAINS
+
+DEFAULT_OUT = Path("jaxport-blocks")
+
+HELP = Help(
+    description="""\
+Run a chain of layers in larger and larger compiled blocks, one layer in each function, then 2, 4, ... and all, in both
+frameworks: parity of every size, kernels of a call, times with intervals, and the least block from which on compiling
+all layers at once gains less than 5 %. Blocks are called by a TensorFlow graph, and one after the other from Python.
+
+Without a name, two built-in chains are run. Of your own port, both builders take the dimension `block`, the layers in a
+compiled function, 0 for none: examples/blocks is such a port. Takes minutes; run it on a quiet machine.
+""",
+    operands="[CHAIN|WORKLOAD ...]",
+    examples="""\
+  jaxport blocks                                  both built-in chains
+  jaxport blocks my_port.py                       blocks of powers of 2, up to the dimension `layers`
+  jaxport blocks my_port.py --blocks 1,3,12 --size paper
+  jaxport blocks dense_chain --pairs 16 --budget 1    narrower intervals
+""",
+    holds="parity fails in blocks of no size, whichever are faster",
+    fails="parity fails in blocks of some size, or a side failed to deliver a result",
+)
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add arguments."""
+    command.add_argument(
+        "workloads", nargs="*", metavar="CHAIN|WORKLOAD",
+        help=f"{', '.join(CHAINS)}; or a port file with a dimension `block` (default: both chains)",
+    )  # fmt: skip
+    scope = command.add_argument_group("scope")
+    scope.add_argument(
+        "--blocks", type=_option_types.counts, default=(), metavar="N,...",
+        help="layers in each compiled function (default: powers of 2 up to the dimension `layers`)",
+    )  # fmt: skip
+    _arguments.add_size(scope)
+    timing = command.add_argument_group("timing")
+    _arguments.add_pairs(timing, 8)
+    _arguments.add_budget(timing, 1.0)
+    _arguments.add_seed(timing)
+    _arguments.add_threads(timing)
+    _arguments.add_workers(command, recorded=False)
+    output = command.add_argument_group("output")
+    _arguments.add_out_folder(output, DEFAULT_OUT)
+    _arguments.add_json(output)
+
+
+def main(options: argparse.Namespace) -> int:
+    """Judge, profile, time, write, print; the exit code.
+
+    Raises:
+      RequestError: there is no such chain, or it cannot be built in blocks.
+    """
+    out = writable_folder(options.out)
+    chains = _chains(options)
+    threads = _option_types.thread_counts(options.threads)[0]
+    plan = Plan(options.pairs, options.pairs, budget_s=options.budget, threads=threads, seed=options.seed)
+    asked = Asked(_arguments.sources(options), plan, options.timeout)
+    with contextlib.ExitStack() as stack:
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
+        progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
+        found = timing_blocks.survey(chains, asked, scratch, progress)
+    _deliver(found, out, options.json)
+    return HOLDS if _is_whole(found) else FAILS
+
+
+def _chains(options: argparse.Namespace) -> Sequence[Series]:
+    names = list(dict.fromkeys(options.workloads)) or list(CHAINS)
+    chosen = [CHAINS.get(name) or port_files.get(name) for name in names]
+    named_apart(chosen)
+    return [size_series.in_blocks(workload, options.blocks, options.size) for workload in chosen]
+
+
+@uninterrupted()
+def _deliver(found: ChainsInBlocks, out: Path, as_json: bool) -> None:
+    """Write the record and its page, print the tables.
+
+    Args:
+      found: the record.
+      out: the folder.
+      as_json: print the record in place of the tables.
+    """
+    plain = to_json(found)
+    with or_else(lambda: rescue(plain, "blocks.json", as_json)):
+        write_json(out / "blocks.json", plain)
+        page = block_page.write_page(found, out)
+    if as_json:
+        terminal.print_json(plain)
+        return
+    print_blocks(found, terminal.console())
+    terminal.say(page)
+
+
+def _is_whole(found: ChainsInBlocks) -> bool:
+    runs = [run for series in found.series for run in series.runs]
+    return not found.interrupted and all(run.parity != FAIL and not run.failures for run in runs)

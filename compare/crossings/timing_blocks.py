@@ -1,0 +1,199 @@
+"""Chains of layers in compiled blocks: parity, kernels and times by size of the blocks, and what follows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from compare.bench import block_sizes, pairs, stats, timing
+from compare.bench.block_sizes import LEAST_GAIN, Blocks
+from compare.crossings import sized_times
+from compare.crossings.block_evidence import Seen, seen
+from compare.crossings.size_series import Series, drawn
+from compare.crossings.sized_times import Asked
+from compare.inputs.at_size import Prepared
+from compare.measure import timed_samples
+from compare.measure.timed_samples import Samples
+from compare.measure.timed_sets import Timed
+from compare.progress import Reporter
+from compare.prove.other_sizes import judged_at
+from compare.record.block_part import BlockAdvice, BlockRun, BlockSeries, ChainsInBlocks
+from compare.record.crossing_part import SizeRatio
+from compare.record.envelope import SCHEMA
+from compare.record.vocabulary import NOT_APPLICABLE, PASS
+from compare.run import record_parts
+from compare.sides.pool import Pool
+from workloads._modes import JAX_EAGER, JAX_JIT, TF_EAGER, TF_GRAPH, TF_JIT, Arm, Mode
+
+WHOLE = {TF_EAGER: TF_JIT, TF_GRAPH: TF_JIT, JAX_EAGER: JAX_JIT}
+"""The modes that run blocks one after the other, and the mode of the same framework that compiles all of them at once.
+
+Whatever runs compiled blocks eagerly calls each from Python; a graph calls them without it."""
+
+MODES: Mapping[str, Sequence[str]] = {
+    "tf": (TF_EAGER.name, TF_GRAPH.name, TF_JIT.name),
+    "jax": (JAX_EAGER.name, JAX_JIT.name),
+}
+_JUDGED = (*WHOLE, TF_JIT, JAX_JIT)
+_STEPS = 1 + 2 * 10
+"""Of the progress at one size, roughly."""
+
+UNCOMPILED = 0
+"""The size of blocks that stands for no compiled function."""
+
+
+@dataclass(frozen=True)
+class _Judged:
+    run: BlockRun
+    timed: Timed | None = None
+
+
+def survey(chains: Sequence[Series], asked: Asked, scratch: Path, reporter: Reporter) -> ChainsInBlocks:
+    """Judge, profile and time every chain in blocks of every size, and say how large blocks have to be.
+
+    Args:
+      chains: of different names, each with its sizes of blocks.
+      asked: how.
+      scratch: a folder for arrays in transit and what was compiled.
+      reporter: is told of every step.
+
+    Raises:
+      RequestError, BadTarget: a chain has no such dimension, its code fails, or it does not exist.
+      KeyboardInterrupt: before anything was timed.
+    """
+    arrays = {each.workload.name: drawn(each.workload, each.sizes, scratch, each.size) for each in chains}
+    with Pool(dict(asked.sources), scratch, asked.timeout_s) as pool:
+        judged = {each.workload.name: _judge_each(pool, each, arrays[each.workload.name], reporter) for each in chains}
+        environment = record_parts.environment(pool.environments())
+    to_time = [each.timed for chain in judged.values() for each in chain if each.timed is not None]
+    samples, interrupted = sized_times.measure(to_time, asked, scratch, reporter)
+    return ChainsInBlocks(
+        schema=SCHEMA,
+        series=tuple(_series(each, judged[each.workload.name], samples, asked.plan.threads) for each in chains),
+        threads=asked.plan.threads,
+        environment=environment,
+        interrupted=interrupted,
+    )
+
+
+def _judge_each(
+    pool: Pool, chain: Series, arrays: Sequence[tuple[int, Prepared | str]], reporter: Reporter
+) -> list[_Judged]:
+    name = chain.workload.name
+    reporter.stage(f"{name}: parity and kernels in blocks of {len(arrays)} sizes", len(arrays) * _STEPS)
+    return [_judge(pool, chain, block, prepared, reporter) for block, prepared in arrays]
+
+
+def _judge(pool: Pool, chain: Series, block: int, prepared: Prepared | str, reporter: Reporter) -> _Judged:
+    if isinstance(prepared, str):
+        return _Judged(BlockRun(block=block, parity=NOT_APPLICABLE, reason=prepared))
+    at, _ = judged_at(pool, prepared, {chain.sizes.dimension: block}, reporter, _JUDGED)
+    run = BlockRun(block=block, parity=at.verdict, reason=at.reason)
+    if at.verdict != PASS:
+        return _Judged(run)
+    found = seen(pool, prepared.loading, WHOLE, reporter)
+    timed = Timed(sized_times.titled(prepared, f"{chain.workload.name} in blocks of {block}"), MODES, {})
+    return _Judged(_with_evidence(run, found), timed)
+
+
+def _with_evidence(run: BlockRun, found: Seen) -> BlockRun:
+    return replace(
+        run, kernels=found.kernels, bit_equal=found.bit_equal, error=found.error, failures=tuple(found.failures)
+    )
+
+
+def _series(
+    chain: Series, judged: Sequence[_Judged], samples: Mapping[str, Samples], threads: int | None
+) -> BlockSeries:
+    taken = [samples.get(each.timed.name) if each.timed else None for each in judged]
+    level = stats.level_together(sized_times.LEVEL, len(judged))
+    runs = _with_times([each.run for each in judged], taken, level, threads)
+    return BlockSeries(
+        name=chain.workload.name,
+        summary=chain.workload.summary,
+        level=level,
+        least_gain=LEAST_GAIN,
+        runs=tuple(runs),
+        advice=tuple(_advice(mode, runs) for mode in WHOLE),
+    )
+
+
+def _with_times(
+    runs: Sequence[BlockRun], samples: Sequence[Samples | None], level: float, threads: int | None
+) -> list[BlockRun]:
+    """Every run with its times and ratios.
+
+    Args:
+      runs: by size of the blocks.
+      samples: likewise; None of what was not timed.
+      level: of every interval.
+      threads: that were asked for.
+    """
+    pairs_of = [pairs.samples_of(taken.pairs) if taken else {} for taken in samples]
+    base = next((seconds for run, seconds in zip(runs, pairs_of, strict=True) if run.block == UNCOMPILED), {})
+    doubts = [_doubt(taken, threads) for taken in samples]
+    base_doubt = next((doubt for run, doubt in zip(runs, doubts, strict=True) if run.block == UNCOMPILED), "")
+    return [
+        run if taken is None else _timed(run, taken, seconds, base, (doubt, doubt or base_doubt), level)
+        for run, taken, seconds, doubt in zip(runs, samples, pairs_of, doubts, strict=True)
+    ]
+
+
+def _doubt(taken: Samples | None, threads: int | None) -> str:
+    """Why no ratio of these may be stated; empty where nothing speaks against them."""
+    if taken is None:
+        return ""
+    ratios = timed_samples.summarise(taken, (), threads).timing.ratios.values()
+    return next((ratio.withheld for ratio in ratios if ratio.withheld), "")
+
+
+def _timed(
+    run: BlockRun,
+    taken: Samples,
+    seconds: timing.Samples,
+    base: timing.Samples,
+    doubts: tuple[str, str],
+    level: float,
+) -> BlockRun:
+    """A run with its times.
+
+    Args:
+      run: what was judged.
+      taken: of this run.
+      seconds: the same, by arm, pair and round.
+      base: of the chain of which nothing is compiled.
+      doubts: why no ratio of this run, and none to the base, may be stated.
+      level: of every interval.
+    """
+    whole = {str(mode): _over_whole(mode, seconds, doubts[0], level) for mode in WHOLE}
+    modes = [*WHOLE, TF_JIT, JAX_JIT]
+    summary = timed_samples.summarise(taken, ()).timing
+    return replace(
+        run,
+        seconds={mode: known.median_s for mode, known in summary.modes.items()},
+        over_whole=whole,
+        over_graph={str(mode): _over_graph(mode, seconds, base, doubts[1], level) for mode in modes},
+        null=summary.null,
+        failures=(*run.failures, *taken.failures),
+    )
+
+
+def _over_whole(mode: Mode, seconds: timing.Samples, doubt: str, level: float) -> SizeRatio:
+    return sized_times.stated(timing.paired(seconds, Arm(mode), Arm(WHOLE[mode])), doubt, level)
+
+
+def _over_graph(mode: Mode, seconds: timing.Samples, base: timing.Samples, doubt: str, level: float) -> SizeRatio:
+    arms = (seconds.get(Arm(mode)), seconds.get(Arm(TF_JIT)), base.get(Arm(TF_GRAPH)), base.get(Arm(TF_JIT)))
+    one, through, other, base_through = arms
+    if not one or not through or not other or not base_through:
+        return sized_times.stated(None, doubt, level)
+    return sized_times.stated(block_sizes.linked(one, through, other, base_through), doubt, level)
+
+
+def _advice(mode: Mode, runs: Sequence[BlockRun]) -> BlockAdvice:
+    known = [(run.block or 0, run.over_whole.get(str(mode), SizeRatio())) for run in runs if run.block != UNCOMPILED]
+    found = block_sizes.advice([Blocks(block, ratio.ratio, sized_times.interval_of(ratio)) for block, ratio in known])
+    return BlockAdvice(mode=str(mode), layers=found.layers, shown=found.shown)
