@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from compare.commands import _arguments, _option_types
-from compare.commands._exit_codes import FAILS, HOLDS
-from compare.commands._output import or_else, rescue, writable_folder
 from compare.commands._parser import Help
-from compare.commands._signals import uninterrupted
+from compare.commands._size_surveys import Survey, named
 from compare.crossings import size_series, timing_blocks
 from compare.crossings.size_series import Series
-from compare.crossings.sized_times import Asked
-from compare.inputs import port_files
-from compare.inputs.at_size import named_apart
 from compare.inputs.request import Plan
-from compare.plain_json import to_json, write_json
-from compare.progress import reporter
-from compare.record.block_part import ChainsInBlocks
-from compare.record.vocabulary import FAIL
-from compare.report import block_page, terminal
+from compare.report import block_page
 from compare.report.block_tables import print_blocks
 from workloads._layer_chain import CHAINS
 
@@ -79,46 +68,15 @@ def main(options: argparse.Namespace) -> int:
     Raises:
       RequestError: there is no such chain, or it cannot be built in blocks.
     """
-    out = writable_folder(options.out)
-    chains = _chains(options)
-    threads = _option_types.thread_counts(options.threads)[0]
-    plan = Plan(options.pairs, options.pairs, budget_s=options.budget, threads=threads, seed=options.seed)
-    asked = Asked(_arguments.sources(options), plan, options.timeout)
-    with contextlib.ExitStack() as stack:
-        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
-        progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
-        found = timing_blocks.survey(chains, asked, scratch, progress)
-    _deliver(found, out, options.json)
-    return HOLDS if _is_whole(found) else FAILS
+    survey = Survey(timing_blocks.survey, "blocks.json", print_blocks, block_page.write_page)
+    return survey.run(options, lambda: _chains(options), lambda: _plan(options))
 
 
 def _chains(options: argparse.Namespace) -> Sequence[Series]:
-    names = list(dict.fromkeys(options.workloads)) or list(CHAINS)
-    chosen = [CHAINS.get(name) or port_files.get(name) for name in names]
-    named_apart(chosen)
+    chosen = named(options.workloads or list(CHAINS), CHAINS)
     return [size_series.in_blocks(workload, options.blocks, options.size) for workload in chosen]
 
 
-@uninterrupted()
-def _deliver(found: ChainsInBlocks, out: Path, as_json: bool) -> None:
-    """Write the record and its page, print the tables.
-
-    Args:
-      found: the record.
-      out: the folder.
-      as_json: print the record in place of the tables.
-    """
-    plain = to_json(found)
-    with or_else(lambda: rescue(plain, "blocks.json", as_json)):
-        write_json(out / "blocks.json", plain)
-        page = block_page.write_page(found, out)
-    if as_json:
-        terminal.print_json(plain)
-        return
-    print_blocks(found, terminal.console())
-    terminal.say(page)
-
-
-def _is_whole(found: ChainsInBlocks) -> bool:
-    runs = [run for series in found.series for run in series.runs]
-    return not found.interrupted and all(run.parity != FAIL and not run.failures for run in runs)
+def _plan(options: argparse.Namespace) -> Plan:
+    threads = _option_types.thread_counts(options.threads)[0]
+    return Plan(options.pairs, options.pairs, budget_s=options.budget, threads=threads, seed=options.seed)

@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from compare.commands import _arguments, _option_types
-from compare.commands._exit_codes import FAILS, HOLDS
-from compare.commands._output import or_else, rescue, writable_folder
 from compare.commands._parser import Help
-from compare.commands._signals import uninterrupted
+from compare.commands._size_surveys import Survey, named
 from compare.crossings import size_series, timing_series
 from compare.crossings.size_series import Series
-from compare.crossings.sized_times import Asked
-from compare.inputs import port_files
-from compare.inputs.at_size import named_apart
-from compare.plain_json import to_json, write_json
-from compare.progress import reporter
-from compare.record.crossing_part import Crossings
-from compare.record.vocabulary import FAIL
-from compare.report import crossing_page, terminal
+from compare.inputs.request import Plan
+from compare.report import crossing_page
 from compare.report.crossing_tables import print_crossings
 from workloads._small_operations import OPERATIONS
 
@@ -77,16 +67,12 @@ def main(options: argparse.Namespace) -> int:
     Raises:
       RequestError: a function has no such dimension, or sizes are needed and were not given.
     """
-    out = writable_folder(options.out)
-    series = _series(options)
-    plan = _arguments.plan(options, _option_types.thread_counts(options.threads)[0])
-    asked = Asked(_arguments.sources(options), plan, options.timeout)
-    with contextlib.ExitStack() as stack:
-        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
-        progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
-        found = timing_series.survey(series, asked, scratch, progress)
-    _deliver(found, out, options.json)
-    return HOLDS if _is_whole(found) else FAILS
+    survey = Survey(timing_series.survey, "crossing.json", print_crossings, crossing_page.write_page)
+    return survey.run(options, lambda: _series(options), lambda: _plan(options))
+
+
+def _plan(options: argparse.Namespace) -> Plan:
+    return _arguments.plan(options, _option_types.thread_counts(options.threads)[0])
 
 
 def _series(options: argparse.Namespace) -> Sequence[Series]:
@@ -96,32 +82,4 @@ def _series(options: argparse.Namespace) -> Sequence[Series]:
         return [size_series.of(own, sizes)]
     if not options.workloads:
         return size_series.of_operations(sizes)
-    names = list(dict.fromkeys(options.workloads))
-    chosen = [OPERATIONS.get(name) or port_files.get(name) for name in names]
-    named_apart(chosen)
-    return [size_series.of(workload, sizes) for workload in chosen]
-
-
-@uninterrupted()
-def _deliver(found: Crossings, out: Path, as_json: bool) -> None:
-    """Write the record and its page, print the tables.
-
-    Args:
-      found: the record.
-      out: the folder.
-      as_json: print the record in place of the tables.
-    """
-    plain = to_json(found)
-    with or_else(lambda: rescue(plain, "crossing.json", as_json)):
-        write_json(out / "crossing.json", plain)
-        page = crossing_page.write_page(found, out)
-    if as_json:
-        terminal.print_json(plain)
-        return
-    print_crossings(found, terminal.console())
-    terminal.say(page)
-
-
-def _is_whole(found: Crossings) -> bool:
-    runs = [run for series in found.series for run in series.runs]
-    return not found.interrupted and all(run.parity != FAIL and not run.failures for run in runs)
+    return [size_series.of(workload, sizes) for workload in named(options.workloads, OPERATIONS)]

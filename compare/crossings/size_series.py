@@ -87,21 +87,14 @@ def of(workload: AnyWorkload, sizes: Sizes | None) -> Series:
     return Series(workload, sizes or Sizes(_small_operations.ELEMENTS, _small_operations.SIZES))
 
 
-def drawn(
-    workload: AnyWorkload, sizes: Sizes, scratch: Path, size: str | None = None
-) -> list[tuple[int, Prepared | str]]:
+def drawn(series: Series, scratch: Path) -> list[tuple[int, Prepared | str]]:
     """By size, the arrays of a function there; a text says why it refuses the size.
-
-    Args:
-      workload: the function.
-      sizes: of one of its dimensions.
-      scratch: a folder for the arrays.
-      size: of the workload, of which all other dimensions are taken; None is the smallest.
 
     Raises:
       RequestError: it has no such dimension, refuses every size, or its code fails.
     """
-    own = prepare_one(workload, choose_size(workload, size or _least_size(workload)), None, scratch)
+    workload, sizes = series.workload, series.sizes
+    own = prepare_one(workload, choose_size(workload, series.size or _least_size(workload)), None, scratch)
     if sizes.dimension not in own.dimensions:
         named = ", ".join(own.dimensions) or "none: name one in a shape, as in x=f32[n,128]"
         raise RequestError(f"expected a dimension of {workload.name} ({named}), found {sizes.dimension!r}")

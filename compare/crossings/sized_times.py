@@ -1,14 +1,16 @@
-"""Times of functions at several sizes, all in the same processes; interrupted, those that were complete."""
+"""Functions at several sizes: judged at each, those that agree timed in the same processes; what is stated of it."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from compare.bench import stats
 from compare.bench.crossing_points import Point
+from compare.crossings.size_series import Series, drawn
 from compare.inputs.at_size import Prepared
 from compare.inputs.request import Plan
 from compare.measure import timed_sets
@@ -16,8 +18,13 @@ from compare.measure.timed_samples import Samples
 from compare.measure.timed_sets import Timed
 from compare.progress import Reporter
 from compare.record.crossing_part import SizeRatio
-from compare.sides.pool import Source
+from compare.record.envelope import Environment
+from compare.run import record_parts
+from compare.sides.pool import Pool, Source
 from workloads._declared import Declared
+
+Run = TypeVar("Run")
+"""What is recorded of a function at one size."""
 
 LEVEL = 0.95
 """With which all intervals of one series of ratios hold together."""
@@ -30,6 +37,76 @@ class Asked:
     sources: Mapping[str, Source]
     plan: Plan
     timeout_s: float = 300
+
+
+@dataclass(frozen=True)
+class Judged(Generic[Run]):
+    """A function at one size: what is recorded before it is timed, and what is timed where parity passes."""
+
+    run: Run
+    timed: Timed | None = None
+
+
+@dataclass(frozen=True)
+class Surveyed(Generic[Run]):
+    """Functions at their sizes.
+
+    Attributes:
+      judged: by function, then size.
+      samples: by title, what was timed.
+      environment: on what.
+      interrupted: whether a signal ended it.
+    """
+
+    judged: Mapping[str, Sequence[Judged[Run]]]
+    samples: Mapping[str, Samples]
+    environment: Environment
+    interrupted: bool
+
+    def runs(self, name: str) -> list[Run]:
+        """Of a function, by size."""
+        return [each.run for each in self.judged[name]]
+
+    def taken(self, name: str) -> list[Samples | None]:
+        """Of a function, by size, what was timed; None where nothing was."""
+        return [self.samples.get(each.timed.name) if each.timed else None for each in self.judged[name]]
+
+
+def survey(
+    series: Sequence[Series],
+    asked: Asked,
+    scratch: Path,
+    reporter: Reporter,
+    judge: Callable[[Pool, Series, int, Prepared | str, Reporter], Judged[Run]],
+) -> Surveyed[Run]:
+    """Draw all sizes, judge them one by one, then time those that agree in the same processes.
+
+    Args:
+      series: functions of different names.
+      asked: how.
+      scratch: a folder for arrays in transit and what was compiled.
+      reporter: is told of every step.
+      judge: asked of every function and size, whose arrays it is given, or why there are none.
+
+    Raises:
+      RequestError, BadTarget: a function has no such dimension, its code fails, or it does not exist.
+      KeyboardInterrupt: before anything was timed.
+    """
+    arrays = {each.workload.name: drawn(each, scratch) for each in series}
+    judged: dict[str, list[Judged[Run]]] = {}
+    with Pool(dict(asked.sources), scratch, asked.timeout_s) as pool:
+        for each in series:
+            name, sizes = each.workload.name, arrays[each.workload.name]
+            reporter.stage(f"{name}: parity at {len(sizes)} sizes of {each.sizes.dimension}", len(sizes) * _STEPS)
+            judged[name] = [judge(pool, each, size, prepared, reporter) for size, prepared in sizes]
+        environment = record_parts.environment(pool.environments())
+    to_time = [each.timed for function in judged.values() for each in function if each.timed is not None]
+    samples, interrupted = measure(to_time, asked, scratch, reporter)
+    return Surveyed(judged, samples, environment, interrupted)
+
+
+_STEPS = 18
+"""Of the progress at one size, roughly."""
 
 
 def titled(prepared: Prepared, title: str) -> Prepared:

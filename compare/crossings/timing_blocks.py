@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -12,8 +11,8 @@ from compare.bench import block_sizes, pairs, stats, timing
 from compare.bench.block_sizes import LEAST_GAIN, Blocks
 from compare.crossings import sized_times
 from compare.crossings.block_evidence import Seen, seen
-from compare.crossings.size_series import Series, drawn
-from compare.crossings.sized_times import Asked
+from compare.crossings.size_series import Series
+from compare.crossings.sized_times import Asked, Judged
 from compare.inputs.at_size import Prepared
 from compare.measure import timed_samples
 from compare.measure.timed_samples import Samples
@@ -24,7 +23,6 @@ from compare.record.block_part import BlockAdvice, BlockRun, BlockSeries, Chains
 from compare.record.crossing_part import SizeRatio
 from compare.record.envelope import SCHEMA
 from compare.record.vocabulary import NOT_APPLICABLE, PASS
-from compare.run import record_parts
 from compare.sides.pool import Pool
 from workloads._modes import JAX_EAGER, JAX_JIT, TF_EAGER, TF_GRAPH, TF_JIT, Arm, Mode
 
@@ -38,17 +36,9 @@ MODES: Mapping[str, Sequence[str]] = {
     "jax": (JAX_EAGER.name, JAX_JIT.name),
 }
 _JUDGED = (*WHOLE, TF_JIT, JAX_JIT)
-_STEPS = 1 + 2 * 10
-"""Of the progress at one size, roughly."""
 
 UNCOMPILED = 0
 """The size of blocks that stands for no compiled function."""
-
-
-@dataclass(frozen=True)
-class _Judged:
-    run: BlockRun
-    timed: Timed | None = None
 
 
 def survey(chains: Sequence[Series], asked: Asked, scratch: Path, reporter: Reporter) -> ChainsInBlocks:
@@ -61,42 +51,30 @@ def survey(chains: Sequence[Series], asked: Asked, scratch: Path, reporter: Repo
       reporter: is told of every step.
 
     Raises:
-      RequestError, BadTarget: a chain has no such dimension, its code fails, or it does not exist.
-      KeyboardInterrupt: before anything was timed.
+      RequestError, BadTarget, KeyboardInterrupt: as `sized_times.survey` does.
     """
-    arrays = {each.workload.name: drawn(each.workload, each.sizes, scratch, each.size) for each in chains}
-    with Pool(dict(asked.sources), scratch, asked.timeout_s) as pool:
-        judged = {each.workload.name: _judge_each(pool, each, arrays[each.workload.name], reporter) for each in chains}
-        environment = record_parts.environment(pool.environments())
-    to_time = [each.timed for chain in judged.values() for each in chain if each.timed is not None]
-    samples, interrupted = sized_times.measure(to_time, asked, scratch, reporter)
+    found = sized_times.survey(chains, asked, scratch, reporter, _judge)
+    names = {each.workload.name: each for each in chains}
+    series = [_series(each, found.runs(name), found.taken(name), asked.plan.threads) for name, each in names.items()]
     return ChainsInBlocks(
         schema=SCHEMA,
-        series=tuple(_series(each, judged[each.workload.name], samples, asked.plan.threads) for each in chains),
+        series=tuple(series),
         threads=asked.plan.threads,
-        environment=environment,
-        interrupted=interrupted,
+        environment=found.environment,
+        interrupted=found.interrupted,
     )
 
 
-def _judge_each(
-    pool: Pool, chain: Series, arrays: Sequence[tuple[int, Prepared | str]], reporter: Reporter
-) -> list[_Judged]:
-    name = chain.workload.name
-    reporter.stage(f"{name}: parity and kernels in blocks of {len(arrays)} sizes", len(arrays) * _STEPS)
-    return [_judge(pool, chain, block, prepared, reporter) for block, prepared in arrays]
-
-
-def _judge(pool: Pool, chain: Series, block: int, prepared: Prepared | str, reporter: Reporter) -> _Judged:
+def _judge(pool: Pool, chain: Series, block: int, prepared: Prepared | str, reporter: Reporter) -> Judged[BlockRun]:
     if isinstance(prepared, str):
-        return _Judged(BlockRun(block=block, parity=NOT_APPLICABLE, reason=prepared))
+        return Judged(BlockRun(block=block, parity=NOT_APPLICABLE, reason=prepared))
     at, _ = judged_at(pool, prepared, {chain.sizes.dimension: block}, reporter, _JUDGED)
     run = BlockRun(block=block, parity=at.verdict, reason=at.reason)
     if at.verdict != PASS:
-        return _Judged(run)
+        return Judged(run)
     found = seen(pool, prepared.loading, WHOLE, reporter)
-    timed = Timed(sized_times.titled(prepared, f"{chain.workload.name} in blocks of {block}"), MODES, {})
-    return _Judged(_with_evidence(run, found), timed)
+    title = f"{chain.workload.name} in blocks of {block}"
+    return Judged(_with_evidence(run, found), Timed(sized_times.titled(prepared, title), MODES, {}))
 
 
 def _with_evidence(run: BlockRun, found: Seen) -> BlockRun:
@@ -106,11 +84,10 @@ def _with_evidence(run: BlockRun, found: Seen) -> BlockRun:
 
 
 def _series(
-    chain: Series, judged: Sequence[_Judged], samples: Mapping[str, Samples], threads: int | None
+    chain: Series, judged: Sequence[BlockRun], taken: Sequence[Samples | None], threads: int | None
 ) -> BlockSeries:
-    taken = [samples.get(each.timed.name) if each.timed else None for each in judged]
     level = stats.level_together(sized_times.LEVEL, len(judged))
-    runs = _with_times([each.run for each in judged], taken, level, threads)
+    runs = _with_times(judged, taken, level, threads)
     return BlockSeries(
         name=chain.workload.name,
         summary=chain.workload.summary,

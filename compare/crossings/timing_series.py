@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from compare.bench import pairs, stats, timing
 from compare.bench.crossing_points import Point, crossings
 from compare.crossings import sized_times
-from compare.crossings.size_series import Series, drawn
-from compare.crossings.sized_times import Asked
+from compare.crossings.size_series import Series
+from compare.crossings.sized_times import Asked, Judged
 from compare.inputs.at_size import Prepared
 from compare.measure import timed_samples
 from compare.measure.timed_samples import Samples
@@ -21,7 +20,6 @@ from compare.record.crossing_part import CrossingPoint, Crossings, SizedRun, Siz
 from compare.record.envelope import SCHEMA
 from compare.record.timing_part import Timing
 from compare.record.vocabulary import NOT_APPLICABLE, PASS
-from compare.run import record_parts
 from compare.sides.pool import Pool
 from workloads._modes import JAX_JIT, TF_GRAPH, TF_JIT, Arm, Pair
 
@@ -29,14 +27,6 @@ MODES: Mapping[str, Sequence[str]] = {"tf": (TF_GRAPH.name, TF_JIT.name), "jax":
 
 RATIOS = (Pair(TF_JIT, TF_GRAPH), Pair(JAX_JIT, TF_GRAPH))
 """What compiling gains over the graph that TensorFlow runs kernel by kernel, in either framework."""
-
-
-@dataclass(frozen=True)
-class _Judged:
-    """A function at one size: what parity says, and what is timed where it passes."""
-
-    run: SizedRun
-    timed: Timed | None = None
 
 
 def survey(series: Sequence[Series], asked: Asked, scratch: Path, reporter: Reporter) -> Crossings:
@@ -49,57 +39,32 @@ def survey(series: Sequence[Series], asked: Asked, scratch: Path, reporter: Repo
       reporter: is told of every step.
 
     Raises:
-      RequestError, BadTarget: a function has no such dimension, its code fails, or it does not exist.
-      KeyboardInterrupt: before anything was timed.
+      RequestError, BadTarget, KeyboardInterrupt: as `sized_times.survey` does.
     """
-    arrays = {each.workload.name: drawn(each.workload, each.sizes, scratch) for each in series}
-    with Pool(dict(asked.sources), scratch, asked.timeout_s) as pool:
-        judged = {each.workload.name: _judge_each(pool, each, arrays[each.workload.name], reporter) for each in series}
-        environment = record_parts.environment(pool.environments())
-    to_time = [each.timed for function in judged.values() for each in function if each.timed is not None]
-    samples, interrupted = sized_times.measure(to_time, asked, scratch, reporter)
+    found = sized_times.survey(series, asked, scratch, reporter, _judge)
+    names = {each.workload.name: each for each in series}
+    judged = [
+        judged_series(each, found.runs(name), found.taken(name), asked.plan.threads) for name, each in names.items()
+    ]
     return Crossings(
         schema=SCHEMA,
-        series=tuple(_series(each, judged[each.workload.name], samples, asked.plan.threads) for each in series),
+        series=tuple(judged),
         threads=asked.plan.threads,
-        environment=environment,
-        interrupted=interrupted,
+        environment=found.environment,
+        interrupted=found.interrupted,
     )
 
 
-def _judge_each(
-    pool: Pool, series: Series, arrays: Sequence[tuple[int, Prepared | str]], reporter: Reporter
-) -> list[_Judged]:
-    name, dimension = series.workload.name, series.sizes.dimension
-    reporter.stage(f"{name}: parity at {len(series.sizes.sizes)} sizes", len(series.sizes.sizes) * _STEPS)
-    return [
-        _judge(pool, f"{name} at {dimension}={size}", {dimension: size}, prepared, reporter)
-        for size, prepared in arrays
-    ]
-
-
-_STEPS = 1 + 2 * 8
-"""Of the progress at one size, roughly."""
-
-
-def _judge(
-    pool: Pool, title: str, dimensions: Mapping[str, int], prepared: Prepared | str, reporter: Reporter
-) -> _Judged:
-    (size,) = dimensions.values()
+def _judge(pool: Pool, series: Series, size: int, prepared: Prepared | str, reporter: Reporter) -> Judged[SizedRun]:
     if isinstance(prepared, str):
-        return _Judged(SizedRun(size=size, parity=NOT_APPLICABLE, reason=prepared))
-    at, _ = judged_at(pool, prepared, dimensions, reporter, (TF_GRAPH, TF_JIT, JAX_JIT))
+        return Judged(SizedRun(size=size, parity=NOT_APPLICABLE, reason=prepared))
+    dimension = series.sizes.dimension
+    at, _ = judged_at(pool, prepared, {dimension: size}, reporter, (TF_GRAPH, TF_JIT, JAX_JIT))
     run = SizedRun(size=size, parity=at.verdict, reason=at.reason)
     if at.verdict != PASS:
-        return _Judged(run)
-    return _Judged(run, Timed(sized_times.titled(prepared, title), MODES, {}))
-
-
-def _series(
-    series: Series, judged: Sequence[_Judged], samples: Mapping[str, Samples], threads: int | None
-) -> SizeSeries:
-    taken = [samples.get(each.timed.name) if each.timed else None for each in judged]
-    return judged_series(series, [each.run for each in judged], taken, threads)
+        return Judged(run)
+    title = f"{series.workload.name} at {dimension}={size}"
+    return Judged(run, Timed(sized_times.titled(prepared, title), MODES, {}))
 
 
 def judged_series(

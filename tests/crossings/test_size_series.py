@@ -9,9 +9,15 @@ import pytest
 
 from compare.crossings import size_series
 from compare.errors import RequestError
+from compare.inputs.at_size import Prepared
 from compare.inputs.functions import from_functions
 from workloads import _registry
 from workloads._small_operations import OPERATIONS, SIZES
+from workloads._spec import Workload
+
+
+def drawn(workload: Workload, sizes: str, folder: Path) -> list[tuple[int, Prepared | str]]:
+    return size_series.drawn(size_series.of(workload, size_series.parse(sizes)), folder)
 
 
 def test_sizes_are_taken_in_any_order_and_once() -> None:
@@ -45,28 +51,28 @@ def test_what_trains_is_sent_elsewhere() -> None:
 
 def test_a_dimension_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match=r"expected a dimension of add \(\w+\), found 'n'"):
-        size_series.drawn(_registry.get("add"), size_series.parse("n=8,32"), tmp_path)
+        drawn(_registry.get("add"), "n=8,32", tmp_path)
 
 
 def test_a_named_dimension_of_a_shape_varies(tmp_path: Path) -> None:
     (tmp_path / "f.py").write_text("def f(x): return x\n")
     where = f"{tmp_path / 'f.py'}:f"
     workload = from_functions(where, where, ["x=f32[n,4]"])
-    drawn = dict(size_series.drawn(workload, size_series.parse("n=3,5"), tmp_path))
-    shapes = {size: each.inputs["x"].shape for size, each in drawn.items() if not isinstance(each, str)}
+    found = dict(drawn(workload, "n=3,5", tmp_path))
+    shapes = {size: each.inputs["x"].shape for size, each in found.items() if not isinstance(each, str)}
     assert shapes == {3: (3, 4), 5: (5, 4)}
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_an_operation_refuses_a_size_that_has_no_whole_rows(name: str, tmp_path: Path) -> None:
-    drawn = dict(size_series.drawn(OPERATIONS[name], size_series.parse("elements=64,72"), tmp_path))
-    assert not isinstance(drawn[64], str)
+    found = dict(drawn(OPERATIONS[name], "elements=64,72", tmp_path))
+    assert not isinstance(found[64], str)
     if name in ("elementwise", "reduction"):
-        assert not isinstance(drawn[72], str)
+        assert not isinstance(found[72], str)
     else:
-        assert str(drawn[72]).partition("expected elements to be ")[2]
+        assert str(found[72]).partition("expected elements to be ")[2]
 
 
 def test_sizes_that_are_all_refused_say_why(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match="expected elements to be a square, found 5"):
-        size_series.drawn(OPERATIONS["softmax"], size_series.parse("elements=5,7"), tmp_path)
+        drawn(OPERATIONS["softmax"], "elements=5,7", tmp_path)

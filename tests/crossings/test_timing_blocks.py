@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from owned_sides import NoPool, OwnedBlocks
 
-from compare.crossings import block_evidence, size_series, timing_blocks
+from compare.crossings import block_evidence, size_series, sized_times, timing_blocks
 from compare.crossings.block_evidence import Seen
 from compare.crossings.sized_times import Asked
 from compare.errors import RequestError
@@ -34,7 +34,7 @@ def owned(monkeypatch: pytest.MonkeyPatch) -> None:
         return AtSize(dimensions, PASS, ""), None
 
     monkeypatch.setattr(timed_sets, "LiveSide", OwnedBlocks)
-    monkeypatch.setattr(timing_blocks, "Pool", NoPool)
+    monkeypatch.setattr(sized_times, "Pool", NoPool)
     monkeypatch.setattr(timing_blocks, "judged_at", passes)
     monkeypatch.setattr(timing_blocks, "seen", lambda *_: Seen(kernels={"tf/graph": 3}, bit_equal={"tf/graph": True}))
     monkeypatch.setattr(OwnedBlocks, "call_s", 1e-5)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from owned_sides import NoPool, Owned
 
-from compare.crossings import size_series, timing_series
+from compare.crossings import size_series, sized_times, timing_series
 from compare.crossings.sized_times import Asked
 from compare.inputs.request import Plan
 from compare.measure import timed_sets
@@ -33,7 +33,7 @@ def owned(monkeypatch: pytest.MonkeyPatch) -> None:
         return AtSize(dimensions, PASS, ""), None
 
     monkeypatch.setattr(timed_sets, "LiveSide", Owned)
-    monkeypatch.setattr(timing_series, "Pool", NoPool)
+    monkeypatch.setattr(sized_times, "Pool", NoPool)
     monkeypatch.setattr(timing_series, "judged_at", passes)
     for name, value in (("slow_beyond", math.inf), ("second", 1.0), ("raising", ""), ("started", 0)):
         monkeypatch.setattr(Owned, name, value)

@@ -1,0 +1,93 @@
+"""What `jaxport crossing` and `jaxport blocks` have in common: who is surveyed how, and what becomes of the record."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from rich.console import Console
+
+from compare.commands import _arguments
+from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._output import or_else, rescue, writable_folder
+from compare.commands._signals import uninterrupted
+from compare.crossings.size_series import Series
+from compare.crossings.sized_times import Asked
+from compare.inputs import port_files
+from compare.inputs.at_size import named_apart
+from compare.inputs.request import Plan
+from compare.plain_json import to_json, write_json
+from compare.progress import Reporter, reporter
+from compare.record.block_part import ChainsInBlocks
+from compare.record.crossing_part import Crossings
+from compare.record.vocabulary import FAIL
+from compare.report import terminal
+from workloads._declared import AnyWorkload
+from workloads._spec import Workload
+
+Found = TypeVar("Found", Crossings, ChainsInBlocks)
+
+
+@dataclass(frozen=True)
+class Survey(Generic[Found]):
+    """One of the two: how it is made, and how its record is named, printed and written as a page."""
+
+    make: Callable[[Sequence[Series], Asked, Path, Reporter], Found]
+    file: str
+    show: Callable[[Found, Console], None]
+    write_page: Callable[[Found, Path], Path]
+
+    def run(self, options: argparse.Namespace, series: Callable[[], Sequence[Series]], plan: Callable[[], Plan]) -> int:
+        """Survey, write, print; the exit code.
+
+        Args:
+          options: of the command line.
+          series: gives what is surveyed.
+          plan: gives how it is timed.
+
+        Raises:
+          RequestError: the request cannot be carried out.
+        """
+        out = writable_folder(options.out)
+        chosen = series()
+        asked = Asked(_arguments.sources(options), plan(), options.timeout)
+        with contextlib.ExitStack() as stack:
+            scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
+            progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
+            found = self.make(chosen, asked, scratch, progress)
+        self._deliver(found, out, options.json)
+        return HOLDS if _is_whole(found) else FAILS
+
+    @uninterrupted()
+    def _deliver(self, found: Found, out: Path, as_json: bool) -> None:
+        """Write the record and its page, print the tables, or the record."""
+        plain: Any = to_json(found)
+        with or_else(lambda: rescue(plain, self.file, as_json)):
+            write_json(out / self.file, plain)
+            page = self.write_page(found, out)
+        if as_json:
+            terminal.print_json(plain)
+            return
+        self.show(found, terminal.console())
+        terminal.say(page)
+
+
+def named(names: Sequence[str], known: Mapping[str, Workload]) -> list[AnyWorkload]:
+    """What is named, each once: one of those that are known, a workload, or a port file.
+
+    Raises:
+      RequestError, RegistryError: there is no such thing, or two of one name.
+    """
+    chosen = [known.get(name) or port_files.get(name) for name in dict.fromkeys(names)]
+    named_apart(chosen)
+    return chosen
+
+
+def _is_whole(found: Crossings | ChainsInBlocks) -> bool:
+    runs = [run for series in found.series for run in series.runs]
+    return not found.interrupted and all(run.parity != FAIL and not run.failures for run in runs)
