@@ -260,18 +260,24 @@ class LoadedProgram:
 
     def each(self, calls: Sequence[Sequence[np.ndarray]]) -> list[list[np.ndarray]]:
         """Several calls; an array that they share is handed to XLA once."""
-        jax = importlib.import_module("jax")
-        device = self.loaded.local_devices()[0]
         # By identity, which holds for as long as `calls` keeps them.
         arrays = {id(array): array for call in calls for array in call}
-        # Without x64 JAX would narrow what the program declares as 64 bits wide.
-        with jax.enable_x64(True):
-            placed = dict(zip(arrays, jax.device_put(list(arrays.values()), device), strict=True))
-            return [self._called([placed[id(array)] for array in call]) for call in calls]
+        by_identity = dict(zip(arrays, placed(list(arrays.values())), strict=True))
+        executed = (self.executed([by_identity[id(array)] for array in call]) for call in calls)
+        return [list(map(np.asarray, results)) for results in executed]
 
-    def _called(self, arguments: Sequence[Any]) -> list[np.ndarray]:
-        results = self.loaded.execute_sharded(arguments).disassemble_into_single_device_arrays()
-        return [np.asarray(shards[0]) for shards in results]
+    def executed(self, arguments: Sequence[Any]) -> list[Any]:
+        """One call with arrays that are placed already; its results are."""
+        results = self.loaded.execute_sharded(list(arguments)).disassemble_into_single_device_arrays()
+        return [shards[0] for shards in results]
+
+
+def placed(arrays: Sequence[np.ndarray]) -> list[Any]:
+    """Arrays on the CPU that programs are loaded for, as XLA takes them."""
+    jax = importlib.import_module("jax")
+    # Without x64 JAX would narrow what a program declares as 64 bits wide.
+    with jax.enable_x64(True):
+        return jax.device_put(list(arrays), jax.local_devices(backend="cpu")[0])
 
 
 def load_bytecode(bytecode: bytes, options: Mapping[str, Any]) -> LoadedProgram:

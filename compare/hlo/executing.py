@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from compare.hlo.bindings import UnreadableProgram
+from compare.hlo.steps import Steps
 
 Options = Mapping[str, Any]
 """XLA's debug options by name, such as {"xla_disable_hlo_passes": "fusion"}."""
@@ -19,13 +20,8 @@ class ProgramLost(UnreadableProgram):
     """The process that a program ran in ended, or the program did not end in time."""
 
 
-class Executable(ABC):
-    """A program compiled by XLA for one CPU."""
-
-    @property
-    @abstractmethod
-    def optimized(self) -> bytes:
-        """Serialized HloModuleProto of the optimized module."""
+class Runnable(ABC):
+    """What XLA has compiled for one CPU, and what can be called."""
 
     def __call__(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         """One call and all of its results.
@@ -39,6 +35,15 @@ class Executable(ABC):
     @abstractmethod
     def each(self, calls: Sequence[Sequence[np.ndarray]]) -> list[list[np.ndarray]]:
         """Several calls in one request; raises as one call does."""
+
+
+class Executable(Runnable):
+    """A program compiled as one."""
+
+    @property
+    @abstractmethod
+    def optimized(self) -> bytes:
+        """Serialized HloModuleProto of the optimized module."""
 
 
 class Executor(ABC):
@@ -61,6 +66,10 @@ class Executor(ABC):
           UnreadableProgram: the bytes are no StableHLO, or XLA refuses the program or an option.
           ProgramLost: XLA took its process with it.
         """
+
+    @abstractmethod
+    def compile_steps(self, steps: Steps, options: Options) -> Runnable:
+        """Compile each operation of a graph; raises as compiling one program does."""
 
 
 _in_use: list[Executor] = []
@@ -89,6 +98,15 @@ def compile_bytecode(bytecode: bytes, options: Options | None = None) -> Executa
       RuntimeError: none is in use. There is no default that runs a stranger's program in this process.
     """
     return current().compile(bytecode, options or {})
+
+
+def compile_steps(steps: Steps, options: Options) -> Runnable:
+    """Compile each operation of a graph by the executor in use, as `Executor.compile_steps` does.
+
+    Raises:
+      RuntimeError: none is in use.
+    """
+    return current().compile_steps(steps, options)
 
 
 def check_bytecode(bytecode: bytes) -> bytes:

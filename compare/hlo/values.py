@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from compare.hlo import bindings, executing
+from compare.hlo import bindings, executing, steps
 from compare.hlo.graph import Graph
 from compare.hlo.write_module import written
 
@@ -30,10 +30,23 @@ def prepare(graph: Graph, wanted: Sequence[int]) -> PreparedGraph:
     return PreparedGraph(arrays, executing.compile_bytecode(bytecode, _QUICK))
 
 
+def prepare_in_steps(graph: Graph, wanted: Sequence[int]) -> PreparedGraph:
+    """The same, each operation compiled alone and once for all that are like it: for many values of a large graph.
+
+    Raises:
+      UnreadableProgram: XLA cannot compile an operation, as with a call of another framework's library.
+    """
+    arrays = tuple(key for key in wanted if graph.nodes[key].shape.is_array)
+    planned = steps.planned(graph, arrays)
+    if planned is None:
+        return prepare(graph, arrays)
+    return PreparedGraph(arrays, executing.compile_steps(planned, _QUICK))
+
+
 class PreparedGraph:
     """A compiled graph; what it returns are arrays, never tuples or tokens."""
 
-    def __init__(self, wanted: tuple[int, ...], executable: executing.Executable) -> None:
+    def __init__(self, wanted: tuple[int, ...], executable: executing.Runnable) -> None:
         self._wanted, self._executable = wanted, executable
 
     def __call__(self, arguments: Sequence[np.ndarray]) -> dict[int, np.ndarray]:

@@ -218,6 +218,23 @@ class CompileBytecode(Released, frozen=True, forbid_unknown_fields=True, kw_only
     options: dict[str, Scalar]
 
 
+class CompileSteps(Released, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A graph operation by operation, the handle that it gets, and XLA's debug options.
+
+    `programs` are as many arrays of bytes. A step is a program, the places of what it reads and makes, and whether what
+    it made of the same arrays before may stand for it. `constants` stand at the places beside them.
+    """
+
+    handle: int
+    options: dict[str, Scalar]
+    programs: Size
+    taken: Size
+    places: tuple[Size, ...]
+    constants: tuple[Described, ...]
+    steps: tuple[tuple[Size, tuple[Size, ...], tuple[Size, ...], bool], ...]
+    results: tuple[Size, ...]
+
+
 class ReleasedHandle(Released, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A compiled program."""
 

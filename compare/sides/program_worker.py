@@ -6,17 +6,21 @@ import itertools
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from compare.hlo import executing
 from compare.hlo.bindings import UnreadableProgram
-from compare.hlo.executing import Executable, Executor, Options, ProgramLost
+from compare.hlo.executing import Executable, Executor, Options, ProgramLost, Runnable
+from compare.hlo.steps import Steps
 from compare.sides import xla
 from compare.sides._side import Reply, Side, SideError
 from compare.sides.replaceable import Replaceable
 from workloads._spec import Arrays
+
+_DONE = {"compile_steps": "compile"}
 
 
 @contextmanager
@@ -60,7 +64,20 @@ class ProgramWorker(Executor):
           UnreadableProgram: XLA refuses it.
           ProgramLost: compiling it ended the worker.
         """
-        compiled = _Compiled(self, bytecode, options)
+        arrays = {xla.PROGRAM: np.frombuffer(bytecode, np.uint8)}
+        compiled = _CompiledProgram(self, _Request("compile", {"options": dict(options)}, arrays))
+        compiled.load()
+        return compiled
+
+    def compile_steps(self, steps: Steps, options: Options) -> Runnable:
+        """Compile each operation of a graph, and again in each worker that it is run in later.
+
+        Raises:
+          UnreadableProgram: XLA refuses one.
+          ProgramLost: compiling one ended the worker.
+        """
+        described, arrays = xla.pack_steps(steps)
+        compiled = _Compiled(self, _Request("compile_steps", {"options": dict(options), **described}, arrays))
         compiled.load()
         return compiled
 
@@ -68,12 +85,11 @@ class ProgramWorker(Executor):
         """The worker that programs are given to now."""
         return self._worker.started()
 
-    def load(self, bytecode: bytes, options: Options) -> tuple[Side, int]:
+    def load(self, request: _Request) -> tuple[Side, int]:
         """Compile in the worker that there is: that worker, and a handle which means something to it alone."""
         with self._worker.asking:
             side, handle = self.current(), next(self._handles)
-            arrays = {xla.PROGRAM: np.frombuffer(bytecode, np.uint8)}
-            self.ask(side, "compile", {"handle": handle, "options": dict(options)}, arrays)
+            self.ask(side, request.method, {"handle": handle, **request.parameters}, request.arrays)
             return side, handle
 
     def ask_of(
@@ -92,30 +108,41 @@ class ProgramWorker(Executor):
         except SideError as error:
             if not error.lost:
                 raise UnreadableProgram(error.reason) from error
-            raise ProgramLost(f"XLA did not {method} the program: {error.reason}") from error
+            raise ProgramLost(f"XLA did not {_DONE.get(method, method)} the program: {error.reason}") from error
 
     def release(self, handle: int) -> None:
         """Let go of a program with the next request: its results may be collected while another one is under way."""
         self._released.append(handle)
 
 
-class _Compiled(Executable):
-    def __init__(self, worker: ProgramWorker, bytecode: bytes, options: Options) -> None:
-        self._worker, self._bytecode, self._options = worker, bytecode, options
+@dataclass(frozen=True, eq=False)
+class _Request:
+    """What compiles a program, in whichever worker."""
+
+    method: str
+    parameters: Mapping[str, Any]
+    arrays: Arrays
+
+
+class _Compiled(Runnable):
+    def __init__(self, worker: ProgramWorker, request: _Request) -> None:
+        self._worker, self._request = worker, request
         self._loaded: tuple[Side, int] | None = None
 
     def load(self) -> tuple[Side, int]:
         """The worker that has the program, and its handle there."""
         if self._loaded is None or self._loaded[0] is not self._worker.current():
-            self._loaded = self._worker.load(self._bytecode, self._options)
+            self._loaded = self._worker.load(self._request)
             weakref.finalize(self, self._worker.release, self._loaded[1])
         return self._loaded
-
-    @property
-    def optimized(self) -> bytes:
-        return self._worker.ask_of(self, "optimized", {}).arrays[xla.PROGRAM].tobytes()
 
     def each(self, calls: Sequence[Sequence[np.ndarray]]) -> list[list[np.ndarray]]:
         described, packed = xla.pack_calls(calls)
         reply = self._worker.ask_of(self, "run", {"calls": described}, packed)
         return xla.unpack_calls(reply.value, reply.arrays)
+
+
+class _CompiledProgram(_Compiled, Executable):
+    @property
+    def optimized(self) -> bytes:
+        return self._worker.ask_of(self, "optimized", {}).arrays[xla.PROGRAM].tobytes()

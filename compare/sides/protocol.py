@@ -18,6 +18,7 @@ from compare.sides.parameters import (
     Compile,
     CompileBytecode,
     CompileFor,
+    CompileSteps,
     Described,
     Execute,
     Handle,
@@ -178,6 +179,10 @@ METHODS = (
     ),
     Method("read", "xla", Released, "Check that a program can be read", sends=True),
     Method("compile", "xla", CompileBytecode, "Compile a program under a handle", sends=True),
+    Method(
+        "compile_steps", "xla", CompileSteps, "Compile each operation of a graph, and keep all under one handle",
+        sends=True,
+    ),
     Method("optimized", "xla", ReleasedHandle, "The optimized HLO module of a compiled program", returns=True),
     Method(
         "run", "xla", Run, "Call a compiled program on each of several sets of arguments",

@@ -10,9 +10,11 @@ import msgspec
 import numpy as np
 
 from compare.hlo import artifacts, bindings
+from compare.hlo.stepping import LoadedSteps, StepPrograms
+from compare.hlo.steps import Step, Steps
 from compare.sides._host import Host
 from compare.sides._side import Reply
-from compare.sides.parameters import CompileBytecode, Released, ReleasedHandle, Run
+from compare.sides.parameters import CompileBytecode, CompileSteps, Released, ReleasedHandle, Run
 from compare.sides.protocol import Method
 from workloads._framework import Unsupported
 from workloads._spec import Arrays
@@ -33,7 +35,8 @@ class Programs(Host):
 
     def __init__(self) -> None:
         super().__init__()
-        self._loaded: dict[int, bindings.LoadedProgram] = {}
+        self._loaded: dict[int, bindings.LoadedProgram | LoadedSteps] = {}
+        self._operations = StepPrograms(bindings.load_bytecode)
 
     def read(self, parameters: Released, arrays: Arrays) -> Reply:
         """Read a program that may be damaged, by all that reads it elsewhere."""
@@ -52,9 +55,20 @@ class Programs(Host):
         self._loaded[parameters.handle] = program
         return Reply()
 
+    def compile_steps(self, parameters: CompileSteps, arrays: Arrays) -> Reply:
+        """Compile each operation of a graph; those that an earlier graph had are there."""
+        try:
+            steps = self._operations.load(unpack_steps(parameters, arrays), parameters.options)
+        except bindings.UnreadableProgram as error:
+            raise Unsupported(str(error)) from error
+        self._loaded[parameters.handle] = steps
+        return Reply()
+
     def optimized(self, parameters: ReleasedHandle, arrays: Arrays) -> Reply:
         """What XLA made of a program."""
-        return Reply(arrays={PROGRAM: np.frombuffer(self._loaded[parameters.handle].optimized, np.uint8)})
+        program = self._loaded[parameters.handle]
+        assert isinstance(program, bindings.LoadedProgram)
+        return Reply(arrays={PROGRAM: np.frombuffer(program.optimized, np.uint8)})
 
     def run(self, parameters: Run, arrays: Arrays) -> Reply:
         """Calls of a program, one after the other."""
@@ -70,6 +84,37 @@ class Programs(Host):
 
 
 Described = Sequence[Sequence[Sequence[Any]]]
+
+
+def pack_steps(steps: Steps) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Steps as plain data, and arrays."""
+    (constants,), packed = pack_calls([list(steps.constants.values())])
+    described = {
+        "programs": len(steps.programs),
+        "taken": steps.parameters,
+        "places": list(steps.constants),
+        "constants": constants,
+        "steps": [[step.program, step.reads, step.makes, step.repeatable] for step in steps.steps],
+        "results": steps.results,
+    }
+    programs = {_program(at): np.frombuffer(program, np.uint8) for at, program in enumerate(steps.programs)}
+    return described, packed | programs
+
+
+def unpack_steps(parameters: CompileSteps, arrays: Arrays) -> Steps:
+    """The steps that were packed."""
+    (constants,) = unpack_calls([parameters.constants], arrays)
+    return Steps(
+        programs=tuple(arrays[_program(at)].tobytes() for at in range(parameters.programs)),
+        parameters=parameters.taken,
+        constants=dict(zip(parameters.places, constants, strict=True)),
+        steps=tuple(Step(*step) for step in parameters.steps),
+        results=parameters.results,
+    )
+
+
+def _program(at: int) -> str:
+    return f"{PROGRAM} {at}"
 
 
 def pack_calls(calls: Sequence[Sequence[np.ndarray]]) -> tuple[Described, dict[str, np.ndarray]]:

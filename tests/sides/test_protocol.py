@@ -64,7 +64,9 @@ def test_a_host_that_lacks_a_method_is_refused_when_it_is_created() -> None:
         def run(self, parameters: Run, arrays: Any) -> Reply:
             return Reply()
 
-    with pytest.raises(ProtocolError, match=r"^expected Lacking .* missing: compile, optimized; extra: none$"):
+    with pytest.raises(
+        ProtocolError, match=r"^expected Lacking .* missing: compile, compile_steps, optimized; extra: none$"
+    ):
         Lacking()
 
 

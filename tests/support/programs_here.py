@@ -8,7 +8,9 @@ import ml_dtypes as ml_dtypes  # NumPy knows bfloat16 once it is imported
 import numpy as np
 
 from compare.hlo import artifacts, bindings
-from compare.hlo.executing import Executable, Executor, Options
+from compare.hlo.executing import Executable, Executor, Options, Runnable
+from compare.hlo.stepping import LoadedSteps, StepPrograms
+from compare.hlo.steps import Steps
 
 
 class ProgramsHere(Executor):
@@ -16,12 +18,24 @@ class ProgramsHere(Executor):
 
     def __init__(self) -> None:
         bindings.initialize_libraries()
+        self._operations = StepPrograms(bindings.load_bytecode)
 
     def check(self, bytecode: bytes) -> None:
         artifacts.hlo_of_artifact(bytecode)
 
     def compile(self, bytecode: bytes, options: Options) -> Executable:
         return _Compiled(bindings.load_bytecode(bytecode, options))
+
+    def compile_steps(self, steps: Steps, options: Options) -> Runnable:
+        return _Steps(self._operations.load(steps, options))
+
+
+class _Steps(Runnable):
+    def __init__(self, loaded: LoadedSteps) -> None:
+        self._loaded = loaded
+
+    def each(self, calls: Sequence[Sequence[np.ndarray]]) -> list[list[np.ndarray]]:
+        return self._loaded.each(calls)
 
 
 class _Compiled(Executable):

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
 from compare.hlo.align._alignment import Match
+from compare.hlo.align._memo import Memo
 from compare.hlo.align.candidates import TellingValues, candidates, places_of
 from compare.hlo.align.fingerprints import Fingerprint
 from compare.hlo.align.intermediates import Intermediates, depending_on
@@ -65,6 +67,10 @@ class EqualValues:
     fixed: Pair[set[int]] = field(default_factory=lambda: Pair(set(), set()))
     idle: Pair[set[int]] = field(default_factory=lambda: Pair(set(), set()))
     notes: tuple[str, ...] = ()
+
+
+_MEMO: Memo[Equal | None] = Memo(1 << 16)
+"""By what two values are: whether they are equal, which all levels ask of the same ones."""
 
 
 def equal_values(graphs: Pair[Graph], known: Iterable[Match], runs: Runs) -> EqualValues:
@@ -183,15 +189,29 @@ def _verified(
         grouped[Pair(sides.left.group_of[ids.left], sides.right.group_of[ids.right])].append(ids)
     verified: dict[Ids, Equal] = {}
     for groups in sorted(grouped, key=_there_and_back):
-        left, right = sides.left.group(groups.left), sides.right.group(groups.right)
         for ids in grouped[groups]:
-            printed = zip(prints.left[ids.left], prints.right[ids.right], strict=True)
-            scales = [max(one.scale, other.scale) for one, other in printed]
-            arrays = [(one[ids.left], other[ids.right]) for one, other in zip(left, right, strict=True)]
-            equal = laid_out(arrays, scales, tolerance)
+            compared = partial(_laid_out, ids, groups, sides, prints, tolerance)
+            equal = _MEMO.get(_contents_of(ids, prints, tolerance), compared)
             if equal is not None:
-                verified[ids] = Equal(*equal)
+                verified[ids] = equal
     return verified
+
+
+def _laid_out(
+    ids: Ids, groups: Ids, sides: Pair[Intermediates], prints: Pair[Prints], tolerance: float
+) -> Equal | None:
+    left, right = sides.left.group(groups.left), sides.right.group(groups.right)
+    printed = zip(prints.left[ids.left], prints.right[ids.right], strict=True)
+    scales = [max(one.scale, other.scale) for one, other in printed]
+    arrays = [(one[ids.left], other[ids.right]) for one, other in zip(left, right, strict=True)]
+    equal = laid_out(arrays, scales, tolerance)
+    return None if equal is None else Equal(*equal)
+
+
+def _contents_of(ids: Ids, prints: Pair[Prints], tolerance: float) -> tuple[tuple[bytes, ...], float]:
+    """All that comparing two values depends on: the bytes and shapes of both in every case."""
+    prints_of_both = (*prints.left[ids.left], *prints.right[ids.right])
+    return tuple(print_.content for print_ in prints_of_both), tolerance
 
 
 def _there_and_back(groups: Ids) -> tuple[int, int]:

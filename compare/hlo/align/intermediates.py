@@ -60,7 +60,7 @@ class Intermediates:
             self._kept_group, self._kept = number, []
             if number not in self._runs:
                 self._runs[number] = _prepared(self._graph, self._groups[number])
-            self._kept = [self._runs[number](arguments) for arguments in self._cases]
+            self._kept = self._runs[number].each(self._cases)
         return self._kept
 
     def _runnable(self, wanted: list[int]) -> list[int]:
@@ -111,7 +111,7 @@ def _needed(graph: Graph, wanted: Iterable[int]) -> Graph:
 
 
 def _prepared(graph: Graph, wanted: Sequence[int]) -> PreparedGraph:
-    return values.prepare(_needed(graph, wanted), wanted)
+    return values.prepare_in_steps(_needed(graph, wanted), wanted)
 
 
 def _grouped(graph: Graph, wanted: Sequence[int], budget: int) -> list[list[int]]:

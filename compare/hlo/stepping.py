@@ -1,0 +1,79 @@
+"""Runs steps: one small program an operation, each compiled once however often it occurs."""
+
+from __future__ import annotations
+
+import collections
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from compare.hlo import bindings
+from compare.hlo.bindings import LoadedProgram
+from compare.hlo.steps import Step, Steps
+
+_KEPT = 2048
+"""Programs, of some tens of KiB each; what was not used for longest is let go."""
+
+
+class StepPrograms:
+    """Compiled programs of single operations, kept from one graph to the next: its other forms have the same ones."""
+
+    def __init__(self, load: Callable[[bytes, Mapping[str, Any]], LoadedProgram]) -> None:
+        """`load` compiles a program with XLA's debug options."""
+        self._load = load
+        self._programs: collections.OrderedDict[bytes, LoadedProgram] = collections.OrderedDict()
+
+    def load(self, steps: Steps, options: Mapping[str, Any]) -> LoadedSteps:
+        """The steps with all of their programs compiled.
+
+        Raises:
+          UnreadableProgram: XLA refuses one.
+        """
+        return LoadedSteps(steps, [self._loaded(program, options) for program in steps.programs])
+
+    def _loaded(self, program: bytes, options: Mapping[str, Any]) -> LoadedProgram:
+        key = hashlib.sha256(program + repr(sorted(options.items())).encode()).digest()
+        if key not in self._programs:
+            self._programs[key] = self._load(program, options)
+        self._programs.move_to_end(key)
+        while len(self._programs) > _KEPT:
+            self._programs.popitem(last=False)
+        return self._programs[key]
+
+
+class LoadedSteps:
+    """Steps that can be run."""
+
+    def __init__(self, steps: Steps, programs: Sequence[LoadedProgram]) -> None:
+        self._steps, self._programs = steps, programs
+        last = {place: at for at, step in enumerate(steps.steps) for place in (*step.reads, *step.makes)}
+        kept = {*steps.results, *steps.constants}
+        self._unread: list[list[int]] = [[] for _ in steps.steps]
+        for place, at in last.items():
+            if place not in kept:
+                self._unread[at].append(place)
+
+    def each(self, calls: Sequence[Sequence[np.ndarray]]) -> list[list[np.ndarray]]:
+        """Several calls side by side; what depends on arrays that they share alone is computed once."""
+        shared = {id(array): array for call in calls for array in call}
+        placed = dict(zip(shared, bindings.placed(list(shared.values())), strict=True))
+        constants = dict(zip(self._steps.constants, bindings.placed(list(self._steps.constants.values())), strict=True))
+        values = [constants | {at: placed[id(array)] for at, array in enumerate(call)} for call in calls]
+        for step, unread in zip(self._steps.steps, self._unread, strict=True):
+            self._run(step, values)
+            for place in unread:
+                for held in values:
+                    held.pop(place, None)
+        return [[np.asarray(held[place]) for place in self._steps.results] for held in values]
+
+    def _run(self, step: Step, values: Sequence[dict[int, Any]]) -> None:
+        done: dict[tuple[int, ...], list[Any]] = {}
+        for held in values:
+            read = [held[place] for place in step.reads]
+            # By identity, which holds for as long as `read` keeps them in `values`.
+            key = tuple(map(id, read))
+            if key not in done or not step.repeatable:
+                done[key] = self._programs[step.program].executed(read)
+            held.update(zip(step.makes, done[key], strict=True))

@@ -1,0 +1,220 @@
+"""A graph as one small program an operation: those of one kind and shape, as every layer has them, are one program.
+
+What XLA takes to compile a program grows with its operations: each that hands out its value is a kernel of its own. A
+model of many layers has few different ones.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from compare.hlo import bindings
+from compare.hlo.graph import Attributes, Graph, Node, Shape
+from compare.hlo.numbering import digests, region_digest
+from compare.hlo.write_module import written
+
+_MOVED = frozenset({"parameter", "tuple", "get-tuple-element"})
+"""What hands on arrays that there are."""
+_REMEMBERED = 4096
+"""Programs, of a few KiB each: a model has some hundred."""
+
+DRAWING = frozenset({"rng", "rng-get-and-update-state", "custom-call"})
+"""What may give another result each time that it is called with the same."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One operation: which program it is, the places of the arrays that it reads, and of those that it makes."""
+
+    program: int
+    reads: tuple[int, ...]
+    makes: tuple[int, ...]
+    repeatable: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """A graph to be run operation by operation; arrays have places, those of its parameters the first ones.
+
+    Attributes:
+      programs: StableHLO bytecode, each different from the others.
+      parameters: how many arrays it takes.
+      constants: by place, arrays that it holds.
+      steps: in an order in which what a step reads is there.
+      results: places of the arrays that it returns.
+    """
+
+    programs: tuple[bytes, ...]
+    parameters: int
+    constants: Mapping[int, np.ndarray]
+    steps: tuple[Step, ...]
+    results: tuple[int, ...]
+
+
+def planned(graph: Graph, wanted: Sequence[int]) -> Steps | None:
+    """The steps that give some arrays of a graph.
+
+    None where an operation reads or makes what is no array, such as a token, which no program can be given.
+
+    Args:
+      graph: the program.
+      wanted: values of it, arrays all of them.
+
+    Raises:
+      UnreadableProgram: an operation has no StableHLO, such as a call of a library.
+    """
+    needed = _needed(graph, wanted)
+    nodes = [node for node in graph if node.id in needed]
+    if not all(_is_of_arrays(node.shape) for node in nodes):
+        return None
+    planner = _Planner(graph)
+    for node in nodes:
+        planner.add(node)
+    return planner.steps([place for key in wanted for place in planner.places[key]])
+
+
+def _needed(graph: Graph, wanted: Sequence[int]) -> set[int]:
+    needed = set(graph.parameters)
+    waiting = list(wanted)
+    while waiting:
+        key = waiting.pop()
+        if key not in needed:
+            needed.add(key)
+            waiting.extend(graph.nodes[key].operands)
+    return needed
+
+
+def _is_of_arrays(shape: Shape) -> bool:
+    return all(map(_is_of_arrays, shape.parts)) if shape.dtype == "tuple" else shape.is_array
+
+
+class _Planner:
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._numbers: dict[bytes, int] = {}
+        self._regions: dict[int, bytes] = {}
+        self._constants: dict[int, np.ndarray] = {}
+        self._steps: list[Step] = []
+        self.places: dict[int, tuple[int, ...]] = {}
+        self._last = 0
+        for key in graph.parameters:
+            self.places[key] = self._new(_arrays(graph.nodes[key].shape))
+
+    def steps(self, results: Sequence[int]) -> Steps:
+        """What was planned, and which places are returned."""
+        taken = sum(_arrays(self._graph.nodes[key].shape) for key in self._graph.parameters)
+        return Steps(tuple(self._numbers), taken, self._constants, tuple(self._steps), tuple(results))
+
+    def add(self, node: Node) -> None:
+        """One operation, after those that it reads."""
+        read = [place for key in node.operands for place in self.places[key]]
+        if node.opcode == "tuple":
+            self.places[node.id] = tuple(read)
+        elif node.opcode == "get-tuple-element":
+            self.places[node.id] = self._part(node)
+        elif node.opcode != "parameter":
+            self.places[node.id] = self._new(_arrays(node.shape))
+            if _is_plain(node) and node.literal is not None:
+                self._constants[self.places[node.id][0]] = node.literal
+            else:
+                number = self._numbers.setdefault(self._program(node), len(self._numbers))
+                made = self.places[node.id]
+                self._steps.append(Step(number, tuple(read), made, node.opcode not in DRAWING))
+
+    def _new(self, arrays: int) -> tuple[int, ...]:
+        self._last += arrays
+        return tuple(range(self._last - arrays, self._last))
+
+    def _part(self, node: Node) -> tuple[int, ...]:
+        (whole,) = node.operands
+        at = node.attribute("tuple_index", 0)
+        parts = self._graph.nodes[whole].shape.parts
+        first = sum(map(_arrays, parts[:at]))
+        return self.places[whole][first : first + _arrays(parts[at])]
+
+    def _program(self, node: Node) -> bytes:
+        operands = tuple(self._graph.nodes[key].shape for key in node.operands)
+        regions = tuple(self._region(region) for region in node.regions)
+        kind = node.opcode, node.shape, node.shape.layout, node.attributes, node.hints, _bytes_of(node.literal)
+        return _bytecode(_Operation(node, (*kind, operands, regions), operands))
+
+    def _region(self, region: Graph) -> bytes:
+        if id(region) not in self._regions:
+            self._regions[id(region)] = region_digest(region, digests(region))
+        return self._regions[id(region)]
+
+
+def _arrays(shape: Shape) -> int:
+    """How many arrays a value is."""
+    return sum(map(_arrays, shape.parts)) if shape.dtype == "tuple" else 1
+
+
+def _is_plain(node: Node) -> bool:
+    """Whether a constant is an array that can be handed to XLA as it is: four bits are read as bytes."""
+    return node.opcode == "constant" and node.shape.dtype not in ("s4", "u4")
+
+
+def _bytes_of(literal: np.ndarray | None) -> bytes | None:
+    return None if literal is None else literal.tobytes()
+
+
+@dataclass(frozen=True, eq=False)
+class _Operation:
+    """A node, known by what its program depends on."""
+
+    node: Node
+    key: tuple[object, ...]
+    operands: tuple[Shape, ...]
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Operation) and self.key == other.key
+
+
+@functools.lru_cache(maxsize=_REMEMBERED)
+def _bytecode(operation: _Operation) -> bytes:
+    """A program of one operation; it takes and returns arrays, tuples one by one."""
+    maker = _Maker()
+    read = [maker.given(shape) for shape in operation.operands]
+    made = maker.add(operation.node, read)
+    results = list(maker.taken_apart(made))
+    graph = Graph("step", maker.nodes, tuple(maker.parameters), tuple(results))
+    return bindings.bytecode_of_hlo(written(graph, results))
+
+
+class _Maker:
+    def __init__(self) -> None:
+        self.nodes: dict[int, Node] = {}
+        self.parameters: list[int] = []
+
+    def given(self, shape: Shape) -> int:
+        """A value of this shape, put together of parameters."""
+        if shape.dtype == "tuple":
+            return self._made("tuple", shape, [self.given(part) for part in shape.parts])
+        key = self._made("parameter", shape, (), (("parameter_number", len(self.parameters)),))
+        self.parameters.append(key)
+        return key
+
+    def add(self, node: Node, operands: Sequence[int]) -> int:
+        """The operation."""
+        key = len(self.nodes)
+        self.nodes[key] = dataclasses.replace(node, id=key, operands=tuple(operands))
+        return key
+
+    def taken_apart(self, key: int) -> Iterator[int]:
+        """The arrays of a value."""
+        shape = self.nodes[key].shape
+        if shape.dtype != "tuple":
+            yield key
+        for at, part in enumerate(shape.parts):
+            yield from self.taken_apart(self._made("get-tuple-element", part, (key,), (("tuple_index", at),)))
+
+    def _made(self, opcode: str, shape: Shape, operands: Sequence[int], attributes: Attributes = ()) -> int:
+        return self.add(Node(0, opcode, opcode, shape, attributes=attributes), operands)

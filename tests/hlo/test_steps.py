@@ -1,0 +1,117 @@
+"""A graph run operation by operation gives what it gives compiled whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hlo_programs import exported
+
+from compare.hlo import executing, steps, values
+from compare.hlo.artifacts import hlo_of_artifact
+from compare.hlo.bindings import LoadedProgram, UnreadableProgram
+from compare.hlo.graph import Graph, Node, Shape
+from compare.hlo.read_module import read
+from compare.hlo.steps import Step, Steps
+
+ROWS = np.linspace(-2, 3, 24, dtype=np.float32).reshape(4, 6)
+OTHER = np.cos(ROWS)
+SCALAR = Shape("f32")
+
+
+def graph_of(function: Callable[..., Any], *arguments: np.ndarray) -> Graph:
+    return read(hlo_of_artifact(exported(function, *arguments)))
+
+
+def layers(x: jax.Array) -> jax.Array:
+    for _ in range(5):
+        x = jnp.tanh(x @ x.T @ x) / jnp.sum(jnp.exp(x), axis=1, keepdims=True)
+    return x
+
+
+def looped(x: jax.Array) -> tuple[Any, Any]:
+    count, found = jax.lax.while_loop(lambda state: state[0] < 3, lambda state: (state[0] + 1, state[1] * 2), (0, x))
+    return count, jax.lax.cond(count > 2, lambda value: value + 1, lambda value: value - 1, found)
+
+
+def sorted_pairs(x: jax.Array) -> list[jax.Array]:
+    return list(jax.lax.sort((x, -x), dimension=0, num_keys=1))
+
+
+@pytest.mark.parametrize("function", [layers, looped, sorted_pairs, lambda x: x.astype(jnp.bfloat16).T[::2]])
+def test_every_value_is_that_of_the_whole_program(function: Callable[..., Any]) -> None:
+    graph = graph_of(function, ROWS)
+    wanted = [node.id for node in graph if node.shape.is_array]
+    cases = [[ROWS], [OTHER]]
+    whole, stepped = values.prepare(graph, wanted).each(cases), values.prepare_in_steps(graph, wanted).each(cases)
+    for one, other in zip(whole, stepped, strict=True):
+        assert one.keys() == other.keys() == set(wanted)
+        for key in wanted:
+            assert (one[key].dtype, one[key].shape) == (other[key].dtype, other[key].shape)
+            np.testing.assert_allclose(one[key].astype(float), other[key].astype(float), rtol=1e-6, atol=1e-6)
+
+
+def test_operations_of_one_kind_are_one_program() -> None:
+    graph = graph_of(layers, ROWS)
+    planned = steps.planned(graph, graph.results)
+    assert planned is not None
+    assert len(planned.steps) == sum(node.opcode not in ("parameter", "constant", "tuple") for node in graph)
+    assert len(planned.programs) < len(planned.steps) / 3
+
+
+def test_what_is_wanted_of_a_tuple_is_its_part() -> None:
+    graph = graph_of(looped, ROWS)
+    count, found = values.prepare_in_steps(graph, graph.results)([ROWS]).values()
+    assert count == 3
+    np.testing.assert_array_equal(found, 8 * ROWS + 1)
+
+
+def test_operations_that_differ_in_a_literal_or_an_attribute_are_two_programs() -> None:
+    def compared(key: int, direction: str) -> Node:
+        attributes = (("comparison_direction", direction),)
+        return Node(key, direction, "compare", Shape("pred"), (0, 1), attributes)
+
+    nodes = {at: Node(at, f"p.{at}", "parameter", SCALAR, attributes=(("parameter_number", at),)) for at in (0, 1)}
+    nodes |= {2: compared(2, "LT"), 3: compared(3, "GT")}
+    prepared = values.prepare_in_steps(Graph("two", nodes, (0, 1), (2, 3)), (2, 3))
+    found = prepared([np.array(at, np.float32) for at in (1, 2)])
+    assert [bool(found[key]) for key in (2, 3)] == [True, False]
+
+
+def test_what_both_calls_share_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = graph_of(lambda weights, x: jnp.tanh(weights) * x, ROWS, ROWS)
+    prepared = values.prepare_in_steps(graph, graph.results)
+    called: list[int] = []
+    executed = LoadedProgram.executed
+
+    def counted(program: LoadedProgram, arguments: list[Any]) -> list[Any]:
+        called.append(len(arguments))
+        return executed(program, arguments)
+
+    monkeypatch.setattr(LoadedProgram, "executed", counted)
+    first, second = prepared.each([[ROWS, ROWS], [ROWS, OTHER]])
+    assert sorted(called) == [1, 2, 2]
+    (key,) = graph.results
+    np.testing.assert_allclose(first[key], np.tanh(ROWS) * ROWS, rtol=1e-5)
+    np.testing.assert_allclose(second[key], np.tanh(ROWS) * OTHER, rtol=1e-5)
+
+
+def test_a_token_is_no_array_and_the_graph_is_compiled_whole() -> None:
+    nodes = {
+        0: Node(0, "p", "parameter", SCALAR, attributes=(("parameter_number", 0),)),
+        1: Node(1, "token", "after-all", Shape("token")),
+        2: Node(2, "kept", "add-dependency", SCALAR, (0, 1)),
+        3: Node(3, "sum", "add", SCALAR, (0, 0)),
+    }
+    graph = Graph("tokens", nodes, (0,), (2, 3))
+    assert steps.planned(graph, (2, 3)) is None
+    assert steps.planned(graph, (3,)) is not None
+
+
+def test_an_operation_that_xla_refuses_is_one_line() -> None:
+    with pytest.raises(UnreadableProgram):
+        executing.compile_steps(Steps((b"no program",), 1, {}, (Step(0, (0,), (1,)),), (1,)), {})
