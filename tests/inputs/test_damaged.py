@@ -16,6 +16,7 @@ from typing import Any
 import damaged
 import damaged_bundles
 import damaged_files
+import damaged_profiles
 import numpy as np
 import pytest
 from damaged import Case
@@ -44,8 +45,9 @@ PROTO = next((DATA / "dumps/jax_proto").glob("*after*.pb")).read_bytes()
         (damaged_files.arrays, 40, 33),
         (damaged_files.data_sets, 39, 30),
         (damaged_bundles.bundles, 40, 33),
+        (damaged_profiles.profiles, 40, 8),
     ],
-    ids=["records", "histories", "arrays", "data sets", "bug reports"],
+    ids=["records", "histories", "arrays", "data sets", "bug reports", "profiles"],
 )
 def test_a_damaged_file_is_refused_in_one_line_or_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cases: Callable[[], Any], most: int, refused: int

@@ -16,6 +16,7 @@ from pathlib import Path
 from damaged import SCALED, Case, in_fork, some
 from damaged_bundles import bundles, dumps
 from damaged_files import arrays, data_sets, histories, records, sides
+from damaged_profiles import profiles
 from damaged_programs import messages, programs
 from places import ROOT
 
@@ -25,7 +26,7 @@ def makers(recorded: Path) -> dict[str, Callable[[], Iterator[Case]]]:
     return {
         "records": records, "histories": histories, "arrays": arrays, "data_sets": data_sets,
         "sides": lambda: sides(recorded), "bundles": bundles, "dumps": dumps, "programs": programs,
-        "messages": messages,
+        "messages": messages, "profiles": profiles,
     }  # fmt: skip
 
 

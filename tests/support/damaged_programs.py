@@ -40,7 +40,7 @@ def messages(seed: int = 8, count: int = 120) -> Iterator[Case]:
     for path in sorted((DATA / "dumps/jax_proto").iterdir()):
         for _ in range(count):
             module = proto.read_module(path.read_bytes())
-            said = _changed_field(module, generator)
+            said = changed_field(module, generator)
             data = module.SerializeToString()
             command = generator.choice(["replay", "hlo", "dump"])
 
@@ -58,7 +58,7 @@ def messages(seed: int = 8, count: int = 120) -> Iterator[Case]:
             yield Case(f"protos {command}", said, write, ask)
 
 
-def _changed_field(message: Any, generator: random.Random) -> str:
+def changed_field(message: Any, generator: random.Random) -> str:
     """Change one scalar somewhere in a message; what was changed."""
     places: list[tuple[Any, Any, Any]] = []
 
