@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from compare.report import terminal
+
 SHELLS = ("bash", "zsh", "tcsh")
 FILES = {"DIR", "FILE", "FOLDER", "PATH", "PROGRAM", "PYTHON", "TARGET", "WORKLOAD"}
 """What operands and values are called that may be files."""
@@ -32,7 +34,7 @@ class Printing(argparse.Action):
         option_string: str | None = None,
     ) -> None:
         """Print, and exit with 0."""
-        print(self._text(values))
+        terminal.write(f"{self._text(values)}\n")
         parser.exit()
 
 
