@@ -60,6 +60,7 @@ COMMANDS = {
     "replay": Command("run a module or a bug report again and compare compilers"),
     "compare": Command("compare saved runs with a baseline"),
     "history": Command("plot the saved runs and check the last two for regressions"),
+    "weights": Command("carry the weights of a Keras model into a Flax module, and back", foreign_code=False),
     "export": Command("write a port as StableHLO with a runner, jax.export's form and a SavedModel"),
     "record": Command("record one side to a file, to be replayed elsewhere"),
     "report": Command("render a report again from its record"),

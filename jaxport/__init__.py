@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from jaxport import schedules as schedules
     from jaxport import segments as segments
     from jaxport import signal as signal
+    from jaxport import weights as weights
 
 LIBRARY = (
     "activations",
@@ -54,6 +55,7 @@ LIBRARY = (
     "schedules",
     "segments",
     "signal",
+    "weights",
 )
 """Modules of the library, each imported once it is asked for."""
 

@@ -1,6 +1,6 @@
 """A .keras file, or one in HDF5: its config read as data, and the model built only where all it names is Keras' own.
 
-Weights are never read: what a model computes does not depend on them.
+Weights are not read here: what a model computes does not depend on them.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def build(path: Path) -> Any:
     hazard = next(_hazards(config), "")
     if hazard:
         raise Unsupported(f"it is not built, since its config has {hazard}")
-    with _bounded_memory(MOST_BYTES_BUILT):
+    with bounded_memory(MOST_BYTES_BUILT):
         return keras.saving.deserialize_keras_object(config, safe_mode=True)
 
 
@@ -90,7 +90,7 @@ def _uncompiled(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def _bounded_memory(most: int) -> Iterator[None]:
+def bounded_memory(most: int) -> Iterator[None]:
     """Inside, this process gets so much more memory and no more: what fails then is told, and the machine stays up."""
     before = resource.getrlimit(resource.RLIMIT_AS)
     pages = int(_STATM.read_text().split()[0]) if _STATM.exists() else 0
@@ -107,7 +107,7 @@ def _bounded_memory(most: int) -> Iterator[None]:
 def _read(path: Path) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     try:
         if path.suffix.lower() in _keras_h5.SUFFIXES:
-            with _bounded_memory(MOST_BYTES_READ):
+            with bounded_memory(MOST_BYTES_READ):
                 return _keras_h5.read(path, _json, MOST_CONFIG_BYTES)
         with _foreign.zip_opened(path) as archive:
             for name in archive.namelist():

@@ -9,7 +9,7 @@ from typing import Any
 
 import keras
 
-from tf_reference import _keras_config
+from tf_reference import _keras_config, _keras_variables
 from workloads import _frames
 from workloads._inspection import Layer, Training, Value
 
@@ -30,7 +30,7 @@ def _layers(layer: Any, within: str | None, seen: set[int], calls: Collection[in
         return
     seen.add(id(layer))
     name = f"{within}/{layer.name}" if within else layer.name
-    container = type(layer).__name__ in ("Functional", "Sequential", "Model") and _is_keras(layer)
+    container = type(layer).__name__ in ("Functional", "Sequential", "Model") and _keras_variables.is_keras(layer)
     if not container and not isinstance(layer, keras.layers.InputLayer):
         yield _layer(layer, name, calls)
     inside = _calls(layer) if container else None
@@ -49,7 +49,7 @@ def _inside(layer: Any, container: bool) -> list[Any]:
     """The layers in a layer that are not its own affair: of Keras' own, only wrappers have such."""
     if container:
         return list(getattr(layer, "operations", None) or layer.layers)
-    if not _is_keras(layer):
+    if not _keras_variables.is_keras(layer):
         return [each for each in layer._flatten_layers(include_self=False, recursive=False)]
     kind = type(layer).__name__
     if kind == "Bidirectional":
@@ -61,35 +61,22 @@ def _inside(layer: Any, container: bool) -> list[Any]:
     return [each for each in held if isinstance(each, keras.Layer)]
 
 
-def _is_keras(layer: Any) -> bool:
-    return type(layer).__module__.split(".")[0] in ("keras", "tf_keras")
-
-
 def _layer(layer: Any, name: str, calls: Collection[int] | None) -> Layer:
     kind = type(layer)
-    config = _config(layer)
     nodes = getattr(layer, "_inbound_nodes", None)
     policy = getattr(layer, "dtype_policy", None)
-    own = not _is_keras(layer)
+    own = not _keras_variables.is_keras(layer)
     return Layer(
         name=name,
         module=_keras_config.module_of(kind.__module__),
         class_name=kind.__name__,
-        config=_keras_config.plain_config(config),
+        config=_keras_variables.config(layer),
         policy=str(getattr(policy, "name", "") or ""),
         weights={each.name: _described(each) for each in _own_weights(layer, own)},
         calls=sum(calls is None or id(node) in calls for node in nodes) if isinstance(nodes, list) else 0,
-        shape=_shape(layer),
+        shape=_keras_variables.input_shape(layer),
         source=_source(kind) if own else "",
     )
-
-
-def _config(layer: Any) -> Mapping[str, Any]:
-    """What a layer says of itself; nothing where it cannot, as those of users that take arguments often cannot."""
-    try:
-        return layer.get_config()
-    except (NotImplementedError, TypeError, AttributeError, ValueError):
-        return {}
 
 
 def _own_weights(layer: Any, own: bool) -> list[Any]:
@@ -103,14 +90,6 @@ def _own_weights(layer: Any, own: bool) -> list[Any]:
 
 def _described(weight: Any) -> str:
     return f"{weight.dtype}[{','.join(map(str, weight.shape))}]"
-
-
-def _shape(layer: Any) -> tuple[int | None, ...]:
-    try:
-        shape = layer.input.shape
-    except (AttributeError, ValueError, RuntimeError):
-        return ()
-    return tuple(None if size is None else int(size) for size in shape)
 
 
 def _source(kind: type) -> str:

@@ -32,6 +32,7 @@ NAMES = {
     "ports": "what port files need",
     "devices": "JAX to compile for other devices",
     "models": "TensorFlow",
+    "modules": "JAX and Flax",
 }
 
 STARTS = 3

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from compare.sides import wire
 from compare.sides._host import Host
 from compare.sides._side import Reply
-from compare.sides.parameters import InspectCode, InspectFile, Nothing, TryExpressions
+from compare.sides.parameters import InspectCode, InspectFile, KerasWeights, Nothing, TryExpressions
 from workloads._spec import Arrays
 
 _READER, _OPERATIONS, _TRYING = "tf_reference._inspecting", "tf_reference._operations", "tf_reference._trying"
+_WEIGHTS, _FILE = "tf_reference._keras_weights", ".weights.h5"
 
 
 def create() -> Host:
@@ -55,6 +61,27 @@ class Models(Host):
     def try_expressions(self, parameters: TryExpressions, arrays: Arrays) -> Reply:
         """What becomes of expressions, and of the operations in them."""
         return _plain(importlib.import_module(_TRYING).tried(parameters.expressions))
+
+    def weights(self, parameters: KerasWeights, arrays: Arrays) -> Reply:
+        """The layers of a Keras model and its weights."""
+        with _weights_of(parameters) as (module, given, scratch):
+            source, found = module.read(given, scratch)
+        return Reply(msgspec.to_builtins(source), found)
+
+    def write_weights(self, parameters: KerasWeights, arrays: Arrays) -> Reply:
+        """A file of weights, and what is read from it."""
+        with _weights_of(parameters) as (module, given, scratch):
+            data, found = module.write(given, arrays, scratch)
+        return Reply(arrays={**wire.pack_bytes(_FILE, data).arrays, **found})
+
+
+@contextlib.contextmanager
+def _weights_of(parameters: KerasWeights) -> Iterator[tuple[Any, Any, Path]]:
+    """What reads weights, where they are, and a folder to unpack to."""
+    module = importlib.import_module(_WEIGHTS)
+    os.chdir(parameters.folder)
+    with tempfile.TemporaryDirectory() as scratch:
+        yield module, module.Given(parameters.reference, parameters.weights, parameters.checkpoint), Path(scratch)
 
 
 def _plain(found: Any) -> Reply:

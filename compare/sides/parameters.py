@@ -298,3 +298,19 @@ class TryExpressions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Expressions in TensorFlow, of which the operations are given to XLA."""
 
     expressions: tuple[Expression, ...]
+
+
+class KerasWeights(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A .keras or .h5 file or FILE.py:NAME, and a .weights.h5 file or the prefix of a checkpoint that is loaded."""
+
+    reference: str
+    folder: Path
+    weights: Path | None
+    checkpoint: str
+
+
+class ModuleReference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """FILE.py:NAME of a Flax module."""
+
+    reference: str
+    folder: Path

@@ -24,9 +24,11 @@ from compare.sides.parameters import (
     Handle,
     InspectCode,
     InspectFile,
+    KerasWeights,
     Load,
     Lowering,
     Mode,
+    ModuleReference,
     Nothing,
     Offer,
     Outputs,
@@ -48,10 +50,11 @@ from compare.sides.parameters import (
     WatchedCall,
     Watching,
 )
+from workloads import _transfer
 from workloads._raw_operations import Registry, Tried
 from workloads._spec import Arrays
 
-HostName = Literal["framework", "xla", "ports", "devices", "models"]
+HostName = Literal["framework", "xla", "ports", "devices", "models", "modules"]
 
 HOSTS: Mapping[HostName, str] = {
     "framework": "TensorFlow, JAX or a peer, with one workload loaded",
@@ -59,6 +62,7 @@ HOSTS: Mapping[HostName, str] = {
     "ports": "Port files and entry points, each request in a child process",
     "devices": "XLA of jaxlib and its plugins, which compiles for devices that are not here",
     "models": "TensorFlow, which reads what is in a model",
+    "modules": "JAX and Flax, which read what is in a module",
 }
 """By the name of a host, what it hosts."""
 
@@ -223,6 +227,15 @@ METHODS = (
         "try_expressions", "models", TryExpressions, "What XLA makes of the operations in expressions",
         value=Tried,
     ),
+    Method(
+        "weights", "models", KerasWeights, "The layers of a Keras model, and its weights as arrays by key",
+        value=_transfer.Source, returns=True,
+    ),
+    Method(
+        "write_weights", "models", KerasWeights, "A .weights.h5 file with these arrays, and what is read from it",
+        sends=True, returns=True, file=".weights.h5",
+    ),
+    Method("module", "modules", ModuleReference, "The modules and variables in a Flax module", value=_transfer.Target),
     Method("describe", "ports", PortRequest, "The declared fields of a workload", value=dict[str, Any]),
     Method("prepare_both", "ports", PortRequest, "Draw the arrays for parity and those for timing", value=list[Any]),
     Method("prepare_one", "ports", PortRequest, "Draw the arrays of one case at a size", value=dict[str, Any]),

@@ -74,6 +74,7 @@ HOSTED = {
     "ports": "compare.inputs.port_host",
     "devices": "compare.sides.device_compiler",
     "models": "compare.sides.model_host",
+    "modules": "compare.sides.module_host",
 } | {peer: f"compare.sides.peers.{peer}" for peer in PEERS}
 """By the name of a worker, the module whose `create()` gives a framework, or a host that answers by itself."""
 

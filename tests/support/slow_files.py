@@ -32,6 +32,8 @@ SLOW = (
     "test_themes_second_half.py",
     "test_tune.py",
     "test_tuned.py",
+    "test_weights_command.py",
+    "test_weights_of_layers.py",
     "test_wrong_where_few_look.py",
 )
 """What `make slow` runs, and `make test` leaves out: half of all the time for a tenth of the specifications."""

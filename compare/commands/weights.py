@@ -1,0 +1,182 @@
+"""`jaxport weights`: the weights of a Keras model carried into a Flax module, strictly, and back."""
+
+from __future__ import annotations
+
+import argparse
+import tomllib
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from compare import files
+from compare.commands import _arguments
+from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._output import writable_file
+from compare.commands._parser import Help
+from compare.errors import RequestError
+from compare.inputs.functions import check_reference
+from compare.plain_json import to_json
+from compare.report import terminal
+from compare.report.weight_tables import print_carriage, print_findings, print_returned
+from compare.sides.sources import check_interpreter
+from compare.sides.weight_workers import KerasModel, WeightWorkers
+from compare.weights import carrying, receipt, returning
+
+DEFAULT_OUT, DEFAULT_BACK = Path("weights.safetensors"), Path("back.weights.h5")
+KERAS_FILES = (".keras", ".h5", ".hdf5")
+WEIGHTS_SUFFIX = ".weights.h5"
+
+HELP = Help(
+    description="""\
+Carry the weights of a Keras model into a Flax NNX module, or back. Layers and modules of one name are a pair; a rule
+for the layer's class says which class of module it takes, which attributes have to agree (epsilon, padding, strides),
+and which variable each weight becomes, through which transform. Every weight is used once and every variable is written
+once, in its exact shape and dtype; else each thing that does not fit is one line, and nothing is written. Beside the
+weights lies a receipt, with the rule and the SHA-256 of both sides.
+
+SRC is a .keras or .h5 file, which is built where it names nothing but Keras' own layers, or FILE.py:NAME, a Keras model
+or a function that makes one. DST is FILE.py:NAME, a Flax NNX module or what makes one, of no arguments or of rngs. Such
+files are run, each by a process of its own. `jaxport.weights.load(module, FILE)` reads the weights without TensorFlow.
+""",
+    operands="SRC [DST]",
+    examples="""\
+  jaxport weights model.keras my_port.py:Model
+  jaxport weights my_tf.py:build my_port.py:Model --weights trained.weights.h5 -o trained.safetensors
+  jaxport weights my_tf.py:build my_port.py:Model --checkpoint logs/ckpt-7 --map names.toml
+  jaxport weights model.keras my_port.py:Model --allow head.scale="new in the port"
+  jaxport weights model.keras --back weights.safetensors -o back.weights.h5
+""",
+    holds="every weight was carried; with --back, and all of them are bit-equal to what was carried",
+    fails="weights or attributes do not fit, and nothing was written; with --back: a weight is not bit-equal",
+)
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add arguments."""
+    command.add_argument("source", metavar="SRC", help="the Keras model: a .keras or .h5 file, or FILE.py:NAME")
+    command.add_argument("target", metavar="DST", nargs="?", help="the Flax module: FILE.py:NAME")
+    command.add_argument(
+        "--weights", type=Path, metavar="FILE", help="a .weights.h5 file that is loaded into SRC first"
+    )
+    command.add_argument(
+        "--checkpoint", default="", metavar="PREFIX",
+        help="a tf.train.Checkpoint that is restored into SRC first: its prefix, or the folder of the latest",
+    )  # fmt: skip
+    command.add_argument(
+        "--map", type=Path, metavar="FILE",
+        help="TOML with lines like \"encoder/dense\" = \"enc.linear\": the path of a layer, and of its module",
+    )  # fmt: skip
+    command.add_argument(
+        "--allow", action="append", default=[], metavar="VARIABLE=REASON",
+        help="a variable of DST that keeps what it has, and why; repeatable",
+    )  # fmt: skip
+    command.add_argument(
+        "--back", type=Path, metavar="FILE",
+        help="in place of DST, the safetensors file whose weights are carried back, with its receipt beside it",
+    )  # fmt: skip
+    workers = command.add_argument_group("workers")
+    workers.add_argument("--tf-python", metavar="PYTHON", help="interpreter with TensorFlow (default: this one)")
+    workers.add_argument("--jax-python", metavar="PYTHON", help="interpreter with JAX and Flax (default: this one)")
+    _arguments.add_timeout(workers)
+    output = command.add_argument_group("output")
+    output.add_argument(
+        "-o", "--out", type=Path, metavar="FILE",
+        help=f"file that is written (default: {DEFAULT_OUT}; with --back: {DEFAULT_BACK})",
+    )  # fmt: skip
+    _arguments.add_json(output, "the receipt, or what does not fit")
+
+
+def main(options: argparse.Namespace) -> int:
+    """Carry the weights, or carry them back; the exit code.
+
+    Raises:
+      RequestError: a model, module or file cannot be read.
+    """
+    model = _model(options)
+    for side in ("tf", "jax"):
+        check_interpreter(getattr(options, f"{side}_python"), f"--{side}-python")
+    with ExitStack() as stack:
+        workers = WeightWorkers(options.tf_python, options.jax_python, options.timeout, stack)
+        return _back(options, model, workers) if options.back else _there(options, model, workers)
+
+
+def _model(options: argparse.Namespace) -> KerasModel:
+    if options.weights and options.checkpoint:
+        raise RequestError("expected --weights or --checkpoint, found both: drop one")
+    if options.weights and not options.weights.name.endswith(WEIGHTS_SUFFIX):
+        raise RequestError(f"expected a file that ends with {WEIGHTS_SUFFIX} for --weights, found {options.weights}")
+    if Path(options.source).suffix.lower() not in KERAS_FILES:
+        check_reference("", options.source)
+    return KerasModel(options.source, options.weights, options.checkpoint)
+
+
+def _there(options: argparse.Namespace, model: KerasModel, workers: WeightWorkers) -> int:
+    if not options.target:
+        raise RequestError("expected the Flax module behind SRC, found none: add FILE.py:NAME, or --back FILE")
+    check_reference("", options.target)
+    out = options.out or DEFAULT_OUT
+    _require_suffix(out, DEFAULT_OUT.suffix)
+    writable_file(out)
+    writable_file(receipt.beside(out))
+    request = carrying.Request(model, options.target, _names(options.map), _allowed(options.allow))
+    carriage = carrying.planned(request, workers)
+    if carriage.plan.findings:
+        if options.json:
+            terminal.print_json({"format": receipt.FORMAT, "findings": to_json(carriage.plan.findings)})
+        else:
+            print_findings([each.line for each in carriage.plan.findings])
+        return FAILS
+    written = carrying.write(carriage, out)
+    if options.json:
+        terminal.print_json(receipt.plain(written))
+    else:
+        print_carriage(written, terminal.console())
+        terminal.say(out, receipt.beside(out))
+    return HOLDS
+
+
+def _back(options: argparse.Namespace, model: KerasModel, workers: WeightWorkers) -> int:
+    given = {"DST": options.target, "--map": options.map, "--allow": options.allow}
+    unused = [name for name, value in given.items() if value]
+    if unused:
+        raise RequestError(f"expected SRC and --back alone, found {unused[0]} too: drop it")
+    out = options.out or DEFAULT_BACK
+    _require_suffix(out, WEIGHTS_SUFFIX)
+    writable_file(out)
+    returned = returning.written(options.back, model, out, workers)
+    if options.json:
+        terminal.print_json({"format": receipt.FORMAT, "equal": returned.equal, **to_json(returned)})
+    else:
+        print_returned(returned)
+        terminal.say(out)
+    return HOLDS if returned.equal == returned.leaves else FAILS
+
+
+def _require_suffix(path: Path, suffix: str) -> None:
+    if not path.name.endswith(suffix):
+        raise RequestError(f"expected a file that ends with {suffix} for --out, found {path}: name it so")
+
+
+def _names(path: Path | None) -> Mapping[str, str]:
+    """The pairs of a map."""
+    if path is None:
+        return {}
+    expected = files.Expected('TOML with lines like "encoder/dense" = "enc.linear"', "write one a pair", RequestError)
+    try:
+        found: dict[str, Any] = tomllib.loads(files.read(path, expected, files.MOST_JSON_BYTES).decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        expected.refuse(path, error)
+    return files.convert(found, dict[str, str], path, expected)
+
+
+def _allowed(texts: list[str]) -> Mapping[str, str]:
+    allowed: dict[str, str] = {}
+    for text in texts:
+        path, _, reason = text.partition("=")
+        if not path.strip() or not reason.strip():
+            raise RequestError(f"expected VARIABLE=REASON for --allow, found {text!r}: say why it may stay as it is")
+        if path.strip() in allowed:
+            raise RequestError(f"expected every --allow once, found {path.strip()!r} twice: drop one")
+        allowed[path.strip()] = reason.strip()
+    return allowed

@@ -1,0 +1,67 @@
+"""A carriage of weights on the console: layers with their modules, what was not checked, what does not fit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Column, Table
+from rich.text import Text
+
+from compare.report import terminal
+from compare.weights.receipt import CarriedLayer, Receipt
+from compare.weights.returning import Returned
+
+
+def print_carriage(receipt: Receipt, console: Console) -> None:
+    """Print each layer with what became of it, and what nobody checked."""
+    counts = Counter(each.layer for each in receipt.leaves)
+    terminal.print_table(console, _layers(receipt.layers, counts))
+    console.print()
+    for line in _notes(receipt):
+        console.print(Text(line), soft_wrap=True)
+
+
+def _layers(layers: Sequence[CarriedLayer], counts: Counter[str]) -> Table:
+    number = Column("weights", justify="right")
+    table = Table(
+        *(Column("layer", no_wrap=True), "class", "in Flax", "at", number, "attributes that agree"),
+        box=None, pad_edge=False,
+    )  # fmt: skip
+    for each in layers:
+        flax = each.module or each.function
+        at = each.target if each.module else ""
+        agree = f"{len(each.checked)}" if each.module else "none: no module"
+        table.add_row(*map(terminal.cell, (each.path, each.class_name, flax, at, str(counts[each.path]), agree)))
+    return table
+
+
+def _notes(receipt: Receipt) -> Sequence[str]:
+    variables = sum(len(each.variables) for each in receipt.leaves)
+    layers = len({each.layer for each in receipt.leaves})
+    lines = [f"{len(receipt.leaves)} weights of {layers} layers became {variables} variables"]
+    lines += [f"{key}: tied to {tied}" for key, tied in receipt.tied.items()]
+    lines += [f"{path}: left as it is, {reason}" for path, reason in receipt.allowed.items()]
+    lines += [f"{key}: not carried, {reason}" for key, reason in receipt.left.items()]
+    lines += [f"{each.path}: better {advice}" for each in receipt.layers for advice in each.advice]
+    called = [f"{each.path} {', '.join(each.unchecked)}" for each in receipt.layers if each.unchecked]
+    lines += [f"not checked, since whoever calls the module applies it: {'; '.join(called)}"] if called else []
+    return lines
+
+
+def print_findings(lines: Sequence[str]) -> None:
+    """Print what does not fit, a line each."""
+    terminal.say(*lines)
+    terminal.complain(f"{len(lines)} {'things do' if len(lines) > 1 else 'thing does'} not fit; nothing was written")
+
+
+def print_returned(returned: Returned) -> None:
+    """Print how many weights came back as they were carried."""
+    terminal.say(f"{returned.equal} of {returned.leaves} weights are bit-equal to what was carried")
+    for keys, what in (
+        (returned.changed, "changed since it was carried"),
+        (returned.misread, "read by Keras otherwise than it was written"),
+        (returned.left, "not carried: the model's own"),
+    ):
+        terminal.say(*(f"{key}: {what}" for key in keys))

@@ -1,0 +1,109 @@
+"""The two workers that weights go between: one reads and writes Keras models, the other reads Flax modules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from compare import files
+from compare.errors import RequestError
+from compare.sides._side import Reply, SideError
+from compare.sides.replaceable import Replaceable
+from workloads._spec import Arrays
+from workloads._transfer import Source, Target
+
+_FILE = ".weights.h5"
+_Declared = TypeVar("_Declared")
+
+
+@dataclass(frozen=True)
+class KerasModel:
+    """Where a Keras model is.
+
+    Attributes:
+      reference: a .keras or .h5 file, or FILE.py:NAME.
+      weights: a .weights.h5 file that is loaded into it.
+      checkpoint: the prefix of a tf.train.Checkpoint that is restored into it.
+    """
+
+    reference: str
+    weights: Path | None = None
+    checkpoint: str = ""
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Those of a request."""
+        weights = None if self.weights is None else str(self.weights)
+        here = str(Path.cwd())
+        return {"reference": self.reference, "folder": here, "weights": weights, "checkpoint": self.checkpoint}
+
+
+class WeightWorkers:
+    """Two workers, each started when it is first asked.
+
+    Args:
+      tf_python: interpreter with TensorFlow; None is this one.
+      jax_python: interpreter with JAX and Flax; None is this one.
+      timeout_s: how long a request may take.
+      stack: closes the workers.
+    """
+
+    def __init__(self, tf_python: str | None, jax_python: str | None, timeout_s: float, stack: ExitStack) -> None:
+        self._models = Replaceable("models", timeout_s, stack, tf_python)
+        self._modules = Replaceable("modules", timeout_s, stack, jax_python)
+
+    def start(self) -> None:
+        """Start both: each takes seconds to import its framework."""
+        self._models.started()
+        self._modules.started()
+
+    def source(self, model: KerasModel) -> tuple[Source, Arrays]:
+        """The layers of a model and its weights.
+
+        Raises:
+          RequestError: there is no such model, or it cannot be read.
+        """
+        reply = _asked(self._models, model.reference, "weights", model.parameters)
+        return _declared(reply.value, Source, model.reference), reply.arrays
+
+    def written(self, model: KerasModel, arrays: Arrays) -> tuple[bytes, Arrays]:
+        """A .weights.h5 file of a model with these arrays, and what another such model reads from it.
+
+        Raises:
+          RequestError: the model has other weights, or cannot be read.
+        """
+        reply = _asked(self._models, model.reference, "write_weights", model.parameters, arrays)
+        found = {name: array for name, array in reply.arrays.items() if name != _FILE}
+        return reply.arrays[_FILE].tobytes(), found
+
+    def target(self, reference: str) -> Target:
+        """What is in a module.
+
+        Raises:
+          RequestError: there is no such module.
+        """
+        reply = _asked(self._modules, reference, "module", {"reference": reference, "folder": str(Path.cwd())})
+        return _declared(reply.value, Target, reference)
+
+
+def _asked(
+    worker: Replaceable, named: str, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None
+) -> Reply:
+    try:
+        with worker.asking:
+            return worker.call(worker.started(), method, parameters, arrays)
+    except SideError as error:
+        plain = error.reason.startswith("expected ")
+        raise RequestError(error.reason if plain else f"expected to read {named}, found {error.reason}") from error
+
+
+def _declared(value: Any, kind: type[_Declared], named: str) -> _Declared:
+    try:
+        return files.converted(value, kind)
+    except msgspec.ValidationError as error:
+        raise RequestError(f"expected data of the declared types of {named}, found: {error}") from error

@@ -1,0 +1,39 @@
+"""Every rule, found by the class of a layer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from compare.weights.attention_rules import ATTENTION
+from compare.weights.convolution_rules import CONVOLUTION
+from compare.weights.core_rules import CORE
+from compare.weights.normalization_rules import NORMALIZATION
+from compare.weights.recurrent_rules import RECURRENT
+from compare.weights.rule import Rule
+from compare.weights.stand_ins import STAND_INS
+from workloads._transfer import KERAS_LAYERS, SourceLayer
+
+RULES: tuple[Rule, ...] = (*CORE, *CONVOLUTION, *NORMALIZATION, *ATTENTION, *RECURRENT, *STAND_INS)
+"""All rules; of those for one class, the one that a new module would be written by comes first."""
+
+BY_CLASS: Mapping[str, tuple[Rule, ...]] = {
+    name: tuple(rule for rule in RULES if name in rule.classes)
+    for name in sorted({name for rule in RULES for name in rule.classes})
+}
+"""The rules of each class of Keras."""
+
+
+def rules_of(layer: SourceLayer) -> tuple[tuple[Rule, ...], str]:
+    """The rules that apply to a layer, the preferred one first; where none does, the reason.
+
+    Args:
+      layer: of any class.
+    """
+    if layer.module != KERAS_LAYERS:
+        return (), f"{layer.class_name} is no class of keras.layers"
+    known = BY_CLASS.get(layer.class_name, ())
+    if not known:
+        return (), f"there is none for {layer.class_name}"
+    obstacles = [rule.obstacle(layer) for rule in known]
+    fit = tuple(rule for rule, obstacle in zip(known, obstacles, strict=True) if not obstacle)
+    return fit, "" if fit else f"there is none for {layer.class_name} with {obstacles[0]}"

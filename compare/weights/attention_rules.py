@@ -1,0 +1,56 @@
+"""Rules of attention."""
+
+from __future__ import annotations
+
+from compare.weights.rule import Counterpart, Module, Rule, called, dtypes, flag, present, same, shape_of
+from workloads._inspection import Plain
+from workloads._transfer import SourceLayer
+
+_PROJECTIONS = tuple(
+    (f"{keras}/{leaf}", f"{flax}.{leaf}")
+    for keras, flax in (("query", "query"), ("key", "key"), ("value", "value"), ("attention_output", "out"))
+    for leaf in ("kernel", "bias")
+)
+
+
+def _attention(layer: SourceLayer, heads: Plain) -> Counterpart:
+    query, key, out = (shape_of(layer, f"{name}/kernel") for name in ("query", "key", "attention_output"))
+    sizes: dict[str, Plain] = {}
+    if query and key and out:
+        sizes = {
+            "in_features": query[0],
+            "in_kv_features": key[0],
+            "qkv_features": query[-2] * query[-1],
+            "num_kv_heads": key[-2],
+            "out_features": out[-1],
+        }
+    module = Module(
+        "nnx.MultiHeadAttention",
+        {
+            "num_heads": heads,
+            **sizes,
+            "use_bias": flag(layer, "use_bias"),
+            "normalize_qk": False,
+            "dropout_rate": layer.config.get("dropout", 0.0),
+            **dtypes(layer),
+        },
+        advised={"broadcast_dropout": False} if layer.config.get("dropout") else {},
+        constructed={"decode": False},
+    )
+    return Counterpart(module, carried=present(layer, same(*_PROJECTIONS)), unchecked=called(layer, "sliding_window"))
+
+
+def _multi_head(layer: SourceLayer) -> Counterpart:
+    return _attention(layer, layer.config.get("num_heads"))
+
+
+def _grouped(layer: SourceLayer) -> Counterpart:
+    return _attention(layer, layer.config.get("num_query_heads"))
+
+
+_PLAIN = {"use_gate": (False,), "sliding_window": (None,)}
+
+ATTENTION = (
+    Rule("multi_head_attention", ("MultiHeadAttention",), _multi_head, {**_PLAIN, "attention_axes": (None, [1])}),
+    Rule("grouped_query_attention", ("GroupQueryAttention", "GroupedQueryAttention"), _grouped, _PLAIN),
+)

@@ -1,0 +1,54 @@
+"""Rules of dense layers, embeddings and layers around others."""
+
+from __future__ import annotations
+
+from compare.weights.rule import Counterpart, Module, Rule, called, dtypes, flag, present, same, shape_of
+from workloads._transfer import SourceLayer
+
+KERNEL_AND_BIAS = (("kernel", "kernel"), ("bias", "bias"))
+
+
+def _dense(layer: SourceLayer) -> Counterpart:
+    kernel = shape_of(layer, "kernel")
+    sizes = {"in_features": kernel[0], "out_features": kernel[1]} if len(kernel) == 2 else {}
+    module = Module("nnx.Linear", {**sizes, "use_bias": flag(layer, "use_bias"), **dtypes(layer)})
+    return Counterpart(module, carried=present(layer, same(*KERNEL_AND_BIAS)), unchecked=called(layer, "activation"))
+
+
+def _einsum_dense(layer: SourceLayer) -> Counterpart:
+    bias = shape_of(layer, "bias")
+    module = Module(
+        "nnx.Einsum",
+        {
+            "einsum_str": layer.config.get("equation"),
+            "kernel_shape": list(shape_of(layer, "kernel")),
+            "bias_shape": list(bias) if bias else None,
+            **dtypes(layer),
+        },
+    )
+    return Counterpart(module, carried=present(layer, same(*KERNEL_AND_BIAS)), unchecked=called(layer, "activation"))
+
+
+def _embedding(layer: SourceLayer) -> Counterpart:
+    table = shape_of(layer, "embeddings")
+    sizes = {"num_embeddings": table[0], "features": table[1]} if len(table) == 2 else {}
+    return Counterpart(
+        Module("nnx.Embed", {**sizes, **dtypes(layer)}),
+        carried=same(("embeddings", "embedding")),
+        unchecked=called(layer, "mask_zero"),
+    )
+
+
+def _time_distributed(layer: SourceLayer) -> Counterpart:
+    return Counterpart(function="the module in it, which takes any leading axes", steps={"layer": ""})
+
+
+CORE = (
+    Rule("dense", ("Dense",), _dense, {"quantization_config": (None,), "lora_rank": (None,)}),
+    Rule("einsum_dense", ("EinsumDense",), _einsum_dense, {"quantization_config": (None,), "lora_rank": (None,)}),
+    Rule(
+        "embedding", ("Embedding", "ReversibleEmbedding"), _embedding,
+        {"quantization_config": (None,), "lora_rank": (None,), "tie_weights": (True,)},
+    ),
+    Rule("time_distributed", ("TimeDistributed",), _time_distributed),
+)  # fmt: skip

@@ -1,0 +1,182 @@
+"""Which module of Flax a layer of Keras is: by name, by what it stands in, or as the user says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from compare.weights.all_rules import rules_of
+from compare.weights.rule import ANY_MODULE, Counterpart, Module, Rule
+from workloads._transfer import SourceLayer, Target, TargetModule
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Why weights are not carried: one line.
+
+    Attributes:
+      kind: "rule", "module", "attribute", "leaf", "variable" or "array".
+      line: what was expected and found, with the layer, the module and the rule.
+    """
+
+    kind: str
+    line: str
+
+
+@dataclass(frozen=True)
+class Match:
+    """One layer and what it is in the target.
+
+    Attributes:
+      layer: of the source.
+      target: the path of its module, or where that would stand.
+      module: that is there; None where there is none.
+      rule: that it was matched by; None of a container, or where no rule applies.
+      counterpart: by that rule; None likewise.
+      places: by the name of a module in its module, "" for itself, the path that it has.
+    """
+
+    layer: SourceLayer
+    target: str
+    module: TargetModule | None = None
+    rule: Rule | None = None
+    counterpart: Counterpart | None = None
+    places: Mapping[str, str] | None = None
+
+
+class Matching:
+    """Layers matched one after the other, what is around a layer before the layer.
+
+    Args:
+      target: the module that weights are carried into.
+      names: the path of a layer -> that of its module, as the user says; of a container, for all in it.
+
+    Attributes:
+      matches: by the path of the layer.
+      findings: what does not match.
+    """
+
+    def __init__(self, target: Target, names: Mapping[str, str]) -> None:
+        self.matches: dict[str, Match] = {}
+        self.findings: list[Finding] = []
+        self._target, self._names = target, names
+        self._modules = {each.path: each for each in target.modules}
+
+    def add(self, layer: SourceLayer) -> None:
+        """Match a layer."""
+        self.matches[layer.path] = self._match(layer)
+
+    def canonical(self, path: str) -> str:
+        """The path that a module or variable stands under first; itself where it is not shared."""
+        for shared in sorted(self._target.shared, key=len, reverse=True):
+            if path == shared or path.startswith(f"{shared}."):
+                return f"{self._target.shared[shared]}{path[len(shared) :]}"
+        return path
+
+    def _match(self, layer: SourceLayer) -> Match:
+        place = self.canonical(self._place(layer))
+        module = self._modules.get(place)
+        if layer.container:
+            return Match(layer, place, module)
+        layer = self._in_its_parent(layer)
+        rules, reason = rules_of(layer)
+        if not rules:
+            if layer.leaves:
+                self.findings.append(Finding("rule", f"{layer.named}: expected a rule, found that {reason}"))
+            return Match(layer, place, module)
+        of_module = [each for each in rules if each.counterpart(layer).module]
+        if not of_module:
+            return Match(layer, place, module, rules[0], rules[0].counterpart(layer))
+        return self._by_module(layer, place, module, of_module)
+
+    def _place(self, layer: SourceLayer) -> str:
+        if layer.path in self._names:
+            return self._names[layer.path]
+        if layer.parent is None:
+            return ""
+        parent = self.matches[layer.parent]
+        step = layer.step.replace("/", ".")
+        if parent.counterpart is not None:
+            step = parent.counterpart.steps.get(layer.step, step)
+        return joined(parent.target, step)
+
+    def _in_its_parent(self, layer: SourceLayer) -> SourceLayer:
+        """The layer with the attributes that it has otherwise in the layer around it."""
+        parent = self.matches.get(layer.parent) if layer.parent is not None else None
+        counterpart = parent.counterpart if parent else None
+        other = counterpart.within.get(layer.step) if counterpart else None
+        if not other:
+            return layer
+        return SourceLayer(
+            *(layer.path, layer.parent, layer.step, layer.module, layer.class_name, {**layer.config, **other}),
+            *(layer.compute_dtype, layer.variable_dtype, layer.leaves, layer.shape, layer.container),
+        )
+
+    def _by_module(self, layer: SourceLayer, place: str, module: TargetModule | None, rules: Sequence[Rule]) -> Match:
+        for rule in rules:
+            counterpart = rule.counterpart(layer)
+            assert counterpart.module is not None
+            places = self._places(layer, place, counterpart.module)
+            if module is not None and self._fits(counterpart.module, places):
+                return Match(layer, place, module, rule, counterpart, places)
+        first = rules[0].counterpart(layer)
+        if module is not None or layer.leaves or first.steps:
+            wanted = _listed([_class_of(rule.counterpart(layer).module) for rule in rules])
+            found = "none" if module is None else self._described(module)
+            self.findings.append(
+                Finding("module", f"{layer.named}: expected {wanted} at {place or 'the whole module'}, found {found}")
+            )
+        return Match(layer, place, module, rules[0], first)
+
+    def _places(self, layer: SourceLayer, place: str, module: Module, within: str = "") -> dict[str, str]:
+        """Where each module of a counterpart stands."""
+        found = {within: place}
+        for name, inner in module.inner.items():
+            path = joined(within, name)
+            named = self._names.get(f"{layer.path}/{path.replace('.', '/')}")
+            found |= self._places(layer, self.canonical(named or joined(place, name)), inner, path)
+        return found
+
+    def _fits(self, module: Module, places: Mapping[str, str], within: str = "") -> bool:
+        there = self._modules.get(places[within])
+        if there is None or module.class_name not in (ANY_MODULE, there.class_name):
+            return False
+        return all(self._fits(inner, places, joined(within, name)) for name, inner in module.inner.items())
+
+    def _described(self, module: TargetModule) -> str:
+        inner = [
+            f"{each.path.removeprefix(module.path).lstrip('.')}: {each.class_name}"
+            for each in self._modules.values()
+            if each.path.rpartition(".")[0] == module.path and each.path != module.path
+        ]
+        return f"{module.class_name}{f' of {_listed(inner[:4])}' if inner and module.path else ''}"
+
+    def unmatched(self, layers: Sequence[SourceLayer]) -> list[str]:
+        """Modules with variables of their own that no layer was matched with, as PATH (CLASS)."""
+        taken = {path for each in self.matches.values() for path in (each.places or {}).values()}
+        taken |= {self.matches[each.path].target for each in layers if each.leaves and self.matches[each.path].module}
+        holding = {each.path.rpartition(".")[0] for each in self._target.variables}
+        return [
+            f"{each.path} ({each.class_name})"
+            for each in self._target.modules
+            if each.path in holding and not any(each.path == path or each.path.startswith(f"{path}.") for path in taken)
+        ]
+
+
+def joined(path: str, step: str) -> str:
+    """A path and a step below it."""
+    return f"{path}.{step}" if path and step else path or step
+
+
+def _class_of(module: Module | None) -> str:
+    if module is None:
+        return "a plain function"
+    if module.class_name != ANY_MODULE:
+        inner = [each.class_name for each in module.inner.values()]
+        return f"{module.class_name} of {_listed(inner)}" if inner else module.class_name
+    return f"a module of {_listed([f'{name}: {each.class_name}' for name, each in module.inner.items()])}"
+
+
+def _listed(texts: Sequence[str]) -> str:
+    unique = list(dict.fromkeys(texts))
+    return " or ".join(unique) if len(unique) < 3 else f"{', '.join(unique[:-1])} or {unique[-1]}"

@@ -1,0 +1,136 @@
+"""Rules of normalizations."""
+
+from __future__ import annotations
+
+from compare.weights.rule import Counterpart, Module, Rule, called, dtypes, flag, present, same, shape_of
+from workloads._inspection import Plain
+from workloads._transfer import SourceLayer
+
+_SCALE_AND_SHIFT = (("gamma", "scale"), ("beta", "bias"))
+_LAST = (-1, [-1])
+
+
+def _affine(layer: SourceLayer) -> dict[str, Plain]:
+    return {"use_bias": flag(layer, "center"), "use_scale": flag(layer, "scale")}
+
+
+def _features(layer: SourceLayer, *leaves: str) -> int | None:
+    """How many features a layer has, by its leaves or by its input."""
+    shape = next((found for name in leaves if (found := shape_of(layer, name))), ())
+    return shape[-1] if shape else (layer.shape[-1] if layer.shape else None)
+
+
+def _batch(layer: SourceLayer) -> Counterpart:
+    module = Module(
+        "nnx.BatchNorm",
+        {
+            "num_features": _features(layer, "moving_mean"),
+            "axis": -1,
+            "momentum": layer.config.get("momentum"),
+            "epsilon": layer.config.get("epsilon"),
+            **_affine(layer),
+            **dtypes(layer),
+        },
+        advised={"use_fast_variance": False},
+    )
+    carried = same(*_SCALE_AND_SHIFT, ("moving_mean", "mean"), ("moving_variance", "var"))
+    return Counterpart(module, carried=present(layer, carried), unchecked=called(layer, "synchronized"))
+
+
+def _batch_of_jaxport(layer: SourceLayer) -> Counterpart:
+    module = Module(
+        "jaxport.normalization.BatchNorm",
+        {
+            "momentum": layer.config.get("momentum"),
+            "epsilon": layer.config.get("epsilon"),
+            "dtype": layer.compute_dtype,
+        },
+        constructed={"features": _features(layer, "moving_mean"), "param_dtype": layer.variable_dtype},
+    )
+    carried = same(("gamma", "gamma"), ("beta", "beta"), ("moving_mean", "mean"), ("moving_variance", "variance"))
+    return Counterpart(module, carried=carried, unchecked=called(layer, "synchronized"))
+
+
+def _layer(layer: SourceLayer) -> Counterpart:
+    module = Module(
+        "nnx.LayerNorm",
+        {
+            "num_features": _features(layer, "gamma", "beta"),
+            "epsilon": layer.config.get("epsilon"),
+            "reduction_axes": -1,
+            "feature_axes": -1,
+            **_affine(layer),
+            **dtypes(layer),
+        },
+        advised={"use_fast_variance": False},
+    )
+    return Counterpart(module, carried=present(layer, same(*_SCALE_AND_SHIFT)))
+
+
+def _group(layer: SourceLayer) -> Counterpart:
+    features, groups = _features(layer, "gamma", "beta"), layer.config.get("groups")
+    module = Module(
+        "nnx.GroupNorm",
+        {
+            # -1 in Keras: each channel is a group of its own.
+            "num_groups": features if groups == -1 else groups,
+            "epsilon": layer.config.get("epsilon"),
+            "feature_axis": -1,
+            **_affine(layer),
+            **dtypes(layer),
+        },
+        advised={"use_fast_variance": False},
+        constructed={"num_features": features},
+    )
+    return Counterpart(module, carried=present(layer, same(*_SCALE_AND_SHIFT)))
+
+
+def _several_channels(layer: SourceLayer) -> str:
+    """The groups of a layer whose groups are not single channels."""
+    groups = layer.config.get("groups")
+    return "" if groups in (-1, _features(layer, "gamma", "beta")) else f"groups={groups!r}"
+
+
+def _instance(layer: SourceLayer) -> Counterpart:
+    module = Module(
+        "nnx.InstanceNorm",
+        {
+            "num_features": _features(layer, "gamma", "beta"),
+            "epsilon": layer.config.get("epsilon"),
+            "feature_axes": -1,
+            **_affine(layer),
+            **dtypes(layer),
+        },
+        advised={"use_fast_variance": False},
+    )
+    return Counterpart(module, carried=present(layer, same(*_SCALE_AND_SHIFT)))
+
+
+def _root_mean_square(layer: SourceLayer) -> Counterpart:
+    module = Module(
+        "nnx.RMSNorm",
+        {
+            "num_features": _features(layer, "scale"),
+            "epsilon": layer.config.get("epsilon"),
+            "reduction_axes": -1,
+            "feature_axes": -1,
+            "use_scale": True,
+            **dtypes(layer),
+        },
+    )
+    return Counterpart(module, carried=same(("scale", "scale")))
+
+
+_BATCH, _LAYER = ("BatchNormalization",), ("LayerNormalization",)
+
+NORMALIZATION = (
+    Rule("batch_normalization", _BATCH, _batch, {"axis": _LAST, "renorm": (False,)}),
+    Rule(
+        "batch_normalization_of_jaxport", _BATCH, _batch_of_jaxport,
+        {"axis": _LAST, "renorm": (False,), "center": (True,), "scale": (True,)},
+    ),
+    Rule("layer_normalization", _LAYER, _layer, {"axis": _LAST, "rms_scaling": (False,)}),
+    Rule("group_normalization", ("GroupNormalization",), _group, {"axis": _LAST}),
+    Rule("instance_normalization", ("GroupNormalization",), _instance, {"axis": _LAST}, _several_channels),
+    Rule("rms_normalization", ("RMSNormalization",), _root_mean_square, {"axis": _LAST}),
+)  # fmt: skip

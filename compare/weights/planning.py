@@ -1,0 +1,266 @@
+"""The plan: what becomes of every leaf, and everything that speaks against it. Nothing is written here."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from compare.weights.hyperparameters import agrees
+from compare.weights.matching import Finding, Match, Matching, joined
+from compare.weights.rule import Carried, Counterpart, Module
+from compare.weights.transforms import Transform, TransformError
+from workloads._transfer import Leaf, Source, SourceLayer, Target, TargetVariable
+
+OWN = "own_weights"
+"""The rule of weights that a class of the user's adds: variables of the same names in the module of its name."""
+
+
+@dataclass(frozen=True)
+class Move:
+    """One leaf on its way.
+
+    Attributes:
+      layer: that it belongs to.
+      leaf: itself.
+      rule: by which it goes.
+      transform: what becomes of it.
+      variables: that it becomes, by their paths in the target.
+    """
+
+    layer: SourceLayer
+    leaf: Leaf
+    rule: str
+    transform: Transform
+    variables: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Told:
+    """A layer in the receipt: what was checked of it and what could not be.
+
+    Attributes:
+      layer: of the source.
+      target: the path of its module; "" where a plain function stands in, or for the whole module.
+      module: the class of its module; "" likewise.
+      rule: its name.
+      function: the expression that stands in.
+      checked: attributes that agree, as NAME=VALUE.
+      unchecked: attributes that whoever calls the module applies.
+      advice: attributes that differ, and what they should be.
+    """
+
+    layer: SourceLayer
+    target: str = ""
+    module: str = ""
+    rule: str = ""
+    function: str = ""
+    checked: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()
+    advice: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is done if nothing was found, and what was found.
+
+    Attributes:
+      moves: one for every leaf.
+      arrays: by the path of the variable.
+      told: every layer that a rule knows.
+      left: key of a leaf -> why it is not carried.
+      findings: what does not fit; with any, nothing is written.
+    """
+
+    moves: tuple[Move, ...]
+    arrays: Mapping[str, np.ndarray]
+    told: tuple[Told, ...]
+    left: Mapping[str, str]
+    findings: tuple[Finding, ...]
+
+
+def plan(
+    source: Source,
+    arrays: Mapping[str, np.ndarray],
+    target: Target,
+    names: Mapping[str, str],
+    allowed: Mapping[str, str],
+) -> Plan:
+    """What becomes of every leaf.
+
+    Args:
+      source: the layers.
+      arrays: of their leaves, by key.
+      target: the module.
+      names: path of a layer -> path of its module, where names differ.
+      allowed: path of a variable that keeps what it has -> why.
+    """
+    matching = Matching(target, names)
+    for layer in source.layers:
+        matching.add(layer)
+    planning = _Planning(target, matching, arrays)
+    for match in matching.matches.values():
+        planning.add(match)
+    findings = [*matching.findings, *planning.findings, *planning.unwritten(allowed)]
+    return Plan(
+        moves=tuple(planning.moves),
+        arrays=planning.arrays,
+        told=tuple(planning.told),
+        left=planning.left,
+        findings=tuple([*findings, *_both_sides(matching, source.layers)] if findings else ()),
+    )
+
+
+def _both_sides(matching: Matching, layers: Sequence[SourceLayer]) -> Iterator[Finding]:
+    """Where layers found no module: those that are left on both sides, which the user may join."""
+    modules = matching.unmatched(layers)
+    if modules and any(each.kind == "module" for each in matching.findings):
+        yield Finding("module", f"no layer was matched with {', '.join(modules)}: name pairs with --map")
+
+
+class _Planning:
+    """Moves and findings, layer by layer."""
+
+    def __init__(self, target: Target, matching: Matching, arrays: Mapping[str, np.ndarray]) -> None:
+        self.moves: list[Move] = []
+        self.findings: list[Finding] = []
+        self.told: list[Told] = []
+        self.left: dict[str, str] = {}
+        self.arrays: dict[str, np.ndarray] = {}
+        self._variables = {each.path: each for each in target.variables}
+        self._modules = {each.path: each for each in target.modules}
+        self._sources, self._matching = arrays, matching
+        self._writers: dict[str, str] = {}
+
+    def add(self, match: Match) -> None:
+        counterpart = match.counterpart
+        if match.layer.container:
+            for leaf in match.layer.leaves:
+                self._move(match, leaf, Carried(leaf.name, (joined(match.target, leaf.name.replace("/", ".")),)), OWN)
+            return
+        # Of a layer with weights that found no module it was said already.
+        stands_in = counterpart is not None and (counterpart.module is None or bool(counterpart.function))
+        if counterpart is not None and match.rule is not None and (stands_in or match.places is not None):
+            self._tell(match, counterpart)
+            self._leaves(match, counterpart, match.rule.name)
+
+    def _tell(self, match: Match, counterpart: Counterpart) -> None:
+        module = counterpart.module if match.places is not None else None
+        found = match.module if module is not None else None
+        checked, advice = self._checked(match, module) if module is not None else ([], [])
+        self.told.append(
+            Told(
+                layer=match.layer,
+                target=match.target if found else "",
+                module=found.class_name if found else "",
+                rule=match.rule.name if match.rule else "",
+                function="" if found else counterpart.function,
+                checked=tuple(checked),
+                unchecked=counterpart.unchecked,
+                advice=tuple(advice),
+            )
+        )
+
+    def _checked(self, match: Match, module: Module, within: str = "") -> tuple[list[str], list[str]]:
+        """The attributes of a module that agree, and those that should better be others; the rest are findings."""
+        there = self._modules[(match.places or {})[within]]
+        agreed: list[str] = []
+        rank, kept = len(match.layer.shape), module.arguments.get("param_dtype")
+        kept = None if isinstance(kept, Module) else kept
+        for name, wanted in module.settings.items():
+            if name in there.attributes and agrees(name, wanted, there.attributes[name], rank, kept):
+                agreed.append(f"{joined(within, name)}={wanted!r}")
+                continue
+            found = f"{name}={there.attributes[name]!r}" if name in there.attributes else f"no attribute {name}"
+            self.findings.append(
+                Finding(
+                    "attribute",
+                    f"{match.layer.named} -> {there.path or 'the whole module'} ({there.class_name}): expected "
+                    f"{name}={wanted!r}, found {found} (rule {match.rule.name if match.rule else ''})",
+                )
+            )
+        advice = [
+            f"{joined(within, name)}={wanted!r}, found {there.attributes.get(name)!r}"
+            for name, wanted in module.advised.items()
+            if not agrees(name, wanted, there.attributes.get(name), rank, kept)
+        ]
+        for name, inner in module.inner.items():
+            more = self._checked(match, inner, joined(within, name))
+            agreed, advice = agreed + more[0], advice + more[1]
+        return agreed, advice
+
+    def _leaves(self, match: Match, counterpart: Counterpart, rule: str) -> None:
+        carried = {each.leaf: each for each in counterpart.carried}
+        for leaf in match.layer.leaves:
+            if leaf.name in counterpart.left:
+                self.left[leaf.key] = counterpart.left[leaf.name]
+            elif leaf.name in carried:
+                way = carried.pop(leaf.name)
+                paths = tuple(self._path(match, each) for each in way.variables)
+                self._move(match, leaf, Carried(leaf.name, paths, way.transform), rule)
+            else:
+                self._refuse("leaf", f"{match.layer.named}: expected no leaf {leaf.name}, which the rule {rule} lacks")
+        for name in carried:
+            self._refuse("leaf", f"{match.layer.named}: expected a leaf {name}, found none (rule {rule})")
+
+    def _path(self, match: Match, variable: str) -> str:
+        places = match.places or {"": match.target}
+        holder = max((each for each in places if not each or variable.startswith(f"{each}.")), key=len)
+        return joined(places[holder], variable[len(holder) :].lstrip("."))
+
+    def _move(self, match: Match, leaf: Leaf, way: Carried, rule: str) -> None:
+        paths = tuple(self._matching.canonical(path) for path in way.variables)
+        where = f"{match.layer.named}: {leaf.name}"
+        if leaf.tied:
+            tied = next((each for each in self.moves if each.leaf.key == leaf.tied), None)
+            if tied is None or tied.variables != paths:
+                self._refuse(
+                    "leaf", f"{where}: expected the variable of {leaf.tied}, which it is tied to, found {_named(paths)}"
+                )
+            return
+        try:
+            made = way.transform.forward(self._sources[leaf.key])
+        except TransformError as error:
+            self._refuse("array", f"{where}: {error} (rule {rule})")
+            return
+        self.moves.append(Move(match.layer, leaf, rule, way.transform, paths))
+        for path, array in zip(paths, made, strict=True):
+            self._write(path, array, where, rule)
+
+    def _write(self, path: str, array: np.ndarray, where: str, rule: str) -> None:
+        variable = self._variables.get(path)
+        if variable is None:
+            self._refuse("variable", f"{where}: expected a variable {path}, found none (rule {rule})")
+        elif path in self._writers:
+            self._refuse("variable", f"{where}: expected {path} for it alone, found {self._writers[path]} there too")
+        elif (array.shape, array.dtype.name) != (variable.shape, variable.dtype):
+            wanted, found = _described(variable.dtype, variable.shape), _described(array.dtype.name, array.shape)
+            self._refuse("array", f"{where}: expected {wanted} for {path}, found {found} (rule {rule})")
+        else:
+            self._writers[path], self.arrays[path] = where, array
+
+    def unwritten(self, allowed: Mapping[str, str]) -> Iterator[Finding]:
+        """Variables that no leaf becomes, and those that are allowed to stay but are written."""
+        met = Counter(path for move in self.moves for path in move.variables)
+        for each in self._variables.values():
+            if each.path in allowed and met[each.path]:
+                yield Finding("variable", f"{each.path}: expected no leaf for what --allow leaves as it is, found one")
+            elif not met[each.path] and each.path not in allowed:
+                yield Finding("variable", f"{_variable(each)}: expected a leaf of the source, found none")
+
+    def _refuse(self, kind: str, line: str) -> None:
+        self.findings.append(Finding(kind, line))
+
+
+def _variable(each: TargetVariable) -> str:
+    return f"{each.path} ({each.kind}, {_described(each.dtype, each.shape)})"
+
+
+def _described(dtype: str, shape: Sequence[int]) -> str:
+    return f"{dtype}[{','.join(map(str, shape))}]"
+
+
+def _named(paths: Sequence[str]) -> str:
+    return ", ".join(paths)

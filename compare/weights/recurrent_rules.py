@@ -1,0 +1,137 @@
+"""Rules of recurrent layers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from compare.weights.rule import Argument, Carried, Counterpart, Module, Rule, called, dtypes, present, same, shape_of
+from compare.weights.transforms import Split
+from workloads._inspection import Plain
+from workloads._transfer import SourceLayer
+
+Cell = Callable[[SourceLayer, str], Counterpart]
+"""(a layer, what its leaves' names begin with) -> the counterpart of its cell."""
+
+_GATES = ("i", "f", "g", "o")
+
+
+def _functions(layer: SourceLayer, *names: str) -> Mapping[str, Plain]:
+    keras = {"activation_fn": "activation", "gate_fn": "recurrent_activation"}
+    return {name: layer.config.get(keras[name]) for name in names}
+
+
+def _sizes(layer: SourceLayer, leaf: str) -> dict[str, Argument]:
+    kernel = shape_of(layer, leaf)
+    return {"in_features": kernel[0], "hidden_features": layer.config.get("units")} if kernel else {}
+
+
+def _optimized_lstm(layer: SourceLayer, prefix: str) -> Counterpart:
+    functions = _functions(layer, "activation_fn", "gate_fn")
+    module = Module("nnx.OptimizedLSTMCell", {**_sizes(layer, f"{prefix}kernel"), **functions, **dtypes(layer)})
+    return Counterpart(
+        module,
+        carried=same(
+            (f"{prefix}kernel", "dense_i.kernel"),
+            (f"{prefix}recurrent_kernel", "dense_h.kernel"),
+            (f"{prefix}bias", "dense_h.bias"),
+        ),
+    )
+
+
+def _split_lstm(layer: SourceLayer, prefix: str) -> Counterpart:
+    functions = _functions(layer, "activation_fn", "gate_fn")
+    module = Module("nnx.LSTMCell", {**_sizes(layer, f"{prefix}kernel"), **functions, **dtypes(layer)})
+    inputs = tuple(f"{'if_' if gate == 'f' else f'i{gate}'}.kernel" for gate in _GATES)
+    return Counterpart(
+        module,
+        carried=(
+            Carried(f"{prefix}kernel", inputs, Split(1, 4)),
+            Carried(f"{prefix}recurrent_kernel", tuple(f"h{gate}.kernel" for gate in _GATES), Split(1, 4)),
+            Carried(f"{prefix}bias", tuple(f"h{gate}.bias" for gate in _GATES), Split(0, 4)),
+        ),
+    )
+
+
+def _simple(layer: SourceLayer, prefix: str) -> Counterpart:
+    module = Module(
+        "nnx.SimpleCell",
+        {
+            **_sizes(layer, f"{prefix}kernel"),
+            **_functions(layer, "activation_fn"),
+            "residual": False,
+            **dtypes(layer),
+        },
+    )
+    return Counterpart(
+        module,
+        carried=same(
+            (f"{prefix}kernel", "dense_i.kernel"),
+            (f"{prefix}recurrent_kernel", "dense_h.kernel"),
+            (f"{prefix}bias", "dense_i.bias"),
+        ),
+    )
+
+
+def _of_cell(cell: Cell) -> Callable[[SourceLayer], Counterpart]:
+    return lambda layer: cell(layer, "")
+
+
+def _of_layer(cell: Cell, prefix: str) -> Callable[[SourceLayer], Counterpart]:
+    """The counterpart of a whole layer: its cell in an nnx.RNN."""
+
+    def counterpart(layer: SourceLayer) -> Counterpart:
+        inner = cell(layer, prefix)
+        assert inner.module is not None
+        carried = tuple(
+            Carried(each.leaf, tuple(f"cell.{name}" for name in each.variables), each.transform)
+            for each in inner.carried
+        )
+        return Counterpart(_rnn(layer, inner.module), carried=present(layer, carried), unchecked=_outside(layer))
+
+    return counterpart
+
+
+def _rnn(layer: SourceLayer, cell: Module | None) -> Module:
+    arguments: dict[str, Argument] = {"cell": cell} if cell else {}
+    # Of a layer in a Bidirectional, which turns the steps round itself, the attribute is taken away.
+    backwards = layer.config.get("go_backwards")
+    arguments |= {} if backwards is None else {"reverse": backwards, "keep_order": False}
+    return Module("nnx.RNN", {**arguments, "time_major": False})
+
+
+def _outside(layer: SourceLayer) -> tuple[str, ...]:
+    told = called(layer, "return_state", "zero_output_for_mask")
+    last = () if layer.config.get("return_sequences") else ("return_sequences=False",)
+    return (*last, *told)
+
+
+def _rnn_around(layer: SourceLayer) -> Counterpart:
+    return Counterpart(_rnn(layer, None), steps={"cell": "cell"}, unchecked=_outside(layer))
+
+
+def _bidirectional(layer: SourceLayer) -> Counterpart:
+    turned: Mapping[str, Plain] = {"go_backwards": None}
+    merged = _MERGED.get(str(layer.config.get("merge_mode")))
+    return Counterpart(
+        Module("nnx.Bidirectional", {"merge_fn": merged, "time_major": False}),
+        steps={"forward_layer": "forward_rnn", "backward_layer": "backward_rnn"},
+        within={"forward_layer": turned, "backward_layer": turned},
+    )
+
+
+_MERGED = {"concat": "_concatenate", "sum": "add", "mul": "multiply"}
+"""By Keras' name, that of the function which joins the outputs of both directions."""
+
+_WITH_BIAS = {"use_bias": (True,), "recurrent_dropout": (0, 0.0), "dropout": (0, 0.0)}
+_LAYER = {**_WITH_BIAS, "stateful": (False,)}
+
+RECURRENT = (
+    Rule("lstm", ("LSTM",), _of_layer(_optimized_lstm, "lstm_cell/"), _LAYER),
+    Rule("lstm_of_split_gates", ("LSTM",), _of_layer(_split_lstm, "lstm_cell/"), _LAYER),
+    Rule("lstm_cell", ("LSTMCell",), _of_cell(_optimized_lstm), _WITH_BIAS),
+    Rule("lstm_cell_of_split_gates", ("LSTMCell",), _of_cell(_split_lstm), _WITH_BIAS),
+    Rule("simple_rnn", ("SimpleRNN",), _of_layer(_simple, "simple_rnn_cell/"), _LAYER),
+    Rule("simple_rnn_cell", ("SimpleRNNCell",), _of_cell(_simple), _WITH_BIAS),
+    Rule("rnn", ("RNN",), _rnn_around, {"stateful": (False,)}),
+    Rule("bidirectional", ("Bidirectional",), _bidirectional, {"merge_mode": tuple(_MERGED)}),
+)

@@ -1,0 +1,118 @@
+"""The way back: variables of a safetensors file as the leaves that they were made of, in a .weights.h5 file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from compare import files
+from compare.errors import RequestError
+from compare.sides.weight_workers import KerasModel, WeightWorkers
+from compare.weights import receipt as receipts
+from compare.weights.receipt import CarriedLeaf, Receipt
+from compare.weights.transforms import TransformError
+from compare.writing import write_atomically
+from workloads._spec import Arrays
+
+MOST_BYTES = 64 << 30
+"""Of a file of weights: those of a model of 16 billion parameters."""
+
+_EXPECTED = files.Expected("weights in safetensors", "name the file that jaxport weights wrote", RequestError)
+
+
+@dataclass(frozen=True)
+class Returned:
+    """What came back.
+
+    Attributes:
+      leaves: how many there are.
+      changed: those that are not what was carried, by key.
+      misread: those that Keras reads otherwise from the file than they were written, by key.
+      left: leaves that were not carried, which the model has of its own.
+    """
+
+    leaves: int
+    changed: tuple[str, ...]
+    misread: tuple[str, ...]
+    left: tuple[str, ...]
+
+    @property
+    def equal(self) -> int:
+        """How many leaves are bit-equal to what was carried, and read from the file as such."""
+        return self.leaves - len({*self.changed, *self.misread})
+
+
+def written(weights: Path, model: KerasModel, path: Path, workers: WeightWorkers) -> Returned:
+    """Write a .weights.h5 file of what a safetensors file and its receipt hold.
+
+    Args:
+      weights: the safetensors file.
+      model: that the weights were carried from.
+      path: of the file that is written.
+      workers: that read and write Keras models.
+
+    Raises:
+      RequestError: a file or the model is none of that carriage's.
+      UnwrittenError: the file cannot be written.
+    """
+    receipt = receipts.read(receipts.beside(weights))
+    found, _ = files.read_arrays(weights, _EXPECTED, MOST_BYTES)
+    leaves = taken_back(receipt, found, weights)
+    _, own = workers.source(model)
+    arrays = _completed(leaves, own, receipt)
+    data, read = workers.written(model, arrays)
+    write_atomically(path, data)
+    return Returned(
+        leaves=len(leaves),
+        changed=tuple(each.key for each in receipt.leaves if receipts.digest(leaves[each.key]) != each.sha256),
+        misread=tuple(key for key, array in leaves.items() if not _equal(read[key], array)),
+        left=tuple(receipt.left),
+    )
+
+
+def taken_back(receipt: Receipt, found: Arrays, path: Path) -> dict[str, np.ndarray]:
+    """The leaves that variables were made of, by key.
+
+    Args:
+      receipt: of the carriage.
+      found: by the path of the variable.
+      path: of the file that they come from, for the error.
+
+    Raises:
+      RequestError: a variable is missing, left over, or of another shape or dtype.
+    """
+    variables = {each.path: each for leaf in receipt.leaves for each in leaf.variables}
+    absent, unknown = sorted(variables.keys() - found.keys()), sorted(found.keys() - variables.keys())
+    if absent or unknown:
+        _EXPECTED.refuse(path, f"no variable {absent[0]}" if absent else f"a variable {unknown[0]} of no receipt")
+    for name, each in variables.items():
+        array = found[name]
+        if (array.shape, array.dtype.name) != (each.shape, each.dtype):
+            wanted = f"{each.dtype}{list(each.shape)}"
+            _EXPECTED.refuse(path, f"{array.dtype}{list(array.shape)} for {name}, which was {wanted}")
+    return {each.key: _leaf(each, found, path) for each in receipt.leaves}
+
+
+def _leaf(leaf: CarriedLeaf, found: Arrays, path: Path) -> np.ndarray:
+    try:
+        array = np.ascontiguousarray(leaf.transform.back([found[each.path] for each in leaf.variables]))
+    except TransformError as error:
+        _EXPECTED.refuse(path, f"{leaf.key}: {error}")
+    return array.reshape(array.shape if leaf.shape else ())
+
+
+def _completed(leaves: Mapping[str, np.ndarray], own: Arrays, receipt: Receipt) -> dict[str, np.ndarray]:
+    """The leaves, and what was left out of the carriage as the model has it."""
+    unknown = sorted(leaves.keys() - own.keys())
+    lacking = sorted(own.keys() - leaves.keys() - receipt.left.keys())
+    if unknown or lacking:
+        found = f"one without {unknown[0]}" if unknown else f"one with {lacking[0]} too"
+        raise RequestError(f"expected the model that the weights were carried from, found {found}: name that model")
+    return {key: leaves.get(key, array) for key, array in own.items()}
+
+
+def _equal(read: np.ndarray, array: np.ndarray) -> bool:
+    return read.dtype == array.dtype and read.shape == array.shape and read.tobytes() == array.tobytes()

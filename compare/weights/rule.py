@@ -1,0 +1,144 @@
+"""What a rule is: a layer of Keras with its attributes -> a module of Flax, its arguments, and where each leaf goes.
+
+`jaxport weights` matches a module that is there against one; what writes a module reads the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from compare.weights.transforms import IDENTITY, Transform
+from workloads._inspection import Plain
+from workloads._transfer import SourceLayer
+
+ANY_MODULE = ""
+"""The class of a module that a rule asks nothing of but what it holds."""
+
+
+@dataclass(frozen=True)
+class Module:
+    """A module of Flax as a rule wants it.
+
+    Attributes:
+      class_name: "nnx.Linear", "jaxport.layers.GRUCell".
+      arguments: of its constructor, which it has as attributes of the same names: each is checked. A module among them
+        stands in it under that name.
+      advised: likewise, but for other inputs or for training alone: one that differs is told, and refuses nothing.
+      constructed: arguments that it has no attributes of.
+    """
+
+    class_name: str
+    arguments: Mapping[str, Argument] = field(default_factory=dict)
+    advised: Mapping[str, Plain] = field(default_factory=dict)
+    constructed: Mapping[str, Plain] = field(default_factory=dict)
+
+    @property
+    def inner(self) -> Mapping[str, Module]:
+        """The modules in it, by name."""
+        return {name: each for name, each in self.arguments.items() if isinstance(each, Module)}
+
+    @property
+    def settings(self) -> Mapping[str, Plain]:
+        """Its arguments that are no modules."""
+        return {name: each for name, each in self.arguments.items() if not isinstance(each, Module)}
+
+
+Argument: TypeAlias = "Plain | Module"
+
+
+@dataclass(frozen=True)
+class Carried:
+    """Where a leaf goes.
+
+    Attributes:
+      leaf: its name in the layer.
+      variables: their paths in the module, one for each array that the transform gives.
+      transform: what becomes of it.
+    """
+
+    leaf: str
+    variables: tuple[str, ...]
+    transform: Transform = IDENTITY
+
+
+@dataclass(frozen=True)
+class Counterpart:
+    """What one layer is in Flax.
+
+    Attributes:
+      module: that computes it; None where a plain function does.
+      function: that expression, of x; beside a module, what stands in for it in inference.
+      carried: every leaf of the layer.
+      left: leaf -> why it is not carried.
+      unchecked: attributes of the layer that its module knows nothing of: whoever calls it applies them.
+      steps: the name of a layer in it -> where that stands below this one's module; "" is the same place.
+      within: attributes that a layer in it has otherwise here, by its name.
+    """
+
+    module: Module | None = None
+    function: str = ""
+    carried: tuple[Carried, ...] = ()
+    left: Mapping[str, str] = field(default_factory=dict)
+    unchecked: tuple[str, ...] = ()
+    steps: Mapping[str, str] = field(default_factory=dict)
+    within: Mapping[str, Mapping[str, Plain]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule.
+
+    Attributes:
+      name: that receipts and errors name it by.
+      classes: of Keras that it is for.
+      counterpart: of a layer that it applies to.
+      needs: attribute -> the values that it is for; of any other value it is not.
+      unless: what else of a layer it is not for, as NAME=VALUE; empty where there is nothing.
+    """
+
+    name: str
+    classes: tuple[str, ...]
+    counterpart: Callable[[SourceLayer], Counterpart]
+    needs: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    unless: Callable[[SourceLayer], str] | None = None
+
+    def obstacle(self, layer: SourceLayer) -> str:
+        """The attribute for which this is no rule of the layer's, with its value; empty where it is one."""
+        for name, values in self.needs.items():
+            if name in layer.config and layer.config[name] not in values:
+                return f"{name}={layer.config[name]!r}"
+        return self.unless(layer) if self.unless is not None else ""
+
+
+def shape_of(layer: SourceLayer, leaf: str) -> tuple[int, ...]:
+    """The shape of a leaf; empty where the layer has none of that name."""
+    return next((each.shape for each in layer.leaves if each.name == leaf), ())
+
+
+def same(*pairs: tuple[str, str]) -> tuple[Carried, ...]:
+    """Leaves that go as they are to variables."""
+    return tuple(Carried(leaf, (variable,)) for leaf, variable in pairs)
+
+
+def present(layer: SourceLayer, carried: tuple[Carried, ...]) -> tuple[Carried, ...]:
+    """Those of which the layer has the leaf: it has no bias without use_bias."""
+    names = {each.name for each in layer.leaves}
+    return tuple(each for each in carried if each.leaf in names)
+
+
+def called(layer: SourceLayer, *names: str) -> tuple[str, ...]:
+    """The attributes among these that change what whoever calls the module has to do, as NAME=VALUE."""
+    nothing = (None, False, "linear", 0, 0.0)
+    return tuple(f"{name}={layer.config[name]!r}" for name in names if layer.config.get(name) not in nothing)
+
+
+def dtypes(layer: SourceLayer) -> dict[str, Plain]:
+    """What a module computes in, and what it keeps its variables in."""
+    return {"dtype": layer.compute_dtype, "param_dtype": layer.variable_dtype}
+
+
+def flag(layer: SourceLayer, name: str) -> bool:
+    """An attribute that is true unless the layer says otherwise."""
+    return bool(layer.config.get(name, True))

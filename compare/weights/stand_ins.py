@@ -1,0 +1,162 @@
+"""Layers without weights: what they are in JAX, written with their own attributes. Most are plain functions of x."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from compare.weights.activations import expression_of
+from compare.weights.rule import Counterpart, Module, Rule
+from workloads._inspection import Plain
+from workloads._transfer import SourceLayer
+
+Written = Callable[[Mapping[str, Plain]], str]
+"""(attributes of a layer) -> the expression that stands in for it."""
+
+
+def _sizes(value: Plain, count: int) -> str:
+    listed = value if isinstance(value, list) else [value] * count
+    return f"({', '.join(map(str, listed))}{',' if count == 1 else ''})"
+
+
+def _pool(function: str, count: int, more: str = "") -> Written:
+    def written(config: Mapping[str, Plain]) -> str:
+        window = _sizes(config.get("pool_size"), count)
+        strides = _sizes(config.get("strides") or config.get("pool_size"), count)
+        padding = str(config.get("padding", "valid")).upper()
+        return f"nnx.{function}(x, {window}, {strides}, {padding!r}{more})"
+
+    return written
+
+
+def _over_space(function: str, count: int) -> Written:
+    axes = tuple(range(1, count + 1)) if count > 1 else 1
+    return lambda config: f"jnp.{function}(x, {axes}{', keepdims=True' if config.get('keepdims') else ''})"
+
+
+def _pairs(value: Any, count: int) -> list[tuple[int, int]]:
+    listed = value if isinstance(value, list) else [value] * count
+    if count == 1 and listed and not isinstance(listed[0], list):
+        listed = [listed] if len(listed) == 2 else [[listed[0], listed[0]]]
+    return [tuple(each) if isinstance(each, list) else (each, each) for each in listed]  # type: ignore[misc]
+
+
+def _padded(count: int) -> Written:
+    return lambda config: f"jnp.pad(x, {((0, 0), *_pairs(config.get('padding'), count), (0, 0))})"
+
+
+def _cropped(count: int) -> Written:
+    def written(config: Mapping[str, Plain]) -> str:
+        pairs = _pairs(config.get("cropping"), count)
+        return f"x[:, {', '.join(f'{before}:{-behind or None}' for before, behind in pairs)}]".replace(":None", ":")
+
+    return written
+
+
+def _repeated(count: int) -> Written:
+    def written(config: Mapping[str, Plain]) -> str:
+        size, text = config.get("size"), "x"
+        for axis, times in enumerate(size if isinstance(size, list) else [size] * count, start=1):
+            text = f"jnp.repeat({text}, {times}, {axis})"
+        return text
+
+    return written
+
+
+def _fixed(text: str) -> Written:
+    return lambda config: text
+
+
+def _relu(config: Mapping[str, Plain]) -> str:
+    slope, threshold, most = (config.get(name) for name in ("negative_slope", "threshold", "max_value"))
+    if slope or threshold:
+        return f"jaxport.activations.relu(x, {slope!r}, {most!r}, {threshold!r})"
+    return f"jnp.clip(x, 0, {most!r})" if most is not None else "jax.nn.relu(x)"
+
+
+_FUNCTIONS: Mapping[str, Written] = {
+    "Activation": lambda config: expression_of(config.get("activation")),
+    "ReLU": _relu,
+    "LeakyReLU": lambda config: f"jnp.where(x > 0, x, {config.get('negative_slope')!r} * x)",
+    "ELU": lambda config: f"jax.nn.elu(x, {config.get('alpha')!r})",
+    "Softmax": lambda config: f"jax.nn.softmax(x, {config.get('axis')!r})",
+    "MaxPooling1D": _pool("max_pool", 1),
+    "MaxPooling2D": _pool("max_pool", 2),
+    "MaxPooling3D": _pool("max_pool", 3),
+    "AveragePooling1D": _pool("avg_pool", 1, ", count_include_pad=False"),
+    "AveragePooling2D": _pool("avg_pool", 2, ", count_include_pad=False"),
+    "AveragePooling3D": _pool("avg_pool", 3, ", count_include_pad=False"),
+    "GlobalMaxPooling1D": _over_space("max", 1),
+    "GlobalMaxPooling2D": _over_space("max", 2),
+    "GlobalMaxPooling3D": _over_space("max", 3),
+    "GlobalAveragePooling1D": _over_space("mean", 1),
+    "GlobalAveragePooling2D": _over_space("mean", 2),
+    "GlobalAveragePooling3D": _over_space("mean", 3),
+    "Flatten": _fixed("x.reshape(len(x), -1)"),
+    "Reshape": lambda config: f"x.reshape(len(x), {', '.join(map(str, config.get('target_shape') or ()))})",  # type: ignore[arg-type]
+    "Permute": lambda config: f"jnp.transpose(x, {(0, *(config.get('dims') or ()))})",  # type: ignore[misc]
+    "RepeatVector": lambda config: f"jnp.repeat(x[:, None], {config.get('n')!r}, 1)",
+    "ZeroPadding1D": _padded(1),
+    "ZeroPadding2D": _padded(2),
+    "ZeroPadding3D": _padded(3),
+    "Cropping1D": _cropped(1),
+    "Cropping2D": _cropped(2),
+    "Cropping3D": _cropped(3),
+    "UpSampling1D": _repeated(1),
+    "UpSampling3D": _repeated(3),
+    "Rescaling": lambda config: f"x * {config.get('scale')!r} + {config.get('offset')!r}",
+    "UnitNormalization": lambda config: f"jaxport.normalization.unit_normalize(x, {config.get('axis')!r})",
+    "Add": _fixed("x + y"),
+    "Subtract": _fixed("x - y"),
+    "Multiply": _fixed("x * y"),
+    "Average": _fixed("(x + y) / 2"),
+    "Maximum": _fixed("jnp.maximum(x, y)"),
+    "Minimum": _fixed("jnp.minimum(x, y)"),
+    "Concatenate": lambda config: f"jnp.concatenate((x, y), {config.get('axis')!r})",
+    "Masking": lambda config: f"x * jnp.any(x != {config.get('mask_value')!r}, -1, keepdims=True)",
+    "Identity": _fixed("x"),
+    "ActivityRegularization": _fixed("x"),
+    "GaussianNoise": _fixed("x"),
+    "GaussianDropout": _fixed("x"),
+    "AlphaDropout": _fixed("x"),
+}
+"""By class. What only training does is not among them."""
+
+_ON_CHANNELS_LAST = frozenset(
+    name
+    for name in _FUNCTIONS
+    if name.startswith(("Max", "Average", "Global", "ZeroPadding", "Cropping", "UpSampling"))
+) - {"Maximum"}
+
+
+def _stand_in(written: Written) -> Callable[[SourceLayer], Counterpart]:
+    return lambda layer: Counterpart(function=written(layer.config))
+
+
+def _dropout(broadcast: tuple[int, ...]) -> Callable[[SourceLayer], Counterpart]:
+    return lambda layer: Counterpart(
+        Module("nnx.Dropout", {"rate": layer.config.get("rate"), "broadcast_dims": list(broadcast)}),
+        # Where it stands for itself: what it is in inference.
+        function="x",
+    )
+
+
+_DROPOUTS = (
+    Rule("dropout", ("Dropout",), _dropout(()), {"noise_shape": (None,)}),
+    *(
+        Rule(f"spatial_dropout_{count}d", (f"SpatialDropout{count}D",), _dropout(tuple(range(1, count + 1))),
+             {"data_format": ("channels_last", None)})
+        for count in (1, 2, 3)
+    ),
+)  # fmt: skip
+
+STAND_INS = (
+    *_DROPOUTS,
+    *(
+        Rule(
+            f"function_of_{name.lower()}", (name,), _stand_in(written),
+            {"data_format": ("channels_last", None)} if name in _ON_CHANNELS_LAST else {},
+        )
+        for name, written in _FUNCTIONS.items()
+    ),
+)  # fmt: skip

@@ -1,0 +1,147 @@
+"""What becomes of an array on its way from Keras to Flax: named in the receipt, and undone on the way back.
+
+Each takes one array and gives one or several; its inverse takes these and gives the first, bit by bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import msgspec
+import numpy as np
+
+Axes = tuple[Annotated[int, msgspec.Meta(ge=0)], ...]
+Arrays = tuple[np.ndarray, ...]
+
+
+class TransformError(ValueError):
+    """An array that a transform does not take: what was expected, and found."""
+
+
+class Identity(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="name", tag="identity"):
+    """The array as it is."""
+
+    def forward(self, array: np.ndarray) -> Arrays:
+        """One array."""
+        return (array,)
+
+    def back(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
+        """The array that it was made of."""
+        return _only(arrays)
+
+    def __str__(self) -> str:
+        return "as it is"
+
+
+class Transpose(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="name", tag="transpose"):
+    """Axes in another order, as by np.transpose."""
+
+    axes: Axes
+
+    def forward(self, array: np.ndarray) -> Arrays:
+        """One array."""
+        _require(sorted(self.axes) == list(range(array.ndim)), f"{len(self.axes)} axes", array)
+        return (array.transpose(self.axes),)
+
+    def back(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
+        """The array that it was made of."""
+        array = _only(arrays)
+        _require(sorted(self.axes) == list(range(array.ndim)), f"{len(self.axes)} axes", array)
+        return array.transpose(np.argsort(self.axes))
+
+    def __str__(self) -> str:
+        return f"axes {list(self.axes)}"
+
+
+class Reshape(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="name", tag="reshape"):
+    """Another shape, the values in the same order."""
+
+    before: Axes
+    after: Axes
+
+    def forward(self, array: np.ndarray) -> Arrays:
+        """One array."""
+        _require(array.shape == self.before, f"shape {list(self.before)}", array)
+        return (_reshaped(array, self.after),)
+
+    def back(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
+        """The array that it was made of."""
+        array = _only(arrays)
+        _require(array.shape == self.after, f"shape {list(self.after)}", array)
+        return _reshaped(array, self.before)
+
+    def __str__(self) -> str:
+        return f"shape {list(self.before)} as {list(self.after)}"
+
+
+class Split(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="name", tag="split"):
+    """Equal parts along an axis, each an array of its own: gates that Keras keeps side by side."""
+
+    axis: Annotated[int, msgspec.Meta(ge=0)]
+    parts: Annotated[int, msgspec.Meta(ge=1)]
+
+    def forward(self, array: np.ndarray) -> Arrays:
+        """As many arrays as there are parts."""
+        fits = self.axis < array.ndim and array.shape[self.axis] % self.parts == 0
+        _require(fits, f"a multiple of {self.parts} along axis {self.axis}", array)
+        return tuple(np.split(array, self.parts, self.axis))
+
+    def back(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
+        """The array that they were made of."""
+        first = arrays[0] if len(arrays) == self.parts else None
+        if first is None or self.axis >= first.ndim or len({(each.shape, each.dtype) for each in arrays}) != 1:
+            found = [list(each.shape) for each in arrays]
+            raise TransformError(f"expected {self.parts} arrays of one shape and dtype, found {found}")
+        return np.concatenate(arrays, self.axis)
+
+    def __str__(self) -> str:
+        return f"split into {self.parts} along axis {self.axis}"
+
+
+class Permute(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="name", tag="permute"):
+    """Equal parts along an axis in another order, of which `order` has the old places: gates z, r, h as r, z, h."""
+
+    axis: Annotated[int, msgspec.Meta(ge=0)]
+    order: Axes
+
+    def forward(self, array: np.ndarray) -> Arrays:
+        """One array."""
+        return (self._permuted(array, self.order),)
+
+    def back(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
+        """The array that it was made of."""
+        return self._permuted(_only(arrays), tuple(np.argsort(self.order).tolist()))
+
+    def _permuted(self, array: np.ndarray, order: Axes) -> np.ndarray:
+        parts = Split(self.axis, len(order)).forward(array)
+        _require(sorted(order) == list(range(len(order))), "every part once", array)
+        return np.concatenate([parts[place] for place in order], self.axis)
+
+    def __str__(self) -> str:
+        return f"parts {list(self.order)} along axis {self.axis}"
+
+
+Transform = Identity | Transpose | Reshape | Split | Permute
+
+IDENTITY = Identity()
+
+
+def _only(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    if len(arrays) != 1:
+        raise TransformError(f"expected one array, found {len(arrays)}")
+    return arrays[0]
+
+
+def _reshaped(array: np.ndarray, shape: Axes) -> np.ndarray:
+    try:
+        return np.ascontiguousarray(array).reshape(shape)
+    except ValueError as error:
+        raise TransformError(
+            f"expected an array that takes the shape {list(shape)}, found {list(array.shape)}"
+        ) from error
+
+
+def _require(holds: bool, expected: str, array: np.ndarray) -> None:
+    if not holds:
+        raise TransformError(f"expected an array of {expected}, found one of shape {list(array.shape)}")

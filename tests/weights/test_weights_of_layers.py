@@ -1,0 +1,153 @@
+"""Each rule proved: a Keras layer with random weights, and the module that they are carried into, give the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import layers_to_carry
+import modules_to_carry
+import numpy as np
+import pytest
+from flax import nnx
+
+import jaxport
+from compare.weights.all_rules import BY_CLASS
+from compare.weights.planning import Plan, plan
+from jaxport import _module_reading
+from jaxport.weights import variables_of
+from tf_reference import _keras_weights
+
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+
+BOUND = 1e-6
+"""Of the normwise difference in float32: one product of some ten terms, or a recurrence of four steps."""
+
+NAMES = sorted(layers_to_carry.CASES)
+
+
+def inputs_of(model: Any) -> list[np.ndarray]:
+    numbers = np.random.default_rng(3)
+    return [
+        numbers.integers(0, 10, (2, *each.shape[1:])).astype("int32")
+        if "int" in str(each.dtype)
+        else numbers.normal(size=(2, *each.shape[1:])).astype("float32")
+        for each in model.inputs
+    ]
+
+
+class Pair:
+    """A model with what it gives, and the module."""
+
+    def __init__(self, name: str) -> None:
+        model = layers_to_carry.model(name)
+        self.source, self.arrays = _keras_weights.of_model(model)
+        self.x = inputs_of(model)
+        given = model(self.x, training=False)
+        self.wanted = [np.asarray(each) for each in jax.tree.leaves(given)]
+        self.module = modules_to_carry.module(name)
+        self.target = _module_reading.of_module(self.module)
+
+    def planned(self, **arrays: np.ndarray) -> Plan:
+        return plan(self.source, {**self.arrays, **arrays}, self.target, {}, {})
+
+    def difference(self, plan: Plan) -> float:
+        """The largest normwise difference of an output, once the weights are in the module."""
+        variables = variables_of(self.module)
+        assert variables.keys() == plan.arrays.keys()
+        for path, array in plan.arrays.items():
+            variables[path].set_value(jnp.asarray(array))
+        found = [np.asarray(each) for each in jax.tree.leaves(self.module(*self.x))]
+        assert [each.shape for each in found] == [each.shape for each in self.wanted]
+        return max(float(np.linalg.norm(a - b) / np.linalg.norm(b)) for a, b in zip(found, self.wanted, strict=True))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_layer_and_its_module_give_the_same(name: str) -> None:
+    pair = Pair(name)
+    found = pair.planned()
+    assert [each.line for each in found.findings] == []
+    assert pair.difference(found) <= BOUND
+    back = {move.leaf.key: move.transform.back([found.arrays[path] for path in move.variables]) for move in found.moves}
+    assert back.keys() == pair.arrays.keys()
+    assert all(back[key].tobytes() == array.tobytes() for key, array in pair.arrays.items())
+
+
+@pytest.mark.parametrize("name", layers_to_carry.FUNCTIONS)
+def test_an_expression_that_stands_in_gives_the_same(name: str) -> None:
+    model = layers_to_carry.model(name)
+    source, arrays = _keras_weights.of_model(model)
+    found = plan(source, arrays, _module_reading.of_module(nnx.Module()), {}, {})
+    assert [each.line for each in found.findings] == [] and not arrays
+    (layer,) = found.told
+    given = inputs_of(model)
+    x, y = map(jnp.asarray, (given * 2)[:2])
+    stood_in = eval(layer.function, {"jax": jax, "jnp": jnp, "nnx": nnx, "jaxport": jaxport, "x": x, "y": y})
+    wanted = np.asarray(model(given, training=False))
+    assert stood_in.shape == wanted.shape
+    assert np.linalg.norm(stood_in - wanted) <= BOUND * np.linalg.norm(wanted)
+
+
+def test_every_class_that_has_a_rule_is_proved() -> None:
+    names = (*NAMES, *layers_to_carry.FUNCTIONS)
+    sources = (_keras_weights.of_model(layers_to_carry.model(name))[0] for name in names)
+    classes = {each.class_name for source in sources for each in source.layers}
+    # Under its older name, by which files of it know it.
+    assert BY_CLASS.keys() - classes == {"GroupQueryAttention"}
+
+
+def turned(array: np.ndarray) -> np.ndarray:
+    return np.swapaxes(array, -1, -2)
+
+
+def gates(*order: int) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda array: np.concatenate([np.split(array, 4, -1)[at] for at in order], -1)
+
+
+def heads(array: np.ndarray) -> np.ndarray:
+    return array[:, ::-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "leaf", "changed"),
+    [
+        ("dense_without_bias", "layer/kernel", turned),
+        ("batch_normalization", "layer/moving_variance", lambda array: array[::-1]),
+        ("layer_normalization", "layer/beta", np.negative),
+        ("lstm", "layer/lstm_cell/kernel", gates(0, 2, 1, 3)),
+        ("lstm_split", "layer/lstm_cell/recurrent_kernel", gates(0, 1, 3, 2)),
+        ("lstm", "layer/lstm_cell/bias", gates(1, 0, 2, 3)),
+        ("simple_rnn", "layer/simple_rnn_cell/recurrent_kernel", turned),
+        ("conv1d_causal", "layer/kernel", turned),
+        ("multi_head_attention", "layer/query/kernel", heads),
+        ("depthwise_conv2d", "layer/kernel", turned),
+    ],
+)
+def test_a_weight_that_arrives_wrong_is_seen_or_refused(
+    name: str, leaf: str, changed: Callable[[np.ndarray], np.ndarray]
+) -> None:
+    pair = Pair(name)
+    wrong = np.ascontiguousarray(changed(pair.arrays[leaf]))
+    found = pair.planned(**{leaf: wrong})
+    assert found.findings or pair.difference(found) > 1e-3
+
+
+@pytest.mark.parametrize(("name", "one", "other"), [
+    ("multi_head_attention", "query", "key"), ("multi_head_attention", "value", "key"),
+    ("bidirectional", "forward_layer/lstm_cell", "backward_layer/lstm_cell"),
+])  # fmt: skip
+def test_weights_of_equal_shape_that_are_swapped_are_seen(name: str, one: str, other: str) -> None:
+    pair = Pair(name)
+    swapped = {key: pair.arrays[key.replace(one, other)] for key in pair.arrays if f"/{one}/" in key}
+    swapped |= {key: pair.arrays[key.replace(other, one)] for key in pair.arrays if f"/{other}/" in key}
+    assert pair.difference(pair.planned()) <= BOUND
+    assert pair.difference(pair.planned(**swapped)) > 1e-3
+
+
+def test_the_module_that_was_read_is_not_changed_by_reading() -> None:
+    module = modules_to_carry.module("dense")
+    before = nnx.state(module)
+    _module_reading.of_module(module)
+    assert jax.tree.all(jax.tree.map(jnp.array_equal, before, nnx.state(module)))

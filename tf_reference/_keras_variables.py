@@ -1,0 +1,130 @@
+"""Which layers stand in a layer of Keras, under which names, and which variables are its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import keras
+
+from tf_reference import _keras_config
+from workloads._inspection import Plain, Value
+
+_CONTAINERS = frozenset({"Functional", "Sequential", "Model"})
+
+_INNER: Mapping[str, tuple[str, ...]] = {
+    "TimeDistributed": ("layer",),
+    "Wrapper": ("layer",),
+    "SpectralNormalization": ("layer",),
+    "Bidirectional": ("forward_layer", "backward_layer"),
+    "RNN": ("cell",),
+    "StackedRNNCells": ("cells",),
+}
+"""By Keras' own classes that hold layers of the user's choice: the attributes that hold them."""
+
+_OF_KERAS = frozenset({"_layers", "_metrics", "_functional", "_losses", "_seed_generators", "_operations"})
+"""Attributes in which Keras itself lists the layers of a layer."""
+
+
+def is_keras(layer: Any) -> bool:
+    """Whether a layer is of one of Keras' own classes."""
+    return type(layer).__module__.split(".")[0] in ("keras", "tf_keras")
+
+
+def is_container(layer: Any) -> bool:
+    """Whether it computes nothing that a rule would know: a model, or a layer of a class that is not Keras' own."""
+    return not is_keras(layer) or type(layer).__name__ in _CONTAINERS
+
+
+def children(layer: Any) -> Iterator[tuple[str, Any]]:
+    """The layers in a layer that stand for themselves, by name: those of a model, and attributes of a user's layer."""
+    if is_keras(layer) and type(layer).__name__ in _CONTAINERS:
+        held = getattr(layer, "operations", None) or layer.layers
+        yield from ((each.name, each) for each in held if not isinstance(each, keras.layers.InputLayer))
+    elif is_keras(layer):
+        for name in _INNER.get(type(layer).__name__, ()):
+            yield from _held(name, getattr(layer, name, None))
+    else:
+        yield from _of_attributes(layer)
+
+
+def _of_attributes(layer: Any) -> Iterator[tuple[str, Any]]:
+    """What a class of the user's holds, public attributes first; then what only Keras' list of its layers has."""
+    functional = getattr(layer, "operations", None)
+    named = [(each.name, each) for each in functional or () if not isinstance(each, keras.layers.InputLayer)]
+    attributes = sorted(vars(layer).items(), key=lambda item: item[0].startswith("_"))
+    for name, value in attributes:
+        if name not in _OF_KERAS:
+            named.extend(_held(name, value))
+    named.extend((each.name, each) for each in layer._flatten_layers(include_self=False, recursive=False))
+    seen: set[int] = set()
+    for name, each in named:
+        if id(each) not in seen and not isinstance(each, keras.layers.InputLayer):
+            seen.add(id(each))
+            yield name, each
+
+
+def _held(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, keras.Layer):
+        yield name, value
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _held(f"{name}/{key}", item)
+    elif isinstance(value, list | tuple):
+        for number, item in enumerate(value):
+            yield from _held(f"{name}/{number}", item)
+
+
+def leaves(layer: Any, inner: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """The variables of a layer, and of layers that Keras keeps in it: "kernel", "query/kernel".
+
+    Args:
+      layer: of any class.
+      inner: its children, whose variables are their own.
+    """
+    apart = {id(each) for _, child in inner for each in child.weights}
+    for name, variable in _own(layer, "", set()):
+        if id(variable) not in apart:
+            yield name, variable
+
+
+def _own(layer: Any, prefix: str, seen: set[int]) -> Iterator[tuple[str, Any]]:
+    if not isinstance(layer, keras.Layer) or id(layer) in seen:
+        return
+    seen.add(id(layer))
+    for each in (*layer._trainable_variables, *layer._non_trainable_variables):
+        yield f"{prefix}{each.name}", each
+    for held in layer._layers:
+        yield from _own(held, f"{prefix}{held.name}/", seen)
+
+
+def seeds(layer: Any) -> list[Any]:
+    """The states of the random generators in a layer."""
+    weights = {id(each) for each in layer.weights}
+    metrics = {id(each) for each in getattr(layer, "metrics_variables", ())}
+    return [each for each in layer.variables if id(each) not in weights | metrics]
+
+
+def config(layer: Any) -> dict[str, Plain]:
+    """What a layer says of itself, as plain data; nothing where it cannot, as those of users often cannot."""
+    try:
+        return _keras_config.plain_config(layer.get_config())
+    except (NotImplementedError, TypeError, AttributeError, ValueError):
+        return {}
+
+
+def input_shape(layer: Any) -> tuple[int | None, ...]:
+    """The shape of a layer's input; empty where it is not known, or there are several."""
+    try:
+        shape = layer.input.shape
+    except (AttributeError, ValueError, RuntimeError):
+        return ()
+    return tuple(None if size is None else int(size) for size in shape)
+
+
+def inputs(model: Any) -> tuple[Value, ...]:
+    """The inputs of a model, as far as it knows them."""
+    return tuple(
+        Value(each.name, str(each.dtype), tuple(None if size is None else int(size) for size in each.shape))
+        for each in getattr(model, "inputs", None) or ()
+    )
