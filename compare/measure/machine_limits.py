@@ -12,6 +12,7 @@ from compare.bench.roofline import COPY, READ, TRIAD, Work
 from compare.hlo import probes
 from compare.record.base import known
 from compare.record.cost_parts import Bandwidth, Limits, Roofline, Throughput
+from compare.record.vocabulary import PASS_WORDS
 from compare.record.workload_part import Workload
 from compare.sides import requests
 from compare.sides._side import Side, SideError
@@ -110,7 +111,7 @@ def why_cost_is_unfit(part: Workload) -> str:
     declared_of = default_pass(part.passes)
     if part.cost is None or part.main_pass == declared_of:
         return ""
-    return f"the declared cost is that of the {declared_of} pass, and not of the {part.main_pass} pass"
+    return f"the declared cost is that of the {PASS_WORDS[declared_of]}, and not of the {PASS_WORDS[part.main_pass]}"
 
 
 def work_of(part: Workload, program: Program) -> Work | None:

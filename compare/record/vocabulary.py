@@ -11,6 +11,9 @@ NOT_APPLICABLE: Final = "not_applicable"
 Judgement = Literal["pass", "fail", "not_applicable"]
 """What a gate says."""
 
+PASS_WORDS = {"forward": "forward pass", "gradients": "gradients", "step": "training step"}
+"""What is run, in words."""
+
 CELLS = ("tf@tf", "jax@jax", "tf@jax", "jax@tf")
 """program@compiler: each frontend's program compiled by each side's XLA."""
 

@@ -11,16 +11,15 @@ from compare.record.base import Number
 from compare.record.envelope import Environment, Record
 from compare.record.program_parts import Compiled
 from compare.record.timing_part import Ratio, Timing
+from compare.record.vocabulary import PASS_WORDS
 from compare.record.workload_part import Workload
 from compare.report import numbers
 from compare.report.showable import given
 from workloads import _modes
-from workloads._framework import FORWARD, GRADIENTS, STEP, default_pass
+from workloads._framework import default_pass
 from workloads._modes import CELL_PAIRS, PORT, TF_CELL, TF_JIT, Cell, Mode, Pair, recorded_pair
 
 SIDES = {_modes.TF: "TF", _modes.JAX: "JAX"}
-
-PASS_WORDS = {FORWARD: "forward pass", GRADIENTS: "gradients", STEP: "training step"}
 
 FAULT_S, FAULTS_SHARE = 1e-6, 0.05
 """What a page fault takes, and from which part of a call on it is told. Without 13,200 faults ResNet's step took 16 ms

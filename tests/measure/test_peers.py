@@ -25,7 +25,7 @@ from compare.sides import worker
 from compare.sides._side import Reply, Side, SideError, Unavailable
 from compare.sides.peers import PEERS
 from workloads import ArraySpec, Workload
-from workloads._framework import FORWARD, STEP
+from workloads._framework import FORWARD, GRADIENTS, STEP
 from workloads._spec import Arrays, Training
 
 PEER = PEERS[0]
@@ -262,3 +262,21 @@ def test_keras_on_another_backend_is_no_peer(monkeypatch: pytest.MonkeyPatch) ->
 def test_the_names_of_the_peers_are_their_modules() -> None:
     folder = Path(str(importlib.import_module("compare.sides.peers").__file__)).parent
     assert {path.stem for path in folder.glob("*.py") if not path.stem.startswith("_")} == set(PEERS)
+
+
+@pytest.mark.parametrize(
+    ("timed_on", "reason", "arms"),
+    [
+        (FORWARD, "", {PEER: ("jit",)}),
+        (STEP, "not timed: cannot convert ReluGrad", {}),
+        (GRADIENTS, "not timed: a peer has no gradients pass", {}),
+    ],
+)
+def test_a_peer_is_timed_where_it_has_the_pass_that_the_twins_are_timed_on(
+    reference: Reference, timed_on: str, reason: str, arms: dict[str, tuple[str, ...]]
+) -> None:
+    trains = reference.trains()
+    trains.tf.chosen = timed_on
+    result = trains.judged(Spoken(reference.cases, trained=Unavailable(PEER, "trajectory", "cannot convert ReluGrad")))
+    assert (result.verdict, result.reason) == ("pass", reason)
+    assert peers.arms({PEER: result}, timed_on) == arms

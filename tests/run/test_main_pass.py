@@ -78,7 +78,7 @@ def test_bench_times_the_pass_and_says_so_on_every_page(port: list[str], capsys:
     assert cli.main(["bench", *port, "--pass", "gradients", *quick]) == 0
     found = results()
     assert (found["main_pass"], found["passes"]) == ("gradients", ["forward", "gradients"])
-    assert found["roofline"]["reason"] == "the declared cost is that of the forward pass, and not of the gradients pass"
+    assert found["roofline"]["reason"] == "the declared cost is that of the forward pass, and not of the gradients"
     assert not found["roofline"]["modes"]
     assert found["timing"]["modes"]["jax/jit"]["median_s"] > 0
     assert (
