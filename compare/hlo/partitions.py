@@ -200,7 +200,7 @@ def _regrouped(pairs: Sequence[tuple[int, int]], side: _Side, other: _Side, idle
     """Kernels of one side whose values no single kernel of the other computes."""
     grouped: dict[str, list[tuple[int, int]]] = {}
     for own, theirs in pairs:
-        for kernel in side.kernels[own]:
+        for kernel in sorted(side.kernels[own]):
             grouped.setdefault(kernel, []).append((own, theirs))
     regrouped = []
     for kernel, members in grouped.items():

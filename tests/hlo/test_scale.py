@@ -128,3 +128,12 @@ def test_speed(benchmark: Any, instructions: int) -> None:
     assert {entry.op for entry in found.frontier} == {"constant"}
     if before is not None:
         benchmark.extra_info["peak_mib"] = ((memory.peak_rss_bytes() or before) - before) // 2**20
+
+
+@pytest.mark.parametrize("instructions", [500, 2_000])
+def test_speed_by_value(benchmark: Any, instructions: int) -> None:
+    left, right = subjects(instructions)
+    cases = random_cases(left, right)
+    found = benchmark.pedantic(align, (left, right, ALGEBRA, cases), rounds=1)
+    assert found.frontier
+    assert found.matchers["value number"] > 0

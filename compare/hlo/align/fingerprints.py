@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import math
 from dataclasses import dataclass
@@ -110,7 +111,12 @@ def _sampled(flat: np.ndarray) -> np.ndarray:
     """At most some thousand elements, at the same random places of every array of this size."""
     if flat.size <= _SAMPLE:
         return flat
-    return flat[np.random.default_rng(0).integers(flat.size, size=_SAMPLE)]
+    return flat[_places(flat.size)]
+
+
+@functools.lru_cache(maxsize=64)
+def _places(size: int) -> np.ndarray:
+    return np.random.default_rng(0).integers(size, size=_SAMPLE)
 
 
 def _scale(finite: np.ndarray) -> float:
