@@ -27,7 +27,7 @@ def read_profile(recorded: Recorded, dumped: Mapping[Key, bytes] | None = None) 
       dumped: optimized modules by name and number, for those that the profile does not hold.
 
     Raises:
-      FileError: a file cannot be read, or is no profile.
+      RequestError: a file cannot be read, or is no profile.
     """
     found = traced.read(recorded.files)
     programs = Programs(found.modules, dumped)

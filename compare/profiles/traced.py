@@ -12,11 +12,14 @@ from typing import Any
 from compare import files, xspace
 from compare.clusters.measured_share import OVERHEAD, RUN
 from compare.clusters.program_profile import CALLS, EAGER, NODE
+from compare.errors import RequestError
 from compare.profiles.shared_work import BEGINS, ENDS, HANDED, Tasks, paired
 from compare.record import profile_part
 
 _A_PROFILE = files.Expected(
-    "a profile that jax.profiler or tf.profiler wrote", f"name a file *{xspace.SUFFIX}, or a folder that holds one"
+    "a profile that jax.profiler or tf.profiler wrote",
+    f"name a file *{xspace.SUFFIX}, or a folder that holds one",
+    RequestError,
 )
 _METADATA = "/host:metadata"
 _HLO_PROTO = "Hlo Proto"
@@ -84,7 +87,7 @@ def read(paths: Sequence[Path]) -> Traced:
     """The files of one profile together. Where a GPU ran anything, only that counts as run.
 
     Raises:
-      FileError: one cannot be read, or is no profile.
+      RequestError: one cannot be read, or is no profile.
     """
     traced, threads = Traced(), 0
     for path in paths:

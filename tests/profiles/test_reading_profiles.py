@@ -27,7 +27,6 @@ from recorded_profiles import (
 
 from compare import xspace
 from compare.errors import RequestError
-from compare.files import FileError
 from compare.profiles.finding_profiles import find
 from compare.profiles.programs import instructions
 from compare.profiles.reading import read_profile
@@ -186,7 +185,7 @@ def test_a_file_that_is_no_profile_or_empty_is_told(tmp_path: Path, data: bytes)
     path = tmp_path / "x.xplane.pb"
     path.write_bytes(data)
     if data:
-        with pytest.raises(FileError, match=r"expected a profile .* found no XSpace"):
+        with pytest.raises(RequestError, match=r"expected a profile .* found no XSpace"):
             read_profile(find(path))
     else:
         assert any("no kernel and no operation ran" in note for note in read_profile(find(path)).notes)
