@@ -22,7 +22,7 @@ from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.dumps import directory
 from compare.hlo.dumps.directory import DumpedModule
 from compare.hlo.dumps.dumped_programs import stage_file
-from compare.hlo.dumps.grammar import AFTER, BEFORE
+from compare.hlo.dumps.grammar import AFTER, BEFORE, STAGE
 from compare.hlo.levels import STRUCTURE, Subject, at_level
 from compare.hlo.standalone import Signature
 from compare.parity import measure
@@ -51,7 +51,7 @@ def is_dump(path: Path) -> bool:
     if not os.path.isdir(path) or (path / INDEX).exists():
         return False
     try:
-        return bool(directory.modules(path))
+        return any(module.of(STAGE) for module in directory.modules(path))
     except UnreadableProgram:
         return False
 

@@ -10,6 +10,7 @@ from compare.hlo.kernel_times import LocatedKernel
 from compare.profiles import spent, traced
 from compare.profiles.finding_profiles import Recorded
 from compare.profiles.programs import Instruction, Key, Programs
+from compare.profiles.shared_work import shared_times
 from compare.profiles.traced import HostSpan, Ran, Traced
 from compare.record.envelope import SCHEMA
 from compare.record.profile_part import NODE, Pause, PhaseTime, ProfiledKernel, ProfiledLine, ReadProfile
@@ -26,11 +27,11 @@ def read_profile(recorded: Recorded, dumped: Mapping[Key, bytes] | None = None) 
       dumped: optimized modules by name and number, for those that the profile does not hold.
 
     Raises:
-      FileError: a file cannot be read, or is no profile.
+      RequestError: a file cannot be read, or is no profile.
     """
     found = traced.read(recorded.files)
     programs = Programs(found.modules, dumped)
-    kernels = _kernels(found.runs, programs)
+    kernels = _kernels(found, programs)
     return ReadProfile(
         schema=SCHEMA,
         files=tuple(map(str, recorded.files)),
@@ -52,13 +53,14 @@ def _span(runs: Sequence[Ran]) -> float:
     return _seconds(max(run.done for run in runs) - min(run.start for run in runs)) if runs else 0.0
 
 
-def _kernels(runs: Sequence[Ran], programs: Programs) -> tuple[ProfiledKernel, ...]:
-    own = spent.own_times(runs, lambda run: programs.instruction(run.module, run.name).opcode)
+def _kernels(found: Traced, programs: Programs) -> tuple[ProfiledKernel, ...]:
+    own = spent.own_times(found.runs, lambda run: programs.instruction(run.module, run.name).opcode)
+    shared = shared_times(found.runs, found.tasks)
     grouped: dict[tuple[str, Key, str, str], list[int]] = defaultdict(list)
-    for run, length in zip(runs, own, strict=True):
-        grouped[run.kind, run.module, run.name, run.operation].append(length)
+    for run, length, elsewhere in zip(found.runs, own, shared, strict=True):
+        grouped[run.kind, run.module, run.name, run.operation].append(length + elsewhere)
     of_nodes = dict(step_phases.of_operations({name for kind, _, name, _ in grouped if kind == NODE}))
-    total = sum(own) or 1
+    total = sum(own) + sum(shared) or 1
     kernels = [
         ProfiledKernel(
             name=name,

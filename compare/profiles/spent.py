@@ -130,11 +130,9 @@ def by_kernels(found: Sequence[Pause], host: Sequence[HostSpan]) -> dict[tuple[s
         group = groups.setdefault((pause.before.name, pause.after.name), Pauses())
         group.times += 1
         group.length += pause.end - pause.start
-    ends = [pause.end for pause in found]
+    starts, ends = [pause.start for pause in found], [pause.end for pause in found]
     for name, start, end in _innermost(host):
-        for pause in found[bisect_right(ends, start) :]:
-            if pause.start >= end:
-                break
+        for pause in found[bisect_right(ends, start) : bisect_left(starts, end)]:
             meanwhile = min(end, pause.end) - max(start, pause.start)
             groups[pause.before.name, pause.after.name].host[name] += meanwhile
     return groups

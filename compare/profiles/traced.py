@@ -5,22 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from compare import files, xspace
 from compare.clusters.measured_share import OVERHEAD, RUN
 from compare.clusters.program_profile import CALLS, EAGER, NODE
+from compare.errors import RequestError
+from compare.profiles.shared_work import BEGINS, ENDS, HANDED, Tasks, paired
 from compare.record import profile_part
 
 _A_PROFILE = files.Expected(
-    "a profile that jax.profiler or tf.profiler wrote", f"name a file *{xspace.SUFFIX}, or a folder that holds one"
+    "a profile that jax.profiler or tf.profiler wrote",
+    f"name a file *{xspace.SUFFIX}, or a folder that holds one",
+    RequestError,
 )
 _METADATA = "/host:metadata"
 _HLO_PROTO = "Hlo Proto"
 _INSTRUCTION, _MODULE, _PROGRAM = "hlo_op", "hlo_module", "program_id"
 _ON_DEVICE = frozenset({"kernel_details", "memcpy_details"})
 """Statistics that the profiler gives what a GPU ran, and nothing else (XLA, `cupti_collector.cc`)."""
+_POOL = frozenset({HANDED, BEGINS, ENDS})
 _WORKERS = "tf_"
 """What the names of threads start with that the frameworks' pools have."""
 _ENDS = "end: "
@@ -69,9 +75,10 @@ class HostSpan:
 
 @dataclass
 class Traced:
-    """A whole profile. `modules` are HLO protos, by module and number."""
+    """A whole profile. `modules` are HLO protos, by module and number; `tasks` are those of pools of threads."""
 
     runs: list[Ran] = field(default_factory=list)
+    tasks: Tasks = field(default_factory=Tasks)
     host: list[HostSpan] = field(default_factory=list)
     modules: dict[tuple[str, str], bytes] = field(default_factory=dict)
 
@@ -80,7 +87,7 @@ def read(paths: Sequence[Path]) -> Traced:
     """The files of one profile together. Where a GPU ran anything, only that counts as run.
 
     Raises:
-      FileError: one cannot be read, or is no profile.
+      RequestError: one cannot be read, or is no profile.
     """
     traced, threads = Traced(), 0
     for path in paths:
@@ -145,9 +152,14 @@ def _ends(plane: Any, told: _Plane) -> dict[tuple[str, str], int]:
 def _read_line(line: Any, plane: _Plane, ends: Mapping[tuple[str, str], int], into: _Into) -> None:
     traced, thread = into.traced, into.thread
     worker = line.name.startswith(_WORKERS)
+    pool: list[tuple[str, int, str]] = []
     for event in line.events:
         name = plane.names.get(event.metadata_id, "")
         start = line.timestamp_ns * 1000 + event.offset_ps
+        if name in _POOL and plane.on_host:
+            told = dict(_told(event, plane.statistics))
+            pool.append((name, start, told.get(_STARTED) or told.get(_ENDED, "")))
+            continue
         # A run of no length tells no time, and no clock runs backwards.
         if not name or event.duration_ps <= 0:
             continue
@@ -158,6 +170,8 @@ def _read_line(line: Any, plane: _Plane, ends: Mapping[tuple[str, str], int], in
             traced.runs.append(Ran(*what, thread, start, end, max(end, done)))
         elif plane.on_host and not worker:
             traced.host.append(HostSpan(name, thread, start, end))
+    traced.tasks.handed |= {number: (thread, time) for name, time, number in pool if name == HANDED}
+    traced.tasks.done += paired(thread, sorted(pool, key=itemgetter(1)))
 
 
 def _told(event: Any, statistics: Mapping[int, str]) -> Iterator[tuple[str, str]]:

@@ -88,6 +88,7 @@ def test_an_optimized_module_alone_is_run_itself(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_modules_and_a_bug_report_are_no_dump(tmp_path: Path) -> None:
+    (tmp_path / "module_0000.jit_f.html").write_text("a page of `jaxport dump`")
     assert not is_dump(tmp_path) and not is_dump(tmp_path / "absent")
     dumped(tmp_path, "f", TEXT.format("sine"))
     assert is_dump(tmp_path)

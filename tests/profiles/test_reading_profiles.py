@@ -17,6 +17,7 @@ from recorded_profiles import (
     UPDATE,
     Event,
     instruction,
+    pool,
     space,
     step_kernels,
     step_module,
@@ -26,7 +27,6 @@ from recorded_profiles import (
 
 from compare import xspace
 from compare.errors import RequestError
-from compare.files import FileError
 from compare.profiles.finding_profiles import find
 from compare.profiles.programs import instructions
 from compare.profiles.reading import read_profile
@@ -107,6 +107,27 @@ def test_a_kernel_that_other_threads_finish_is_no_pause_meanwhile(tmp_path: Path
     assert pause.seconds == pytest.approx(2e-6)
 
 
+def test_what_other_threads_did_of_a_kernel_is_its_time(tmp_path: Path) -> None:
+    first = [instruction("dot", 0, 10), instruction("add", 30, 10), pool("Record", 4, 1), pool("Record", 25, 9)]
+    second = [
+        *(pool("StartRegion", 5, 1), pool("Record", 6, 2), instruction("tanh", 8, 3), pool("StopRegion", 15, 0)),
+        *(pool("StartRegion", 16, 2), pool("StopRegion", 20, 0), pool("StartRegion", 26, 9), pool("StopRegion", 29, 0)),
+        *(pool("StartRegion", 50, 77), pool("StopRegion", 60, 0), pool("StopRegion", 70, 0)),
+    ]
+    profile = read(tmp_path, space({"tf_a": first, "tf_b": second}))
+    # Its own thread, a task but for the kernel that ran in it, and a task that this one handed over.
+    assert kernel(profile, "dot").seconds == pytest.approx((10 + 7 + 4) * 1e-6)
+    assert kernel(profile, "add").seconds == pytest.approx(10e-6)
+    assert kernel(profile, "tanh").seconds == pytest.approx(3e-6)
+
+
+def test_a_task_that_the_kernels_own_thread_does_counts_once(tmp_path: Path) -> None:
+    within = [pool("Record", 1, 1), pool("StartRegion", 2, 1), pool("StopRegion", 6, 0)]
+    after = [pool("Record", 7, 2), pool("StartRegion", 12, 2), pool("StartRegion", 13, 3), pool("StopRegion", 14, 0)]
+    events = [instruction("dot", 0, 10), *within, *after, pool("StopRegion", 20, 0)]
+    assert kernel(read(tmp_path, space({"tf_a": events})), "dot").seconds == pytest.approx((10 + 8 - 1) * 1e-6)
+
+
 def test_of_a_gpu_only_what_it_ran_counts(tmp_path: Path) -> None:
     made = xspace.new()
     made.ParseFromString(jax.profiler.ProfileData.text_proto_to_serialized_xspace(XSPACE))
@@ -164,7 +185,7 @@ def test_a_file_that_is_no_profile_or_empty_is_told(tmp_path: Path, data: bytes)
     path = tmp_path / "x.xplane.pb"
     path.write_bytes(data)
     if data:
-        with pytest.raises(FileError, match=r"expected a profile .* found no XSpace"):
+        with pytest.raises(RequestError, match=r"expected a profile .* found no XSpace"):
             read_profile(find(path))
     else:
         assert any("no kernel and no operation ran" in note for note in read_profile(find(path)).notes)

@@ -60,7 +60,7 @@ class Outcome:
         lines = [line for line in self.said.splitlines() if line.startswith("jaxport:")]
         if self.code is None or self.code < 0:
             return "crashed"
-        if "Traceback" in self.said or re.search(r"expected no \w+ here", self.said):
+        if "Traceback" in self.said or re.search(r"expected no (?:\w+ here|internal error)", self.said):
             return "a bug of its own"
         if self.code in (0, 1):
             return "accepted"

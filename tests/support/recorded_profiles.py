@@ -132,3 +132,9 @@ def written(folder: Path, made: Any, run: str = "2026_01_01") -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(made.SerializeToString())
     return path
+
+
+def pool(what: str, at: float, number: int) -> Event:
+    """What a pool of threads writes of a task: it is handed over ("Record"), begins ("StartRegion") or ends."""
+    told: Mapping[str, str | int] = {"Record": {"_p": number}, "StartRegion": {"_c": number}}.get(what, {})
+    return Event(f"ThreadpoolListener::{what}", at, 0, told)
