@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from jaxport import elementwise as elementwise
     from jaxport import indexing as indexing
     from jaxport import initializers as initializers
+    from jaxport import layers as layers
     from jaxport import linear_algebra as linear_algebra
     from jaxport import loss_scaling as loss_scaling
     from jaxport import losses as losses
@@ -42,6 +43,7 @@ LIBRARY = (
     "elementwise",
     "indexing",
     "initializers",
+    "layers",
     "linear_algebra",
     "loss_scaling",
     "losses",

@@ -112,7 +112,7 @@ def _known(kind: type) -> str:
         return ""
     if getattr(nnx, kind.__name__, None) is kind:
         return f"nnx.{kind.__name__}"
-    for name in ("normalization",):
+    for name in ("layers", "normalization"):
         if kind.__module__.startswith("jaxport.") and getattr(_library(name), kind.__name__, None) is kind:
             return f"jaxport.{name}.{kind.__name__}"
     return ""

@@ -82,8 +82,8 @@ def _of_code(reference: str, made_anew: bool) -> Any:
     made = value if isinstance(value, keras.Layer) else value()
     if not isinstance(made, keras.Layer):
         raise Unsupported(f"expected a Keras model at {reference}, found {type(made).__name__}: name one")
-    if not made.built and not made.weights:
-        what = "cannot take weights" if made_anew else "has no weights"
+    if not made.built:
+        what = "cannot take weights" if made_anew else "has not all of its weights"
         raise Unsupported(
             f"expected a model that has made its weights at {reference}, found one that was never called and {what}: "
             "call it on an example, or build it, in the function that makes it"

@@ -48,9 +48,19 @@ def _grouped(layer: SourceLayer) -> Counterpart:
     return _attention(layer, layer.config.get("num_query_heads"))
 
 
+def _additive(layer: SourceLayer) -> Counterpart:
+    scale = shape_of(layer, "scale")
+    module = Module(
+        "jaxport.layers.AdditiveAttention",
+        {"features": scale[0] if scale else None, "use_scale": True, "param_dtype": layer.variable_dtype},
+    )
+    return Counterpart(module, carried=same(("scale", "scale")))
+
+
 _PLAIN = {"use_gate": (False,), "sliding_window": (None,)}
 
 ATTENTION = (
     Rule("multi_head_attention", ("MultiHeadAttention",), _multi_head, {**_PLAIN, "attention_axes": (None, [1])}),
     Rule("grouped_query_attention", ("GroupQueryAttention", "GroupedQueryAttention"), _grouped, _PLAIN),
+    Rule("additive_attention", ("AdditiveAttention",), _additive, {"use_scale": (True,), "dropout": (0, 0.0)}),
 )

@@ -43,6 +43,12 @@ def _time_distributed(layer: SourceLayer) -> Counterpart:
     return Counterpart(function="the module in it, which takes any leading axes", steps={"layer": ""})
 
 
+def _prelu(layer: SourceLayer) -> Counterpart:
+    shape = list(shape_of(layer, "alpha"))
+    module = Module("jaxport.layers.PReLU", {"shape": shape, "param_dtype": layer.variable_dtype})
+    return Counterpart(module, carried=same(("alpha", "alpha")))
+
+
 CORE = (
     Rule("dense", ("Dense",), _dense, {"quantization_config": (None,), "lora_rank": (None,)}),
     Rule("einsum_dense", ("EinsumDense",), _einsum_dense, {"quantization_config": (None,), "lora_rank": (None,)}),
@@ -50,5 +56,6 @@ CORE = (
         "embedding", ("Embedding", "ReversibleEmbedding"), _embedding,
         {"quantization_config": (None,), "lora_rank": (None,), "tie_weights": (True,)},
     ),
+    Rule("prelu", ("PReLU",), _prelu),
     Rule("time_distributed", ("TimeDistributed",), _time_distributed),
 )  # fmt: skip

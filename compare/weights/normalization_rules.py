@@ -121,6 +121,20 @@ def _root_mean_square(layer: SourceLayer) -> Counterpart:
     return Counterpart(module, carried=same(("scale", "scale")))
 
 
+def _by_statistics(layer: SourceLayer) -> Counterpart:
+    shape = list(shape_of(layer, "mean"))
+    return Counterpart(
+        Module("jaxport.layers.Normalization", {"shape": shape, "param_dtype": layer.variable_dtype}),
+        carried=same(("mean", "mean"), ("variance", "variance")),
+        left={"count": "how many values adapt() has seen: nothing is computed with it"},
+    )
+
+
+def _given(layer: SourceLayer) -> str:
+    """Statistics that a layer was told, and has no weights for."""
+    return "" if shape_of(layer, "mean") else "a mean and variance of its own"
+
+
 _BATCH, _LAYER = ("BatchNormalization",), ("LayerNormalization",)
 
 NORMALIZATION = (
@@ -133,4 +147,7 @@ NORMALIZATION = (
     Rule("group_normalization", ("GroupNormalization",), _group, {"axis": _LAST}),
     Rule("instance_normalization", ("GroupNormalization",), _instance, {"axis": _LAST}, _several_channels),
     Rule("rms_normalization", ("RMSNormalization",), _root_mean_square, {"axis": _LAST}),
+    Rule(
+        "normalization", ("Normalization",), _by_statistics, {"axis": (-1, [-1]), "invert": (False,)}, _given
+    ),
 )  # fmt: skip

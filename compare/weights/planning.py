@@ -136,7 +136,10 @@ class _Planning:
 
     def add(self, match: Match) -> None:
         counterpart = match.counterpart
-        if match.layer.container:
+        if match.layer.container and match.layer.leaves:
+            found = match.module.class_name if match.module else ""
+            attributes = ("all attributes: it is no class of Keras",)
+            self.told.append(Told(match.layer, match.target, found, OWN, unchecked=attributes))
             for leaf in match.layer.leaves:
                 self._move(match, leaf, Carried(leaf.name, (joined(match.target, leaf.name.replace("/", ".")),)), OWN)
             return

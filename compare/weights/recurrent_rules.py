@@ -72,6 +72,38 @@ def _simple(layer: SourceLayer, prefix: str) -> Counterpart:
     )
 
 
+def _gru(layer: SourceLayer, prefix: str) -> Counterpart:
+    module = Module(
+        "jaxport.layers.GRUCell",
+        {
+            **_sizes(layer, f"{prefix}kernel"),
+            "reset_after": layer.config.get("reset_after"),
+            "use_bias": layer.config.get("use_bias"),
+            **_functions(layer, "gate_fn"),
+            **dtypes(layer),
+        },
+    )
+    names = ("kernel", "recurrent_kernel", "bias")
+    return Counterpart(module, carried=present(layer, same(*((f"{prefix}{name}", name) for name in names))))
+
+
+def _convolutional(layer: SourceLayer, prefix: str) -> Counterpart:
+    kernel = shape_of(layer, f"{prefix}kernel")
+    module = Module(
+        "jaxport.layers.ConvLSTMCell",
+        {
+            "in_features": kernel[-2] if kernel else None,
+            "hidden_features": layer.config.get("filters"),
+            "kernel_size": list(kernel[:-2]),
+            "strides": layer.config.get("strides"),
+            "padding": str(layer.config.get("padding")).upper(),
+            "param_dtype": layer.variable_dtype,
+        },
+    )
+    names = ("kernel", "recurrent_kernel", "bias")
+    return Counterpart(module, carried=same(*((f"{prefix}{name}", name) for name in names)))
+
+
 def _of_cell(cell: Cell) -> Callable[[SourceLayer], Counterpart]:
     return lambda layer: cell(layer, "")
 
@@ -124,6 +156,14 @@ _MERGED = {"concat": "_concatenate", "sum": "add", "mul": "multiply"}
 
 _WITH_BIAS = {"use_bias": (True,), "recurrent_dropout": (0, 0.0), "dropout": (0, 0.0)}
 _LAYER = {**_WITH_BIAS, "stateful": (False,)}
+_GRU = {"recurrent_dropout": (0, 0.0), "dropout": (0, 0.0), "activation": ("tanh",)}
+_CONVOLUTIONAL = {
+    **_LAYER,
+    "activation": ("tanh",),
+    "recurrent_activation": ("sigmoid",),
+    "data_format": ("channels_last", None),
+    "dilation_rate": (1, [1], [1, 1], [1, 1, 1]),
+}
 
 RECURRENT = (
     Rule("lstm", ("LSTM",), _of_layer(_optimized_lstm, "lstm_cell/"), _LAYER),
@@ -132,6 +172,14 @@ RECURRENT = (
     Rule("lstm_cell_of_split_gates", ("LSTMCell",), _of_cell(_split_lstm), _WITH_BIAS),
     Rule("simple_rnn", ("SimpleRNN",), _of_layer(_simple, "simple_rnn_cell/"), _LAYER),
     Rule("simple_rnn_cell", ("SimpleRNNCell",), _of_cell(_simple), _WITH_BIAS),
+    Rule("gru", ("GRU",), _of_layer(_gru, "gru_cell/"), {**_GRU, "stateful": (False,)}),
+    Rule("gru_cell", ("GRUCell",), _of_cell(_gru), _GRU),
+    Rule(
+        "convolutional_lstm",
+        ("ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D"),
+        _of_layer(_convolutional, "conv_lstm_cell/"),
+        _CONVOLUTIONAL,
+    ),
     Rule("rnn", ("RNN",), _rnn_around, {"stateful": (False,)}),
     Rule("bidirectional", ("Bidirectional",), _bidirectional, {"merge_mode": tuple(_MERGED)}),
 )

@@ -51,6 +51,18 @@ CASES: dict[str, Case] = {
     "simple_rnn_cell_in_rnn": (lambda: L.RNN(L.SimpleRNNCell(5), return_sequences=True), (f(4, 3),)),
     "simple_rnn": (lambda: L.SimpleRNN(5, go_backwards=True, return_sequences=True), (f(4, 3),)),
     "bidirectional": (lambda: L.Bidirectional(L.LSTM(5, return_sequences=True)), (f(4, 3),)),
+    "gru": (lambda: L.GRU(5), (f(4, 3),)),
+    "gru_without_bias": (lambda: L.GRU(5, use_bias=False), (f(4, 3),)),
+    "gru_reset_before": (lambda: L.GRU(5, reset_after=False, return_sequences=True), (f(4, 3),)),
+    "gru_cell_in_rnn": (lambda: L.RNN(L.GRUCell(5), return_sequences=True), (f(4, 3),)),
+    "bidirectional_gru": (lambda: L.Bidirectional(L.GRU(5, return_sequences=True), "sum"), (f(4, 3),)),
+    "conv_lstm1d": (lambda: L.ConvLSTM1D(5, 3, return_sequences=True), (f(4, 6, 3),)),
+    "conv_lstm2d": (lambda: L.ConvLSTM2D(5, 3, strides=2, padding="same"), (f(3, 5, 5, 3),)),
+    "conv_lstm3d": (lambda: L.ConvLSTM3D(2, 2), (f(2, 3, 3, 3, 2),)),
+    "additive_attention": (lambda: L.AdditiveAttention(), (f(3, 4), f(5, 4))),
+    "prelu": (lambda: L.PReLU(), (f(3, 4),)),
+    "prelu_shared": (lambda: L.PReLU(shared_axes=[1]), (f(3, 4),)),
+    "normalization": (lambda: L.Normalization(), (f(3, 4),)),
     "time_distributed": (lambda: L.TimeDistributed(L.Dense(3)), (f(5, 4),)),
 }
 
@@ -139,6 +151,9 @@ def model(name: str) -> Any:
     layer.name = "layer"
     made = keras.Model(inputs, layer(inputs) if type(layer).__name__ in OF_LISTS else layer(*inputs))
     random_weights(made)
+    if isinstance(layer, L.Normalization):
+        # It keeps what it computes with apart from its weights.
+        layer.finalize_state()
     return made
 
 

@@ -7,7 +7,10 @@ from functools import partial
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 from flax import nnx
+
+from jaxport import layers
 
 Case = tuple[Callable[[nnx.Rngs], Any], Callable[..., Any]]
 
@@ -95,6 +98,22 @@ CASES: dict[str, Case] = {
     "bidirectional": (
         lambda r: nnx.Bidirectional(rnn(nnx.OptimizedLSTMCell)(r), rnn(nnx.OptimizedLSTMCell)(r)), plain,
     ),
+    "gru": (rnn(layers.GRUCell), last),
+    "gru_without_bias": (rnn(partial(layers.GRUCell, use_bias=False)), last),
+    "gru_reset_before": (rnn(partial(layers.GRUCell, reset_after=False)), plain),
+    "gru_cell_in_rnn": (rnn(layers.GRUCell), plain),
+    "bidirectional_gru": (
+        lambda r: nnx.Bidirectional(rnn(layers.GRUCell)(r), rnn(layers.GRUCell)(r), merge_fn=jnp.add), plain,
+    ),
+    "conv_lstm1d": (lambda r: nnx.RNN(layers.ConvLSTMCell(3, 5, (3,), rngs=r)), plain),
+    "conv_lstm2d": (
+        lambda r: nnx.RNN(layers.ConvLSTMCell(3, 5, (3, 3), strides=(2, 2), padding="SAME", rngs=r)), last,
+    ),
+    "conv_lstm3d": (lambda r: nnx.RNN(layers.ConvLSTMCell(2, 2, (2, 2, 2), rngs=r)), last),
+    "additive_attention": (lambda r: layers.AdditiveAttention(4, rngs=r), plain),
+    "prelu": (lambda r: layers.PReLU((3, 4)), plain),
+    "prelu_shared": (lambda r: layers.PReLU((1, 4)), plain),
+    "normalization": (lambda r: layers.Normalization((4,)), plain),
     "time_distributed": (lambda r: nnx.Linear(4, 3, rngs=r), plain),
 }  # fmt: skip
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 import weight_pairs as pairs
+from places import ROOT
 from weight_pairs import BATCH_NORM, CONV
 
 from compare.weights.all_rules import BY_CLASS, RULES
@@ -183,7 +185,7 @@ def test_weights_of_a_users_class_go_by_their_own_names() -> None:
     arrays = {"block/scale": np.ones(4, np.float32)}
     target = pairs.target({"block": ("Block", {}, {"scale": (4,)})})
     found = planned((Source((model, block)), arrays), target)
-    assert lines(found) == [] and found.moves[0].rule == "own_weights"
+    assert lines(found) == [] and found.moves[0].rule == found.told[0].rule == "own_weights"
     other = planned((Source((model, block)), arrays), pairs.target({"block": ("Block", {}, {"gain": (4,)})}))
     assert lines(other)[0] == "block (Block): scale: expected a variable block.scale, found none (rule own_weights)"
 
@@ -206,3 +208,9 @@ def test_every_rule_has_a_name_of_its_own() -> None:
     names = [each.name for each in RULES]
     assert len(set(names)) == len(names)
     assert all(BY_CLASS[name] for each in RULES for name in each.classes)
+
+
+def test_the_page_names_every_class_that_has_a_rule() -> None:
+    named = set(re.findall(r"\w+", (ROOT / "docs/weights.md").read_text()))
+    # The class of Keras' GroupQueryAttention has another name than its export.
+    assert BY_CLASS.keys() - named == {"GroupedQueryAttention"}

@@ -47,6 +47,12 @@ def save():
     build().save("model.keras")
     build().save("model.h5")
     build().save_weights("model.weights.h5")
+class Late(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.head = L.Dense(4)
+def late():
+    return Late()
 def scaled():
     model = build()
     for each in model.weights:
@@ -234,6 +240,7 @@ def test_names_are_mapped_and_new_variables_allowed(tmp_path: Path, folder: Path
         (["model.keras", "port.py:number"], "expected a flax.nnx.Module at port.py:number, found int"),
         (["model.keras", "port.py:of_size"], "or of rngs, found one that takes size"),
         (["port.py:number", "port.py:Port"], "expected a Keras model at port.py:number, found int"),
+        (["tf_model.py:late", "port.py:Port"], "found one that was never called and has not all of its weights"),
         (["model.keras", "port.py:Port", "--allow", "gone=x"], "a variable of the target in --allow, found 'gone'"),
         (["model.keras", "port.py:Port", "--allow", "norm.mean"], "VARIABLE=REASON for --allow, found 'norm.mean'"),
         (["model.keras", "port.py:Port", "--map", "absent.toml"], "found no such file or directory"),

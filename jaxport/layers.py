@@ -1,0 +1,244 @@
+"""Layers of Keras as Flax NNX modules, where Flax has none that computes the same; with Keras' names of weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+
+from jaxport.elementwise import maximum
+from jaxport.recurrent import gru_step
+
+Initializer = Callable[..., jax.Array]
+
+_uniform, _orthogonal = nnx.initializers.glorot_uniform(), nnx.initializers.orthogonal()
+_SMALL = 1e-7
+"""keras.config.epsilon()."""
+
+
+class GRUCell(nnx.RNNCellBase):
+    """keras.layers.GRUCell, for nnx.RNN: gates z, r, h side by side, and a bias of the recurrent product too.
+
+    nnx.GRUCell has none of the latter, which counts where the reset gate scales it.
+
+    Args:
+      in_features: of the input.
+      hidden_features: units.
+      reset_after: whether the reset gate scales the recurrent product, not the state that enters it.
+      use_bias: whether there are biases: [2, 3 units], or [3 units] unless `reset_after`.
+      gate_fn: of the gates z and r.
+      dtype: that it computes in.
+      param_dtype: of its weights.
+      rngs: of the initial weights.
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        hidden_features: int,
+        *,
+        reset_after: bool = True,
+        use_bias: bool = True,
+        gate_fn: Callable[[jax.Array], jax.Array] = jax.nn.sigmoid,
+        dtype: Any = None,
+        param_dtype: Any = jnp.float32,
+        rngs: nnx.Rngs,
+    ) -> None:
+        self.in_features, self.hidden_features = in_features, hidden_features
+        self.reset_after, self.use_bias, self.gate_fn = reset_after, use_bias, gate_fn
+        self.dtype, self.param_dtype = dtype, param_dtype
+        wide = 3 * hidden_features
+        self.kernel = nnx.Param(_uniform(rngs.params(), (in_features, wide), param_dtype))
+        self.recurrent_kernel = nnx.Param(_orthogonal(rngs.params(), (hidden_features, wide), param_dtype))
+        shape = (2, wide) if reset_after else (wide,)
+        self.bias = nnx.Param(jnp.zeros(shape, param_dtype)) if use_bias else nnx.data(None)
+
+    def __call__(self, carry: jax.Array, inputs: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """The state [..., units] after a step, twice: as the carry and as the output.
+
+        Args:
+          carry: the state [..., units] before it.
+          inputs: [..., features].
+        """
+        kernel, recurrent = self.kernel.get_value(), self.recurrent_kernel.get_value()
+        bias = None if self.bias is None else self.bias.get_value()
+        if self.dtype is not None:
+            carry, inputs, kernel, recurrent = (each.astype(self.dtype) for each in (carry, inputs, kernel, recurrent))
+            bias = None if bias is None else bias.astype(self.dtype)
+        outer = inputs @ kernel
+        if self.reset_after:
+            inner = carry @ recurrent
+            if bias is not None:
+                outer, inner = outer + bias[0], inner + bias[1]
+            state = gru_step(outer, inner, carry, self.gate_fn)
+        else:
+            state = self._reset_first(outer if bias is None else outer + bias, carry, recurrent)
+        return state, state
+
+    def _reset_first(self, outer: jax.Array, carry: jax.Array, recurrent: jax.Array) -> jax.Array:
+        units = self.hidden_features
+        gates = self.gate_fn(outer[..., : 2 * units] + carry @ recurrent[:, : 2 * units])
+        update, reset = jnp.split(gates, 2, axis=-1)
+        candidate = jnp.tanh(outer[..., 2 * units :] + (reset * carry) @ recurrent[:, 2 * units :])
+        return update * carry + (1 - update) * candidate
+
+    def initialize_carry(self, input_shape: tuple[int, ...], rngs: Any = None, carry_init: Any = None) -> jax.Array:
+        """Zeros [..., units].
+
+        Args:
+          input_shape: of one step.
+          rngs: not used.
+          carry_init: not used.
+        """
+        return jnp.zeros((*input_shape[:-1], self.hidden_features), self.dtype or self.param_dtype)
+
+    @property
+    def num_feature_axes(self) -> int:
+        """One: the last."""
+        return 1
+
+
+class PReLU(nnx.Module):
+    """keras.layers.PReLU: a slope for each element of the input, where nnx.PReLU has one for all.
+
+    Args:
+      shape: of the slopes, 1 along axes that share them.
+      param_dtype: of the slopes.
+    """
+
+    def __init__(self, shape: Sequence[int], *, param_dtype: Any = jnp.float32) -> None:
+        self.shape, self.param_dtype = tuple(shape), param_dtype
+        self.alpha = nnx.Param(jnp.zeros(self.shape, param_dtype))
+
+    def __call__(self, x: jax.Array) -> jax.Array:
+        """The values, those below 0 times their slope."""
+        return jax.nn.relu(x) - self.alpha.get_value() * jax.nn.relu(-x)
+
+
+class AdditiveAttention(nnx.Module):
+    """keras.layers.AdditiveAttention without masks: scores are sums of tanh(query + key), times a weight each.
+
+    Args:
+      features: of query and key.
+      use_scale: whether there are such weights.
+      param_dtype: of the weights.
+      rngs: of the initial weights.
+    """
+
+    def __init__(
+        self, features: int, *, use_scale: bool = True, param_dtype: Any = jnp.float32, rngs: nnx.Rngs
+    ) -> None:
+        self.features, self.use_scale, self.param_dtype = features, use_scale, param_dtype
+        # Glorot's, for a vector: as wide to both sides as there are features.
+        limit = (3 / features) ** 0.5
+        drawn = jax.random.uniform(rngs.params(), (features,), param_dtype, -limit, limit)
+        self.scale = nnx.Param(drawn) if use_scale else nnx.data(None)
+
+    def __call__(self, query: jax.Array, value: jax.Array, key: jax.Array | None = None) -> jax.Array:
+        """The values [batch, queries, features], weighted by the softmax of the scores.
+
+        Args:
+          query: [batch, queries, features].
+          value: [batch, keys, features].
+          key: [batch, keys, features]; the values without.
+        """
+        key = value if key is None else key
+        summed = jnp.tanh(query[:, :, None] + key[:, None])
+        scores = jnp.sum(summed if self.scale is None else summed * self.scale.get_value(), -1)
+        return jax.nn.softmax(scores) @ value
+
+
+class Normalization(nnx.Module):
+    """keras.layers.Normalization by the mean and variance that its adapt() took; both are statistics, not trained.
+
+    Args:
+      shape: of both, the last axes of the input.
+      param_dtype: of both.
+    """
+
+    def __init__(self, shape: Sequence[int], *, param_dtype: Any = jnp.float32) -> None:
+        self.shape, self.param_dtype = tuple(shape), param_dtype
+        self.mean = nnx.BatchStat(jnp.zeros(self.shape, param_dtype))
+        self.variance = nnx.BatchStat(jnp.ones(self.shape, param_dtype))
+
+    def __call__(self, x: jax.Array) -> jax.Array:
+        """The values less the mean, over the deviation, which is taken to be at least 1e-7."""
+        return (x - self.mean.get_value()) / maximum(jnp.sqrt(self.variance.get_value()), _SMALL)
+
+
+class ConvLSTMCell(nnx.RNNCellBase):
+    """The cell of keras.layers.ConvLSTM1D, 2D and 3D, for nnx.RNN: gates i, f, g, o side by side.
+
+    Args:
+      in_features: channels of the input.
+      hidden_features: filters.
+      kernel_size: along each axis of space.
+      strides: likewise, of the convolution of the input.
+      padding: of it; that of the state is 'SAME'.
+      param_dtype: of the weights.
+      rngs: of the initial weights.
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        hidden_features: int,
+        kernel_size: Sequence[int],
+        *,
+        strides: Sequence[int] | None = None,
+        padding: str = "VALID",
+        param_dtype: Any = jnp.float32,
+        rngs: nnx.Rngs,
+    ) -> None:
+        self.in_features, self.hidden_features, self.param_dtype = in_features, hidden_features, param_dtype
+        self.kernel_size, self.padding = tuple(kernel_size), padding
+        self.strides = tuple(strides or (1,) * len(self.kernel_size))
+        wide = 4 * hidden_features
+        self.kernel = nnx.Param(_uniform(rngs.params(), (*self.kernel_size, in_features, wide), param_dtype))
+        shape = (*self.kernel_size, hidden_features, wide)
+        self.recurrent_kernel = nnx.Param(_orthogonal(rngs.params(), shape, param_dtype))
+        # Keras' unit_forget_bias: the gate that forgets starts open.
+        self.bias = nnx.Param(jnp.zeros(wide, param_dtype).at[hidden_features : 2 * hidden_features].set(1))
+
+    def __call__(self, carry: tuple[jax.Array, jax.Array], inputs: jax.Array) -> tuple[Any, jax.Array]:
+        """Hidden and cell [batch, ..., filters] after a step, and the hidden as the output.
+
+        Args:
+          carry: hidden and cell before it.
+          inputs: [batch, ..., channels].
+        """
+        hidden, cell = carry
+        gates = _convolved(inputs, self.kernel.get_value(), self.strides, self.padding) + self.bias.get_value()
+        gates += _convolved(hidden, self.recurrent_kernel.get_value(), (1,) * len(self.strides), "SAME")
+        i, f, g, o = jnp.split(gates, 4, axis=-1)
+        cell = jax.nn.sigmoid(f) * cell + jax.nn.sigmoid(i) * jnp.tanh(g)
+        hidden = jax.nn.sigmoid(o) * jnp.tanh(cell)
+        return (hidden, cell), hidden
+
+    def initialize_carry(self, input_shape: tuple[int, ...], rngs: Any = None, carry_init: Any = None) -> Any:
+        """Zeros for hidden and cell.
+
+        Args:
+          input_shape: of one step.
+          rngs: not used.
+          carry_init: not used.
+        """
+        given = jax.ShapeDtypeStruct(input_shape, self.param_dtype)
+        kernel = jax.ShapeDtypeStruct(self.kernel.get_value().shape, self.param_dtype)
+        shape = jax.eval_shape(lambda x, k: _convolved(x, k, self.strides, self.padding), given, kernel).shape
+        zeros = jnp.zeros((*shape[:-1], self.hidden_features), self.param_dtype)
+        return zeros, zeros
+
+    @property
+    def num_feature_axes(self) -> int:
+        """Those of space, and the channels."""
+        return len(self.kernel_size) + 1
+
+
+def _convolved(x: jax.Array, kernel: jax.Array, strides: Sequence[int], padding: str) -> jax.Array:
+    space = "DHW"[-len(strides) :]
+    names = (f"N{space}C", f"{space}IO", f"N{space}C")
+    return jax.lax.conv_general_dilated(x, kernel, tuple(strides), padding, dimension_numbers=names)
