@@ -49,7 +49,7 @@ def _row(run: BlockRun, mode: str, block: str = "") -> BlockRow:
         block=block or ("none" if run.block == 0 else numbers.count(run.block)),
         kernels=numbers.count(run.kernels.get(mode)),
         seconds=numbers.seconds(run.seconds.get(mode)),
-        over_graph=crossing_rows.stated(graph),
+        over_graph="the base" if (run.block, mode) == (0, BLOCKED[0]) else crossing_rows.stated(graph),
         over_whole=crossing_rows.stated(whole),
         verdict=whole.verdict,
         same=_same(run, mode),

@@ -46,6 +46,7 @@ def test_the_advice_is_said_and_charts_have_every_mode() -> None:
     assert "jax/eager, blocks called from Python, JAX: no block is large enough" in page.text
     assert page.tags.count("svg") == 2 and "bit for bit" in page.text and "to 2.0e-07" in page.text
     assert "98.75 % each of 4" in page.text and "1 thread" in page.text and "remark" not in page.text
+    assert page.text.count("the base") == 1
     drawn = block_charts.times(SERIES)
     assert all(f">{mode}</text>" in drawn for mode in (*block_rows.BLOCKED, *block_rows.WHOLE))
     assert "tf/graph, nothing compiled" in drawn and "whole gains 5 %" in block_charts.ratios(SERIES)
