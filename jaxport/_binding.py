@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from jaxport._session import Session, leaves_by_path, named_results
-from workloads._framework import STEP, Parameter, Result
+from workloads._framework import STEP, UNROLLED, Parameter, Result
 from workloads._state_names import Own, owner_and_part
 
 
@@ -44,10 +44,11 @@ def parameter_sources(
     own = {by_place[_place(leaf)]: Own(name, leaf.shape) for name, leaf in leaves_by_path(places).items()}
     sources = [Source("weight", by_place[place]) for place in range(len(jax.tree.leaves(places)))]
     states: dict[str, np.ndarray] = {}
-    if pass_ == STEP:
+    if pass_ in (STEP, UNROLLED):
         states = {name: np.array(leaf) for name, leaf in leaves_by_path(arguments[1]).items()}
         sources += [Source("state", name, *owner_and_part(name, state.shape, own)) for name, state in states.items()]
-    return sources + [Source("input", name) for name in session.twin.inputs], states
+    kind = "batches" if pass_ == UNROLLED else "input"
+    return sources + [Source(kind, name) for name in session.twin.inputs], states
 
 
 def leaf_names(session: Session, pass_: str, shapes: Any) -> list[str]:

@@ -33,6 +33,7 @@ from workloads._framework import (
     GRADIENTS,
     PROFILED_CALLS,
     STEP,
+    UNROLLED,
     Analysis,
     Attempted,
     Clustered,
@@ -94,6 +95,8 @@ class Jax:
             modes[GRADIENTS] = [EAGER, JIT, *self._options]
         if session.model.step is not None:
             modes[STEP] = [EAGER, JIT, DONATED, *self._options]
+            if twin.unrolled:
+                modes[UNROLLED] = [JIT, DONATED, *self._options]
         return {"modes": modes, "compiler_options": options}
 
     def outputs(self, mode: str, pass_: str, case: str, dtype: str) -> dict[str, np.ndarray]:
@@ -111,7 +114,7 @@ class Jax:
             results = self._used(session, pass_, mode, lambda function: function(*arguments))
             named = named_results(session, pass_, results)
             # A pass but a step has no state of its own: what it calls so is a result.
-            hidden = "state/" if pass_ == STEP else ()
+            hidden = "state/" if pass_ in (STEP, UNROLLED) else ()
             return {leaf: np.array(value) for leaf, value in named.items() if not leaf.startswith(hidden)}
 
     def trajectory(self, mode: str, dtype: str, checkpoints: Sequence[int]) -> dict[str, np.ndarray]:
@@ -357,7 +360,7 @@ def _called(session: Session, pass_: str, function: Callable[..., Any]) -> tuple
     """One call of a pass with its barrier inside, and the arguments that it starts from."""
     with session.precision():
         arguments = session.arguments(pass_, session.twin.first_case)
-    if pass_ == STEP:
+    if pass_ in (STEP, UNROLLED):
         return _carrying_state(function, arguments), arguments
     return partial(_finished, function, *arguments), arguments
 

@@ -20,6 +20,7 @@ from workloads._framework import (
     FORWARD,
     GRADIENTS,
     STEP,
+    UNROLLED,
     WEIGHTS,
     Twin,
     Unsupported,
@@ -69,8 +70,9 @@ class Session:
     def arguments(self, pass_: str, case: str) -> list[Any]:
         """All arguments of a pass function."""
         parameters = self.parameters(case)
-        state = [self.model.init(parameters)] if pass_ == STEP and self.model.init else []
-        return [parameters, *state, *self.case_inputs(case)]
+        state = [self.model.init(parameters)] if pass_ in (STEP, UNROLLED) and self.model.init else []
+        inputs = self.inputs(self.twin.first_batches) if pass_ == UNROLLED else self.case_inputs(case)
+        return [parameters, *state, *inputs]
 
     def case_inputs(self, case: str) -> list[jax.Array]:
         """The inputs of a case, the same arrays every time: at paper size one is a gigabyte."""
@@ -89,6 +91,8 @@ class Session:
             return lambda parameters, *inputs: leaves(self.model.forward(parameters, *inputs))
         if pass_ == STEP and self.model.step is not None:
             return self.model.step
+        if pass_ == UNROLLED and self.model.step is not None:
+            return self._unrolled
         if pass_ == GRADIENTS and self.twin.is_differentiable:
             return self._gradients
         raise Unsupported(f"the workload has no {pass_} pass")
@@ -99,6 +103,17 @@ class Session:
 
     def _array(self, array: np.ndarray) -> jax.Array:
         return jnp.asarray(array.astype(dtype_in(array.dtype, self.dtype), copy=False))
+
+    def _unrolled(self, parameters: Any, state: Any, *batches: jax.Array) -> tuple[Any, Any, jax.Array]:
+        """As a step, over batches [steps, ...]; the losses are [steps]."""
+        step: Any = self.model.step
+
+        def one(carried: tuple[Any, Any], batch: tuple[jax.Array, ...]) -> tuple[tuple[Any, Any], jax.Array]:
+            parameters, state, loss = step(*carried, *batch)
+            return (parameters, state), loss
+
+        (parameters, state), losses = jax.lax.scan(one, (parameters, state), batches)
+        return parameters, state, losses
 
     def _gradients(self, parameters: Any, *inputs: jax.Array) -> dict[str, jax.Array]:
         if self.model.loss is not None:
@@ -173,7 +188,7 @@ def named_results(session: Session, pass_: str, results: Any) -> dict[str, Any]:
       pass_: "forward", "gradients" or "step".
       results: as the pass function returns them.
     """
-    if pass_ != STEP:
+    if pass_ not in (STEP, UNROLLED):
         return dict(results)
     parameters, state, loss = results
     weights = {WEIGHTS + path: leaf for path, leaf in session.by_weight(parameters).items()}

@@ -15,13 +15,16 @@ from workloads._spec import Arrays
 from workloads._state_names import Own, owner_and_part
 
 
-def bound_parameters(session: Session, concrete: Any, layout: Layout) -> tuple[tuple[Parameter, ...], Arrays]:
+def bound_parameters(
+    session: Session, concrete: Any, layout: Layout, given: str = "input"
+) -> tuple[tuple[Parameter, ...], Arrays]:
     """The program's parameters by what fills them, and the values of those that carry their own.
 
     Args:
       session: the twin in one float type.
       concrete: the ConcreteFunction of the pass.
       layout: parameters and results of its program.
+      given: what fills the parameters that are no variables: "input" or "batches".
 
     Raises:
       Unsupported: a parameter that nothing fills.
@@ -32,7 +35,7 @@ def bound_parameters(session: Session, concrete: Any, layout: Layout) -> tuple[t
         id(variable.handle): ("state", name, *owner_and_part(name, tuple(variable.shape), own))
         for name, variable in session.state.items()
     }
-    sources = [("input", name, "", "") for name in session.twin.inputs]
+    sources = [(given, name, "", "") for name in session.twin.inputs]
     states: dict[str, np.ndarray] = {}
     for index, captured in enumerate(concrete.captured_inputs):
         sources.append(by_handle.get(id(captured), ("state", f"captured{index}", "", "")))

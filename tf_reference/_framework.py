@@ -32,6 +32,7 @@ from workloads._framework import (
     GRADIENTS,
     PROFILED_CALLS,
     STEP,
+    UNROLLED,
     Analysis,
     Attempted,
     Clustered,
@@ -135,6 +136,8 @@ class TensorFlow:
             modes[STEP] += _keras.modes(model)
         if model.handwritten is not None:
             modes[default_pass(passes)].append(HANDWRITTEN)
+        if model.step is not None and twin.unrolled:
+            modes[UNROLLED] = [EAGER, GRAPH, AUTOCLUSTER, JIT]
         return {"modes": modes}
 
     @_once_more
@@ -148,12 +151,12 @@ class TensorFlow:
           dtype: "float32" or "float64".
         """
         session = self._loaded.session(dtype)
-        tensors = self._inputs(session, case)
+        tensors = self._inputs(session, case, pass_)
         with switched(mode), _compilable():
             function = self._staged(session, pass_, mode, tensors)
             session.reset(case)
             outputs = {leaf: on_host(value) for leaf, value in function(*tensors).items()}
-        return outputs | session.updated_weights() if pass_ == STEP else outputs
+        return outputs | session.updated_weights() if pass_ in (STEP, UNROLLED) else outputs
 
     @_once_more
     def trajectory(self, mode: str, dtype: str, checkpoints: Sequence[int]) -> dict[str, np.ndarray]:
@@ -191,11 +194,12 @@ class TensorFlow:
         session = self._loaded.session(dtype)
         case = session.twin.first_case
         session.reset(case)
-        tensors = self._inputs(session, case)
+        tensors = self._inputs(session, case, pass_)
         function = self._staged(session, pass_, JIT, tensors)
         with _compilable():
             lower, layout = self._lowered(function, tensors, platform)
-        parameters, states = _binding.bound_parameters(session, function.get_concrete_function(*tensors), layout)
+        given = "batches" if pass_ == UNROLLED else "input"
+        parameters, states = _binding.bound_parameters(session, function.get_concrete_function(*tensors), layout, given)
         leaves = sorted(function.get_concrete_function(*tensors).structured_outputs)
         names = _binding.result_names(leaves, parameters, layout)
         return Program(
@@ -211,7 +215,7 @@ class TensorFlow:
         """The main pass as text, for people; the optimized module only of a device that is here."""
         session = self._loaded.session("float32")
         session.reset(session.twin.first_case)
-        tensors = self._inputs(session, session.twin.first_case)
+        tensors = self._inputs(session, session.twin.first_case, main_pass(session))
         with _compilable():
             lower, _ = self._lowered(self._staged(session, main_pass(session), JIT, tensors), tensors, "cpu")
             return {stage: str(lower(stage=stage)) for stage in self._stages}
@@ -270,7 +274,7 @@ class TensorFlow:
         session = self._loaded.session("float32")
         case = session.twin.first_case
         session.reset(case)
-        tensors = self._inputs(session, case)
+        tensors = self._inputs(session, case, main_pass(session))
         start = time.perf_counter()
         if target == _keras.STEPS:
             call = partial(_finished, _keras.execution(session.model, tuple(tensors)))
@@ -321,7 +325,7 @@ class TensorFlow:
         """
         session = self._loaded.session("float32")
         session.reset(session.twin.first_case)
-        tensors = self._inputs(session, session.twin.first_case)
+        tensors = self._inputs(session, session.twin.first_case, pass_)
         with switched(AUTOCLUSTER):
             function = self._staged(session, pass_, AUTOCLUSTER, tensors)
             return _clustering.clustered(
@@ -406,7 +410,7 @@ class TensorFlow:
         session = self._loaded.session("float32")
         case = session.twin.first_case
         session.reset(case)
-        tensors = self._inputs(session, case)
+        tensors = self._inputs(session, case, main_pass(session))
         with switched(mode):
             return partial(_finished, self._staged(session, main_pass(session), mode, tensors), *tensors)
 
@@ -421,7 +425,7 @@ class TensorFlow:
         """A pass in mode graph: the trace, and one call from the state that a run of a case starts from."""
         session = self._loaded.session("float32")
         session.reset(case)
-        tensors = self._inputs(session, case)
+        tensors = self._inputs(session, case, pass_)
         with switched(GRAPH):
             function = self._staged(session, pass_, GRAPH, tensors)
         return function.get_concrete_function(*tensors), partial(_finished, function, *tensors)
@@ -434,7 +438,9 @@ class TensorFlow:
             for each in program.parameters
         ]
 
-    def _inputs(self, session: Session, case: str) -> list[tf.Tensor]:
+    def _inputs(self, session: Session, case: str, pass_: str = FORWARD) -> list[tf.Tensor]:
+        if pass_ == UNROLLED:
+            return session.tensors(session.twin.first_batches)
         arrays = self._loaded.twin.cases[case]
         return [
             self._input(case, name, dtype_in(arrays[name].dtype, session.dtype)) for name in self._loaded.twin.inputs

@@ -16,6 +16,7 @@ from workloads._framework import (
     FORWARD,
     GRADIENTS,
     STEP,
+    UNROLLED,
     WEIGHTS,
     Twin,
     Unsupported,
@@ -68,6 +69,8 @@ class Session:
             return lambda *inputs: leaves(self.model.forward(*inputs))
         if pass_ == STEP and self.model.step is not None:
             return _as_step(self.model.step)
+        if pass_ == UNROLLED and self.model.step is not None:
+            return self._unrolled
         if pass_ == GRADIENTS and self.twin.is_differentiable:
             return self._gradients
         raise Unsupported(f"the workload has no {pass_} pass")
@@ -86,6 +89,26 @@ class Session:
     def updated_weights(self) -> dict[str, np.ndarray]:
         """The weights as they stand, by leaf name."""
         return {WEIGHTS + path: variable.numpy() for path, variable in self.weights.items()}
+
+    def _unrolled(self, *batches: tf.Tensor) -> dict[str, tf.Tensor]:
+        """As a step, over batches [steps, ...]; the losses are [steps]."""
+        step, steps = self.model.step, int(batches[0].shape[0])
+        assert step is not None
+
+        def one(done: tf.Tensor, losses: Any) -> tuple[tf.Tensor, Any]:
+            loss = step(*(batch[done] for batch in batches))
+            return done + 1, losses.write(done, tf.cast(loss, self.dtype))
+
+        kept = tf.TensorArray(self.dtype, size=steps, element_shape=())
+        # One at a time: a step reads the variables that the one before wrote.
+        _, losses = tf.while_loop(
+            lambda done, losses: done < steps,
+            one,
+            (tf.constant(0), kept),
+            parallel_iterations=1,
+            maximum_iterations=steps,
+        )
+        return {"loss": losses.stack()}
 
     def _gradients(self, *inputs: tf.Tensor) -> dict[str, tf.Tensor]:
         # With a loss the weights are what is trained; without one every float input is a variable too.

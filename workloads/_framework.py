@@ -29,6 +29,8 @@ FORWARD = "forward"
 GRADIENTS = "gradients"
 STEP = "step"
 PASSES = (FORWARD, GRADIENTS, STEP)
+UNROLLED = "unrolled"
+"""Several training steps as a loop in one program: judged against single steps, and timed where it is asked for."""
 
 
 def default_pass(passes: Collection[str]) -> str:
@@ -68,6 +70,8 @@ class Twin:
     weights: Arrays
     batches: Arrays = field(default_factory=dict)
     main_pass: str = ""
+    unrolled: int = 0
+    """So many steps make the unrolled pass; 0: there is none."""
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -95,6 +99,11 @@ class Twin:
         """The canonical weights as this case wants them."""
         return {path: self.cases[case].get(WEIGHTS + path, array) for path, array in self.weights.items()}
 
+    @property
+    def first_batches(self) -> dict[str, np.ndarray]:
+        """What the unrolled pass trains on, [steps, ...] by input."""
+        return {name: self.batches[name][: self.unrolled] for name in self.inputs}
+
     def argument(self, parameter: Parameter, case: str, states: Arrays) -> np.ndarray:
         """The value of a program's parameter, in the parameter's own dtype.
 
@@ -103,15 +112,18 @@ class Twin:
           case: whose inputs and weights are used.
           states: the program's own, by name.
         """
+        if parameter.kind == "batches":
+            return self.batches[parameter.name][: parameter.shape[0]].astype(parameter.dtype, copy=False)
         sources = {"input": self.cases[case], "weight": self.weights_of(case), "state": states}
         return np.asarray(sources[parameter.kind][parameter.name]).astype(parameter.dtype, copy=False)
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of a program, by what fills it: kind is "input", "weight" or "state".
+    """One parameter of a program, by what fills it: kind is "input", "batches", "weight" or "state".
 
-    An input or weight is taken from the twin's arrays under `name`; a state carries its own value
+    An input or weight is taken from the twin's arrays under `name`, batches are the first of a training run, one a step
+    along the first axis; a state carries its own value
     in `Program.states`. Of a state that belongs to a weight, `owner` is the weight and `part` what the optimizer
     calls the state of every weight, such as "momentum".
     """

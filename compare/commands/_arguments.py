@@ -218,6 +218,27 @@ def add_pass(command: argparse._ActionsContainer, what: str) -> None:
     )  # fmt: skip
 
 
+def add_unroll(command: argparse._ActionsContainer) -> None:
+    """Add --unroll."""
+    command.add_argument(
+        "--unroll", type=_option_types.count, default=0, metavar="K",
+        help="K training steps as a loop in one program, tf.while_loop against jax.lax.scan, are compiled, profiled "
+        "and timed, their times told per step (default: a step at a time)",
+    )  # fmt: skip
+
+
+def check_unroll(options: argparse.Namespace) -> None:
+    """Check that nothing was asked for that a loop of steps has not.
+
+    Raises:
+      RequestError: it was.
+    """
+    for name in ("main_pass", "batches", "parity_only", "tf_recorded", "jax_recorded"):
+        if options.unroll and getattr(options, name, None):
+            option = "pass" if name == "main_pass" else name.replace("_", "-")
+            raise RequestError(f"expected --unroll without --{option}, found both: drop one")
+
+
 def add_baseline(command: argparse._ActionsContainer) -> None:
     """Add --baseline."""
     command.add_argument(

@@ -26,6 +26,7 @@ to run the original in JAX (peers). Takes several minutes for each workload; run
   jaxport bench mnist_mlp --batches 32,1024,8192 --memory-limit 512M
   jaxport bench mnist_mlp --baseline tf/graph    every mode over TensorFlow's graph mode
   jaxport bench my_port.py --pass forward       inference in place of the training step
+  jaxport bench my_port.py --unroll 10          ten training steps in one program, told per step
   jaxport bench --save                          save the record, for `jaxport compare` and `jaxport history`
 """,
     holds="every verdict holds, however slow the port",
@@ -38,6 +39,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_workloads(command)
     scope = command.add_argument_group("scope")
     _arguments.add_pass(scope, "what is compiled, profiled and timed; parity judges every pass")
+    _arguments.add_unroll(scope)
     _arguments.add_modes(scope)
     _arguments.add_parity_size(scope)
     _arguments.add_no_alignment(scope)
@@ -80,6 +82,7 @@ def _add_extras(command: argparse._ActionsContainer) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Run, write the record and the report, print the overview; the exit code."""
+    _arguments.check_unroll(options)
     out = writable_folder(options.out)
     workloads = _arguments.workloads(options)
     if options.batches:
@@ -93,6 +96,7 @@ def main(options: argparse.Namespace) -> int:
         alignment=not options.no_alignment,
         modes=options.modes,
         main_pass=options.main_pass,
+        unrolled=options.unroll,
         data=options.data,
         sources=_arguments.sources(options),
         timeout_s=options.timeout,

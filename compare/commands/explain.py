@@ -165,7 +165,8 @@ def _subject(options: argparse.Namespace, operands: Sequence[str | None], names:
 def _commands(measured: _Measured, name: str) -> Commands:
     subject = measured.subject or _recorded_subject(measured.record, name)
     part = measured.record.workloads[name]
-    chosen = part.main_pass if tables.other_pass(part) else ""
+    named = f"--unroll {part.unrolled}" if part.unrolled else f"--pass {part.main_pass}"
+    chosen = named if tables.other_pass(part) else ""
     return Commands(subject, str(measured.path), measured.clustered, chosen)
 
 

@@ -48,6 +48,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_workloads(command)
     scope = command.add_argument_group("scope")
     _arguments.add_pass(scope, "what is compiled, profiled and timed; parity judges every pass")
+    _arguments.add_unroll(scope)
     _arguments.add_modes(scope)
     _arguments.add_parity_size(scope)
     scope.add_argument("--parity-only", action="store_true", help="judge parity only: no programs, kernels or times")
@@ -69,6 +70,7 @@ def main(options: argparse.Namespace) -> int:
     """Run, write the record and the report, print the overview; the exit code."""
     if options.main_pass and options.parity_only:
         raise RequestError("expected --pass without --parity-only, which judges every pass, found both: drop one")
+    _arguments.check_unroll(options)
     out = writable_folder(options.out)
     plan = Plan(
         options.pairs, options.pairs, budget_s=options.budget, threads=available_processors(), seed=options.seed
@@ -86,6 +88,7 @@ def main(options: argparse.Namespace) -> int:
             targets=_arguments.targets(options, stack),
             modes=options.modes,
             main_pass=options.main_pass,
+            unrolled=options.unroll,
             parity_only=options.parity_only,
         )
         with reporter(terminal.console(stderr=True), quiet=options.json) as progress:

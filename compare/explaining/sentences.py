@@ -22,6 +22,9 @@ ALWAYS_FIRST = float("inf")
 _NOT_REPORTED = ("explain", "clusters")
 """Commands that show what report.html does not."""
 
+_UNROLLING = ("run", "bench")
+"""Commands that take --unroll."""
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -60,20 +63,20 @@ class Commands:
       subject: what `jaxport bench` is given to measure the workload again; empty where that is not known.
       record: the results.json that all numbers stand in.
       clustered: the same for `jaxport clusters`, which takes one function of TensorFlow; empty where `subject` will do.
-      main_pass: what was timed, where it is not what these commands take unless it is named.
+      chosen: the option that names what was timed, where it is not what these commands take without one.
     """
 
     subject: str
     record: str
     clustered: str = ""
-    main_pass: str = ""
+    chosen: str = ""
 
     def by(self, name: str) -> str:
         """The command of that name, or the one that shows the record where the workload cannot be named."""
         subject = (name == "clusters" and self.clustered) or self.subject
         if subject:
-            chosen = f" --pass {self.main_pass}" if self.main_pass and name != "explain" else ""
-            return f"jaxport {name} {subject}{chosen}"
+            taken = name != "explain" and (name in _UNROLLING or "--unroll" not in self.chosen)
+            return f"jaxport {name} {subject} {self.chosen}" if self.chosen and taken else f"jaxport {name} {subject}"
         return f"jaxport {'explain' if name in _NOT_REPORTED else 'report'} {shlex.quote(self.record)}"
 
 

@@ -22,7 +22,7 @@ SIDE = (
 """Everything in a side's environment that a ratio depends on. The version of jaxport is not among them:
 what it changes is what a history is kept to see."""
 
-WORKLOAD = ("size", "dimensions", "dtype", "sha256")
+WORKLOAD = ("size", "dimensions", "dtype", "sha256", "unrolled")
 
 Facts = dict[str, Any]
 

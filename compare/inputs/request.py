@@ -70,6 +70,7 @@ class Request:
       targets: devices that both programs are compiled for, which need not be here.
       modes: those that are judged and timed; empty takes all. The reference and the port itself always are.
       main_pass: what is compiled, profiled and timed; None takes the training step, or else the forward pass.
+      unrolled: so many training steps in one program are that, their times told per step; 0 takes one at a time.
       parity_size: where parity is judged, if not at the size that is compiled and timed.
       alignment: whether the programs are held against each other, value by value.
       parity_only: whether the six gates are all that is asked for: no profile, no cells, no alignment.
@@ -85,6 +86,7 @@ class Request:
     targets: Targets | None = None
     modes: Collection[Mode] = ()
     main_pass: str | None = None
+    unrolled: int = 0
     alignment: bool = True
     parity_only: bool = False
     parity_size: str | None = None

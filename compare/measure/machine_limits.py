@@ -17,7 +17,7 @@ from compare.record.workload_part import Workload
 from compare.sides import requests
 from compare.sides._side import Side, SideError
 from workloads._device import CPU, ON_CPU, TF32, Device
-from workloads._framework import Program, default_pass
+from workloads._framework import UNROLLED, Program, default_pass
 
 TIMES_THE_CACHE = 4
 """A working set so much larger than the last cache lies in memory."""
@@ -109,7 +109,7 @@ def traffic(program: Program) -> tuple[int, int]:
 def why_cost_is_unfit(part: Workload) -> str:
     """Why the declared cost says nothing of what was timed; empty where it does, or none is declared."""
     declared_of = default_pass(part.passes)
-    if part.cost is None or part.main_pass == declared_of:
+    if part.cost is None or part.main_pass in (declared_of, UNROLLED):
         return ""
     return f"the declared cost is that of the {PASS_WORDS[declared_of]}, and not of the {PASS_WORDS[part.main_pass]}"
 

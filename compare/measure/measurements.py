@@ -187,7 +187,11 @@ def measure_limits(
                 limits = limits or machine_limits.measure_machine(probed)
                 if timed.name in medians and timed.work is not None:
                     workloads[timed.name].roofline = machine_limits.of_workload(
-                        probed, timed.work, medians[timed.name], limits, least_s
+                        probed,
+                        timed.work,
+                        medians[timed.name],
+                        limits,
+                        None if least_s is None else least_s / timed.steps,
                     )
                 elif timed.name in medians and timed.why_no_work:
                     workloads[timed.name].roofline = Roofline(reason=timed.why_no_work)

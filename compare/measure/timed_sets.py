@@ -41,6 +41,7 @@ class Timed:
       work: what one call needs; None where nothing says how many operations.
       why_no_work: why that which is declared does not tell it.
       main_pass: what is timed.
+      steps: of training in one call, by which times are divided.
     """
 
     prepared: Prepared
@@ -49,6 +50,7 @@ class Timed:
     work: Work | None = None
     why_no_work: str = ""
     main_pass: str = ""
+    steps: int = 1
 
     @property
     def name(self) -> str:
@@ -96,7 +98,7 @@ def timed(prepared: Prepared, collected: Mapping[str, Collected], part: Workload
     program = programs.get("jax") or programs.get("tf")
     unfit = machine_limits.why_cost_is_unfit(part)
     work = machine_limits.work_of(part, program) if program and not unfit else None
-    return Timed(prepared, modes, programs, work, unfit, part.main_pass)
+    return Timed(prepared, modes, programs, work, unfit, part.main_pass, part.unrolled or 1)
 
 
 def measure(
@@ -211,7 +213,9 @@ def _verify_threads(group: Mapping[str, Side], samples: Samples, plan: Plan) -> 
 
 def _measure_one(workload: Timed, running: Sequence[_Running], samples: Samples, plan: Plan, pair: int) -> None:
     timers = _ready(workload, running, samples)
-    measured = pairs.measure(timers, budget_s=plan.budget_s, seed=plan.seed + pair, failing=SideError)
+    called = pairs.measure(timers, budget_s=plan.budget_s, seed=plan.seed + pair, failing=SideError)
+    # Only now: what fits into the budget is a matter of whole calls.
+    measured = per_step(called, workload.steps)
     samples.pairs.append(measured)
     for arm, reason in measured.failures.items():
         samples.failures.append(Failure(arm.side, f"timing {arm}", reason))
@@ -240,7 +244,7 @@ def _ready_one(process: _Running, workload: Timed, samples: Samples, first: bool
     timers: list[pairs.Timer[Arm]] = []
     ready: set[str | int] = set()
     for arm, target in _targets(process, workload, samples):
-        if not arm.slowdown and _prepare(side, arm, target, samples, first):
+        if not arm.slowdown and _prepare(side, arm, target, samples, first, workload.steps):
             ready.add(target)
         if target in ready:
             timers.append(pairs.Timer(arm, partial(requests.time_round, side, target, slowdown=arm.slowdown)))
@@ -270,11 +274,18 @@ def _targets(process: _Running, workload: Timed, samples: Samples) -> Iterator[t
             samples.failures.append(Failure(side.name, f"timing {cell}", error.reason))
 
 
-def _prepare(side: Side, arm: Arm, target: str | int, samples: Samples, first: bool) -> bool:
+def per_step(measured: pairs.Measured[Arm], steps: int) -> pairs.Measured[Arm]:
+    """What was measured of calls that hold so many training steps, as seconds of one."""
+    medians = {arm: tuple(seconds / steps for seconds in rounds) for arm, rounds in measured.medians.items()}
+    return replace(measured, medians=medians)
+
+
+def _prepare(side: Side, arm: Arm, target: str | int, samples: Samples, first: bool, steps: int) -> bool:
     try:
         phases = requests.prepare(side, target)
         if first:
-            samples.phases[arm] = timing_part.Mode(**phases, **requests.counters(side, target))
+            counted = {name: count / steps for name, count in requests.counters(side, target).items()}
+            samples.phases[arm] = timing_part.Mode(**phases, **counted)
     except SideError as error:
         samples.failures.append(Failure(side.name, f"timing {arm}", error.reason))
         return False

@@ -83,8 +83,8 @@ def compile_cells(sides: Mapping[str, Side], collected: Mapping[str, Collected],
                 if error.lost:
                     lost[compiler] = error
     for cell in outputs:
-        errors = _errors(outputs[cell], outputs.get("tf@tf", {}), _narrow(described[cell]))
-        described[cell] = replace(described[cell], error=max(errors, default=None), usual_error=_usual(errors))
+        found = errors(outputs[cell], outputs.get("tf@tf", {}), _narrow(described[cell]))
+        described[cell] = replace(described[cell], error=max(found, default=None), usual_error=usual(found))
     return Cells(described, modules, list(lost.values()))
 
 
@@ -97,11 +97,12 @@ def disagreements(cells: Mapping[str, program_parts.Compiled]) -> list[Failure]:
             f"its results differ from tf@tf by {error:.2g} of the largest value",
         )
         for cell, compiled in cells.items()
-        if (error := compiled.error) is not None and not _agrees(error, compiled.usual_error)
+        if (error := compiled.error) is not None and not agrees(error, compiled.usual_error)
     ]
 
 
-def _agrees(error: float, usual_error: float | None) -> bool:
+def agrees(error: float, usual_error: float | None) -> bool:
+    """Whether results differ no more than another order of operations explains, by the largest and the usual error."""
     return error <= TIPPED and usual_error is not None and usual_error <= AGREEMENT
 
 
@@ -180,20 +181,20 @@ def _noise(expected: Arrays, dtype: str) -> dict[str, float]:
     return {name: max(least, narrow * measure.largest(of_kind[name.partition("/")[0]])) for name in floats}
 
 
-def _errors(found: Arrays, expected: Arrays, dtype: str = "float32") -> list[float]:
+def errors(found: Arrays, expected: Arrays, dtype: str = "float32") -> list[float]:
     """The relative difference of every result that both programs name alike; 0 where it is rounding in that type."""
     noise = _noise(expected, dtype)
-    errors = []
+    told = []
     for name in sorted(found.keys() & expected.keys()):
         if found[name].shape != expected[name].shape:
             return [float("inf")]
         scale = measure.scale_of(expected[name], 0.0)
         error = measure.distance(found[name], expected[name], scale).error
-        errors.append(0.0 if error * scale <= noise.get(name, -1.0) else error)
-    return errors
+        told.append(0.0 if error * scale <= noise.get(name, -1.0) else error)
+    return told
 
 
-def _usual(errors: Sequence[float]) -> float | None:
+def usual(found: Sequence[float]) -> float | None:
     """The largest error but for the half that may be moved by what tipped over; of few results, the largest of all."""
-    spared = int(len(errors) * TIPPED_PART) if len(errors) >= MANY else 0
-    return sorted(errors)[-1 - spared] if errors else None
+    spared = int(len(found) * TIPPED_PART) if len(found) >= MANY else 0
+    return sorted(found)[-1 - spared] if found else None

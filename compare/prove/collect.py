@@ -22,7 +22,7 @@ from compare.sides import requests
 from compare.sides._side import BadTarget, Side, SideError, Unavailable
 from compare.sides.workers import failure_of
 from workloads import _modes
-from workloads._framework import FORWARD, GRADIENTS, PASSES, STEP, Donation, Program, default_pass
+from workloads._framework import FORWARD, GRADIENTS, PASSES, STEP, UNROLLED, Donation, Program, default_pass
 from workloads._modes import Mode
 from workloads._spec import Arrays
 
@@ -115,7 +115,7 @@ def collect_evidence(
         loaded = requests.loaded(side, prepared.loading)
         chosen_pass(loaded.modes, prepared.loading.main_pass, prepared.title)
         chosen = _chosen(side.name, loaded.modes, wanted)
-        collected.modes = {pass_: modes for pass_, modes in chosen.items() if pass_ in passes}
+        collected.modes = {pass_: modes for pass_, modes in chosen.items() if pass_ in (*passes, UNROLLED)}
         collected.compiler_options = loaded.compiler_options
         _collect_outputs(side, prepared, collected, reporter)
         _collect_doubles(side, prepared, collected, reporter)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compare.record.alignment_part import Alignment, Compilers
-from compare.record.base import Many, Named, Number, Numbers, Part, Scalar, Text, Texts
+from compare.record.base import Count, Many, Named, Number, Numbers, Part, Scalar, Text, Texts
 from compare.record.clustering_part import ClusteredShare
 from compare.record.cost_parts import Batches, Peer, Phases, Roofline
 from compare.record.ledger_part import RecompilationLedger
@@ -62,7 +62,9 @@ class Workload(Part, frozen=True):
     sha256: Text = ""
     """Digest of all arrays that both sides were given."""
     main_pass: Text = ""
-    """What was compiled, profiled and timed: forward, gradients or step; empty in records of older versions."""
+    """What was compiled, profiled and timed: forward, gradients, step or unrolled; empty in older records."""
+    unrolled: Count = None
+    """Training steps in one program, where times are then those of one step; null where it holds one at most."""
     passes: Texts = ()
     """The passes that both sides have."""
     cost: Cost | None = None

@@ -265,6 +265,8 @@ def environment(record: Record) -> tuple[tuple[str, tuple[tuple[str, str], ...]]
 
 def main_pass(workload: Workload) -> str:
     """What was compiled, profiled and timed, in words; empty in records of older versions."""
+    if workload.unrolled:
+        return f"{workload.unrolled} training steps in one program, times per step"
     return PASS_WORDS.get(workload.main_pass, workload.main_pass)
 
 

@@ -115,6 +115,7 @@ def workload(
         inputs={name: described(spec) for name, spec in prepared.inputs.items()},
         sha256=prepared.loading.sha256,
         main_pass=next((asked.main_pass for asked in collected.values()), ""),
+        unrolled=prepared.loading.unrolled or None,
         passes=_passes(collected),
         cost=_cost(prepared.cost),
         failures=tuple(failures),

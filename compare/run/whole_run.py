@@ -20,7 +20,7 @@ from compare.inputs.request import Request
 from compare.inputs.sizes import choose_size
 from compare.measure import measurements, peers, timed_sets
 from compare.progress import Reporter
-from compare.prove import cells, judging, on_targets, other_sizes, program_alignment, program_pairs
+from compare.prove import cells, judging, on_targets, other_sizes, program_alignment, program_pairs, unrolling
 from compare.prove.collect import Collected, attempt, collect_evidence, collect_program, steps_of
 from compare.prove.program_alignment import Examined
 from compare.record.envelope import Environment, Record
@@ -33,7 +33,7 @@ from compare.sides._side import SIDES, BadTarget, Side
 from compare.sides.pool import Pool
 from compare.sides.workers import failure_of
 from workloads._declared import AnyWorkload
-from workloads._framework import Program
+from workloads._framework import UNROLLED, Program
 
 
 @dataclass(frozen=True)
@@ -119,6 +119,18 @@ def _check_sizes(request: Request) -> None:
         if not isinstance(workload, Unreadable):
             for size in (request.size, request.parity_size):
                 choose_size(workload, size)
+
+
+def _check_unrolled(workload: AnyWorkload, steps: int) -> None:
+    """Raise RequestError where a workload does not train for so many steps."""
+    training = workload.training
+    if steps and training is None:
+        raise RequestError(f"expected a workload that trains with --unroll, found {workload.name}: drop --unroll")
+    if training is not None and steps > training.steps:
+        raise RequestError(
+            f"expected --unroll of at most {training.steps}, the training steps of {workload.name}, found {steps}: "
+            "lower it"
+        )
 
 
 def record_side(
@@ -223,7 +235,8 @@ def _judged(
     """As `_judge_one`; what cannot be judged says why in its part, and is noted."""
     try:
         both = prepare_both(workload, request.size, request.data, scratch, request.parity_size)
-        small, large = on_pass(both, request.main_pass)
+        _check_unrolled(workload, request.unrolled)
+        small, large = on_pass(both, UNROLLED if request.unrolled else request.main_pass, request.unrolled)
         reporter.stage(f"{workload.name}: parity and programs", 2 * steps_of(small))
         return _judge_one(pool, small, large, scratch, reporter, request)
     except (RequestError, BadTarget) as error:
@@ -257,6 +270,8 @@ def _judge_one(
         if not collected[name].lost:
             reload = large is not small or bool(parity.sizes)
             collect_program(pool.get(name), large, collected[name], reporter, reload)
+        if request.unrolled and not collected[name].lost:
+            collected[name].failures += unrolling.check(pool.get(name), large, collected[name], reporter)
         return collected[name]
 
     parity = judging.parity_of(pool, small, collected, doubles, failures)

@@ -26,6 +26,7 @@ class Load(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A workload; `target` is the side's own function, `arrays` the folder of its arrays.
 
     `main_pass` is what is compiled, profiled and timed; empty: the training step, or else the forward pass.
+    `unrolled` steps in one program are a pass of their own; 0: there is none.
     """
 
     workload: str
@@ -37,6 +38,7 @@ class Load(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     arrays: Path
     sha256: str
     main_pass: str = ""
+    unrolled: Size = 0
 
 
 class Outputs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -75,7 +77,7 @@ class Value(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Argument(Value, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A parameter of a program, and what fills it."""
 
-    kind: Literal["input", "weight", "state"]
+    kind: Literal["input", "batches", "weight", "state"]
     owner: str = ""
     part: str = ""
 

@@ -221,6 +221,8 @@ def _scope(parameters: Mapping[str, Any], default: str = "") -> str:
     main_pass = parameters.get("main_pass")
     if main_pass and main_pass != default:
         named["main_pass"] = main_pass
+    if parameters.get("unrolled"):
+        named["unrolled"] = parameters["unrolled"]
     return json.dumps(named, sort_keys=True)
 
 

@@ -32,7 +32,7 @@ class Leaf(msgspec.Struct, frozen=True):
 class Parameter(Leaf, frozen=True, kw_only=True):
     """One that something fills."""
 
-    kind: Literal["input", "weight", "state"]
+    kind: Literal["input", "batches", "weight", "state"]
     owner: str = ""
     part: str = ""
 

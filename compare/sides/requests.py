@@ -27,6 +27,7 @@ class Loading:
     """A workload as both sides are told of it; `target` is each side's own.
 
     `main_pass` is what is compiled, profiled and timed; empty: the training step, or else the forward pass.
+    `unrolled` steps in one program are a pass of their own; 0: there is none.
     """
 
     workload: str
@@ -38,6 +39,7 @@ class Loading:
     arrays: Path
     sha256: str
     main_pass: str = ""
+    unrolled: int = 0
 
 
 def environment(side: Side) -> dict[str, Any]:

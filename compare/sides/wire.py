@@ -90,6 +90,7 @@ def unpack_twin(parameters: Mapping[str, Any], packed: Arrays) -> Twin:
         weights=groups[WEIGHTS],
         batches=groups[BATCHES],
         main_pass=parameters.get("main_pass", ""),
+        unrolled=parameters.get("unrolled", 0),
     )
 
 

@@ -373,7 +373,7 @@ def test_programs_are_told_apart_by_an_interval_only() -> None:
 
 
 def test_commands_name_the_pass_that_was_timed() -> None:
-    shown = Commands("my_port.py", "results.json", main_pass="forward")
+    shown = Commands("my_port.py", "results.json", chosen="--pass forward")
     assert [shown.by(name) for name in ("bench", "explain")] == [
         "jaxport bench my_port.py --pass forward", "jaxport explain my_port.py"
     ]  # fmt: skip

@@ -14,12 +14,12 @@ EXPECTED = {"loss": np.float32(2.0), "moment": np.array([1e-9, -1e-9], np.float3
 
 
 def error_of(**changed: np.ndarray) -> float | None:
-    return max(cells._errors(EXPECTED | changed, EXPECTED))
+    return max(cells.errors(EXPECTED | changed, EXPECTED))
 
 
 def test_equal_results_have_no_error_and_unnamed_ones_none() -> None:
     assert error_of() == 0
-    assert cells._errors({}, EXPECTED) == [] and cells._usual([]) is None
+    assert cells.errors({}, EXPECTED) == [] and cells.usual([]) is None
 
 
 def test_a_moment_of_pure_rounding_may_be_any_other_rounding() -> None:
@@ -57,7 +57,7 @@ def test_integers_have_no_rounding_and_other_shapes_nothing_in_common() -> None:
     ],
 )
 def test_an_activation_that_is_tipped_over_may_move_half_of_many_results(errors: list[float], holds: bool) -> None:
-    described = {"tf@jax": Compiled(error=max(errors), usual_error=cells._usual(errors))}
+    described = {"tf@jax": Compiled(error=max(errors), usual_error=cells.usual(errors))}
     found = cells.disagreements(described)
     assert [each.doing for each in found] == ([] if holds else ["cell tf@jax"])
 
