@@ -82,7 +82,8 @@ def leaves(layer: Any, inner: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, 
       layer: of any class.
       inner: its children, whose variables are their own.
     """
-    apart = {id(each) for _, child in inner for each in child.weights}
+    # An operation of keras.ops between layers has none.
+    apart = {id(each) for _, child in inner for each in getattr(child, "weights", ())}
     for name, variable in _own(layer, "", set()):
         if id(variable) not in apart:
             yield name, variable

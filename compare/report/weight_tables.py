@@ -40,7 +40,8 @@ def _layers(layers: Sequence[CarriedLayer], counts: Counter[str]) -> Table:
 def _notes(receipt: Receipt) -> Sequence[str]:
     variables = sum(len(each.variables) for each in receipt.leaves)
     layers = len({each.layer for each in receipt.leaves})
-    lines = [f"{len(receipt.leaves)} weights of {layers} layers became {variables} variables"]
+    carried = (_counted(len(receipt.leaves), "weight"), _counted(layers, "layer"), _counted(variables, "variable"))
+    lines = ["{} of {} became {}".format(*carried)]
     lines += [f"{key}: tied to {tied}" for key, tied in receipt.tied.items()]
     lines += [f"{path}: left as it is, {reason}" for path, reason in receipt.allowed.items()]
     lines += [f"{key}: not carried, {reason}" for key, reason in receipt.left.items()]
@@ -48,6 +49,10 @@ def _notes(receipt: Receipt) -> Sequence[str]:
     called = [f"{each.path} {', '.join(each.unchecked)}" for each in receipt.layers if each.unchecked]
     lines += [f"not checked, since whoever calls the module applies it: {'; '.join(called)}"] if called else []
     return lines
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"
 
 
 def print_findings(lines: Sequence[str]) -> None:

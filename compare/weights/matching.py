@@ -9,6 +9,9 @@ from compare.weights.all_rules import rules_of
 from compare.weights.rule import ANY_MODULE, Counterpart, Module, Rule
 from workloads._transfer import SourceLayer, Target, TargetModule
 
+_HOLDERS = frozenset({"nnx.List", "nnx.Dict", "nnx.Sequential"})
+"""Modules of Flax that only hold others."""
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -155,12 +158,21 @@ class Matching:
         """Modules with variables of their own that no layer was matched with, as PATH (CLASS)."""
         taken = {path for each in self.matches.values() for path in (each.places or {}).values()}
         taken |= {self.matches[each.path].target for each in layers if each.leaves and self.matches[each.path].module}
-        holding = {each.path.rpartition(".")[0] for each in self._target.variables}
+        holding = dict.fromkeys(self._known(each.path.rpartition(".")[0]) for each in self._target.variables)
         return [
-            f"{each.path} ({each.class_name})"
-            for each in self._target.modules
-            if each.path in holding and not any(each.path == path or each.path.startswith(f"{path}.") for path in taken)
+            f"{path} ({self._modules[path].class_name})"
+            for path in holding
+            if path in self._modules and not any(path == each or path.startswith(f"{each}.") for each in taken)
         ]
+
+    def _known(self, path: str) -> str:
+        """The outermost module around a path that a rule could be for; itself where there is none."""
+        steps = path.split(".")
+        for count in range(1, len(steps)):
+            around = self._modules.get(".".join(steps[:count]))
+            if around and around.class_name.startswith(("nnx.", "jaxport.")) and around.class_name not in _HOLDERS:
+                return around.path
+        return path
 
 
 def joined(path: str, step: str) -> str:

@@ -68,6 +68,23 @@ def test_what_finds_no_module_is_listed_with_both_sides() -> None:
     assert lines(planned(pairs.two_dense(), target, {"second": "other"})) == []
 
 
+def test_of_a_module_that_a_rule_could_be_for_its_parts_are_not_listed() -> None:
+    target = pairs.target(
+        {
+            "core": ("Core", {}, {}),
+            "core.rnn": ("nnx.RNN", {}, {}),
+            "core.rnn.cell": ("nnx.OptimizedLSTMCell", {}, {}),
+            "core.rnn.cell.dense_i": ("nnx.Linear", pairs.linear(4), {"kernel": (4, 4)}),
+            "core.parts": ("nnx.List", {}, {}),
+            "core.parts.0": ("nnx.Linear", pairs.linear(4), {"kernel": (4, 4)}),
+        }
+    )
+    found = lines(planned(pairs.two_dense(), target))
+    assert found[-1] == (
+        "no layer was matched with core.rnn (nnx.RNN), core.parts.0 (nnx.Linear): name pairs with --map"
+    )
+
+
 @pytest.mark.parametrize(
     ("conv", "norm", "line"),
     [
