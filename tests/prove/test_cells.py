@@ -34,10 +34,10 @@ def test_what_is_beyond_rounding_of_the_largest_result_counts_relative_to_its_ow
 def test_in_a_narrow_type_noise_is_relative_to_results_of_the_same_kind() -> None:
     expected = {"loss": np.float32(6), "state/zero": np.float32([2e-5]), "state/moment": np.float32([0.03])}
     rounded = expected | {"loss": np.float32(6.1), "state/zero": np.float32([1e-5])}
-    assert max(cells._errors(rounded, expected, "bfloat16")) < cells.TIPPED
-    assert max(cells._errors(rounded, expected)) == pytest.approx(0.5)
+    assert max(cells.errors(rounded, expected, "bfloat16")) < cells.TIPPED
+    assert max(cells.errors(rounded, expected)) == pytest.approx(0.5)
     wrong = expected | {"state/moment": np.float32([0.02])}
-    assert max(cells._errors(wrong, expected, "bfloat16")) == pytest.approx(1 / 3)
+    assert max(cells.errors(wrong, expected, "bfloat16")) == pytest.approx(1 / 3)
 
 
 def test_integers_have_no_rounding_and_other_shapes_nothing_in_common() -> None:
