@@ -36,6 +36,7 @@ COMMANDS = {
     "bench": Command("time ports in depth: threads, phases, memory, limits, peers"),
     "explain": Command("say in at most ten sentences why there is no speed-up, each with its measurement"),
     "tune": Command("search XLA options that make a port faster"),
+    "ablate": Command("show what each pass and feature of XLA buys, leaving out one at a time"),
     "calibrate": Command("check whether this machine can tell times apart"),
     "hlo": Command("align two XLA programs and show where they differ"),
     "targets": Command("list the devices that programs can be compiled for", foreign_code=False),
