@@ -44,6 +44,7 @@ COMMANDS = {
     "crossing": Command("find the size from which on compiling wins"),
     "blocks": Command("find how many layers a compiled function has to have"),
     "tune": Command("search XLA options that make a port faster"),
+    "ablate": Command("show what each pass and feature of XLA buys, leaving out one at a time"),
     "calibrate": Command("check whether this machine can tell times apart"),
     "hlo": Command("align two XLA programs and show where they differ"),
     "targets": Command("list the devices that programs can be compiled for", foreign_code=False),

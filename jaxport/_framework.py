@@ -183,10 +183,10 @@ class Jax:
                 "optimized_hlo": lowered.compile().as_text() or "",
             }
 
-    def compile(self, program: Program) -> Compiled:
-        """Compile any program by JAX's XLA."""
+    def compile(self, program: Program, options: Options) -> Compiled:
+        """Compile any program by JAX's XLA, with these of its debug options."""
         start = time.perf_counter()
-        executable = _private.compile_stablehlo(program.artifact)
+        executable = _private.compile_stablehlo(program.artifact, options)
         compile_s = time.perf_counter() - start
         return self._loaded.keep(program, executable, compile_s)
 
@@ -264,13 +264,15 @@ class Jax:
         self._options[mode] = options
         self._loaded.drop(mode)
 
-    def digest(self, mode: str) -> str:
-        """What XLA makes of the main pass in a mode."""
+    def digest(self, target: str | int) -> str:
+        """What XLA makes of the main pass in a mode, or made of a compiled program."""
+        if isinstance(target, int):
+            return digest(self._loaded.compiled(target)[1].loaded)
         session = self._loaded.session("float32")
         pass_ = main_pass(session)
         with session.precision():
             arguments = session.arguments(pass_, session.twin.first_case)
-            lowered = self._used(session, pass_, mode, lambda function: function.lower(*arguments))
+            lowered = self._used(session, pass_, target, lambda function: function.lower(*arguments))
             compiled = lowered.compile()
         return digest(compiled.runtime_executable())
 

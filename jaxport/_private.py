@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -94,8 +94,12 @@ def text_without_lines(module: Any) -> str:
     return module.to_string(options)
 
 
-def compile_stablehlo(artifact: bytes) -> Executable:
+def compile_stablehlo(artifact: bytes, debug_options: Mapping[str, Any] | None = None) -> Executable:
     """Compile a portable StableHLO artifact, whichever framework made it.
+
+    Args:
+      artifact: the program.
+      debug_options: XLA's, by name, as `jax.jit` takes them as compiler options.
 
     jax.export deserializes only what jax.export serialized, and jax.jit only traces: a program of
     another frontend can be handed to JAX's client directly, and in no public way.
@@ -116,6 +120,7 @@ def compile_stablehlo(artifact: bytes) -> Executable:
     device = jax.devices()[0]
     devices = _require("jaxlib._jax", "DeviceList")((device,))
     options = _require("jaxlib.xla_client", "CompileOptions")()
+    options.env_option_overrides = list((debug_options or {}).items())
     # As jax.jit compiles: where a worker has a compilation cache, by way of that.
     compiled = _require("jax._src.compiler", "compile_or_get_cached")
     return Executable(compiled(device.client, module, np.array([device]), options, [], devices))

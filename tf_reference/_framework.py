@@ -220,8 +220,14 @@ class TensorFlow:
             lower, _ = self._lowered(self._staged(session, main_pass(session), JIT, tensors), tensors, "cpu")
             return {stage: str(lower(stage=stage)) for stage in self._stages}
 
-    def compile(self, program: Program) -> Compiled:
-        """Compile any program by TensorFlow's XLA."""
+    def compile(self, program: Program, options: Mapping[str, Any]) -> Compiled:
+        """Compile any program by TensorFlow's XLA.
+
+        Raises:
+          Unsupported: there are options, which TensorFlow reads from XLA_FLAGS alone.
+        """
+        if options:
+            raise Unsupported("TensorFlow takes XLA's options from the environment variable XLA_FLAGS alone")
         results = [(result.dtype, result.shape) for result in program.results]
         call = _private.call_stablehlo(program.artifact, results, _device.platform())
         function = tf.function(call, jit_compile=True, autograph=False)
@@ -304,7 +310,7 @@ class TensorFlow:
         """Refused: XLA's flags hold for a whole process, and are read before the first compilation."""
         raise Unsupported("TensorFlow compiles every function of a process with the same XLA_FLAGS")
 
-    def digest(self, mode: str) -> str:
+    def digest(self, target: str | int) -> str:
         """Not told."""
         return ""
 

@@ -296,7 +296,8 @@ class Framework(Protocol):
     `optimized` may compile once more: ask only for what is looked at.
     `dispatch` needs nothing loaded: x + 1 on `DISPATCH_ELEMENTS` float32, by mode.
     `offer` makes a mode more, of compiler options, for as long as the twin is loaded; `digest` tells what the
-    compiler makes of the main pass in a mode, equal where two modes run the same code and "" where that cannot be told.
+    compiler makes of the main pass in a mode, or made of a compiled program: equal where the code is the same, and ""
+    where that cannot be told.
     `watch` and `attempt` need nothing loaded either.
     """
 
@@ -312,7 +313,7 @@ class Framework(Protocol):
 
     def program(self, pass_: str, dtype: str, platform: Platform = "cpu") -> Program: ...
 
-    def compile(self, program: Program) -> Compiled: ...
+    def compile(self, program: Program, options: Mapping[str, Any]) -> Compiled: ...
 
     def optimized(self, handle: int) -> Optimized: ...
 
@@ -328,7 +329,7 @@ class Framework(Protocol):
 
     def offer(self, mode: str, options: Mapping[str, Any]) -> None: ...
 
-    def digest(self, mode: str) -> str: ...
+    def digest(self, target: str | int) -> str: ...
 
     def profile(self, target: str | int) -> Sequence[Sequence[KernelRun]]: ...
 

@@ -83,11 +83,12 @@ class Argument(Value, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class Compile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A program of either side, which travels as arrays, and lines of its source."""
+    """A program of either side, which travels as arrays, lines of its source, and XLA's debug options."""
 
     parameters: tuple[Argument, ...]
     results: tuple[Value, ...]
     sources: dict[str, str]
+    options: dict[str, Scalar] = {}
 
 
 class Handle(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -122,12 +123,6 @@ class Offer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     mode: str
     options: dict[str, Scalar]
-
-
-class Mode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A mode of the loaded workload."""
-
-    mode: str
 
 
 class Pass(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -27,7 +27,6 @@ from compare.sides.parameters import (
     KerasWeights,
     Load,
     Lowering,
-    Mode,
     ModuleReference,
     Nothing,
     Offer,
@@ -123,7 +122,10 @@ METHODS = (
     Method("execute", "framework", Execute, "Run a compiled program", returns=True),
     Method("unroll", "framework", Unroll, "A training run of a compiled training step", returns=True),
     Method("offer", "framework", Offer, "Add a mode that is compiled with other options"),
-    Method("digest", "framework", Mode, "A digest of the compiled code of the main pass in a mode", value=str),
+    Method(
+        "digest", "framework", Target, "A digest of the code of the main pass in a mode, or of a compiled program",
+        value=str,
+    ),
     Method(
         "profile", "framework", Target, "The kernels that each of some warm calls ran, with their times",
         value=replies.Profile,

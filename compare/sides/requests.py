@@ -100,10 +100,21 @@ def program(side: Side, pass_: str, dtype: str, platform: Platform = "cpu") -> P
     return wire.unpack_program(side.call("program", parameters))
 
 
-def compile_program(side: Side, program: Program) -> Compiled:
-    """Compile any program by this side's XLA."""
+def compile_program(side: Side, program: Program, options: Mapping[str, Any] | None = None) -> Compiled:
+    """Compile any program by this side's XLA.
+
+    Args:
+      side: whose XLA.
+      program: of either side.
+      options: XLA's debug options by name; JAX alone takes any.
+
+    Raises:
+      SideError: XLA does not take the program or an option, or the compiler took its process with it.
+    """
     packed = wire.pack_program(dataclasses.replace(program, sources={}))
-    return Compiled(**side.call("compile", packed.value, packed.arrays).value)
+    # Left out where there are none: a recorded side is asked what it was asked when it was recorded.
+    asked = packed.value | ({"options": dict(options)} if options else {})
+    return Compiled(**side.call("compile", asked, packed.arrays).value)
 
 
 def optimized(side: Side, handle: int) -> Optimized:
@@ -140,9 +151,12 @@ def offer(side: Side, mode: str, options: Mapping[str, Any]) -> None:
     side.call("offer", {"mode": mode, "options": dict(options)})
 
 
-def digest(side: Side, mode: str) -> str:
-    """What the compiler makes of the main pass in a mode: equal where the code is, "" where that cannot be told."""
-    return side.call("digest", {"mode": mode}).value
+def digest(side: Side, target: str | int) -> str:
+    """What the compiler makes of the main pass in a mode, or made of a compiled program.
+
+    Equal where the code is, "" where that cannot be told.
+    """
+    return side.call("digest", {"target": target}).value
 
 
 def profile(side: Side, target: str | int) -> list[list[KernelRun]]:

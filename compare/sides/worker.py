@@ -40,7 +40,6 @@ from compare.sides.parameters import (
     Handle,
     Load,
     Lowering,
-    Mode,
     Nothing,
     Offer,
     Outputs,
@@ -129,7 +128,8 @@ class Worker(Host):
 
     def compile(self, parameters: Compile, arrays: Arrays) -> Reply:
         """Compile a program of either side."""
-        return Reply(vars(self._framework.compile(wire.unpack_program(Reply(msgspec.to_builtins(parameters), arrays)))))
+        program = wire.unpack_program(Reply(msgspec.to_builtins(parameters), arrays))
+        return Reply(vars(self._framework.compile(program, parameters.options)))
 
     def optimized(self, parameters: Handle, arrays: Arrays) -> Reply:
         """What XLA made of a compiled program."""
@@ -157,8 +157,8 @@ class Worker(Host):
         self._framework.offer(*msgspec.structs.astuple(parameters))
         return Reply()
 
-    def digest(self, parameters: Mode, arrays: Arrays) -> Reply:
-        """What the compiler makes of the main pass in a mode."""
+    def digest(self, parameters: Target, arrays: Arrays) -> Reply:
+        """What the compiler makes of the main pass in a mode, or made of a compiled program."""
         return Reply(self._framework.digest(*msgspec.structs.astuple(parameters)))
 
     def profile(self, parameters: Target, arrays: Arrays) -> Reply:

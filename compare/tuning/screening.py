@@ -6,7 +6,7 @@ winner comes from further processes, which had no part in choosing it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from compare.bench import pairs, reasons, stats, timing
@@ -134,18 +134,23 @@ def confirm(name: str, race: Race, rules: Rules, first: int, told: Callable[[str
     margin = stats.equivalence_margin([null] if null else [])
     return Confirmed(
         name=name,
-        ratio=timing.ratio_of(samples, name, DEFAULT, next(_doubts(null), ""), margin),
+        ratio=timing.ratio_of(samples, name, DEFAULT, doubt(null, DEFAULT), margin),
         null=timing.ratio_of(samples, AGAIN, DEFAULT, "", margin),
         margin=margin,
         seconds={arm: timing.median(seconds) for arm, seconds in samples.items() if any(seconds)},
     )
 
 
-def _doubts(null: stats.Ratio | None) -> Iterator[str]:
+def doubt(null: stats.Ratio | None, name: str) -> str:
+    """Why no ratio of a race can be trusted; empty where a second copy of one program came out equal to the first.
+
+    Args:
+      null: the second copy's time over the first's; None where they never ran together.
+      name: of the first.
+    """
     if null is None:
-        yield reasons.null_missing(DEFAULT, reasons.SECOND_COPY)
-    elif not null.ci99[0] <= 1 <= null.ci99[1]:
-        yield reasons.null_missed(DEFAULT, null, reasons.SECOND_COPY)
+        return reasons.null_missing(name, reasons.SECOND_COPY)
+    return "" if null.ci99[0] <= 1 <= null.ci99[1] else reasons.null_missed(name, null, reasons.SECOND_COPY)
 
 
 def _ratio(standing: Standing) -> float:

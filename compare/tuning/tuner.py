@@ -3,40 +3,34 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from compare.bench import pairs
 from compare.bench.pairs import Measured
 from compare.errors import RequestError
 from compare.inputs.at_size import Prepared, on_pass
 from compare.inputs.port_files import prepare_both
 from compare.measure.phase_processes import Workers
 from compare.progress import Reporter
-from compare.prove import judging
-from compare.prove.collect import Collected, chosen_pass, collect_mode
-from compare.prove.oracle import Doubles
-from compare.record.parity_part import Parity
-from compare.record.vocabulary import FAIL, PASS
-from compare.record.workload_part import Failure
+from compare.prove.collect import chosen_pass
 from compare.run.record_parts import cpu_name
 from compare.sides import requests
 from compare.sides._side import Side, SideError
 from compare.sides.pool import Pool, Source
 from compare.sides.workers import WorkerSet
+from compare.tuning.candidate_gates import CANDIDATE, SIDE, Gates
 from compare.tuning.candidate_options import SPACE, Option, Options, snippet
 from compare.tuning.option_search import PortFails, Refused, Row, Search
+from compare.tuning.racing import Race, Round
 from compare.tuning.screening import DEFAULT, Confirmed, Rules
 from workloads._declared import AnyWorkload
 
-SIDE = "jax"
 SIZE = "default"
 """The size that is tuned unless another is asked for: at size smoke a call is mostly dispatch."""
-
-_CANDIDATE = "candidate"
 
 
 @dataclass(frozen=True)
@@ -177,7 +171,7 @@ class Live:
         self, small: Prepared, large: Prepared, workers: Workers, pool: Pool, plan: Plan, reporter: Reporter
     ) -> None:
         self._large, self._workers, self._pool, self._plan = large, workers, pool, plan
-        self._judge = _Judge(small, pool, reporter)
+        self._gates = Gates(small, pool, reporter)
         self._cache = workers.folder("compiled-")
         self._compilers = WorkerSet(partial(workers.start, cache=self._cache), self._load)
         self._loaded = requests.Loaded({})
@@ -208,8 +202,8 @@ class Live:
         self._pool.close()
         compiler = self._compilers.get(SIDE)
         try:
-            requests.offer(compiler, _CANDIDATE, options)
-            return requests.digest(compiler, _CANDIDATE)
+            requests.offer(compiler, CANDIDATE, options)
+            return requests.digest(compiler, CANDIDATE)
         except SideError as error:
             if not options:
                 raise
@@ -218,98 +212,21 @@ class Live:
     def race(self, candidates: Mapping[str, Options], number: int) -> Measured[str]:
         """One fresh process that runs all of them in turn; another one without what made it crash."""
         self.rest()
-        failures: dict[str, str] = {}
-        while True:
-            left = {name: options for name, options in candidates.items() if name not in failures}
-            timed, lost = self._once(left, number)
-            failures |= dict([next(iter(timed.failures.items()))]) if lost else timed.failures
-            if not lost:
-                return dataclasses.replace(timed, failures=failures)
 
-    def _once(self, candidates: Mapping[str, Options], number: int) -> tuple[Measured[str], bool]:
-        """What one process gave, and whether it was lost: then the first failure is the one that took it down."""
-        failures: dict[str, str] = {}
+        def ready(side: Side, name: str) -> Round:
+            requests.offer(side, name, candidates[name])
+            requests.prepare(side, name)
+            return partial(requests.time_round, side, name)
+
+        race = Race(self._started, ready, DEFAULT, self._plan.budget_s)
+        return race.run(list(candidates), self._plan.seed + number)
+
+    @contextmanager
+    def _started(self) -> Iterator[Side]:
         with self._workers.once(SIDE, self._cache) as side:
             requests.load(side, self._large.loading)
-            ready = []
-            for name, options in candidates.items():
-                try:
-                    requests.offer(side, name, options)
-                    requests.prepare(side, name)
-                    ready.append(pairs.Timer(name, partial(requests.time_round, side, name)))
-                except SideError as error:
-                    if name == DEFAULT:
-                        raise
-                    if error.lost:
-                        return Measured({}, {name: error.reason}), True
-                    failures[name] = error.reason
-            seed = self._plan.seed + number
-            timed = pairs.measure(ready, budget_s=self._plan.budget_s, seed=seed, failing=SideError)
-            lost = bool(timed.failures) and side.lost
-        if lost and next(iter(timed.failures)) == DEFAULT:
-            raise SideError(SIDE, "timing the default", timed.failures[DEFAULT], lost=True)
-        return dataclasses.replace(timed, failures={**timed.failures, **failures}), lost
+            yield side
 
     def judge(self, options: Options) -> str:
         """Why the port with these options is not the original; empty where every gate passes."""
-        return self._judge.first_failure(options)
-
-
-class _Judge:
-    """Holds the port with other options against what the port is held against; both sides are asked for that once."""
-
-    def __init__(self, small: Prepared, pool: Pool, reporter: Reporter) -> None:
-        self._small, self._pool, self._reporter = small, pool, reporter
-        self._failures: list[Failure] = []
-        self._collected: dict[str, Collected] = {}
-        self._doubles = Doubles()
-
-    def first_failure(self, options: Options) -> str:
-        if not self._collected:
-            self._ask()
-        port = self._collected[SIDE]
-        outputs, trajectories = dict(port.outputs), dict(port.trajectories)
-        changed = dataclasses.replace(port, outputs=outputs, trajectories=trajectories, failures=[])
-        side = self._pool.get(SIDE)
-        requests.load(side, self._small.loading)
-        requests.offer(side, _CANDIDATE, options)
-        collect_mode(side, _CANDIDATE, self._small, changed, self._reporter)
-        if changed.failures:
-            return f"{changed.failures[0].doing}: {changed.failures[0].reason}"
-        collected = {**self._collected, SIDE: changed}
-        parity = self._swept(self._parity(collected), collected, options, changed.failures)
-        return _failing(parity) or next((f"{failure.doing}: {failure.reason}" for failure in changed.failures), "")
-
-    def _ask(self) -> None:
-        small, failures = self._small, self._failures
-
-        def collect(name: str) -> Collected:
-            return judging.evidence_of(self._pool, name, small, self._reporter)
-
-        collected = judging.both(failures, collect)
-        self._doubles = judging.doubles_of(self._pool, collected, small, failures)
-        self._collected = collected
-        parity = self._swept(self._parity(collected), collected, {}, failures)
-        if parity.verdict != PASS:
-            raise PortFails(_failing(parity))
-
-    def _parity(self, collected: Mapping[str, Collected]) -> Parity:
-        return judging.parity_of(self._pool, self._small, collected, self._doubles, list(self._failures))
-
-    def _swept(
-        self, parity: Parity, collected: Mapping[str, Collected], options: Options, failures: list[Failure]
-    ) -> Parity:
-        """Far from ordinary inputs too, where it agrees at those."""
-        if parity.verdict != PASS:
-            return parity
-        return judging.swept_with([options], parity, self._small, collected, self._doubles, failures)
-
-
-def _failing(parity: Parity) -> str:
-    """The first gate that fails, in its own words."""
-    if parity.verdict == PASS:
-        return ""
-    gate = next(gate for gate in parity.gates.values() if gate.verdict == FAIL)
-    return (
-        next((comparison.message for comparison in gate.comparisons if comparison.verdict == FAIL), gate.reason) or ""
-    )
+        return self._gates.first_failure(options)

@@ -162,7 +162,7 @@ class TestJax:
         framework.load(twin(folder, "refers"))
         program = framework.program(FORWARD, "float32")
         assert [each.name for each in program.parameters] == ["x"]
-        handle = framework.compile(program).handle
+        handle = framework.compile(program, {}).handle
         expected = framework.outputs("eager", FORWARD, "seed0", "float32")["output"]
         np.testing.assert_allclose(framework.execute(handle, "seed0")["output"], expected, rtol=1e-6)
 
@@ -201,5 +201,5 @@ class TestJax:
             alive.append(len(jax.devices()[0].client.live_executables()))
             for mode in ("eager", "jit"):
                 framework.outputs(mode, GRADIENTS, "seed0", "float32")
-            framework.compile(framework.program(FORWARD, "float32"))
+            framework.compile(framework.program(FORWARD, "float32"), {})
         assert max(alive[1:]) == alive[1] < len(jax.devices()[0].client.live_executables())

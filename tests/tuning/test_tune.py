@@ -21,6 +21,7 @@ from compare.progress import Silent
 from compare.sides._side import Reply, Side, SideError, Unavailable
 from compare.sides.pool import Pool, Source
 from compare.tuning import candidate_options, option_search, tuner
+from compare.tuning.candidate_gates import Gates
 from compare.tuning.option_search import PortFails, Refused
 from compare.tuning.screening import AGAIN, DEFAULT
 from workloads import _registry
@@ -201,7 +202,7 @@ def test_a_real_candidate_is_judged_and_a_real_port_that_is_wrong_is_refused(her
         workload = functions.from_functions("f.py:f", f"f.py:{jax}", ["x=f32[64,64]"])
         small, _ = prepare_both(workload, None, None, here)
         pool = Pool(sources, here, 300)
-        judge = tuner._Judge(small, pool, Silent())
+        judge = Gates(small, pool, Silent())
         try:
             if says:
                 with pytest.raises(PortFails, match=says):
@@ -221,7 +222,7 @@ def test_options_that_break_far_from_ordinary_inputs_alone_are_refused(here: Pat
     without_nans = {"xla_cpu_enable_fast_math": True, "xla_cpu_fast_math_honor_nans": False}
     without_nans["xla_cpu_fast_math_honor_infs"] = False
     with closing(Pool({"tf": Source(python="./python0"), "jax": Source()}, here, 300)) as pool:
-        judge = tuner._Judge(small, pool, Silent())
+        judge = Gates(small, pool, Silent())
         assert judge.first_failure({"xla_cpu_prefer_vector_width": 128}) == ""
         failure = judge.first_failure(without_nans)
     assert "stability gate" in failure and "jax/tuned nan" in failure

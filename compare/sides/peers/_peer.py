@@ -150,7 +150,7 @@ class Peer(ABC):
         """Refused."""
         _refuse("a program")
 
-    def compile(self, program: Program) -> Compiled:
+    def compile(self, program: Program, options: Mapping[str, Any]) -> Compiled:
         """Refused."""
         _refuse("compiling another side's program")
 
@@ -194,7 +194,7 @@ class Peer(ABC):
         """Refused."""
         _refuse("a mode more")
 
-    def digest(self, mode: str) -> str:
+    def digest(self, target: str | int) -> str:
         """Refused."""
         _refuse("a digest")
 

@@ -1,0 +1,221 @@
+"""What each pass and feature of XLA buys one program: what it is without, how fast, and whether still right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from compare.ablation import leaving_out, same_results
+from compare.ablation.compiling import Made, Options
+from compare.ablation.leaving_out import Omission
+from compare.bench import pairs, stats, timing
+from compare.bench.pairs import Measured
+from compare.progress import Reporter
+from compare.record.ablation_part import (
+    BIT_EQUAL,
+    COMPARED,
+    GATES_FAIL,
+    GATES_HOLD,
+    KEPT,
+    LOST,
+    NOT_RUN,
+    REFUSED,
+    SAME_CODE,
+    UNJUDGED,
+    UNSTEADY,
+    Ablation,
+    LeftOut,
+)
+from compare.record.timing_part import Ratio
+from compare.sides._side import SideError
+from compare.tuning.option_search import PortFails
+from compare.tuning.screening import doubt
+
+FULL = "full pipeline"
+AGAIN = "full pipeline again"
+"""A second copy of its code, in the same process."""
+
+
+class Bench(Protocol):
+    """What an ablation asks of the machine."""
+
+    def made(self, options: Options) -> Made:
+        """The program compiled with options, and run.
+
+        Raises:
+          SideError: the compiler does not take them, or the worker ended.
+        """
+        ...
+
+    def race(self, candidates: Mapping[str, Options], number: int) -> Measured[str]:
+        """The times of compilations by name, in the set of fresh processes of that number."""
+        ...
+
+    def first_failure(self, options: Options) -> str:
+        """What the first parity gate says that fails with these options; empty where all pass.
+
+        Raises:
+          PortFails: the port itself is not the original.
+          SideError: a side does not come up, or the compiler does not take the options.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is left out, and how much is measured.
+
+    Attributes:
+      omissions: None takes each pass that changed the program, and each feature.
+      sets: fresh processes that times are taken in; 0 takes none.
+      has_gates: whether results of other bits are judged.
+    """
+
+    omissions: Sequence[Omission] | None
+    sets: int
+    has_gates: bool = True
+
+
+def ablate(bench: Bench, asked: Asked, reporter: Reporter) -> Ablation:
+    """The full pipeline, and every omission held against it.
+
+    Args:
+      bench: compiles, judges and times.
+      asked: what is left out.
+      reporter: told of every step.
+
+    Raises:
+      SideError: the full pipeline cannot be compiled, run or timed.
+    """
+    reporter.stage("the full pipeline", 2)
+    reporter.step(FULL)
+    full = bench.made({})
+    reporter.step(AGAIN)
+    steady = same_results.identical(full.results, bench.made({}).results)
+    chosen = leaving_out.everything(full.passes) if asked.omissions is None else asked.omissions
+    reporter.stage("left out one at a time", len(chosen))
+    rows: dict[str, LeftOut] = {}
+    for omission in chosen:
+        reporter.step(omission.name)
+        rows[omission.name] = _one(bench, omission, full, steady)
+    ablation = Ablation(passes=full.passes, full=full.figures, rows=tuple(rows.values()))
+    options = {omission.name: omission.options for omission in chosen}
+    if asked.has_gates:
+        ablation = _judged(bench, ablation, options, reporter)
+    return _timed(bench, ablation, options, asked.sets, reporter) if asked.sets else ablation
+
+
+def _one(bench: Bench, omission: Omission, full: Made, steady: bool) -> LeftOut:
+    row = LeftOut(name=omission.name, is_pass=bool(omission.passes), says=omission.says, options=dict(omission.options))
+    absent = leaving_out.missing(omission, full.passes)
+    if absent:
+        return replace(row, outcome=NOT_RUN, reason=absent)
+    try:
+        made = bench.made(omission.options)
+    except SideError as error:
+        return replace(row, outcome=LOST if error.lost else REFUSED, reason=error.reason)
+    kept = leaving_out.still_run(omission, made.passes)
+    if kept:
+        return replace(row, outcome=KEPT, reason=f"XLA runs {kept} whatever it is told")
+    equal = same_results.identical(made.results, full.results)
+    if (made.digest and made.digest == full.digest) or (equal and made.code == full.code):
+        return replace(row, outcome=SAME_CODE, reason=_why_same(omission))
+    return replace(
+        row,
+        outcome=COMPARED,
+        made=made.figures,
+        results=BIT_EQUAL if equal else UNJUDGED if steady else UNSTEADY,
+        difference=0.0 if equal else same_results.difference(made.results, full.results),
+    )
+
+
+def _why_same(omission: Omission) -> str:
+    if omission.passes:
+        return "the same machine code: other passes do as much, or it changed only what no kernel shows"
+    return "the same machine code: it applies to nothing in this program"
+
+
+def _judged(bench: Bench, ablation: Ablation, options: Mapping[str, Options], reporter: Reporter) -> Ablation:
+    """With the gates' verdict on every row of other bits; where the port itself fails, none can be asked.
+
+    Args:
+      bench: judges.
+      ablation: with its rows.
+      options: by the name of a row.
+      reporter: told of every row.
+    """
+    unlike = [row for row in ablation.rows if row.results in (UNJUDGED, UNSTEADY)]
+    if not unlike:
+        return ablation
+    reporter.stage("the gates", len(unlike))
+    verdicts: dict[str, LeftOut] = {}
+    for row in unlike:
+        reporter.step(row.name)
+        try:
+            gate = bench.first_failure(options[row.name])
+        except PortFails as error:
+            return replace(ablation, reason=str(error))
+        except SideError as error:
+            verdicts[row.name] = replace(row, gate=f"not judged: {error.reason}")
+            continue
+        steady = GATES_HOLD if row.results == UNJUDGED else UNSTEADY
+        verdicts[row.name] = replace(row, results=GATES_FAIL if gate else steady, gate=gate)
+    return replace(ablation, rows=tuple(verdicts.get(row.name, row) for row in ablation.rows))
+
+
+def _timed(bench: Bench, ablation: Ablation, options: Mapping[str, Options], sets: int, reporter: Reporter) -> Ablation:
+    """With times of every row that has code of its own. Nothing is timed where there is none.
+
+    Args:
+      bench: times.
+      ablation: with its rows.
+      options: by the name of a row.
+      sets: fresh processes.
+      reporter: told of every set.
+    """
+    raced = {row.name: options[row.name] for row in ablation.rows if row.outcome == COMPARED}
+    if not raced:
+        return ablation
+    reporter.stage("times", sets)
+    taken: list[Measured[str]] = []
+    for number in range(sets):
+        reporter.step(f"set {number + 1} of {sets}: {len(raced)} programs")
+        taken.append(bench.race({FULL: {}, AGAIN: {}, **raced}, number))
+    return with_times(ablation, taken)
+
+
+def with_times(ablation: Ablation, taken: Sequence[Measured[str]]) -> Ablation:
+    """The ablation with what may be said of times.
+
+    Where a second copy of the full pipeline's code does not come out equal to the first, every ratio is withheld.
+
+    Args:
+      ablation: whose rows were raced by their names.
+      taken: by set, the times of FULL, of AGAIN, and of rows.
+    """
+    samples = pairs.samples_of(taken)
+    null = timing.paired(samples, AGAIN, FULL)
+    margin = stats.equivalence_margin([null] if null else [])
+    doubted = doubt(null, FULL)
+    failures = {name: reason for measured in taken for name, reason in measured.failures.items()}
+
+    def against_full(name: str, why: str) -> Ratio:
+        return timing.ratio_of(samples, name, FULL, why, margin)
+
+    def with_time(row: LeftOut) -> LeftOut:
+        if row.outcome != COMPARED:
+            return row
+        seconds = timing.median(samples[row.name]) if any(samples.get(row.name, ())) else None
+        made = row.made and replace(row.made, seconds=seconds)
+        ratio = against_full(row.name, doubted)
+        return replace(row, made=made, time=ratio, untimed=failures.get(row.name, ""))
+
+    return replace(
+        ablation,
+        full=ablation.full and replace(ablation.full, seconds=timing.median(samples[FULL])),
+        rows=tuple(map(with_time, ablation.rows)),
+        null=against_full(AGAIN, ""),
+    )

@@ -1,0 +1,167 @@
+"""One program compiled by JAX's XLA in a worker, with options of the caller's, and all that can be said of it there."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from compare.ablation import disassembling
+from compare.hlo import compiled, kernel_times, proto, read_module
+from compare.hlo.dumps import directory, grammar, vector_code
+from compare.hlo.dumps.directory import DumpedModule
+from compare.hlo.portable import portable
+from compare.inputs.at_size import Prepared
+from compare.measure.phase_processes import Workers
+from compare.record.ablation_part import AblatedKernel, AblatedProgram
+from compare.sides import requests
+from compare.sides._side import Side
+from compare.sides.workers import WorkerSet
+from compare.tuning.candidate_options import Value
+from workloads._framework import FORWARD, STEP, Optimized, Program
+from workloads._spec import Arrays
+
+COMPILER = "jax"
+"""The side whose XLA takes options for one compilation."""
+
+Options = Mapping[str, Value]
+
+
+@dataclass(frozen=True)
+class Made:
+    """One compilation.
+
+    Attributes:
+      digest: equal where the code is, names included; empty where that cannot be told.
+      code: equal where XLA wrote the same code under whatever names, and as many instructions of the same kind run in
+        the same order on arrays of the same shapes.
+      passes: that changed the program, in the order in which each first did.
+      figures: what is counted.
+      results: by case, all that the program returns.
+    """
+
+    digest: str
+    code: str
+    passes: tuple[str, ...]
+    figures: AblatedProgram
+    results: Mapping[str, Arrays]
+
+
+class Compiler:
+    """Compiles the program of one workload, in a worker that is replaced after a compilation has ended it.
+
+    Args:
+      prepared: the workload with its arrays.
+      workers: start the process.
+      side: whose program it is.
+    """
+
+    def __init__(self, prepared: Prepared, workers: Workers, side: str) -> None:
+        self._prepared, self._workers = prepared, workers
+        self._running = WorkerSet(workers.start, self._load)
+        self.disassembler = disassembling.disassembler()
+        self.pass_, self.program = self._program(side)
+
+    def __enter__(self) -> Compiler:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.rest()
+
+    def rest(self) -> None:
+        """End the worker: the machine is to be quiet."""
+        self._running.close()
+
+    def environment(self) -> dict[str, Any]:
+        """Versions and device of the compiler."""
+        return requests.environment(self._running.get(COMPILER))
+
+    def _load(self, side: Side) -> None:
+        requests.load(side, self._prepared.loading)
+
+    def _program(self, side: str) -> tuple[str, Program]:
+        """The training step, or else the forward pass, as the side hands it to XLA."""
+        with WorkerSet(self._workers.start) as workers:
+            asked = workers.get(side)
+            pass_ = STEP if STEP in requests.load(asked, self._prepared.loading) else FORWARD
+            program = requests.program(asked, pass_, "float32")
+            return pass_, dataclasses.replace(program, artifact=portable(program.artifact))
+
+    def made(self, options: Options) -> Made:
+        """Compile, dump, run on every case, and profile.
+
+        Raises:
+          SideError: XLA does not take an option or the program, or the worker ended.
+        """
+        folder = self._workers.folder("ablation-")
+        try:
+            return self._made(options, folder)
+        finally:
+            shutil.rmtree(folder)
+
+    def _made(self, options: Options, folder: Path) -> Made:
+        side = self._running.get(COMPILER)
+        dump = {"xla_dump_to": str(folder), "xla_dump_hlo_pass_re": ".*", "xla_dump_hlo_as_proto": True}
+        built = requests.compile_program(side, self.program, {**options, **dump})
+        cases = self._prepared.loading.cases
+        results = {case: requests.execute(side, built.handle, case) for case in cases}
+        ran = kernel_times.profile(requests.profile(side, built.handle)).kernels
+        module = directory.modules(folder)[0]
+        optimized = requests.optimized(side, built.handle)
+        return Made(
+            digest=requests.digest(side, built.handle),
+            code=f"{vector_code.fingerprint(module)} {_sequence(optimized.module)}",
+            passes=_passes(module),
+            figures=_figures(optimized, ran, built.compile_s, self._codes(module)),
+            results=results,
+        )
+
+    def _codes(self, module: DumpedModule) -> tuple[AblatedKernel, ...]:
+        objects = [file.path for file in module.of(grammar.OBJECT)]
+        texts = disassembling.disassembled(self.disassembler, objects)
+        return tuple(
+            AblatedKernel(code.kernel, code.vector, code.width, code.unroll, code.fused, code.arithmetic)
+            for code in vector_code.kernels(module, texts)
+        )
+
+    def ready(self, side: Side, options: Options) -> partial[list[float]]:
+        """Compile in a worker that has loaded the workload; what then times some calls.
+
+        Raises:
+          SideError: as `made` raises it.
+        """
+        built = requests.compile_program(side, self.program, options)
+        requests.prepare(side, built.handle)
+        return partial(requests.time_round, side, built.handle)
+
+
+def _passes(module: DumpedModule) -> tuple[str, ...]:
+    files = sorted(module.of(grammar.PASS), key=lambda file: file.details["order"])
+    names = (file.details["after"] for file in files)
+    return tuple(dict.fromkeys(name for name in names if name != "pipeline-start"))
+
+
+def _sequence(optimized: bytes) -> str:
+    """What runs, in order: each instruction's kind, or the library that has it, and the shape that it gives."""
+    entry = read_module.read_message(proto.read_module(optimized))
+    libraries = {call.name: call.target for call in compiled.describe(optimized).custom_calls}
+    return ";".join(f"{libraries.get(node.name, node.opcode)} {node.shape}" for node in compiled.kernels(entry))
+
+
+def _figures(made: Optimized, ran: int, compile_s: float, codes: tuple[AblatedKernel, ...]) -> AblatedProgram:
+    summary = compiled.describe(made.module, made.temp_bytes)
+    return AblatedProgram(
+        kernels_run=ran,
+        kernels=summary.kernels,
+        fusions=summary.fusions,
+        bytes=summary.bytes,
+        flops=summary.flops,
+        temp_bytes=summary.temp_bytes,
+        code_bytes=made.executable_bytes,
+        compile_s=compile_s,
+        codes=codes,
+    )

@@ -1,0 +1,159 @@
+"""An ablation on this machine: one worker compiles, then both sides judge, then fresh processes race."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from compare.ablation.ablating import FULL, Asked, ablate
+from compare.ablation.compiling import COMPILER, Compiler, Made, Options
+from compare.ablation.leaving_out import Omission
+from compare.bench.pairs import Measured
+from compare.inputs.at_size import Prepared
+from compare.inputs.port_files import prepare_both
+from compare.measure.phase_processes import Workers
+from compare.progress import Reporter
+from compare.record.ablation_part import Ablation
+from compare.sides import requests
+from compare.sides._side import Side
+from compare.sides.pool import Pool, Source
+from compare.tuning.candidate_gates import Gates
+from compare.tuning.racing import Race, Round
+from workloads._declared import AnyWorkload
+
+SIZE = "default"
+"""The size that is compiled unless another is asked for: at size smoke a call is mostly dispatch."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is left out of which program, and how it is measured.
+
+    Attributes:
+      omissions: None takes each pass that changed the program, and each feature.
+      program: the side whose program it is.
+      sets: fresh processes that times are taken in; 0 takes none.
+      budget_s: seconds of rounds in each.
+      threads: of every process.
+      seed: of the order of programs.
+      has_gates: whether results of other bits are judged, which only the port's can be.
+      parity_size: where they are judged, if not at the size that is compiled.
+    """
+
+    omissions: Sequence[Omission] | None = None
+    program: str = COMPILER
+    sets: int = 5
+    budget_s: float = 2.0
+    threads: int = 1
+    seed: int = 0
+    has_gates: bool = True
+    parity_size: str | None = None
+
+
+def ablate_workload(
+    workload: AnyWorkload,
+    size: str | None,
+    data: Path | None,
+    sources: Mapping[str, Source],
+    timeout_s: float,
+    plan: Plan,
+    scratch: Path,
+    reporter: Reporter,
+) -> Ablation:
+    """Hold the program that the workload is timed on, its training step or else its forward pass, against itself.
+
+    Args:
+      workload: whose program it is.
+      size: the size that is compiled and timed; None takes `default`.
+      data: a file of training data; None takes the workload's own.
+      sources: where each side comes from.
+      timeout_s: how long a request may take, in seconds.
+      plan: what is left out, and how it is measured.
+      scratch: a folder for what is needed meanwhile.
+      reporter: told of every step.
+
+    Raises:
+      RequestError: no such size.
+      SideError: a side cannot be started, or the full pipeline cannot be compiled, run or timed.
+    """
+    chosen = size or (SIZE if SIZE in workload.sizes else None)
+    small, large = prepare_both(workload, chosen, data, scratch, plan.parity_size)
+    workers = Workers(sources, scratch, timeout_s, plan.threads)
+    # Not entered: that would start both sides, and the machine is to be quiet.
+    pool = Pool(dict(sources), scratch, timeout_s)
+    asked = Asked(plan.omissions, plan.sets, plan.has_gates and plan.program == COMPILER)
+    with Live(small, large, workers, pool, plan, reporter) as live:
+        environment = live.compiler.environment()
+        return replace(
+            ablate(live, asked, reporter),
+            program=plan.program,
+            size=large.size,
+            pass_=live.compiler.pass_,
+            dimensions=dict(large.dimensions),
+            environment=environment,
+            threads=plan.threads,
+            disassembler=Path(live.compiler.disassembler).name,
+        )
+
+
+class Live:
+    """What an ablation asks of the machine. Implements compare.ablation.ablating.Bench.
+
+    Only one process works at a time. What one process compiled for a race, the next one finds in a cache.
+
+    Args:
+      small: the arrays that parity is judged on.
+      large: those that are compiled and timed.
+      workers: start the processes that compile and race.
+      pool: the sides that parity asks, started when the first row is judged.
+      plan: what is measured.
+      reporter: told of every step.
+    """
+
+    def __init__(
+        self, small: Prepared, large: Prepared, workers: Workers, pool: Pool, plan: Plan, reporter: Reporter
+    ) -> None:
+        self._large, self._workers, self._pool, self._plan = large, workers, pool, plan
+        self._gates = Gates(small, pool, reporter)
+        self._cache = workers.folder("compiled-")
+        self.compiler = Compiler(large, workers, plan.program)
+
+    def __enter__(self) -> Live:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._rest()
+
+    def _rest(self) -> None:
+        self.compiler.rest()
+        self._pool.close()
+
+    def made(self, options: Options) -> Made:
+        """The program compiled with options, and run."""
+        self._pool.close()
+        return self.compiler.made(options)
+
+    def first_failure(self, options: Options) -> str:
+        """What the first parity gate says that fails with these options; empty where all pass."""
+        self.compiler.rest()
+        return self._gates.first_failure(options)
+
+    def race(self, candidates: Mapping[str, Options], number: int) -> Measured[str]:
+        """One fresh process that runs all of them in turn; another one without what made it crash."""
+        self._rest()
+
+        def ready(side: Side, name: str) -> Round:
+            return self.compiler.ready(side, candidates[name])
+
+        race = Race(self._started, ready, FULL, self._plan.budget_s)
+        return race.run(list(candidates), self._plan.seed + number)
+
+    @contextmanager
+    def _started(self) -> Iterator[Side]:
+        with self._workers.once(COMPILER, self._cache) as side:
+            requests.load(side, self._large.loading)
+            yield side

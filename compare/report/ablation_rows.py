@@ -1,0 +1,211 @@
+"""What an ablation says, as cells and sentences, for the console, the page and Markdown alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from compare.record.ablation_part import (
+    BIT_EQUAL,
+    COMPARED,
+    GATES_FAIL,
+    KEPT,
+    LOST,
+    NOT_RUN,
+    REFUSED,
+    SAME_CODE,
+    UNSTEADY,
+    AblatedKernel,
+    AblatedProgram,
+    Ablation,
+    LeftOut,
+)
+from compare.record.base import Number
+from compare.record.timing_part import Ratio
+from compare.report import numbers
+
+TITLES = ("left out", "time without", "", "kernels", "bytes moved", "temporaries", "results", "vectors", "fused")
+"""Of the table; the third is the verdict of the second."""
+
+LEGEND = (
+    "Time without: the time of a call without it over that of the full pipeline, with the 95 % interval. Above 1 it is "
+    "worth having.",
+    "Kernels: those that a profiled call ran. Bytes moved: by XLA's cost analysis.",
+    "Vectors: of the kernels that XLA wrote code for, those whose busiest loop computes in vectors, the widest of "
+    "them, and how many of them one turn of such a loop handles. Fused: multiply-adds in one instruction, of all "
+    "instructions of floating-point arithmetic.",
+)
+
+_NOT_COMPARED = {
+    SAME_CODE: "Made the same code, so that they buy this program nothing alone",
+    NOT_RUN: "Changed nothing",
+    KEPT: "Cannot be left out",
+    REFUSED: "XLA refuses the program then",
+    LOST: "Without it XLA ends its process",
+}
+_SLOWER, _FASTER, _EQUIVALENT = "slower", "faster", "equivalent"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table.
+
+    Attributes:
+      name: what was left out, or the full pipeline.
+      says: what it is for.
+      cells: the others, in the order of TITLES.
+      verdict: of its time; empty where there is none.
+      is_other: whether results are other than the full pipeline's, beyond what a gate allows or asks.
+    """
+
+    name: str
+    says: str
+    cells: tuple[str, ...]
+    verdict: str = ""
+    is_other: bool = False
+
+
+def headline(name: str, ablation: Ablation) -> str:
+    """What was held against itself."""
+    dimensions = ", ".join(f"{key} {value}" for key, value in ablation.dimensions.items())
+    threads = ablation.threads or 0
+    where = f" ({dimensions})" if dimensions else ""
+    return (
+        f"{name}: {ablation.pass_} of {ablation.program} at size {ablation.size}{where}, by jaxlib "
+        f"{ablation.environment.get('jaxlib', '')} on {threads} thread{'s' * (threads > 1)}"
+    )
+
+
+def rows(ablation: Ablation) -> tuple[Row, ...]:
+    """The full pipeline, then what has figures of its own: the dearest to lose first."""
+    full = ablation.full or AblatedProgram()
+    compared = sorted((row for row in ablation.rows if row.outcome == COMPARED), key=_place)
+    first = Row("nothing", "the full pipeline", (_time(full), "", *_figures(full, full), "", *code(full)))
+    return (first, *(_row(row, full) for row in compared))
+
+
+def sentences(ablation: Ablation) -> Iterator[str]:
+    """The conclusions: what is worth having, what stands in the way, and what changes results."""
+    if ablation.reason:
+        yield f"The port itself fails parity, so that no row could be judged: {ablation.reason}"
+    compared = sorted((row for row in ablation.rows if row.outcome == COMPARED), key=_place)
+    yield from _by_verdict(compared)
+    for row in compared:
+        if row.results in (GATES_FAIL, UNSTEADY):
+            yield f"Without {row.name} results are not the program's: {row.gate or row.results}"
+    withheld = next((row.time.withheld for row in compared if row.time and row.time.withheld), "")
+    if withheld:
+        yield f"No ratio can be stated: {withheld}."
+
+
+def others(ablation: Ablation) -> Iterator[tuple[str, str]]:
+    """What has no figures of its own, by outcome, with the reasons."""
+    for outcome, says in _NOT_COMPARED.items():
+        found = [row for row in ablation.rows if row.outcome == outcome]
+        if outcome == SAME_CODE and found:
+            yield says, ", ".join(row.name for row in found)
+        elif found:
+            yield says, "; ".join(f"{row.name}: {row.reason}" for row in found)
+
+
+def code(made: AblatedProgram) -> tuple[str, str]:
+    """The vectors and the fused multiply-adds of all kernels, as two cells."""
+    if not made.codes:
+        return "no code of XLA's own", ""
+    vectors = [kernel for kernel in made.codes if (kernel.width or 1) > 1]
+    unrolls = sorted({kernel.unroll for kernel in vectors if kernel.unroll})
+    widest = max((kernel.vector for kernel in vectors), key=_width, default="")
+    told = [f"{len(vectors)} of {len(made.codes)}", widest, f"{_span(unrolls)} a turn" if unrolls else ""]
+    fused = [kernel for kernel in made.codes if kernel.fused is not None]
+    arithmetic = sum(kernel.arithmetic or 0 for kernel in fused)
+    share = f"{sum(kernel.fused or 0 for kernel in fused)} of {arithmetic}" if fused else numbers.MISSING
+    return ", ".join(filter(None, told)), share
+
+
+def kernel_cells(kernel: AblatedKernel) -> tuple[str, ...]:
+    """One kernel's code: vector, unrolling, fused multiply-adds of its arithmetic."""
+    fused = numbers.MISSING if kernel.fused is None else f"{kernel.fused} of {kernel.arithmetic or 0}"
+    return kernel.vector or "no floating point", _counted(kernel.unroll), fused
+
+
+def changed_kernels(made: AblatedProgram, full: AblatedProgram) -> tuple[AblatedKernel, ...]:
+    """The kernels whose code is other than that of the full pipeline's kernel of that name, or that it has not."""
+    known = {kernel.kernel: kernel for kernel in full.codes}
+    return tuple(kernel for kernel in made.codes if known.get(kernel.kernel) != kernel)
+
+
+def ratio_cells(ratio: Ratio | None, untimed: str = "") -> tuple[str, str]:
+    """A ratio with its interval, and its verdict."""
+    if untimed:
+        return untimed, ""
+    if ratio is None:
+        return "not timed", ""
+    if ratio.withheld:
+        return "withheld", ""
+    return f"{numbers.ratio(ratio.ratio)} {numbers.interval(ratio.ci95)}", ratio.verdict
+
+
+def _row(row: LeftOut, full: AblatedProgram) -> Row:
+    made = row.made or AblatedProgram()
+    time = ratio_cells(row.time, row.untimed)
+    return Row(
+        row.name,
+        row.says,
+        (*time, *_figures(made, full), _results(row), *code(made)),
+        time[1],
+        row.results in (GATES_FAIL, UNSTEADY),
+    )
+
+
+def _results(row: LeftOut) -> str:
+    if row.results == BIT_EQUAL or not row.difference:
+        return row.results
+    return f"{row.results} ({numbers.error(row.difference)})"
+
+
+def _figures(made: AblatedProgram, full: AblatedProgram) -> tuple[str, str, str]:
+    return (
+        _beside(_counted(made.kernels_run), made.kernels_run, full.kernels_run),
+        _beside(numbers.binary_bytes(made.bytes), made.bytes, full.bytes),
+        _beside(numbers.binary_bytes(made.temp_bytes), made.temp_bytes, full.temp_bytes),
+    )
+
+
+def _beside(shown: str, value: Number, full: Number) -> str:
+    """A figure, and by what part it is more or less than the full pipeline's."""
+    if not value or not full or value == full:
+        return shown
+    change = 100 * (value / full - 1)
+    return f"{shown} ({change:+.0f} %)" if abs(change) >= 0.5 else shown
+
+
+def _time(made: AblatedProgram) -> str:
+    return numbers.MISSING if made.seconds is None else numbers.seconds(made.seconds)
+
+
+def _place(row: LeftOut) -> tuple[float, str]:
+    ratio = row.time.ratio if row.time else None
+    return (math.inf if ratio is None else -ratio, row.name)
+
+
+def _by_verdict(compared: Sequence[LeftOut]) -> Iterator[str]:
+    for verdict, says in ((_SLOWER, "Worth having"), (_FASTER, "In the way"), (_EQUIVALENT, "No difference in time")):
+        found = [row for row in compared if row.time and row.time.verdict == verdict and not row.time.withheld]
+        if verdict == _FASTER:
+            found.reverse()
+        if found:
+            named = (f"{row.name} ({numbers.ratio(row.time.ratio if row.time else None)} without)" for row in found)
+            yield f"{says}: {', '.join(named)}."
+
+
+def _span(unrolls: Sequence[int]) -> str:
+    return str(unrolls[0]) if len(unrolls) == 1 else f"{unrolls[0]} to {unrolls[-1]}"
+
+
+def _width(vector: str) -> int:
+    return int(vector.partition(" ")[0])
+
+
+def _counted(value: Number) -> str:
+    return numbers.MISSING if value is None else numbers.count(value)
