@@ -53,6 +53,7 @@ COMMANDS = {
     "datatypes": Command("show which mode takes which data type, and with what result"),
     "clusters": Command("show what autoclustering compiled of a function, and why not the rest"),
     "limits": Command("list what documents of XLA state, and try what holds today"),
+    "figures": Command("hold the figures of documents on XLA against figures of this machine"),
     "grappler": Command("show what TensorFlow's graph optimizer changed, and which of its passes did"),
     "launch": Command("run a TensorFlow program and read what it compiled"),
     "profile": Command("say where the time of your own profile went, by kernel, phase and line", foreign_code=False),

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from compare.ablation import leaving_out, same_results
+from compare.ablation import leaving_out, unchanged_results
 from compare.ablation.compiling import Made, Options
 from compare.ablation.leaving_out import Omission
 from compare.bench import pairs, stats, timing
@@ -94,7 +94,7 @@ def ablate(bench: Bench, asked: Asked, reporter: Reporter) -> Ablation:
     reporter.step(FULL)
     full = bench.made({})
     reporter.step(AGAIN)
-    steady = same_results.identical(full.results, bench.made({}).results)
+    steady = unchanged_results.identical(full.results, bench.made({}).results)
     chosen = leaving_out.everything(full.passes) if asked.omissions is None else asked.omissions
     reporter.stage("left out one at a time", len(chosen))
     rows: dict[str, LeftOut] = {}
@@ -120,7 +120,7 @@ def _one(bench: Bench, omission: Omission, full: Made, steady: bool) -> LeftOut:
     kept = leaving_out.still_run(omission, made.passes)
     if kept:
         return replace(row, outcome=KEPT, reason=f"XLA runs {kept} whatever it is told")
-    equal = same_results.identical(made.results, full.results)
+    equal = unchanged_results.identical(made.results, full.results)
     if (made.digest and made.digest == full.digest) or (equal and made.code == full.code):
         return replace(row, outcome=SAME_CODE, reason=_why_same(omission))
     return replace(
@@ -128,7 +128,7 @@ def _one(bench: Bench, omission: Omission, full: Made, steady: bool) -> LeftOut:
         outcome=COMPARED,
         made=made.figures,
         results=BIT_EQUAL if equal else UNJUDGED if steady else UNSTEADY,
-        difference=0.0 if equal else same_results.difference(made.results, full.results),
+        difference=0.0 if equal else unchanged_results.difference(made.results, full.results),
     )
 
 

@@ -22,7 +22,7 @@ from compare.sides import requests
 from compare.sides._side import Side
 from compare.sides.workers import WorkerSet
 from compare.tuning.candidate_options import Value
-from workloads._framework import FORWARD, STEP, Optimized, Program
+from workloads._framework import Optimized, Program, default_pass
 from workloads._spec import Arrays
 
 COMPILER = "jax"
@@ -87,7 +87,7 @@ class Compiler:
         """The training step, or else the forward pass, as the side hands it to XLA."""
         with WorkerSet(self._workers.start) as workers:
             asked = workers.get(side)
-            pass_ = STEP if STEP in requests.load(asked, self._prepared.loading) else FORWARD
+            pass_ = default_pass(requests.load(asked, self._prepared.loading))
             program = requests.program(asked, pass_, "float32")
             return pass_, dataclasses.replace(program, artifact=portable(program.artifact))
 

@@ -1,0 +1,117 @@
+"""`jaxport figures`: the figures of documents on XLA beside ours, and the experiments behind ours."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from compare.commands import _arguments, _option_types
+from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._output import writable_file, writable_folder
+from compare.commands._parser import Help
+from compare.errors import RequestError
+from compare.figures.all_rows import chosen
+from compare.figures.holding_figures import held
+from compare.figures.kept_rows import keep, kept
+from compare.figures.row import Row
+from compare.figures.running_rows import Running, run_row
+from compare.plain_json import to_json
+from compare.progress import reporter
+from compare.report import terminal
+from compare.report.figure_tables import page, print_figures
+from compare.writing import write_atomically
+
+DEFAULT_RECORDS = Path(".jaxport/figures")
+
+_TIMEOUT_S = 1200
+"""Seconds that one command of an experiment may take: the largest times arrays of a gigabyte in several processes."""
+
+HELP = Help(
+    description="""\
+Hold the figures that documents on XLA report against figures of this machine, row by row: what the document shows, its
+hardware and its figure, ours with its interval, machine and command, and whether they agree. The same direction means
+that ours is another number on the same side, such as faster. What cannot be had here has the reason.
+
+Nothing is run without --run, which keeps what it measures in --records; the table is made from what is kept there.
+""",
+    operands="[ROW ...]",
+    examples="""\
+  jaxport figures                       all rows, with what is kept in .jaxport/figures
+  jaxport figures S1 S3
+  jaxport figures --run S18 S19         run the experiments of two rows, and show them
+  jaxport figures --run                 of all rows: an hour and more, on a quiet machine
+  jaxport figures --records my-figures -o documents.md
+  jaxport figures --json | jq '.rows[] | {row, verdicts: [.stated[].verdict]}'
+""",
+    holds="the rows were shown, whatever their verdicts",
+    fails="with --run, an experiment failed",
+)
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add arguments."""
+    command.add_argument("rows", nargs="*", metavar="ROW", help="S1, S2, ... (default: all)")
+    command.add_argument(
+        "--run", action="store_true", help="run the experiments of these rows first, and keep the figures"
+    )
+    command.add_argument(
+        "--records", type=Path, default=DEFAULT_RECORDS, metavar="DIR",
+        help="folder of what was measured, a file a row (default: %(default)s)",
+    )  # fmt: skip
+    command.add_argument(
+        "--timeout", type=_option_types.seconds, default=_TIMEOUT_S, metavar="S",
+        help="seconds that one command of an experiment may take (default: %(default)s)",
+    )  # fmt: skip
+    output = command.add_argument_group("output")
+    _arguments.add_out_file(output, "the table as a Markdown page")
+    _arguments.add_json(output)
+
+
+def main(options: argparse.Namespace) -> int:
+    """Run where that was asked for, hold, print; the exit code.
+
+    Raises:
+      RequestError: there is no such row, or a place cannot be written to.
+    """
+    rows = chosen(options.rows)
+    if options.out is not None:
+        writable_file(options.out)
+    if options.records.exists() and not options.records.is_dir():
+        raise RequestError(f"expected a folder at {options.records}, found a file: choose another --records")
+    failed = _run(rows, options) if options.run else 0
+    found = held(rows, {row.name: kept(row.name, options.records) for row in rows})
+    if options.json:
+        terminal.print_json(to_json(found))
+    else:
+        print_figures(found, terminal.console())
+    if options.out is not None:
+        write_atomically(options.out, page(found, _command(options)))
+    return FAILS if failed else HOLDS
+
+
+def _run(rows: Sequence[Row], options: argparse.Namespace) -> int:
+    """Run the rows one by one, each kept as soon as it is done; how many experiments failed."""
+    writable_folder(options.records)
+    failed = 0
+    with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
+        for row in rows:
+            if not row.experiments:
+                continue
+            measured = run_row(row, Running(options.timeout, progress))
+            keep(measured, options.records)
+            failed += sum(bool(each.reason) for each in measured.experiments)
+    return failed
+
+
+def _command(options: argparse.Namespace) -> str:
+    """What writes the page, without the paths of a machine."""
+    words = ["jaxport", "figures", *options.rows]
+    words += ["--records", _portable(options.records)] if options.records != DEFAULT_RECORDS else []
+    return shlex.join([*words, "-o", _portable(options.out)])
+
+
+def _portable(path: Path) -> str:
+    within = not path.is_absolute() and ".." not in path.parts
+    return str(path) if within else path.name

@@ -1,0 +1,1 @@
+"""Figures of documents: how each is measured here, and how ours stands to it."""

@@ -1,0 +1,258 @@
+"""What is read of the records of further commands: targets, ledgers of recompilation, limits, clusters, operations."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from compare.figures.readings import BYTES, SECONDS, at, number_at, reading
+from compare.figures.row import Answer, Reading, Unread
+
+DISABLED = "xla_disable_hlo_passes=priority-fusion"
+"""The XLA option without whose pass every operation is a kernel on a GPU."""
+
+
+def named(rows: Iterable[Any], name: str) -> dict[str, Any]:
+    """The one of several parts of a record that has a name.
+
+    Raises:
+      Unread: none has.
+    """
+    found = list(rows)
+    for row in found:
+        if row.get("name") == name:
+            return row
+    raise Unread(f"expected a record of {name}, found one of {', '.join(str(row.get('name')) for row in found)}")
+
+
+def without_and_with_fusion(name: str, device: str, vector_bytes: int | None = None) -> tuple[Reading, ...]:
+    """Kernels and bytes of a workload's port on a device that is not here, as `jaxport tune --target` compiles it.
+
+    Args:
+      name: of the workload.
+      device: the target.
+      vector_bytes: what bytes are divided by; None leaves them.
+    """
+
+    def cell(data: Any, row: str) -> dict[str, Any]:
+        if name not in at(data, "workloads"):
+            raise Unread(f"expected a record of {name}, found one of {', '.join(data['workloads'])}")
+        return at(named(at(data, "workloads", name, "targets", device, "rows"), row), "cell")
+
+    def pair(what: str, key: str, unit: str, by: float = 1) -> tuple[Reading, ...]:
+        return (
+            reading(f"{what} on {device} without fusion", unit, lambda data: number_at(cell(data, DISABLED), key) / by),
+            reading(f"{what} on {device} with fusion", unit, lambda data: number_at(cell(data, "default"), key) / by),
+        )
+
+    if vector_bytes is None:
+        return (*pair("kernels", "kernels", ""), *pair("bytes", "bytes", BYTES))
+    return (*pair("kernels", "kernels", ""), *pair("vectors moved", "bytes", "", vector_bytes))
+
+
+def ledger(name: str, side: str) -> tuple[Reading, ...]:
+    """Compilations of a stream of calls, and the latency of a hit and of a miss, of one side.
+
+    Args:
+      name: of the stream.
+      side: tf or jax.
+    """
+
+    def calls(data: Any) -> list[dict[str, Any]]:
+        if at(data, "ledger", "name") != name:
+            raise Unread(f"expected a record of {name}, found one of {data['ledger']['name']}")
+        return at(data, "ledger", "sides", side, "calls")
+
+    def latency(data: Any, compiled: bool) -> float:
+        seconds = [number_at(call, "seconds") for call in calls(data) if bool(call["compilations"]) == compiled]
+        if not seconds:
+            raise Unread(f"no call of {name} {'compiled' if compiled else 'was found in the cache'}")
+        return statistics.median(seconds)
+
+    return (
+        reading(f"{side}: compilations", "", lambda data: sum(number_at(call, "compilations") for call in calls(data))),
+        reading(f"{side}: a call that compiles", SECONDS, lambda data: latency(data, True)),
+        reading(f"{side}: a call that does not", SECONDS, lambda data: latency(data, False)),
+    )
+
+
+def outcomes(name: str, *raising: str) -> tuple[Reading, ...]:
+    """Of one limit, whether each of these ways to run it raises: 1 where it does, 0 where it gives a result."""
+
+    def read(way: str) -> Callable[[Any], float]:
+        def raises(data: Any) -> float:
+            outcome = at(named(at(data, "limits"), name), "ways", way, "outcome")
+            if not outcome:
+                raise Unread(f"{name} in {way}: its outcome is not known")
+            return float(outcome == "raises")
+
+        return raises
+
+    return tuple(reading(f"{name} raises in {way}", "", read(way)) for way in raising)
+
+
+def limits_that(what: str, agrees: bool | None, theme: str) -> Reading:
+    """How many limits of a theme agree with their document, or do not.
+
+    Args:
+      what: the name of the figure.
+      agrees: whether they do.
+      theme: the theme that the record has to be of.
+    """
+
+    def read(data: Any) -> float:
+        found = [limit for limit in at(data, "limits") if limit["theme"] == theme]
+        if not found:
+            raise Unread(f"expected limits of {theme}, found none")
+        return sum(limit["agrees"] is agrees for limit in found)
+
+    return reading(what, "", read)
+
+
+def clustered(name: str) -> tuple[Reading, ...]:
+    """Of the one function that `jaxport clusters` was given: its clusters, and how many of its nodes are in them.
+
+    Args:
+      name: of the workload.
+    """
+
+    def graph(data: Any) -> dict[str, Any]:
+        return at(named(at(data, "clusterings"), name), "graph")
+
+    return (
+        reading("clusters", "", lambda data: len(at(graph(data), "clusters"))),
+        reading("nodes in clusters", "", lambda data: sum(bool(node["cluster"]) for node in at(graph(data), "nodes"))),
+        reading("nodes", "", lambda data: len(at(graph(data), "nodes"))),
+    )
+
+
+def counted_operations() -> tuple[Reading, ...]:
+    """Of `jaxport ops`: operations of tf.raw_ops, those that XLA has a kernel of, and opcodes of HLO."""
+    return (
+        reading("operations", "", lambda data: number_at(data, "counts", "public")),
+        reading("operations with a kernel for XLA", "", lambda data: number_at(data, "counts", "public_xla_kernel")),
+        reading("opcodes of HLO", "", lambda data: number_at(data, "counts", "hlo_opcodes")),
+    )
+
+
+def largest_batches(name: str, device: str) -> tuple[Reading, ...]:
+    """The largest batch of both programs that fits into a device, by `jaxport hlo --largest-batch`.
+
+    Args:
+      name: of the workload.
+      device: the target.
+    """
+
+    def of(side: str) -> Callable[[Any], float]:
+        cell = f"{side}@jax"
+        return lambda data: number_at(named(at(data, "pairs"), name), "targets", device, cell, "largest_batch")
+
+    return tuple(reading(f"largest batch of {side}'s program on {device}", "", of(side)) for side in ("tf", "jax"))
+
+
+def largest_measured(name: str, mode: str) -> Reading:
+    """The largest batch of a mode below the memory limit, of those that `jaxport bench --batches` measured.
+
+    Args:
+      name: of the workload.
+      mode: in which it runs.
+    """
+    return reading(
+        f"largest batch in {mode}",
+        "",
+        lambda data: number_at(data, "workloads", name, "batches", "largest", mode, "batch"),
+    )
+
+
+def growth(name: str, mode: str) -> Reading:
+    """Bytes that the peak of a mode grows by with each further example.
+
+    Args:
+      name: of the workload.
+      mode: in which it runs.
+    """
+    return reading(
+        f"bytes an example in {mode}",
+        BYTES,
+        lambda data: number_at(data, "workloads", name, "batches", "bytes_per_example", mode),
+    )
+
+
+def replayed() -> tuple[Reading, ...]:
+    """Of `jaxport replay`: modules that were run again, results, and those that are not alike."""
+
+    def modules(data: Any) -> list[dict[str, Any]]:
+        if not isinstance(data, list) or not data:
+            raise Unread("the record holds no modules")
+        return data
+
+    def results(data: Any) -> list[dict[str, Any]]:
+        return [result for module in modules(data) for result in at(module, "results")]
+
+    def unlike(data: Any) -> float:
+        differences = [each for result in results(data) for each in at(result, "differences").values()]
+        if not differences:
+            raise Unread("the record holds no results")
+        return sum(not each["alike"] for each in differences)
+
+    return (
+        reading("modules replayed", "", lambda data: len({at(module, "module") for module in modules(data)})),
+        reading("results", "", lambda data: len(results(data))),
+        reading("results that differ", "", unlike),
+    )
+
+
+def files_in(name: str, folder: str) -> Reading:
+    """How many files an experiment left in one of its folders.
+
+    Args:
+      name: of the figure.
+      folder: below the one that the commands ran in.
+    """
+
+    def read(answer: Answer) -> tuple[float, None]:
+        found = sum(path.is_file() for path in (answer.folder / folder).rglob("*"))
+        if not found:
+            raise Unread(f"the experiment left no file in {folder}")
+        return found, None
+
+    return Reading(name, "", read)
+
+
+def exported_error() -> Reading:
+    """How far the exported example is from its results, as its runner prints it: the largest of all results."""
+
+    def read(answer: Answer) -> tuple[float, None]:
+        found = re.findall(r"differs by (\S+) of its largest value", answer.text)
+        if not found:
+            raise Unread(f"the runner printed no difference but {answer.text.strip()[:80]!r}")
+        return max(float(each) for each in found), None
+
+    return Reading("error of the example, by jaxlib alone", "", read)
+
+
+def sentences() -> Reading:
+    """How many sentences `jaxport explain` has, of all workloads that it was given."""
+    return reading(
+        "sentences with a measurement",
+        "",
+        lambda data: sum(len(at(each, "sentences")) for each in at(data, "workloads")),
+    )
+
+
+def cast(name: str, mode: str, status: str) -> Reading:
+    """Of `jaxport datatypes`: how many types a function takes in one mode with this result.
+
+    Args:
+      name: of the function.
+      mode: in which it runs.
+      status: holds, refused or another word of its record.
+    """
+
+    def read(data: Any) -> float:
+        rows = at(named(at(data, "functions"), name), "rows")
+        return sum(each["status"] == status for row in rows for each in row["modes"] if each["mode"] == mode)
+
+    return reading(f"types that {mode} {'takes' if status == 'holds' else status}", "", read)

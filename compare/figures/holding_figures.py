@@ -1,0 +1,81 @@
+"""Rows, and what was measured of each, held against the documents' figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from compare.figures.row import DOCUMENTS, Claim, Row, Unread, beside
+from compare.record.envelope import SCHEMA
+from compare.record.figure_part import (
+    NO_FIGURE,
+    NOT_HERE,
+    NOT_MEASURED,
+    Figure,
+    FigureRow,
+    Figures,
+    MeasuredExperiment,
+    MeasuredRow,
+    StatedFigure,
+)
+
+
+def held(rows: Sequence[Row], measured: Mapping[str, MeasuredRow | None]) -> Figures:
+    """Every row with its verdicts.
+
+    Args:
+      rows: that were asked for.
+      measured: by row, what is kept of it; None, or nothing, where nothing is.
+    """
+    return Figures(SCHEMA, DOCUMENTS, tuple(_row(row, measured.get(row.name)) for row in rows))
+
+
+def _row(row: Row, measured: MeasuredRow | None) -> FigureRow:
+    figures, reasons = _figures(row, measured)
+    stated = tuple(_stated(claim, row, figures, reasons) for claim in row.claims)
+    return FigureRow(row.name, row.what, stated, tuple(each.commands for each in row.experiments), measured)
+
+
+def _figures(row: Row, measured: MeasuredRow | None) -> tuple[dict[str, Figure], list[str]]:
+    """Our figures by name, of the experiments that are declared today; and why others are missing."""
+    if row.open:
+        return {}, [row.open]
+    if measured is None:
+        return {}, [f"`jaxport figures --run {row.name}` measures it"] if row.experiments else []
+    by_commands = {each.commands: each for each in measured.experiments}
+    found: dict[str, Figure] = {}
+    reasons = []
+    for declared in row.experiments:
+        experiment = by_commands.get(
+            declared.commands, MeasuredExperiment(reason=_not_run(declared.commands, measured))
+        )
+        found |= {figure.name: figure for figure in experiment.figures}
+        reasons += [experiment.reason] if experiment.reason else []
+    return found, reasons
+
+
+def _not_run(commands: tuple[str, ...], measured: MeasuredRow) -> str:
+    others = "; ".join(each.commands[-1] for each in measured.experiments if each.commands) or "nothing"
+    return f"expected a record of `{commands[-1]}`, found {others}"
+
+
+def _stated(claim: Claim, row: Row, figures: Mapping[str, Figure], reasons: Sequence[str]) -> StatedFigure:
+    if claim.absent:
+        return beside(claim, (), NOT_HERE, claim.absent)
+    shown = tuple(figures[name] for name in claim.shown if name in figures)
+    verdict, why = _judged(claim, row, figures, reasons)
+    remark = "" if verdict == NOT_MEASURED else claim.remark
+    return beside(claim, shown, verdict, "; ".join(part for part in (why, remark) if part))
+
+
+def _judged(claim: Claim, row: Row, figures: Mapping[str, Figure], reasons: Sequence[str]) -> tuple[str, str]:
+    if not figures or (claim.shown and not set(claim.shown) & set(figures)):
+        return NOT_MEASURED, "; ".join(reasons) or f"the record has no {', '.join(claim.shown)}"
+    if claim.rule is None:
+        missing = [
+            f"{name}: {figures[name].reason}" for name in claim.shown if name in figures and figures[name].reason
+        ]
+        return NO_FIGURE, "; ".join([*missing, *(name for name in claim.shown if name not in figures)])
+    try:
+        return claim.rule.judge(figures)
+    except Unread as error:
+        return NOT_MEASURED, str(error)

@@ -1,0 +1,54 @@
+"""What was measured of each row, kept in a folder: one small file a row."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from compare import files
+from compare.errors import Foreseen
+from compare.plain_json import write_json
+from compare.record.envelope import SCHEMA
+from compare.record.figure_part import MeasuredRow
+
+
+class KeptError(Foreseen):
+    """A kept row that cannot be read: one line with what was expected, found, and what to do."""
+
+
+A_ROW = files.Expected("a row of `jaxport figures --run`", "remove it, and run the row again", KeptError)
+
+
+def keep(row: MeasuredRow, folder: Path) -> Path:
+    """Write a row, in place of what was kept of it before; its path.
+
+    Raises:
+      UnwrittenError: the file cannot be written.
+    """
+    path = _path(folder, row.row)
+    write_json(path, row)
+    return path
+
+
+def kept(name: str, folder: Path) -> MeasuredRow | None:
+    """What is kept of a row; None where nothing is.
+
+    Args:
+      name: of the row.
+      folder: that need not be there.
+
+    Raises:
+      KeptError: the file is none, is of another row, or was written by a newer jaxport.
+    """
+    path = _path(folder, name)
+    if not path.exists():
+        return None
+    found = files.convert(files.read_json(path, A_ROW), MeasuredRow, path, A_ROW)
+    if found.row != name:
+        A_ROW.refuse(path, f"the row {found.row or 'of no name'}")
+    if found.schema is None or found.schema > SCHEMA:
+        A_ROW.refuse(path, f"schema {found.schema}, where {SCHEMA} or older is expected")
+    return found
+
+
+def _path(folder: Path, name: str) -> Path:
+    return folder / f"{name}.json"

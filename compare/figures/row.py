@@ -1,0 +1,131 @@
+"""What a row of the documents is: statements, the experiments behind our figures, and what is read of their records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from compare.record.base import Interval
+from compare.record.figure_part import Figure, StatedFigure
+
+DOCUMENTS = {
+    "A": 'the lecture "TensorFlow XLA", with slides',
+    "B": "notes on reading XLA dumps",
+    "C": "an XLA engineer's talk on making TensorFlow faster on GPUs",
+    "D": 'the talk "TensorFlow Compiled", 2017',
+    "E": "TensorFlow's user documentation of XLA",
+}
+"""By letter."""
+
+GPU, ANY, UNKNOWN = "a GPU", "any", "not known to us"
+"""Hardware of a document's figure."""
+
+
+class Unread(Exception):
+    """A record that has no such number: why, in one line."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an experiment left.
+
+    Attributes:
+      printed: the JSON that its last command printed; None where it is none of jaxport's.
+      text: what it printed.
+      folder: in which its commands ran.
+    """
+
+    printed: Any
+    text: str
+    folder: Path
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Which number of what an experiment left is a figure of ours.
+
+    Attributes:
+      name: what it counts or measures.
+      unit: as in `Figure`.
+      read: gives the number and its 95 % interval, None where it has none.
+    """
+
+    name: str
+    unit: str
+    read: Callable[[Answer], tuple[float, Interval]]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Commands that run one after the other in one folder, and what is read of what they leave."""
+
+    commands: tuple[str, ...]
+    readings: tuple[Reading, ...]
+
+
+class Rule(Protocol):
+    """How our figures are held against that of a document."""
+
+    def judge(self, ours: Mapping[str, Figure]) -> tuple[str, str]:
+        """The verdict, one of VERDICTS, and why, in one sentence.
+
+        Raises:
+          Unread: a figure that it needs is missing.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One figure that documents state, or that they state none.
+
+    Attributes:
+      documents: their letters.
+      stated: the figure in short; "" where there is none.
+      shown: names of our figures that stand beside it.
+      hardware: that it was measured on.
+      rule: holds ours against it; None where nothing is stated, or nothing can be had.
+      remark: one sentence that is added to the verdict's reason.
+      absent: the sentence why it cannot be had here; "" where it can.
+    """
+
+    documents: str
+    stated: str = ""
+    shown: tuple[str, ...] = ()
+    hardware: str = ANY
+    rule: Rule | None = None
+    remark: str = ""
+    absent: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of what the documents show.
+
+    Attributes:
+      name: S1, S2, ...
+      what: what the documents show.
+      claims: their figures.
+      experiments: behind ours.
+      open: the sentence why no experiment is there yet; "" where one is.
+    """
+
+    name: str
+    what: str
+    claims: tuple[Claim, ...]
+    experiments: tuple[Experiment, ...] = ()
+    open: str = ""
+
+
+def beside(claim: Claim, ours: tuple[Figure, ...], verdict: str, why: str) -> StatedFigure:
+    """A claim beside our figures, for the record.
+
+    Args:
+      claim: of the documents.
+      ours: that are shown beside it.
+      verdict: one of VERDICTS.
+      why: in one sentence.
+    """
+    return StatedFigure(tuple(claim.documents.split()), claim.hardware, claim.stated, ours, verdict, why)

@@ -1,0 +1,152 @@
+"""Experiments of rows, run as a user would run them: jaxport's own commands, in a folder of their own."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from compare.errors import Foreseen
+from compare.figures.row import Answer, Experiment, Reading, Row, Unread
+from compare.progress import Reporter
+from compare.record.envelope import SCHEMA, Environment
+from compare.record.figure_part import Figure, MeasuredExperiment, MeasuredRow
+from compare.run.record_parts import environment
+
+JSON = "--json"
+PROGRAMS = {"jaxport": ("-m", "compare"), "python": ()}
+"""By the first word of a command, what this Python runs."""
+
+_FINISHED = (0, 1)
+"""Exit codes of a command that has a record: 1 says that a verdict in it does not hold."""
+_PACKAGES = {"tf": ("tensorflow", "keras"), "jax": ("jax", "jaxlib", "flax", "optax")}
+
+
+class ExperimentError(Foreseen):
+    """An experiment that left nothing to read: why, in one line."""
+
+
+@dataclass(frozen=True)
+class Running:
+    """How experiments are run: seconds that one command may take, and who is told."""
+
+    timeout_s: float
+    progress: Reporter
+
+
+def run_row(row: Row, running: Running) -> MeasuredRow:
+    """All experiments of a row; one that fails says why, and loses its own figures alone.
+
+    Args:
+      row: to run.
+      running: how.
+    """
+    commands = sum(len(experiment.commands) for experiment in row.experiments)
+    running.progress.stage(f"{row.name}: {row.what}", commands)
+    experiments = tuple(_experiment(each, row.name, running) for each in row.experiments)
+    return MeasuredRow(SCHEMA, row.name, environment_here(), experiments)
+
+
+def environment_here() -> Environment:
+    """Versions and machine of this Python, which runs the experiments."""
+    sides = {side: {name: _version(name) for name in names} for side, names in _PACKAGES.items()}
+    return environment(sides)
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _experiment(experiment: Experiment, name: str, running: Running) -> MeasuredExperiment:
+    date = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    load, begun = os.getloadavg()[0], time.monotonic()
+    figures: tuple[Figure, ...] = ()
+    reason = ""
+    with tempfile.TemporaryDirectory(prefix="jaxport-figures-") as folder:
+        try:
+            answer = _answer(experiment, Path(folder), running)
+            figures = tuple(_figure(each, answer) for each in experiment.readings)
+        except ExperimentError as error:
+            reason = str(error)
+            running.progress.result(f"{name}: {reason}")
+    return MeasuredExperiment(
+        experiment.commands, date, round(time.monotonic() - begun, 1), round(load, 2), figures, reason
+    )
+
+
+def _answer(experiment: Experiment, folder: Path, running: Running) -> Answer:
+    printed = ""
+    for command in experiment.commands:
+        running.progress.step(command)
+        printed = _run(command, command == experiment.commands[-1], folder, running.timeout_s)
+    return Answer(_json(printed, experiment.commands[-1]), printed, folder)
+
+
+def _run(command: str, last: bool, folder: Path, timeout_s: float) -> str:
+    """What a command printed; the last one of an experiment prints its record, where it has one.
+
+    Raises:
+      ExperimentError: it could not be carried out, died, or ran out of time.
+    """
+    program, *arguments = shlex.split(command)
+    json_too = [JSON] if last and program == "jaxport" else []
+    whole = [sys.executable, *PROGRAMS[program], *arguments, *json_too]
+    # A program that `jaxport launch` runs is this Python too.
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    process = subprocess.Popen(
+        whole, cwd=folder, env={**os.environ, "PATH": path}, text=True, start_new_session=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        printed, told = process.communicate(timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        raise ExperimentError(f"`{command}` took longer than {timeout_s:g} s: raise --timeout") from None
+    finally:
+        _end(process)
+    if process.returncode not in _FINISHED:
+        lines: Sequence[str] = told.split("\n")
+        said = next((line.removeprefix("jaxport: ") for line in reversed(lines) if line.strip()), "nothing")
+        raise ExperimentError(f"`{command}` ended with {process.returncode} and said: {said[:300]}")
+    return printed
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """Whatever ended the waiting, nothing of the command goes on: it has a session, and so a group, of its own."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGTERM)
+        try:
+            process.communicate(timeout=10)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+
+
+def _json(printed: str, command: str) -> Any:
+    if not command.startswith("jaxport "):
+        return None
+    try:
+        return json.loads(printed)
+    except ValueError as error:
+        raise ExperimentError(f"`{command}` printed no record: {error}") from error
+
+
+def _figure(reading: Reading, answer: Answer) -> Figure:
+    try:
+        value, interval = reading.read(answer)
+    except Unread as error:
+        return Figure(reading.name, reading.unit, reason=str(error))
+    return Figure(reading.name, reading.unit, value, interval)

@@ -1,0 +1,121 @@
+"""How our figures are held against those of a document: rules, each of which gives a verdict and its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from compare.figures.row import Unread
+from compare.record.figure_part import AGREES, DIFFERS, SAME_DIRECTION, UNDECIDED, Figure
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Numbers without an interval, each of which the document states.
+
+    They agree where every one is the document's, to `within` of it. Of several the direction is the same where they
+    rise and fall as the document's do.
+
+    Attributes:
+      stated: by name of our figure, the document's.
+      within: the part of the document's by which ours may be off: 0 of exact counts.
+    """
+
+    stated: Mapping[str, float]
+    within: float = 0.0
+
+    def judge(self, ours: Mapping[str, Figure]) -> tuple[str, str]:
+        """The verdict, and why.
+
+        Raises:
+          Unread: a figure is missing.
+        """
+        found = {name: number(ours, name) for name in self.stated}
+        told = f"ours: {_listed(list(found.values()))}, stated: {_listed(list(self.stated.values()))}"
+        if all(abs(found[name] - stated) <= self.within * stated for name, stated in self.stated.items()):
+            return AGREES, told if self.within == 0 else f"{told}; to {self.within:.0%} that is the same"
+        if len(found) > 1 and _steps(list(found.values())) == _steps(list(self.stated.values())):
+            return SAME_DIRECTION, told
+        return DIFFERS, told
+
+
+@dataclass(frozen=True)
+class SpeedUp:
+    """A factor of time with an interval: above 1 what the document recommends is faster.
+
+    It agrees where the interval holds the document's figure, or any of its range, and not 1 as well.
+
+    Attributes:
+      figure: the name of ours.
+      low: the document's figure, or the least of its range.
+      high: the largest of its range; None of a single figure.
+    """
+
+    figure: str
+    low: float
+    high: float | None = None
+
+    def judge(self, ours: Mapping[str, Figure]) -> tuple[str, str]:
+        """The verdict, and why.
+
+        Raises:
+          Unread: the figure is missing.
+        """
+        value, high = number(ours, self.figure), self.low if self.high is None else self.high
+        stated = f"{self.low:.3g}x" if high == self.low else f"{self.low:.3g}x to {high:.3g}x"
+        interval = ours[self.figure].ci95
+        if interval is None or None in interval:
+            return UNDECIDED, f"{value:.3g}x has no interval to hold {stated} against"
+        least, most = (float(end) for end in interval if end is not None)
+        told = f"our interval is {least:.3g}x to {most:.3g}x, stated: {stated}"
+        holds_figure, holds_one = least <= high and self.low <= most, least <= 1 <= most
+        if holds_one:
+            return (UNDECIDED, f"{told}; it holds 1 too") if holds_figure else (DIFFERS, f"{told}; it holds 1")
+        if holds_figure:
+            return AGREES, told
+        return (SAME_DIRECTION if (least > 1) == (self.low > 1) else DIFFERS), told
+
+
+@dataclass(frozen=True)
+class Within:
+    """A number that the document gives by its size alone, as "seconds": it agrees from `low` to `high`."""
+
+    figure: str
+    low: float
+    high: float
+    unit: str = ""
+
+    def judge(self, ours: Mapping[str, Figure]) -> tuple[str, str]:
+        """The verdict, and why.
+
+        Raises:
+          Unread: the figure is missing.
+        """
+        value = number(ours, self.figure)
+        told = f"ours: {value:.3g} {self.unit}".rstrip() + f", stated: {self.low:g} to {self.high:g}"
+        return (AGREES if self.low <= value <= self.high else DIFFERS), f"{told} {self.unit}".rstrip()
+
+
+def number(ours: Mapping[str, Figure], name: str) -> float:
+    """A figure's number.
+
+    Raises:
+      Unread: the figure, or its number, is missing.
+    """
+    if name not in ours:
+        raise Unread(f"the record has no {name}")
+    found = ours[name]
+    if found.value is None:
+        raise Unread(f"{name}: {found.reason or 'no number'}")
+    return float(found.value)
+
+
+def _steps(numbers: Sequence[float]) -> list[int]:
+    """Of each number but the first, whether it is below, at or above the one before it."""
+    return [(after > before) - (after < before) for before, after in pairwise(numbers)]
+
+
+def _listed(numbers: Sequence[float]) -> str:
+    *first, last = (f"{each:,.10g}" for each in numbers)
+    return f"{', '.join(first)} and {last}" if first else last

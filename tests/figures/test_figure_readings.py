@@ -1,0 +1,113 @@
+"""What is read of records: the number that is meant, and nothing of another workload or another size."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compare.figures import further_readings
+from compare.figures.all_rows import ROWS
+from compare.figures.readings import OfRun
+from compare.figures.row import Answer, Reading, Unread
+
+RUN = {
+    "workloads": {
+        "add": {
+            "size": "smoke",
+            "profile": {"tf/graph": {"kernels": 4}, "tf/jit": {"kernels": None}},
+            "parity": {"gates": {"rounding": {"verdict": "pass"}, "training": {"verdict": "not_applicable"}}},
+            "timing": {
+                "ratios": {
+                    "tf/jit vs tf/graph": {"ratio": 0.5, "ci95": [0.4, 0.8], "withheld": ""},
+                    "tf/autocluster vs tf/graph": {"ratio": None, "ci95": None, "withheld": "copies differ"},
+                    "jax/jit vs tf/graph": {"ratio": 0.25, "ci95": None, "withheld": ""},
+                }
+            },
+        }
+    }
+}
+
+
+def read(reading: Reading, printed: Any, text: str = "") -> Any:
+    return reading.read(Answer(printed, text, Path("nowhere")))
+
+
+def test_kernels_and_gates_are_counted() -> None:
+    run = OfRun("add", "smoke")
+    (kernels,) = run.kernels("tf/graph")
+    assert read(kernels, RUN) == (4, None) and read(run.gates(), RUN) == (1, None)
+
+
+def test_a_speed_up_is_the_other_way_round_and_so_is_its_interval() -> None:
+    jit, alone = OfRun("add", "smoke").speed_ups("tf/graph", "tf/jit", "jax/jit")
+    assert read(jit, RUN) == (2.0, (1.25, 2.5)) and read(alone, RUN) == (4.0, None)
+    assert jit.name == "tf/jit faster than tf/graph" and jit.unit == "x"
+
+
+@pytest.mark.parametrize(
+    ("reading", "said"),
+    [
+        (OfRun("mul", "smoke").kernels("tf/graph")[0], "expected a record of mul, found one of add"),
+        (OfRun("add", "paper").kernels("tf/graph")[0], "expected a record of add at size paper, found size smoke"),
+        (OfRun("add", "smoke").kernels("tf/jit")[0], "the record has no profile.tf/jit.kernels"),
+        (OfRun("add", "smoke").kernels("jax/jit")[0], "the record has no profile.jax/jit"),
+        (OfRun("add", "smoke").speed_ups("tf/graph", "tf/autocluster")[0], "withheld: copies differ"),
+        (OfRun("add", "smoke").speed_ups("tf/graph", "tf/keras")[0], "no timing.ratios.tf/keras vs tf/graph"),
+        (OfRun("add", "smoke").number("size", "", "size"), "'smoke' at size, and no number"),
+    ],
+)
+def test_another_record_or_a_missing_number_is_said(reading: Reading, said: str) -> None:
+    with pytest.raises(Unread, match=said):
+        read(reading, RUN)
+
+
+def test_a_gate_that_fails_is_no_count() -> None:
+    failing = {"workloads": {"add": {"size": "smoke", "parity": {"gates": {"rounding": {"verdict": "fail"}}}}}}
+    with pytest.raises(Unread, match="rounding does not hold"):
+        read(OfRun("add", "smoke").gates(), failing)
+
+
+def test_a_ledger_tells_calls_that_compile_from_those_that_do_not() -> None:
+    calls = [
+        {"seconds": 0.5, "compilations": 1},
+        {"seconds": 0.1, "compilations": 0},
+        {"seconds": 0.7, "compilations": 1},
+    ]
+    record = {"ledger": {"name": "cumsum", "sides": {"tf": {"calls": calls}}}}
+    assert [read(each, record)[0] for each in further_readings.ledger("cumsum", "tf")] == [2, 0.6, 0.1]
+    for reading in further_readings.ledger("argmax", "tf"):
+        with pytest.raises(Unread, match="expected a record of argmax, found one of cumsum"):
+            read(reading, record)
+    with pytest.raises(Unread, match="no call of cumsum was found in the cache"):
+        read(
+            further_readings.ledger("cumsum", "tf")[2],
+            {"ledger": {"name": "cumsum", "sides": {"tf": {"calls": calls[:1]}}}},
+        )
+
+
+def test_kernels_of_a_target_stand_without_and_with_fusion() -> None:
+    def row(name: str, kernels: int, moved: float) -> dict[str, Any]:
+        return {"name": name, "cell": {"kernels": kernels, "bytes": moved}}
+
+    rows = [row("default", 1, 48.0), row(further_readings.DISABLED, 3, 112.0)]
+    record = {"workloads": {"add": {"targets": {"A100": {"rows": rows}}}}}
+    found = [read(each, record)[0] for each in further_readings.without_and_with_fusion("add", "A100", 16)]
+    assert found == [3, 1, 7, 3]
+    (first, *_) = further_readings.without_and_with_fusion("add", "A100")
+    with pytest.raises(Unread, match=f"expected a record of {further_readings.DISABLED}, found one of default"):
+        read(first, {"workloads": {"add": {"targets": {"A100": {"rows": rows[:1]}}}}})
+
+
+def test_an_exported_example_says_how_far_it_is_off() -> None:
+    printed = "output: differs by 0 of its largest value\nloss: differs by 2.5e-07 of its largest value\n"
+    assert read(further_readings.exported_error(), None, printed) == (2.5e-07, None)
+    with pytest.raises(Unread, match="printed no difference but 'Killed'"):
+        read(further_readings.exported_error(), None, "Killed\n")
+
+
+def test_every_reading_refuses_an_empty_record(tmp_path: Path) -> None:
+    readings = [reading for row in ROWS for experiment in row.experiments for reading in experiment.readings]
+    assert len(readings) > 100
+    for reading in readings:
+        with pytest.raises(Unread):
+            reading.read(Answer({}, "", tmp_path))
