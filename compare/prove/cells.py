@@ -182,7 +182,13 @@ def _noise(expected: Arrays, dtype: str) -> dict[str, float]:
 
 
 def errors(found: Arrays, expected: Arrays, dtype: str = "float32") -> list[float]:
-    """The relative difference of every result that both programs name alike; 0 where it is rounding in that type."""
+    """The relative difference of every result that both programs name alike; 0 where it is rounding in that type.
+
+    Args:
+      found: results of one program.
+      expected: of the other.
+      dtype: the least precise float that either computes in.
+    """
     noise = _noise(expected, dtype)
     told = []
     for name in sorted(found.keys() & expected.keys()):

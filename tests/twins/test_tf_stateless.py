@@ -197,7 +197,7 @@ def test_a_models_program_for_a_gpu_computes_what_that_for_the_cpu_does(name: st
     case = next(iter(told.cases))
     for pass_ in PASSES:
         for_cpu, for_gpu = (
-            executes.execute(executes.compile(lowers.program(pass_, "float32", platform)).handle, case)
+            executes.execute(executes.compile(lowers.program(pass_, "float32", platform), {}).handle, case)
             for platform in ("cpu", "gpu")
         )
         assert for_cpu.keys() == for_gpu.keys()
