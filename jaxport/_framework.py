@@ -22,7 +22,7 @@ from jaxport._attempting import attempted
 from jaxport._closures import Found, exportable, used
 from jaxport._digest import digest
 from jaxport._donation import donated_step
-from jaxport._modes import DONATED, EAGER, JIT, TUNED, Options, declared_options, in_mode, refused
+from jaxport._modes import APART, DONATED, EAGER, JIT, TUNED, Options, declared_options, in_mode, refused
 from jaxport._profiling import profiled
 from jaxport._recompiling import Watched
 from jaxport._session import Session, named_results
@@ -48,6 +48,7 @@ from workloads._framework import (
     Program,
     Twin,
     Unsupported,
+    default_pass,
 )
 from workloads._loaded import Loaded, main_pass
 from workloads._recompiling import Staging
@@ -97,6 +98,8 @@ class Jax:
             modes[STEP] = [EAGER, JIT, DONATED, *self._options]
             if twin.unrolled:
                 modes[UNROLLED] = [JIT, DONATED, *self._options]
+        if session.model.apart is not None:
+            modes[default_pass(modes)].append(APART)
         return {"modes": modes, "compiler_options": options}
 
     def outputs(self, mode: str, pass_: str, case: str, dtype: str) -> dict[str, np.ndarray]:
@@ -319,7 +322,8 @@ class Jax:
         return self._loaded.replace(session.dtype, pass_, mode, function)
 
     def _in_mode(self, session: Session, pass_: str, mode: str) -> Any:
-        return in_mode(session.pass_function(pass_), mode, self._options.get(mode))
+        function = session.apart(pass_) if mode == APART else session.pass_function(pass_)
+        return in_mode(function, mode, self._options.get(mode))
 
     def _used(self, session: Session, pass_: str, mode: str, use: Callable[[Any], Found]) -> Found:
         return used(use, partial(self._staged, session, pass_, mode), partial(self._rebuilt, session, pass_, mode))
@@ -339,7 +343,7 @@ class Jax:
 def _ready(session: Session, pass_: str, mode: str, function: Any) -> Prepared:
     call, arguments = _called(session, pass_, function)
     with session.precision():
-        stages = {} if mode == EAGER else _staged_apart(function, arguments)
+        stages = {} if mode in (EAGER, APART) else _staged_apart(function, arguments)
     return Prepared(call, around=session.precision, **stages)
 
 

@@ -53,17 +53,21 @@ def in_canonical_layout(model: Model) -> Model:
     def taking(function: Callable[..., Any] | None) -> Callable[..., Any] | None:
         return (lambda weights, *inputs: function(into(weights), *inputs)) if function else None
 
-    def step(weights: Any, state: Any, *inputs: Any) -> tuple[Any, Any, Any]:
-        assert model.step is not None
-        parameters, state, loss = model.step(into(weights), state, *inputs)
-        return dict(back(parameters)), state, loss
+    def stepping(step: Callable[..., Any] | None) -> Callable[..., Any] | None:
+        def stepped(weights: Any, state: Any, *inputs: Any) -> tuple[Any, Any, Any]:
+            assert step is not None
+            parameters, state, loss = step(into(weights), state, *inputs)
+            return dict(back(parameters)), state, loss
+
+        return stepped if step else None
 
     return dataclasses.replace(
         model,
         forward=lambda weights, *inputs: model.forward(into(weights), *inputs),
         loss=taking(model.loss),
         init=taking(model.init),
-        step=step if model.step else None,
+        step=stepping(model.step),
+        apart=stepping(model.apart) if model.step else taking(model.apart),
         from_weights=dict,
         to_weights=dict,
     )

@@ -31,6 +31,8 @@ class Model:
       compiler_options: by platform ("cpu", "gpu", "tpu"), options that `jax.jit` hands to XLA in one mode
         more, "tuned": `{"cpu": {"xla_cpu_experimental_ynn_fusion_type": ""}}`. Name beside them the
         measurement that chose them; `jaxport tune` makes it.
+      apart: step once more, or forward where there is no step, of parts that are compiled each on its own,
+        `jax.jit`: called as it is, in one mode more, "apart".
     """
 
     forward: Callable[..., Any]
@@ -40,6 +42,7 @@ class Model:
     init: Callable[[Any], Any] | None = None
     step: Callable[..., Any] | None = None
     compiler_options: Mapping[str, Mapping[str, OptionValue]] = field(default_factory=dict)
+    apart: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
         _check_options(self.compiler_options)

@@ -1,4 +1,4 @@
-"""How JAX runs a pass: as it is, compiled, compiled with its state donated, compiled with the twin's own options."""
+"""How JAX runs a pass: as it is, of compiled parts, compiled, with its state donated, with options of the twin."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import jax
 from jaxport._model import Model
 from workloads._target import TargetError
 
-EAGER, JIT, DONATED, TUNED = "eager", "jit", "donated", "tuned"
+EAGER, APART, JIT, DONATED, TUNED = "eager", "apart", "jit", "donated", "tuned"
 
 Options = Mapping[str, Any]
 
@@ -20,10 +20,10 @@ def in_mode(function: Callable[..., Any], mode: str, options: Options | None = N
 
     Args:
       function: a pass; in mode "donated" its first two arguments are overwritten.
-      mode: "eager" returns the function itself; all others jit it.
+      mode: "eager" and "apart" return the function itself; all others jit it.
       options: XLA's compiler options by name.
     """
-    if mode == EAGER:
+    if mode in (EAGER, APART):
         return function
     # JAX keeps what it compiled by function: one of its own, so that a mode never runs the code of another.
     staged = function if mode in (JIT, DONATED) else lambda *arguments: function(*arguments)

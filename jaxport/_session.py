@@ -97,6 +97,17 @@ class Session:
             return self._gradients
         raise Unsupported(f"the workload has no {pass_} pass")
 
+    def apart(self, pass_: str) -> Callable[..., Any]:
+        """The main pass of parts that are compiled each on its own.
+
+        Raises:
+          Unsupported: the twin hands over none.
+        """
+        function = self.model.apart
+        if function is None:
+            raise Unsupported("expected Model.apart, found none: hand over the main pass of compiled parts")
+        return function if pass_ == STEP else lambda *arguments: leaves(function(*arguments))
+
     def by_weight(self, parameters: Any) -> dict[str, Any]:
         """A pytree like the parameters as `{canonical path: leaf}`."""
         return dict(self.model.to_weights(parameters)) if self.twin.weights else {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -130,16 +131,78 @@ class Pipeline(nnx.Module):
         self.norm = _norm(features, types)
         self.head = nnx.Linear(features, dimensions["classes"], **types)
 
-    def __call__(self, frames: jax.Array, positions: jax.Array) -> jax.Array:
-        """Frames [batch, height, width, 3], positions i32[batch, patches, 2] -> logits [batch, patches, classes]."""
+    def prepare(self, frames: jax.Array, positions: jax.Array) -> jax.Array:
+        """Patches of all frames, [batch * patches, crop / 2, crop / 2, 3]."""
         patches = preprocess(cut(frames, positions, self.crop))
-        x = patches.reshape(-1, *patches.shape[2:])
-        for embed, blocks in zip(self.embeddings, self.stages, strict=True):
-            x = embed(x)
-            for block in blocks:
-                x = block(x)
-        logits = self.head(self.norm(x).mean(axis=(1, 2)))
-        return logits.reshape(*patches.shape[:2], -1)
+        return patches.reshape(-1, *patches.shape[2:])
+
+    def stage(self, index: int, x: jax.Array) -> jax.Array:
+        """Embedded or merged, and through the blocks of a stage, counted from 0."""
+        x = self.embeddings[index](x)
+        for block in self.stages[index]:
+            x = block(x)
+        return x
+
+    def classify(self, x: jax.Array) -> jax.Array:
+        """[batch * patches, height, width, channels] -> [batch * patches, classes]."""
+        return self.head(self.norm(x).mean(axis=(1, 2)))
+
+
+Part = Callable[..., jax.Array]
+"""(parameters, *arrays) -> an array."""
+
+
+def parts(graph: nnx.GraphDef[Any]) -> list[Part]:
+    """What patches go through, in order: cut and preprocessed, the stages, classified."""
+
+    def stage(index: int, parameters: Parameters, x: jax.Array) -> jax.Array:
+        return nnx.merge(graph, parameters).stage(index, x)
+
+    return [
+        lambda parameters, frames, positions: nnx.merge(graph, parameters).prepare(frames, positions),
+        *(partial(stage, index) for index in range(pipeline.STAGES)),
+        lambda parameters, x: nnx.merge(graph, parameters).classify(x),
+    ]
+
+
+def logits_by(parts: Sequence[Part], parameters: Parameters, frames: jax.Array, positions: jax.Array) -> jax.Array:
+    """Logits [batch, patches, classes] by these parts, one after the other.
+
+    Args:
+      parts: as `parts` gives them, compiled or not.
+      parameters: of the network.
+      frames: [batch, height, width, 3].
+      positions: i32[batch, patches, 2].
+    """
+    first, *others = parts
+    x = first(parameters, frames, positions)
+    for part in others:
+        x = part(parameters, x)
+    return x.reshape(*positions.shape[:2], -1)
+
+
+def cross_entropy(logits: jax.Array, labels: jax.Array) -> jax.Array:
+    """The mean over all patches, a scalar."""
+    return optax.softmax_cross_entropy_with_integer_labels(logits, labels).mean()
+
+
+def step_of_compiled(parts: Sequence[Part], optimizer: optax.GradientTransformation) -> Callable[..., Any]:
+    """(parameters, state, *inputs) -> (parameters, state, loss): parts, loss and update each compiled on its own."""
+    compiled, measure = [jax.jit(part) for part in parts], jax.jit(cross_entropy)
+
+    def loss(parameters: Parameters, frames: jax.Array, positions: jax.Array, labels: jax.Array) -> jax.Array:
+        return measure(logits_by(compiled, parameters, frames, positions), labels)
+
+    @jax.jit
+    def update(parameters: Parameters, state: Any, gradients: Parameters) -> tuple[Any, Any]:
+        updates, state = optimizer.update(gradients, state, parameters)
+        return optax.apply_updates(parameters, updates), state
+
+    def step(parameters: Parameters, state: Any, *inputs: jax.Array) -> tuple[Any, Any, jax.Array]:
+        value, gradients = jax.value_and_grad(loss)(parameters, *inputs)
+        return *update(parameters, state, gradients), value
+
+    return step
 
 
 def _norm(width: int, types: dict[str, Any]) -> nnx.LayerNorm:
@@ -153,14 +216,20 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     weights = WeightMap(_places(dimensions))
 
     def forward(parameters: Parameters, frames: jax.Array, positions: jax.Array, labels: jax.Array) -> jax.Array:
-        return nnx.merge(graph, parameters)(frames, positions)
+        return logits_by(parts(graph), parameters, frames, positions)
 
     def loss(parameters: Parameters, frames: jax.Array, positions: jax.Array, labels: jax.Array) -> jax.Array:
-        logits = forward(parameters, frames, positions, labels)
-        return optax.softmax_cross_entropy_with_integer_labels(logits, labels).mean()
+        return cross_entropy(forward(parameters, frames, positions, labels), labels)
 
-    step = training_step(loss, optimizer)
-    return Model(forward, weights.from_weights, weights.to_weights, loss=loss, init=optimizer.init, step=step)
+    return Model(
+        forward,
+        weights.from_weights,
+        weights.to_weights,
+        loss=loss,
+        init=optimizer.init,
+        step=training_step(loss, optimizer),
+        apart=step_of_compiled(parts(graph), optimizer),
+    )
 
 
 def _places(dimensions: Dimensions) -> dict[str, Place]:

@@ -55,7 +55,9 @@ from workloads._spec import Arrays, dtype_in
 from workloads._trajectory import trajectory
 from workloads._unroll import unroll
 
-EAGER, GRAPH, AUTOCLUSTER, JIT, HANDWRITTEN = "eager", "graph", "autocluster", "jit", "handwritten"
+EAGER, GRAPH, AUTOCLUSTER, JIT = "eager", "graph", "autocluster", "jit"
+OTHERWISE = ("handwritten", "apart")
+"""The main pass computed in another way, which the twin hands over: fields of Model."""
 
 STAGES = ("stablehlo", "hlo", "optimized_hlo")
 """Of a program; the last needs the device that it is compiled for."""
@@ -134,8 +136,7 @@ class TensorFlow:
         modes = {pass_: [EAGER, GRAPH, AUTOCLUSTER, JIT] for pass_ in passes}
         if STEP in modes:
             modes[STEP] += _keras.modes(model)
-        if model.handwritten is not None:
-            modes[default_pass(passes)].append(HANDWRITTEN)
+        modes[default_pass(passes)] += [mode for mode in OTHERWISE if getattr(model, mode) is not None]
         if model.step is not None and twin.unrolled:
             modes[UNROLLED] = [EAGER, GRAPH, AUTOCLUSTER, JIT]
         return {"modes": modes}
@@ -423,9 +424,8 @@ class TensorFlow:
     def _in_mode(self, session: Session, pass_: str, mode: str, tensors: Sequence[tf.Tensor]) -> Any:
         if mode in _keras.modes(session.model):
             return _keras.training_step(session.model, mode)
-        return in_mode(
-            session.handwritten(pass_) if mode == HANDWRITTEN else session.pass_function(pass_), mode, tensors
-        )
+        function = session.otherwise(pass_, mode) if mode in OTHERWISE else session.pass_function(pass_)
+        return in_mode(function, mode, tensors)
 
     def _in_graph(self, pass_: str, case: str) -> tuple[Any, Callable[[], Any]]:
         """A pass in mode graph: the trace, and one call from the state that a run of a case starts from."""

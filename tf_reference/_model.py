@@ -30,6 +30,8 @@ class Model:
       handwritten: step once more, or forward where there is no step, by operations whose kernels were
         written by hand: run as a graph, in one mode more, "handwritten". XLA need not be able to
         compile them, and they need not exist in float64.
+      apart: step once more, or forward where there is no step, of parts that are compiled each on its own,
+        `tf.function(jit_compile=True)`: run as a graph, in one mode more, "apart".
     """
 
     forward: Callable[..., Any]
@@ -40,3 +42,4 @@ class Model:
     optimizer: Any = None
     keras: Any = None
     handwritten: Callable[..., Any] | None = None
+    apart: Callable[..., Any] | None = None

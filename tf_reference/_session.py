@@ -75,15 +75,15 @@ class Session:
             return self._gradients
         raise Unsupported(f"the workload has no {pass_} pass")
 
-    def handwritten(self, pass_: str) -> Pass:
-        """The main pass by kernels that were written by hand.
+    def otherwise(self, pass_: str, mode: str) -> Pass:
+        """The main pass as the twin computes it otherwise: "handwritten" or "apart".
 
         Raises:
           Unsupported: the twin hands over none.
         """
-        function = self.model.handwritten
+        function = getattr(self.model, mode)
         if function is None:
-            raise Unsupported("expected Model.handwritten, found none: hand over a function by kernels written by hand")
+            raise Unsupported(f"expected Model.{mode}, found none: hand over the main pass computed so")
         return _as_step(function) if pass_ == STEP else lambda *inputs: leaves(function(*inputs))
 
     def updated_weights(self) -> dict[str, np.ndarray]:

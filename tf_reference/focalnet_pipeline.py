@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import keras
@@ -132,14 +134,41 @@ class Pipeline(keras.Model):
 
     def call(self, frames: Any, positions: Any) -> Any:
         """Frames [batch, height, width, 3], positions i32[batch, patches, 2] -> logits [batch, patches, classes]."""
+        return self.logits(frames, positions, self.parts())
+
+    def parts(self) -> list[Callable[..., Any]]:
+        """What patches go through, in order: cut and preprocessed, the stages, classified."""
+        return [self.prepare, *(partial(self.stage, index) for index in range(pipeline.STAGES)), self.classify]
+
+    def logits(self, frames: Any, positions: Any, parts: Sequence[Callable[..., Any]]) -> Any:
+        """Logits [batch, patches, classes] by these parts, one after the other.
+
+        Args:
+          frames: [batch, height, width, 3].
+          positions: i32[batch, patches, 2].
+          parts: as `parts` gives them, compiled or not.
+        """
+        first, *others = parts
+        x = first(frames, positions)
+        for part in others:
+            x = part(x)
+        return tf.reshape(x, (*positions.shape[:2], -1))
+
+    def prepare(self, frames: Any, positions: Any) -> Any:
+        """Patches of all frames, [batch * patches, crop / 2, crop / 2, 3]."""
         patches = preprocess(cut(frames, positions, self.crop))
-        x = tf.reshape(patches, (-1, *patches.shape[2:]))
-        for embed, blocks in zip(self.embeddings, self.stages, strict=True):
-            x = embed(x)
-            for block in blocks:
-                x = block(x)
-        logits = self.head(self.average(self.norm(x)))
-        return tf.reshape(logits, (*patches.shape[:2], -1))
+        return tf.reshape(patches, (-1, *patches.shape[2:]))
+
+    def stage(self, index: int, x: Any) -> Any:
+        """Embedded or merged, and through the blocks of a stage, counted from 0."""
+        x = self.embeddings[index](x)
+        for block in self.stages[index]:
+            x = block(x)
+        return x
+
+    def classify(self, x: Any) -> Any:
+        """[batch * patches, height, width, channels] -> [batch * patches, classes]."""
+        return self.head(self.average(self.norm(x)))
 
     def canonical(self) -> dict[str, Any]:
         """Every weight under its canonical path."""
@@ -166,11 +195,22 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     def loss(frames: tf.Tensor, positions: tf.Tensor, labels: tf.Tensor) -> Any:
         return cross_entropy(labels, model(frames, positions))
 
+    def update(*gradients: tf.Tensor) -> None:
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+
     def step(frames: tf.Tensor, positions: tf.Tensor, labels: tf.Tensor) -> Any:
         with tf.GradientTape() as tape:
             value = loss(frames, positions, labels)
-        gradients = tape.gradient(value, model.trainable_variables)
-        optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+        update(*tape.gradient(value, model.trainable_variables))
+        return value
+
+    compiled = [tf.function(part, jit_compile=True) for part in (*model.parts(), cross_entropy, update)]
+
+    def apart(frames: tf.Tensor, positions: tf.Tensor, labels: tf.Tensor) -> Any:
+        *parts, measure, change = compiled
+        with tf.GradientTape() as tape:
+            value = measure(labels, model.logits(frames, positions, parts))
+        change(*tape.gradient(value, model.trainable_variables))
         return value
 
     return Model(
@@ -180,4 +220,5 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
         weights=model.canonical(),
         state={variable.path: variable for variable in optimizer.variables},
         optimizer=optimizer,
+        apart=apart,
     )

@@ -108,15 +108,17 @@ class CellPair:
         return f"{self.left} vs {self.right}"
 
 
-TF_EAGER, TF_GRAPH, TF_AUTOCLUSTER, TF_JIT, TF_HANDWRITTEN = (
-    Mode(TF, name) for name in ("eager", "graph", "autocluster", "jit", "handwritten")
+TF_EAGER, TF_GRAPH, TF_AUTOCLUSTER, TF_JIT, TF_HANDWRITTEN, TF_APART = (
+    Mode(TF, name) for name in ("eager", "graph", "autocluster", "jit", "handwritten", "apart")
 )
 TF_KERAS, TF_KERAS_GRAPH, TF_KERAS_STEPS = (Mode(TF, name) for name in ("keras", "keras-graph", "keras-steps"))
-JAX_EAGER, JAX_JIT, JAX_DONATED, JAX_TUNED = (Mode(JAX, name) for name in ("eager", "jit", "donated", "tuned"))
+JAX_EAGER, JAX_APART, JAX_JIT, JAX_DONATED, JAX_TUNED = (
+    Mode(JAX, name) for name in ("eager", "apart", "jit", "donated", "tuned")
+)
 
 MODES = (
-    *(TF_EAGER, TF_GRAPH, TF_AUTOCLUSTER, TF_JIT, TF_KERAS, TF_KERAS_GRAPH, TF_KERAS_STEPS, TF_HANDWRITTEN),
-    *(JAX_EAGER, JAX_JIT, JAX_DONATED, JAX_TUNED),
+    *(TF_EAGER, TF_GRAPH, TF_AUTOCLUSTER, TF_JIT, TF_KERAS, TF_KERAS_GRAPH, TF_KERAS_STEPS, TF_HANDWRITTEN, TF_APART),
+    *(JAX_EAGER, JAX_APART, JAX_JIT, JAX_DONATED, JAX_TUNED),
 )
 """Of the original, then of the port, eager before compiled."""
 

@@ -231,6 +231,11 @@ def examples(dimensions: Dimensions) -> Arrays:
     }
 
 
+_SMOKE = {
+    "batch": 4, "frame": 64, "patches": 4, "crop": 32, "width": 8, "levels": 2, "stage1": 1, "stage2": 1, "stage3": 1,
+    "classes": 4,
+}  # fmt: skip
+
 WORKLOAD = Workload(
     name="focalnet_pipeline",
     summary="patches cut at camera positions, resized, normalised, classified by focal modulation; trained with Adam",
@@ -241,18 +246,7 @@ WORKLOAD = Workload(
     weights=weights,
     cost=cost,
     sizes={
-        "smoke": {
-            "batch": 4,
-            "frame": 64,
-            "patches": 4,
-            "crop": 32,
-            "width": 8,
-            "levels": 2,
-            "stage1": 1,
-            "stage2": 1,
-            "stage3": 1,
-            "classes": 4,
-        },
+        "smoke": _SMOKE,
         "default": {
             "batch": 2,
             "frame": 256,
@@ -277,6 +271,7 @@ WORKLOAD = Workload(
             "stage3": 6,
             "classes": 1000,
         },
+        "deeper": _SMOKE | {"stage1": 2, "stage2": 2, "stage3": 6},
     },
     training=Training(synthetic=examples),
 )

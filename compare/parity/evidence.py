@@ -21,7 +21,8 @@ PORT = str(_modes.PORT)
 TUNED = str(_modes.JAX_TUNED)
 
 FURTHER = tuple(
-    map(str, (_modes.TF_KERAS, _modes.TF_KERAS_GRAPH, _modes.TF_KERAS_STEPS, _modes.TF_HANDWRITTEN)),
+    str(mode)
+    for mode in (_modes.TF_KERAS, _modes.TF_KERAS_GRAPH, _modes.TF_KERAS_STEPS, _modes.TF_HANDWRITTEN, _modes.TF_APART)
 )
 """TensorFlow's modes that run something else than the twin's own functions: judged like the port, and no measure of
 TensorFlow's own noise, since a wrong one would excuse a wrong port."""

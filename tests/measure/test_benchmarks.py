@@ -13,9 +13,11 @@ from compare.pytest_plugin import Benchmark
 from compare.run.prover import Port, Prover
 from workloads import _registry
 from workloads._modes import (
+    JAX_APART,
     JAX_DONATED,
     JAX_TUNED,
     MODES,
+    TF_APART,
     TF_HANDWRITTEN,
     TF_KERAS,
     TF_KERAS_GRAPH,
@@ -26,7 +28,7 @@ from workloads._modes import (
 HERE = Path(__file__).parent
 
 
-DECLARED = (TF_KERAS, TF_KERAS_GRAPH, TF_KERAS_STEPS, TF_HANDWRITTEN, JAX_TUNED)
+DECLARED = (TF_KERAS, TF_KERAS_GRAPH, TF_KERAS_STEPS, TF_HANDWRITTEN, TF_APART, JAX_APART, JAX_TUNED)
 """Modes that a twin has only where it hands over what they need."""
 
 

@@ -191,7 +191,7 @@ def test_what_does_not_hold_or_was_not_had_fails_either_way(
         (
             "test_no_such_mode",
             "expected a mode (tf/eager, tf/graph, tf/autocluster, tf/jit, tf/keras, tf/keras-graph, "
-            "tf/keras-steps, tf/handwritten, jax/eager, jax/jit, jax/donated, jax/tuned), "
+            "tf/keras-steps, tf/handwritten, tf/apart, jax/eager, jax/apart, jax/jit, jax/donated, jax/tuned), "
             "found 'jax/fast': name one of those",
         ),
         (

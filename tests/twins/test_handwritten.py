@@ -116,7 +116,7 @@ def test_a_twin_that_hands_over_none_has_no_such_mode(tmp_path: Path) -> None:
     side = TensorFlow()
     twin = of("add", tmp_path)
     assert all("handwritten" not in modes for modes in side.load(twin)["modes"].values())
-    with pytest.raises(Unsupported, match=r"expected Model\.handwritten"):
+    with pytest.raises(Unsupported, match=r"expected Model\.handwritten, found none"):
         side.outputs("handwritten", "forward", twin.first_case, "float32")
 
 
