@@ -14,7 +14,8 @@ import pytest
 from flax import nnx
 
 import jaxport
-from compare.weights.all_rules import BY_CLASS
+from compare.weights import constructors
+from compare.weights.all_rules import BY_CLASS, rules_of
 from compare.weights.planning import Plan, plan
 from jaxport import _module_reading
 from jaxport.weights import variables_of
@@ -73,6 +74,31 @@ def test_a_layer_and_its_module_give_the_same(name: str) -> None:
     back = {move.leaf.key: move.transform.back([found.arrays[path] for path in move.variables]) for move in found.moves}
     assert back.keys() | found.left.keys() == pair.arrays.keys()
     assert all(back[key].tobytes() == pair.arrays[key].tobytes() for key in back)
+
+
+class Written(nnx.Module):
+    """A layer that was made by the call that its rule gives."""
+
+    def __init__(self, call: str) -> None:
+        scope = {"jax": jax, "jnp": jnp, "nnx": nnx, "jaxport": jaxport, "rngs": nnx.Rngs(0)}
+        self.layer = eval(call, scope)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_module_that_a_rule_writes_takes_the_weights(name: str) -> None:
+    source, arrays = _keras_weights.of_model(layers_to_carry.model(name))
+    (layer, *inner) = source.layers[1:]
+    tried = 0
+    for rule in rules_of(layer)[0]:
+        module = rule.counterpart(layer).module
+        if inner or module is None or not module.class_name:
+            continue
+        tried += 1
+        target = _module_reading.of_module(Written(constructors.written(module)))
+        found = plan(source, arrays, target, {}, {})
+        assert [each.line for each in found.findings] == []
+        assert [each.advice for each in found.told] == [()]
+    assert tried or inner or name.startswith("separable")
 
 
 @pytest.mark.parametrize("name", layers_to_carry.FUNCTIONS)

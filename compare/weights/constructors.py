@@ -1,0 +1,57 @@
+"""The call that makes a module as a rule wants it, as Python that an engineer would write: defaults are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from compare.weights.activations import ACTIVATIONS
+from compare.weights.rule import Module
+from workloads._inspection import Plain
+
+_DEFAULTS: Mapping[str, Plain] = {
+    "axis": -1, "reduction_axes": -1, "feature_axes": -1, "feature_axis": -1, "feature_group_count": 1,
+    "use_bias": True, "use_scale": True, "bias_shape": None, "param_dtype": "float32", "normalize_qk": False,
+    "dropout_rate": 0.0, "reverse": False, "keep_order": False, "time_major": False, "residual": False,
+    "reset_after": True, "activation_fn": "tanh", "gate_fn": "sigmoid", "merge_fn": "_concatenate",
+    "broadcast_dims": [],
+}  # fmt: skip
+"""What every module takes an argument of that name to be where it is left out; `feature_axis` is no argument."""
+
+_ONES = frozenset({"strides", "input_dilation", "kernel_dilation"})
+_WITHOUT_RANDOM = frozenset(
+    {"nnx.RNN", "jaxport.layers.PReLU", "jaxport.layers.Normalization", "jaxport.normalization.BatchNorm"}
+)
+"""Classes that draw nothing."""
+
+_WITHOUT_DEFAULTS = frozenset({"jaxport.normalization.BatchNorm"})
+"""Classes of which every argument has to be given."""
+
+
+def written(module: Module) -> str:
+    """The call that makes a module, of `rngs`: "nnx.Linear(in_features=8, out_features=3, rngs=rngs)"."""
+    inner = [f"{name}={written(each)}" for name, each in module.inner.items()]
+    settings = {**module.constructed, **module.settings, **module.advised}
+    kept = settings.get("param_dtype", "float32")
+    whole = module.class_name in _WITHOUT_DEFAULTS
+    given = {name: each for name, each in settings.items() if whole or not _is_default(name, each, kept)}
+    told = [f"{name}={_value(name, each)}" for name, each in given.items()]
+    random = [] if module.class_name in _WITHOUT_RANDOM else ["rngs=rngs"]
+    return f"{module.class_name}({', '.join([*inner, *told, *random])})"
+
+
+def _is_default(name: str, value: Plain, kept: Plain) -> bool:
+    if name == "dtype":
+        return value == kept == "float32"
+    if name in _ONES:
+        return isinstance(value, list) and all(each == 1 for each in value)
+    return name in _DEFAULTS and _DEFAULTS[name] == value
+
+
+def _value(name: str, value: Plain) -> str:
+    if name in ("dtype", "param_dtype"):
+        return f"jnp.{value}"
+    if name in ("activation_fn", "gate_fn"):
+        return f"lambda x: {ACTIVATIONS[str(value)].expression}"
+    if name == "merge_fn":
+        return f"jnp.{value}"
+    return repr(tuple(value) if isinstance(value, list) else value)
