@@ -9,6 +9,10 @@ from typing import Any
 
 from compare.figures.readings import BYTES, SECONDS, at, number_at, reading
 from compare.figures.row import Answer, Reading, Unread
+from compare.record.datatypes_part import HOLDS, REFERENCE
+
+_TAKEN = (REFERENCE, HOLDS)
+"""What `jaxport datatypes` says of a mode that takes a type: the others are measured by it, or it agrees."""
 
 DISABLED = "xla_disable_hlo_passes=priority-fusion"
 """The XLA option without whose pass every operation is a kernel on a GPU."""
@@ -242,17 +246,16 @@ def sentences() -> Reading:
     )
 
 
-def cast(name: str, mode: str, status: str) -> Reading:
-    """Of `jaxport datatypes`: how many types a function takes in one mode with this result.
+def cast(name: str, mode: str) -> Reading:
+    """Of `jaxport datatypes`: how many types a mode takes with the right result; eager TensorFlow may be the measure.
 
     Args:
       name: of the function.
       mode: in which it runs.
-      status: holds, refused or another word of its record.
     """
 
     def read(data: Any) -> float:
         rows = at(named(at(data, "functions"), name), "rows")
-        return sum(each["status"] == status for row in rows for each in row["modes"] if each["mode"] == mode)
+        return sum(each["mode"] == mode and each["status"] in _TAKEN for row in rows for each in row["modes"])
 
-    return reading(f"types that {mode} {'takes' if status == 'holds' else status}", "", read)
+    return reading(f"types that {mode} takes", "", read)

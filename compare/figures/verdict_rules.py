@@ -117,5 +117,5 @@ def _steps(numbers: Sequence[float]) -> list[int]:
 
 
 def _listed(numbers: Sequence[float]) -> str:
-    *first, last = (f"{each:,.10g}" for each in numbers)
+    *first, last = (f"{each:,.2f}".removesuffix(".00") for each in numbers)
     return f"{', '.join(first)} and {last}" if first else last

@@ -40,7 +40,8 @@ def print_figures(figures: Figures, console: Console) -> None:
 
 
 def _lines(stated: StatedFigure) -> Iterator[tuple[str, str]]:
-    yield "theirs", f"{stated.stated or _NONE}, in {', '.join(stated.documents)}, hardware: {stated.hardware}"
+    hardware = f", hardware: {stated.hardware}" if stated.stated else ""
+    yield "theirs", f"{stated.stated or _NONE}, in {', '.join(stated.documents)}{hardware}"
     yield "ours", ours(stated) or _NONE
     yield "verdict", f"{stated.verdict}{': ' + stated.why if stated.why else ''}"
 
@@ -133,7 +134,7 @@ def _page_rows(row: FigureRow) -> Iterator[tuple[str, ...]]:
             row.row,
             markdown.plain(row.what) if place == 0 else "",
             " ".join(stated.documents),
-            markdown.plain(stated.hardware),
+            markdown.plain(stated.hardware) if stated.stated else numbers.MISSING,
             markdown.plain(stated.stated or _NONE),
             markdown.plain(ours(stated) or _NONE),
             stated.verdict,
