@@ -31,14 +31,14 @@ MODEL = """
 import keras
 import numpy as np
 L = keras.layers
-def build():
+def build(operation=True):
     keras.utils.set_random_seed(1)
     x = keras.Input((8, 8, 4), name="x")
     y = L.Conv2D(4, 3, padding="same", name="conv")(x)
     y = L.BatchNormalization(name="norm")(y)
     y = L.Dropout(0.2, name="drop")(y)
     y = L.GlobalAveragePooling2D(name="pool")(y)
-    y = keras.ops.tanh(y * 2)
+    y = keras.ops.tanh(y * 2) if operation else y
     shared = L.Dense(4, name="shared")
     model = keras.Model(x, shared(shared(y)))
     for number, each in enumerate(model.weights):
@@ -46,7 +46,7 @@ def build():
     return model
 def save():
     build().save("model.keras")
-    build().save("model.h5")
+    build(operation=False).save("model.h5")  # of an operation it says no module, and Keras does not read it again
     build().save_weights("model.weights.h5")
 class Late(keras.Model):
     def __init__(self):
