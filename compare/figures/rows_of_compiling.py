@@ -167,7 +167,7 @@ ROWS = (
             Claim("D", "compiling takes seconds",
                   ("seconds to compile tf/jit", "seconds to compile jax/jit", "jax/jit from a filled cache"), UNKNOWN,
                   Within("seconds to compile tf/jit", 1, 60, SECONDS),
-                  "ours grows with the load of the machine"),
+                  "our model is a small one"),
             Claim("D", "", ("code of tf/jit", "code of jax/jit", "bytes of tf/jit in place",
                             "bytes of jax/donated in place", "files in JAX's cache")),
         ),
