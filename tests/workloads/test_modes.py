@@ -92,7 +92,13 @@ def test_a_pair_is_read_back_as_what_was_written() -> None:
 
 
 def test_every_mode_is_the_ports_or_the_originals_and_any_other_a_peers() -> None:
-    assert [str(mode) for mode in _modes.MODES if mode.is_port] == ["jax/eager", "jax/jit", "jax/donated", "jax/tuned"]
+    assert [str(mode) for mode in _modes.MODES if mode.is_port] == [
+        "jax/eager",
+        "jax/apart",
+        "jax/jit",
+        "jax/donated",
+        "jax/tuned",
+    ]
     assert all(mode.is_port != mode.is_original and not mode.is_peer for mode in _modes.MODES)
     assert Mode("call_tf", "jit").is_peer
 
