@@ -224,7 +224,7 @@ class Jax:
 
         # A function of its own: what another request compiled would make its stages look free.
         def own(built: Session) -> Any:
-            return in_mode(built.pass_function(pass_), target, self._options.get(target))
+            return self._in_mode(built, pass_, target)
 
         ready = partial(_ready, session, pass_, target)
         return used(ready, partial(own, session), lambda: own(self._loaded.anew(session.dtype)))

@@ -37,3 +37,13 @@ def in_jax(dimensions: Any, dtype: str) -> jaxport.Model:
 
     one, other = (jax.jit(part) for part in (first, jnp.tanh))
     return jaxport.Model(lambda _, x: jnp.tanh(first(x)), apart=lambda _, x: other(one(x)))
+
+
+def nothing_in_tensorflow(dimensions: Any, dtype: str) -> tf_reference.Model:
+    """x -> x, and by its parts zeros: which of the two was called shows."""
+    return tf_reference.Model(tf.identity, apart=tf.zeros_like)
+
+
+def nothing_in_jax(dimensions: Any, dtype: str) -> jaxport.Model:
+    """x -> x, and by its parts zeros: which of the two was called shows."""
+    return jaxport.Model(lambda _, x: x, apart=lambda _, x: jnp.zeros_like(x))

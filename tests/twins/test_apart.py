@@ -33,7 +33,15 @@ def test_parts_give_what_the_whole_gives_in_a_mode_of_the_main_pass_alone(side: 
     assert [pass_ for pass_, modes in framework.told["modes"].items() if "apart" in modes] == [FORWARD]
     whole, parts = (framework.outputs(mode, FORWARD, "seed0", "float32") for mode in ("jit", "apart"))
     np.testing.assert_allclose(parts["output"], whole["output"], rtol=1e-5, atol=1e-6)
-    framework.prepare("apart").call()
+
+
+@pytest.mark.parametrize(
+    ("side", "target"), [("tf", "in_parts:nothing_in_tensorflow"), ("jax", "in_parts:nothing_in_jax")]
+)
+def test_parts_are_what_is_timed_in_their_mode_and_the_whole_in_any_other(side: str, target: str) -> None:
+    framework = loaded(side, target)
+    for mode, called in (("eager", X), ("jit", X), ("apart", 0 * X)):
+        np.testing.assert_array_equal(framework.prepare(mode).call()["output"], called)
 
 
 @pytest.mark.parametrize("side", SIDES)
