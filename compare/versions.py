@@ -14,10 +14,16 @@ def own() -> str:
     return _installed("jaxport") or "unknown: not installed"
 
 
+def of_sides() -> dict[str, dict[str, str | None]]:
+    """By side, the version of each of its packages in this interpreter; None of one that is not installed."""
+    return {side: {name: _installed(name) for name in names} for side, names in PACKAGES.items()}
+
+
 def told() -> str:
     """Lines for people: jaxport and Python, then each side in this interpreter."""
     sides = (
-        ", ".join(f"{name} {_installed(name) or 'not installed'}" for name in names) for names in PACKAGES.values()
+        ", ".join(f"{name} {found or 'not installed'}" for name, found in packages.items())
+        for packages in of_sides().values()
     )
     return "\n".join((f"jaxport {own()} on Python {platform.python_version()}", *sides))
 

@@ -15,6 +15,7 @@ from compare.ablation.leaving_out import Omission
 from compare.bench.pairs import Measured
 from compare.inputs.at_size import Prepared
 from compare.inputs.port_files import prepare_both
+from compare.inputs.sizes import timed_size
 from compare.measure.phase_processes import Workers
 from compare.progress import Reporter
 from compare.record.ablation_part import Ablation
@@ -24,9 +25,6 @@ from compare.sides.pool import Pool, Source
 from compare.tuning.candidate_gates import Gates
 from compare.tuning.racing import Race, Round
 from workloads._declared import AnyWorkload
-
-SIZE = "default"
-"""The size that is compiled unless another is asked for: at size smoke a call is mostly dispatch."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +78,7 @@ def ablate_workload(
       RequestError: no such size.
       SideError: a side cannot be started, or the full pipeline cannot be compiled, run or timed.
     """
-    chosen = size or (SIZE if SIZE in workload.sizes else None)
-    small, large = prepare_both(workload, chosen, data, scratch, plan.parity_size)
+    small, large = prepare_both(workload, timed_size(workload, size), data, scratch, plan.parity_size)
     workers = Workers(sources, scratch, timeout_s, plan.threads)
     # Not entered: that would start both sides, and the machine is to be quiet.
     pool = Pool(dict(sources), scratch, timeout_s)

@@ -18,6 +18,7 @@ from compare.commands._output import writable_file
 from compare.commands._parser import Help
 from compare.errors import RequestError
 from compare.inputs.port_files import prepare_both
+from compare.inputs.sizes import timed_size
 from compare.plain_json import to_json, write_json
 from compare.progress import reporter
 from compare.prove.collect import chosen_pass
@@ -146,8 +147,7 @@ def _screen(
         pool = Pool(sources, scratch, options.timeout)
         stack.callback(pool.close)
         for workload in workloads:
-            size = options.size or (tuner.SIZE if tuner.SIZE in workload.sizes else None)
-            _, prepared = prepare_both(workload, size, options.data, scratch)
+            _, prepared = prepare_both(workload, timed_size(workload, options.size), options.data, scratch)
             side = pool.get("jax")
             pass_ = chosen_pass(requests.load(side, prepared.loading), plan.main_pass, workload.name)
             folder = scratch / f"targets-{workload.name}"

@@ -12,6 +12,7 @@ from typing import Any
 from compare import files
 from compare.commands import _arguments
 from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._interpreters import interpreters
 from compare.commands._output import writable_file
 from compare.commands._parser import Help
 from compare.errors import RequestError
@@ -19,7 +20,6 @@ from compare.inputs.functions import check_reference
 from compare.plain_json import to_json
 from compare.report import terminal
 from compare.report.weight_tables import print_carriage, print_findings, print_returned
-from compare.sides.sources import check_interpreter
 from compare.sides.weight_workers import KerasModel, WeightWorkers
 from compare.weights import carrying, receipt, returning
 
@@ -94,10 +94,9 @@ def main(options: argparse.Namespace) -> int:
       RequestError: a model, module or file cannot be read.
     """
     model = _model(options)
-    for side in ("tf", "jax"):
-        check_interpreter(getattr(options, f"{side}_python"), f"--{side}-python")
+    pythons = interpreters(options)
     with ExitStack() as stack:
-        workers = WeightWorkers(options.tf_python, options.jax_python, options.timeout, stack)
+        workers = WeightWorkers(pythons["tf"], pythons["jax"], options.timeout, stack)
         return _back(options, model, workers) if options.back else _there(options, model, workers)
 
 

@@ -13,10 +13,10 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from compare import versions
 from compare.errors import Foreseen
 from compare.figures.row import Answer, Experiment, Reading, Row, Unread
 from compare.progress import Reporter
@@ -30,7 +30,6 @@ PROGRAMS = {"jaxport": ("-m", "compare"), "python": ()}
 
 _FINISHED = (0, 1)
 """Exit codes of a command that has a record: 1 says that a verdict in it does not hold."""
-_PACKAGES = {"tf": ("tensorflow", "keras"), "jax": ("jax", "jaxlib", "flax", "optax")}
 
 
 class ExperimentError(Foreseen):
@@ -60,15 +59,7 @@ def run_row(row: Row, running: Running) -> MeasuredRow:
 
 def environment_here() -> Environment:
     """Versions and machine of this Python, which runs the experiments."""
-    sides = {side: {name: _version(name) for name in names} for side, names in _PACKAGES.items()}
-    return environment(sides)
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
+    return environment(versions.of_sides())
 
 
 def _experiment(experiment: Experiment, name: str, running: Running) -> MeasuredExperiment:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -121,3 +121,15 @@ class Graph:
             yield node
             for region in node.regions:
                 yield from region.walk()
+
+
+def needed(nodes: Mapping[int, Node], wanted: Iterable[int]) -> set[int]:
+    """The values that some values are computed from, themselves among them."""
+    found: set[int] = set()
+    waiting = list(wanted)
+    while waiting:
+        key = waiting.pop()
+        if key not in found:
+            found.add(key)
+            waiting.extend(nodes[key].operands)
+    return found

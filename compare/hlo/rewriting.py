@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compare.hlo.graph import Attributes, Graph, Node, Shape
+from compare.hlo.graph import Attributes, Graph, Node, Shape, needed
 from compare.hlo.numbering import digest_of, region_digest, slot_digest, told_apart
 
 _ACTING = frozenset({"outfeed", "send", "send-done", "infeed", "recv", "recv-done"})
@@ -187,7 +187,7 @@ def _written(graph: Graph, writer: Writer, slots: Sequence[str]) -> Rewritten:
     parameters = tuple(placed[key] for key in graph.parameters)
     results = tuple(placed[key] for key in graph.results)
     acting = tuple(key for key, node in writer.nodes.items() if acts(node))
-    alive = _alive(writer.nodes, (*results, *parameters, *acting))
+    alive = needed(writer.nodes, (*results, *parameters, *acting))
     nodes = {key: node for key, node in writer.nodes.items() if key in alive}
     return Rewritten(
         graph=Graph(graph.name, nodes, parameters, results),
@@ -200,14 +200,3 @@ def _written(graph: Graph, writer: Writer, slots: Sequence[str]) -> Rewritten:
 def acts(node: Node) -> bool:
     """Whether it does something beside having a value: nobody need read it."""
     return node.opcode in _ACTING or bool(node.attribute("custom_call_has_side_effect"))
-
-
-def _alive(nodes: dict[int, Node], needed: Sequence[int]) -> set[int]:
-    alive: set[int] = set()
-    waiting = list(needed)
-    while waiting:
-        key = waiting.pop()
-        if key not in alive:
-            alive.add(key)
-            waiting.extend(nodes[key].operands)
-    return alive

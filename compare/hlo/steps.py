@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from compare.hlo import bindings
-from compare.hlo.graph import Attributes, Graph, Node, Shape
+from compare.hlo.graph import Attributes, Graph, Node, Shape, needed
 from compare.hlo.numbering import digests, region_digest
 from compare.hlo.write_module import written
 
@@ -68,25 +68,14 @@ def planned(graph: Graph, wanted: Sequence[int]) -> Steps | None:
     Raises:
       UnreadableProgram: an operation has no StableHLO, such as a call of a library.
     """
-    needed = _needed(graph, wanted)
-    nodes = [node for node in graph if node.id in needed]
+    alive = needed(graph.nodes, (*graph.parameters, *wanted))
+    nodes = [node for node in graph if node.id in alive]
     if not all(_is_of_arrays(node.shape) for node in nodes):
         return None
     planner = _Planner(graph)
     for node in nodes:
         planner.add(node)
     return planner.steps([place for key in wanted for place in planner.places[key]])
-
-
-def _needed(graph: Graph, wanted: Sequence[int]) -> set[int]:
-    needed = set(graph.parameters)
-    waiting = list(wanted)
-    while waiting:
-        key = waiting.pop()
-        if key not in needed:
-            needed.add(key)
-            waiting.extend(graph.nodes[key].operands)
-    return needed
 
 
 def _is_of_arrays(shape: Shape) -> bool:

@@ -37,6 +37,16 @@ def choose_size(workload: AnyWorkload, size: str | None) -> str:
     )
 
 
+def timed_size(workload: AnyWorkload, size: str | None) -> str | None:
+    """The size asked for, or else `default`: at size smoke a call is mostly dispatch. None where there is no such size.
+
+    Args:
+      workload: whose sizes are looked through.
+      size: the size asked for; None asks for none.
+    """
+    return size or ("default" if "default" in workload.sizes else None)
+
+
 def parity_size(workload: Workload, size: str, examples: Arrays | None) -> str:
     """The size that parity is judged at: the one asked for, or the largest that fits.
 

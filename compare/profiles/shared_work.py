@@ -17,15 +17,23 @@ HANDED, BEGINS, ENDS = (f"ThreadpoolListener::{what}" for what in ("Record", "St
 """Events of a pool; they have no length."""
 
 
-class _Run(Protocol):
-    @property
-    def thread(self) -> int: ...
+class Timed(Protocol):
+    """Something that a thread was in; times are picoseconds."""
 
     @property
-    def start(self) -> int: ...
+    def thread(self) -> int:
+        """A number of the thread."""
+        ...
 
     @property
-    def end(self) -> int: ...
+    def start(self) -> int:
+        """When it began."""
+        ...
+
+    @property
+    def end(self) -> int:
+        """When it ended."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +55,7 @@ class Tasks:
     done: list[Task] = field(default_factory=list)
 
 
-def shared_times(runs: Sequence[_Run], tasks: Tasks) -> list[int]:
+def shared_times(runs: Sequence[Timed], tasks: Tasks) -> list[int]:
     """Picoseconds that other threads worked on each run; what they ran of other kernels meanwhile is theirs.
 
     Args:
@@ -63,7 +71,7 @@ def shared_times(runs: Sequence[_Run], tasks: Tasks) -> list[int]:
     return shared
 
 
-def _holds(run: _Run, task: Task) -> bool:
+def _holds(run: Timed, task: Task) -> bool:
     """Whether a run's own thread did the task meanwhile: that is in the run's time already."""
     return run.thread == task.thread and run.start <= task.start and task.end <= run.end
 
@@ -87,7 +95,7 @@ def _owner(at: int, tasks: Tasks, of_runs: _Innermost, of_tasks: _Innermost) -> 
 class _Innermost:
     """Which of some spans is the innermost of a thread at a time."""
 
-    def __init__(self, spans: Sequence[_Run]) -> None:
+    def __init__(self, spans: Sequence[Timed]) -> None:
         self._spans = spans
         self._ordered: dict[int, list[int]] = defaultdict(list)
         for at in sorted(range(len(spans)), key=lambda each: spans[each].start):

@@ -8,26 +8,16 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
+from compare.profiles.shared_work import Timed
 from compare.profiles.traced import HostSpan, Ran
 
 _LOOPS = re.compile(r"(?:while|call|conditional)(?:[.\d]+)?")
 """Names that XLA itself gives to what runs other instructions."""
 
 
-class _Timed(Protocol):
-    @property
-    def thread(self) -> int: ...
-
-    @property
-    def start(self) -> int: ...
-
-    @property
-    def end(self) -> int: ...
-
-
-_Any = TypeVar("_Any", bound=_Timed)
+_Any = TypeVar("_Any", bound=Timed)
 
 
 @dataclass(frozen=True)

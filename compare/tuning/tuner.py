@@ -14,6 +14,7 @@ from compare.bench.pairs import Measured
 from compare.errors import RequestError
 from compare.inputs.at_size import Prepared, on_pass
 from compare.inputs.port_files import prepare_both
+from compare.inputs.sizes import timed_size
 from compare.measure.phase_processes import Workers
 from compare.progress import Reporter
 from compare.prove.collect import chosen_pass
@@ -28,9 +29,6 @@ from compare.tuning.option_search import PortFails, Refused, Row, Search
 from compare.tuning.racing import Race, Round
 from compare.tuning.screening import DEFAULT, Confirmed, Rules
 from workloads._declared import AnyWorkload
-
-SIZE = "default"
-"""The size that is tuned unless another is asked for: at size smoke a call is mostly dispatch."""
 
 
 @dataclass(frozen=True)
@@ -101,8 +99,8 @@ def tune_workload(
         for.
       SideError: a side cannot be started, or the port cannot be compiled.
     """
-    chosen = size or (SIZE if SIZE in workload.sizes else None)
-    small, large = on_pass(prepare_both(workload, chosen, data, scratch, plan.parity_size), plan.main_pass)
+    prepared = prepare_both(workload, timed_size(workload, size), data, scratch, plan.parity_size)
+    small, large = on_pass(prepared, plan.main_pass)
     workers = Workers(sources, scratch, timeout_s, plan.threads)
     # Not entered: that would start both sides, and the machine is to be quiet.
     pool = Pool(dict(sources), scratch, timeout_s)

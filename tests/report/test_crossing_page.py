@@ -51,10 +51,14 @@ def test_a_size_that_was_not_timed_says_why() -> None:
 
 
 @pytest.mark.parametrize("series", [(), (SizeSeries(),), (SizeSeries(runs=(SizedRun(),)),)])
-def test_a_record_with_holes_is_shown(series: tuple[SizeSeries, ...]) -> None:
+def test_a_record_with_holes_is_shown(series: tuple[SizeSeries, ...], capsys: pytest.CaptureFixture[str]) -> None:
     record = Crossings(series=series)
-    Page(crossing_page.render(record))
-    print_crossings(record, terminal.console())
+    page = Page(crossing_page.render(record))
+    print_crossings(record, terminal.console(width=200))
+    told = capsys.readouterr().out
+    for note in crossing_rows.notes(record):
+        assert note in page.text and note in " ".join(told.split())
+    assert "svg" not in page.tags
 
 
 def test_nothing_of_a_record_is_markup() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from compare.hlo import values
 from compare.hlo.align.fingerprints import Fingerprint, fingerprint
 from compare.hlo.bindings import UnreadableProgram
-from compare.hlo.graph import Graph, Node, Shape
+from compare.hlo.graph import Graph, Node, Shape, needed
 from compare.hlo.values import PreparedGraph
 
 BUDGET = 512 * 2**20
@@ -100,13 +100,7 @@ def depending_on(graph: Graph, cause: Callable[[Node], bool]) -> set[int]:
 
 def _needed(graph: Graph, wanted: Iterable[int]) -> Graph:
     """The graph without what the wanted values do not need; its parameters stay."""
-    alive = set(graph.parameters)
-    waiting = list(wanted)
-    while waiting:
-        key = waiting.pop()
-        if key not in alive:
-            alive.add(key)
-            waiting.extend(graph.nodes[key].operands)
+    alive = needed(graph.nodes, (*graph.parameters, *wanted))
     return dataclasses.replace(graph, nodes={key: node for key, node in graph.nodes.items() if key in alive})
 
 

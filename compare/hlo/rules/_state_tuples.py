@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from compare.hlo.graph import Graph, Node, Shape
+from compare.hlo.graph import Graph, Node, Shape, needed
 
 
 def taken_apart(region: Graph, slots: Sequence[Shape]) -> Graph | None:
@@ -37,7 +37,7 @@ def put_together(apart: Graph, places: Mapping[int, int], known: Mapping[int, Se
       results: which of its results to return, by position; all by default. What they do not need is left out.
     """
     kept = range(len(apart.results)) if results is None else results
-    alive = reached(apart, [apart.results[at] for at in kept])
+    alive = needed(apart.nodes, [apart.results[at] for at in kept])
     shapes = {place: apart.nodes[apart.parameters[at]].shape for at, place in places.items()}
     state = Shape("tuple", parts=tuple(shapes[place] for place in sorted(shapes)))
     nodes = {0: _parameter(0, 0, state)}
@@ -70,16 +70,5 @@ def _parameter(key: int, number: int, shape: Shape) -> Node:
 
 def read_by(apart: Graph, results: Sequence[int]) -> set[int]:
     """Positions of the parameters that some results need."""
-    needed = reached(apart, results)
-    return {at for at, key in enumerate(apart.parameters) if key in needed}
-
-
-def reached(graph: Graph, results: Sequence[int]) -> set[int]:
-    """The values that some results need, themselves among them."""
-    waiting, seen = list(results), set[int]()
-    while waiting:
-        key = waiting.pop()
-        if key not in seen:
-            seen.add(key)
-            waiting.extend(graph.nodes[key].operands)
-    return seen
+    alive = needed(apart.nodes, results)
+    return {at for at, key in enumerate(apart.parameters) if key in alive}

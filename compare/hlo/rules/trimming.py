@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from compare.hlo.graph import Graph, Node, Shape
-from compare.hlo.rules._state_tuples import put_together, reached, read_by, taken_apart
+from compare.hlo.graph import Graph, Node, Shape, needed
+from compare.hlo.rules._state_tuples import put_together, read_by, taken_apart
 
 
 def trimmed(graph: Graph) -> Graph:
@@ -21,7 +21,7 @@ def _trimmed(graph: Graph, done: dict[int, Graph]) -> Graph:
         return done[id(graph)]
     if not any(node.regions for node in graph):
         return graph
-    alive = reached(graph, graph.results) | set(graph.parameters)
+    alive = needed(graph.nodes, (*graph.results, *graph.parameters))
     inner = {
         node.id: dataclasses.replace(node, regions=tuple(_trimmed(region, done) for region in node.regions))
         for node in graph
