@@ -1,0 +1,109 @@
+"""Distributed steps with one mistake each, run on two devices: the judge says so, and names the first value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import distributed_ports
+import pytest
+
+from compare.distribution import distributing
+from compare.distribution.distributing import Asked
+from compare.distribution.strategies import BY_NAME
+from compare.distribution.worker_groups import Groups
+from compare.errors import RequestError
+from compare.inputs import port_files
+from compare.progress import Silent
+from compare.record.distribution_part import Distribution
+from compare.record.vocabulary import FAIL, PASS
+
+pytestmark = pytest.mark.process
+
+Run = Callable[..., Distribution]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    """What becomes of the small model's step of a name; one process serves all."""
+    scratch = tmp_path_factory.mktemp("scratch")
+    port = distributed_ports.write(tmp_path_factory.mktemp("port"))
+    with port_files.ports_apart(), Groups({}, 300, 30, scratch) as groups:
+        workload = port_files.get(str(port))
+
+        def distributed(size: str, *names: str, devices: int = 2) -> Distribution:
+            strategies = [BY_NAME[name] for name in names or ("jax/own",)]
+            folder = scratch / f"{size}-{len(list(scratch.iterdir()))}"
+            folder.mkdir()
+            return distributing.distribute(
+                workload, Asked(strategies, size, devices, 3, timed=False), groups, folder, Silent()
+            )
+
+        yield distributed
+
+
+def test_right_steps_hold(run: Run) -> None:
+    found = run("right", "jax/own", "jax/spmd", "jax/shard_map")
+    assert {name: step.verdict for name, step in found.strategies.items()} == dict.fromkeys(
+        ("jax/own", "jax/spmd", "jax/shard_map"), PASS
+    )
+    assert found.verdict == PASS
+    assert [found.strategies[name].means for name in ("jax/own", "jax/spmd")] == ["in-turn", "single"]
+    # Each device normalises by its own mean: that is another step than on one device, and said.
+    assert {each.against: each.verdict for each in found.strategies["jax/own"].parity} == {
+        "jax/single": FAIL,
+        "jax/in-turn": PASS,
+    }
+    # One program for both devices.
+    assert {step.compilations for step in found.strategies.values()} == {1}
+    assert all(transfer.groups == ((0, 1),) for step in found.strategies.values() for transfer in step.transfers)
+
+
+FIRST = {
+    "summed": (1, "optimizer state"),
+    "not-reduced": (1, "kernel"),
+    "loss-alone-of-one": (1, "loss"),
+    "statistics-of-one": (1, "mean"),
+    "statistics-of-each": (1, "mean"),
+    "draws-of-one": (1, "loss"),
+    "reduced-late": (1, "kernel"),
+}
+"""By mistake, the step and the array that depart first."""
+
+
+@pytest.mark.parametrize("mistake", FIRST)
+def test_a_mistake_fails_at_its_first_value(run: Run, mistake: str) -> None:
+    found = run(mistake)
+    step = found.strategies["jax/own"]
+    assert found.verdict == step.verdict == FAIL
+    departures = {each.against: each for each in step.parity}
+    assert {each.verdict for each in departures.values()} == {FAIL}
+    first = departures["jax/in-turn"]
+    after, leaf = FIRST[mistake]
+    assert first.step == after and first.leaf.startswith(leaf)
+
+
+@pytest.mark.parametrize("mistake", ["not-reduced", "statistics-of-each"])
+def test_copies_that_differ_are_named(run: Run, mistake: str) -> None:
+    unlike = run(mistake).strategies["jax/own"].unlike
+    assert unlike and unlike[0].step == 1 and len(set(unlike[0].devices)) == 2
+    assert {each.leaf for each in unlike} >= ({"mean"} if mistake == "statistics-of-each" else {"kernel"})
+
+
+def test_with_adam_a_sum_in_place_of_a_mean_shows_in_the_state(run: Run) -> None:
+    """Adam divides by the size of the gradient: weights are the same but for its epsilon, moments are not."""
+    (departure,) = [each for each in run("summed").strategies["jax/own"].parity if each.against == "jax/in-turn"]
+    assert departure.leaf.startswith("optimizer state")
+    assert departure.expected and departure.found
+    assert departure.found / departure.expected == pytest.approx(2) or departure.error == pytest.approx(3)
+
+
+def test_a_batch_that_does_not_divide_is_refused(run: Run) -> None:
+    with pytest.raises(RequestError, match=r"expected a batch of small that 2 devices divide, found 7 at size odd"):
+        run("odd")
+
+
+def test_two_processes_over_gloo(run: Run) -> None:
+    found = run("right", "jax/gloo")
+    step = found.strategies["jax/gloo"]
+    assert (step.verdict, step.devices, step.processes) == (PASS, 4, 2)
+    assert {transfer.groups for transfer in step.transfers} == {((0, 1, 2, 3),)}

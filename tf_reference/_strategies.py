@@ -1,0 +1,297 @@
+"""TensorFlow's training step on several devices: tf.distribute, with the gradient compiled, or the whole step."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tf_reference import _recompiling
+from tf_reference._device_transfers import transfers
+from tf_reference._gradients import densified
+from tf_reference._model import Model
+from tf_reference._session import Session, as_variable
+from workloads._distributing import (
+    ALONE,
+    IN_TURN,
+    LOGICAL_DEVICES,
+    MISTAKES,
+    OWN,
+    REFERENCES,
+    SINGLE,
+    SUMMED,
+    Cluster,
+    Division,
+    Kept,
+    Program,
+    Stepped,
+    first_unlike,
+    part_of,
+)
+from workloads._framework import Twin, Unsupported
+from workloads._spec import Arrays
+
+MIRRORED, COMPILED, WORKERS = "mirrored", "mirrored-compiled", "multi-worker"
+
+Step = Callable[..., Any]
+
+
+class Strategies:
+    """The twin in TensorFlow, on several devices. Implements workloads._distributing.Distributing."""
+
+    side = "tf"
+
+    def __init__(self) -> None:
+        self._twin: Twin | None = None
+        self._division = Division(1, "", {})
+        self._sessions: dict[tuple[str, str], Session] = {}
+        # One for the whole process: a second one uses the numbers of the first one's collectives again.
+        self._strategy: Any = None
+        self._joined = False
+
+    def environment(self) -> dict[str, Any]:
+        """Versions, and the devices."""
+        devices = ", ".join(device.name for device in tf.config.list_logical_devices("CPU"))
+        return {"tensorflow": tf.__version__, "devices": devices}
+
+    def load(self, twin: Twin, division: Division) -> list[str]:
+        """Take a twin; the names of its strategies."""
+        self._twin, self._division = twin, division
+        self._sessions.clear()
+        model = self._session("float32", SINGLE).model
+        if model.step is None:
+            raise Unsupported("the workload has no step pass")
+        by_parts = [MIRRORED, COMPILED] if model.loss is not None and model.optimizer is not None else []
+        return [*by_parts, *([OWN] if model.replicated else [])]
+
+    def join(self, cluster: Cluster) -> int:
+        """Compute with other processes from now on."""
+        task = {"type": "worker", "index": cluster.process}
+        os.environ["TF_CONFIG"] = json.dumps({"cluster": {"worker": list(cluster.addresses)}, "task": task})
+        self._joined = True
+        return int(self._distributed().num_replicas_in_sync)
+
+    def steps(self, strategy: str, dtype: str, count: int) -> Stepped:
+        """Train on the first batches of the twin.
+
+        Args:
+          strategy: one of the twin's, or a reference.
+          dtype: "float32" or "float64".
+          count: of steps.
+        """
+        session = self._session(dtype, strategy)
+        step, inputs = self._step(session, strategy), self._inputs(session, strategy)
+        kept, compilations = Kept(), None
+        for number in range(count):
+            given = inputs(self._batch(session, number))
+            if number:
+                loss = step(*given)
+            else:
+                loss, compilations = _recompiling.compiled_in(partial(step, *given))
+            weights = {path: _copies(variable) for path, variable in session.weights.items()}
+            state = {name: _copies(variable) for name, variable in session.state.items()}
+            named = {**weights, **state}
+            found = (first_unlike(f"{leaf} after step {number + 1}", named[leaf]) for leaf in named)
+            kept.unlike += filter(None, found)
+            kept.step(loss.numpy(), _firsts(weights), _firsts(state))
+        return kept.stepped(compilations)
+
+    def program(self, strategy: str) -> Program:
+        """The transfers in the graph of a step."""
+        session = self._session("float32", strategy)
+        if strategy in REFERENCES:
+            return Program()
+        step: Any = self._step(session, strategy)
+        given = self._inputs(session, strategy)(self._batch(session, 0))
+        return Program(transfers(step.get_concrete_function(*given).graph))
+
+    def prepare(self, strategy: str) -> Callable[[], None]:
+        """A step that carries its state from call to call."""
+        session = self._session("float32", strategy)
+        step = self._step(session, strategy)
+        given = self._inputs(session, strategy)(self._batch(session, 0))
+
+        def call() -> None:
+            step(*given).numpy()
+
+        call()
+        return call
+
+    def _distributed(self) -> Any:
+        if self._strategy is None and self._joined:
+            self._strategy = tf.distribute.MultiWorkerMirroredStrategy()
+        if self._strategy is None:
+            self._strategy = tf.distribute.MirroredStrategy(
+                [device.name for device in tf.config.list_logical_devices("CPU")]
+            )
+        return self._strategy
+
+    def _session(self, dtype: str, strategy: str) -> Session:
+        """The twin with fresh variables: of the whole batch on one device, or of a replica's part."""
+        assert self._twin is not None
+        key = dtype, "whole" if strategy == SINGLE else "parts" if strategy in (IN_TURN, *MISTAKES) else "replicas"
+        if key not in self._sessions:
+            # Keras numbers what it builds: an optimizer's state is to have one name in all of them.
+            tf.keras.utils.clear_session()
+            dimensions = dict(self._twin.dimensions)
+            if key[1] != "whole":
+                dimensions[self._division.batch] //= self._replicas()
+            twin = replace(self._twin, dimensions=dimensions)
+            if key[1] == "replicas":
+                with self._distributed().scope():
+                    self._sessions[key] = Session(twin, dtype)
+            else:
+                self._sessions[key] = Session(twin, dtype)
+        session = self._sessions[key]
+        session.reset(session.twin.first_case)
+        return session
+
+    def _replicas(self) -> int:
+        return int(self._distributed().num_replicas_in_sync) if self._joined else self._division.devices
+
+    def _batch(self, session: Session, number: int) -> dict[str, np.ndarray]:
+        return {name: session.twin.batches[name][number] for name in session.twin.inputs}
+
+    def _inputs(self, session: Session, strategy: str) -> Callable[[Arrays], list[Any]]:
+        """What gives a step its inputs: tensors, or of each replica those of its part."""
+        if strategy in (SINGLE, IN_TURN, *MISTAKES):
+            return session.tensors
+        distributed, axes, parts = self._distributed(), self._division.axes, self._replicas()
+
+        def divided(batch: Arrays) -> list[Any]:
+            whole = [tensor.numpy() for tensor in session.tensors(batch)]
+
+            def part(at: int, context: Any) -> tf.Tensor:
+                axis = axes[session.twin.inputs[at]]
+                return tf.constant(part_of(whole[at], axis, context.replica_id_in_sync_group, parts))
+
+            give = distributed.experimental_distribute_values_from_function
+            return [give(partial(part, at)) for at in range(len(whole))]
+
+        return divided
+
+    def _step(self, session: Session, strategy: str) -> Step:
+        """A strategy's step: inputs -> the loss.
+
+        Raises:
+          Unsupported: there is no such strategy, or the twin lacks what it is made of.
+        """
+        model = session.model
+        if strategy == SINGLE:
+            return tf.function(session.model.step)
+        if strategy in (IN_TURN, *MISTAKES):
+            return _in_turn(session, strategy, self._division, self._replicas())
+        makers: Mapping[str, Callable[[], Step]] = {
+            MIRRORED: lambda: _gradients_compiled(model),
+            WORKERS: lambda: _gradients_compiled(model),
+            COMPILED: lambda: tf.function(partial(_replica_step, model, partial(_gradients, model)), jit_compile=True),
+            OWN: lambda: _handed_over(model),
+        }
+        if strategy not in makers:
+            raise Unsupported(f"expected a strategy of {', '.join((*makers, *REFERENCES))}, found {strategy!r}")
+        distributed, of_replica = self._distributed(), makers[strategy]()
+
+        def step(*inputs: Any) -> tf.Tensor:
+            shares = distributed.run(of_replica, args=inputs)
+            return distributed.reduce(tf.distribute.ReduceOp.SUM, shares, axis=None)
+
+        return tf.function(step)
+
+
+def _gradients_compiled(model: Model) -> Step:
+    """The gradient is compiled; what crosses between replicas, and the update, are not."""
+    return partial(_replica_step, model, tf.function(partial(_gradients, model), jit_compile=True))
+
+
+def _replica_step(model: Model, gradients: Step, *inputs: tf.Tensor) -> tf.Tensor:
+    share, found = gradients(*inputs)
+    # Of all replicas: the optimizer of Keras adds them up before it updates.
+    model.optimizer.apply_gradients(zip(found, _trained(model), strict=True))
+    return share
+
+
+def _gradients(model: Model, *inputs: tf.Tensor) -> tuple[tf.Tensor, list[tf.Tensor]]:
+    loss = model.replica_loss or model.loss
+    assert loss is not None
+    return _gradients_of(model, loss, *inputs)
+
+
+def _gradients_of(model: Model, loss: Step, *inputs: tf.Tensor) -> tuple[tf.Tensor, list[tf.Tensor]]:
+    """The loss, and the gradients that the optimizer wants, each an array of its variable's shape."""
+    variables = [as_variable(variable) for variable in _trained(model)]
+    with tf.GradientTape() as tape:
+        value = loss(*inputs)
+        scaled = model.optimizer.scale_loss(value)
+    zero = tf.UnconnectedGradients.ZERO
+    return value, densified(tape.gradient(scaled, variables, unconnected_gradients=zero))
+
+
+def _handed_over(model: Model) -> Step:
+    if model.replicated is None:
+        raise Unsupported("expected Model.replicated, found none: hand over a distributed step")
+    return model.replicated
+
+
+def _in_turn(session: Session, strategy: str, division: Division, parts: int) -> Step:
+    """What replicas compute, on one device: right, or with a mistake that has to be seen."""
+    model = session.model
+    if model.loss is None or model.optimizer is None:
+        raise Unsupported("expected Model.loss and Model.optimizer, found none: hand over both")
+    gradients = tf.function(partial(_gradients_of, model, model.loss))
+    trained = _trained(model)
+    own = {id(as_variable(variable)) for variable in trained}
+    moving = [variable for variable in session.weights.values() if id(variable) not in own]
+    update = tf.function(lambda *found: model.optimizer.apply_gradients(zip(found, trained, strict=True)))
+
+    def step(*inputs: tf.Tensor) -> tf.Tensor:
+        before, found = [variable.numpy() for variable in moving], []
+        for number in range(parts):
+            for variable, value in zip(moving, before, strict=True):
+                variable.assign(value)
+            named = zip(session.twin.inputs, inputs, strict=True)
+            part = [tf.constant(part_of(each.numpy(), division.axes[name], number, parts)) for name, each in named]
+            loss, by_variable = gradients(*part)
+            found.append((loss.numpy(), [each.numpy() for each in by_variable], [each.numpy() for each in moving]))
+        losses, by_part, moved = zip(*found, strict=True)
+        averaged = [sum(each) / parts for each in zip(*by_part, strict=True)]
+        left = [sum(each) / parts for each in zip(*moved, strict=True)]
+        if strategy == SUMMED:
+            averaged = [each * parts for each in averaged]
+        if strategy == ALONE:
+            averaged, left = by_part[0], moved[0]
+        for variable, value in zip(moving, left, strict=True):
+            variable.assign(value)
+        update(*map(tf.constant, averaged))
+        return tf.constant(sum(losses) / parts)
+
+    return step
+
+
+def _trained(model: Model) -> list[Any]:
+    return [variable for variable in model.weights.values() if variable.trainable]
+
+
+def _copies(variable: Any) -> dict[str, np.ndarray]:
+    """What each device of this process holds of a variable."""
+    values = getattr(variable, "values", (variable,))
+    return {value.device or "CPU": value.numpy() for value in values}
+
+
+def _firsts(copies: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    return {name: next(iter(held.values())) for name, held in copies.items()}
+
+
+def create() -> Strategies:
+    """This side on several devices."""
+    # Has to be said before TensorFlow starts.
+    (processor,) = tf.config.list_physical_devices("CPU")
+    count = int(os.environ.get(LOGICAL_DEVICES, "1"))
+    logical: Sequence[Any] = [tf.config.LogicalDeviceConfiguration()] * count
+    tf.config.set_logical_device_configuration(processor, logical)
+    return Strategies()
