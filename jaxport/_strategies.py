@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -13,6 +14,7 @@ import jaxlib.version
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from jaxport import _checkpoints
 from jaxport._model import Model, Parts
 from jaxport._recompiling import COMPILED, watched_events
 from jaxport._session import Session, leaves_by_path
@@ -29,6 +31,7 @@ from workloads._distributing import (
     Kept,
     Program,
     Stepped,
+    check_devices,
     first_unlike,
     part_of,
 )
@@ -72,6 +75,7 @@ class Strategies:
 
     def load(self, twin: Twin, division: Division) -> list[str]:
         """Take a twin; the names of its strategies."""
+        check_devices(len(jax.local_devices()), division)
         self._twin, self._division = twin, division
         self._sessions.clear()
         jax.clear_caches()
@@ -92,17 +96,20 @@ class Strategies:
             coordinator_address=cluster.addresses[0],
             num_processes=len(cluster.addresses),
             process_id=cluster.process,
-            initialization_timeout=max(1, int(cluster.limit_s)),
+            # Longer than who asks waits, who then says in one line what is wrong.
+            initialization_timeout=2 * max(1, int(cluster.limit_s)),
         )
         return len(jax.devices())
 
-    def steps(self, strategy: str, dtype: str, count: int) -> Stepped:
-        """Train on the first batches of the twin.
+    def steps(self, strategy: str, dtype: str, count: int, first: int = 0, checkpoint: str = "") -> Stepped:
+        """Train on batches of the twin.
 
         Args:
           strategy: one of the twin's, or a reference.
           dtype: "float32" or "float64".
           count: of steps.
+          first: how many were taken before: with some, what they left is read from the checkpoint.
+          checkpoint: a folder, where what the last step leaves is written; "" writes nothing.
         """
         session = self._session(dtype, strategy not in (SHARD_MAP, IN_TURN, *MISTAKES))
         with session.precision():
@@ -110,8 +117,10 @@ class Strategies:
             parameters = session.parameters(session.twin.first_case)
             assert session.model.init is not None
             held: list[Any] = [placed.kept(parameters), placed.kept(session.model.init(parameters))]
-            kept, compilations = Kept(), 0
-            for number in range(count):
+            if first:
+                held = _checkpoints.read(Path(checkpoint) / str(first), held)
+            kept, compilations = Kept(first), 0
+            for number in range(first, first + count):
                 inputs = placed.inputs(self._batch(session, number))
                 with watched_events() as seen:
                     *held, loss = jax.block_until_ready(placed.step(*held, *inputs))
@@ -119,6 +128,8 @@ class Strategies:
                 named = {"loss": loss, **session.by_weight(held[0]), **leaves_by_path(held[1])}
                 kept.unlike += filter(None, (_unlike(f"{leaf} after step {number + 1}", named[leaf]) for leaf in named))
                 kept.step(_host(loss), _hosted(session.by_weight(held[0])), _hosted(leaves_by_path(held[1])))
+            if checkpoint:
+                _checkpoints.write(Path(checkpoint) / str(first + count), held)
             return kept.stepped(compilations)
 
     def program(self, strategy: str) -> Program:

@@ -31,6 +31,7 @@ from workloads._distributing import (
     Kept,
     Program,
     Stepped,
+    check_devices,
     first_unlike,
     part_of,
 )
@@ -53,7 +54,7 @@ class Strategies:
         self._sessions: dict[tuple[str, str], Session] = {}
         # One for the whole process: a second one uses the numbers of the first one's collectives again.
         self._strategy: Any = None
-        self._joined = False
+        self._joined, self._process = False, 0
 
     def environment(self) -> dict[str, Any]:
         """Versions, and the devices."""
@@ -62,6 +63,8 @@ class Strategies:
 
     def load(self, twin: Twin, division: Division) -> list[str]:
         """Take a twin; the names of its strategies."""
+        if not self._joined:  # each process of a cluster has one
+            check_devices(len(tf.config.list_logical_devices("CPU")), division)
         self._twin, self._division = twin, division
         self._sessions.clear()
         model = self._session("float32", SINGLE).model
@@ -74,23 +77,27 @@ class Strategies:
         """Compute with other processes from now on."""
         task = {"type": "worker", "index": cluster.process}
         os.environ["TF_CONFIG"] = json.dumps({"cluster": {"worker": list(cluster.addresses)}, "task": task})
-        self._joined = True
+        self._joined, self._process = True, cluster.process
         return int(self._distributed().num_replicas_in_sync)
 
-    def steps(self, strategy: str, dtype: str, count: int) -> Stepped:
-        """Train on the first batches of the twin.
+    def steps(self, strategy: str, dtype: str, count: int, first: int = 0, checkpoint: str = "") -> Stepped:
+        """Train on batches of the twin.
 
         Args:
           strategy: one of the twin's, or a reference.
           dtype: "float32" or "float64".
           count: of steps.
+          first: how many were taken before: with some, what they left is read from the checkpoint.
+          checkpoint: a folder, where what the last step leaves is written; "" writes nothing.
         """
         session = self._session(dtype, strategy)
         step, inputs = self._step(session, strategy), self._inputs(session, strategy)
-        kept, compilations = Kept(), None
-        for number in range(count):
+        kept, compilations = Kept(first), None
+        if first:
+            self._saved(session).read(self._prefix(checkpoint, first)).assert_consumed()
+        for number in range(first, first + count):
             given = inputs(self._batch(session, number))
-            if number:
+            if number > first:
                 loss = step(*given)
             else:
                 loss, compilations = _recompiling.compiled_in(partial(step, *given))
@@ -100,7 +107,16 @@ class Strategies:
             found = (first_unlike(f"{leaf} after step {number + 1}", named[leaf]) for leaf in named)
             kept.unlike += filter(None, found)
             kept.step(loss.numpy(), _firsts(weights), _firsts(state))
+        if checkpoint:
+            self._saved(session).write(self._prefix(checkpoint, first + count))
         return kept.stepped(compilations)
+
+    def _saved(self, session: Session) -> Any:
+        return tf.train.Checkpoint(weights=list(session.weights.values()), state=list(session.state.values()))
+
+    def _prefix(self, folder: str, step: int) -> str:
+        """Of the files of this process: all write, because all of them hold every variable."""
+        return f"{folder}/{step}-of-process-{self._process}"
 
     def program(self, strategy: str) -> Program:
         """The transfers in the graph of a step."""

@@ -128,8 +128,16 @@ class Distributing(Protocol):
         """Compute with other processes from now on; how many devices there are in all."""
         ...
 
-    def steps(self, strategy: str, dtype: str, count: int) -> Stepped:
-        """Train so many steps on the first batches of the twin."""
+    def steps(self, strategy: str, dtype: str, count: int, first: int = 0, checkpoint: str = "") -> Stepped:
+        """Train so many steps on the batches of the twin, from the one after the `first` on.
+
+        Args:
+          strategy: one of the twin's, or a reference.
+          dtype: "float32" or "float64".
+          count: of steps.
+          first: how many were taken before: with some, what they left is read from the checkpoint.
+          checkpoint: a folder, where what the last step leaves is written; "" writes nothing.
+        """
         ...
 
     def program(self, strategy: str) -> Program:
@@ -139,6 +147,16 @@ class Distributing(Protocol):
     def prepare(self, strategy: str) -> Any:
         """A step of the float32 twin that can be called again and again, and waits for its results."""
         ...
+
+
+def check_devices(found: int, division: Division) -> None:
+    """Refuse to compute on fewer devices than there should be: every strategy would pass on one.
+
+    Raises:
+      RuntimeError: this process has others.
+    """
+    if found != division.devices:
+        raise RuntimeError(f"expected {division.devices} logical devices in this process, found {found}")
 
 
 def part_of(array: np.ndarray, axis: int | None, number: int, parts: int) -> np.ndarray:
@@ -185,6 +203,7 @@ def _bits(array: np.ndarray) -> np.ndarray:
 class Kept:
     """Collects what steps give, under the names that are judged."""
 
+    first: int = 0
     losses: list[np.ndarray] = field(default_factory=list)
     arrays: dict[str, np.ndarray] = field(default_factory=dict)
     unlike: list[Unlike] = field(default_factory=list)
@@ -198,7 +217,7 @@ class Kept:
           state: of the optimizer, by name.
         """
         self.losses.append(np.array(loss))
-        done = len(self.losses)
+        done = self.first + len(self.losses)
         self.arrays |= {f"weights@{done}/{path}": np.array(value) for path, value in weights.items()}
         self.arrays |= {f"state@{done}/{name}": np.array(value) for name, value in state.items()}
 

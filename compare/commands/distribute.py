@@ -42,6 +42,7 @@ first value that departs; how many programs were compiled; what is exchanged bet
   jaxport distribute mnist_mlp                               every strategy on two devices
   jaxport distribute mnist_mlp bert --devices 4
   jaxport distribute resnet50 --strategies jax/spmd jax/shard_map
+  jaxport distribute mnist_mlp --resume                      and with a process killed and its run resumed
   jaxport distribute my_port.py --no-timing --json | jq '.workloads[].strategies | map_values(.verdict)'
 """,
     holds="every strategy that its framework takes computes what it should, on every device and in both frameworks",
@@ -69,6 +70,11 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--strategies", nargs="+", choices=BY_NAME, default=(), metavar="NAME",
         help=f"only these, of {', '.join(BY_NAME)} (default: all)",
     )  # fmt: skip
+    scope.add_argument(
+        "--resume", action="store_true",
+        help="also kill a process of each strategy in the middle of its steps, go on from a checkpoint in another one, "
+        "and hold what follows against the run without an interruption",
+    )  # fmt: skip
     scope.add_argument("--no-timing", action="store_true", help="do not time steps")
     _arguments.add_workers(command, recorded=False, device=False)
     command.add_argument(
@@ -92,7 +98,9 @@ def main(options: argparse.Namespace) -> int:
         writable_file(options.out)
     pythons = interpreters(options)
     strategies = [BY_NAME[name] for name in options.strategies] or list(STRATEGIES)
-    asked = Asked(strategies, options.size, options.devices, options.steps, not options.no_timing)
+    if options.resume and options.steps < 2:
+        raise RequestError(f"expected --steps of at least 2 with --resume, found {options.steps}: raise it")
+    asked = Asked(strategies, options.size, options.devices, options.steps, not options.no_timing, options.resume)
     chosen = port_files.get_each(list(dict.fromkeys(options.workloads)))
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))

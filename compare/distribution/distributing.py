@@ -10,7 +10,7 @@ from statistics import median
 
 from msgspec.structs import replace
 
-from compare.distribution import judging_steps
+from compare.distribution import judging_steps, resuming
 from compare.distribution.dividing import Divided, divided
 from compare.distribution.judging_steps import FLOAT32, FLOAT64, Runs
 from compare.distribution.strategies import Strategy
@@ -21,6 +21,7 @@ from compare.record.distribution_part import (
     Departure,
     DistributedStep,
     Distribution,
+    Resumed,
     Transfer,
     UnlikeCopies,
 )
@@ -48,6 +49,7 @@ class Asked:
       devices: of one process.
       steps: of training that are compared.
       timed: whether steps are timed too.
+      resumed: whether a process is killed and its run resumed too.
     """
 
     strategies: Sequence[Strategy]
@@ -55,6 +57,7 @@ class Asked:
     devices: int
     steps: int
     timed: bool
+    resumed: bool = False
 
 
 def distribute(workload: AnyWorkload, asked: Asked, groups: Groups, scratch: Path, reporter: Reporter) -> Distribution:
@@ -74,7 +77,7 @@ def distribute(workload: AnyWorkload, asked: Asked, groups: Groups, scratch: Pat
     given = divided(workload, asked.size, asked.devices, asked.steps, scratch)
     sides = list(dict.fromkeys(strategy.side for strategy in asked.strategies))
     reporter.stage(f"{workload.name} on {asked.devices} devices", len(sides) * 2 + len(asked.strategies))
-    survey = _Survey(given, asked, groups, reporter)
+    survey = _Survey(given, asked, groups, reporter, scratch)
     for side in sides:
         survey.refer(side)
     tried = {str(strategy): survey.tried(strategy) for strategy in asked.strategies}
@@ -101,8 +104,9 @@ def distribute(workload: AnyWorkload, asked: Asked, groups: Groups, scratch: Pat
 class _Survey:
     """One workload while it is distributed: what was run, and which processes can run more."""
 
-    def __init__(self, given: Divided, asked: Asked, groups: Groups, reporter: Reporter) -> None:
+    def __init__(self, given: Divided, asked: Asked, groups: Groups, reporter: Reporter, scratch: Path) -> None:
         self._given, self._asked, self._groups, self._reporter = given, asked, groups, reporter
+        self._scratch = scratch
         self._references: dict[tuple[str, str], Runs] = {}
         self._untold: dict[tuple[str, str], str] = {}
         self._known: dict[str, Sequence[str]] = {}
@@ -132,7 +136,7 @@ class _Survey:
         """One strategy; None where the twin hands over no such step."""
         self._reporter.step(str(strategy))
         processes = strategy.processes or self._asked.devices
-        each = 1 if strategy.processes == 0 else self._asked.devices
+        each = self._each(strategy)
         step = DistributedStep(means=strategy.means[0], devices=processes * each, processes=processes)
         if self._given.examples % (processes * each):
             why = f"{processes * each} devices do not divide a batch of {self._given.examples}"
@@ -189,8 +193,10 @@ class _Survey:
         held = {each.against.partition("/")[2]: each.verdict for each in parity}
         means = next((reference for reference in strategy.means if held.get(reference) == PASS), strategy.means[0])
         across = self._across(runs, strategy.side, means)
+        resumed = self._resumed(strategy, runs, step) if self._asked.resumed else None
+        group = self._group(strategy.side, step.processes or 1, self._each(strategy))
         transfers = _alike(strategy_requests.transfers(group.sides, strategy.name))
-        verdict, reason = self._verdict(strategy, held.get(means), across, unlike)
+        verdict, reason = self._verdict(strategy, held.get(means), across, unlike, transfers, resumed)
         return replace(
             step,
             means=means,
@@ -201,10 +207,32 @@ class _Survey:
             unlike=tuple(map(_recorded, unlike)),
             compilations=compilations,
             transfers=transfers,
+            resumed=resumed,
         )
 
+    def _resumed(self, strategy: Strategy, runs: Runs, step: DistributedStep) -> Resumed:
+        processes = step.processes or 1
+        folder = self._scratch / f"{self._given.prepared.workload.name}-{str(strategy).replace('/', '-')}-checkpoints"
+        folder.mkdir()
+        self._reporter.step(f"{strategy} killed and resumed")
+        return resuming.resumed(
+            lambda: self._group(strategy.side, processes, self._each(strategy)),
+            lambda: self._groups.drop(strategy.side, processes),
+            *(strategy.name, runs.by_dtype[FLOAT64], folder),
+        )
+
+    def _each(self, strategy: Strategy) -> int:
+        """Devices of each process."""
+        return 1 if strategy.processes == 0 else self._asked.devices
+
     def _verdict(
-        self, strategy: Strategy, held: str | None, across: Departure | None, unlike: Sequence[Unlike]
+        self,
+        strategy: Strategy,
+        held: str | None,
+        across: Departure | None,
+        unlike: Sequence[Unlike],
+        transfers: Sequence[Transfer],
+        resumed: Resumed | None,
     ) -> tuple[str, str]:
         if held is None:
             why = self._untold.get((strategy.side, strategy.means[0]), "it was not run")
@@ -213,6 +241,9 @@ class _Survey:
             "devices hold different values of one array": bool(unlike),
             "it does not compute what it should": held == FAIL,
             "the frameworks differ": across is not None and across.verdict == FAIL,
+            "nothing is exchanged: the step is not distributed": not transfers,
+            "resumed from a checkpoint it goes on otherwise": resumed is not None
+            and (resumed.departure is None or resumed.departure.verdict == FAIL),
         }
         found = [problem for problem, occurs in problems.items() if occurs]
         return (FAIL, "; ".join(found)) if found else (PASS, "")

@@ -37,7 +37,7 @@ class Groups:
     def __init__(self, pythons: Mapping[str, str | None], timeout_s: float, limit_s: float, scratch: Path) -> None:
         self._pythons, self._timeout_s, self._limit_s, self._scratch = pythons, timeout_s, limit_s, scratch
         self._groups: dict[tuple[str, int], Group] = {}
-        self._devices = 1
+        self._devices: dict[str, int] = {}
         self._workers = WorkerSet(self._start)
 
     def __enter__(self) -> Groups:
@@ -58,8 +58,8 @@ class Groups:
           SideError: one does not come up, or they do not find each other.
         """
         if (side, processes) not in self._groups:
-            self._devices = devices
             names = [f"{side}/{processes}/{at}" for at in range(processes)]
+            self._devices |= dict.fromkeys(names, devices)
             self._workers.start(names)
             sides = [self._workers.get(name) for name in names]
             if processes > 1:
@@ -83,7 +83,7 @@ class Groups:
 
     def _start(self, name: str) -> Side:
         side = name.partition("/")[0]
-        settings = Settings(logical_devices=self._devices)
+        settings = Settings(logical_devices=self._devices[name])
         return LiveSide(f"{side}_strategies", self._scratch, self._pythons.get(side), self._timeout_s, settings)
 
 

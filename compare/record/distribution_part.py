@@ -58,6 +58,21 @@ class Transfer(Part, frozen=True):
     """FILE:LINE; empty where that is not known."""
 
 
+class Resumed(Part, frozen=True):
+    """A run that was interrupted: a process was killed in the middle of its steps, and another one went on."""
+
+    after: Count = None
+    """The step whose checkpoint was read."""
+    killed: Text = ""
+    """What was said when the process was gone."""
+    identical: bool | None = None
+    """Whether every loss and array after it is that of the run without an interruption, to the last bit."""
+    departure: Departure | None = None
+    """By the training gate; null where it did not go on."""
+    reason: Text = ""
+    """Why it did not; else empty."""
+
+
 class DistributedStep(Part, frozen=True):
     """The training step by one strategy."""
 
@@ -80,6 +95,8 @@ class DistributedStep(Part, frozen=True):
     transfers: Many[Transfer] = ()
     seconds: Number = None
     """Of a step, the median of the median of each round."""
+    resumed: Resumed | None = None
+    """Null where no fault was asked for."""
 
 
 class Blind(Part, frozen=True):

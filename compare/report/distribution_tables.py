@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from compare.record.distribution_part import Departure, DistributedStep, Distribution, Distributions, Transfer
+from compare.record.distribution_part import Departure, DistributedStep, Distribution, Distributions, Resumed, Transfer
 from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
 from compare.report import numbers
 from compare.report.terminal import cell, print_table
@@ -102,10 +102,23 @@ def _of_step(step: DistributedStep) -> Iterator[str]:
         first = step.unlike[0]
         after = f" after step {first.step}" if first.step else ""
         yield (
-            f"{first.leaf}{list(first.index)}{after} is {first.found:g} on {first.devices[0]} and {first.other:g} on "
+            f"{first.leaf}{_at(first.index)}{after} is {first.found:g} on {first.devices[0]} and {first.other:g} on "
             f"{first.devices[1]}; arrays that differ so: {len({each.leaf for each in step.unlike})}"
         )
+    if step.resumed:
+        yield _resumed(step.resumed)
     yield from map(_transfer, step.transfers)
+
+
+def _resumed(resumed: Resumed) -> str:
+    if resumed.departure is None:
+        return f"not resumed after step {resumed.after}: {resumed.reason}"
+    begun = f"killed after step {resumed.after} ({resumed.killed}), resumed from its checkpoint in another process: "
+    if resumed.identical:
+        return f"{begun}every array that follows is the same to the last bit"
+    if resumed.departure.verdict == FAIL:
+        return f"{begun}{departs(resumed.departure)}"
+    return f"{begun}the same but for rounding, error {numbers.error(resumed.departure.error)}"
 
 
 def departs(departure: Departure) -> str:
@@ -114,9 +127,13 @@ def departs(departure: Departure) -> str:
         return f"departs from {departure.against}: {departure.message}"
     return (
         f"departs from {departure.against} first at step {departure.step}, {departure.dtype} {departure.leaf}"
-        f"{list(departure.index)}: {departure.found:.7g} for {departure.expected:.7g}, error "
+        f"{_at(departure.index)}: {departure.found:.7g} for {departure.expected:.7g}, error "
         f"{numbers.error(departure.error)} of the largest value, bound {numbers.error(departure.bound)}"
     )
+
+
+def _at(index: Sequence[int]) -> str:
+    return str(list(index)) if index else ""
 
 
 def _shown(source: str) -> str:

@@ -64,11 +64,16 @@ class StrategyNamed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class StrategySteps(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The same, the float type that it computes in, and how many steps are taken."""
+    """The same, the float type that it computes in, and how many steps are taken after `first` others.
+
+    What those left is read from the folder of a checkpoint, where what the last one leaves is written.
+    """
 
     strategy: str
     dtype: str
     count: Calls
+    first: Size = 0
+    checkpoint: str = ""
 
 
 class StrategyCalls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -44,7 +44,7 @@ class Strategies(Host):
 
     def steps(self, parameters: StrategySteps, arrays: Arrays) -> Reply:
         """Some training steps."""
-        found = self._side.steps(parameters.strategy, parameters.dtype, parameters.count)
+        found = self._side.steps(*msgspec.structs.astuple(parameters))
         unlike = [dataclasses.asdict(each) for each in found.unlike]
         return Reply({"compilations": found.compilations, "unlike": unlike}, found.arrays)
 

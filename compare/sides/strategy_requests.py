@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from compare.sides._side import Reply, Side
+from compare.sides._side import Reply, Side, SideError
 from compare.sides.replies import SteppedOn, Transfer
 from compare.sides.requests import Loading
 from workloads._distributing import Collective, Stepped, Unlike, first_unlike
@@ -44,12 +45,17 @@ def join(sides: Sequence[Side], addresses: Sequence[str], limit_s: float) -> lis
       sides: one process each.
       addresses: HOST:PORT of each.
       limit_s: how long each waits for the others.
+
+    Raises:
+      SideError: they did not find each other within the limit, or one was lost.
     """
     asked = [{"addresses": list(addresses), "process": at, "limit_s": limit_s} for at in range(len(sides))]
-    return [reply.value for reply in _of_all(sides, "join", asked)]
+    return [reply.value for reply in _of_all(sides, "join", asked, limit_s)]
 
 
-def steps(sides: Sequence[Side], strategy: str, dtype: str, count: int) -> Stepped:
+def steps(
+    sides: Sequence[Side], strategy: str, dtype: str, count: int, first: int = 0, checkpoint: Path | None = None
+) -> Stepped:
     """What some training steps give; of several processes what the first has, and where another has something else.
 
     Args:
@@ -57,8 +63,12 @@ def steps(sides: Sequence[Side], strategy: str, dtype: str, count: int) -> Stepp
       strategy: of the twin, or a reference.
       dtype: "float32" or "float64".
       count: of steps.
+      first: how many were taken before: with some, what they left is read from the checkpoint.
+      checkpoint: a folder, where what the last step leaves is written; None writes nothing.
     """
-    asked = {"strategy": strategy, "dtype": dtype, "count": count}
+    asked: dict[str, Any] = {"strategy": strategy, "dtype": dtype, "count": count}
+    if checkpoint is not None:
+        asked |= {"first": first, "checkpoint": str(checkpoint)}
     found = [
         (msgspec.convert(reply.value, SteppedOn), reply.arrays)
         for reply in _of_all(sides, "steps", [asked] * len(sides))
@@ -86,12 +96,48 @@ def step_times(sides: Sequence[Side], strategy: str, calls: int) -> list[float]:
     return [max(each) for each in zip(*(reply.value for reply in replies), strict=True)]
 
 
-def _of_all(sides: Sequence[Side], method: str, parameters: Sequence[Mapping[str, Any]]) -> list[Reply]:
+def _of_all(
+    sides: Sequence[Side], method: str, parameters: Sequence[Mapping[str, Any]], limit_s: float | None = None
+) -> list[Reply]:
     """The replies of all, asked at once: each waits for what the others send.
 
+    Args:
+      sides: one process each.
+      method: what is asked.
+      parameters: of each.
+      limit_s: how long all of it may take; None leaves that to each side.
+
     Raises:
-      SideError: one failed; of several the one that was lost first in their order.
+      SideError: one failed, or did not answer. Others would wait for it without end, and are ended.
     """
     with ThreadPoolExecutor(len(sides)) as threads:
         asked = [threads.submit(side.call, method, given) for side, given in zip(sides, parameters, strict=True)]
+        try:
+            for done in as_completed(asked, limit_s):
+                error = done.exception()
+                if error is not None:
+                    raise _of_process(error, asked.index(done), len(sides)) from error
+        except TimeoutError:
+            # In the process itself nothing can be said: TensorFlow waits there and lets no other thread run.
+            for side in sides:
+                side.kill()
+            missing = ", ".join(str(at) for at, each in enumerate(asked) if not each.done())
+            processes = len(parameters[0].get("addresses", sides))
+            reason = (
+                f"expected {processes} processes to {method} within {limit_s:g} s, found that process {missing} still "
+                "waits: one never came; start it, or raise --join-limit"
+            )
+            raise SideError(sides[0].name, method, reason, lost=True) from None
+        except SideError:
+            for side in sides if len(sides) > 1 else ():
+                side.kill()
+            raise
         return [each.result() for each in asked]
+
+
+def _of_process(error: BaseException, at: int, processes: int) -> BaseException:
+    """The same, and which of several processes it is from."""
+    if not isinstance(error, SideError) or processes == 1:
+        return error
+    reason = f"process {at} of {processes}: {error.reason}"
+    return type(error)(error.side, error.doing, reason, error.details, error.lost)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import distributed_ports
 import pytest
@@ -16,6 +17,11 @@ from compare.inputs import port_files
 from compare.progress import Silent
 from compare.record.distribution_part import Distribution
 from compare.record.vocabulary import FAIL, PASS
+from compare.sides import strategy_requests
+from compare.sides._side import SideError
+from compare.sides.client import LiveSide
+from compare.sides.settings import Settings
+from compare.sides.workers import WorkerSet
 
 pytestmark = pytest.mark.process
 
@@ -30,12 +36,12 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     with port_files.ports_apart(), Groups({}, 300, 30, scratch) as groups:
         workload = port_files.get(str(port))
 
-        def distributed(size: str, *names: str, devices: int = 2) -> Distribution:
+        def distributed(size: str, *names: str, resumed: bool = False) -> Distribution:
             strategies = [BY_NAME[name] for name in names or ("jax/own",)]
             folder = scratch / f"{size}-{len(list(scratch.iterdir()))}"
             folder.mkdir()
             return distributing.distribute(
-                workload, Asked(strategies, size, devices, 3, timed=False), groups, folder, Silent()
+                workload, Asked(strategies, size, 2, 3, timed=False, resumed=resumed), groups, folder, Silent()
             )
 
         yield distributed
@@ -102,8 +108,23 @@ def test_a_batch_that_does_not_divide_is_refused(run: Run) -> None:
         run("odd")
 
 
-def test_two_processes_over_gloo(run: Run) -> None:
-    found = run("right", "jax/gloo")
-    step = found.strategies["jax/gloo"]
-    assert (step.verdict, step.devices, step.processes) == (PASS, 4, 2)
-    assert {transfer.groups for transfer in step.transfers} == {((0, 1, 2, 3),)}
+def test_a_killed_process_is_resumed(run: Run) -> None:
+    found = run("right", "jax/own", "jax/gloo", resumed=True)
+    for name, processes in (("jax/own", 1), ("jax/gloo", 2)):
+        step = found.strategies[name]
+        assert (step.verdict, step.devices, step.processes) == (PASS, 2 * processes, processes)
+        # After a process was started anew it has as many devices as before.
+        assert {transfer.groups for transfer in step.transfers} == {(tuple(range(2 * processes)),)}
+        assert step.resumed is not None and step.resumed.identical and step.resumed.after == 1
+        assert "SIGKILL" in step.resumed.killed
+        assert step.resumed.killed.startswith("process 1 of 2: ") == (processes == 2)
+
+
+def test_a_process_that_never_comes_is_told_after_the_limit(tmp_path: Path) -> None:
+    with WorkerSet(lambda _: LiveSide("jax_strategies", tmp_path, settings=Settings(logical_devices=1))) as workers:
+        alone = workers.get("alone")
+        with pytest.raises(
+            SideError, match=r"expected 2 processes to join within 2 s, found that process 0 still waits"
+        ):
+            strategy_requests.join([alone], ["127.0.0.1:1", "127.0.0.1:2"], 2)
+        assert not alone.alive
