@@ -12,20 +12,18 @@ import jax
 import jax.numpy as jnp
 import jaxlib.version
 import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import NamedSharding, PartitionSpec
 
-from jaxport import _checkpoints
-from jaxport._model import Model, Parts
+from jaxport import _checkpoints, _distributed_steps
+from jaxport._distributed_steps import Step
 from jaxport._recompiling import COMPILED, watched_events
 from jaxport._session import Session, leaves_by_path
 from workloads._distributing import (
-    ALONE,
     IN_TURN,
     MISTAKES,
     OWN,
     REFERENCES,
     SINGLE,
-    SUMMED,
     Cluster,
     Division,
     Kept,
@@ -39,10 +37,6 @@ from workloads._framework import Twin, Unsupported
 from workloads._spec import Arrays
 
 SPMD, SHARD_MAP = "spmd", "shard_map"
-
-AXIS = "data"
-
-Step = Callable[..., tuple[Any, Any, Any]]
 
 
 @dataclass(frozen=True)
@@ -188,13 +182,20 @@ class Strategies:
         if strategy == SINGLE:
             return _on_one(session, jax.jit(model.step))
         if strategy in (IN_TURN, *MISTAKES):
-            return _on_one(session, partial(_in_turn(_parts(model), strategy), self._divided(session)))
-        mesh = jax.make_mesh((len(jax.devices()),), (AXIS,), axis_types=(jax.sharding.AxisType.Auto,))
-        specs = [_spec(self._division.axes[name]) for name in session.twin.inputs]
+            return _on_one(
+                session,
+                partial(
+                    _distributed_steps.in_turn(_distributed_steps.parts_of(model), strategy), self._divided(session)
+                ),
+            )
+        mesh = jax.make_mesh(
+            (len(jax.devices()),), (_distributed_steps.AXIS,), axis_types=(jax.sharding.AxisType.Auto,)
+        )
+        specs = [_distributed_steps.spec_of(self._division.axes[name]) for name in session.twin.inputs]
         makers: Mapping[str, Callable[[], Step]] = {
-            SPMD: lambda: _spmd(model, mesh, specs),
-            SHARD_MAP: lambda: _by_hand(_parts(model), mesh, specs),
-            OWN: lambda: _handed_over(model, mesh),
+            SPMD: lambda: _distributed_steps.spmd(model, mesh, specs),
+            SHARD_MAP: lambda: _distributed_steps.by_hand(_distributed_steps.parts_of(model), mesh, specs),
+            OWN: lambda: _distributed_steps.handed_over(model, mesh),
         }
         if strategy not in makers:
             raise Unsupported(f"expected a strategy of {', '.join((*makers, *REFERENCES))}, found {strategy!r}")
@@ -226,69 +227,8 @@ class Strategies:
         return parts
 
 
-def _parts(model: Model) -> Parts:
-    if model.parts is None:
-        raise Unsupported("expected Model.parts, found none: hand over gradients and update apart")
-    return model.parts
-
-
 def _on_one(session: Session, step: Step) -> Placed:
     return Placed(step, lambda tree: tree, session.inputs)
-
-
-def _spmd(model: Model, mesh: Mesh, specs: Sequence[PartitionSpec]) -> Step:
-    """One program for all devices: XLA finds what has to be exchanged."""
-    whole = NamedSharding(mesh, PartitionSpec())
-    given = (whole, whole, *(NamedSharding(mesh, spec) for spec in specs))
-    assert model.step is not None
-    return jax.jit(model.step, in_shardings=given, out_shardings=(whole, whole, whole))
-
-
-def _by_hand(parts: Parts, mesh: Mesh, specs: Sequence[PartitionSpec]) -> Step:
-    """Each device computes on its part of the batch, and what is averaged is said.
-
-    JAX's own check that results are the same everywhere is off, as one must turn it off where a gradient is written by
-    hand: jaxport looks at every copy.
-    """
-
-    def step(parameters: Any, state: Any, *inputs: Any) -> tuple[Any, Any, Any]:
-        found = parts.gradients(parameters, state, *inputs)
-        gradients, loss, moved = jax.lax.pmean(found, AXIS)
-        parameters, state = parts.update(parameters, state, gradients, moved)
-        return parameters, state, loss
-
-    whole = PartitionSpec()
-    mapped = jax.shard_map(
-        step, mesh=mesh, in_specs=(whole, whole, *specs), out_specs=(whole, whole, whole), check_vma=False
-    )
-    return jax.jit(mapped)
-
-
-def _handed_over(model: Model, mesh: Mesh) -> Step:
-    if model.sharded is None:
-        raise Unsupported("expected Model.sharded, found none: hand over a distributed step")
-    step = model.sharded(mesh)
-    return step if hasattr(step, "lower") else jax.jit(step)
-
-
-def _in_turn(parts: Parts, strategy: str) -> Callable[..., tuple[Any, Any, Any]]:
-    """What replicas compute, on one device: right, or with a mistake that has to be seen."""
-    gradients, update = jax.jit(parts.gradients), jax.jit(parts.update)
-
-    def step(divided: Any, parameters: Any, state: Any, *inputs: Any) -> tuple[Any, Any, Any]:
-        found = [gradients(parameters, state, *part) for part in divided(inputs)]
-        averaged, loss, moved = jax.tree.map(lambda *each: sum(each[1:], each[0]) / len(each), *found)
-        if strategy == SUMMED:
-            averaged = jax.tree.map(lambda each: each * len(found), averaged)
-        if strategy == ALONE:
-            averaged, _, moved = found[0]
-        return (*update(parameters, state, averaged, moved), loss)
-
-    return step
-
-
-def _spec(axis: int | None) -> PartitionSpec:
-    return PartitionSpec() if axis is None else PartitionSpec(*[None] * axis, AXIS)
 
 
 def _put(array: np.ndarray, sharding: NamedSharding) -> jax.Array:

@@ -12,20 +12,17 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tf_reference import _recompiling
+from tf_reference import _recompiling, _replica_steps
 from tf_reference._device_transfers import transfers
-from tf_reference._gradients import densified
-from tf_reference._model import Model
-from tf_reference._session import Session, as_variable
+from tf_reference._replica_steps import Step
+from tf_reference._session import Session
 from workloads._distributing import (
-    ALONE,
     IN_TURN,
     LOGICAL_DEVICES,
     MISTAKES,
     OWN,
     REFERENCES,
     SINGLE,
-    SUMMED,
     Cluster,
     Division,
     Kept,
@@ -39,8 +36,6 @@ from workloads._framework import Twin, Unsupported
 from workloads._spec import Arrays
 
 MIRRORED, COMPILED, WORKERS = "mirrored", "mirrored-compiled", "multi-worker"
-
-Step = Callable[..., Any]
 
 
 class Strategies:
@@ -202,12 +197,15 @@ class Strategies:
         if strategy == SINGLE:
             return tf.function(session.model.step)
         if strategy in (IN_TURN, *MISTAKES):
-            return _in_turn(session, strategy, self._division, self._replicas())
+            return _replica_steps.in_turn(session, strategy, self._division, self._replicas())
         makers: Mapping[str, Callable[[], Step]] = {
-            MIRRORED: lambda: _gradients_compiled(model),
-            WORKERS: lambda: _gradients_compiled(model),
-            COMPILED: lambda: tf.function(partial(_replica_step, model, partial(_gradients, model)), jit_compile=True),
-            OWN: lambda: _handed_over(model),
+            MIRRORED: lambda: _replica_steps.gradients_compiled(model),
+            WORKERS: lambda: _replica_steps.gradients_compiled(model),
+            COMPILED: lambda: tf.function(
+                partial(_replica_steps.replica_step, model, partial(_replica_steps.gradients_of_share, model)),
+                jit_compile=True,
+            ),
+            OWN: lambda: _replica_steps.handed_over(model),
         }
         if strategy not in makers:
             raise Unsupported(f"expected a strategy of {', '.join((*makers, *REFERENCES))}, found {strategy!r}")
@@ -218,79 +216,6 @@ class Strategies:
             return distributed.reduce(tf.distribute.ReduceOp.SUM, shares, axis=None)
 
         return tf.function(step)
-
-
-def _gradients_compiled(model: Model) -> Step:
-    """The gradient is compiled; what crosses between replicas, and the update, are not."""
-    return partial(_replica_step, model, tf.function(partial(_gradients, model), jit_compile=True))
-
-
-def _replica_step(model: Model, gradients: Step, *inputs: tf.Tensor) -> tf.Tensor:
-    share, found = gradients(*inputs)
-    # Of all replicas: the optimizer of Keras adds them up before it updates.
-    model.optimizer.apply_gradients(zip(found, _trained(model), strict=True))
-    return share
-
-
-def _gradients(model: Model, *inputs: tf.Tensor) -> tuple[tf.Tensor, list[tf.Tensor]]:
-    loss = model.replica_loss or model.loss
-    assert loss is not None
-    return _gradients_of(model, loss, *inputs)
-
-
-def _gradients_of(model: Model, loss: Step, *inputs: tf.Tensor) -> tuple[tf.Tensor, list[tf.Tensor]]:
-    """The loss, and the gradients that the optimizer wants, each an array of its variable's shape."""
-    variables = [as_variable(variable) for variable in _trained(model)]
-    with tf.GradientTape() as tape:
-        value = loss(*inputs)
-        scaled = model.optimizer.scale_loss(value)
-    zero = tf.UnconnectedGradients.ZERO
-    return value, densified(tape.gradient(scaled, variables, unconnected_gradients=zero))
-
-
-def _handed_over(model: Model) -> Step:
-    if model.replicated is None:
-        raise Unsupported("expected Model.replicated, found none: hand over a distributed step")
-    return model.replicated
-
-
-def _in_turn(session: Session, strategy: str, division: Division, parts: int) -> Step:
-    """What replicas compute, on one device: right, or with a mistake that has to be seen."""
-    model = session.model
-    if model.loss is None or model.optimizer is None:
-        raise Unsupported("expected Model.loss and Model.optimizer, found none: hand over both")
-    gradients = tf.function(partial(_gradients_of, model, model.loss))
-    trained = _trained(model)
-    own = {id(as_variable(variable)) for variable in trained}
-    moving = [variable for variable in session.weights.values() if id(variable) not in own]
-    update = tf.function(lambda *found: model.optimizer.apply_gradients(zip(found, trained, strict=True)))
-
-    def step(*inputs: tf.Tensor) -> tf.Tensor:
-        before, found = [variable.numpy() for variable in moving], []
-        for number in range(parts):
-            for variable, value in zip(moving, before, strict=True):
-                variable.assign(value)
-            named = zip(session.twin.inputs, inputs, strict=True)
-            part = [tf.constant(part_of(each.numpy(), division.axes[name], number, parts)) for name, each in named]
-            loss, by_variable = gradients(*part)
-            found.append((loss.numpy(), [each.numpy() for each in by_variable], [each.numpy() for each in moving]))
-        losses, by_part, moved = zip(*found, strict=True)
-        averaged = [sum(each) / parts for each in zip(*by_part, strict=True)]
-        left = [sum(each) / parts for each in zip(*moved, strict=True)]
-        if strategy == SUMMED:
-            averaged = [each * parts for each in averaged]
-        if strategy == ALONE:
-            averaged, left = by_part[0], moved[0]
-        for variable, value in zip(moving, left, strict=True):
-            variable.assign(value)
-        update(*map(tf.constant, averaged))
-        return tf.constant(sum(losses) / parts)
-
-    return step
-
-
-def _trained(model: Model) -> list[Any]:
-    return [variable for variable in model.weights.values() if variable.trainable]
 
 
 def _copies(variable: Any) -> dict[str, np.ndarray]:

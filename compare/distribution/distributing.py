@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from compare.distribution import judging_steps, resuming
 from compare.distribution.dividing import Divided, divided
+from compare.distribution.exchanged import alike, unlike_copies
 from compare.distribution.judging_steps import FLOAT32, FLOAT64, Runs
 from compare.distribution.strategies import Strategy
 from compare.distribution.worker_groups import Group, Groups
@@ -23,7 +24,6 @@ from compare.record.distribution_part import (
     Distribution,
     Resumed,
     Transfer,
-    UnlikeCopies,
 )
 from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
 from compare.record.workload_part import Failure
@@ -31,7 +31,7 @@ from compare.sides import strategy_requests
 from compare.sides._side import BadTarget, Missing, SideError, Unavailable
 from compare.sides.workers import failure_of
 from workloads._declared import AnyWorkload
-from workloads._distributing import IN_TURN, MISTAKES, REFERENCES, SINGLE, Collective, Unlike
+from workloads._distributing import IN_TURN, MISTAKES, REFERENCES, SINGLE, Unlike
 
 ROUNDS = 5
 _ROUND_S = 0.2
@@ -195,7 +195,7 @@ class _Survey:
         across = self._across(runs, strategy.side, means)
         resumed = self._resumed(strategy, runs, step) if self._asked.resumed else None
         group = self._group(strategy.side, step.processes or 1, self._each(strategy))
-        transfers = _alike(strategy_requests.transfers(group.sides, strategy.name))
+        transfers = alike(strategy_requests.transfers(group.sides, strategy.name))
         verdict, reason = self._verdict(strategy, held.get(means), across, unlike, transfers, resumed)
         return replace(
             step,
@@ -204,7 +204,7 @@ class _Survey:
             reason=reason,
             parity=parity,
             across=across,
-            unlike=tuple(map(_recorded, unlike)),
+            unlike=tuple(map(unlike_copies, unlike)),
             compilations=compilations,
             transfers=transfers,
             resumed=resumed,
@@ -288,22 +288,3 @@ class _Survey:
 
     def _taken(self, side: str, processes: int, devices: int, strategy: str, calls: int) -> list[float]:
         return strategy_requests.step_times(self._group(side, processes, devices).sides, strategy, calls)
-
-
-def _recorded(unlike: Unlike) -> UnlikeCopies:
-    leaf, _, step = unlike.leaf.partition(" after step ")
-    return UnlikeCopies(leaf, int(step) if step else None, unlike.index, unlike.devices, *unlike.values)
-
-
-def _alike(found: Sequence[Collective]) -> tuple[Transfer, ...]:
-    """Collectives of one kind, groups and line together, the most bytes first."""
-    together: dict[tuple[str, tuple[tuple[int, ...], ...], str], list[Collective]] = defaultdict(list)
-    for each in found:
-        together[each.kind, each.groups, each.source].append(each)
-    made = (
-        Transfer(
-            kind, len(alike), sum(each.arrays for each in alike), sum(each.bytes for each in alike), groups, source
-        )
-        for (kind, groups, source), alike in together.items()
-    )
-    return tuple(sorted(made, key=lambda transfer: -(transfer.bytes or 0)))
