@@ -115,6 +115,8 @@ class TensorFlow:
         self._device = device
         self._loaded: Loaded[Session, Any] = Loaded(Session, tf.keras.backend.clear_session)
         self._tensors: dict[tuple[str, str, str], tf.Tensor] = {}
+        # TensorFlow compiles again what was compiled before this switch was first set to anything.
+        tf.config.optimizer.set_jit(False)
 
     def environment(self) -> dict[str, Any]:
         """Versions, device and what is pinned on it, and thread settings."""
