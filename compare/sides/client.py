@@ -33,6 +33,8 @@ NAMES = {
     "devices": "JAX to compile for other devices",
     "models": "TensorFlow",
     "modules": "JAX and Flax",
+    "tf_strategies": "TensorFlow",
+    "jax_strategies": "JAX",
 }
 
 STARTS = 3
@@ -259,7 +261,7 @@ class LiveSide(Side):
 
 
 def _doing(method: str, parameters: Mapping[str, Any]) -> str:
-    keys = ("target", "mode", "pass_", "case", "dtype")
+    keys = ("target", "mode", "strategy", "pass_", "case", "dtype")
     return " ".join([method, *(str(parameters[key]) for key in keys if key in parameters)])
 
 
@@ -281,7 +283,7 @@ def _environment(name: str, folder: Path, foreign: bool, settings: Settings) -> 
         environment["KERAS_BACKEND"] = "jax"
     if name != "jax":
         environment.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    if name == "models":
+    if name in ("models", "tf_strategies"):
         environment["KERAS_BACKEND"] = "tensorflow"
     if name == "tf":
         # Whatever keras.json says.

@@ -42,6 +42,48 @@ class Load(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     unrolled: Size = 0
 
 
+class Divided(Load, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A workload, and how its inputs are divided: `axes` are those of the examples by input, None of what is whole."""
+
+    devices: Calls
+    batch: str
+    axes: dict[str, Size | None]
+
+
+class Joining(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The processes that compute together, HOST:PORT of each; which this one is; seconds to wait for the others."""
+
+    addresses: tuple[str, ...]
+    process: Size
+    limit_s: float
+
+
+class StrategyNamed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A way in which a step is distributed."""
+
+    strategy: str
+
+
+class StrategySteps(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The same, the float type that it computes in, and how many steps are taken after `first` others.
+
+    What those left is read from the folder of a checkpoint, where what the last one leaves is written.
+    """
+
+    strategy: str
+    dtype: str
+    count: Calls
+    first: Size = 0
+    checkpoint: str = ""
+
+
+class StrategyCalls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The same, and how many calls are timed."""
+
+    strategy: str
+    calls: Calls
+
+
 class Outputs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One pass in one mode on the inputs of one case."""
 

@@ -60,6 +60,7 @@ from compare.sides.peers import PEERS
 from compare.sides.processes import end_with_parent
 from compare.sides.protocol import ProtocolError
 from compare.sides.settings import pin
+from compare.sides.strategy_host import Strategies
 from workloads._device import DeviceAbsent
 from workloads._framework import Framework, Prepared, Unsupported
 from workloads._recompiling import Seen, Staging, Watch
@@ -74,8 +75,13 @@ HOSTED = {
     "devices": "compare.sides.device_compiler",
     "models": "compare.sides.model_host",
     "modules": "compare.sides.module_host",
+    "tf_strategies": "tf_reference._strategies",
+    "jax_strategies": "jaxport._strategies",
 } | {peer: f"compare.sides.peers.{peer}" for peer in PEERS}
-"""By the name of a worker, the module whose `create()` gives a framework, or a host that answers by itself."""
+"""By the name of a worker, the module whose `create()` gives a framework, one on several devices, or a host that
+answers by itself."""
+
+_ON_SEVERAL_DEVICES = ("tf_strategies", "jax_strategies")
 
 _KINDS = {Unsupported: "unavailable", TargetError: "target", DeviceAbsent: "device"}
 """What the coordinator tells apart."""
@@ -350,9 +356,11 @@ def serve(side: str, requests: BinaryIO, replies: BinaryIO) -> None:
 def _hosted(name: str) -> Host:
     start = time.perf_counter()
     with left_out(HOSTED[name]):
-        made: Framework | Host = importlib.import_module(HOSTED[name]).create()
+        made: Any = importlib.import_module(HOSTED[name]).create()
     # Every load collects what the last one left. Modules stay, and to look through those of TensorFlow takes 0.15 s.
     gc.freeze()
+    if name in _ON_SEVERAL_DEVICES:
+        return Strategies(made)
     return made if isinstance(made, Host) else Worker(made, time.perf_counter() - start)
 
 
