@@ -54,7 +54,7 @@ from compare.sides.parameters import (
     WatchedCall,
     Watching,
 )
-from workloads import _transfer
+from workloads import _architecture, _transfer
 from workloads._raw_operations import Registry, Tried
 from workloads._spec import Arrays
 
@@ -238,6 +238,10 @@ METHODS = (
     Method(
         "weights", "models", KerasWeights, "The layers of a Keras model, and its weights as arrays by key",
         value=_transfer.Source, returns=True,
+    ),
+    Method(
+        "architecture", "models", KerasWeights, "The calls of a Keras model's layers, and what it was compiled with",
+        value=_architecture.Architecture,
     ),
     Method(
         "write_weights", "models", KerasWeights, "A .weights.h5 file with these arrays, and what is read from it",

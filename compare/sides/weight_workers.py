@@ -14,6 +14,7 @@ from compare import files
 from compare.errors import RequestError
 from compare.sides._side import Reply, SideError
 from compare.sides.replaceable import Replaceable
+from workloads._architecture import Architecture
 from workloads._inspection import Value
 from workloads._spec import Arrays
 from workloads._transfer import Source, Target
@@ -71,6 +72,15 @@ class WeightWorkers:
         """
         reply = _asked(self._models, model.reference, "weights", model.parameters)
         return _declared(reply.value, Source, model.reference), reply.arrays
+
+    def architecture(self, model: KerasModel) -> Architecture:
+        """The calls of the layers of a model, and what it was compiled with.
+
+        Raises:
+          RequestError: there is no such model, or it cannot be read.
+        """
+        reply = _asked(self._models, model.reference, "architecture", model.parameters)
+        return _declared(reply.value, Architecture, model.reference)
 
     def written(self, model: KerasModel, arrays: Arrays) -> tuple[bytes, Arrays]:
         """A .weights.h5 file of a model with these arrays, and what another such model reads from it.
