@@ -17,10 +17,12 @@ import os
 import signal
 import statistics
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any, BinaryIO
 
 import msgspec
@@ -94,11 +96,20 @@ class Worker(Host):
         self._held: int | None = None
         self._prepared: dict[str | int, Prepared] = {}
         self._watch: Watch | None = None
+        self._before = frozenset(sys.modules)
 
     def environment(self, parameters: Nothing, arrays: Arrays) -> Reply:
         """Versions and device of this side, and what its process was told of memory."""
         versions = {"python": sys.version.split()[0], "numpy": importlib.import_module("numpy").__version__}
         return Reply(dict(self._framework.environment()) | versions | memory.settings(os.environ))
+
+    def imported(self, parameters: Nothing, arrays: Arrays) -> Reply:
+        """Files of the modules that came after the framework; those that frameworks write for themselves left out."""
+        written = os.path.join(os.path.realpath(tempfile.gettempdir()), "")
+        later = [module for name, module in list(sys.modules.items()) if name not in self._before]
+        places = (vars(module).get("__file__") for module in later if isinstance(module, ModuleType))
+        found = {os.path.realpath(place) for place in places if isinstance(place, str)}
+        return Reply(sorted(place for place in found if not place.startswith(written)))
 
     def load(self, parameters: Load, arrays: Arrays) -> Reply:
         """Build the twin on the arrays of a file."""
