@@ -342,13 +342,17 @@ def described(error: BaseException) -> dict[str, Any]:
     return {"ok": False, "kind": kind, "reason": reason, "details": traceback.format_exc()}
 
 
-def serve(side: str, requests: BinaryIO, replies: BinaryIO) -> None:
-    """Answer requests until there are no more. The first message says whether framework and device are there."""
+def serve(side: str, requests: BinaryIO, replies: BinaryIO) -> bool:
+    """Answer requests until there are no more. The first message says whether framework and device are there.
+
+    Returns:
+      Whether they are: then nobody is left who asks.
+    """
     try:
         host = _hosted(side)
     except (ImportError, DeviceAbsent) as error:
         replies.write(wire.encode(described(error)))
-        return
+        return False
     replies.write(wire.encode({"ok": True, "value": {}, "arrays": False}))
     for line in requests:
         try:
@@ -356,6 +360,7 @@ def serve(side: str, requests: BinaryIO, replies: BinaryIO) -> None:
         except (Exception, SystemExit) as error:  # noqa: BLE001 - what user code raises costs this request
             said = described(error)
         replies.write(wire.encode(said))
+    return True
 
 
 def _hosted(name: str) -> Host:
@@ -375,14 +380,15 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: None)
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb", buffering=0)
-    end_with_parent(requests.fileno())
+    ending = end_with_parent(requests.fileno())
     # User code that reads standard input must find its end, not our requests.
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)
     os.dup2(2, 1)
     # Before the framework is imported: its pools are as large as what it finds then.
     pin(int(sys.argv[2]) if len(sys.argv) > 2 else None)
-    serve(sys.argv[1], requests, replies)
+    if serve(sys.argv[1], requests, replies):
+        ending.join()
     # TensorFlow takes seconds to tear down what the operating system frees at once.
     sys.stderr.flush()
     os._exit(0)

@@ -81,7 +81,7 @@ class Trial:
 
     def run(self, kill_after_s: float | None = None) -> tuple[Killed, str]:
         """Go on with the run; kill its process after so long, and look at what is left. Also what it said."""
-        command = [sys.executable, "-P", "-m", "compare", "run", *self.names, "--tf-python", self._tf, "--no-timing"]
+        command = [sys.executable, "-P", "-m", "compare", "run", *self.names, "--tf-python", self._tf, "--parity-only"]
         told = self.folder / "told"
         with told.open("wb") as log:
             process = subprocess.Popen(
