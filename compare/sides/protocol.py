@@ -103,6 +103,10 @@ class Method:
 
 METHODS = (
     Method("environment", "framework", Nothing, "Versions and device of the side", value=dict[str, Any]),
+    Method(
+        "imported", "framework", Nothing, "Paths of the files that were imported since the framework was there",
+        value=list[str],
+    ),
     Method("load", "framework", Load, "Build the workload; the modes of each pass", value=replies.Loaded),
     Method("outputs", "framework", Outputs, "What a pass returns in a mode", returns=True),
     Method("trajectory", "framework", Trajectory, "Losses and weights of a training run in a mode", returns=True),
