@@ -16,7 +16,6 @@ from flax import linen as nn
 
 from jaxport._linen_variables import by_path
 from jaxport._plain_attributes import plain_attributes
-from workloads import _foreign
 from workloads._framework import Unsupported
 from workloads._inspection import Plain, Value
 from workloads._transfer import Target, TargetModule, TargetVariable
@@ -42,7 +41,7 @@ def of_linen(module: nn.Module, inputs: Sequence[Value]) -> Target:
       inputs: of the model that it is a port of: it is called with such arrays, by position.
 
     Raises:
-      Unsupported: it cannot be called so, or two variables have one path.
+      Unsupported: it needs another argument, or two variables have one path.
     """
     met, variables = _initialized(module, inputs)
     found = by_path(variables)
@@ -73,14 +72,7 @@ def _initialized(module: nn.Module, inputs: Sequence[Value]) -> tuple[dict[str, 
         with nn.intercept_methods(noted):
             return module.init(keys, *arrays, **named)
 
-    try:
-        return met, jax.eval_shape(initialized, *arrays)
-    except Exception as error:  # whatever a user's code raises
-        shapes = ", ".join(f"{each.dtype}{list(each.shape)}" for each in arrays)
-        raise Unsupported(
-            f"expected {type(module).__name__} to take the inputs of the model, {shapes or 'none'}, found "
-            f"{_foreign.said(error)}"
-        ) from error
+    return met, jax.eval_shape(initialized, *arrays)
 
 
 def _shape(value: Value) -> tuple[int, ...]:

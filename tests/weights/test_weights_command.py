@@ -388,3 +388,12 @@ def test_weights_are_carried_into_linen(folder: Path, tmp_path: Path, capsys: py
     assert main(["weights", "model.keras", "linen_port.py:Port", "-o", str(out)]) == 0
     assert "8 weights of 3 layers became 8 variables" in capsys.readouterr().out
     assert {"conv.kernel", "norm.mean", "shared.bias"} <= load_file(out).keys()
+
+
+def test_a_linen_module_that_fails_when_it_is_called_costs_a_line(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "failing.py").write_text(LINEN.replace("x = nn.Conv", "x = x @ x[:3]; x = nn.Conv"))
+    assert main(["weights", "model.keras", "failing.py:Port"]) == 2
+    said = capsys.readouterr().err.strip()
+    assert "failing.py:Port" in said and "TypeError" in said and "\n" not in said
