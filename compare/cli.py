@@ -64,6 +64,7 @@ COMMANDS = {
     "compare": Command("compare saved runs with a baseline"),
     "history": Command("plot the saved runs and check the last two for regressions"),
     "weights": Command("carry the weights of a Keras model into a Flax module, and back", foreign_code=False),
+    "init": Command("write a Flax port of a Keras model, with its weights, and judge it"),
     "export": Command("write a port as StableHLO with a runner, jax.export's form and a SavedModel"),
     "record": Command("record one side to a file, to be replayed elsewhere"),
     "report": Command("render a report again from its record"),

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from jaxport import normalization as normalization
     from jaxport import optimizers as optimizers
     from jaxport import pooling as pooling
+    from jaxport import ports as ports
     from jaxport import random as random
     from jaxport import recurrent as recurrent
     from jaxport import resizing as resizing
@@ -52,6 +53,7 @@ LIBRARY = (
     "normalization",
     "optimizers",
     "pooling",
+    "ports",
     "random",
     "recurrent",
     "resizing",

@@ -41,12 +41,14 @@ MOST_BYTES_READ = 1 << 30
 _STATM = Path("/proc/self/statm")
 
 _SAFE_MODULES = ("keras", "keras.layers", "keras.initializers", "keras.regularizers", "keras.constraints",
-                 "keras.activations", "keras.models", "keras.dtype_policies",
+                 "keras.activations", "keras.models", "keras.dtype_policies", "keras.optimizers",
+                 "keras.optimizers.schedules", "keras.losses", "keras.metrics",
                  "keras.src.models.functional", "keras.src.models.sequential")  # fmt: skip
 _OPERATIONS = "keras.src.ops."
 _SAFE_OF_KERAS = frozenset({"DTypePolicy", "Functional", "Sequential", "Model"})
 _OPENS_FILES = frozenset({"TFSMLayer", "TorchModuleWrapper", "JaxLayer", "FlaxLayer"})
 _MARKERS = frozenset({"__keras_tensor__", "__ellipsis__", "__tuple__", "slice"})
+_FLOATS = frozenset({"float16", "bfloat16", "float32", "float64", "mixed_float16", "mixed_bfloat16"})
 _SIZES = ("units", "filters", "input_dim", "output_dim", "num_heads", "key_dim", "value_dim", "num_tokens",
           "intermediate_dim")  # fmt: skip
 
@@ -70,8 +72,12 @@ def inspect(path: Path) -> Inspection:
     )
 
 
-def build(path: Path) -> Any:
+def build(path: Path, dtype: str = "") -> Any:
     """The model of a .keras file, with new weights.
+
+    Args:
+      path: of the file.
+      dtype: of the floats of every layer; "" for what the file says.
 
     Raises:
       Unsupported: its config names what is not Keras' own, or Keras cannot build it.
@@ -81,7 +87,28 @@ def build(path: Path) -> Any:
     if hazard:
         raise Unsupported(f"it is not built, since its config has {hazard}")
     with bounded_memory(MOST_BYTES_BUILT):
-        return keras.saving.deserialize_keras_object(config, safe_mode=True)
+        return keras.saving.deserialize_keras_object(_retyped(config, dtype) if dtype else config, safe_mode=True)
+
+
+def compile_as_saved(model: Any, path: Path) -> None:
+    """Compile a model as its file says; one whose file names what is not Keras' own stays as it is."""
+    compiled = _read(path)[0].get("compile_config")
+    if isinstance(compiled, Mapping) and not any(_hazards(compiled)):
+        with bounded_memory(MOST_BYTES_BUILT):
+            model.compile_from_config(dict(compiled))
+
+
+def _retyped(value: Any, dtype: str) -> Any:
+    """A config with another type for floats; integers and texts keep theirs."""
+    if isinstance(value, list):
+        return [_retyped(item, dtype) for item in value]
+    if not isinstance(value, Mapping):
+        return value
+    if value.get("class_name") == "DTypePolicy":
+        return {**value, "config": {"name": dtype}}
+    return {
+        key: dtype if key == "dtype" and str(item) in _FLOATS else _retyped(item, dtype) for key, item in value.items()
+    }
 
 
 def _uncompiled(config: Mapping[str, Any]) -> dict[str, Any]:

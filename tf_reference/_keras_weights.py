@@ -28,11 +28,15 @@ class Given:
       reference: a .keras or .h5 file, or FILE.py:NAME.
       weights: a .weights.h5 file.
       checkpoint: the prefix of a tf.train.Checkpoint.
+      dtype: that the layers of a file are built in; "" for that of the file.
+      compiled: whether it is compiled as a file says, where that names nothing but Keras' own.
     """
 
     reference: str
     weights: Path | None = None
     checkpoint: str = ""
+    dtype: str = ""
+    compiled: bool = False
 
 
 def read(given: Given, scratch: Path) -> tuple[Source, dict[str, np.ndarray]]:
@@ -60,7 +64,7 @@ def model(given: Given, scratch: Path) -> Any:
     """
     path = Path(given.reference)
     made = (
-        _of_archive(path, scratch)
+        _of_archive(path, scratch, given)
         if path.suffix.lower() in _weight_files.ARCHIVES
         else _of_code(given.reference, made_anew=bool(given.weights or given.checkpoint))
     )
@@ -71,13 +75,17 @@ def model(given: Given, scratch: Path) -> Any:
     return made
 
 
-def _of_archive(path: Path, scratch: Path) -> Any:
-    made = _keras_archive.build(path)
+def _of_archive(path: Path, scratch: Path, given: Given) -> Any:
+    made = _keras_archive.build(path, given.dtype)
     _weight_files.load_own(made, path, scratch)
+    if given.compiled:
+        _keras_archive.compile_as_saved(made, path)
     return made
 
 
 def _of_code(reference: str, made_anew: bool) -> Any:
+    # Layers that are not named are numbered: from the start, so that one code gives one model each time.
+    keras.utils.clear_session(free_memory=False)
     value = resolve(reference)
     made = value if isinstance(value, keras.Layer) else value()
     if not isinstance(made, keras.Layer):
@@ -175,14 +183,14 @@ def write(given: Given, arrays: Mapping[str, np.ndarray], scratch: Path) -> tupl
 
 
 def _set(made: Any, arrays: Mapping[str, np.ndarray]) -> None:
-    variables = dict(_variables(made))
-    absent, unknown = variables.keys() - arrays.keys(), arrays.keys() - variables.keys()
+    own = dict(variables(made))
+    absent, unknown = own.keys() - arrays.keys(), arrays.keys() - own.keys()
     if absent or unknown:
         raise Unsupported(
             f"expected the model that the weights were read of, found one "
             f"{f'with {min(absent)}' if absent else f'without {min(unknown)}'}: name the same model"
         )
-    for key, variable in variables.items():
+    for key, variable in own.items():
         array = arrays[key]
         if tuple(variable.shape) != array.shape or str(variable.dtype) != array.dtype.name:
             raise Unsupported(
@@ -192,7 +200,7 @@ def _set(made: Any, arrays: Mapping[str, np.ndarray]) -> None:
         variable.assign(array)
 
 
-def _variables(made: Any) -> Iterator[tuple[str, Any]]:
+def variables(made: Any) -> Iterator[tuple[str, Any]]:
     """Every variable once, by the key that `of_model` gives it."""
     walk = _Walk()
     walk.add(made, None, "")

@@ -5,3 +5,5 @@ from workloads._spec import Cost as Cost
 from workloads._spec import Deviation as Deviation
 from workloads._spec import Training as Training
 from workloads._spec import Workload as Workload
+from workloads._written_port import drawn_examples as drawn_examples
+from workloads._written_port import drawn_weights as drawn_weights

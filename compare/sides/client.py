@@ -18,6 +18,7 @@ from typing import Any
 from compare.sides import device_variables, processes, wire
 from compare.sides._side import SIDES, BadTarget, Missing, NoDevice, Reply, Side, SideError, Unavailable
 from compare.sides.last_words import ended, last_words
+from compare.sides.older_programs import as_stablehlo
 from compare.sides.settings import Settings, python_path
 from workloads._spec import Arrays
 
@@ -128,7 +129,8 @@ class LiveSide(Side):
             return Reply(answer["value"])
         received, _ = wire.load_arrays(reply)
         reply.unlink()
-        return Reply(answer["value"], received)
+        found = Reply(answer["value"], received)
+        return as_stablehlo(self.name, found) if method == "program" else found
 
     def wait_until_started(self) -> None:
         """Wait until the framework is imported.

@@ -20,6 +20,7 @@ from workloads._spec import Arrays
 
 _READER, _OPERATIONS, _TRYING = "tf_reference._inspecting", "tf_reference._operations", "tf_reference._trying"
 _WEIGHTS, _FILE = "tf_reference._keras_weights", ".weights.h5"
+_COMPILED = "tf_reference._keras_compiled"
 
 
 def create() -> Host:
@@ -67,6 +68,12 @@ class Models(Host):
         with _weights_of(parameters) as (module, given, scratch):
             source, found = module.read(given, scratch)
         return Reply(msgspec.to_builtins(source), found)
+
+    def architecture(self, parameters: KerasWeights, arrays: Arrays) -> Reply:
+        """The calls of the layers of a Keras model, and what it was compiled with."""
+        with _weights_of(parameters) as (module, given, scratch):
+            compiled = module.Given(given.reference, compiled=True)
+            return _plain(importlib.import_module(_COMPILED).read(compiled, scratch))
 
     def write_weights(self, parameters: KerasWeights, arrays: Arrays) -> Reply:
         """A file of weights, and what is read from it."""

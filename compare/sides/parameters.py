@@ -9,6 +9,7 @@ import msgspec
 
 from compare.sides.call_arguments import Leaves
 from compare.sides.replies import Scalar, Size
+from workloads import _inspection
 from workloads._framework import Platform
 from workloads._raw_operations import Expression
 from workloads._recompiling import Cure
@@ -349,7 +350,8 @@ class KerasWeights(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ModuleReference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """FILE.py:NAME of a Flax module."""
+    """FILE.py:NAME of a Flax module, and the inputs of the model that it is a port of."""
 
     reference: str
     folder: Path
+    inputs: tuple[_inspection.Value, ...] = ()

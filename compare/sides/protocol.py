@@ -54,7 +54,7 @@ from compare.sides.parameters import (
     WatchedCall,
     Watching,
 )
-from workloads import _transfer
+from workloads import _architecture, _transfer
 from workloads._raw_operations import Registry, Tried
 from workloads._spec import Arrays
 
@@ -103,6 +103,10 @@ class Method:
 
 METHODS = (
     Method("environment", "framework", Nothing, "Versions and device of the side", value=dict[str, Any]),
+    Method(
+        "imported", "framework", Nothing, "Paths of the files that were imported since the framework was there",
+        value=list[str],
+    ),
     Method("load", "framework", Load, "Build the workload; the modes of each pass", value=replies.Loaded),
     Method("outputs", "framework", Outputs, "What a pass returns in a mode", returns=True),
     Method("trajectory", "framework", Trajectory, "Losses and weights of a training run in a mode", returns=True),
@@ -238,6 +242,10 @@ METHODS = (
     Method(
         "weights", "models", KerasWeights, "The layers of a Keras model, and its weights as arrays by key",
         value=_transfer.Source, returns=True,
+    ),
+    Method(
+        "architecture", "models", KerasWeights, "The calls of a Keras model's layers, and what it was compiled with",
+        value=_architecture.Architecture,
     ),
     Method(
         "write_weights", "models", KerasWeights, "A .weights.h5 file with these arrays, and what is read from it",

@@ -7,7 +7,6 @@ from workloads._inspection import Plain
 from workloads._transfer import SourceLayer
 
 _SCALE_AND_SHIFT = (("gamma", "scale"), ("beta", "bias"))
-_LAST = (-1, [-1])
 
 
 def _affine(layer: SourceLayer) -> dict[str, Plain]:
@@ -135,18 +134,30 @@ def _given(layer: SourceLayer) -> str:
     return "" if shape_of(layer, "mean") else "a mean and variance of its own"
 
 
+def _not_last(layer: SourceLayer) -> str:
+    """An axis that is not the last, however that is counted."""
+    axis = layer.config.get("axis", -1)
+    axes = axis if isinstance(axis, list) else [axis]
+    last = (-1, len(layer.shape) - 1) if layer.shape else (-1,)
+    return "" if len(axes) == 1 and axes[0] in last else f"axis={axis!r}"
+
+
+def _instance_obstacle(layer: SourceLayer) -> str:
+    return _not_last(layer) or _several_channels(layer)
+
+
 _BATCH, _LAYER = ("BatchNormalization",), ("LayerNormalization",)
 
 NORMALIZATION = (
-    Rule("batch_normalization", _BATCH, _batch, {"axis": _LAST, "renorm": (False,)}),
+    Rule("batch_normalization", _BATCH, _batch, {"renorm": (False,)}, _not_last),
     Rule(
         "batch_normalization_of_jaxport", _BATCH, _batch_of_jaxport,
-        {"axis": _LAST, "renorm": (False,), "center": (True,), "scale": (True,)},
+        {"renorm": (False,), "center": (True,), "scale": (True,)}, _not_last,
     ),
-    Rule("layer_normalization", _LAYER, _layer, {"axis": _LAST, "rms_scaling": (False,)}),
-    Rule("group_normalization", ("GroupNormalization",), _group, {"axis": _LAST}),
-    Rule("instance_normalization", ("GroupNormalization",), _instance, {"axis": _LAST}, _several_channels),
-    Rule("rms_normalization", ("RMSNormalization",), _root_mean_square, {"axis": _LAST}),
+    Rule("layer_normalization", _LAYER, _layer, {"rms_scaling": (False,)}, _not_last),
+    Rule("group_normalization", ("GroupNormalization",), _group, {}, _not_last),
+    Rule("instance_normalization", ("GroupNormalization",), _instance, {}, _instance_obstacle),
+    Rule("rms_normalization", ("RMSNormalization",), _root_mean_square, {}, _not_last),
     Rule(
         "normalization", ("Normalization",), _by_statistics, {"axis": (-1, [-1]), "invert": (False,)}, _given
     ),

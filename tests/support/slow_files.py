@@ -13,6 +13,7 @@ SLOW = (
     "test_guide.py",
     "test_hlo_command.py",
     "test_inspecting.py",
+    "test_killed_runs.py",
     "test_large_models.py",
     "test_limits_command.py",
     "test_locate_attention.py",

@@ -1,0 +1,122 @@
+"""`jaxport init`: a Flax port of a Keras model, written, with its weights, and judged."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import ExitStack
+from pathlib import Path
+
+from compare.commands import _arguments
+from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._interpreters import interpreters
+from compare.commands._option_types import count
+from compare.commands._output import deliver, writable_folder
+from compare.commands._parser import Help
+from compare.commands.weights import KERAS_FILES
+from compare.errors import RequestError
+from compare.inputs import port_files
+from compare.inputs.functions import check_reference
+from compare.porting import writing_ports
+from compare.porting.port_source import Sizes
+from compare.porting.writing_ports import Port
+from compare.progress import reporter
+from compare.report import terminal
+from compare.report.port_tables import print_port
+from compare.run import whole_run
+from compare.sides.pool import Source
+from compare.sides.weight_workers import KerasModel, WeightWorkers
+from workloads._modes import Mode
+
+RECORDS = "jaxport-report"
+MODES = (Mode("tf", "jit"), Mode("jax", "jit"))
+
+HELP = Help(
+    description="""\
+Write a Flax NNX port of a Keras model: a module with the model's own names of layers, one line a layer; the training
+that the model was compiled for; its weights; the port file that `jaxport run` takes; and a test. Then judge it by the
+gates. What cannot be written, such as a Lambda, is a method that raises NotImplementedError, with the layer's name and
+line.
+
+SRC is a .keras or .h5 file, which is built where it names nothing but Keras' own layers, or FILE.py:NAME, a function
+that makes a functional or sequential model, compiled or not. The same input gives the same text.
+""",
+    operands="SRC -o FOLDER",
+    examples="""\
+  jaxport init model.keras -o my_port
+  jaxport init my_tf.py:build -o my_port --batch 8 --steps 50
+  jaxport run my_port/port.py                        programs and times too
+""",
+    holds="the port was written whole, and every gate holds",
+    fails="a place is left to be written, weights do not fit, or a gate does not hold",
+)
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add arguments."""
+    command.add_argument("source", metavar="SRC", help="the Keras model: a .keras or .h5 file, or FILE.py:NAME")
+    command.add_argument(
+        "--batch",
+        type=count,
+        default=Sizes.batch,
+        metavar="N",
+        help="examples of a call that is judged (default: %(default)s)",
+    )
+    command.add_argument(
+        "--steps",
+        type=count,
+        default=Sizes.steps,
+        metavar="N",
+        help="steps of training that are judged (default: %(default)s)",
+    )
+    command.add_argument("--no-run", action="store_true", help="write the port, and judge nothing")
+    command.add_argument(
+        "--force", action="store_true", help="write into a folder that holds files, over those of a port"
+    )
+    workers = command.add_argument_group("workers")
+    workers.add_argument("--tf-python", metavar="PYTHON", help="interpreter with TensorFlow (default: this one)")
+    workers.add_argument("--jax-python", metavar="PYTHON", help="interpreter with JAX and Flax (default: this one)")
+    _arguments.add_timeout(workers)
+    output = command.add_argument_group("output")
+    output.add_argument("-o", "--out", type=Path, metavar="FOLDER", required=True, help="the folder of the port")
+    _arguments.add_json(output, "the record of the run")
+
+
+def main(options: argparse.Namespace) -> int:
+    """Write the port and judge it; the exit code.
+
+    Raises:
+      RequestError: the model cannot be read, or the folder is not to be written to.
+    """
+    if Path(options.source).suffix.lower() not in KERAS_FILES:
+        check_reference("", options.source)
+    writing_ports.check_folder(options.out, options.force)
+    writable_folder(options.out)
+    if options.json and options.no_run:
+        raise RequestError("expected --json or --no-run, found both: nothing is recorded without a run")
+    pythons = interpreters(options)
+    with ExitStack() as stack:
+        workers = WeightWorkers(pythons["tf"], pythons["jax"], options.timeout, stack)
+        port = writing_ports.write(
+            KerasModel(options.source), options.out, Sizes(options.batch, options.steps), workers
+        )
+    if not options.json:
+        print_port(port)
+    if port.unwritten or port.findings:
+        terminal.complain("jaxport: the port was not judged: write what is left, then `jaxport run` it")
+        return FAILS
+    return HOLDS if options.no_run else _judged(options, port)
+
+
+def _judged(options: argparse.Namespace, port: Port) -> int:
+    pythons = interpreters(options)
+    request = whole_run.Request(
+        workloads=port_files.get_each([str(port.file)]),
+        sources={side: Source(python=python) for side, python in pythons.items()},
+        timeout_s=options.timeout,
+        plans=(),
+        modes=MODES,
+        parity_only=True,
+    )
+    with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
+        result = whole_run.run(request, progress)
+    return deliver(result, port.folder / RECORDS, options.json)

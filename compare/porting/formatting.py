@@ -1,0 +1,53 @@
+"""Python that is written, formatted by ruff under no settings but these: the same input gives the same text."""
+
+from __future__ import annotations
+
+import ast
+import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
+
+from compare.errors import RequestError
+
+_LINE = "120"
+_SECONDS = 60
+
+
+def formatted(text: str, name: str) -> str:
+    """Python as ruff formats it, its imports sorted and those that are not used left out.
+
+    Args:
+      text: of a file.
+      name: of it, for messages.
+
+    Raises:
+      RequestError: there is no ruff.
+    """
+    ast.parse(text, name)
+    ruff = _ruff()
+    options = ("--isolated", "--no-cache", "--line-length", _LINE, "--stdin-filename", name)
+    fixed = _asked((ruff, "check", "--fix-only", "--quiet", "--select", "I,F401", *_FIRST_PARTY, *options, "-"), text)
+    # Its own commas are no wish to have one argument a line.
+    return _asked((ruff, "format", "--config", "format.skip-magic-trailing-comma=true", *options, "-"), fixed)
+
+
+_FIRST_PARTY = ("--config", 'lint.isort.known-first-party=["model_jax", "training_jax"]')
+
+
+def _ruff() -> str:
+    beside = Path(sysconfig.get_path("scripts")) / "ruff"
+    found = str(beside) if beside.exists() else shutil.which("ruff")
+    if found is None:
+        raise RequestError("expected ruff, which formats what is written, found none: pip install ruff")
+    return found
+
+
+def _asked(command: tuple[str, ...], text: str) -> str:
+    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=_SECONDS, check=False)
+    if done.returncode:
+        reason = done.stderr.strip().splitlines()
+        raise RequestError(
+            f"expected ruff to format what is written, found {reason[-1] if reason else done.returncode}"
+        )
+    return done.stdout

@@ -1,0 +1,134 @@
+"""Losses and metrics of Keras as expressions of `targets` and `predictions`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from compare.porting.safe_expressions import UnwritableError
+from workloads._architecture import Described
+
+_ALIASES = {
+    "mse": "MeanSquaredError", "mean_squared_error": "MeanSquaredError", "MSE": "MeanSquaredError",
+    "mae": "MeanAbsoluteError", "mean_absolute_error": "MeanAbsoluteError", "MAE": "MeanAbsoluteError",
+    "mape": "MeanAbsolutePercentageError", "mean_absolute_percentage_error": "MeanAbsolutePercentageError",
+    "msle": "MeanSquaredLogarithmicError", "mean_squared_logarithmic_error": "MeanSquaredLogarithmicError",
+    "sparse_categorical_crossentropy": "SparseCategoricalCrossentropy",
+    "categorical_crossentropy": "CategoricalCrossentropy", "binary_crossentropy": "BinaryCrossentropy",
+    "kl_divergence": "KLDivergence", "poisson": "Poisson", "hinge": "Hinge", "categorical_hinge": "CategoricalHinge",
+    "cosine_similarity": "CosineSimilarity",
+}  # fmt: skip
+
+_SIMPLE = {
+    "MeanSquaredError": "jnp.square(predictions - targets)",
+    "MeanAbsoluteError": "jaxport.elementwise.absolute(predictions - targets)",
+    "MeanAbsolutePercentageError": "jaxport.losses.mean_absolute_percentage_error(targets, predictions)",
+    "MeanSquaredLogarithmicError": "jaxport.losses.mean_squared_logarithmic_error(targets, predictions)",
+    "KLDivergence": "jaxport.losses.kl_divergence(targets, predictions)",
+    "Poisson": "jaxport.losses.poisson(targets, predictions)",
+    "Hinge": "jaxport.losses.hinge(targets, predictions)",
+    "CategoricalHinge": "jaxport.losses.categorical_hinge(targets, predictions)",
+}
+_SPARSE = "SparseCategoricalCrossentropy"
+_BEHIND = {_SPARSE: "softmax", "CategoricalCrossentropy": "softmax", "BinaryCrossentropy": "sigmoid"}
+
+_METRICS = {
+    "MeanSquaredError": "jnp.mean(jnp.square(predictions - targets))",
+    "MeanAbsoluteError": "jnp.mean(jnp.abs(predictions - targets))",
+    "SparseCategoricalAccuracy": "jnp.mean(predictions.argmax(-1) == targets)",
+    "CategoricalAccuracy": "jnp.mean(predictions.argmax(-1) == targets.argmax(-1))",
+    "BinaryAccuracy": "jnp.mean((predictions > 0.5) == targets)",
+}
+_METRIC_ALIASES = {
+    "sparse_categorical_accuracy": "SparseCategoricalAccuracy", "categorical_accuracy": "CategoricalAccuracy",
+    "binary_accuracy": "BinaryAccuracy",
+}  # fmt: skip
+
+
+def class_of(loss: Described) -> str:
+    """The class of a loss, also where it was named as a function."""
+    return _ALIASES.get(loss.class_name, loss.class_name)
+
+
+def takes_classes(loss: Described) -> bool:
+    """Whether its targets are numbers of classes."""
+    return class_of(loss) == _SPARSE
+
+
+def takes_shares(loss: Described) -> bool:
+    """Whether its targets lie between 0 and 1."""
+    return class_of(loss) in ("CategoricalCrossentropy", "BinaryCrossentropy", "KLDivergence", "Poisson")
+
+
+def of_logits(loss: Described) -> str:
+    """The activation behind which Keras finds the logits of a loss of probabilities; "" where it looks for none."""
+    if loss.config.get("from_logits"):
+        return ""
+    return _BEHIND.get(class_of(loss), "")
+
+
+def loss_expression(loss: Described, logits: bool) -> str:
+    """The losses of single examples, of `targets` and `predictions`.
+
+    Args:
+      loss: as compile() was told.
+      logits: whether the predictions are logits where the loss says that it takes probabilities.
+
+    Raises:
+      UnwritableError: there is none.
+    """
+    name, config = class_of(loss), loss.config
+    _check_loss(loss)
+    if name in _SIMPLE:
+        return _SIMPLE[name]
+    logits, smoothing = logits or bool(config.get("from_logits")), config.get("label_smoothing") or 0
+    if name == _SPARSE and config.get("ignore_class") is None:
+        if logits:
+            return "optax.softmax_cross_entropy_with_integer_labels(predictions, targets)"
+        return "jaxport.losses.sparse_categorical_crossentropy(targets, predictions)"
+    if name == "CategoricalCrossentropy" and config.get("axis", -1) == -1:
+        wanted = f"optax.smooth_labels(targets, {smoothing!r})" if smoothing else "targets"
+        if logits:
+            return f"jaxport.losses.softmax_cross_entropy({wanted}, predictions)"
+        return f"jaxport.losses.categorical_crossentropy({wanted}, predictions)"
+    if name == "BinaryCrossentropy" and config.get("axis", -1) == -1:
+        if not logits:
+            more = f", {smoothing!r}" if smoothing else ""
+            return f"jaxport.losses.binary_crossentropy(targets, predictions{more})"
+        wanted = f"targets * (1 - {smoothing!r}) + 0.5 * {smoothing!r}" if smoothing else "targets"
+        return f"optax.sigmoid_binary_cross_entropy(predictions, {wanted})"
+    if name == "Huber":
+        return f"optax.huber_loss(predictions, targets, {config.get('delta', 1.0)!r})"
+    if name == "LogCosh":
+        return "optax.log_cosh(predictions, targets)"
+    if name == "CosineSimilarity" and config.get("axis", -1) == -1:
+        return "jaxport.losses.cosine_similarity(targets, predictions)"
+    raise UnwritableError(f"{loss.class_name} is not known here")
+
+
+def _check_loss(loss: Described) -> None:
+    if not loss.own:
+        raise UnwritableError(f"{loss.class_name} is no class of Keras")
+    if loss.config.get("reduction", "sum_over_batch_size") not in ("sum_over_batch_size", "mean"):
+        raise UnwritableError(f"its reduction is {loss.config['reduction']!r}")
+
+
+def metric_expression(metric: Described, losses: Mapping[int, Described]) -> tuple[str, str]:
+    """The name of a metric and its value over one batch, of `targets` and `predictions`.
+
+    Args:
+      metric: as compile() was told.
+      losses: of the model; "accuracy" depends on it.
+
+    Raises:
+      UnwritableError: it is not known here.
+    """
+    name = metric.class_name
+    if name in ("accuracy", "acc", "Accuracy") and losses:
+        kinds = {_SPARSE: "SparseCategoricalAccuracy", "CategoricalCrossentropy": "CategoricalAccuracy",
+                 "BinaryCrossentropy": "BinaryAccuracy"}  # fmt: skip
+        kind = kinds.get(class_of(losses[0]), "")
+    else:
+        kind = _METRIC_ALIASES.get(name, _ALIASES.get(name, name))
+    if not metric.own or kind not in _METRICS or metric.config.get("threshold", 0.5) != 0.5:
+        raise UnwritableError(f"the metric {name} is not known here")
+    return str(metric.config.get("name") or name), _METRICS[kind]

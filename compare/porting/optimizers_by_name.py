@@ -1,0 +1,96 @@
+"""Optimizers and schedules of Keras as calls of jaxport and optax."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from compare.porting.safe_expressions import UnwritableError, literal
+from workloads._architecture import Described
+from workloads._inspection import Plain
+
+_BY_NAME: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "SGD": ("sgd", ("momentum", "nesterov")),
+    "Adam": ("adam", ("beta_1", "beta_2", "epsilon")),
+    "AdamW": ("adamw", ("beta_1", "beta_2", "epsilon")),
+    "Nadam": ("nadam", ("beta_1", "beta_2", "epsilon")),
+    "Adamax": ("adamax", ("beta_1", "beta_2", "epsilon")),
+    "RMSprop": ("rmsprop", ("rho", "momentum", "epsilon", "centered")),
+    "Adagrad": ("adagrad", ("initial_accumulator_value", "epsilon")),
+    "Adadelta": ("adadelta", ("rho", "epsilon")),
+}
+_DEFAULTS: Mapping[str, Mapping[str, Plain]] = {
+    "sgd": {"momentum": 0.0, "nesterov": False},
+    "adam": {"beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7},
+    "amsgrad": {"beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7},
+    "adamw": {"beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7},
+    "nadam": {"beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7},
+    "adamax": {"beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7},
+    "rmsprop": {"rho": 0.9, "momentum": 0.0, "epsilon": 1e-7, "centered": False},
+    "adagrad": {"initial_accumulator_value": 0.1, "epsilon": 1e-7},
+    "adadelta": {"rho": 0.95, "epsilon": 1e-7},
+}
+_SCHEDULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "ExponentialDecay": ("exponential_decay", ("initial_learning_rate", "decay_steps", "decay_rate", "staircase")),
+    "InverseTimeDecay": ("inverse_time_decay", ("initial_learning_rate", "decay_steps", "decay_rate", "staircase")),
+    "PiecewiseConstantDecay": ("piecewise_constant", ("boundaries", "values")),
+}
+_NOT_KNOWN = ("use_ema", "loss_scale_factor", "gradient_accumulation_steps")
+
+
+def optimizer_expression(optimizer: Described) -> str:
+    """The call that makes an optimizer.
+
+    Raises:
+      UnwritableError: it is not known here.
+    """
+    config, known = optimizer.config, _BY_NAME.get(optimizer.class_name)
+    if known is None or not optimizer.own:
+        raise UnwritableError(f"the optimizer {optimizer.class_name} is not known here")
+    for name in _NOT_KNOWN:
+        if config.get(name):
+            raise UnwritableError(f"{optimizer.class_name} has {name}={config[name]!r}")
+    function, names = known
+    function = "amsgrad" if config.get("amsgrad") else function
+    rate = _rate(optimizer)
+    made = f"jaxport.optimizers.{function}({', '.join([rate, *_told(function, names, config)])})"
+    decay = config.get("weight_decay")
+    if function == "adamw":
+        made = f"jaxport.optimizers.adamw({', '.join([rate, literal(decay), *_told(function, names, config)])})"
+    elif decay:
+        made = f"jaxport.optimizers.with_weight_decay({made}, {rate}, {literal(decay)})"
+    return _clipped(made, config)
+
+
+def _told(function: str, names: tuple[str, ...], config: Mapping[str, Plain]) -> list[str]:
+    defaults = _DEFAULTS[function]
+    return [f"{name}={literal(config[name])}" for name in names if name in config and config[name] != defaults[name]]
+
+
+def _clipped(made: str, config: Mapping[str, Plain]) -> str:
+    clips = {
+        "clipnorm": "jaxport.optimizers.clip_by_norm({})",
+        "global_clipnorm": "optax.clip_by_global_norm({})",
+        "clipvalue": "optax.clip({})",
+    }
+    given = [text.format(literal(config[name])) for name, text in clips.items() if config.get(name)]
+    return f"optax.chain({', '.join([*given, made])})" if given else made
+
+
+def _rate(optimizer: Described) -> str:
+    schedule = optimizer.inner.get("learning_rate")
+    if schedule is None:
+        return f"learning_rate={_shortest(optimizer.config.get('learning_rate'))}"
+    known = _SCHEDULES.get(schedule.class_name)
+    if known is None or not schedule.own:
+        raise UnwritableError(f"the schedule {schedule.class_name} is not known here")
+    function, names = known
+    return f"jaxport.schedules.{function}({', '.join(literal(schedule.config.get(name)) for name in names)})"
+
+
+def _shortest(value: Plain) -> str:
+    """A rate that Keras keeps in float32, as it was written."""
+    if isinstance(value, float) and float(np.float32(value)) == value:
+        return str(np.float32(value))
+    return literal(value)

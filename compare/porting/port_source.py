@@ -1,0 +1,201 @@
+"""The files around a written module: what hands both sides to the judges, the port file, and a test."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from compare.errors import RequestError
+from compare.porting.identifiers import Names, identifier
+from compare.porting.losses_by_name import takes_classes, takes_shares
+from compare.porting.model_source import Written
+from compare.porting.safe_expressions import tensors
+from workloads._architecture import Architecture, Call, Graph, Tensor
+
+WEIGHTS, RECEIPT = "weights.safetensors", "weights.receipt.json"
+_BATCHES, _SIDE, _STEPS = 4, 64, 10
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How large a port is judged.
+
+    Attributes:
+      batch: examples of a call.
+      steps: of training.
+    """
+
+    batch: int = 4
+    steps: int = 10
+
+
+def port_name(architecture: Architecture) -> str:
+    """What the port is called in records."""
+    return identifier(architecture.name, "model")
+
+
+def jax_source(written: Written, trained: bool) -> str:
+    """What hands the port over."""
+    given = ", loss=loss, optimizer=make_optimizer(), train_step=train_step" if trained else ""
+    imports = "from training_jax import loss, make_optimizer, train_step\n" if trained else ""
+    return f'''"""The port as `jaxport run` takes it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from model_jax import {written.class_name}
+{imports}
+import jaxport
+
+RECEIPT = Path(__file__).parent / {RECEIPT!r}
+
+
+def build(dimensions: Mapping[str, int], dtype: str) -> jaxport.Model:
+    """The port in a float type."""
+    return jaxport.ports.flax_port({written.class_name}, RECEIPT, dtype, inputs={len(written.parameters)}{given})
+'''
+
+
+def tf_source(reference: str, written: Written, trained: bool) -> str:
+    """What hands the original over.
+
+    Args:
+      reference: the path of a .keras file, or FILE.py:NAME, from the folder of the port.
+      written: the module.
+      trained: whether it is judged in training too.
+    """
+    return f'''"""The original as `jaxport run` takes it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from tf_reference import Model, keras_port
+
+ORIGINAL = str(Path(__file__).parent / {reference!r})
+
+
+def build(dimensions: Mapping[str, int], dtype: str) -> Model:
+    """The original in a float type."""
+    return keras_port(ORIGINAL, dtype, inputs={len(written.parameters)}, trained={trained})
+'''
+
+
+def port_source(architecture: Architecture, written: Written, trained: bool, sizes: Sizes) -> str:
+    """The port file.
+
+    Args:
+      architecture: of the model.
+      written: its module.
+      trained: whether it is judged in training too.
+      sizes: that it is judged at.
+    """
+    specs = [f"{name!r}: {spec}," for name, spec in _inputs(architecture, written, trained).items()]
+    training = f"    training=Training(synthetic=examples, steps={sizes.steps}),\n" if trained else ""
+    examples = f'''
+def examples(dimensions: Mapping[str, int]) -> Mapping[str, Any]:
+    """Batches drawn at random: put your own in their place."""
+    return drawn_examples(inputs(dimensions), {_BATCHES})
+
+'''
+    return f'''"""{port_name(architecture)}: what both sides compute. Judge it with `jaxport run port.py`."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from workloads import ArraySpec, Training, Workload, drawn_examples, drawn_weights
+
+HERE = Path(__file__).parent
+
+
+def inputs(dimensions: Mapping[str, int]) -> dict[str, ArraySpec]:
+    """The arrays of one call: inputs of the model{", then what is to be predicted" if trained else ""}."""
+    batch = dimensions["batch"]
+    return {{
+        {" ".join(specs)}
+    }}
+
+{examples if trained else ""}
+port = Workload(
+    name={port_name(architecture)!r},
+    summary={"written by jaxport init"!r},
+    inputs=inputs,
+    weights=lambda dimensions: drawn_weights(HERE / {RECEIPT!r}),
+    sizes={{"default": {{"batch": {sizes.batch}}}}},
+{training}    tf="build_tf.py:build",
+    jax="build_jax.py:build",
+)
+'''
+
+
+TEST = '''"""The port against the original: run it with `pytest`."""
+
+from typing import Any
+
+
+def test_the_port_computes_what_the_original_does(port: Any) -> None:
+    port("port.py", parity_only=True)
+'''
+
+
+def _inputs(architecture: Architecture, written: Written, trained: bool) -> dict[str, str]:
+    """The inputs of the workload and how each is drawn, as Python."""
+    graph = next(each for each in architecture.graphs if not each.model)
+    names, specs = Names(), dict[str, str]()
+    for name, number in graph.inputs.items():
+        wanted = written.parameters[name]
+        specs[names.of(wanted)] = _spec(graph.tensors[number], _range(architecture, graph, number))
+    for wanted, spec in _targets(architecture, graph).items() if trained else ():
+        specs[names.of(wanted)] = spec
+    return specs
+
+
+def _spec(tensor: Tensor, ends: tuple[float, float] | None, shape: Sequence[int | None] | None = None) -> str:
+    sizes = list(tensor.shape if shape is None else shape)
+    if any(size == 0 for size in sizes):
+        raise RequestError(f"expected inputs that hold something, found one of shape {sizes}")
+    told = ", ".join(["batch", *(str(_size(size, len(sizes))) for size in sizes[1:])])
+    dtype = "" if tensor.dtype == "float32" else f", {tensor.dtype!r}"
+    return f"ArraySpec(({told},){dtype}{'' if ends is None else f', low={ends[0]!r}, high={ends[1]!r}'})"
+
+
+def _size(size: int | None, rank: int) -> int:
+    """A size that is not fixed: of images it has to survive some pooling."""
+    return size if size is not None else (_SIDE if rank > 3 else _STEPS)
+
+
+def _range(architecture: Architecture, graph: Graph, number: int) -> tuple[float, float] | None:
+    """Between which values an input is drawn: rows of a table that it looks up, or the images that are rescaled."""
+    layers = {each.path: each for each in architecture.source.layers}
+    for call in _reading(graph, number):
+        layer = layers.get(call.layer)
+        if layer is None:
+            continue
+        rows, scale = layer.config.get("input_dim"), layer.config.get("scale")
+        if layer.class_name == "Embedding" and isinstance(rows, int):
+            return 0, rows
+        if layer.class_name == "Rescaling" and isinstance(scale, float) and 0 < scale < 0.1:
+            return 0, math.ceil(1 / scale)
+    return None
+
+
+def _reading(graph: Graph, number: int) -> list[Call]:
+    return [call for call in graph.calls if number in tensors(list(call.arguments))]
+
+
+def _targets(architecture: Architecture, graph: Graph) -> Mapping[str, str]:
+    compiled = architecture.compiled
+    outputs = tensors(graph.outputs)
+    losses = compiled.losses if compiled else ()
+    found: dict[str, str] = {}
+    for place, number in enumerate(outputs):
+        loss = losses[min(place, len(losses) - 1)] if losses else None
+        tensor = graph.tensors[number]
+        name = "targets" if len(outputs) == 1 else f"targets_{place + 1}"
+        if loss is not None and takes_classes(loss):
+            classes = tensor.shape[-1] or 2
+            found[name] = _spec(Tensor(tensor.shape[:-1], "int32"), (0, classes))
+        elif loss is not None:
+            found[name] = _spec(Tensor(tensor.shape, "float32"), (0, 1) if takes_shares(loss) else None)
+    return found

@@ -1,0 +1,44 @@
+"""A place that is not written: a method that raises, and says which layer it is and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from compare.porting.identifiers import commented
+
+
+@dataclass(frozen=True)
+class Place:
+    """A layer that is not written.
+
+    Attributes:
+      layer: its path.
+      class_name: of it.
+      method: that stands for it.
+      line: FILE:LINE of its code, where that is not Keras' own.
+      reason: why it is not written.
+      weights: whether it has weights, which then are not carried.
+    """
+
+    layer: str
+    class_name: str
+    method_name: str
+    line: str
+    reason: str
+    weights: bool = False
+
+    @property
+    def told(self) -> str:
+        """Which layer it is, and why it is a place."""
+        where = f", {commented(self.line)}" if self.line else ""
+        return f"{commented(self.layer)} ({commented(self.class_name)}{where}): {commented(self.reason)}"
+
+    def method(self) -> Sequence[str]:
+        """The lines of its method."""
+        return (
+            "",
+            f"    def {self.method_name}(self, *inputs: jax.Array) -> Any:",
+            f'        """To be written: {commented(self.layer)} ({commented(self.class_name)})."""',
+            f"        raise NotImplementedError({f'{self.told}: write it here'!r})",
+        )

@@ -1,0 +1,140 @@
+"""A port written whole: the module, its training, its proof and its weights, in a folder of its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from compare.errors import RequestError
+from compare.porting import port_source
+from compare.porting.formatting import formatted
+from compare.porting.model_source import Written, model_source
+from compare.porting.port_source import RECEIPT, WEIGHTS, Sizes
+from compare.porting.training_source import Training, training_source
+from compare.sides.weight_workers import KerasModel, WeightWorkers
+from compare.weights import carrying
+from compare.writing import write_atomically
+from workloads._architecture import Architecture
+
+MODEL, TRAINING, PORT, TEST = "model_jax.py", "training_jax.py", "port.py", "test_port.py"
+BUILDS = {"tf": "build_tf.py", "jax": "build_jax.py"}
+ORIGINAL = "original"
+FILES = (MODEL, TRAINING, PORT, TEST, *BUILDS.values(), WEIGHTS, RECEIPT)
+
+_IMPORTS = "from typing import Any\n\nimport jax\nimport jax.numpy as jnp\nimport optax\nfrom flax import nnx\n"
+
+
+@dataclass(frozen=True)
+class Port:
+    """What was written.
+
+    Attributes:
+      folder: of it.
+      written: the module.
+      training: that was written.
+      weights: how many were carried; 0 where they were not.
+      findings: why they were not.
+    """
+
+    folder: Path
+    written: Written
+    training: Training
+    weights: int
+    findings: tuple[str, ...]
+
+    @property
+    def unwritten(self) -> tuple[str, ...]:
+        """Every place that is left to be written."""
+        return (*(each.told for each in self.written.places), *self.training.unwritten)
+
+    @property
+    def file(self) -> Path:
+        """That `jaxport run` takes."""
+        return self.folder / PORT
+
+
+def texts(architecture: Architecture, reference: str, sizes: Sizes) -> tuple[Written, Training, Mapping[str, str]]:
+    """What is written, by the name of the file.
+
+    Args:
+      architecture: of a Keras model.
+      reference: of the original, from the folder of the port.
+      sizes: that it is judged at.
+
+    Raises:
+      RequestError: it cannot be written at all.
+    """
+    written = model_source(architecture)
+    training = training_source(architecture, written)
+    trained = bool(training.text)
+    name = port_source.port_name(architecture)
+    found = {
+        MODEL: f'"""{name} in Flax NNX."""\n\n{_IMPORTS}\nimport jaxport\n\n\n{written.text}\n',
+        BUILDS["jax"]: port_source.jax_source(written, trained),
+        BUILDS["tf"]: port_source.tf_source(reference, written, trained),
+        PORT: port_source.port_source(architecture, written, trained, sizes),
+        TEST: port_source.TEST,
+    }
+    if trained:
+        imports = f"{_IMPORTS}\nfrom model_jax import {written.class_name}\nimport jaxport\n"
+        found[TRAINING] = f'"""The training of {name}, as it was compiled."""\n\n{imports}\n\n{training.text}\n'
+    return written, training, {file: formatted(text, file) for file, text in found.items()}
+
+
+def write(model: KerasModel, folder: Path, sizes: Sizes, workers: WeightWorkers) -> Port:
+    """Write a port of a Keras model, its weights included.
+
+    Args:
+      model: of Keras.
+      folder: that it is written to, empty or of a port that is written anew.
+      sizes: that it is judged at.
+      workers: that read the model and the module.
+
+    Raises:
+      RequestError: the model cannot be read.
+    """
+    workers.start()
+    architecture = workers.architecture(model)
+    where, _, name = _split(model.reference)
+    archive = f"{ORIGINAL}{Path(where).suffix.lower()}" if not name else ""
+    reference = archive or f"{_relative(Path(where), folder)}:{name}"
+    written, training, found = texts(architecture, reference, sizes)
+    for file in FILES:
+        (folder / file).unlink(missing_ok=True)
+    for file, text in found.items():
+        write_atomically(folder / file, text)
+    if archive:
+        shutil.copyfile(where, folder / archive)
+    request = carrying.Request(model, f"{folder / MODEL}:{written.class_name}", written.names)
+    carriage = carrying.planned(request, workers)
+    findings = tuple(each.line for each in carriage.plan.findings)
+    if not findings:
+        carrying.write(carriage, folder / WEIGHTS)
+    return Port(folder, written, training, 0 if findings else len(carriage.plan.moves), findings)
+
+
+def _split(reference: str) -> tuple[str, str, str]:
+    where, colon, name = reference.rpartition(":")
+    return (where, colon, name) if where.endswith(".py") else (reference, "", "")
+
+
+def _relative(path: Path, folder: Path) -> str:
+    return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
+
+
+def check_folder(folder: Path, anew: bool) -> None:
+    """Raise RequestError for a folder that holds what is not ours to overwrite.
+
+    Args:
+      folder: that a port is written to.
+      anew: whether a port that is there may be written anew.
+    """
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise RequestError(f"expected a folder at {folder}, found a file or a link: name another")
+    if folder.is_dir() and any(folder.iterdir()) and not anew:
+        raise RequestError(
+            f"expected no folder at {folder}, or an empty one, found files in it: name another, or --force"
+        )

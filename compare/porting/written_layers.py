@@ -1,0 +1,75 @@
+"""What a layer is made of: the modules that stand for it, each with the call that makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from compare.porting.safe_expressions import UnwritableError, checked
+from compare.weights.all_rules import rules_of
+from compare.weights.constructors import written
+from compare.weights.rule import ANY_MODULE, Counterpart, Module
+from workloads._transfer import SourceLayer
+
+_NOT_WRITTEN: Mapping[str, str] = {
+    "Masking": "what it masks is not handed on in JAX: pass the lengths to what takes them",
+    "TimeDistributed": "it calls a layer for every step: call the module on all steps at once",
+    "Bidirectional": "two directions and how they are joined: write nnx.Bidirectional of two nnx.RNN",
+    "UpSampling2D": "there is no rule for UpSampling2D",
+}
+"""Classes that a rule knows and whose call is not written yet: what to do."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A layer's modules.
+
+    Attributes:
+      counterpart: by its rule.
+      modules: what is added to its attribute's name -> the call that makes the module.
+      of: likewise, the module itself.
+    """
+
+    counterpart: Counterpart
+    modules: Mapping[str, str] = field(default_factory=dict)
+
+
+def parts_of(layer: SourceLayer, inner: Sequence[SourceLayer]) -> Parts:
+    """The modules of a layer.
+
+    Args:
+      layer: of Keras.
+      inner: the layers that stand in it.
+
+    Raises:
+      UnwritableError: no rule knows it, or it is not written here.
+    """
+    rules, reason = rules_of(layer)
+    if not rules:
+        raise UnwritableError(reason)
+    if layer.class_name in _NOT_WRITTEN:
+        raise UnwritableError(_NOT_WRITTEN[layer.class_name])
+    counterpart = rules[0].counterpart(layer)
+    if counterpart.module is None:
+        return Parts(counterpart)
+    module = counterpart.module
+    if module.class_name == ANY_MODULE:
+        return Parts(counterpart, {f"_{name}": _made(each) for name, each in module.inner.items()})
+    if counterpart.steps:
+        module = replace(module, arguments={**_inside(layer, counterpart, inner), **module.arguments})
+    return Parts(counterpart, {"": _made(module)})
+
+
+def _inside(layer: SourceLayer, counterpart: Counterpart, inner: Sequence[SourceLayer]) -> dict[str, Module]:
+    found: dict[str, Module] = {}
+    for each in inner:
+        rules, reason = rules_of(each)
+        module = rules[0].counterpart(each).module if rules else None
+        if module is None or each.step not in counterpart.steps:
+            raise UnwritableError(reason or f"{each.class_name} in it")
+        found[counterpart.steps[each.step]] = module
+    return found
+
+
+def _made(module: Module) -> str:
+    return checked(written(module), frozenset())

@@ -1,0 +1,101 @@
+"""Operations of keras.ops between layers, as expressions of jax.numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from compare.porting.safe_expressions import UnwritableError, argument, literal
+from workloads._architecture import Call
+from workloads._inspection import Plain
+from workloads._transfer import KERAS_LAYERS, SourceLayer
+
+MODULE = "keras.ops"
+assert MODULE != KERAS_LAYERS
+
+_INFIX = {
+    "Add": "+", "Subtract": "-", "Multiply": "*", "Divide": "/", "TrueDivide": "/", "FloorDivide": "//",
+    "Matmul": "@",
+}  # fmt: skip
+_UNARY = {
+    "Relu": "jax.nn.relu", "Relu6": "jax.nn.relu6", "Sigmoid": "jax.nn.sigmoid", "Tanh": "jnp.tanh", "Exp": "jnp.exp",
+    "Log": "jnp.log", "Sqrt": "jnp.sqrt", "Square": "jnp.square", "Sin": "jnp.sin", "Cos": "jnp.cos",
+    "Silu": "jax.nn.silu", "Softplus": "jax.nn.softplus", "Rsqrt": "jax.lax.rsqrt", "Negative": "-",
+    "Absolute": "jaxport.elementwise.absolute", "Abs": "jaxport.elementwise.absolute",
+    "HardSigmoid": "jax.nn.hard_sigmoid",
+    "HardSilu": "jax.nn.hard_silu",
+}  # fmt: skip
+_REDUCTIONS = {"Mean": "mean", "Sum": "sum", "Max": "max", "Min": "min", "Prod": "prod"}
+_PAIRS = {"Maximum": "jaxport.elementwise.maximum", "Minimum": "jaxport.elementwise.minimum"}
+
+
+def expression(layer: SourceLayer, call: Call, variables: Mapping[int, str], rank: Callable[[int], int]) -> str:
+    """What an operation is in JAX.
+
+    Args:
+      layer: the operation, with its attributes.
+      call: of it.
+      variables: of tensors, by their numbers.
+      rank: of a tensor, by its number.
+
+    Raises:
+      UnwritableError: it has none here.
+    """
+    name, config = layer.class_name, layer.config
+    given = [argument(each, variables) for each in call.arguments]
+    if call.keywords:
+        raise UnwritableError(f"its call has {next(iter(call.keywords))}=")
+    if name in _INFIX and len(given) == 2:
+        return f"{_grouped(given[0])} {_INFIX[name]} {_grouped(given[1])}"
+    if name in _UNARY and len(given) == 1:
+        return f"{_UNARY[name]}({given[0]})"
+    if name in _PAIRS and len(given) == 2:
+        return f"{_PAIRS[name]}({given[0]}, {given[1]})"
+    if name in _REDUCTIONS and len(given) == 1:
+        keep = ", keepdims=True" if config.get("keepdims") else ""
+        return f"jnp.{_REDUCTIONS[name]}({given[0]}, axis={_axes(config.get('axis'))}{keep})"
+    if name in _OTHERS:
+        return _OTHERS[name](given, config, call)
+    raise UnwritableError(f"keras.ops has {name}, which is not known here")
+
+
+def _grouped(text: str) -> str:
+    return f"({text})" if text.startswith("-") else text
+
+
+def _axes(value: Plain) -> str:
+    return literal(value)
+
+
+def _index(given: list[str], config: Mapping[str, Plain], call: Call) -> str:
+    key: Any = call.arguments[1] if len(call.arguments) > 1 else None
+    inner = next(iter(key.values())) if isinstance(key, dict) and "tuple" in key else None
+    # A tuple of indices stands without its parentheses: slices are none otherwise.
+    text = given[1] if inner is None else given[1].removeprefix("(").removesuffix(", )")
+    return f"{given[0]}[{text}]"
+
+
+def _clip(given: list[str], config: Mapping[str, Plain], call: Call) -> str:
+    low, high = (literal(config.get(name)) for name in ("x_min", "x_max"))
+    return f"jaxport.elementwise.clip_by_value({given[0]}, {low}, {high})"
+
+
+_OTHERS: Mapping[str, Callable[[list[str], Mapping[str, Plain], Call], str]] = {
+    "GetItem": _index,
+    "Clip": _clip,
+    "Softmax": lambda given, config, call: f"jax.nn.softmax({given[0]}, {literal(config.get('axis', -1))})",
+    "Gelu": lambda given, config, call: f"jax.nn.gelu({given[0]}, {literal(config.get('approximate', True))})",
+    "ExpandDims": lambda given, config, call: f"jnp.expand_dims({given[0]}, {_axes(config.get('axis'))})",
+    "Squeeze": lambda given, config, call: f"jnp.squeeze({given[0]}, {_axes(config.get('axis'))})",
+    "Transpose": lambda given, config, call: f"jnp.transpose({given[0]}, {literal(config.get('axes'))})",
+    "Concatenate": lambda given, config, call: f"jnp.concatenate({given[0]}, {literal(config.get('axis'))})",
+    "Stack": lambda given, config, call: f"jnp.stack({given[0]}, {literal(config.get('axis'))})",
+    "Reshape": lambda given, config, call: f"{given[0]}.reshape({literal(_shape(config))})",
+}  # fmt: skip
+
+
+def _shape(config: Mapping[str, Plain]) -> Plain:
+    shape = config.get("newshape", config.get("shape"))
+    if not isinstance(shape, list) or any(not isinstance(size, int) for size in shape):
+        raise UnwritableError(f"its shape is {str(shape)[:40]}")
+    return shape

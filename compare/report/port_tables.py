@@ -1,0 +1,21 @@
+"""A port that was written, on the console: its files, its weights, and what is left to be written."""
+
+from __future__ import annotations
+
+from compare.porting.writing_ports import Port
+from compare.report import terminal
+
+
+def print_port(port: Port) -> None:
+    """Print what was written, a line each."""
+    for line in lines_of(port):
+        terminal.say(line)
+
+
+def lines_of(port: Port) -> list[str]:
+    """What was written, and what was not."""
+    counted = f"{port.weights} weights carried" if port.weights else "no weights carried"
+    lines = [f"{port.folder}: {port.written.class_name} in model_jax.py, {counted}"]
+    lines += [f"to be written: {each}" for each in port.unwritten]
+    lines += [f"weights do not fit: {each}" for each in port.findings]
+    return lines + [f"note: {each}" for each in (*port.written.remarks, *port.training.remarks)]

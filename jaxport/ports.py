@@ -1,0 +1,168 @@
+"""A Flax NNX module and its training step as the judges take them, by the receipt of its weights."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import optax
+from flax import nnx, traverse_util
+
+from jaxport._model import Model
+from workloads import _foreign
+
+_MOST_BYTES = 256 << 20
+_RANDOM = ("rate", "dropout_rate")
+
+
+def flax_port(
+    make: Callable[..., nnx.Module],
+    receipt: Path,
+    dtype: str,
+    *,
+    inputs: int,
+    loss: Callable[..., jax.Array] | None = None,
+    optimizer: optax.GradientTransformation | None = None,
+    train_step: Callable[..., jax.Array] | None = None,
+) -> Model:
+    """A port of a Keras model for `jaxport run`, whose weights go the way that `jaxport weights` planned.
+
+    Nothing is dropped in training: rates of dropout are 0 here, as they are on TensorFlow's side.
+
+    Args:
+      make: the module, of rngs.
+      receipt: that `jaxport weights` wrote of it.
+      dtype: that it is judged in.
+      inputs: how many of the workload's inputs the module takes; the others are the targets.
+      loss: (module, inputs, targets) -> scalar.
+      optimizer: of the step.
+      train_step: (module, nnx.Optimizer, inputs, targets) -> loss, changing both.
+    """
+    leaves = _leaves(receipt)
+    network = _Network(make, jnp.dtype(dtype))
+
+    def forward(parameters: Any, *given: Any) -> Any:
+        module: Any = network.module(parameters)
+        module.eval()
+        return module(*given[:inputs])
+
+    if loss is None or optimizer is None or train_step is None:
+        return Model(forward, leaves.there, leaves.back)
+    judged_loss, judged_step = loss, train_step
+    used = optimizer
+
+    def loss_of(parameters: Any, *given: Any) -> jax.Array:
+        module: Any = network.module(parameters)
+        module.train()
+        return judged_loss(module, given[:inputs], _targets(given[inputs:]))
+
+    def init(parameters: Any) -> Any:
+        module = network.module(parameters)
+        return nnx.to_pure_dict(nnx.state(nnx.Optimizer(module, used, wrt=nnx.Param)))
+
+    def step(parameters: Any, state: Any, *given: Any) -> tuple[Any, Any, jax.Array]:
+        module = network.module(parameters)
+        trained = nnx.Optimizer(module, used, wrt=nnx.Param)
+        kept = nnx.state(trained)
+        nnx.replace_by_pure_dict(kept, state)
+        nnx.update(trained, kept)
+        value = judged_step(module, trained, given[:inputs], _targets(given[inputs:]))
+        return network.parameters(module), nnx.to_pure_dict(nnx.state(trained)), value
+
+    return Model(forward, leaves.there, leaves.back, loss=loss_of, init=init, step=step)
+
+
+def _targets(given: Sequence[Any]) -> Any:
+    return given[0] if len(given) == 1 else tuple(given)
+
+
+class _Network:
+    """A module without weights, and one with them; random states are constants, since nothing is drawn."""
+
+    def __init__(self, make: Callable[..., nnx.Module], dtype: Any) -> None:
+        abstract: Any = nnx.eval_shape(lambda: make(rngs=nnx.Rngs(0)))
+        abstract.set_attributes(param_dtype=dtype, raise_if_not_found=False)
+        for name in _RANDOM:
+            abstract.set_attributes(raise_if_not_found=False, **{name: 0.0})
+        self._graph, _, others = nnx.split(abstract, (nnx.Param, nnx.BatchStat), ...)
+        self._others = jax.tree.map(_constant, nnx.to_pure_dict(others))
+
+    def module(self, parameters: Any) -> nnx.Module:
+        return nnx.merge(self._graph, parameters, self._others)
+
+    def parameters(self, module: nnx.Module) -> Any:
+        return nnx.to_pure_dict(nnx.split(module, (nnx.Param, nnx.BatchStat), ...)[1])
+
+
+def _constant(spec: Any) -> Any:
+    return jax.random.key(0) if jnp.issubdtype(spec.dtype, jax.dtypes.prng_key) else jnp.zeros(spec.shape, spec.dtype)
+
+
+@dataclass(frozen=True)
+class _Leaf:
+    """A weight of Keras, its transform, and the places of the variables that it becomes."""
+
+    key: str
+    shape: tuple[int, ...]
+    transform: Mapping[str, Any]
+    places: tuple[tuple[str | int, ...], ...]
+
+
+@dataclass(frozen=True)
+class _Leaves:
+    """Every weight: the way there and back."""
+
+    all: Sequence[_Leaf]
+
+    def there(self, weights: Mapping[str, Any]) -> Any:
+        """Parameters of these arrays, by the key of each weight in Keras' layout."""
+        flat: dict[Any, Any] = {}
+        for leaf in self.all:
+            flat |= zip(leaf.places, _forward(leaf.transform, weights[leaf.key]), strict=True)
+        return traverse_util.unflatten_dict(flat)
+
+    def back(self, parameters: Any) -> dict[str, Any]:
+        """The arrays by key, of parameters or their gradients."""
+        flat = traverse_util.flatten_dict(parameters)
+        return {leaf.key: _back(leaf, [flat[place] for place in leaf.places]) for leaf in self.all}
+
+
+def _leaves(path: Path) -> _Leaves:
+    _foreign.check(path, _MOST_BYTES)
+    found = json.loads(path.read_bytes())
+    return _Leaves([
+        _Leaf(
+            each["key"],
+            tuple(each["shape"]),
+            each["transform"],
+            tuple(_place(variable["path"]) for variable in each["variables"]),
+        )
+        for each in found["leaves"]
+    ])  # fmt: skip
+
+
+def _place(path: str) -> tuple[str | int, ...]:
+    return tuple(int(each) if each.isdigit() else each for each in path.split("."))
+
+
+def _forward(transform: Mapping[str, Any], array: Any) -> tuple[Any, ...]:
+    match transform["name"]:
+        case "identity":
+            return (array,)
+        case "reshape":
+            return (array.reshape(tuple(transform["after"])),)
+        case "split":
+            return tuple(jnp.split(array, transform["parts"], transform["axis"]))
+        case other:
+            raise ValueError(f"expected a transform that a written port has, found {other}")
+
+
+def _back(leaf: _Leaf, arrays: Sequence[Any]) -> Any:
+    if leaf.transform["name"] == "split":
+        return jnp.concatenate(arrays, leaf.transform["axis"])
+    return arrays[0].reshape(leaf.shape)

@@ -1,0 +1,166 @@
+"""The written module, run: it gives what the Keras model gives, and nothing of a model's names becomes code."""
+
+import ast
+import re
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import keras
+import numpy as np
+import optax
+import pytest
+from flax import nnx
+
+import jaxport
+from compare.porting.model_source import Written, model_source
+from compare.porting.training_source import training_source
+from compare.weights.planning import plan
+from jaxport import _module_reading
+from jaxport.weights import variables_of
+from tf_reference import _keras_compiled, _keras_weights
+
+L = keras.layers
+BOUND = 1e-5
+"""Of the normwise difference in float32, over a few layers."""
+
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+
+IMAGES = (8, 8, 3)
+
+
+def small_cnn() -> Any:
+    x = keras.Input(IMAGES)
+    y = L.Conv2D(4, 3, padding="same", activation="relu6", name="import")(x)
+    y = L.BatchNormalization(axis=3, name="train")(y)
+    z = L.SeparableConv2D(4, 3, padding="same", activation="tanh", name="a-b")(y)
+    z = L.Add(name="class")([y, z, y])
+    z = L.AveragePooling2D(3, 2, padding="same")(L.ZeroPadding2D(((0, 1), (1, 0)))(z))
+    return keras.Model(x, L.Dense(5, activation="softmax", name="a_b")(L.Flatten()(z)))
+
+
+def shared_and_nested() -> Any:
+    inner = keras.Sequential([keras.Input((6,)), L.Dense(6, activation="gelu"), L.LayerNormalization()], name="block")
+    first, second = keras.Input((6,), name="left one"), keras.Input((6,), name="self")
+    shared = L.Dense(6, name="shared")
+    joined = L.Concatenate()([inner(shared(first)), inner(second), shared(second)])
+    return keras.Model([first, second], [L.Dense(2, name="out")(joined), joined * 2.0 - 1.0, joined[:, 1:3]])
+
+
+def sequences() -> Any:
+    tokens = keras.Input((7,), dtype="int32")
+    x = L.Embedding(11, 8)(tokens)
+    x = L.MultiHeadAttention(2, 4)(x, x, use_causal_mask=True) + x
+    x = L.GRU(6, return_sequences=True)(x)
+    return keras.Model(tokens, L.LSTM(5)(x))
+
+
+def operations() -> Any:
+    x = keras.Input((4, 6))
+    y = keras.ops.relu(keras.ops.mean(x, axis=1, keepdims=True)) + keras.ops.max(x, axis=-1, keepdims=True)
+    y = keras.ops.concatenate([y, keras.ops.reshape(x, (-1, 4, 6))], axis=-1)
+    y = keras.ops.maximum(y, 0.25) / (1.0 + keras.ops.square(y))
+    return keras.Model(x, [y, -keras.ops.transpose(y, (0, 2, 1))])
+
+
+HOSTILE = 'x"); import os; os.system("touch pwned") #\n    import os\r"""'
+
+
+def hostile() -> Any:
+    x = keras.Input((4,), name="input\nimport os")
+    return keras.Model(x, L.Dense(3, name=HOSTILE)(L.Dense(4, name="层")(x)), name='"""\nimport os')
+
+
+def made(model: Any) -> tuple[Written, Any]:
+    """The module that is written, with random weights of the model, which it has then too."""
+    for number, each in enumerate(model.weights):
+        each.assign(np.random.default_rng(number).uniform(0.1, 0.6, each.shape))
+    architecture = _keras_compiled.of_model(model)
+    written = model_source(architecture)
+    scope: dict[str, Any] = {"jax": jax, "jnp": jnp, "nnx": nnx, "optax": optax, "jaxport": jaxport, "Any": Any}
+    exec(f"from __future__ import annotations\n{written.text}\n{training_source(architecture, written).text}", scope)
+    module = scope[written.class_name](rngs=nnx.Rngs(0))
+    source, arrays = _keras_weights.of_model(model)
+    found = plan(source, arrays, _module_reading.of_module(module), written.names, {})
+    assert [each.line for each in found.findings] == []
+    variables = variables_of(module)
+    for path, array in found.arrays.items():
+        variables[path].set_value(jnp.asarray(array))
+    module.eval()
+    return written, module
+
+
+def inputs_of(model: Any) -> list[np.ndarray]:
+    numbers = np.random.default_rng(3)
+    return [
+        numbers.integers(0, 10, (2, *each.shape[1:])).astype("int32")
+        if "int" in str(each.dtype)
+        else numbers.normal(size=(2, *each.shape[1:])).astype("float32")
+        for each in model.inputs
+    ]
+
+
+@pytest.mark.parametrize("make", [small_cnn, shared_and_nested, sequences, operations, hostile])
+def test_a_written_module_gives_what_the_model_gives(make: Callable[[], Any]) -> None:
+    model = make()
+    written, module = made(model)
+    assert written.places == ()
+    given = inputs_of(model)
+    wanted = jax.tree.leaves(jax.tree.map(np.asarray, model(given[0] if len(given) == 1 else given, training=False)))
+    found = [np.asarray(each) for each in jax.tree.leaves(module(*map(jnp.asarray, given)))]
+    assert [each.shape for each in found] == [each.shape for each in wanted]
+    for one, other in zip(found, wanted, strict=True):
+        assert np.linalg.norm(one - other) <= BOUND * np.linalg.norm(other)
+
+
+def test_names_of_layers_are_code_nowhere() -> None:
+    text = model_source(_keras_compiled.of_model(hostile())).text
+    tree = ast.parse(text)
+    assert not [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    calls = [ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    assert all(re.fullmatch(r"(self|nnx|jnp|jax)\.[\w.]+", each) for each in calls)
+
+
+def scaled(x: Any) -> Any:
+    return x * 2
+
+
+def with_places() -> Any:
+    x = keras.Input((4,))
+    y = L.Lambda(scaled, name="doubled")(L.Dense(4)(x))
+    return keras.Model(x, L.Dense(2)(L.RandomFlip(name="flip")(keras.ops.reshape(y, (-1, 2, 2, 1)))))
+
+
+def test_what_is_not_written_raises_with_the_layer_and_its_line() -> None:
+    written, module = made(with_places())
+    assert [each.layer for each in written.places] == ["doubled", "flip"]
+    assert written.places[0].line.startswith("test_model_source.py:")
+    with pytest.raises(NotImplementedError, match=r"doubled \(Lambda, test_model_source\.py:\d+\).*write it here"):
+        module(jnp.ones((2, 4)))
+
+
+def test_a_mask_is_a_place() -> None:
+    x = keras.Input((5,), dtype="int32")
+    model = keras.Model(x, L.LSTM(3, name="last")(L.Embedding(7, 4, mask_zero=True, name="table")(x)))
+    reasons = {each.layer: each.reason for each in model_source(_keras_compiled.of_model(model)).places}
+    assert "mask_zero" in reasons["table"] and "mask" in reasons["last"]
+
+
+def test_an_unknown_loss_and_optimizer_are_places() -> None:
+    model = small_cnn()
+    model.compile("ftrl", loss=lambda y_true, y_pred: keras.ops.mean(y_pred), metrics=["top_k_categorical_accuracy"])
+    architecture = _keras_compiled.of_model(model)
+    training = training_source(architecture, model_source(architecture))
+    assert [each.split(":")[0] for each in training.unwritten] == ["the optimizer", "the loss", "the metrics"]
+    assert training.text.count("raise NotImplementedError") == 3
+
+
+def test_the_loss_of_logits_is_taken_behind_a_softmax() -> None:
+    model = small_cnn()
+    model.compile(keras.optimizers.Adam(0.01, clipnorm=1.0), "sparse_categorical_crossentropy", metrics=["accuracy"])
+    architecture = _keras_compiled.of_model(model)
+    written = model_source(architecture)
+    text = training_source(architecture, written).text
+    assert written.logits == "softmax" and "model.logits(*inputs)" in text
+    assert "jaxport.optimizers.adam(learning_rate=0.01)" in text and "clip_by_norm(1.0)" in text

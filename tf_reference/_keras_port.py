@@ -1,0 +1,103 @@
+"""A Keras model and the training that it was compiled for as the judges take them."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from tf_reference import _keras_weights
+from tf_reference._gradients import densified
+from tf_reference._model import Model
+
+_RATES = ("rate", "stddev", "drop_path_rate", "_dropout")
+"""Attributes of Keras' layers that say how much is dropped, or how loud noise is."""
+
+
+def keras_port(source: str, dtype: str, *, inputs: int, trained: bool) -> Model:
+    """A Keras model for `jaxport run`, by the keys that `jaxport weights` gives its weights.
+
+    Nothing is dropped in training, and no noise is added: the masks of two frameworks are not the same.
+
+    Args:
+      source: a .keras file, or FILE.py:NAME of a function that makes the model.
+      dtype: that it is judged in.
+      inputs: how many of the workload's inputs the model takes; the others are the targets.
+      trained: whether the step that the model was compiled for is judged too.
+    """
+    with _floats(dtype):
+        model = _made(source, dtype)
+        for layer in model._flatten_layers():
+            _silence(layer)
+        variables = dict(_keras_weights.variables(model))
+        if not trained:
+            return Model(forward=lambda *given: _called(model, given[:inputs], False), weights=variables)
+        model.compile(optimizer=model.optimizer, loss=model.loss, jit_compile=True)
+        model.optimizer.build(model.trainable_variables)
+        _resolve_losses(model)
+
+    def loss(*given: Any) -> Any:
+        predictions = _called(model, given[:inputs], True)
+        return model.compute_loss(None, _targets(given[inputs:]), predictions, None)
+
+    def step(*given: Any) -> Any:
+        with tf.GradientTape() as tape:
+            value = loss(*given)
+        gradients = densified(tape.gradient(value, model.trainable_variables))
+        model.optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+        return value
+
+    return Model(
+        forward=lambda *given: _called(model, given[:inputs], False),
+        loss=loss,
+        step=step,
+        weights=variables,
+        state={each.path: each for each in model.optimizer.variables},
+        optimizer=model.optimizer,
+    )
+
+
+@contextmanager
+def _floats(dtype: str) -> Iterator[None]:
+    """Inside, Keras makes layers, losses and optimizers of a float type, and counts their names from the start."""
+    before, policy = keras.config.floatx(), keras.config.dtype_policy()
+    keras.utils.clear_session(free_memory=False)
+    try:
+        keras.config.set_floatx(dtype)
+        keras.config.set_dtype_policy(dtype)
+        yield
+    finally:
+        keras.config.set_floatx(before)
+        keras.config.set_dtype_policy(policy)
+
+
+def _made(source: str, dtype: str) -> Any:
+    with tempfile.TemporaryDirectory() as scratch:
+        return _keras_weights.model(_keras_weights.Given(source, dtype=dtype, compiled=True), Path(scratch))
+
+
+def _silence(layer: Any) -> None:
+    if not isinstance(layer, keras.Model):
+        for name in _RATES:
+            if isinstance(getattr(layer, name, None), float):
+                setattr(layer, name, 0.0)
+
+
+def _called(model: Any, given: Sequence[Any], training: bool) -> Any:
+    return model(given[0] if len(given) == 1 else list(given), training=training)
+
+
+def _targets(given: Sequence[Any]) -> Any:
+    return given[0] if len(given) == 1 else list(given)
+
+
+def _resolve_losses(model: Any) -> None:
+    """Let Keras make the losses now: it takes their float type from the setting of the moment."""
+    predictions = [keras.KerasTensor((1, *each.shape[1:]), each.dtype) for each in model.outputs]
+    single = len(predictions) == 1
+    model._compile_loss.build(predictions[0] if single else predictions, predictions[0] if single else predictions)

@@ -1,0 +1,147 @@
+"""How the layers of a Keras model call one another, and what it was compiled with: what a port is written of.
+
+A tensor in the arguments of a call is `{"tensor": NUMBER}`, a tuple `{"tuple": [...]}`, a slice `{"slice": [a, b, c]}`,
+an ellipsis `{"ellipsis": true}`, and what cannot be said so `{"unknown": NAME OF ITS CLASS}`; all else is itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from workloads._inspection import Plain
+from workloads._transfer import Source
+
+TENSOR, TUPLE, SLICE, ELLIPSIS, UNKNOWN = "tensor", "tuple", "slice", "ellipsis", "unknown"
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """What one layer hands to another.
+
+    Attributes:
+      shape: None is a size that is not fixed.
+      dtype: of it.
+    """
+
+    shape: tuple[int | None, ...]
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of a layer in a model.
+
+    Attributes:
+      layer: its path, as in `Source.layers`.
+      arguments: by position.
+      keywords: by name; those that are None are left out.
+      outputs: the numbers of the tensors that it returns.
+    """
+
+    layer: str
+    arguments: tuple[Plain, ...]
+    keywords: Mapping[str, Plain]
+    outputs: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Graph:
+    """The calls of one model, each after those that it needs.
+
+    Attributes:
+      model: its path; "" is the whole.
+      inputs: tensors by the names of the inputs.
+      nest: how it takes them: a tensor, or a list, tuple or dict of such.
+      calls: in order.
+      outputs: a nest likewise.
+      tensors: by their numbers.
+    """
+
+    model: str
+    inputs: Mapping[str, int]
+    nest: Plain
+    calls: tuple[Call, ...]
+    outputs: Plain
+    tensors: tuple[Tensor, ...]
+
+
+@dataclass(frozen=True)
+class Inner:
+    """An object among the attributes of another: the schedule of a learning rate.
+
+    Attributes:
+      class_name: of it; a function has its own name.
+      own: whether it is Keras' own.
+      config: its attributes.
+    """
+
+    class_name: str
+    own: bool = True
+    config: Mapping[str, Plain] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Described(Inner):
+    """A loss, an optimizer, a metric or a regularizer: a class of Keras with its attributes.
+
+    Attributes:
+      inner: objects among these, by attribute.
+    """
+
+    inner: Mapping[str, Inner] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """What a regularizer adds to the loss.
+
+    Attributes:
+      layer: its path.
+      leaf: the weight, as in `Source.layers`; "" where it is of the layer's output.
+      regularizer: itself.
+    """
+
+    layer: str
+    leaf: str
+    regularizer: Described
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """What `model.compile` was told.
+
+    Attributes:
+      losses: one for all outputs, or one for each; None is an output without one.
+      metrics: all of them.
+      optimizer: itself.
+      obstacle: what of it is not said here, as sample weights; "" where all is.
+    """
+
+    losses: tuple[Described | None, ...] = ()
+    metrics: tuple[Described, ...] = ()
+    optimizer: Described | None = None
+    obstacle: str = ""
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """A Keras model.
+
+    Attributes:
+      name: its own.
+      source: its layers.
+      graphs: of the model, and of each model in it, by path.
+      lines: FILE:LINE of the class or function of a layer that is not Keras' own, by path.
+      penalties: of regularizers.
+      frozen: keys of leaves that are not trained, though their kind would be.
+      compiled: None where it was not.
+    """
+
+    name: str
+    source: Source
+    graphs: tuple[Graph, ...]
+    lines: Mapping[str, str] = field(default_factory=dict)
+    penalties: tuple[Penalty, ...] = ()
+    frozen: tuple[str, ...] = ()
+    compiled: Compiled | None = None

@@ -1,0 +1,62 @@
+"""What the port file of a written port draws: weights by the receipt of its own, and examples."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from workloads._arrays import draw
+from workloads._spec import Arrays, ArraySpec
+
+_KERNELS = frozenset({"kernel", "recurrent_kernel", "depthwise_kernel", "pointwise_kernel", "embeddings"})
+_SCALES, _VARIANCES = frozenset({"gamma", "scale"}), frozenset({"moving_variance", "variance"})
+_OTHERS = 0.1
+
+
+def drawn_weights(receipt: Path) -> dict[str, ArraySpec]:
+    """A spec for every weight that a receipt of `jaxport weights` names, by its key, in Keras' shape.
+
+    Drawn, not trained: a bias of zeros and a gamma of ones would hide that they are swapped. Kernels keep the size of
+    what they are given; gammas lie around 1, variances between a half and 2.
+
+    Args:
+      receipt: a .receipt.json file.
+    """
+    found = json.loads(receipt.read_bytes())
+    return {each["key"]: _spec(each["class_name"], each["leaf"], tuple(each["shape"])) for each in found["leaves"]}
+
+
+def _spec(class_name: str, leaf: str, shape: tuple[int, ...]) -> ArraySpec:
+    name = leaf.rpartition("/")[2]
+    if name in _KERNELS and len(shape) > 1:
+        return ArraySpec(shape, scale=_inputs_of(class_name, leaf, shape) ** -0.5)
+    if name in _SCALES:
+        return ArraySpec(shape, low=0.5, high=1.5)
+    return ArraySpec(shape, low=0.5, high=2.0) if name in _VARIANCES else ArraySpec(shape, scale=_OTHERS)
+
+
+def _inputs_of(class_name: str, leaf: str, shape: tuple[int, ...]) -> int:
+    """How many products are summed up for one value of the output."""
+    if leaf == "embeddings":
+        return 1
+    if leaf == "depthwise_kernel" or class_name.startswith("Depthwise"):
+        return math.prod(shape[:-2])
+    if class_name.endswith("Transpose"):
+        return math.prod(shape) // shape[-2]
+    if leaf in ("query/kernel", "key/kernel", "value/kernel"):
+        return shape[0]
+    return math.prod(shape[:-1])
+
+
+def drawn_examples(specs: Mapping[str, ArraySpec], batches: int) -> Arrays:
+    """The inputs of so many batches, one behind the other along the first axis.
+
+    Args:
+      specs: of one batch.
+      batches: how many.
+    """
+    return {name: np.concatenate([draw(spec, name, seed) for seed in range(batches)]) for name, spec in specs.items()}
