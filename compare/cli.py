@@ -50,6 +50,7 @@ COMMANDS = {
     "targets": Command("list the devices that programs can be compiled for", foreign_code=False),
     "recompiles": Command("count what a stream of calls traces and compiles, and say why"),
     "locate": Command("find the operation at which a port starts to differ"),
+    "distribute": Command("run a training step on several devices, by strategies of both frameworks"),
     "datatypes": Command("show which mode takes which data type, and with what result"),
     "clusters": Command("show what autoclustering compiled of a function, and why not the rest"),
     "limits": Command("list what documents of XLA state, and try what holds today"),

@@ -16,6 +16,7 @@ import numpy as np
 from safetensors import SafetensorError
 
 from compare.arrays import load_arrays
+from compare.errors import Foreseen
 from workloads import _foreign
 from workloads._foreign import MEBIBYTE, Unusable
 
@@ -40,7 +41,7 @@ _ANY = "[...]"
 _STEP = re.compile(r"\[\.\.\.\]|\[\d+\]|\.\w+")
 
 
-class FileError(Exception):
+class FileError(Foreseen):
     """A file that cannot be used: one line with what was expected, found, and what to do."""
 
 

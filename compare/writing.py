@@ -10,6 +10,9 @@ from pathlib import Path
 
 from compare.errors import Foreseen
 
+PARTIAL = ".jaxport."
+"""What the name of a file begins with that is not yet whole."""
+
 
 class UnwrittenError(Foreseen):
     """A file that could not be written: one line that names it."""
@@ -42,7 +45,7 @@ def write_atomically(path: Path, data: str | bytes) -> None:
 
 def _replace(path: Path, data: str | bytes) -> None:
     # Not named after the file: whose name may be as long as names can be.
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".jaxport.")
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=PARTIAL)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data.encode() if isinstance(data, str) else data)

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from jaxport._model import Model as Model
+from jaxport._model import Parts as Parts
 
 if TYPE_CHECKING:
     from jaxport import activations as activations

@@ -208,7 +208,7 @@ class Jax:
         program, executable = self._loaded.compiled(handle)
 
         def run(arguments: list[np.ndarray]) -> list[np.ndarray]:
-            with jax.enable_x64(True):
+            with _private.enable_x64(True):
                 return [np.array(value) for value in executable([jax.device_put(each) for each in arguments])]
 
         return unroll(run, program, self._loaded.twin, checkpoints)
@@ -331,7 +331,7 @@ class Jax:
     def _device_arguments(self, program: Program, case: str) -> list[jax.Array]:
         kept = dict(zip(self._loaded.twin.inputs, self._loaded.session("float32").case_inputs(case), strict=True))
         # Without x64 JAX would narrow what another frontend's program declares as 64 bits wide.
-        with jax.enable_x64(True):
+        with _private.enable_x64(True):
             return [
                 kept[each.name]
                 if each.kind == "input" and str(kept[each.name].dtype) == each.dtype

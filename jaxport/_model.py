@@ -15,6 +15,32 @@ OptionValue = bool | int | float | str
 
 
 @dataclass(frozen=True)
+class Parts:
+    """A training step in two parts: a distributed step averages over devices what is between them.
+
+    Attributes:
+      gradients: (parameters, optimizer state, *inputs) -> (gradients, loss, moved): of the mean over the examples;
+        moved is what a batch moves beside the weights, such as moving statistics, any pytree.
+      update: (parameters, optimizer state, gradients, moved) -> (parameters, optimizer state).
+    """
+
+    gradients: Callable[..., tuple[Any, Any, Any]]
+    update: Callable[..., tuple[Any, Any]]
+
+    def step(self, parameters: Any, state: Any, *inputs: Any) -> tuple[Any, Any, Any]:
+        """Both, as `Model.step`.
+
+        Args:
+          parameters: a pytree.
+          state: of the optimizer.
+          *inputs: of one call.
+        """
+        gradients, loss, moved = self.gradients(parameters, state, *inputs)
+        parameters, state = self.update(parameters, state, gradients, moved)
+        return parameters, state, loss
+
+
+@dataclass(frozen=True)
 class Model:
     """A model the way JAX users write one: functions of a pytree of parameters and the inputs.
 
@@ -33,6 +59,9 @@ class Model:
         measurement that chose them; `jaxport tune` makes it.
       apart: step once more, or forward where there is no step, of parts that are compiled each on its own,
         `jax.jit`: called as it is, in one mode more, "apart".
+      parts: step once more, in two parts: `jaxport distribute` averages between them.
+      sharded: a distributed step of your own: a `jax.sharding.Mesh` of one axis, "data" -> a function as step, of whole
+        arrays that lie divided over that axis, the parameters and the state on every device.
     """
 
     forward: Callable[..., Any]
@@ -43,6 +72,8 @@ class Model:
     step: Callable[..., Any] | None = None
     compiler_options: Mapping[str, Mapping[str, OptionValue]] = field(default_factory=dict)
     apart: Callable[..., Any] | None = None
+    parts: Parts | None = None
+    sharded: Callable[[Any], Callable[..., Any]] | None = None
 
     def __post_init__(self) -> None:
         _check_options(self.compiler_options)

@@ -1,44 +1,42 @@
-"""A Flax NNX module of a user's file as plain data: its modules with what they were told, and its variables."""
+"""A Flax module of a user's file as plain data: its modules with what they were told, and its variables."""
 
 from __future__ import annotations
 
-import functools
 import importlib
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Sequence
 from typing import Any
 
 import flax
 import jax
-import jax.numpy as jnp
-import numpy as np
-from flax import nnx
+from flax import linen, nnx
 
 import jaxport
+from jaxport._linen_reading import of_linen
 from jaxport._module_nodes import array_of, nodes
+from jaxport._plain_attributes import plain_attributes
 from workloads._framework import Unsupported
-from workloads._inspection import Plain
+from workloads._inspection import Value
 from workloads._target import resolve
 from workloads._transfer import Excluded, Target, TargetModule, TargetVariable
 
+_MODULES = (nnx.Module, linen.Module)
+
 _RANDOM = "the state of a random generator: it is no weight"
-_LONGEST = 64
-"""Of a tuple or a mapping among attributes that is told."""
-
-_DEFAULTS = frozenset({"promote_dtype", "qkv_promote_dtype", "out_promote_dtype", "ln_promote_dtype"})
-"""Functions that every module holds and no port replaces."""
 
 
-def read(reference: str) -> Target:
+def read(reference: str, inputs: Sequence[Value] = ()) -> Target:
     """What is in a module.
 
     Args:
       reference: FILE.py:NAME of a module, or of a class or function that makes one of no arguments, or of `rngs`.
+      inputs: of the model that it is a port of; a module of Linen is initialized with such arrays.
 
     Raises:
-      Unsupported: there is no module by that name.
+      Unsupported: there is no module by that name, or it does not take these inputs.
     """
-    return of_module(module(reference))
+    found = module(reference)
+    return of_linen(found, inputs) if isinstance(found, linen.Module) else of_module(found)
 
 
 def module(reference: str) -> Any:
@@ -48,9 +46,11 @@ def module(reference: str) -> Any:
       Unsupported: as `read`.
     """
     value = resolve(reference)
-    made = value if isinstance(value, nnx.Module) else _made(value, reference)
-    if not isinstance(made, nnx.Module):
-        raise Unsupported(f"expected a flax.nnx.Module at {reference}, found {type(made).__name__}: name one")
+    made = value if isinstance(value, _MODULES) else _made(value, reference)
+    if not isinstance(made, _MODULES):
+        raise Unsupported(
+            f"expected a flax.nnx.Module or flax.linen.Module at {reference}, found {type(made).__name__}: name one"
+        )
     return made
 
 
@@ -79,13 +79,13 @@ def _parameters(value: Any) -> list[inspect.Parameter]:
 
 def of_module(whole: Any) -> Target:
     """The modules and variables of a module, each once, where it stands first in the order of names."""
-    modules, variables, excluded = [TargetModule("", class_name(whole), dict(_attributes(whole)))], [], []
+    modules, variables, excluded = [_module("", whole)], [], []
     shared: dict[str, str] = {}
     for path, each, before in nodes(whole):
         if before is not None:
             shared[path] = before
         elif isinstance(each, nnx.Module):
-            modules.append(TargetModule(path, class_name(each), dict(_attributes(each))))
+            modules.append(_module(path, each))
         elif isinstance(each, nnx.RngState):
             excluded.append(Excluded(path, _RANDOM))
         elif isinstance(each, nnx.Variable):
@@ -93,6 +93,10 @@ def of_module(whole: Any) -> Target:
             variables.append(TargetVariable(path, type(each).__name__, tuple(value.shape), str(value.dtype)))
     versions = {"flax": flax.__version__, "jax": jax.__version__}
     return Target(tuple(modules), tuple(variables), shared, tuple(excluded), versions)
+
+
+def _module(path: str, module: Any) -> TargetModule:
+    return TargetModule(path, class_name(module), dict(plain_attributes(vars(module).items())))
 
 
 def class_name(module: Any) -> str:
@@ -121,51 +125,3 @@ def _known(kind: type) -> str:
 def _library(name: str) -> Any:
     assert name in jaxport.LIBRARY
     return importlib.import_module(f"jaxport.{name}")
-
-
-def _attributes(module: Any) -> Iterator[tuple[str, Plain]]:
-    for name, value in vars(module).items():
-        if name.startswith("_") or name in _DEFAULTS or isinstance(value, nnx.Variable | nnx.Module | nnx.Rngs):
-            continue
-        told = _plain(value)
-        if told is not _UNTOLD:
-            yield name, told
-
-
-_UNTOLD: Any = object()
-
-
-def _plain(value: Any) -> Any:
-    """An attribute as plain data; `_UNTOLD` where it is none."""
-    if value is None or isinstance(value, bool | int | float):
-        return value
-    if isinstance(value, str):
-        return value[:200]
-    if isinstance(value, np.generic) and not isinstance(value, np.dtype):
-        return value.item()
-    if isinstance(value, np.dtype) or (inspect.isclass(value) and issubclass(value, np.generic)) or _is_scalar(value):
-        return jnp.dtype(value).name
-    if isinstance(value, list | tuple) and len(value) <= _LONGEST:
-        items = [_plain(item) for item in value]
-        return _UNTOLD if _UNTOLD in items else items
-    if isinstance(value, Mapping) and len(value) <= _LONGEST:
-        found = {str(key): _plain(item) for key, item in value.items()}
-        return _UNTOLD if _UNTOLD in found.values() else found
-    return _function(value) if callable(value) else _UNTOLD
-
-
-def _is_scalar(value: Any) -> bool:
-    """Whether it is one of `jnp.float32` and its like, which are no dtypes of NumPy."""
-    return inspect.isclass(type(value)) and type(value).__name__ == "_ScalarMeta"
-
-
-def _function(value: Any) -> Any:
-    """The name of a function, with what is bound to it."""
-    if isinstance(value, functools.partial):
-        bound = {key: _plain(item) for key, item in value.keywords.items()}
-        if value.args or _UNTOLD in bound.values():
-            return _UNTOLD
-        told = ", ".join(f"{key}={item!r}" for key, item in sorted(bound.items()))
-        return f"{_function(value.func)}({told})"
-    name = getattr(value, "__name__", None)
-    return name if isinstance(name, str) else _UNTOLD

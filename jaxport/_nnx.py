@@ -10,6 +10,7 @@ import jax
 import optax
 from flax import nnx, traverse_util
 
+from jaxport._model import Parts
 from jaxport.loss_scaling import gradients_of
 
 Place = tuple[str | int, ...]
@@ -48,14 +49,22 @@ def structure(make: Callable[[], nnx.Module]) -> nnx.GraphDef[Any]:
     return graph
 
 
+def training_parts(loss: Callable[..., jax.Array], optimizer: optax.GradientTransformation) -> Parts:
+    """A training step in two parts, of (parameters, *inputs) -> loss: the loss is that before the update."""
+
+    def gradients(parameters: Any, state: Any, *inputs: jax.Array) -> tuple[Any, jax.Array, None]:
+        found, value, _ = gradients_of(lambda weights: (loss(weights, *inputs), None), parameters, state)
+        return found, value, None
+
+    def update(parameters: Any, state: Any, gradients: Any, moved: None) -> tuple[Any, Any]:
+        updates, state = optimizer.update(gradients, state, parameters)
+        return optax.apply_updates(parameters, updates), state
+
+    return Parts(gradients, update)
+
+
 def training_step(
     loss: Callable[..., jax.Array], optimizer: optax.GradientTransformation
 ) -> Callable[..., tuple[Any, Any, jax.Array]]:
     """(parameters, optimizer state, *inputs) -> (parameters, optimizer state, loss before the update)."""
-
-    def step(parameters: Any, state: Any, *inputs: jax.Array) -> tuple[Any, Any, jax.Array]:
-        gradients, value, _ = gradients_of(lambda weights: (loss(weights, *inputs), None), parameters, state)
-        updates, state = optimizer.update(gradients, state, parameters)
-        return optax.apply_updates(parameters, updates), state, value
-
-    return step
+    return training_parts(loss, optimizer).step

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -61,6 +62,16 @@ class Executable:
         """
         results = self.loaded.execute_sharded(list(arguments))
         return [shards[0] for shards in results.disassemble_into_single_device_arrays()]
+
+
+def enable_x64(wide: bool) -> AbstractContextManager[object]:
+    """Whether arrays of 64 bits stay so inside. Public since JAX 0.8; before, an experiment under the same name.
+
+    Args:
+      wide: whether they do.
+    """
+    place = "jax" if hasattr(jax, "enable_x64") else "jax.experimental"
+    return _require(place, "enable_x64")(wide)
 
 
 def without_refs(function: Callable[..., Any], arguments: Sequence[Any]) -> Callable[..., Any]:

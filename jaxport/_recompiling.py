@@ -24,7 +24,7 @@ from workloads._target import resolve
 
 _TRACED = "/jax/core/compile/jaxpr_trace_duration"
 _LOWERED = "/jax/core/compile/jaxpr_to_mlir_module_duration"
-_COMPILED = "/jax/core/compile/backend_compile_duration"
+COMPILED = "/jax/core/compile/backend_compile_duration"
 
 
 class Watched:
@@ -64,7 +64,7 @@ class Watched:
             seen = self._seen(self._function, named)
             return dataclasses.replace(seen, traces=0) if self._symbolic else seen
         # What is exported is traced in the call that is first, and no more: later ones trace a call of it.
-        with _events() as events:
+        with watched_events() as events:
             start = time.perf_counter()
             self._function = self._symbolic() if self._symbolic else None
             seconds = time.perf_counter() - start
@@ -98,7 +98,7 @@ class Watched:
 
     def _seen(self, function: Any, named: Named) -> Seen:
         positional, keywords = bound(self._given, jax.tree.map(_argument, dict(named), is_leaf=_is_none))
-        with _events() as events:
+        with watched_events() as events:
             start = time.perf_counter()
             results = jax.block_until_ready(function(*positional, **keywords))
             seconds = time.perf_counter() - start
@@ -172,7 +172,7 @@ def _nothing_like(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @contextmanager
-def _events() -> Iterator[Mapping[str, list[float]]]:
+def watched_events() -> Iterator[Mapping[str, list[float]]]:
     """Seconds of what JAX tells of inside, by the name of the event."""
     found: dict[str, list[float]] = defaultdict(list)
 
@@ -194,11 +194,11 @@ def _seen(
 ) -> Seen:
     return Seen(
         traces=len(events.get(_TRACED, ())),
-        compilations=len(events.get(_COMPILED, ())),
+        compilations=len(events.get(COMPILED, ())),
         seconds=seconds,
         trace_s=sum(events.get(_TRACED, ())),
         lower_s=sum(events.get(_LOWERED, ())),
-        compile_s=sum(events.get(_COMPILED, ())),
+        compile_s=sum(events.get(COMPILED, ())),
         entries=entries,
         outputs=outputs or {},
     )

@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxport import _private
 from jaxport._layouts import in_canonical_layout, keeps_layouts
 from jaxport._model import Model, of_function
 from workloads._framework import (
@@ -53,7 +54,7 @@ class Session:
     def precision(self) -> AbstractContextManager[object]:
         """The setting under which everything of this session is traced and run."""
         # Without it JAX makes float32 of an input that is float64 in TensorFlow.
-        return jax.enable_x64(self._is_wide)
+        return _private.enable_x64(self._is_wide)
 
     def inputs(self, arrays: Arrays) -> list[jax.Array]:
         """The inputs of one call, floats in this session's type.

@@ -10,7 +10,7 @@ from flax import nnx
 from jaxport import Model, optimizers
 from jaxport._dense import Dense
 from jaxport._dropout import dropout
-from jaxport._nnx import Parameters, WeightMap, structure, training_step
+from jaxport._nnx import Parameters, WeightMap, structure, training_parts
 from jaxport._transformer import EncoderBlock, Paths, dense_paths, encoder_block_paths, gelu, layer_norm, norm_paths
 from jaxport.loss_scaling import scaled_for
 from jaxport.schedules import warm_up
@@ -112,8 +112,10 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
         pairs = optax.softmax_cross_entropy_with_integer_labels(logits["follows"], follows)
         return jnp.sum(weights * guessed) / (jnp.sum(weights) + 1e-5) + pairs.mean()
 
-    step = training_step(loss, optimizer)
-    return Model(forward, held.from_weights, held.to_weights, loss=loss, init=optimizer.init, step=step)
+    parts = training_parts(loss, optimizer)
+    return Model(
+        forward, held.from_weights, held.to_weights, loss=loss, init=optimizer.init, step=parts.step, parts=parts
+    )
 
 
 def _optimizer(dimensions: Dimensions, dtype: str) -> optax.GradientTransformation:

@@ -6,7 +6,7 @@ import optax
 from flax import nnx
 
 from jaxport import Model, optimizers
-from jaxport._nnx import Parameters, WeightMap, structure, training_step
+from jaxport._nnx import Parameters, WeightMap, structure, training_parts
 from workloads._spec import Dimensions
 
 
@@ -34,8 +34,16 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
         logits = forward(parameters, images, labels)
         return optax.softmax_cross_entropy_with_integer_labels(logits, labels).mean()
 
-    step = training_step(loss, optimizer)
-    return Model(forward, _WEIGHTS.from_weights, _WEIGHTS.to_weights, loss=loss, init=optimizer.init, step=step)
+    parts = training_parts(loss, optimizer)
+    return Model(
+        forward,
+        _WEIGHTS.from_weights,
+        _WEIGHTS.to_weights,
+        loss=loss,
+        init=optimizer.init,
+        step=parts.step,
+        parts=parts,
+    )
 
 
 _WEIGHTS = WeightMap(

@@ -12,7 +12,7 @@ import numpy as np
 import optax
 from flax import nnx, traverse_util
 
-from jaxport import Model, optimizers
+from jaxport import Model, Parts, optimizers
 from jaxport._batch_norm import BatchNorm
 from jaxport._dense import product
 from jaxport._nnx import Parameters, Place, WeightMap
@@ -139,12 +139,15 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
         trained, statistics = parameters
         return loss_and_statistics(trained, statistics, images, labels)[0]
 
-    def step(parameters: Any, state: Any, images: jax.Array, labels: jax.Array) -> tuple[Any, Any, jax.Array]:
+    def gradients(parameters: Any, state: Any, images: jax.Array, labels: jax.Array) -> tuple[Any, jax.Array, Any]:
         trained, statistics = parameters
         loss_of = partial(loss_and_statistics, statistics=statistics, images=images, labels=labels)
-        gradients, value, moved = gradients_of(loss_of, trained, state)
+        return gradients_of(loss_of, trained, state)
+
+    def update(parameters: Any, state: Any, gradients: Any, moved: Any) -> tuple[Any, Any]:
+        trained, _ = parameters
         updates, state = optimizer.update(gradients, state, trained)
-        return (optax.apply_updates(trained, updates), moved), state, value
+        return (optax.apply_updates(trained, updates), moved), state
 
     def from_weights(weights: Mapping[str, jax.Array]) -> tuple[Parameters, Parameters]:
         return trained_weights.from_weights(weights), moving_weights.from_weights(weights)
@@ -156,7 +159,8 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     def init(parameters: Any) -> Any:
         return optimizer.init(parameters[0])
 
-    return Model(forward, from_weights, to_weights, loss=loss, init=init, step=step)
+    parts = Parts(gradients, update)
+    return Model(forward, from_weights, to_weights, loss=loss, init=init, step=parts.step, parts=parts)
 
 
 def _decay(trained: Parameters) -> Any:

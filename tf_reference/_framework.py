@@ -16,8 +16,9 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_reference import _binding, _clustering, _device, _grappler, _keras, _private, _sources
+from tf_reference import _binding, _clustering, _compiler_stages, _device, _grappler, _keras, _private, _sources
 from tf_reference._attempting import attempted
+from tf_reference._compiler_stages import STAGES
 from tf_reference._donation import donated_step
 from tf_reference._host_arrays import on_host
 from tf_reference._profiling import profiled
@@ -58,9 +59,6 @@ from workloads._unroll import unroll
 EAGER, GRAPH, AUTOCLUSTER, JIT = "eager", "graph", "autocluster", "jit"
 OTHERWISE = ("handwritten", "apart")
 """The main pass computed in another way, which the twin hands over: fields of Model."""
-
-STAGES = ("stablehlo", "hlo", "optimized_hlo")
-"""Of a program; the last needs the device that it is compiled for."""
 
 _OUT_OF_SCOPE = "is out of scope and cannot be used here"
 """What TensorFlow says of a tensor of another graph: a TypeError or a ValueError, by where it is met."""
@@ -115,6 +113,8 @@ class TensorFlow:
         self._device = device
         self._loaded: Loaded[Session, Any] = Loaded(Session, tf.keras.backend.clear_session)
         self._tensors: dict[tuple[str, str, str], tf.Tensor] = {}
+        # TensorFlow compiles again what was compiled before this switch was first set to anything.
+        tf.config.optimizer.set_jit(False)
 
     def environment(self) -> dict[str, Any]:
         """Versions, device and what is pinned on it, and thread settings."""
@@ -204,7 +204,7 @@ class TensorFlow:
         leaves = sorted(function.get_concrete_function(*tensors).structured_outputs)
         names = _binding.result_names(leaves, parameters, layout)
         return Program(
-            artifact=lower(stage="stablehlo_serialized"),
+            artifact=_compiler_stages.program(lower),
             parameters=parameters,
             results=_binding.results(names, layout),
             states=states,
@@ -219,7 +219,7 @@ class TensorFlow:
         tensors = self._inputs(session, session.twin.first_case, main_pass(session))
         with _compilable():
             lower, _ = self._lowered(self._staged(session, main_pass(session), JIT, tensors), tensors, "cpu")
-            return {stage: str(lower(stage=stage)) for stage in self._stages}
+            return _compiler_stages.texts(lower, self._stages)
 
     def compile(self, program: Program, options: Mapping[str, Any]) -> Compiled:
         """Compile any program by TensorFlow's XLA.
@@ -244,7 +244,7 @@ class TensorFlow:
         lower = function.experimental_get_compiler_ir(*self._arguments(program, self._loaded.twin.first_case))
         return Optimized(
             module=lower(stage="optimized_hlo_serialized"),
-            temp_bytes=_private.memory_analysis(lower(stage="optimized_hlo_proto_serialized")).temp_bytes,
+            temp_bytes=_compiler_stages.memory(lower).temp_bytes,
         )
 
     def save_model(self, handle: int, folder: Path) -> None:
@@ -491,7 +491,7 @@ def _analysed(function: Any, tensors: Sequence[tf.Tensor]) -> Analysis:
     start = time.perf_counter()
     lower(stage="hlo_serialized")
     lower_s = time.perf_counter() - start
-    return Analysis(lower_s, _private.memory_analysis(lower(stage="optimized_hlo_proto_serialized")))
+    return Analysis(lower_s, _compiler_stages.memory(lower))
 
 
 def _finished(function: Callable[..., Any], *arguments: tf.Tensor) -> Any:

@@ -32,6 +32,11 @@ class Model:
         compile them, and they need not exist in float64.
       apart: step once more, or forward where there is no step, of parts that are compiled each on its own,
         `tf.function(jit_compile=True)`: run as a graph, in one mode more, "apart".
+      replica_loss: inputs of one replica -> its share of the loss, which is the sum over replicas. By default `loss`:
+        a share if a loss of Keras makes it, and none if tf.reduce_mean does, for Keras alone divides by the number of
+        replicas.
+      replicated: a distributed step of your own, as each replica runs it in `strategy.run`: inputs of a replica ->
+        its share of the loss, updating the variables.
     """
 
     forward: Callable[..., Any]
@@ -43,3 +48,5 @@ class Model:
     keras: Any = None
     handwritten: Callable[..., Any] | None = None
     apart: Callable[..., Any] | None = None
+    replica_loss: Callable[..., Any] | None = None
+    replicated: Callable[..., Any] | None = None

@@ -6,7 +6,7 @@ import inspect
 import re
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -74,13 +74,13 @@ class Watched:
     def _seen(self, function: Any, named: Named) -> Seen:
         positional, keywords = bound(self._given, tf.nest.map_structure(_argument, dict(named)))
         before = function.experimental_get_tracing_count()
-        with tempfile.TemporaryDirectory() as folder:
-            with tf.profiler.experimental.Profile(folder):
-                start = time.perf_counter()
-                results = tf.nest.map_structure(_array, function(*positional, **keywords))
-                seconds = time.perf_counter() - start
-            (trace,) = Path(folder).rglob("*.xplane.pb")
-            events = _private.events(trace.read_bytes())
+
+        def called() -> tuple[Any, float]:
+            start = time.perf_counter()
+            results = tf.nest.map_structure(_array, function(*positional, **keywords))
+            return results, time.perf_counter() - start
+
+        (results, seconds), events = _profiled(called)
         compiled = [event for event in events if _COMPILED.match(event.name)]
         return Seen(
             traces=function.experimental_get_tracing_count() - before,
@@ -92,6 +92,20 @@ class Watched:
             entries=_private.signatures_kept(function),
             outputs={str(number): value for number, value in enumerate(tf.nest.flatten(results)) if value is not None},
         )
+
+
+def compiled_in(call: Callable[[], Any]) -> tuple[Any, int]:
+    """What a call gives, and how many executables XLA made in it."""
+    results, events = _profiled(call)
+    return results, sum(bool(_COMPILED.match(event.name)) for event in events)
+
+
+def _profiled(call: Callable[[], Any]) -> tuple[Any, Sequence[TracedEvent]]:
+    with tempfile.TemporaryDirectory() as folder:
+        with tf.profiler.experimental.Profile(folder):
+            results = call()
+        (trace,) = Path(folder).rglob("*.xplane.pb")
+        return results, list(_private.events(trace.read_bytes()))
 
 
 def _is_staged(function: Any) -> bool:

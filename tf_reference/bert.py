@@ -5,7 +5,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from tf_reference import Model
+from tf_reference import Model, share
 from tf_reference._dropout import dropout
 from tf_reference._gradients import densified
 from tf_reference._precision import policy_of, scaled_for
@@ -173,6 +173,7 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
         weights=model.canonical(),
         state={variable.path: variable for variable in optimizer.variables},
         optimizer=optimizer,
+        replica_loss=lambda *inputs: share(loss(*inputs)),
     )
 
 

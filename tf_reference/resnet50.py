@@ -7,7 +7,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from tf_reference import Model
+from tf_reference import Model, share
 from tf_reference._precision import policy_of, scaled_for
 from workloads import resnet50
 from workloads._spec import Dimensions
@@ -141,6 +141,10 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     def loss(images: tf.Tensor, labels: tf.Tensor) -> Any:
         return cross_entropy(labels, model(images, training=True)) + tf.add_n(model.losses)
 
+    def replica_loss(images: tf.Tensor, labels: tf.Tensor) -> Any:
+        # Keras' loss is a share already, the sum over weights is not.
+        return cross_entropy(labels, model(images, training=True)) + share(tf.add_n(model.losses))
+
     def step(images: tf.Tensor, labels: tf.Tensor) -> Any:
         with tf.GradientTape() as tape:
             value = loss(images, labels)
@@ -157,4 +161,5 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
         state={variable.path: variable for variable in optimizer.variables},
         optimizer=optimizer,
         keras=model,
+        replica_loss=replica_loss,
     )

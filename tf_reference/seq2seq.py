@@ -5,7 +5,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from tf_reference import Model
+from tf_reference import Model, share
 from tf_reference._gradients import densified
 from workloads import _parallel_text, seq2seq
 from workloads._spec import Dimensions
@@ -99,6 +99,7 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
         weights=_weights(translator),
         state={variable.path: variable for variable in optimizer.variables},
         optimizer=optimizer,
+        replica_loss=lambda *inputs: share(loss(*inputs)),
     )
 
 

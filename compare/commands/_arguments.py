@@ -23,6 +23,7 @@ from workloads import _registry
 from workloads._declared import AnyWorkload
 from workloads._device import CPU, GPU, HIGHEST, PRECISIONS, Device
 from workloads._framework import PASSES
+from workloads._modes import ON_REQUEST
 from workloads._spec import SIZES, Workload
 
 DEFAULT_OUT = Path("jaxport-report")
@@ -201,7 +202,7 @@ def add_modes(command: argparse._ActionsContainer) -> None:
     command.add_argument(
         "--modes", nargs="+", default=(), metavar="MODE", type=_option_types.mode,
         help=f"judge and time only these modes, and always tf/eager and jax/jit; of {', '.join(_option_types.MODES)} "
-        "(default: every mode that the workload has)",
+        f"(default: every mode that the workload has but {' and '.join(map(str, ON_REQUEST))})",
     )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from compare.inputs.request import Plan
 from compare.progress import reporter
 from compare.report import terminal
 from compare.run import whole_run
+from compare.run.kept_judgements import FOLDER, Judgements
 from compare.sides.settings import available_processors
 
 HELP = Help(
@@ -35,6 +36,7 @@ size `smoke`. With --size alone it runs every built-in workload at that size.
   jaxport run my_port.py --pass forward              compare and time inference
   jaxport run my_port.py --target H100 --target v5e:2x2
   jaxport run my_port.py --tf-recorded tf.side       TensorFlow's side recorded on another machine
+  jaxport run --size smoke --resume                  go on where a killed run of these ended
   jaxport run --tf my_tf.py:f --jax my_jax.py:g --input x=f32[8,128] --input n=i32[4]:0..10
   jaxport run --tf my_tf.py:f --jax my_jax.py:g --input x=f32[B,128] --dimension B=1..64
 """,
@@ -62,6 +64,12 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_workers(command)
     output = command.add_argument_group("output")
     _arguments.add_out_folder(output, _arguments.DEFAULT_OUT)
+    output.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on with a run that was killed or interrupted, into the same folder: a workload is not judged again if "
+        "its files, arrays, versions and options are what they were",
+    )
     _arguments.add_baseline(output)
     _arguments.add_json(output)
 
@@ -91,6 +99,13 @@ def main(options: argparse.Namespace) -> int:
             unrolled=options.unroll,
             parity_only=options.parity_only,
         )
+        kept = Judgements(out / FOLDER, request)
+        kept.sweep()
+        if not options.resume:
+            kept.forget()
         with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
-            result = whole_run.run(request, progress)
-    return deliver(result, out, options.json, baseline=options.baseline)
+            result = whole_run.run(request, progress, kept=kept)
+    code = deliver(result, out, options.json, baseline=options.baseline)
+    if not result.interrupted:
+        kept.forget()
+    return code

@@ -29,15 +29,16 @@ WEIGHTS_SUFFIX = ".weights.h5"
 
 HELP = Help(
     description="""\
-Carry the weights of a Keras model into a Flax NNX module, or back. Layers and modules of one name are a pair; a rule
-for the layer's class says which class of module it takes, which attributes have to agree (epsilon, padding, strides),
-and which variable each weight becomes, through which transform. Every weight is used once and every variable is written
-once, in its exact shape and dtype; else each thing that does not fit is one line, and nothing is written. Beside the
-weights lies a receipt, with the rule and the SHA-256 of both sides.
+Carry the weights of a Keras model into a Flax module, of NNX or of Linen, or back. Layers and modules of one name are a
+pair; a rule for the layer's class says which class of module it takes, which attributes have to agree (epsilon,
+padding, strides), and which variable each weight becomes, through which transform. Every weight is used once and every
+variable is written once, in its exact shape and dtype; else each thing that does not fit is one line, and nothing is
+written. Beside the weights lies a receipt, with the rule and the SHA-256 of both sides.
 
 SRC is a .keras or .h5 file, which is built where it names nothing but Keras' own layers, or FILE.py:NAME, a Keras model
-or a function that makes one. DST is FILE.py:NAME, a Flax NNX module or what makes one, of no arguments or of rngs. Such
-files are run, each by a process of its own. `jaxport.weights.load(module, FILE)` reads the weights without TensorFlow.
+or a function that makes one. DST is FILE.py:NAME, a Flax module or what makes one, of no arguments or of rngs; a Linen
+module is initialized on inputs of the model's shapes. Such files are run, each by a process of its own.
+`jaxport.weights.load(module, FILE)` reads the weights without TensorFlow.
 """,
     operands="SRC [DST]",
     examples="""\

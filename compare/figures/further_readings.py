@@ -7,8 +7,9 @@ import statistics
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from compare.figures.readings import BYTES, SECONDS, at, number_at, reading
+from compare.figures.readings import BYTES, FACTOR, SECONDS, at, number_at, reading
 from compare.figures.row import Answer, Reading, Unread
+from compare.record.base import Interval
 from compare.record.datatypes_part import HOLDS, REFERENCE
 
 _TAKEN = (REFERENCE, HOLDS)
@@ -206,6 +207,39 @@ def replayed() -> tuple[Reading, ...]:
         reading("results", "", lambda data: len(results(data))),
         reading("results that differ", "", unlike),
     )
+
+
+def in_blocks(name: str, mode: str, layers: int) -> tuple[Reading, ...]:
+    """Of `jaxport blocks`: kernels in blocks of one layer and of all, and how much faster the latter is.
+
+    Args:
+      name: of the chain.
+      mode: in which its blocks are called.
+      layers: of the chain.
+    """
+
+    def run(data: Any, block: int) -> dict[str, Any]:
+        for found in at(named(at(data, "series"), name), "runs"):
+            if found["block"] == block:
+                return found
+        raise Unread(f"the record has no blocks of {block} layers of {name}")
+
+    def whole_over_single(answer: Answer) -> tuple[float, Interval]:
+        ratio = at(run(answer.printed, 1), "over_whole", mode)
+        if ratio["withheld"]:
+            raise Unread(f"{name} in {mode}: {ratio['withheld']}")
+        interval = ratio["interval"]
+        return number_at(ratio, "ratio"), tuple(interval) if interval else None
+
+    return (
+        *(
+            reading(f"{mode}: kernels in blocks of {block}", "", lambda data, block=block: number_at(
+                run(data, block), "kernels", mode
+            ))
+            for block in (1, layers)
+        ),
+        Reading(f"{mode}: whole faster than blocks of 1", FACTOR, whole_over_single),
+    )  # fmt: skip
 
 
 def files_in(name: str, folder: str) -> Reading:

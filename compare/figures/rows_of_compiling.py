@@ -8,6 +8,7 @@ from compare.figures.further_readings import (
     counted_operations,
     exported_error,
     files_in,
+    in_blocks,
     ledger,
     limits_that,
     outcomes,
@@ -16,7 +17,7 @@ from compare.figures.further_readings import (
 )
 from compare.figures.readings import BYTES, SECONDS, OfRun, at, reading
 from compare.figures.row import ANY, UNKNOWN, Claim, Experiment, Row
-from compare.figures.verdict_rules import Counts, Within
+from compare.figures.verdict_rules import Counts, Faster, Within
 
 _TOY = (
     "import tensorflow as tf; g = lambda x: tf.sin(x) * 2 + tf.cos(x) * x; "
@@ -38,6 +39,8 @@ _RAISES = tuple(f"{name} raises in tf/jit" for name in _LIMITS)
 _OPCODES = "the documents count a round number, ours are opcodes that calls became"
 _TYPES = ("tf/eager", "tf/jit", "jax/jit")
 
+_BLOCKS = [in_blocks("elementwise_chain", mode, 16) for mode in ("tf/graph", "tf/eager", "jax/eager")]
+
 ROWS = (
     Row(
         "S16", "autoclustering: what became a cluster, what stayed out, and edits that change it",
@@ -56,7 +59,14 @@ ROWS = (
     ),
     Row(
         "S17", "which blocks to compile: runs of small kernels, and larger blocks win",
-        (Claim("A C"),), open="no experiment is declared for it yet",
+        tuple(
+            Claim("A C", "larger blocks are faster", tuple(each.name for each in found), ANY, Faster(found[-1].name))
+            for found in _BLOCKS
+        ),
+        (Experiment(
+            ("jaxport blocks elementwise_chain --blocks 1,16 --pairs 8",),
+            tuple(each for found in _BLOCKS for each in found),
+        ),),
     ),
     Row(
         "S18", "operations that do not compile, and how many do",

@@ -78,6 +78,28 @@ class SpeedUp:
 
 
 @dataclass(frozen=True)
+class Faster:
+    """A factor of time with an interval, where the document says which is faster, and not by how much."""
+
+    figure: str
+
+    def judge(self, ours: Mapping[str, Figure]) -> tuple[str, str]:
+        """The verdict, and why.
+
+        Raises:
+          Unread: the figure is missing.
+        """
+        value, interval = number(ours, self.figure), ours[self.figure].ci95
+        if interval is None or None in interval:
+            return UNDECIDED, f"{value:.3g}x has no interval to hold 1 against"
+        least, most = (float(end) for end in interval if end is not None)
+        told = f"our interval is {least:.3g}x to {most:.3g}x"
+        if least <= 1 <= most:
+            return UNDECIDED, f"{told}; it holds 1"
+        return (AGREES if least > 1 else DIFFERS), told
+
+
+@dataclass(frozen=True)
 class Within:
     """A number that the document gives by its size alone, as "seconds": it agrees from `low` to `high`."""
 

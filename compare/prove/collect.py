@@ -114,7 +114,7 @@ def collect_evidence(
     def ask() -> None:
         loaded = requests.loaded(side, prepared.loading)
         chosen_pass(loaded.modes, prepared.loading.main_pass, prepared.title)
-        chosen = _chosen(side.name, loaded.modes, wanted)
+        chosen = chosen_modes(side.name, loaded.modes, wanted)
         collected.modes = {pass_: modes for pass_, modes in chosen.items() if pass_ in (*passes, UNROLLED)}
         collected.compiler_options = loaded.compiler_options
         _collect_outputs(side, prepared, collected, reporter)
@@ -142,11 +142,19 @@ def chosen_pass(passes: Collection[str], asked: str | None, title: str) -> str:
     return wanted
 
 
-def _chosen(side: str, modes: requests.Modes, wanted: Collection[Mode]) -> requests.Modes:
-    if not wanted:
-        return modes
-    kept = {*wanted, _modes.TF_EAGER, _modes.PORT}
-    return {pass_: [name for name in names if Mode(side, name) in kept] for pass_, names in modes.items()}
+def chosen_modes(side: str, modes: requests.Modes, wanted: Collection[Mode]) -> requests.Modes:
+    """By pass, the modes of a side that are run: those wanted, and always the reference and the port.
+
+    Args:
+      side: whose they are.
+      modes: that it has, by pass.
+      wanted: by who asks; empty takes all but ON_REQUEST.
+    """
+
+    def is_chosen(mode: Mode) -> bool:
+        return mode in (*wanted, _modes.TF_EAGER, _modes.PORT) if wanted else mode not in _modes.ON_REQUEST
+
+    return {pass_: [name for name in names if is_chosen(Mode(side, name))] for pass_, names in modes.items()}
 
 
 def collect_program(side: Side, prepared: Prepared, collected: Collected, reporter: Reporter, reload: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -148,12 +149,12 @@ def _named(cell: CompiledProgram, program: Subject) -> CompiledProgram:
 def _of_workload(pool: Pool, workload: AnyWorkload, choice: Choice, scratch: Path, reporter: Reporter) -> Pair:
     pool.renew()
     _, prepared = prepare_both(workload, choice.size, choice.data, scratch)
-    reporter.stage(f"{workload.name}: programs", 3)
-    collected: dict[str, Collected] = {}
-    compared = ""
-    for name in SIDES:
-        reporter.step(f"{name} program")
-        collected[name], compared = _collected(pool, name, prepared, choice.pass_)
+    reporter.stage(f"{workload.name}: programs", 2)
+    reporter.step("tf program and jax program")
+    with ThreadPoolExecutor(len(SIDES)) as threads:
+        asked = {name: threads.submit(_collected, pool, name, prepared, choice.pass_) for name in SIDES}
+    collected = {name: told.result()[0] for name, told in asked.items()}
+    compared = asked["jax"].result()[1]
     reporter.step("four cells")
     cells = compile_cells({name: pool.get(name) for name in SIDES}, collected, prepared.loading.cases[0])
     pair = of_collected(prepared, collected, cells, pool.environments())

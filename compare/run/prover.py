@@ -29,7 +29,7 @@ from compare.sides.pool import Pool, Source
 from compare.sides.requests import Loading
 from compare.sides.settings import available_processors
 from workloads._declared import AnyWorkload
-from workloads._modes import Mode
+from workloads._modes import MODES, Mode
 
 
 @dataclass(frozen=True)
@@ -159,9 +159,10 @@ class Prover:
         plans = (Plan(pairs, pairs, threads=available_processors()),) if pairs else ()
         # A test tells of ratios: the machine's limits would cost it a minute, and nobody would read them.
         extras = Extras(limits=False)
+        # A benchmark may name any mode, and is asked only after its port was judged.
         request = whole_run.Request(
             workloads, size, sources=self._sources, timeout_s=self._timeout_s, plans=plans, extras=extras,
-            parity_only=parity_only, main_pass=main_pass,
+            parity_only=parity_only, main_pass=main_pass, modes=MODES,
         )  # fmt: skip
         result = whole_run.run(request, Silent(), self._judges if parity_only else None)
         if result.interrupted:

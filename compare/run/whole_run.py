@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from compare.record.target_part import Target
 from compare.record.vocabulary import PASS
 from compare.record.workload_part import Failure, Workload
 from compare.run import record_parts
+from compare.run.kept_judgements import Judgement, Judgements
 from compare.sides import requests
 from compare.sides._side import SIDES, BadTarget, Side
 from compare.sides.pool import Pool
@@ -49,19 +51,10 @@ class RunResult:
 
 
 @dataclass(frozen=True)
-class _Judged:
-    """One workload: its part of the record, the view of its programs, and what may be timed."""
-
-    part: Workload
-    view: Mapping[str, Any] | None = None
-    timed: timed_sets.Timed | None = None
-
-
-@dataclass(frozen=True)
 class _AllJudged:
     """Every workload that was judged, by name, and the sides; whether a signal left some out."""
 
-    workloads: Mapping[str, _Judged]
+    workloads: Mapping[str, Judgement]
     sides: Mapping[str, Mapping[str, Any]]
     interrupted: bool = False
 
@@ -78,13 +71,14 @@ class _AllJudged:
         return tuple(judged.view for judged in self.workloads.values() if judged.view is not None)
 
 
-def run(request: Request, reporter: Reporter, pool: Pool | None = None) -> RunResult:
+def run(request: Request, reporter: Reporter, pool: Pool | None = None, kept: Judgements | None = None) -> RunResult:
     """Judge every workload; the record, not yet written.
 
     Args:
       request: what was asked for.
       reporter: is told of every step.
       pool: workers that judge it and outlive it; by default it starts its own.
+      kept: what a run that was killed has judged, and this one adds to; None keeps nothing.
 
     Raises:
       RequestError, BadTarget: what was asked for cannot be carried out.
@@ -93,7 +87,7 @@ def run(request: Request, reporter: Reporter, pool: Pool | None = None) -> RunRe
     with tempfile.TemporaryDirectory(prefix="jaxport-") as folder:
         scratch = Path(folder)
         with nullcontext(pool) if pool else Pool(request.sources_with_peers(), scratch, request.timeout_s) as judging:
-            judged = _judge_all(request, judging, scratch, reporter)
+            judged = _judge_all(request, judging, scratch, reporter, kept)
         environment = record_parts.environment(judged.sides)
         if not judged.to_time or not request.plans:
             record = record_parts.envelope(environment, judged.parts, request.size, {}, {}, {})
@@ -187,17 +181,17 @@ def _run_compiled(side: Side, program: Program, case: str) -> None:
     requests.profile(side, handle)
 
 
-def _judge_all(request: Request, pool: Pool, scratch: Path, reporter: Reporter) -> _AllJudged:
+def _judge_all(request: Request, pool: Pool, scratch: Path, reporter: Reporter, kept: Judgements | None) -> _AllJudged:
     """A workload that cannot be judged costs itself.
 
     Raises:
       RequestError, BadTarget: what the first one lacks, where none of them could be judged.
     """
-    judged: dict[str, _Judged] = {}
+    judged: dict[str, Judgement] = {}
     refused: list[RequestError | BadTarget] = []
     try:
         for workload in request.workloads:
-            workload_judged = _judged(pool, workload, request, scratch, reporter, refused)
+            workload_judged = _judged(pool, workload, request, scratch, reporter, refused, kept)
             # Asked while the workers live: interrupted, the record tells of them all the same.
             pool.environments()
             judged[workload.name] = workload_judged
@@ -206,7 +200,7 @@ def _judge_all(request: Request, pool: Pool, scratch: Path, reporter: Reporter) 
             raise  # nothing was judged
         parts = {name: kept.part for name, kept in judged.items()}
         stopped = record_parts.interrupted(parts, [workload.name for workload in request.workloads])
-        untimed = {name: _Judged(stopped[name], kept.view) for name, kept in judged.items()}
+        untimed = {name: Judgement(stopped[name], kept.view) for name, kept in judged.items()}
         return _AllJudged(untimed, pool.environments(), interrupted=True)
     if refused and len(refused) == len(request.workloads):
         raise refused[0]
@@ -231,21 +225,23 @@ def _judged(
     scratch: Path,
     reporter: Reporter,
     refused: list[RequestError | BadTarget],
-) -> _Judged:
+    kept: Judgements | None,
+) -> Judgement:
     """As `_judge_one`; what cannot be judged says why in its part, and is noted."""
     try:
         both = prepare_both(workload, request.size, request.data, scratch, request.parity_size)
         _check_unrolled(workload, request.unrolled)
         small, large = on_pass(both, UNROLLED if request.unrolled else request.main_pass, request.unrolled)
         reporter.stage(f"{workload.name}: parity and programs", 2 * steps_of(small))
-        return _judge_one(pool, small, large, scratch, reporter, request)
+        judge = partial(_judge_one, pool, small, large, scratch, reporter, request)
+        return kept.judged(pool, (small, large), judge, reporter.result) if kept else judge()
     except (RequestError, BadTarget) as error:
         refused.append(error)
-        return _Judged(record_parts.not_judged(workload, request.size, _failure(error)))
+        return Judgement(record_parts.not_judged(workload, request.size, _failure(error)))
     except Exception as error:
         if len(request.workloads) == 1:
             raise
-        return _Judged(record_parts.not_judged(workload, request.size, _failure(error)))
+        return Judgement(record_parts.not_judged(workload, request.size, _failure(error)))
 
 
 def _judge_one(
@@ -255,7 +251,7 @@ def _judge_one(
     scratch: Path,
     reporter: Reporter,
     request: Request,
-) -> _Judged:
+) -> Judgement:
     """Nothing may be timed where parity fails."""
     failures: list[Failure] = []
 
@@ -280,7 +276,7 @@ def _judge_one(
     reporter.result(f"{small.workload.name}: parity {'holds' if parity.verdict == PASS else 'fails'}")
     if request.parity_only:
         unasked = record_parts.empty_cells("parity alone was asked for")
-        return _Judged(record_parts.workload(large, small.size, collected, parity, unasked, None, failures))
+        return Judgement(record_parts.workload(large, small.size, collected, parity, unasked, None, failures))
     collected = judging.both(failures, collect_main, names=list(collected))
     table = _cells(pool, collected, large, failures)
     examined = _examined(pool, large, collected, table, failures, reporter) if request.alignment else None
@@ -288,7 +284,7 @@ def _judge_one(
     part = replace(part, targets=_on_targets(pool, request, collected, scratch, reporter))
     view = examined.view if examined else None
     if parity.verdict != PASS:
-        return _Judged(part, view)
+        return Judgement(part, view)
     part = record_parts.failing(part, *cells.disagreements(table.described))
     timed = timed_sets.timed(large, collected, part)
     if request.extras.peers:
@@ -296,7 +292,7 @@ def _judge_one(
         results = peers.judge(pool, small, collected, doubles)
         part = replace(part, peers=results)
         timed = peers.join(timed, results, collected["tf"].main_pass)
-    return _Judged(part, view, timed)
+    return Judgement(part, view, timed)
 
 
 def _cells(pool: Pool, collected: Mapping[str, Collected], prepared: Prepared, failures: list[Failure]) -> cells.Cells:

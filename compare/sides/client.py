@@ -18,6 +18,7 @@ from typing import Any
 from compare.sides import device_variables, processes, wire
 from compare.sides._side import SIDES, BadTarget, Missing, NoDevice, Reply, Side, SideError, Unavailable
 from compare.sides.last_words import ended, last_words
+from compare.sides.older_programs import as_stablehlo
 from compare.sides.settings import Settings, python_path
 from workloads._spec import Arrays
 
@@ -33,6 +34,8 @@ NAMES = {
     "devices": "JAX to compile for other devices",
     "models": "TensorFlow",
     "modules": "JAX and Flax",
+    "tf_strategies": "TensorFlow",
+    "jax_strategies": "JAX",
 }
 
 STARTS = 3
@@ -126,7 +129,8 @@ class LiveSide(Side):
             return Reply(answer["value"])
         received, _ = wire.load_arrays(reply)
         reply.unlink()
-        return Reply(answer["value"], received)
+        found = Reply(answer["value"], received)
+        return as_stablehlo(self.name, found) if method == "program" else found
 
     def wait_until_started(self) -> None:
         """Wait until the framework is imported.
@@ -259,7 +263,7 @@ class LiveSide(Side):
 
 
 def _doing(method: str, parameters: Mapping[str, Any]) -> str:
-    keys = ("target", "mode", "pass_", "case", "dtype")
+    keys = ("target", "mode", "strategy", "pass_", "case", "dtype")
     return " ".join([method, *(str(parameters[key]) for key in keys if key in parameters)])
 
 
@@ -281,7 +285,7 @@ def _environment(name: str, folder: Path, foreign: bool, settings: Settings) -> 
         environment["KERAS_BACKEND"] = "jax"
     if name != "jax":
         environment.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    if name == "models":
+    if name in ("models", "tf_strategies"):
         environment["KERAS_BACKEND"] = "tensorflow"
     if name == "tf":
         # Whatever keras.json says.

@@ -34,4 +34,4 @@ class Modules(Host):
     def module(self, parameters: ModuleReference, arrays: Arrays) -> Reply:
         """What is in a module."""
         os.chdir(parameters.folder)
-        return Reply(msgspec.to_builtins(self._reader.read(parameters.reference)))
+        return Reply(msgspec.to_builtins(self._reader.read(parameters.reference, parameters.inputs)))

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-OPTIONAL = {"tf_reference._framework": ("sklearn", "jax")}
+OPTIONAL = {"tf_reference._framework": ("sklearn", "jax"), "tf_reference._strategies": ("sklearn", "jax")}
 """By the module that hosts a framework.
 
 Keras's wrappers for scikit-learn and TensorFlow Lite's converter take a quarter of the time of importing TensorFlow

@@ -9,6 +9,7 @@ import msgspec
 
 from compare.sides.call_arguments import Leaves
 from compare.sides.replies import Scalar, Size
+from workloads import _inspection
 from workloads._framework import Platform
 from workloads._raw_operations import Expression
 from workloads._recompiling import Cure
@@ -39,6 +40,48 @@ class Load(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sha256: str
     main_pass: str = ""
     unrolled: Size = 0
+
+
+class Divided(Load, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A workload, and how its inputs are divided: `axes` are those of the examples by input, None of what is whole."""
+
+    devices: Calls
+    batch: str
+    axes: dict[str, Size | None]
+
+
+class Joining(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The processes that compute together, HOST:PORT of each; which this one is; seconds to wait for the others."""
+
+    addresses: tuple[str, ...]
+    process: Size
+    limit_s: float
+
+
+class StrategyNamed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A way in which a step is distributed."""
+
+    strategy: str
+
+
+class StrategySteps(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The same, the float type that it computes in, and how many steps are taken after `first` others.
+
+    What those left is read from the folder of a checkpoint, where what the last one leaves is written.
+    """
+
+    strategy: str
+    dtype: str
+    count: Calls
+    first: Size = 0
+    checkpoint: str = ""
+
+
+class StrategyCalls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The same, and how many calls are timed."""
+
+    strategy: str
+    calls: Calls
 
 
 class Outputs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -307,7 +350,8 @@ class KerasWeights(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ModuleReference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """FILE.py:NAME of a Flax module."""
+    """FILE.py:NAME of a Flax module, and the inputs of the model that it is a port of."""
 
     reference: str
     folder: Path
+    inputs: tuple[_inspection.Value, ...] = ()

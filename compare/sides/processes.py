@@ -134,17 +134,24 @@ def _remove(folder: Path) -> None:
     _started.folders.discard(folder)
 
 
-def end_with_parent(requests: int) -> None:
-    """End this process, whatever it computes, once nobody holds the other end of a pipe any more."""
+def end_with_parent(requests: int) -> threading.Thread:
+    """End this process, whatever it computes, once nobody holds the other end of a pipe any more.
+
+    Returns:
+      The thread that does so: who comes to the end of the pipe waits for it, or nothing would be cleaned up.
+    """
     scratch = os.environ.pop(SCRATCH, "")
 
-    def watch(scratch: str = "") -> None:
-        threading.Thread(target=_watch, args=(requests, scratch), daemon=True).start()
+    def watch(scratch: str = "") -> threading.Thread:
+        thread = threading.Thread(target=_watch, args=(requests, scratch), daemon=True)
+        thread.start()
+        return thread
 
     # Who lets go of a worker kills it first: a hang-up that it lives to see means that nobody is left to clean up.
-    watch(scratch)
+    watching = watch(scratch)
     # A process that this one forks has its pipes, and none of its threads. It ends, too, where only this one did.
     os.register_at_fork(after_in_child=watch)
+    return watching
 
 
 def _watch(requests: int, scratch: str) -> None:

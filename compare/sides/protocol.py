@@ -20,10 +20,12 @@ from compare.sides.parameters import (
     CompileFor,
     CompileSteps,
     Described,
+    Divided,
     Execute,
     Handle,
     InspectCode,
     InspectFile,
+    Joining,
     KerasWeights,
     Load,
     Lowering,
@@ -41,6 +43,9 @@ from compare.sides.parameters import (
     Round,
     Run,
     Saving,
+    StrategyCalls,
+    StrategyNamed,
+    StrategySteps,
     Target,
     TargetCalls,
     Trajectory,
@@ -53,7 +58,7 @@ from workloads import _architecture, _transfer
 from workloads._raw_operations import Registry, Tried
 from workloads._spec import Arrays
 
-HostName = Literal["framework", "xla", "ports", "devices", "models", "modules"]
+HostName = Literal["framework", "xla", "ports", "devices", "models", "modules", "strategies"]
 
 HOSTS: Mapping[HostName, str] = {
     "framework": "TensorFlow, JAX or a peer, with one workload loaded",
@@ -62,6 +67,7 @@ HOSTS: Mapping[HostName, str] = {
     "devices": "XLA of jaxlib and its plugins, which compiles for devices that are not here",
     "models": "TensorFlow, which reads what is in a model",
     "modules": "JAX and Flax, which read what is in a module",
+    "strategies": "TensorFlow or JAX on several logical devices, with one workload loaded",
 }
 """By the name of a host, what it hosts."""
 
@@ -97,6 +103,10 @@ class Method:
 
 METHODS = (
     Method("environment", "framework", Nothing, "Versions and device of the side", value=dict[str, Any]),
+    Method(
+        "imported", "framework", Nothing, "Paths of the files that were imported since the framework was there",
+        value=list[str],
+    ),
     Method("load", "framework", Load, "Build the workload; the modes of each pass", value=replies.Loaded),
     Method("outputs", "framework", Outputs, "What a pass returns in a mode", returns=True),
     Method("trajectory", "framework", Trajectory, "Losses and weights of a training run in a mode", returns=True),
@@ -242,6 +252,27 @@ METHODS = (
         sends=True, returns=True, file=".weights.h5",
     ),
     Method("module", "modules", ModuleReference, "The modules and variables in a Flax module", value=_transfer.Target),
+    Method("environment", "strategies", Nothing, "Versions and devices of the side", value=dict[str, Any]),
+    Method(
+        "divide", "strategies", Divided, "Build the workload; the strategies by which its step is distributed",
+        value=list[str],
+    ),
+    Method(
+        "join", "strategies", Joining, "Compute with other processes from now on; the number of devices in all",
+        value=int,
+    ),
+    Method(
+        "steps", "strategies", StrategySteps, "Losses, weights and the optimizer's state of some distributed steps",
+        value=replies.SteppedOn, returns=True,
+    ),
+    Method(
+        "transfers", "strategies", StrategyNamed, "What a distributed step exchanges between devices",
+        value=list[replies.Transfer],
+    ),
+    Method(
+        "step_times", "strategies", StrategyCalls, "Seconds of each of some calls of a distributed step",
+        value=list[float],
+    ),
     Method("describe", "ports", PortRequest, "The declared fields of a workload", value=dict[str, Any]),
     Method("prepare_both", "ports", PortRequest, "Draw the arrays for parity and those for timing", value=list[Any]),
     Method("prepare_one", "ports", PortRequest, "Draw the arrays of one case at a size", value=dict[str, Any]),

@@ -167,3 +167,29 @@ class CompiledFor(msgspec.Struct, frozen=True):
     alias_bytes: Size
     code_bytes: Size
     compile_s: float
+
+
+class UnlikeCopies(msgspec.Struct, frozen=True):
+    """An array whose copies on two devices differ, at the first element that does."""
+
+    leaf: str
+    index: tuple[Size, ...]
+    devices: tuple[str, str]
+    values: tuple[float, float]
+
+
+class SteppedOn(msgspec.Struct, frozen=True):
+    """Some training steps on several devices: what the first compiled, and arrays whose copies differ."""
+
+    compilations: Size | None
+    unlike: list[UnlikeCopies]
+
+
+class Transfer(msgspec.Struct, frozen=True):
+    """A collective of a step: arrays that it takes together, bytes of one device, groups of devices, line."""
+
+    kind: str
+    arrays: Size
+    bytes: Size
+    groups: tuple[tuple[Size, ...], ...]
+    source: str

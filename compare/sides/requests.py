@@ -47,6 +47,11 @@ def environment(side: Side) -> dict[str, Any]:
     return side.call("environment", {}).value
 
 
+def imported(side: Side) -> list[str]:
+    """Paths of the files that the side has imported since its framework was there: the user's, and what these need."""
+    return side.call("imported", {}).value
+
+
 def versions(workers: WorkerSet) -> dict[str, str]:
     """By package, of the sides that come up."""
     found: dict[str, str] = {}

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from compare.sides import clustering_variables, optional_imports
 from workloads._device import ON_CPU, Device
+from workloads._distributing import LOGICAL_DEVICES
 
 THREAD_VARIABLES = (
     *("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"),
@@ -31,6 +32,7 @@ class Settings:
       reasons: whether TensorFlow also logs why each node stayed outside of every cluster.
       x64: whether JAX keeps arrays of 64 bits; None leaves it to the arrays, or to the environment.
       device: that it computes on; `compare.sides.device_variables` says so to both frameworks.
+      logical_devices: that the CPU of a process which hosts several is taken apart into; None leaves it whole.
       whole_imports: with every library that a framework imports where it finds it: for what measures the import, or
         the memory that the process holds.
     """
@@ -43,6 +45,7 @@ class Settings:
     whole_imports: bool = False
     x64: bool | None = None
     device: Device = ON_CPU
+    logical_devices: int | None = None
 
     def variables(self, side: str, inherited: Mapping[str, str]) -> dict[str, str]:
         """The environment variables that say so to a side; flags that were set before are kept."""
@@ -54,6 +57,10 @@ class Settings:
         variables |= (_tf_cache if side == "tf" else _jax_cache)(self.compilation_cache, inherited)
         if self.x64 is not None and side == "jax":
             variables["JAX_ENABLE_X64"] = "1" if self.x64 else "0"
+        if self.logical_devices is not None:
+            flags = variables.get("XLA_FLAGS", inherited.get("XLA_FLAGS", ""))
+            variables["XLA_FLAGS"] = f"{flags} --xla_force_host_platform_device_count={self.logical_devices}".strip()
+            variables[LOGICAL_DEVICES] = str(self.logical_devices)
         if self.whole_imports:
             variables[optional_imports.WHOLE] = "1"
         if self.clustering is not None and side == "tf":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -69,6 +70,11 @@ def _require(name: str, source: Source, timeout_s: float) -> None:
                 workers.get(name)
         except NoDevice as error:
             raise RequestError(error.reason) from error
+
+
+def interpreter_of(python: str | None) -> str:
+    """The path of the interpreter that runs a side; None is this one."""
+    return (shutil.which(python) if python else None) or python or sys.executable
 
 
 def check_interpreter(python: str | None, option: str) -> None:

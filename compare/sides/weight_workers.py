@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from compare.errors import RequestError
 from compare.sides._side import Reply, SideError
 from compare.sides.replaceable import Replaceable
 from workloads._architecture import Architecture
+from workloads._inspection import Value
 from workloads._spec import Arrays
 from workloads._transfer import Source, Target
 
@@ -91,13 +92,19 @@ class WeightWorkers:
         found = {name: array for name, array in reply.arrays.items() if name != _FILE}
         return reply.arrays[_FILE].tobytes(), found
 
-    def target(self, reference: str) -> Target:
+    def target(self, reference: str, inputs: Sequence[Value] = ()) -> Target:
         """What is in a module.
+
+        Args:
+          reference: FILE.py:NAME.
+          inputs: of the model that it is a port of.
 
         Raises:
           RequestError: there is no such module.
         """
-        reply = _asked(self._modules, reference, "module", {"reference": reference, "folder": str(Path.cwd())})
+        reply = _asked(self._modules, reference, "module", {
+            "reference": reference, "folder": str(Path.cwd()), "inputs": msgspec.to_builtins(tuple(inputs)),
+        })  # fmt: skip
         return _declared(reply.value, Target, reference)
 
 

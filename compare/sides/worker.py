@@ -17,10 +17,12 @@ import os
 import signal
 import statistics
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any, BinaryIO
 
 import msgspec
@@ -60,6 +62,7 @@ from compare.sides.peers import PEERS
 from compare.sides.processes import end_with_parent
 from compare.sides.protocol import ProtocolError
 from compare.sides.settings import pin
+from compare.sides.strategy_host import Strategies
 from workloads._device import DeviceAbsent
 from workloads._framework import Framework, Prepared, Unsupported
 from workloads._recompiling import Seen, Staging, Watch
@@ -74,8 +77,13 @@ HOSTED = {
     "devices": "compare.sides.device_compiler",
     "models": "compare.sides.model_host",
     "modules": "compare.sides.module_host",
+    "tf_strategies": "tf_reference._strategies",
+    "jax_strategies": "jaxport._strategies",
 } | {peer: f"compare.sides.peers.{peer}" for peer in PEERS}
-"""By the name of a worker, the module whose `create()` gives a framework, or a host that answers by itself."""
+"""By the name of a worker, the module whose `create()` gives a framework, one on several devices, or a host that
+answers by itself."""
+
+_ON_SEVERAL_DEVICES = ("tf_strategies", "jax_strategies")
 
 _KINDS = {Unsupported: "unavailable", TargetError: "target", DeviceAbsent: "device"}
 """What the coordinator tells apart."""
@@ -94,11 +102,20 @@ class Worker(Host):
         self._held: int | None = None
         self._prepared: dict[str | int, Prepared] = {}
         self._watch: Watch | None = None
+        self._before = frozenset(sys.modules)
 
     def environment(self, parameters: Nothing, arrays: Arrays) -> Reply:
         """Versions and device of this side, and what its process was told of memory."""
         versions = {"python": sys.version.split()[0], "numpy": importlib.import_module("numpy").__version__}
         return Reply(dict(self._framework.environment()) | versions | memory.settings(os.environ))
+
+    def imported(self, parameters: Nothing, arrays: Arrays) -> Reply:
+        """Files of the modules that came after the framework; those that frameworks write for themselves left out."""
+        written = os.path.join(os.path.realpath(tempfile.gettempdir()), "")
+        later = [module for name, module in list(sys.modules.items()) if name not in self._before]
+        places = (vars(module).get("__file__") for module in later if isinstance(module, ModuleType))
+        found = {os.path.realpath(place) for place in places if isinstance(place, str)}
+        return Reply(sorted(place for place in found if not place.startswith(written)))
 
     def load(self, parameters: Load, arrays: Arrays) -> Reply:
         """Build the twin on the arrays of a file."""
@@ -331,13 +348,17 @@ def described(error: BaseException) -> dict[str, Any]:
     return {"ok": False, "kind": kind, "reason": reason, "details": traceback.format_exc()}
 
 
-def serve(side: str, requests: BinaryIO, replies: BinaryIO) -> None:
-    """Answer requests until there are no more. The first message says whether framework and device are there."""
+def serve(side: str, requests: BinaryIO, replies: BinaryIO) -> bool:
+    """Answer requests until there are no more. The first message says whether framework and device are there.
+
+    Returns:
+      Whether they are: then nobody is left who asks.
+    """
     try:
         host = _hosted(side)
     except (ImportError, DeviceAbsent) as error:
         replies.write(wire.encode(described(error)))
-        return
+        return False
     replies.write(wire.encode({"ok": True, "value": {}, "arrays": False}))
     for line in requests:
         try:
@@ -345,14 +366,17 @@ def serve(side: str, requests: BinaryIO, replies: BinaryIO) -> None:
         except (Exception, SystemExit) as error:  # noqa: BLE001 - what user code raises costs this request
             said = described(error)
         replies.write(wire.encode(said))
+    return True
 
 
 def _hosted(name: str) -> Host:
     start = time.perf_counter()
     with left_out(HOSTED[name]):
-        made: Framework | Host = importlib.import_module(HOSTED[name]).create()
+        made: Any = importlib.import_module(HOSTED[name]).create()
     # Every load collects what the last one left. Modules stay, and to look through those of TensorFlow takes 0.15 s.
     gc.freeze()
+    if name in _ON_SEVERAL_DEVICES:
+        return Strategies(made)
     return made if isinstance(made, Host) else Worker(made, time.perf_counter() - start)
 
 
@@ -364,14 +388,15 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: None)
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb", buffering=0)
-    end_with_parent(requests.fileno())
+    ending = end_with_parent(requests.fileno())
     # User code that reads standard input must find its end, not our requests.
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)
     os.dup2(2, 1)
     # Before the framework is imported: its pools are as large as what it finds then.
     pin(int(sys.argv[2]) if len(sys.argv) > 2 else None)
-    serve(sys.argv[1], requests, replies)
+    if serve(sys.argv[1], requests, replies):
+        ending.join()
     # TensorFlow takes seconds to tear down what the operating system frees at once.
     sys.stderr.flush()
     os._exit(0)

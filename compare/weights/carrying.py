@@ -77,7 +77,7 @@ def planned(request: Request, workers: WeightWorkers) -> Carriage:
     """
     workers.start()
     source, arrays = workers.source(request.model)
-    target = workers.target(request.module)
+    target = workers.target(request.module, source.inputs)
     _check_names(request.names, source, target)
     _check_allowed(request.allowed, target)
     return Carriage(request, source, arrays, target, plan(source, arrays, target, request.names, request.allowed))

@@ -111,3 +111,32 @@ def test_every_reading_refuses_an_empty_record(tmp_path: Path) -> None:
     for reading in readings:
         with pytest.raises(Unread):
             reading.read(Answer({}, "", tmp_path))
+
+
+BLOCKS = {
+    "series": [
+        {
+            "name": "chain",
+            "runs": [
+                {"block": 1, "kernels": {"tf/eager": 16}, "over_whole": {
+                    "tf/eager": {"ratio": 2.0, "interval": [1.5, 3.0], "withheld": ""},
+                    "jax/eager": {"ratio": None, "interval": None, "withheld": "copies differ"},
+                }},
+                {"block": 16, "kernels": {"tf/eager": 1}, "over_whole": {}},
+            ],
+        }
+    ]
+}  # fmt: skip
+
+
+def test_what_the_chain_compiled_whole_gains_is_the_ratio_of_blocks_of_one_layer() -> None:
+    single, whole, gain = further_readings.in_blocks("chain", "tf/eager", 16)
+    assert (read(single, BLOCKS), read(whole, BLOCKS)) == ((16, None), (1, None))
+    assert read(gain, BLOCKS) == (2.0, (1.5, 3.0)) and gain.name == "tf/eager: whole faster than blocks of 1"
+
+
+def test_blocks_of_another_size_or_without_a_ratio_are_said() -> None:
+    with pytest.raises(Unread, match="no blocks of 8 layers of chain"):
+        read(further_readings.in_blocks("chain", "tf/eager", 8)[1], BLOCKS)
+    with pytest.raises(Unread, match="chain in jax/eager: copies differ"):
+        read(further_readings.in_blocks("chain", "jax/eager", 16)[2], BLOCKS)

@@ -90,7 +90,7 @@ def test_an_experiment_that_failed_says_why() -> None:
 
 def test_what_is_not_measured_or_cannot_be_had_says_so() -> None:
     assert verdicts("S5", None) == [(NOT_MEASURED, "`jaxport figures --run S5` measures it")]
-    assert verdicts("S17", None) == [(NOT_MEASURED, "no experiment is declared for it yet")]
+    assert verdicts("S14", None) == [(NOT_MEASURED, "no experiment is declared for it yet")]
     _, (verdict, why) = verdicts("S29", None)
     assert verdict == NOT_HERE and "one device" in why
 

@@ -3,7 +3,7 @@
 import pytest
 
 from compare.figures.row import Unread
-from compare.figures.verdict_rules import Counts, SpeedUp, Within
+from compare.figures.verdict_rules import Counts, Faster, SpeedUp, Within
 from compare.record.figure_part import AGREES, DIFFERS, SAME_DIRECTION, UNDECIDED, Figure
 
 FEWER = Counts({"graph": 4, "jit": 1})
@@ -50,6 +50,22 @@ def test_a_round_number_agrees_within_its_part(found: int, verdict: str) -> None
 )
 def test_a_factor_is_held_by_its_interval(value: float, interval: tuple[float, float] | None, verdict: str) -> None:
     assert SpeedUp("jit", 1.8).judge(faster(value, interval))[0] == verdict
+
+
+@pytest.mark.parametrize(
+    ("value", "interval", "verdict"),
+    [
+        (1.2, (1.1, 1.3), AGREES),
+        (0.7, (0.6, 0.8), DIFFERS),
+        (1.2, (0.9, 1.5), UNDECIDED),
+        (1.0, (1.0, 1.0), UNDECIDED),
+        (1.8, None, UNDECIDED),
+    ],
+)
+def test_faster_by_no_stated_factor_is_what_the_interval_excludes_1_for(
+    value: float, interval: tuple[float, float] | None, verdict: str
+) -> None:
+    assert Faster("jit").judge(faster(value, interval))[0] == verdict
 
 
 def test_a_range_agrees_where_the_interval_reaches_into_it() -> None:

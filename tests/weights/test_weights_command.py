@@ -367,3 +367,24 @@ def test_loading_needs_neither_tensorflow_nor_the_judges(folder: Path) -> None:
     code = "import jaxport, sys; jaxport.weights; print({n.partition('.')[0] for n in sys.modules})"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert not {"tensorflow", "keras", "compare"} & eval(done.stdout)
+
+
+LINEN = """
+from flax import linen as nn
+class Port(nn.Module):
+    @nn.compact
+    def __call__(self, x, train):
+        x = nn.Conv(4, (3, 3), name="conv")(x)
+        x = nn.BatchNorm(not train, epsilon=1e-3, use_fast_variance=False, name="norm")(x)
+        x = nn.Dropout(0.2, deterministic=not train, name="drop")(x).mean((1, 2))
+        shared = nn.Dense(4, name="shared")
+        return shared(shared(nn.tanh(x * 2)))
+"""
+
+
+def test_weights_are_carried_into_linen(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "linen_port.py").write_text(LINEN)
+    out = tmp_path / "carried.safetensors"
+    assert main(["weights", "model.keras", "linen_port.py:Port", "-o", str(out)]) == 0
+    assert "8 weights of 3 layers became 8 variables" in capsys.readouterr().out
+    assert {"conv.kernel", "norm.mean", "shared.bias"} <= load_file(out).keys()

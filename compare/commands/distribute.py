@@ -1,0 +1,118 @@
+"""`jaxport distribute`: the training step on several devices, by strategies of both frameworks."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+
+from compare.commands import _arguments, _option_types
+from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._interpreters import interpreters
+from compare.commands._output import writable_file
+from compare.commands._parser import Help
+from compare.distribution import distributing
+from compare.distribution.distributing import Asked
+from compare.distribution.strategies import BY_NAME, STRATEGIES
+from compare.distribution.worker_groups import Groups
+from compare.errors import RequestError
+from compare.inputs import port_files
+from compare.plain_json import to_json, write_json
+from compare.progress import reporter
+from compare.record.distribution_part import Distributions
+from compare.record.envelope import SCHEMA
+from compare.record.vocabulary import PASS
+from compare.report import terminal
+from compare.report.distribution_tables import print_distributions
+from compare.sides.settings import available_processors
+
+_LISTED = "\n".join(f"  {strategy!s:22}{strategy.summary}" for strategy in STRATEGIES)
+
+HELP = Help(
+    description=f"""\
+Distribute a training step over logical devices of this machine's CPU, by strategies of TensorFlow and of JAX side by
+side, and say of each: whether it is the training step of one device, or what replicas compute one after the other; the
+first value that departs; how many programs were compiled; what is exchanged between devices; and seconds of a step.
+
+{_LISTED}
+""",
+    operands="WORKLOAD ...",
+    examples="""\
+  jaxport distribute mnist_mlp                               every strategy on two devices
+  jaxport distribute mnist_mlp bert --devices 4
+  jaxport distribute resnet50 --strategies jax/spmd jax/shard_map
+  jaxport distribute mnist_mlp --resume                      and with a process killed and its run resumed
+  jaxport distribute my_port.py --no-timing --json | jq '.workloads[].strategies | map_values(.verdict)'
+""",
+    holds="every strategy that its framework takes computes what it should, on every device and in both frameworks",
+    fails="one computes something else, devices hold different values of one array, the arrays could not tell a "
+    "mistake, or a worker was lost",
+)
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add arguments."""
+    command.add_argument(
+        "workloads", nargs="+", metavar="WORKLOAD", help="name of a workload that trains, or a port file"
+    )
+    scope = command.add_argument_group("scope")
+    _arguments.add_size(scope)
+    scope.add_argument(
+        "--devices", type=_option_types.count, default=2, metavar="N",
+        help="logical devices of a process (default: %(default)s)",
+    )  # fmt: skip
+    scope.add_argument(
+        "--steps", type=_option_types.count, default=3, metavar="K",
+        help="training steps that are compared (default: %(default)s)",
+    )  # fmt: skip
+    scope.add_argument(
+        "--strategies", nargs="+", choices=BY_NAME, default=(), metavar="NAME",
+        help=f"only these, of {', '.join(BY_NAME)} (default: all)",
+    )  # fmt: skip
+    scope.add_argument(
+        "--resume", action="store_true",
+        help="also kill a process of each strategy in the middle of its steps, go on from a checkpoint in another one, "
+        "and hold what follows against the run without an interruption",
+    )  # fmt: skip
+    scope.add_argument("--no-timing", action="store_true", help="do not time steps")
+    _arguments.add_workers(command, recorded=False, device=False)
+    command.add_argument(
+        "--join-limit", type=_option_types.seconds, default=60.0, metavar="S",
+        help="seconds that a process waits for the others of its cluster (default: %(default)s)",
+    )  # fmt: skip
+    output = command.add_argument_group("output")
+    _arguments.add_out_file(output, "the record as JSON")
+    _arguments.add_json(output)
+
+
+def main(options: argparse.Namespace) -> int:
+    """Run, judge, print; the exit code.
+
+    Raises:
+      RequestError: fewer than two devices, no such workload, or one that cannot be divided.
+    """
+    if options.devices < 2:
+        raise RequestError(f"expected --devices of at least 2, found {options.devices}: one device exchanges nothing")
+    if options.out is not None:
+        writable_file(options.out)
+    pythons = interpreters(options)
+    strategies = [BY_NAME[name] for name in options.strategies] or list(STRATEGIES)
+    if options.resume and options.steps < 2:
+        raise RequestError(f"expected --steps of at least 2 with --resume, found {options.steps}: raise it")
+    asked = Asked(strategies, options.size, options.devices, options.steps, not options.no_timing, options.resume)
+    chosen = port_files.get_each(list(dict.fromkeys(options.workloads)))
+    with ExitStack() as stack:
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
+        progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
+        groups = stack.enter_context(Groups(pythons, options.timeout, options.join_limit, scratch))
+        found = tuple(distributing.distribute(each, asked, groups, scratch, progress) for each in chosen)
+        versions = groups.versions()
+    record = Distributions(SCHEMA, found, available_processors(), versions)
+    if options.json:
+        terminal.print_json(to_json(record))
+    else:
+        print_distributions(record, terminal.console())
+    if options.out is not None:
+        write_json(options.out, record)
+    return HOLDS if all(each.verdict == PASS for each in found) else FAILS

@@ -1,0 +1,290 @@
+"""A workload's training step by every strategy: run, judged, its transfers read off, timed."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from msgspec.structs import replace
+
+from compare.distribution import judging_steps, resuming
+from compare.distribution.dividing import Divided, divided
+from compare.distribution.exchanged import alike, unlike_copies
+from compare.distribution.judging_steps import FLOAT32, FLOAT64, Runs
+from compare.distribution.strategies import Strategy
+from compare.distribution.worker_groups import Group, Groups
+from compare.progress import Reporter
+from compare.record.distribution_part import (
+    Blind,
+    Departure,
+    DistributedStep,
+    Distribution,
+    Resumed,
+    Transfer,
+)
+from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
+from compare.record.workload_part import Failure
+from compare.sides import strategy_requests
+from compare.sides._side import BadTarget, Missing, SideError, Unavailable
+from compare.sides.workers import failure_of
+from workloads._declared import AnyWorkload
+from workloads._distributing import IN_TURN, MISTAKES, REFERENCES, SINGLE, Unlike
+
+ROUNDS = 5
+_ROUND_S = 0.2
+"""Seconds of calls of one strategy before another one's turn."""
+_MOST_CALLS = 50
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is distributed, and how.
+
+    Attributes:
+      strategies: those that are tried.
+      size: of the workload; None takes the smallest.
+      devices: of one process.
+      steps: of training that are compared.
+      timed: whether steps are timed too.
+      resumed: whether a process is killed and its run resumed too.
+    """
+
+    strategies: Sequence[Strategy]
+    size: str | None
+    devices: int
+    steps: int
+    timed: bool
+    resumed: bool = False
+
+
+def distribute(workload: AnyWorkload, asked: Asked, groups: Groups, scratch: Path, reporter: Reporter) -> Distribution:
+    """One workload by every strategy that was asked for.
+
+    Args:
+      workload: what trains.
+      asked: how.
+      groups: the processes that are asked.
+      scratch: a folder for arrays.
+      reporter: is told of every step.
+
+    Raises:
+      RequestError: it cannot be divided so.
+      BadTarget, Missing: a twin or a framework is not there.
+    """
+    given = divided(workload, asked.size, asked.devices, asked.steps, scratch)
+    sides = list(dict.fromkeys(strategy.side for strategy in asked.strategies))
+    reporter.stage(f"{workload.name} on {asked.devices} devices", len(sides) * 2 + len(asked.strategies))
+    survey = _Survey(given, asked, groups, reporter, scratch)
+    for side in sides:
+        survey.refer(side)
+    tried = {str(strategy): survey.tried(strategy) for strategy in asked.strategies}
+    strategies = {name: step for name, step in tried.items() if step is not None}
+    seconds = survey.times() if asked.timed else {}
+    strategies = {name: replace(step, seconds=seconds.get(name)) for name, step in strategies.items()}
+    untold = any(blind.seen == 0 for blind in survey.blind.values())
+    failing = untold or survey.failures or any(step.verdict == FAIL for step in strategies.values())
+    return Distribution(
+        name=workload.name,
+        size=given.prepared.size,
+        batch=given.examples,
+        devices=asked.devices,
+        steps=asked.steps,
+        axes={name: axis for name, axis in given.axes.items() if axis is not None},
+        strategies=strategies,
+        references={f"{side}/{SINGLE}": seconds.get(f"{side}/{SINGLE}") for side in sides},
+        blind=survey.blind,
+        verdict=FAIL if failing or not strategies else PASS,
+        failures=tuple(survey.failures),
+    )
+
+
+class _Survey:
+    """One workload while it is distributed: what was run, and which processes can run more."""
+
+    def __init__(self, given: Divided, asked: Asked, groups: Groups, reporter: Reporter, scratch: Path) -> None:
+        self._given, self._asked, self._groups, self._reporter = given, asked, groups, reporter
+        self._scratch = scratch
+        self._references: dict[tuple[str, str], Runs] = {}
+        self._untold: dict[tuple[str, str], str] = {}
+        self._known: dict[str, Sequence[str]] = {}
+        self._ready: dict[str, tuple[str, int, int, str]] = {}
+        self.blind: dict[str, Blind] = {}
+        self.failures: list[Failure] = []
+
+    def refer(self, side: str) -> None:
+        """Run a side's references, and what they are with a mistake."""
+        for reference in REFERENCES:
+            self._reporter.step(f"{side}/{reference}")
+            try:
+                group = self._group(side, 1, self._asked.devices)
+                self._references[side, reference] = self._runs(group, side, reference)
+                if reference == IN_TURN:
+                    self._plant(group, side)
+            except Unavailable as error:
+                self._untold[side, reference] = error.reason
+            except (BadTarget, Missing):
+                raise
+            except SideError as error:
+                self._untold[side, reference] = error.reason
+                self.failures.append(failure_of(error, f"{side}/{reference}"))
+        self._ready[f"{side}/{SINGLE}"] = (side, 1, self._asked.devices, SINGLE)
+
+    def tried(self, strategy: Strategy) -> DistributedStep | None:
+        """One strategy; None where the twin hands over no such step."""
+        self._reporter.step(str(strategy))
+        processes = strategy.processes or self._asked.devices
+        each = self._each(strategy)
+        step = DistributedStep(means=strategy.means[0], devices=processes * each, processes=processes)
+        if self._given.examples % (processes * each):
+            why = f"{processes * each} devices do not divide a batch of {self._given.examples}"
+            return replace(step, verdict=NOT_APPLICABLE, reason=why)
+        try:
+            group = self._group(strategy.side, processes, each)
+            if strategy.name not in self._known[f"{strategy.side}/{processes}"]:
+                return None
+            judged = self._judged(group, strategy, step)
+        except (BadTarget, Missing):
+            raise
+        except SideError as error:
+            return self._refused(error, strategy, step)
+        self._ready[str(strategy)] = (strategy.side, processes, each, strategy.name)
+        return judged
+
+    def _group(self, side: str, processes: int, devices: int) -> Group:
+        group = self._groups.get(side, processes, devices)
+        given = self._given
+        if group.loaded is not given:
+            for each in group.sides:
+                known = strategy_requests.divide(each, given.prepared.loading, devices, given.batch, given.axes)
+                self._known[f"{side}/{processes}"] = [*known, *(["multi-worker"] if "mirrored" in known else [])]
+            group.loaded = given
+        return group
+
+    def _runs(self, group: Group, side: str, strategy: str) -> Runs:
+        return self._stepped(group, f"{side}/{strategy}", strategy)[0]
+
+    def _stepped(self, group: Group, name: str, strategy: str) -> tuple[Runs, int | None, list[Unlike]]:
+        """The runs of both float types; what the float32 one compiled; copies that differ in either."""
+        # What is compiled and timed is float32: the second one.
+        found = {
+            dtype: strategy_requests.steps(group.sides, strategy, dtype, self._asked.steps)
+            for dtype in (FLOAT64, FLOAT32)
+        }
+        unlike = [each for stepped in found.values() for each in stepped.unlike]
+        runs = Runs(name, {dtype: stepped.arrays for dtype, stepped in found.items()})
+        return runs, found[FLOAT32].compilations, unlike
+
+    def _plant(self, group: Group, side: str) -> None:
+        for mistake in MISTAKES:
+            wrong = strategy_requests.steps(group.sides, mistake, FLOAT64, self._asked.steps)
+            right = self._references[side, IN_TURN]
+            self.blind[f"{side}: {mistake}"] = judging_steps.blind(right, wrong.arrays, mistake)
+
+    def _judged(self, group: Group, strategy: Strategy, step: DistributedStep) -> DistributedStep:
+        runs, compilations, unlike = self._stepped(group, str(strategy), strategy.name)
+        parity = tuple(
+            judging_steps.departure(runs, self._references[strategy.side, reference], with_state=True)
+            for reference in REFERENCES
+            if (strategy.side, reference) in self._references
+        )
+        held = {each.against.partition("/")[2]: each.verdict for each in parity}
+        means = next((reference for reference in strategy.means if held.get(reference) == PASS), strategy.means[0])
+        across = self._across(runs, strategy.side, means)
+        resumed = self._resumed(strategy, runs, step) if self._asked.resumed else None
+        group = self._group(strategy.side, step.processes or 1, self._each(strategy))
+        transfers = alike(strategy_requests.transfers(group.sides, strategy.name))
+        verdict, reason = self._verdict(strategy, held.get(means), across, unlike, transfers, resumed)
+        return replace(
+            step,
+            means=means,
+            verdict=verdict,
+            reason=reason,
+            parity=parity,
+            across=across,
+            unlike=tuple(map(unlike_copies, unlike)),
+            compilations=compilations,
+            transfers=transfers,
+            resumed=resumed,
+        )
+
+    def _resumed(self, strategy: Strategy, runs: Runs, step: DistributedStep) -> Resumed:
+        processes = step.processes or 1
+        folder = self._scratch / f"{self._given.prepared.workload.name}-{str(strategy).replace('/', '-')}-checkpoints"
+        folder.mkdir()
+        self._reporter.step(f"{strategy} killed and resumed")
+        return resuming.resumed(
+            lambda: self._group(strategy.side, processes, self._each(strategy)),
+            lambda: self._groups.drop(strategy.side, processes),
+            *(strategy.name, runs.by_dtype[FLOAT64], folder),
+        )
+
+    def _each(self, strategy: Strategy) -> int:
+        """Devices of each process."""
+        return 1 if strategy.processes == 0 else self._asked.devices
+
+    def _verdict(
+        self,
+        strategy: Strategy,
+        held: str | None,
+        across: Departure | None,
+        unlike: Sequence[Unlike],
+        transfers: Sequence[Transfer],
+        resumed: Resumed | None,
+    ) -> tuple[str, str]:
+        if held is None:
+            why = self._untold.get((strategy.side, strategy.means[0]), "it was not run")
+            return FAIL, f"nothing to hold it against: {why}"
+        problems = {
+            "devices hold different values of one array": bool(unlike),
+            "it does not compute what it should": held == FAIL,
+            "the frameworks differ": across is not None and across.verdict == FAIL,
+            "nothing is exchanged: the step is not distributed": not transfers,
+            "resumed from a checkpoint it goes on otherwise": resumed is not None
+            and (resumed.departure is None or resumed.departure.verdict == FAIL),
+        }
+        found = [problem for problem, occurs in problems.items() if occurs]
+        return (FAIL, "; ".join(found)) if found else (PASS, "")
+
+    def _across(self, runs: Runs, side: str, means: str) -> Departure | None:
+        """JAX's distributed step against TensorFlow's reference, or JAX's reference against TensorFlow's."""
+        other = self._references.get(("jax" if side == "tf" else "tf", means))
+        if other is None:
+            return None
+        found, expected = (runs, other) if side == "jax" else (other, runs)
+        judged = judging_steps.departure(found, expected, with_state=False)
+        return replace(judged, against=other.name)
+
+    def _refused(self, error: SideError, strategy: Strategy, step: DistributedStep) -> DistributedStep:
+        """What a framework says it cannot do is no failure; a worker that is lost is."""
+        self._groups.drop(strategy.side, step.processes or 1)
+        if error.lost:
+            self.failures.append(failure_of(error, str(strategy)))
+            return replace(step, verdict=FAIL, reason=error.reason)
+        return replace(step, verdict=NOT_APPLICABLE, reason=error.reason)
+
+    def times(self) -> dict[str, float]:
+        """Seconds of a step by strategy, and on one device: turn by turn, so that all see the same machine."""
+        self._reporter.stage(f"{self._given.prepared.workload.name}: times", ROUNDS)
+        calls = {name: self._calls(name, *ready) for name, ready in self._ready.items()}
+        taken: dict[str, list[float]] = defaultdict(list)
+        for number in range(ROUNDS):
+            self._reporter.step(f"round {number + 1}")
+            for name, count in calls.items():
+                if count:
+                    taken[name].append(median(self._taken(*self._ready[name], count)))
+        return {name: median(medians) for name, medians in taken.items()}
+
+    def _calls(self, name: str, side: str, processes: int, devices: int, strategy: str) -> int:
+        """How many calls make a round; 0 where it cannot be timed."""
+        try:
+            (first,) = self._taken(side, processes, devices, strategy, 1)
+        except SideError as error:
+            self.failures.append(failure_of(error, f"times of {name}"))
+            return 0
+        return max(1, min(_MOST_CALLS, int(_ROUND_S / first)))
+
+    def _taken(self, side: str, processes: int, devices: int, strategy: str, calls: int) -> list[float]:
+        return strategy_requests.step_times(self._group(side, processes, devices).sides, strategy, calls)

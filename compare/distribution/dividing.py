@@ -1,0 +1,100 @@
+"""How a workload's inputs are divided among devices, and whether that can tell a distributed step from a wrong one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from compare.errors import RequestError
+from compare.inputs import port_files
+from compare.inputs.at_size import Prepared
+from compare.inputs.sizes import choose_size
+from compare.sides import mapped, wire
+from workloads._declared import AnyWorkload
+from workloads._distributing import part_of
+from workloads._spec import Arrays
+
+
+@dataclass(frozen=True)
+class Divided:
+    """A workload at a size whose inputs are divided.
+
+    Attributes:
+      prepared: its arrays.
+      batch: the dimension that is the number of examples.
+      examples: how many there are.
+      axes: by input, the axis of the examples; None of what every device is given whole.
+    """
+
+    prepared: Prepared
+    batch: str
+    examples: int
+    axes: Mapping[str, int | None]
+
+
+def divided(workload: AnyWorkload, size: str | None, devices: int, steps: int, scratch: Path) -> Divided:
+    """A workload with its arrays, and how they are divided.
+
+    Args:
+      workload: what trains.
+      size: a size of the workload; None takes the smallest.
+      devices: among so many.
+      steps: of training that are taken.
+      scratch: the folder to write arrays into.
+
+    Raises:
+      RequestError: it does not train, its batch does not divide, or a part of it is like another.
+    """
+    training = workload.training
+    if training is None:
+        raise RequestError(f"expected a workload that trains, found {workload.name}: it has no step to distribute")
+    chosen = choose_size(workload, size or ("smoke" if "smoke" in workload.sizes else None))
+    port_files.check_batch(workload, chosen, None)
+    prepared = port_files.prepare_one(workload, chosen, None, scratch)
+    examples = int(prepared.dimensions[training.batch])
+    if examples % devices:
+        raise RequestError(
+            f"expected a batch of {workload.name} that {devices} devices divide, found {examples} at size {chosen}: "
+            "choose another size, or other --devices"
+        )
+    # The arrays at another batch: what grows with it is what is divided.
+    other = port_files.prepare_batch(workload, chosen, 2 * examples, None, scratch)
+    axes = {name: _axis(name, spec.shape, other.inputs[name].shape) for name, spec in prepared.inputs.items()}
+    if all(axis is None for axis in axes.values()):
+        raise RequestError(f"expected inputs of {workload.name} that grow with {training.batch}, found none")
+    packed = mapped.load(prepared.loading.arrays)
+    batches = {name: packed[f"{wire.BATCHES}/{name}"] for name in prepared.inputs}
+    if (taken := len(next(iter(batches.values())))) < steps:
+        raise RequestError(f"expected at least --steps {steps} steps of training, found {taken} in {workload.name}")
+    _check_parts_differ(workload.name, batches, axes, devices, steps)
+    return Divided(prepared, training.batch, examples, axes)
+
+
+def _axis(name: str, one: tuple[int, ...], other: tuple[int, ...]) -> int | None:
+    if len(one) != len(other):
+        raise RequestError(f"expected as many axes of {name} at every batch, found {len(one)} and {len(other)}")
+    grown = [axis for axis, (a, b) in enumerate(zip(one, other, strict=True)) if a != b]
+    if len(grown) > 1:
+        raise RequestError(
+            f"expected one axis of {name} that grows with the batch, found {grown}: nothing is divided so"
+        )
+    return grown[0] if grown else None
+
+
+def _check_parts_differ(name: str, batches: Arrays, axes: Mapping[str, int | None], devices: int, steps: int) -> None:
+    """Of equal parts every device computes the same: a reduction that is missing would not be seen."""
+    for step in range(steps):
+        parts = [
+            [part_of(array[step], axes[of], number, devices) for of, array in batches.items() if axes[of] is not None]
+            for number in range(devices)
+        ]
+        for at, part in enumerate(parts):
+            for before in range(at):
+                if all(np.array_equal(a, b) for a, b in zip(part, parts[before], strict=True)):
+                    raise RequestError(
+                        f"expected parts of {name}'s batch {step + 1} that differ, found part {at} like part {before}: "
+                        "a reduction that is missing would not be seen; give it other examples"
+                    )

@@ -1,0 +1,136 @@
+"""Runs of training steps held against each other by the training gate, and the first value that departs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from compare.parity.evidence import PORT, TF_REFERENCE, Evidence
+from compare.parity.holding import Held
+from compare.parity.verdict import held_leaves
+from compare.record.distribution_part import Blind, Departure
+from compare.record.vocabulary import FAIL, PASS
+from workloads._modes import JAX
+from workloads._spec import Arrays
+
+FLOAT32, FLOAT64 = "float32", "float64"
+
+_LOSS, _STATE_AT = "loss", "state@"
+_STATE = "optimizer state: "
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The same training steps in both float types: "loss" [steps], "weights@STEP/PATH", "state@STEP/NAME"."""
+
+    name: str
+    by_dtype: Mapping[str, Arrays]
+
+
+def departure(found: Runs, expected: Runs, with_state: bool) -> Departure:
+    """How far a run is from a reference, by the training gate: float64 against float64, float32 against the latter.
+
+    Args:
+      found: what is judged.
+      expected: the reference.
+      with_state: whether the optimizer's state is compared too: within one framework its names are the same.
+    """
+    held = _held(found, expected, with_state)
+    failing = [leaf for leaf in held if leaf.verdict == FAIL]
+    if not held:
+        return Departure(expected.name, FAIL, message=f"{found.name} gave no arrays")
+    chosen = min(failing, key=_order) if failing else max(held, key=_share)
+    path, step = _place(chosen)
+    compared = chosen.bound is not None
+    return Departure(
+        against=expected.name,
+        verdict=FAIL if failing else PASS,
+        leaf=path,
+        step=step,
+        dtype=chosen.dtype,
+        index=chosen.far.index,
+        found=float(chosen.far.found) if compared and chosen.far.found is not None else None,
+        expected=float(chosen.far.expected) if compared and chosen.far.expected is not None else None,
+        error=chosen.error,
+        bound=chosen.limit,
+        message="" if compared else chosen.message,
+    )
+
+
+def blind(right: Runs, mistaken: Arrays, mistake: str) -> Blind:
+    """How many arrays of the last step show a mistake that was planted in the reference.
+
+    Args:
+      right: the reference.
+      mistaken: the same with the mistake, in float64.
+      mistake: its name.
+    """
+    # In float32 the right one: what is asked is whether the float64 rule sees it.
+    wrong = Runs(mistake, {FLOAT32: right.by_dtype[FLOAT32], FLOAT64: mistaken})
+    held = [leaf for leaf in _held(wrong, right, with_state=True) if leaf.dtype == FLOAT64]
+    last = max(_place(leaf)[1] for leaf in held)
+    of_last = [leaf for leaf in held if _place(leaf)[1] == last and _place(leaf)[0] != _LOSS]
+    return Blind(mistake, sum(leaf.verdict == FAIL for leaf in of_last), len(of_last))
+
+
+def _held(found: Runs, expected: Runs, with_state: bool) -> list[Held]:
+    held = _by_gate(
+        found.name,
+        {dtype: _trained(arrays) for dtype, arrays in found.by_dtype.items()},
+        {dtype: _trained(arrays) for dtype, arrays in expected.by_dtype.items()},
+    )
+    if not with_state:
+        return held
+    ours, theirs = (_state(runs.by_dtype[FLOAT64]) for runs in (found, expected))
+    state = _by_gate(found.name, dict.fromkeys((FLOAT32, FLOAT64), ours), dict.fromkeys((FLOAT32, FLOAT64), theirs))
+    return [*held, *(each for each in state if each.place.found_from == JAX)]
+
+
+def _by_gate(name: str, found: Mapping[str, Arrays], expected: Mapping[str, Arrays]) -> list[Held]:
+    # The gate has an original and a port: here the reference, and what is judged.
+    trajectories = {
+        (mode, dtype): arrays
+        for mode, by_dtype in ((TF_REFERENCE, expected), (PORT, found))
+        for dtype, arrays in by_dtype.items()
+    }
+    evidence = Evidence(name, outputs={}, doubles={}, trajectories=trajectories)
+    return list(held_leaves(evidence)["training"])
+
+
+def _trained(arrays: Arrays) -> dict[str, np.ndarray]:
+    """Weights, and each step's loss on its own: the first that departs is wanted, not the one that departs the most."""
+    losses = {f"weights@{number}/{_LOSS}": loss for number, loss in enumerate(arrays.get(_LOSS, ()), start=1)}
+    weights = {name: array for name, array in arrays.items() if name != _LOSS and not name.startswith(_STATE_AT)}
+    return {name: np.asarray(loss) for name, loss in losses.items()} | weights
+
+
+def _state(arrays: Arrays) -> dict[str, np.ndarray]:
+    """The optimizer's state under names that the gate knows.
+
+    It is judged in float64 alone, where it tells a wrong gradient to the last digits: rounding of squares of small
+    gradients in float32 is nobody's result. It is widened: counts of steps are whole numbers, and an optimizer's rate
+    stays narrow in a run of float64.
+    """
+    named = {name.removeprefix(_STATE_AT): array for name, array in arrays.items() if name.startswith(_STATE_AT)}
+    return {
+        f"weights@{step}/{_STATE}{path}": array.astype(np.float64)
+        for (step, _, path), array in ((name.partition("/"), array) for name, array in named.items())
+    }
+
+
+def _place(held: Held) -> tuple[str, int]:
+    """The array, and the step after which it was kept."""
+    step, _, path = held.place.leaf.removeprefix("weights@").partition("/")
+    return path, int(step)
+
+
+def _order(held: Held) -> tuple[int, bool, bool, float]:
+    """The first step first, float64 before float32, losses before what is updated after them, what departs the most."""
+    path, step = _place(held)
+    return step, held.dtype != FLOAT64, path != _LOSS, -_share(held)
+
+
+def _share(held: Held) -> float:
+    return held.error / held.limit if held.limit else float("inf")

@@ -1,0 +1,83 @@
+"""A process that is killed in the middle of its steps, and the run that another one goes on with from a checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from threading import Timer
+
+import numpy as np
+
+from compare.distribution import judging_steps
+from compare.distribution.judging_steps import FLOAT32, FLOAT64, Runs
+from compare.distribution.worker_groups import Group
+from compare.record.distribution_part import Resumed
+from compare.sides import strategy_requests
+from compare.sides._side import SideError, Unavailable
+from workloads._spec import Arrays
+
+KILLED_AFTER_S = 0.05
+"""Less than any framework takes to trace a step, which every request does anew."""
+
+
+def resumed(group: Callable[[], Group], drop: Callable[[], None], name: str, whole: Arrays, folder: Path) -> Resumed:
+    """Take some steps in float64, kill a process in the steps after them, and go on in another one.
+
+    Args:
+      group: gives the processes of the strategy, others where they were dropped.
+      drop: lets go of them.
+      name: of the strategy, as its side has it.
+      whole: what the run gave without an interruption.
+      folder: a new one, for checkpoints.
+    """
+    count = len(whole["loss"])
+    after = count // 2
+    try:
+        strategy_requests.steps(group().sides, name, FLOAT64, after, checkpoint=folder)
+        said = _killed(group(), name, count - after, after, folder)
+        if not said:
+            return Resumed(after, reason="the process had taken its steps before it was killed")
+        drop()
+        found = strategy_requests.steps(group().sides, name, FLOAT64, count - after, after, folder).arrays
+    except SideError as error:
+        drop()
+        return Resumed(after, reason=error.reason)
+    expected = rest_of(whole, after)
+    runs = [
+        Runs(told, dict.fromkeys((FLOAT32, FLOAT64), arrays))
+        for told, arrays in (("resumed", found), ("whole", expected))
+    ]
+    return Resumed(after, said, identical(found, expected), judging_steps.departure(*runs, with_state=True))
+
+
+def _killed(group: Group, name: str, count: int, after: int, folder: Path) -> str:
+    """What is said of a process that is killed in its steps; empty where it was not."""
+    timer = Timer(KILLED_AFTER_S, group.sides[-1].kill)
+    timer.start()
+    try:
+        strategy_requests.steps(group.sides, name, FLOAT64, count, after, folder)
+    except Unavailable:
+        raise
+    except SideError as error:
+        return error.reason if error.lost else ""
+    finally:
+        timer.join()
+    return ""
+
+
+def rest_of(whole: Arrays, after: int) -> dict[str, np.ndarray]:
+    """What a run gave after a step, its losses among them."""
+    kept = {"loss": whole["loss"][after:]}
+    for leaf, array in whole.items():
+        step = leaf.partition("@")[2].partition("/")[0]
+        if step and int(step) > after:
+            kept[leaf] = array
+    return kept
+
+
+def identical(found: Arrays, expected: Arrays) -> bool:
+    """Whether two runs are the same to the last bit."""
+    return found.keys() == expected.keys() and all(
+        array.dtype == expected[leaf].dtype and array.tobytes() == expected[leaf].tobytes()
+        for leaf, array in found.items()
+    )

@@ -1,0 +1,96 @@
+"""The processes that strategies run in: one with several devices, or several that compute together."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from compare.sides import requests, strategy_requests
+from compare.sides._side import Side
+from compare.sides.client import LiveSide
+from compare.sides.settings import Settings
+from compare.sides.workers import WorkerSet
+
+PACKAGES = {"tf": ("tensorflow",), "jax": ("jax", "jaxlib")}
+
+
+@dataclass
+class Group:
+    """Processes that compute together, and what they have loaded."""
+
+    sides: Sequence[Side]
+    loaded: object = None
+
+
+class Groups:
+    """Groups by side, number of processes and devices of each; started when first asked for.
+
+    Args:
+      pythons: by side, its interpreter; None is this one.
+      timeout_s: how long a request may take.
+      limit_s: how long a process of a cluster waits for the others.
+      scratch: a folder for arrays in transit.
+    """
+
+    def __init__(self, pythons: Mapping[str, str | None], timeout_s: float, limit_s: float, scratch: Path) -> None:
+        self._pythons, self._timeout_s, self._limit_s, self._scratch = pythons, timeout_s, limit_s, scratch
+        self._groups: dict[tuple[str, int], Group] = {}
+        self._devices: dict[str, int] = {}
+        self._workers = WorkerSet(self._start)
+
+    def __enter__(self) -> Groups:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._workers.close()
+
+    def get(self, side: str, processes: int, devices: int) -> Group:
+        """The processes, up and joined.
+
+        Args:
+          side: "tf" or "jax".
+          processes: so many.
+          devices: of each.
+
+        Raises:
+          SideError: one does not come up, or they do not find each other.
+        """
+        if (side, processes) not in self._groups:
+            names = [f"{side}/{processes}/{at}" for at in range(processes)]
+            self._devices |= dict.fromkeys(names, devices)
+            self._workers.start(names)
+            sides = [self._workers.get(name) for name in names]
+            if processes > 1:
+                strategy_requests.join(sides, _free_addresses(processes), self._limit_s)
+            self._groups[side, processes] = Group(sides)
+        return self._groups[side, processes]
+
+    def drop(self, side: str, processes: int) -> None:
+        """Let a group be started anew: after an error TensorFlow's collectives cannot be used any more."""
+        group = self._groups.pop((side, processes), None)
+        if group is not None:
+            self._workers.replace(f"{side}/{processes}/{at}" for at in range(processes))
+
+    def versions(self) -> dict[str, str]:
+        """By package, of the frameworks whose processes were asked."""
+        found: dict[str, str] = {}
+        for (side, _), group in self._groups.items():
+            told = requests.environment(group.sides[0])
+            found |= {package: str(told[package]) for package in PACKAGES[side]}
+        return found
+
+    def _start(self, name: str) -> Side:
+        side = name.partition("/")[0]
+        settings = Settings(logical_devices=self._devices[name])
+        return LiveSide(f"{side}_strategies", self._scratch, self._pythons.get(side), self._timeout_s, settings)
+
+
+def _free_addresses(count: int) -> list[str]:
+    """Ports of loopback that are free now, all held until each has one of its own."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    addresses = [f"127.0.0.1:{each.getsockname()[1]}" for each in sockets]
+    for each in sockets:
+        each.close()
+    return addresses

@@ -1,0 +1,116 @@
+"""What a compiled program exchanges between devices: its collectives, their bytes, and which devices take part."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+
+from compare import protobufs
+from compare.hlo import compiled, read_module
+from compare.hlo.graph import Graph, Node, Shape
+from workloads._distributing import Collective
+
+KINDS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-permute", "collective-broadcast")
+"""Opcodes; each may be started and waited for apart, "all-reduce-start" and "all-reduce-done"."""
+
+Groups = tuple[tuple[int, ...], ...]
+
+_BITS = re.compile(r"\d+")
+
+# Of xla_data.proto: three ways in which an instruction lists its groups beside the plain one.
+_CLASSES = protobufs.classes(
+    "jaxport.replica_groups",
+    {
+        "Group": "1 replica_ids int64*",
+        "DeviceList": "1 replica_groups Group*, 2 iota Iota",
+        "Iota": "1 groups int64, 2 devices int64, 3 reshape int64*, 4 transpose int32*",
+        "MeshList": "1 mesh Mesh, 2 axes AxisRef*",
+        "Mesh": "1 axes MeshAxis*, 2 device_ids int64*",
+        "MeshAxis": "1 name string, 2 size int64",
+        "AxisRef": "1 axis int64, 2 part AxisPart",
+        "AxisPart": "1 before int64, 2 size int64",
+    },
+)
+
+
+def collectives(module: bytes) -> tuple[Collective, ...]:
+    """What a module exchanges, in its order; one inside a loop counts once.
+
+    Args:
+      module: a serialized HloModuleProto, optimized: before, what is exchanged is not decided.
+
+    Raises:
+      UnreadableProgram: the bytes are no HLO.
+    """
+    graphs = compiled.computations(read_module.read(module), set())
+    return tuple(_collective(graph, node) for graph in graphs for node in graph if kind_of(node.opcode))
+
+
+def kind_of(opcode: str) -> str:
+    """The kind of collective that an instruction is or starts; empty where it is none."""
+    kind = opcode.removesuffix("-start")
+    return kind if kind in KINDS else ""
+
+
+def _collective(graph: Graph, node: Node) -> Collective:
+    taken = [graph.nodes[operand].shape for operand in node.operands]
+    return Collective(kind_of(node.opcode), len(taken), sum(map(array_bytes, taken)), groups_of(node), node.source)
+
+
+def array_bytes(shape: Shape) -> int:
+    """Bytes of an array, its elements side by side."""
+    if shape.dtype == "pred":
+        return shape.elements
+    bits = _BITS.search(shape.dtype)
+    return math.ceil(shape.elements * int(bits[0]) / 8) if bits else 0
+
+
+def groups_of(node: Node) -> Groups:
+    """Numbers of the devices that exchange with each other; empty where all do."""
+    plain = node.attribute("replica_groups")
+    if plain:
+        return tuple(dict(group).get("replica_ids", ()) for group in plain)
+    if listed := node.attribute("collective_device_list"):
+        read = _CLASSES["DeviceList"].FromString(listed)
+        groups = tuple(tuple(group.replica_ids) for group in read.replica_groups)
+        return groups or _of_iota(read.iota)
+    if listed := node.attribute("iota_collective_device_list"):
+        return _of_iota(_CLASSES["Iota"].FromString(listed))
+    if listed := node.attribute("mesh_axes_replica_group_list"):
+        return _of_mesh(_CLASSES["MeshList"].FromString(listed))
+    pairs = node.attribute("source_target_pairs") or ()
+    return tuple((dict(pair).get("source", 0), dict(pair).get("target", 0)) for pair in pairs)
+
+
+def _of_iota(iota: Any) -> Groups:
+    """Devices numbered through a shape, its axes in another order, cut into groups."""
+    if not iota.groups:
+        return ()
+    numbers = np.arange(iota.groups * iota.devices).reshape(tuple(iota.reshape) or -1)
+    if iota.transpose:
+        numbers = numbers.transpose(tuple(iota.transpose))
+    return _rows(numbers.reshape(iota.groups, iota.devices))
+
+
+def _of_mesh(listed: Any) -> Groups:
+    """Devices that differ in the named axes of a mesh alone; an axis may be named by a part of it."""
+    sizes = [axis.size for axis in listed.mesh.axes]
+    numbers = np.array(listed.mesh.device_ids or range(math.prod(sizes)))
+    cut: list[int] = []
+    named: list[int] = []
+    for at, size in enumerate(sizes):
+        refs = [ref for ref in listed.axes if ref.axis == at]
+        for ref in refs:
+            before, own = (ref.part.before, ref.part.size) if ref.part.size else (1, size)
+            named.append(len(cut) + 1)
+            cut += [before, own, size // (before * own)]
+        cut += [] if refs else [size]
+    others = [at for at in range(len(cut)) if at not in named]
+    return _rows(numbers.reshape(cut).transpose(*others, *named).reshape(-1, math.prod(cut[at] for at in named)))
+
+
+def _rows(numbers: np.ndarray) -> Groups:
+    return tuple(tuple(int(number) for number in row) for row in numbers)

@@ -1,0 +1,152 @@
+"""A distributed training step on a console: by strategy parity, programs, transfers and times, then what departs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console
+from rich.table import Column, Table
+from rich.text import Text
+
+from compare.record.distribution_part import Departure, DistributedStep, Distribution, Distributions, Resumed, Transfer
+from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
+from compare.report import numbers
+from compare.report.terminal import cell, print_table
+
+_WORDS = {PASS: "same", FAIL: "departs", None: numbers.MISSING}
+_VERDICTS = {PASS: "holds", FAIL: "fails", NOT_APPLICABLE: "refused"}
+_STYLES = {PASS: "green", FAIL: "red", NOT_APPLICABLE: "dim"}
+_TITLES = ("one device", "in turn", "other framework", "copies", "compiled", "exchanged", "a step")
+_MOST_GROUPS = 4
+
+
+def print_distributions(record: Distributions, console: Console) -> None:
+    """Print every workload: a line a strategy, then sentences."""
+    for distribution in record.workloads:
+        console.print(Text(_title(distribution), style="bold"), soft_wrap=True)
+        print_table(console, _table(distribution))
+        for line in sentences(distribution):
+            console.print(Text(line), soft_wrap=True)
+        console.print()
+    console.print(Text(_note(record), style="dim"), soft_wrap=True)
+
+
+def _title(distribution: Distribution) -> str:
+    return (
+        f"{distribution.name} at size {distribution.size}: {distribution.batch} examples on {distribution.devices} "
+        f"devices a process, {distribution.steps} steps"
+    )
+
+
+def _note(record: Distributions) -> str:
+    return (
+        f"Logical devices share {record.cores} cores: times say what distributing costs here, and nothing of how it "
+        "scales."
+    )
+
+
+def _table(distribution: Distribution) -> Table:
+    columns = (Column(title, justify="right", no_wrap=True) for title in _TITLES)
+    table = Table(Column("  strategy", no_wrap=True), "verdict", *columns, box=None, pad_edge=False, header_style="dim")
+    for name, seconds in distribution.references.items():
+        table.add_row(cell(f"  {name}"), *map(cell, [""] * len(_TITLES)), cell(numbers.seconds(seconds)))
+    for name, step in distribution.strategies.items():
+        verdict = cell(_VERDICTS.get(step.verdict or "", numbers.MISSING))
+        verdict.stylize(_STYLES.get(step.verdict or "", ""))
+        table.add_row(cell(f"  {name}"), verdict, *map(cell, _cells(step)))
+    return table
+
+
+def _cells(step: DistributedStep) -> Iterator[str]:
+    if step.verdict == NOT_APPLICABLE:
+        yield from [numbers.MISSING] * len(_TITLES)
+        return
+    by_reference = {departure.against.partition("/")[2]: departure.verdict for departure in step.parity}
+    yield _WORDS.get(by_reference.get("single"), "")
+    yield _WORDS.get(by_reference.get("in-turn"), "")
+    yield _WORDS.get(step.across.verdict if step.across else None, "")
+    yield f"{len({each.leaf for each in step.unlike})} differ" if step.unlike else "alike"
+    yield numbers.MISSING if step.compilations is None else str(step.compilations)
+    yield exchanged(step)
+    yield numbers.seconds(step.seconds)
+
+
+def exchanged(step: DistributedStep) -> str:
+    """How many transfers there are in a step, and the bytes that a device puts in."""
+    count, size = (sum(getattr(each, name) or 0 for each in step.transfers) for name in ("count", "bytes"))
+    return f"{count}, {numbers.binary_bytes(size)}" if count else "nothing"
+
+
+def sentences(distribution: Distribution) -> Iterator[str]:
+    """What follows from the record, one line each."""
+    for name, step in distribution.strategies.items():
+        yield from (f"  {name}: {line}" for line in _of_step(step))
+    for name, blind in distribution.blind.items():
+        if blind.seen == 0:
+            yield f"  {name} gives the same arrays: a mistake of this kind would not be seen, and nothing is proved"
+    for failure in distribution.failures:
+        yield f"  {failure.side}: {failure.doing}: {failure.reason}"
+
+
+def _of_step(step: DistributedStep) -> Iterator[str]:
+    if step.verdict == NOT_APPLICABLE:
+        yield f"refused: {step.reason}"
+        return
+    if step.verdict == FAIL:
+        yield f"fails: {step.reason}"
+    for departure in (*step.parity, *([step.across] if step.across else [])):
+        if departure.verdict == FAIL:
+            yield departs(departure)
+    if step.unlike:
+        first = step.unlike[0]
+        after = f" after step {first.step}" if first.step else ""
+        yield (
+            f"{first.leaf}{_at(first.index)}{after} is {first.found:g} on {first.devices[0]} and {first.other:g} on "
+            f"{first.devices[1]}; arrays that differ so: {len({each.leaf for each in step.unlike})}"
+        )
+    if step.resumed:
+        yield _resumed(step.resumed)
+    yield from map(_transfer, step.transfers)
+
+
+def _resumed(resumed: Resumed) -> str:
+    if resumed.departure is None:
+        return f"not resumed after step {resumed.after}: {resumed.reason}"
+    begun = f"killed after step {resumed.after} ({resumed.killed}), resumed from its checkpoint in another process: "
+    if resumed.identical:
+        return f"{begun}every array that follows is the same to the last bit"
+    if resumed.departure.verdict == FAIL:
+        return f"{begun}{departs(resumed.departure)}"
+    return f"{begun}the same but for rounding, error {numbers.error(resumed.departure.error)}"
+
+
+def departs(departure: Departure) -> str:
+    """The first value that departs from a reference."""
+    if departure.message:
+        return f"departs from {departure.against}: {departure.message}"
+    return (
+        f"departs from {departure.against} first at step {departure.step}, {departure.dtype} {departure.leaf}"
+        f"{_at(departure.index)}: {departure.found:.7g} for {departure.expected:.7g}, error "
+        f"{numbers.error(departure.error)} of the largest value, bound {numbers.error(departure.bound)}"
+    )
+
+
+def _at(index: Sequence[int]) -> str:
+    return str(list(index)) if index else ""
+
+
+def _shown(source: str) -> str:
+    """A line of a file as seen from the working folder, where it lies in it."""
+    return os.path.relpath(source) if source.startswith(os.getcwd() + os.sep) else source
+
+
+def _transfer(transfer: Transfer) -> str:
+    shown = [f"{{{','.join(map(str, group))}}}" for group in transfer.groups[:_MOST_GROUPS]]
+    shown += ["..."] if len(transfer.groups) > _MOST_GROUPS else []
+    among = f" among {' '.join(shown)}" if shown else ""
+    where = f", {_shown(transfer.source)}" if transfer.source else ""
+    return (
+        f"{transfer.count} x {transfer.kind} of {transfer.arrays} arrays, {numbers.binary_bytes(transfer.bytes)}"
+        f"{among}{where}"
+    )

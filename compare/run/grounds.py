@@ -1,0 +1,164 @@
+"""What a judgement rests on, as digests: sources, arrays, versions, machine and what was asked for."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from compare.inputs.at_size import Prepared
+from compare.inputs.request import Request
+from compare.plain_json import to_json
+from compare.record.envelope import Environment
+from compare.run import surroundings
+from compare.sides.sources import interpreter_of
+from workloads._declared import Declared, declared
+from workloads._spec import Workload
+
+OWN = ("workloads", "tf_reference", "jaxport", "compare")
+
+MOST_FILES = 20_000
+"""In the folder of a port. One that lies among more, in a home folder say, is judged again."""
+
+READ_BYTES = 1 << 20
+"""Files up to here are told apart by their bytes; larger ones, weights and data, by size and time of change."""
+
+
+class Unknown(Exception):
+    """Not all that a judgement rests on can be known; the message says why."""
+
+
+def of_run(request: Request, environment: Environment) -> str:
+    """A digest of what all workloads of a run rest on. Times and what steers them alone are left out.
+
+    Args:
+      request: what was asked for.
+      environment: versions, devices and the machine, as both sides tell of them.
+
+    Raises:
+      Unknown: a side is missing, or a file cannot be read.
+    """
+    absent = [name for name, told in environment.sides.items() if "missing" in told]
+    if absent:
+        raise Unknown(f"the {absent[0]} side is missing")
+    targets = request.targets
+    return _digest(
+        {
+            "jaxport": own_sources(),
+            "environment": to_json(environment),
+            "variables": surroundings.look().variables,
+            "asked": [
+                *(request.main_pass, request.unrolled, request.alignment, request.parity_only, request.extras.peers),
+                sorted(map(str, request.modes)),
+                file_stamp(request.data) if request.data else None,
+                [to_json(device) for device in targets.devices] if targets else None,
+            ],
+            "sides": {
+                side: [
+                    interpreter_of(source.python),
+                    source.recorded and file_stamp(source.recorded),
+                    asdict(source.device),
+                ]
+                for side, source in request.sources.items()
+            },
+        }
+    )
+
+
+def of_workload(both: tuple[Prepared, Prepared], without: Path) -> str:
+    """A digest of what one workload is: what it declares, its arrays, and the files in the folder of its port.
+
+    Args:
+      both: what parity is judged on, and what is compiled and timed.
+      without: a folder that is written to meanwhile, and left out.
+
+    Raises:
+      Unknown: not all that it is made of can be found.
+    """
+    folders = {folder.resolve() for prepared in both for folder in _folders(prepared)}
+    return _digest(
+        {
+            "prepared": [_described(prepared) for prepared in both],
+            "folders": {str(folder): folder_digest(folder, without) for folder in sorted(folders)},
+        }
+    )
+
+
+@functools.cache
+def own_sources() -> str:
+    """A digest of jaxport's own packages: one that was changed judges anew."""
+    root = Path(__file__).resolve().parents[2]
+    kept = (path for name in OWN for path in sorted((root / name).rglob("*")))
+    names = [path for path in kept if path.suffix in (".py", ".toml", ".json") and "documentation" not in path.parts]
+    return _digest({str(path.relative_to(root)): file_stamp(path) for path in names})
+
+
+def folder_digest(folder: Path, without: Path) -> str:
+    """A digest of the files below a folder, hidden ones and Python's caches left out; links are followed to files only.
+
+    Args:
+      folder: whose files are looked at.
+      without: a folder in it that is left out.
+
+    Raises:
+      Unknown: there are more than MOST_FILES, or one cannot be read.
+    """
+    stamps: dict[str, str] = {}
+    for path in _files(folder, without.resolve()):
+        if len(stamps) == MOST_FILES:
+            raise Unknown(f"more than {MOST_FILES} files lie in {folder}")
+        stamps[str(path.relative_to(folder))] = file_stamp(path)
+    return _digest(stamps)
+
+
+def file_stamp(path: Path) -> str:
+    """What tells a file from what it was before.
+
+    Raises:
+      Unknown: it cannot be read.
+    """
+    try:
+        found = path.stat()
+        if found.st_size > READ_BYTES:
+            return f"{found.st_size} bytes of {found.st_mtime_ns}"
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise Unknown(f"{path} cannot be read") from error
+
+
+def _files(folder: Path, without: Path) -> Iterator[Path]:
+    for place, inner, names in os.walk(folder):
+        at = Path(place)
+        inner[:] = sorted(
+            name for name in inner if not name.startswith(".") and name != "__pycache__" and at / name != without
+        )
+        yield from (at / name for name in sorted(names) if not name.startswith(".") and (at / name).is_file())
+
+
+def _folders(prepared: Prepared) -> Iterator[Path]:
+    workload = prepared.workload
+    if isinstance(workload, Declared):
+        if not workload.reference.endswith(".py"):
+            raise Unknown("what a package brings may read any of its files")
+        yield Path(workload.reference).parent
+    for target in prepared.loading.targets.values():
+        where = target.rpartition(":")[0]
+        if where.endswith(".py"):
+            yield Path(where).parent
+
+
+def _described(prepared: Prepared) -> dict[str, Any]:
+    workload = prepared.workload
+    said = declared(workload) if isinstance(workload, Workload) else workload
+    drawn = {name: value for name, value in vars(prepared).items() if name not in ("loading", "workload")}
+    loading = {name: value for name, value in asdict(prepared.loading).items() if name != "arrays"}
+    return {"declared": to_json(said), "drawn": to_json(drawn), "loading": to_json(loading)}
+
+
+def _digest(value: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()

@@ -1,0 +1,209 @@
+"""Workloads that were judged, kept in a folder while a run goes on: a run that was killed need not judge them again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from safetensors.numpy import save
+
+from compare import files
+from compare.bench.roofline import Work
+from compare.files import FileError
+from compare.inputs.at_size import Prepared
+from compare.inputs.request import Request
+from compare.measure.timed_sets import Timed
+from compare.plain_json import to_json
+from compare.record.workload_part import Workload
+from compare.run import grounds, record_parts
+from compare.sides import replies, requests, wire
+from compare.sides._side import Reply, SideError
+from compare.sides.pool import Pool
+from compare.writing import PARTIAL, write_atomically
+
+FORMAT = 1
+FOLDER = ".judged"
+"""In the output folder."""
+
+MOST_BYTES = 1 << 33
+_JSON = "json"
+_KEPT = files.Expected("a judgement that `jaxport run` kept", "it is made again")
+
+
+class _Times(msgspec.Struct, frozen=True):
+    """What is needed to time a workload, but for its arrays and the artifacts."""
+
+    modes: dict[str, list[str]]
+    programs: dict[str, replies.Program]
+    work: Work | None
+    why_no_work: str
+    main_pass: str
+    steps: int
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    format: int
+    grounds: str
+    files: dict[str, str]
+    part: Workload
+    view: Any
+    times: _Times | None
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """One workload as it was judged: its part of the record, the view of its programs, and what may be timed."""
+
+    part: Workload
+    view: Mapping[str, Any] | None = None
+    timed: Timed | None = None
+
+
+class Judgements:
+    """Those of one run, in a folder.
+
+    Args:
+      folder: where they are kept, created when it is needed.
+      request: what was asked for.
+    """
+
+    def __init__(self, folder: Path, request: Request) -> None:
+        self._folder, self._request = folder, request
+        self._of_run: str | None = None
+
+    def judged(
+        self, pool: Pool, both: tuple[Prepared, Prepared], judge: Callable[[], Judgement], told: Callable[[str], None]
+    ) -> Judgement:
+        """The judgement that was kept, where nothing changed that it rests on; else a new one, which is kept.
+
+        Args:
+          pool: workers that tell of their versions.
+          both: what parity is judged on, and what is compiled and timed.
+          judge: makes the judgement.
+          told: is told why one is taken, or not kept.
+        """
+        name, began = both[0].workload.name, time.time_ns()
+        try:
+            rests_on = self._grounds(pool, both)
+        except grounds.Unknown as why:
+            told(f"{name}: cannot be resumed: {why}")
+            return judge()
+        path = self._path(name)
+        kept = self._read(path, rests_on, both[1], told)
+        if kept is not None:
+            told(f"{name}: judged before, and nothing changed")
+            return kept
+        found = judge()
+        if found.part.parity is None or found.part.failures:
+            return found  # what is missing may come the next time
+        try:
+            imported = self._imported(pool, began)
+            changed = self._grounds(pool, both) != rests_on
+        except (grounds.Unknown, SideError) as why:
+            told(f"{name}: cannot be resumed: {why}")
+            return found
+        if changed:
+            told(f"{name}: cannot be resumed: its files changed while it was judged")
+            return found
+        write_atomically(path, _packed(rests_on, imported, found))
+        return found
+
+    def forget(self) -> None:
+        """Remove all that was kept."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def sweep(self) -> None:
+        """Remove what a run that was killed while it wrote has left beside whole files."""
+        for folder in (self._folder, self._folder.parent):
+            for partial in folder.glob(f"{PARTIAL}*"):
+                partial.unlink(missing_ok=True)
+
+    def _path(self, name: str) -> Path:
+        return self._folder / f"{hashlib.sha256(name.encode()).hexdigest()[:32]}.safetensors"
+
+    def _grounds(self, pool: Pool, both: tuple[Prepared, Prepared]) -> str:
+        if self._of_run is None:
+            self._of_run = grounds.of_run(self._request, record_parts.environment(pool.environments()))
+        return f"{self._of_run} {grounds.of_workload(both, self._folder.parent)}"
+
+    def _imported(self, pool: Pool, began: int) -> dict[str, str]:
+        """By path, stamps of the files that live sides have imported.
+
+        Raises:
+          grounds.Unknown: one was changed since the judgement began: which of both it saw, nobody knows.
+          SideError: a side cannot be asked.
+        """
+        live = [name for name, source in self._request.sources.items() if source.recorded is None]
+        paths = {Path(path) for name in live for path in requests.imported(pool.get(name))}
+        for path in paths:
+            if path.exists() and path.stat().st_mtime_ns > began:
+                raise grounds.Unknown(f"{path} was changed while it was judged")
+        return {str(path): grounds.file_stamp(path) for path in sorted(paths) if path.exists()}
+
+    def _read(self, path: Path, rests_on: str, large: Prepared, told: Callable[[str], None]) -> Judgement | None:
+        if not path.exists():
+            return None
+        try:
+            arrays, _ = files.read_arrays(path, _KEPT, MOST_BYTES)
+            if _JSON not in arrays:
+                _KEPT.refuse(path, "a safetensors file of something else")
+            plain = files.parse(arrays.pop(_JSON).tobytes(), path, _KEPT)
+            if not isinstance(plain, dict) or plain.get("format") != FORMAT:
+                return None
+            kept = files.convert(plain, _Kept, path, _KEPT)
+        except FileError as error:
+            told(str(error))
+            return None
+        if kept.grounds != rests_on or not _unchanged(kept.files):
+            told(f"{large.workload.name}: judged before, but something changed since: judged again")
+            return None
+        return Judgement(kept.part, kept.view, kept.times and _timed(kept.times, arrays, large))
+
+
+def _unchanged(stamps: Mapping[str, str]) -> bool:
+    try:
+        return all(grounds.file_stamp(Path(path)) == stamp for path, stamp in stamps.items())
+    except grounds.Unknown:
+        return False
+
+
+def _packed(rests_on: str, imported: Mapping[str, str], found: Judgement) -> bytes:
+    timed, arrays = found.timed, {}
+    times = None
+    if timed is not None:
+        packed = {side: wire.pack_program(program) for side, program in timed.programs.items()}
+        arrays = {f"{side}/{name}": array for side, reply in packed.items() for name, array in reply.arrays.items()}
+        times = {
+            "modes": {side: list(modes) for side, modes in timed.modes.items()},
+            "programs": {side: reply.value for side, reply in packed.items()},
+            "work": asdict(timed.work) if timed.work else None,
+            "why_no_work": timed.why_no_work,
+            "main_pass": timed.main_pass,
+            "steps": timed.steps,
+        }
+    kept = {
+        "format": FORMAT, "grounds": rests_on, "files": dict(imported), "part": to_json(found.part),
+        "view": to_json(found.view), "times": times,
+    }  # fmt: skip
+    head = wire.pack_bytes(_JSON, json.dumps(kept).encode()).arrays
+    return save(wire.contiguous({**arrays, **head}))
+
+
+def _timed(times: _Times, arrays: Mapping[str, Any], large: Prepared) -> Timed:
+    programs = {
+        side: wire.unpack_program(
+            Reply(
+                msgspec.to_builtins(program),
+                {name.removeprefix(f"{side}/"): array for name, array in arrays.items() if name.startswith(f"{side}/")},
+            )
+        )
+        for side, program in times.programs.items()
+    }
+    return Timed(large, times.modes, programs, times.work, times.why_no_work, times.main_pass, times.steps)

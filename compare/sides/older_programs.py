@@ -1,0 +1,32 @@
+"""Programs of frameworks that write no StableHLO: HLO of TensorFlow up to 2.18, turned into StableHLO on this side."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from compare.hlo import bindings
+from compare.sides._side import Reply, SideError
+
+ARTIFACT = "artifact"
+
+
+def as_stablehlo(side: str, reply: Reply) -> Reply:
+    """A reply to `program`, its artifact as StableHLO; what is that already is left alone.
+
+    Args:
+      side: that gave it.
+      reply: with the array `artifact`: StableHLO bytecode, or a serialized HloModuleProto.
+
+    Raises:
+      SideError: the artifact is neither, or HLO that StableHLO cannot say.
+    """
+    given = reply.arrays[ARTIFACT].tobytes()
+    if given.startswith(bindings.BYTECODE):
+        return reply
+    try:
+        made = bindings.bytecode_of_hlo(given)
+    except bindings.UnreadableProgram as error:
+        raise SideError(side, "program", str(error)) from error
+    return dataclasses.replace(reply, arrays={**reply.arrays, ARTIFACT: np.frombuffer(made, np.uint8)})

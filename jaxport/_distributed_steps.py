@@ -1,0 +1,100 @@
+"""A training step on several devices in JAX: one program, by hand, or one part of the batch after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from jaxport._model import Model, Parts
+from workloads._distributing import ALONE, SUMMED
+from workloads._framework import Unsupported
+
+AXIS = "data"
+
+Step = Callable[..., tuple[Any, Any, Any]]
+
+
+def parts_of(model: Model) -> Parts:
+    """The step in two parts.
+
+    Raises:
+      Unsupported: the twin hands over none.
+    """
+    if model.parts is None:
+        raise Unsupported("expected Model.parts, found none: hand over gradients and update apart")
+    return model.parts
+
+
+def spmd(model: Model, mesh: Mesh, specs: Sequence[PartitionSpec]) -> Step:
+    """One program for all devices: XLA finds what has to be exchanged.
+
+    Args:
+      model: the twin for the whole batch.
+      mesh: of one axis.
+      specs: of each input.
+    """
+    whole = NamedSharding(mesh, PartitionSpec())
+    given = (whole, whole, *(NamedSharding(mesh, spec) for spec in specs))
+    assert model.step is not None
+    return jax.jit(model.step, in_shardings=given, out_shardings=(whole, whole, whole))
+
+
+def by_hand(parts: Parts, mesh: Mesh, specs: Sequence[PartitionSpec]) -> Step:
+    """Each device computes on its part of the batch, and what is averaged is said.
+
+    Args:
+      parts: of the step.
+      mesh: of one axis.
+      specs: of each input.
+
+    JAX's own check that results are the same everywhere is off, as one must turn it off where a gradient is written by
+    hand: jaxport looks at every copy.
+    """
+
+    def step(parameters: Any, state: Any, *inputs: Any) -> tuple[Any, Any, Any]:
+        found = parts.gradients(parameters, state, *inputs)
+        gradients, loss, moved = jax.lax.pmean(found, AXIS)
+        parameters, state = parts.update(parameters, state, gradients, moved)
+        return parameters, state, loss
+
+    whole = PartitionSpec()
+    mapped = jax.shard_map(
+        step, mesh=mesh, in_specs=(whole, whole, *specs), out_specs=(whole, whole, whole), check_vma=False
+    )
+    return jax.jit(mapped)
+
+
+def handed_over(model: Model, mesh: Mesh) -> Step:
+    """The twin's own distributed step.
+
+    Raises:
+      Unsupported: it hands over none.
+    """
+    if model.sharded is None:
+        raise Unsupported("expected Model.sharded, found none: hand over a distributed step")
+    step = model.sharded(mesh)
+    return step if hasattr(step, "lower") else jax.jit(step)
+
+
+def in_turn(parts: Parts, strategy: str) -> Callable[..., tuple[Any, Any, Any]]:
+    """What replicas compute, on one device: right, or with a mistake that has to be seen."""
+    gradients, update = jax.jit(parts.gradients), jax.jit(parts.update)
+
+    def step(divided: Any, parameters: Any, state: Any, *inputs: Any) -> tuple[Any, Any, Any]:
+        found = [gradients(parameters, state, *part) for part in divided(inputs)]
+        averaged, loss, moved = jax.tree.map(lambda *each: sum(each[1:], each[0]) / len(each), *found)
+        if strategy == SUMMED:
+            averaged = jax.tree.map(lambda each: each * len(found), averaged)
+        if strategy == ALONE:
+            averaged, _, moved = found[0]
+        return (*update(parameters, state, averaged, moved), loss)
+
+    return step
+
+
+def spec_of(axis: int | None) -> PartitionSpec:
+    """What says that an input is divided along an axis; None: that every device has the whole."""
+    return PartitionSpec() if axis is None else PartitionSpec(*[None] * axis, AXIS)

@@ -1,0 +1,257 @@
+"""JAX's training step on several devices: one program over a mesh, and the same by hand with explicit reductions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import jaxlib.version
+import numpy as np
+from jax.sharding import NamedSharding, PartitionSpec
+
+from jaxport import _checkpoints, _distributed_steps
+from jaxport._distributed_steps import Step
+from jaxport._recompiling import COMPILED, watched_events
+from jaxport._session import Session, leaves_by_path
+from workloads._distributing import (
+    IN_TURN,
+    MISTAKES,
+    OWN,
+    REFERENCES,
+    SINGLE,
+    Cluster,
+    Division,
+    Kept,
+    Program,
+    Stepped,
+    check_devices,
+    first_unlike,
+    part_of,
+)
+from workloads._framework import Twin, Unsupported
+from workloads._spec import Arrays
+
+SPMD, SHARD_MAP = "spmd", "shard_map"
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A step, and how its arguments are laid out: whole arrays of the host become arrays of devices."""
+
+    step: Step
+    kept: Callable[[Any], Any]
+    """Of parameters and state."""
+    inputs: Callable[[Arrays], list[Any]]
+
+
+class Strategies:
+    """The twin in JAX, on several devices. Implements workloads._distributing.Distributing."""
+
+    side = "jax"
+
+    def __init__(self) -> None:
+        self._twin: Twin | None = None
+        self._division = Division(1, "", {})
+        self._sessions: dict[tuple[str, bool], Session] = {}
+
+    def environment(self) -> dict[str, Any]:
+        """Versions, and the devices."""
+        return {
+            "jax": jax.__version__,
+            "jaxlib": jaxlib.version.__version__,
+            "devices": ", ".join(map(str, jax.devices())),
+        }
+
+    def load(self, twin: Twin, division: Division) -> list[str]:
+        """Take a twin; the names of its strategies."""
+        check_devices(len(jax.local_devices()), division)
+        self._twin, self._division = twin, division
+        self._sessions.clear()
+        jax.clear_caches()
+        model = self._session("float32", whole=True).model
+        if model.step is None:
+            raise Unsupported("the workload has no step pass")
+        by_parts = [SHARD_MAP] if model.parts else []
+        return [SPMD, *by_parts, *([OWN] if model.sharded else [])]
+
+    def join(self, cluster: Cluster) -> int:
+        """Compute with other processes from now on.
+
+        Raises:
+          Unsupported: they did not come within the limit.
+        """
+        jax.config.update("jax_cpu_collectives_implementation", "gloo")
+        jax.distributed.initialize(
+            coordinator_address=cluster.addresses[0],
+            num_processes=len(cluster.addresses),
+            process_id=cluster.process,
+            # Longer than who asks waits, who then says in one line what is wrong.
+            initialization_timeout=2 * max(1, int(cluster.limit_s)),
+        )
+        return len(jax.devices())
+
+    def steps(self, strategy: str, dtype: str, count: int, first: int = 0, checkpoint: str = "") -> Stepped:
+        """Train on batches of the twin.
+
+        Args:
+          strategy: one of the twin's, or a reference.
+          dtype: "float32" or "float64".
+          count: of steps.
+          first: how many were taken before: with some, what they left is read from the checkpoint.
+          checkpoint: a folder, where what the last step leaves is written; "" writes nothing.
+        """
+        session = self._session(dtype, strategy not in (SHARD_MAP, IN_TURN, *MISTAKES))
+        with session.precision():
+            placed = self._placed(session, strategy)
+            parameters = session.parameters(session.twin.first_case)
+            assert session.model.init is not None
+            held: list[Any] = [placed.kept(parameters), placed.kept(session.model.init(parameters))]
+            if first:
+                held = _checkpoints.read(Path(checkpoint) / str(first), held)
+            kept, compilations = Kept(first), 0
+            for number in range(first, first + count):
+                inputs = placed.inputs(self._batch(session, number))
+                with watched_events() as seen:
+                    *held, loss = jax.block_until_ready(placed.step(*held, *inputs))
+                compilations = compilations or len(seen.get(COMPILED, ()))
+                named = {"loss": loss, **session.by_weight(held[0]), **leaves_by_path(held[1])}
+                kept.unlike += filter(None, (_unlike(f"{leaf} after step {number + 1}", named[leaf]) for leaf in named))
+                kept.step(_host(loss), _hosted(session.by_weight(held[0])), _hosted(leaves_by_path(held[1])))
+            if checkpoint:
+                _checkpoints.write(Path(checkpoint) / str(first + count), held)
+            return kept.stepped(compilations)
+
+    def program(self, strategy: str) -> Program:
+        """The optimized module of a step."""
+        session = self._session("float32", strategy != SHARD_MAP)
+        with session.precision():
+            placed = self._placed(session, strategy)
+            arguments = self._arguments(session, placed)
+            step: Any = placed.step
+            executable = step.lower(*arguments).compile().runtime_executable()
+            return Program(module=executable.hlo_modules()[0].as_serialized_hlo_module_proto())
+
+    def prepare(self, strategy: str) -> Callable[[], None]:
+        """A step that carries its state from call to call."""
+        session = self._session("float32", strategy != SHARD_MAP)
+        with session.precision():
+            placed = self._placed(session, strategy)
+            first, second, *inputs = self._arguments(session, placed)
+        held = [first, second]
+
+        def call() -> None:
+            with session.precision():
+                held[0], held[1], loss = placed.step(*held, *inputs)
+                jax.block_until_ready((*held, loss))
+
+        call()
+        return call
+
+    def _arguments(self, session: Session, placed: Placed) -> list[Any]:
+        parameters = session.parameters(session.twin.first_case)
+        assert session.model.init is not None
+        state = session.model.init(parameters)
+        return [placed.kept(parameters), placed.kept(state), *placed.inputs(self._batch(session, 0))]
+
+    def _session(self, dtype: str, whole: bool) -> Session:
+        """The twin for the whole batch, or for the part of one device."""
+        assert self._twin is not None
+        if (dtype, whole) not in self._sessions:
+            dimensions = dict(self._twin.dimensions)
+            if not whole:
+                dimensions[self._division.batch] //= len(jax.devices())
+            self._sessions[dtype, whole] = Session(replace(self._twin, dimensions=dimensions), dtype)
+        return self._sessions[dtype, whole]
+
+    def _batch(self, session: Session, number: int) -> dict[str, np.ndarray]:
+        return {name: session.twin.batches[name][number] for name in session.twin.inputs}
+
+    def _placed(self, session: Session, strategy: str) -> Placed:
+        """A strategy's step.
+
+        Raises:
+          Unsupported: there is no such strategy, or the twin lacks what it is made of.
+        """
+        model = session.model
+        assert model.step is not None
+        if strategy == SINGLE:
+            return _on_one(session, jax.jit(model.step))
+        if strategy in (IN_TURN, *MISTAKES):
+            return _on_one(
+                session,
+                partial(
+                    _distributed_steps.in_turn(_distributed_steps.parts_of(model), strategy), self._divided(session)
+                ),
+            )
+        mesh = jax.make_mesh(
+            (len(jax.devices()),), (_distributed_steps.AXIS,), axis_types=(jax.sharding.AxisType.Auto,)
+        )
+        specs = [_distributed_steps.spec_of(self._division.axes[name]) for name in session.twin.inputs]
+        makers: Mapping[str, Callable[[], Step]] = {
+            SPMD: lambda: _distributed_steps.spmd(model, mesh, specs),
+            SHARD_MAP: lambda: _distributed_steps.by_hand(_distributed_steps.parts_of(model), mesh, specs),
+            OWN: lambda: _distributed_steps.handed_over(model, mesh),
+        }
+        if strategy not in makers:
+            raise Unsupported(f"expected a strategy of {', '.join((*makers, *REFERENCES))}, found {strategy!r}")
+        whole = NamedSharding(mesh, PartitionSpec())
+        shardings = [NamedSharding(mesh, spec) for spec in specs]
+
+        def inputs(batch: Arrays) -> list[Any]:
+            return [
+                _put(array, on) for array, on in zip(map(np.asarray, session.inputs(batch)), shardings, strict=True)
+            ]
+
+        return Placed(
+            makers[strategy](), lambda tree: jax.tree.map(lambda leaf: _put(np.asarray(leaf), whole), tree), inputs
+        )
+
+    def _divided(self, session: Session) -> Callable[[Sequence[Any]], list[list[Any]]]:
+        """What gives each device's part of the inputs."""
+        axes, devices = [self._division.axes[name] for name in session.twin.inputs], len(jax.devices())
+
+        def parts(inputs: Sequence[Any]) -> list[list[Any]]:
+            return [
+                [
+                    jnp.asarray(part_of(np.asarray(each), axis, number, devices))
+                    for each, axis in zip(inputs, axes, strict=True)
+                ]
+                for number in range(devices)
+            ]
+
+        return parts
+
+
+def _on_one(session: Session, step: Step) -> Placed:
+    return Placed(step, lambda tree: tree, session.inputs)
+
+
+def _put(array: np.ndarray, sharding: NamedSharding) -> jax.Array:
+    """An array on the devices of all processes, each of which has the whole of it here."""
+    return jax.make_array_from_callback(array.shape, sharding, lambda index: array[index])
+
+
+def _host(array: jax.Array) -> np.ndarray:
+    return np.asarray(array.addressable_shards[0].data if array.sharding.is_fully_replicated else array)
+
+
+def _hosted(named: Mapping[str, jax.Array]) -> dict[str, np.ndarray]:
+    return {name: _host(jnp.asarray(array)) for name, array in named.items()}
+
+
+def _unlike(leaf: str, array: jax.Array) -> Any:
+    """Where devices that hold the same part of an array hold other bits."""
+    copies: dict[str, dict[str, np.ndarray]] = {}
+    for shard in array.addressable_shards:
+        copies.setdefault(str(shard.index), {})[str(shard.device)] = np.asarray(shard.data)
+    return next(filter(None, (first_unlike(leaf, held) for held in copies.values() if len(held) > 1)), None)
+
+
+def create() -> Strategies:
+    """This side on several devices."""
+    return Strategies()

@@ -1,0 +1,51 @@
+"""What TensorFlow's compiler shows of a function, by what this release has: older ones have fewer stages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tf_reference import _private
+from workloads._framework import MemoryAnalysis
+
+STAGES = ("stablehlo", "hlo", "optimized_hlo")
+"""Of a program as text; the last needs the device that it is compiled for."""
+
+_UNKNOWN = "Invalid stage selected"
+"""What `experimental_get_compiler_ir` says of a stage that this TensorFlow has not."""
+
+
+def program(lower: Callable[..., Any]) -> bytes:
+    """The program as StableHLO bytecode; as a serialized HloModuleProto where this TensorFlow writes no StableHLO.
+
+    2.18 and older write none; `compare.sides.older_programs` makes StableHLO of that.
+    """
+    found = _stage(lower, "stablehlo_serialized")
+    return lower(stage="hlo_serialized") if found is None else found
+
+
+def texts(lower: Callable[..., Any], stages: Sequence[str]) -> dict[str, str]:
+    """The stages as text that this TensorFlow has.
+
+    Args:
+      lower: gives a stage.
+      stages: of STAGES.
+    """
+    found = {stage: _stage(lower, stage) for stage in stages}
+    return {stage: str(text) for stage, text in found.items() if text is not None}
+
+
+def memory(lower: Callable[..., Any]) -> MemoryAnalysis:
+    """What the compiler sets aside for a call; nothing is known where this TensorFlow does not hand over its plan."""
+    found = _stage(lower, "optimized_hlo_proto_serialized")
+    return MemoryAnalysis() if found is None else _private.memory_analysis(found)
+
+
+def _stage(lower: Callable[..., Any], name: str) -> Any:
+    """A stage; None where this TensorFlow has none of that name."""
+    try:
+        return lower(stage=name)
+    except ValueError as error:
+        if not str(error).startswith(_UNKNOWN):
+            raise
+        return None

@@ -1,0 +1,110 @@
+"""How TensorFlow takes a training step in replicas, and one part of the batch after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import tensorflow as tf
+
+from tf_reference._gradients import densified
+from tf_reference._model import Model
+from tf_reference._session import Session, as_variable
+from workloads._distributing import ALONE, SUMMED, Division, part_of
+from workloads._framework import Unsupported
+
+Step = Callable[..., Any]
+
+
+def gradients_compiled(model: Model) -> Step:
+    """The gradient is compiled; what crosses between replicas, and the update, are not."""
+    return partial(replica_step, model, tf.function(partial(gradients_of_share, model), jit_compile=True))
+
+
+def replica_step(model: Model, gradients: Step, *inputs: tf.Tensor) -> tf.Tensor:
+    """A replica's share of the loss, all replicas' variables updated.
+
+    Args:
+      model: the twin for a replica's part of the batch.
+      gradients: inputs -> the share, and its gradients.
+      *inputs: of the replica.
+    """
+    share, found = gradients(*inputs)
+    # Of all replicas: the optimizer of Keras adds them up before it updates.
+    model.optimizer.apply_gradients(zip(found, _trained(model), strict=True))
+    return share
+
+
+def gradients_of_share(model: Model, *inputs: tf.Tensor) -> tuple[tf.Tensor, list[tf.Tensor]]:
+    """A replica's share of the loss, and its gradients: the optimizer of Keras adds up those of all replicas."""
+    loss = model.replica_loss or model.loss
+    assert loss is not None
+    return _gradients_of(model, loss, *inputs)
+
+
+def _gradients_of(model: Model, loss: Step, *inputs: tf.Tensor) -> tuple[tf.Tensor, list[tf.Tensor]]:
+    """The loss, and the gradients that the optimizer wants, each an array of its variable's shape."""
+    variables = [as_variable(variable) for variable in _trained(model)]
+    with tf.GradientTape() as tape:
+        value = loss(*inputs)
+        scaled = model.optimizer.scale_loss(value)
+    zero = tf.UnconnectedGradients.ZERO
+    return value, densified(tape.gradient(scaled, variables, unconnected_gradients=zero))
+
+
+def handed_over(model: Model) -> Step:
+    """The twin's own step of a replica.
+
+    Raises:
+      Unsupported: it hands over none.
+    """
+    if model.replicated is None:
+        raise Unsupported("expected Model.replicated, found none: hand over a distributed step")
+    return model.replicated
+
+
+def in_turn(session: Session, strategy: str, division: Division, parts: int) -> Step:
+    """What replicas compute, on one device: right, or with a mistake that has to be seen.
+
+    Args:
+      session: the twin for a replica's part of the batch.
+      strategy: which of these.
+      division: how inputs are divided.
+      parts: how many replicas there are.
+    """
+    model = session.model
+    if model.loss is None or model.optimizer is None:
+        raise Unsupported("expected Model.loss and Model.optimizer, found none: hand over both")
+    gradients = tf.function(partial(_gradients_of, model, model.loss))
+    trained = _trained(model)
+    own = {id(as_variable(variable)) for variable in trained}
+    moving = [variable for variable in session.weights.values() if id(variable) not in own]
+    update = tf.function(lambda *found: model.optimizer.apply_gradients(zip(found, trained, strict=True)))
+
+    def step(*inputs: tf.Tensor) -> tf.Tensor:
+        before, found = [variable.numpy() for variable in moving], []
+        for number in range(parts):
+            for variable, value in zip(moving, before, strict=True):
+                variable.assign(value)
+            named = zip(session.twin.inputs, inputs, strict=True)
+            part = [tf.constant(part_of(each.numpy(), division.axes[name], number, parts)) for name, each in named]
+            loss, by_variable = gradients(*part)
+            found.append((loss.numpy(), [each.numpy() for each in by_variable], [each.numpy() for each in moving]))
+        losses, by_part, moved = zip(*found, strict=True)
+        averaged = [sum(each) / parts for each in zip(*by_part, strict=True)]
+        left = [sum(each) / parts for each in zip(*moved, strict=True)]
+        if strategy == SUMMED:
+            averaged = [each * parts for each in averaged]
+        if strategy == ALONE:
+            averaged, left = by_part[0], moved[0]
+        for variable, value in zip(moving, left, strict=True):
+            variable.assign(value)
+        update(*map(tf.constant, averaged))
+        return tf.constant(sum(losses) / parts)
+
+    return step
+
+
+def _trained(model: Model) -> list[Any]:
+    return [variable for variable in model.weights.values() if variable.trainable]

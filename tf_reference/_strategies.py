@@ -1,0 +1,238 @@
+"""TensorFlow's training step on several devices: tf.distribute, with the gradient compiled, or the whole step."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tf_reference import _recompiling, _replica_steps
+from tf_reference._device_transfers import transfers
+from tf_reference._replica_steps import Step
+from tf_reference._session import Session
+from workloads._distributing import (
+    IN_TURN,
+    LOGICAL_DEVICES,
+    MISTAKES,
+    OWN,
+    REFERENCES,
+    SINGLE,
+    Cluster,
+    Division,
+    Kept,
+    Program,
+    Stepped,
+    check_devices,
+    first_unlike,
+    part_of,
+)
+from workloads._framework import Twin, Unsupported
+from workloads._spec import Arrays
+
+MIRRORED, COMPILED, WORKERS = "mirrored", "mirrored-compiled", "multi-worker"
+
+
+class Strategies:
+    """The twin in TensorFlow, on several devices. Implements workloads._distributing.Distributing."""
+
+    side = "tf"
+
+    def __init__(self) -> None:
+        self._twin: Twin | None = None
+        self._division = Division(1, "", {})
+        self._sessions: dict[tuple[str, str], Session] = {}
+        # One for the whole process: a second one uses the numbers of the first one's collectives again.
+        self._strategy: Any = None
+        self._joined, self._process = False, 0
+
+    def environment(self) -> dict[str, Any]:
+        """Versions, and the devices."""
+        devices = ", ".join(device.name for device in tf.config.list_logical_devices("CPU"))
+        return {"tensorflow": tf.__version__, "devices": devices}
+
+    def load(self, twin: Twin, division: Division) -> list[str]:
+        """Take a twin; the names of its strategies."""
+        if not self._joined:  # each process of a cluster has one
+            check_devices(len(tf.config.list_logical_devices("CPU")), division)
+        self._twin, self._division = twin, division
+        self._sessions.clear()
+        model = self._session("float32", SINGLE).model
+        if model.step is None:
+            raise Unsupported("the workload has no step pass")
+        by_parts = [MIRRORED, COMPILED] if model.loss is not None and model.optimizer is not None else []
+        return [*by_parts, *([OWN] if model.replicated else [])]
+
+    def join(self, cluster: Cluster) -> int:
+        """Compute with other processes from now on."""
+        task = {"type": "worker", "index": cluster.process}
+        os.environ["TF_CONFIG"] = json.dumps({"cluster": {"worker": list(cluster.addresses)}, "task": task})
+        self._joined, self._process = True, cluster.process
+        return int(self._distributed().num_replicas_in_sync)
+
+    def steps(self, strategy: str, dtype: str, count: int, first: int = 0, checkpoint: str = "") -> Stepped:
+        """Train on batches of the twin.
+
+        Args:
+          strategy: one of the twin's, or a reference.
+          dtype: "float32" or "float64".
+          count: of steps.
+          first: how many were taken before: with some, what they left is read from the checkpoint.
+          checkpoint: a folder, where what the last step leaves is written; "" writes nothing.
+        """
+        session = self._session(dtype, strategy)
+        step, inputs = self._step(session, strategy), self._inputs(session, strategy)
+        kept, compilations = Kept(first), None
+        if first:
+            self._saved(session).read(self._prefix(checkpoint, first)).assert_consumed()
+        for number in range(first, first + count):
+            given = inputs(self._batch(session, number))
+            if number > first:
+                loss = step(*given)
+            else:
+                loss, compilations = _recompiling.compiled_in(partial(step, *given))
+            weights = {path: _copies(variable) for path, variable in session.weights.items()}
+            state = {name: _copies(variable) for name, variable in session.state.items()}
+            named = {**weights, **state}
+            found = (first_unlike(f"{leaf} after step {number + 1}", named[leaf]) for leaf in named)
+            kept.unlike += filter(None, found)
+            kept.step(loss.numpy(), _firsts(weights), _firsts(state))
+        if checkpoint:
+            self._saved(session).write(self._prefix(checkpoint, first + count))
+        return kept.stepped(compilations)
+
+    def _saved(self, session: Session) -> Any:
+        return tf.train.Checkpoint(weights=list(session.weights.values()), state=list(session.state.values()))
+
+    def _prefix(self, folder: str, step: int) -> str:
+        """Of the files of this process: all write, because all of them hold every variable."""
+        return f"{folder}/{step}-of-process-{self._process}"
+
+    def program(self, strategy: str) -> Program:
+        """The transfers in the graph of a step."""
+        session = self._session("float32", strategy)
+        if strategy in REFERENCES:
+            return Program()
+        step: Any = self._step(session, strategy)
+        given = self._inputs(session, strategy)(self._batch(session, 0))
+        return Program(transfers(step.get_concrete_function(*given).graph))
+
+    def prepare(self, strategy: str) -> Callable[[], None]:
+        """A step that carries its state from call to call."""
+        session = self._session("float32", strategy)
+        step = self._step(session, strategy)
+        given = self._inputs(session, strategy)(self._batch(session, 0))
+
+        def call() -> None:
+            step(*given).numpy()
+
+        call()
+        return call
+
+    def _distributed(self) -> Any:
+        if self._strategy is None and self._joined:
+            self._strategy = tf.distribute.MultiWorkerMirroredStrategy()
+        if self._strategy is None:
+            self._strategy = tf.distribute.MirroredStrategy(
+                [device.name for device in tf.config.list_logical_devices("CPU")]
+            )
+        return self._strategy
+
+    def _session(self, dtype: str, strategy: str) -> Session:
+        """The twin with fresh variables: of the whole batch on one device, or of a replica's part."""
+        assert self._twin is not None
+        key = dtype, "whole" if strategy == SINGLE else "parts" if strategy in (IN_TURN, *MISTAKES) else "replicas"
+        if key not in self._sessions:
+            # Keras numbers what it builds: an optimizer's state is to have one name in all of them.
+            tf.keras.utils.clear_session()
+            dimensions = dict(self._twin.dimensions)
+            if key[1] != "whole":
+                dimensions[self._division.batch] //= self._replicas()
+            twin = replace(self._twin, dimensions=dimensions)
+            if key[1] == "replicas":
+                with self._distributed().scope():
+                    self._sessions[key] = Session(twin, dtype)
+            else:
+                self._sessions[key] = Session(twin, dtype)
+        session = self._sessions[key]
+        session.reset(session.twin.first_case)
+        return session
+
+    def _replicas(self) -> int:
+        return int(self._distributed().num_replicas_in_sync) if self._joined else self._division.devices
+
+    def _batch(self, session: Session, number: int) -> dict[str, np.ndarray]:
+        return {name: session.twin.batches[name][number] for name in session.twin.inputs}
+
+    def _inputs(self, session: Session, strategy: str) -> Callable[[Arrays], list[Any]]:
+        """What gives a step its inputs: tensors, or of each replica those of its part."""
+        if strategy in (SINGLE, IN_TURN, *MISTAKES):
+            return session.tensors
+        distributed, axes, parts = self._distributed(), self._division.axes, self._replicas()
+
+        def divided(batch: Arrays) -> list[Any]:
+            whole = [tensor.numpy() for tensor in session.tensors(batch)]
+
+            def part(at: int, context: Any) -> tf.Tensor:
+                axis = axes[session.twin.inputs[at]]
+                return tf.constant(part_of(whole[at], axis, context.replica_id_in_sync_group, parts))
+
+            give = distributed.experimental_distribute_values_from_function
+            return [give(partial(part, at)) for at in range(len(whole))]
+
+        return divided
+
+    def _step(self, session: Session, strategy: str) -> Step:
+        """A strategy's step: inputs -> the loss.
+
+        Raises:
+          Unsupported: there is no such strategy, or the twin lacks what it is made of.
+        """
+        model = session.model
+        if strategy == SINGLE:
+            return tf.function(session.model.step)
+        if strategy in (IN_TURN, *MISTAKES):
+            return _replica_steps.in_turn(session, strategy, self._division, self._replicas())
+        makers: Mapping[str, Callable[[], Step]] = {
+            MIRRORED: lambda: _replica_steps.gradients_compiled(model),
+            WORKERS: lambda: _replica_steps.gradients_compiled(model),
+            COMPILED: lambda: tf.function(
+                partial(_replica_steps.replica_step, model, partial(_replica_steps.gradients_of_share, model)),
+                jit_compile=True,
+            ),
+            OWN: lambda: _replica_steps.handed_over(model),
+        }
+        if strategy not in makers:
+            raise Unsupported(f"expected a strategy of {', '.join((*makers, *REFERENCES))}, found {strategy!r}")
+        distributed, of_replica = self._distributed(), makers[strategy]()
+
+        def step(*inputs: Any) -> tf.Tensor:
+            shares = distributed.run(of_replica, args=inputs)
+            return distributed.reduce(tf.distribute.ReduceOp.SUM, shares, axis=None)
+
+        return tf.function(step)
+
+
+def _copies(variable: Any) -> dict[str, np.ndarray]:
+    """What each device of this process holds of a variable."""
+    values = getattr(variable, "values", (variable,))
+    return {value.device or "CPU": value.numpy() for value in values}
+
+
+def _firsts(copies: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    return {name: next(iter(held.values())) for name, held in copies.items()}
+
+
+def create() -> Strategies:
+    """This side on several devices."""
+    # Has to be said before TensorFlow starts.
+    (processor,) = tf.config.list_physical_devices("CPU")
+    count = int(os.environ.get(LOGICAL_DEVICES, "1"))
+    logical: Sequence[Any] = [tf.config.LogicalDeviceConfiguration()] * count
+    tf.config.set_logical_device_configuration(processor, logical)
+    return Strategies()

@@ -1,0 +1,226 @@
+"""A training step on several devices: what both sides implement, and the data that crosses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from workloads._framework import Twin
+from workloads._spec import Arrays
+
+SINGLE = "single"
+"""The training step on one device, as the twin has it: the whole batch at once."""
+
+IN_TURN = "in-turn"
+"""On one device, what replicas compute: the gradients of one part of the batch after the other from the same weights,
+averaged, and one update; moving statistics are averaged likewise."""
+
+OWN = "own"
+"""A distributed step that the twin hands over."""
+
+SUMMED, ALONE = "in-turn summed", "in-turn alone"
+"""As in turn, with a mistake: gradients summed, or those of the first part alone. A judge has to see it."""
+
+LOGICAL_DEVICES = "JAXPORT_LOGICAL_DEVICES"
+"""Names to a process how many logical devices its CPU is taken apart into; JAX is also told by a flag of XLA."""
+
+REFERENCES = (SINGLE, IN_TURN)
+MISTAKES = (SUMMED, ALONE)
+
+
+@dataclass(frozen=True)
+class Division:
+    """How the inputs of a step are divided among devices.
+
+    Attributes:
+      devices: of one process, logical ones of its CPU.
+      batch: the dimension of the workload that is the number of examples.
+      axes: by input, the axis of its examples; None where every device is given the whole.
+    """
+
+    devices: int
+    batch: str
+    axes: Mapping[str, int | None]
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """The processes that compute together, and which of them this one is.
+
+    Attributes:
+      addresses: of each, HOST:PORT on loopback; JAX needs the first alone.
+      process: which this one is, from 0.
+      limit_s: how long the others are waited for.
+    """
+
+    addresses: tuple[str, ...]
+    process: int
+    limit_s: float
+
+
+@dataclass(frozen=True)
+class Unlike:
+    """An array that should be the same on two devices and is not, at the first element that differs."""
+
+    leaf: str
+    index: tuple[int, ...]
+    devices: tuple[str, str]
+    values: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Stepped:
+    """What some training steps gave: "loss" [steps], "weights@STEP/PATH" and "state@STEP/NAME" after each step.
+
+    Attributes:
+      arrays: by leaf.
+      compilations: programs that XLA compiled for the first step; None where it was not counted.
+      unlike: arrays whose copies on several devices differ.
+    """
+
+    arrays: Arrays
+    compilations: int | None = None
+    unlike: Sequence[Unlike] = ()
+
+
+@dataclass(frozen=True)
+class Collective:
+    """A transfer between devices in one step.
+
+    Attributes:
+      kind: as XLA or TensorFlow calls it: "all-reduce".
+      arrays: how many it takes together.
+      bytes: of what one device puts in.
+      groups: numbers of the devices that exchange it; empty where all of them do.
+      source: "file:line" of the code that it comes from; empty where that is not known.
+    """
+
+    kind: str
+    arrays: int
+    bytes: int
+    groups: tuple[tuple[int, ...], ...] = ()
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Program:
+    """What a step compiles to, or the graph that it runs: its transfers, or a module that they are read from."""
+
+    collectives: Sequence[Collective] = ()
+    module: bytes = b""
+
+
+class Distributing(Protocol):
+    """One side on several devices."""
+
+    def environment(self) -> Mapping[str, Any]:
+        """Versions, and the devices."""
+        ...
+
+    def load(self, twin: Twin, division: Division) -> Sequence[str]:
+        """Take a twin; the names of the strategies that it can be distributed by."""
+        ...
+
+    def join(self, cluster: Cluster) -> int:
+        """Compute with other processes from now on; how many devices there are in all."""
+        ...
+
+    def steps(self, strategy: str, dtype: str, count: int, first: int = 0, checkpoint: str = "") -> Stepped:
+        """Train so many steps on the batches of the twin, from the one after the `first` on.
+
+        Args:
+          strategy: one of the twin's, or a reference.
+          dtype: "float32" or "float64".
+          count: of steps.
+          first: how many were taken before: with some, what they left is read from the checkpoint.
+          checkpoint: a folder, where what the last step leaves is written; "" writes nothing.
+        """
+        ...
+
+    def program(self, strategy: str) -> Program:
+        """The transfers of a step."""
+        ...
+
+    def prepare(self, strategy: str) -> Any:
+        """A step of the float32 twin that can be called again and again, and waits for its results."""
+        ...
+
+
+def check_devices(found: int, division: Division) -> None:
+    """Refuse to compute on fewer devices than there should be: every strategy would pass on one.
+
+    Raises:
+      RuntimeError: this process has others.
+    """
+    if found != division.devices:
+        raise RuntimeError(f"expected {division.devices} logical devices in this process, found {found}")
+
+
+def part_of(array: np.ndarray, axis: int | None, number: int, parts: int) -> np.ndarray:
+    """One of equal parts of an input.
+
+    Args:
+      array: x[...], the whole.
+      axis: of the examples; None gives the whole.
+      number: which part, from 0.
+      parts: how many there are.
+    """
+    if axis is None:
+        return array
+    size = array.shape[axis] // parts
+    chosen = [slice(None)] * array.ndim
+    chosen[axis] = slice(number * size, (number + 1) * size)
+    return array[tuple(chosen)]
+
+
+def first_unlike(leaf: str, copies: Mapping[str, np.ndarray]) -> Unlike | None:
+    """Where the copies of an array differ in any bit; None where they do not.
+
+    Args:
+      leaf: its name.
+      copies: by device, x[...].
+    """
+    (first, one), *others = copies.items()
+    for device, other in others:
+        if other.shape != one.shape:
+            return Unlike(leaf, (), (first, device), (float(one.size), float(other.size)))
+        differs = np.flatnonzero(_bits(one) != _bits(other))
+        if differs.size:
+            at = int(differs[0]) // max(1, one.itemsize)
+            index = tuple(int(i) for i in np.unravel_index(at, one.shape))
+            return Unlike(leaf, index, (first, device), (float(one.flat[at]), float(other.flat[at])))
+    return None
+
+
+def _bits(array: np.ndarray) -> np.ndarray:
+    return np.frombuffer(np.ascontiguousarray(array).tobytes(), np.uint8)
+
+
+@dataclass
+class Kept:
+    """Collects what steps give, under the names that are judged."""
+
+    first: int = 0
+    losses: list[np.ndarray] = field(default_factory=list)
+    arrays: dict[str, np.ndarray] = field(default_factory=dict)
+    unlike: list[Unlike] = field(default_factory=list)
+
+    def step(self, loss: Any, weights: Mapping[str, Any], state: Mapping[str, Any]) -> None:
+        """Keep what one step left.
+
+        Args:
+          loss: a scalar.
+          weights: by path.
+          state: of the optimizer, by name.
+        """
+        self.losses.append(np.array(loss))
+        done = self.first + len(self.losses)
+        self.arrays |= {f"weights@{done}/{path}": np.array(value) for path, value in weights.items()}
+        self.arrays |= {f"state@{done}/{name}": np.array(value) for name, value in state.items()}
+
+    def stepped(self, compilations: int | None) -> Stepped:
+        """All of it."""
+        return Stepped({"loss": np.array(self.losses), **self.arrays}, compilations, tuple(self.unlike))
