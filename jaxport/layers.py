@@ -118,6 +118,23 @@ class PReLU(nnx.Module):
         return jax.nn.relu(x) - self.alpha.get_value() * jax.nn.relu(-x)
 
 
+class LayerScale(nnx.Module):
+    """The layer of that name in keras.applications.convnext: a factor for each feature.
+
+    Args:
+      features: of the input.
+      param_dtype: of the factors.
+    """
+
+    def __init__(self, features: int, *, param_dtype: Any = jnp.float32) -> None:
+        self.features, self.param_dtype = features, param_dtype
+        self.gamma = nnx.Param(jnp.ones(features, param_dtype))
+
+    def __call__(self, x: jax.Array) -> jax.Array:
+        """The values times their factors."""
+        return x * self.gamma.get_value()
+
+
 class AdditiveAttention(nnx.Module):
     """keras.layers.AdditiveAttention without masks: scores are sums of tanh(query + key), times a weight each.
 

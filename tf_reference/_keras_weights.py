@@ -62,6 +62,8 @@ def model(given: Given, scratch: Path) -> Any:
     Raises:
       Unsupported: as `read`.
     """
+    # What has no name is numbered: from the start, so that one code gives one model each time.
+    keras.utils.clear_session(free_memory=False)
     path = Path(given.reference)
     made = (
         _of_archive(path, scratch, given)
@@ -84,8 +86,6 @@ def _of_archive(path: Path, scratch: Path, given: Given) -> Any:
 
 
 def _of_code(reference: str, made_anew: bool) -> Any:
-    # Layers that are not named are numbered: from the start, so that one code gives one model each time.
-    keras.utils.clear_session(free_memory=False)
     value = resolve(reference)
     made = value if isinstance(value, keras.Layer) else value()
     if not isinstance(made, keras.Layer):

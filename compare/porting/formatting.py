@@ -27,12 +27,16 @@ def formatted(text: str, name: str) -> str:
     ast.parse(text, name)
     ruff = _ruff()
     options = ("--isolated", "--no-cache", "--line-length", _LINE, "--stdin-filename", name)
-    fixed = _asked((ruff, "check", "--fix-only", "--quiet", "--select", "I,F401", *_FIRST_PARTY, *options, "-"), text)
+    fixed = _asked((ruff, "check", "--fix-only", "--quiet", "--select", "I,F401", *_SORTED, *options, "-"), text)
     # Its own commas are no wish to have one argument a line.
     return _asked((ruff, "format", "--config", "format.skip-magic-trailing-comma=true", *options, "-"), fixed)
 
 
-_FIRST_PARTY = ("--config", 'lint.isort.known-first-party=["model_jax", "training_jax"]')
+_SORTED = (
+    *("--config", 'lint.isort.known-first-party=["model_jax", "training_jax"]'),
+    *("--config", 'lint.isort.known-third-party=["flax", "jax", "jaxport", "optax", "tf_reference", "workloads"]'),
+)
+"""Where each import stands: else ruff asks which folders are there where it is called."""
 
 
 def _ruff() -> str:

@@ -52,13 +52,16 @@ def training_source(architecture: Architecture, written: Written) -> Training:
     if compiled.obstacle or compiled.optimizer is None or not compiled.losses:
         reason = compiled.obstacle or "no loss or no optimizer"
         return Training(unwritten=(f"the training step: it has {commented(reason)}",))
+    if architecture.frozen:
+        told = f"{commented(architecture.frozen[0])} and others are not trained: say so in `wrt` and in the step"
+        return Training(unwritten=(f"the training step: {told}",))
     parts = _Parts()
     name = written.class_name
     sections = [
         _optimizer(parts, compiled.optimizer),
         _loss(parts, compiled, written, architecture.penalties),
         _metrics(parts, compiled),
-        _step(name, architecture.frozen),
+        _step(name),
     ]
     text = "\n\n\n".join("\n".join(each) for each in sections if each)
     return Training(text, tuple(parts.unwritten), tuple(parts.remarks))
@@ -145,7 +148,7 @@ def _metrics(parts: _Parts, compiled: Compiled) -> list[str]:
     return [*lines, f"    return {{{', '.join(values)}}}"]
 
 
-def _step(name: str, frozen: Sequence[str]) -> list[str]:
+def _step(name: str) -> list[str]:
     return [
         "@nnx.jit",
         f"def train_step(model: {name}, optimizer: nnx.Optimizer, inputs: tuple[jax.Array, ...], targets: Any)"

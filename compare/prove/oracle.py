@@ -231,7 +231,8 @@ def largest_spreads(
     for run in runs:
         for case, arrays in run.items():
             for leaf, array in arrays.items():
-                for rank, band in enumerate(scales[case].bands[leaf]):
+                # A gradient that TensorFlow does not have, as of a moving mean, is judged nowhere: a zero here.
+                for rank, band in enumerate(scales[case].bands.get(leaf, ())):
                     spread = _relative_spread(array, base[case][leaf], band)
                     spreads[case, leaf, rank] = max(spreads.get((case, leaf, rank), 0.0), spread)
     return spreads

@@ -23,13 +23,17 @@ BY_CLASS: Mapping[str, tuple[Rule, ...]] = {
 """The rules of each class of Keras."""
 
 
+_CONVNEXT = "keras.src.applications.convnext"
+"""Keras' own module with a layer that keras.layers has not."""
+
+
 def rules_of(layer: SourceLayer) -> tuple[tuple[Rule, ...], str]:
     """The rules that apply to a layer, the preferred one first; where none does, the reason.
 
     Args:
       layer: of any class.
     """
-    if layer.module != KERAS_LAYERS:
+    if layer.module not in (KERAS_LAYERS, _CONVNEXT):
         return (), f"{layer.class_name} is no class of keras.layers"
     known = BY_CLASS.get(layer.class_name, ())
     if not known:

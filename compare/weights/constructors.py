@@ -19,7 +19,13 @@ _DEFAULTS: Mapping[str, Plain] = {
 
 _ONES = frozenset({"strides", "input_dilation", "kernel_dilation"})
 _WITHOUT_RANDOM = frozenset(
-    {"nnx.RNN", "jaxport.layers.PReLU", "jaxport.layers.Normalization", "jaxport.normalization.BatchNorm"}
+    {
+        "nnx.RNN",
+        "jaxport.layers.PReLU",
+        "jaxport.layers.Normalization",
+        "jaxport.layers.LayerScale",
+        "jaxport.normalization.BatchNorm",
+    }
 )
 """Classes that draw nothing."""
 

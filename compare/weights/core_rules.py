@@ -49,7 +49,15 @@ def _prelu(layer: SourceLayer) -> Counterpart:
     return Counterpart(module, carried=same(("alpha", "alpha")))
 
 
+def _layer_scale(layer: SourceLayer) -> Counterpart:
+    # Keras gives its one weight no name: it is numbered as it comes.
+    (gamma,) = layer.leaves
+    module = Module("jaxport.layers.LayerScale", {"features": gamma.shape[0], "param_dtype": layer.variable_dtype})
+    return Counterpart(module, carried=same((gamma.name, "gamma")))
+
+
 CORE = (
+    Rule("layer_scale", ("LayerScale",), _layer_scale),
     Rule("dense", ("Dense",), _dense, {"quantization_config": (None,), "lora_rank": (None,)}),
     Rule("einsum_dense", ("EinsumDense",), _einsum_dense, {"quantization_config": (None,), "lora_rank": (None,)}),
     Rule(

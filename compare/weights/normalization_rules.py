@@ -130,8 +130,8 @@ def _by_statistics(layer: SourceLayer) -> Counterpart:
 
 
 def _given(layer: SourceLayer) -> str:
-    """Statistics that a layer was told, and has no weights for."""
-    return "" if shape_of(layer, "mean") else "a mean and variance of its own"
+    """Statistics that a layer was told, and has no weights for; or of another axis than the last."""
+    return _not_last(layer) if shape_of(layer, "mean") else "a mean and variance of its own"
 
 
 def _not_last(layer: SourceLayer) -> str:
@@ -159,6 +159,6 @@ NORMALIZATION = (
     Rule("instance_normalization", ("GroupNormalization",), _instance, {}, _instance_obstacle),
     Rule("rms_normalization", ("RMSNormalization",), _root_mean_square, {}, _not_last),
     Rule(
-        "normalization", ("Normalization",), _by_statistics, {"axis": (-1, [-1]), "invert": (False,)}, _given
+        "normalization", ("Normalization",), _by_statistics, {"invert": (False,)}, _given
     ),
 )  # fmt: skip

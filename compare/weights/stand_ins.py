@@ -141,8 +141,20 @@ def _dropout(broadcast: tuple[int, ...]) -> Callable[[SourceLayer], Counterpart]
     )
 
 
+def _dropout_of_noise(layer: SourceLayer) -> Counterpart:
+    """One mask for all places along the axes of which the noise has 1."""
+    noise: Any = layer.config.get("noise_shape")
+    return _dropout(tuple(axis for axis, size in enumerate(noise or ()) if size == 1))(layer)
+
+
+def _other_noise(layer: SourceLayer) -> str:
+    """The shape of a noise that is neither that of the input nor 1 along some axes."""
+    noise: Any = layer.config.get("noise_shape")
+    return "" if noise is None or all(size in (None, 1) for size in noise) else f"noise_shape={noise!r}"
+
+
 _DROPOUTS = (
-    Rule("dropout", ("Dropout",), _dropout(()), {"noise_shape": (None,)}),
+    Rule("dropout", ("Dropout",), _dropout_of_noise, {}, _other_noise),
     *(
         Rule(f"spatial_dropout_{count}d", (f"SpatialDropout{count}D",), _dropout(tuple(range(1, count + 1))),
              {"data_format": ("channels_last", None)})

@@ -164,3 +164,12 @@ def test_the_loss_of_logits_is_taken_behind_a_softmax() -> None:
     text = training_source(architecture, written).text
     assert written.logits == "softmax" and "model.logits(*inputs)" in text
     assert "jaxport.optimizers.adam(learning_rate=0.01)" in text and "clip_by_norm(1.0)" in text
+
+
+def test_frozen_weights_leave_the_step_to_be_written() -> None:
+    model = small_cnn()
+    model.get_layer("a-b").trainable = False
+    model.compile("adam", "mse")
+    architecture = _keras_compiled.of_model(model)
+    training = training_source(architecture, model_source(architecture))
+    assert not training.text and "a-b/depthwise_kernel" in training.unwritten[0]

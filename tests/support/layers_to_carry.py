@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -10,6 +11,7 @@ import keras
 import numpy as np
 
 L: Any = keras.layers
+LayerScale: Any = importlib.import_module("keras.src.applications.convnext").LayerScale  # keras.layers has none
 F, I = "float32", "int32"  # noqa: E741
 Spec = tuple[tuple[int | None, ...], str]
 Case = tuple[Callable[[], Any], tuple[Spec, ...]]
@@ -60,6 +62,8 @@ CASES: dict[str, Case] = {
     "conv_lstm2d": (lambda: L.ConvLSTM2D(5, 3, strides=2, padding="same"), (f(3, 5, 5, 3),)),
     "conv_lstm3d": (lambda: L.ConvLSTM3D(2, 2), (f(2, 3, 3, 3, 2),)),
     "additive_attention": (lambda: L.AdditiveAttention(), (f(3, 4), f(5, 4))),
+    "layer_scale": (lambda: LayerScale(1.0, 4), (f(3, 4),)),
+    "batch_normalization_numbered": (lambda: L.BatchNormalization(axis=3), (f(4, 4, 3),)),
     "prelu": (lambda: L.PReLU(), (f(3, 4),)),
     "prelu_shared": (lambda: L.PReLU(shared_axes=[1]), (f(3, 4),)),
     "normalization": (lambda: L.Normalization(), (f(3, 4),)),
@@ -116,6 +120,7 @@ FUNCTIONS: dict[str, Case] = {
     "gaussian_dropout": (lambda: L.GaussianDropout(0.1), (f(8),)),
     "alpha_dropout": (lambda: L.AlphaDropout(0.1), (f(8),)),
     "dropout": (lambda: L.Dropout(0.1), (f(8),)),
+    "dropout_of_paths": (lambda: L.Dropout(0.1, noise_shape=(None, 1, 1, 1)), (f(4, 4, 3),)),
     "spatial_dropout1d": (lambda: L.SpatialDropout1D(0.1), (f(4, 3),)),
     "spatial_dropout2d": (lambda: L.SpatialDropout2D(0.1), (f(4, 4, 3),)),
     "spatial_dropout3d": (lambda: L.SpatialDropout3D(0.1), (f(2, 2, 2, 3),)),

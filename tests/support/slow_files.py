@@ -12,6 +12,7 @@ SLOW = (
     "test_grappler_workers.py",
     "test_guide.py",
     "test_hlo_command.py",
+    "test_init_command.py",
     "test_inspecting.py",
     "test_killed_runs.py",
     "test_large_models.py",

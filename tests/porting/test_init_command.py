@@ -1,0 +1,115 @@
+"""`jaxport init`, run: the same text every time, a port that passes, planted errors that fail, and what is refused."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from places import ROOT
+
+from compare.cli import main
+
+pytestmark = pytest.mark.process
+
+MODEL = """
+import keras
+L = keras.layers
+def build():
+    x = keras.Input((6, 6, 3))
+    y = L.Conv2D(4, 3, padding="same", activation="relu", name="conv")(x)
+    y = L.BatchNormalization(name="norm")(y)
+    y = L.Dropout(0.5, name="drop")(L.Flatten(name="flat")(y))
+    y = L.Dense(3, activation="softmax", name="head")(y)
+    model = keras.Model(x, y, name="small")
+    model.compile(keras.optimizers.Adam(0.01), "sparse_categorical_crossentropy", metrics=["accuracy"])
+    return model
+def scaled(x):
+    return x * 2
+def place():
+    x = keras.Input((4,))
+    return keras.Model(x, L.Lambda(scaled, name="doubled")(x))
+if __name__ == "__main__":
+    build().save("model.keras")
+    place().save("code.keras")
+"""
+TEXTS = ("model_jax.py", "training_jax.py", "port.py", "build_tf.py", "build_jax.py", "test_port.py")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model in a file and saved, and the port that was written of it, with the exit code beside."""
+    folder = tmp_path_factory.mktemp("init")
+    (folder / "my_tf.py").write_text(MODEL)
+    subprocess.run([sys.executable, "my_tf.py"], cwd=folder, check=True, capture_output=True)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.chdir(folder)
+    return
+
+
+@pytest.fixture(scope="module")
+def port(folder: Path) -> Path:
+    command = [sys.executable, "-m", "compare", "init", str(folder / "my_tf.py:build"), "-o", str(folder / "port")]
+    done = subprocess.run([*command, "--steps", "3"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "pass Parity holds in 1 of 1 workload" in done.stdout
+    return folder / "port"
+
+
+def test_the_same_input_gives_the_same_text_in_a_process_of_its_own(port: Path) -> None:
+    assert main(["init", "my_tf.py:build", "-o", "again", "--steps", "3", "--no-run"]) == 0
+    assert all((port / name).read_bytes() == (Path("again") / name).read_bytes() for name in TEXTS)
+
+
+def test_a_file_is_written_and_kept_beside(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["init", "model.keras", "-o", "of_file", "--no-run"]) == 0
+    assert "8 weights carried" in capsys.readouterr().out
+    assert (Path("of_file") / "original.keras").read_bytes() == Path("model.keras").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("model_jax.py", "epsilon=0.001", "epsilon=0.0011"),
+        ("training_jax.py", "learning_rate=0.01", "learning_rate=0.0101"),
+    ],
+)
+def test_a_planted_error_fails(port: Path, tmp_path: Path, file: str, old: str, new: str) -> None:
+    copied = port.parent / f"wrong_{tmp_path.name}"
+    shutil.copytree(port, copied)
+    text = (copied / file).read_text()
+    assert text.count(old) == 1
+    (copied / file).write_text(text.replace(old, new))
+    given = ["run", f"{copied / 'port.py'}", "--parity-only", "--modes", "tf/jit", "jax/jit", "-o", str(tmp_path)]
+    assert main(given) == 1
+
+
+def test_what_is_left_to_be_written_is_told_and_not_judged(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["init", "my_tf.py:place", "-o", "with_place"]) == 1
+    assert "to be written: doubled (Lambda, my_tf.py:" in capsys.readouterr().out
+    assert "raise NotImplementedError" in (Path("with_place") / "model_jax.py").read_text()
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        (lambda: ["code.keras", "-o", "code"], "Lambda"),
+        (lambda: ["my_tf.py:build", "-o", "full"], "or an empty one, found files in it"),
+        (lambda: ["my_tf.py:build", "-o", "my_tf.py"], "found a file or a link"),
+        (lambda: ["my_tf.py:missing", "-o", "missing"], "expected a function 'missing'"),
+    ],
+)
+def test_a_wrong_request_is_one_line(
+    given: Callable[[], list[str]], line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("full").mkdir(exist_ok=True)
+    (Path("full") / "mine.txt").write_text("mine")
+    assert main(["init", *given()]) == 2
+    told = capsys.readouterr().err.strip().splitlines()
+    assert line in told[-1] and told[-1].startswith("jaxport: expected")
+    assert [each.name for each in Path("full").iterdir()] == ["mine.txt"]
