@@ -11,7 +11,7 @@ TPU_PACKAGES := libtpu
 # What is compiled once is kept: pytest would rewrite every test file at each start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run check test slow docs dist zoo soak schema operations goldens install targets types quick graphviz clean
+.PHONY: run check test slow docs dist zoo soak matrix schema operations goldens install targets types quick graphviz clean
 
 run: install
 	$(VENV)/bin/jaxport run
@@ -54,6 +54,10 @@ zoo: install
 # 300 small ports in one run: the memory of the coordinator and of each worker, a row every 20.
 soak: install
 	$(VENV)/bin/python docs/soak.py
+
+# Older and newer releases of either side, each in an environment of its own below FOLDER: docs/versions.md.
+matrix: install
+	$(VENV)/bin/python docs/versions.py $(or $(FOLDER),.matrix)
 
 # docs/results.schema.json, from the structs of compare/record/. A test fails until it is current.
 schema: install

@@ -18,7 +18,7 @@ _UNKNOWN = "Invalid stage selected"
 def program(lower: Callable[..., Any]) -> bytes:
     """The program as StableHLO bytecode; as a serialized HloModuleProto where this TensorFlow writes no StableHLO.
 
-    2.18 and older write none; `compare.sides.older_programs` makes StableHLO of that.
+    TensorFlow 2.18 writes none; `compare.sides.older_programs` makes StableHLO of that.
     """
     found = _stage(lower, "stablehlo_serialized")
     return lower(stage="hlo_serialized") if found is None else found

@@ -165,7 +165,7 @@ def _names(path: Path | None) -> Mapping[str, str]:
     expected = files.Expected('TOML with lines like "encoder/dense" = "enc.linear"', "write one a pair", RequestError)
     try:
         found: dict[str, Any] = tomllib.loads(files.read(path, expected, files.MOST_JSON_BYTES).decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # an integer of too many digits is no TOMLDecodeError
         expected.refuse(path, error)
     return files.convert(found, dict[str, str], path, expected)
 

@@ -1,4 +1,4 @@
-"""Programs of frameworks that write no StableHLO: HLO of TensorFlow up to 2.18, turned into StableHLO on this side."""
+"""Programs of frameworks that write no StableHLO: HLO of TensorFlow 2.18, turned into StableHLO on this side."""
 
 from __future__ import annotations
 
