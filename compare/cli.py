@@ -48,6 +48,7 @@ COMMANDS = {
     "calibrate": Command("check whether this machine can tell times apart"),
     "hlo": Command("align two XLA programs and show where they differ"),
     "targets": Command("list the devices that programs can be compiled for", foreign_code=False),
+    "plan": Command("say what a training step takes on clusters, before one is rented"),
     "recompiles": Command("count what a stream of calls traces and compiles, and say why"),
     "locate": Command("find the operation at which a port starts to differ"),
     "distribute": Command("run a training step on several devices, by strategies of both frameworks"),

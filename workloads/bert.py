@@ -126,6 +126,7 @@ _TINY = _DEFAULT | {
 _PAPER = _DEFAULT | {
     "length": 128, "width": 768, "layers": 12, "heads": 12, "hidden": 3072, "vocabulary": 30522, "predictions": 20,
 }  # fmt: skip
+_LARGE = _PAPER | {"width": 1024, "layers": 24, "heads": 16, "hidden": 4096}
 
 WORKLOAD = Workload(
     name="bert",
@@ -140,6 +141,8 @@ WORKLOAD = Workload(
         "smoke": _TINY,
         "default": _DEFAULT,
         "paper": _PAPER,
+        "base": _PAPER,
+        "large": _LARGE,
         **mixed_sizes(_TINY),
         "lamb": _TINY | {"lamb": 1},
     },

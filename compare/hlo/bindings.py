@@ -11,7 +11,7 @@ import importlib
 import io
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -313,6 +313,42 @@ def load_bytecode(bytecode: bytes, options: Mapping[str, Any]) -> LoadedProgram:
         raise UnreadableProgram(f"expected a program that XLA compiles, found {_first_line(error)}") from error
 
 
+def partitioned(devices: Sequence[int]) -> Any:
+    """XLA's options for one program on these devices, by their numbers, which each run a part of it."""
+    settings = _private("jaxlib.xla_client", "CompileOptions")()
+    settings.device_assignment = _private("jaxlib.xla_client", "DeviceAssignment").create(np.array([list(devices)]))
+    if len(devices) > 1:
+        settings.num_partitions = len(devices)
+        build = settings.executable_build_options
+        build.num_partitions = len(devices)
+        build.use_spmd_partitioning = True
+        # JAX's own partitioner since 0.7.
+        build.use_shardy_partitioner = True
+    return settings
+
+
+def load_partitioned(bytecode: bytes, annotate: Callable[[ir.Module], None], devices: Sequence[Any]) -> Any:
+    """A program with shardings, compiled to be run on several devices of this process's CPU client.
+
+    Args:
+      bytecode: the program.
+      annotate: writes shardings into it.
+      devices: JAX's.
+
+    Raises:
+      UnreadableProgram: the bytes are no StableHLO, or XLA refuses the program.
+    """
+    initialize_libraries()
+    module = parse(bytecode)
+    settings = partitioned([device.id for device in devices])
+    try:
+        annotate(module)
+        found = _private("jaxlib._jax", "DeviceList")(tuple(devices))
+        return devices[0].client.compile_and_load(module, found, settings)
+    except (_private("jaxlib._jax", "JaxRuntimeError"), ValueError) as error:
+        raise UnreadableProgram(f"expected a program that XLA partitions, found {_first_line(error)}") from error
+
+
 @dataclass(frozen=True)
 class CompiledElsewhere:
     """A program compiled for a device that need not be here: nothing of it can be run.
@@ -327,16 +363,20 @@ class CompiledElsewhere:
 
 
 @functools.cache
-def _topology_device(platform: str, topology: tuple[tuple[str, Any], ...]) -> Any:
+def _topology_devices(platform: str, topology: tuple[tuple[str, Any], ...]) -> Sequence[Any]:
     # Experimental, and the only way to a compiler for a device that is not here.
     describe = importlib.import_module("jax.experimental.topologies").get_topology_desc
-    return describe(platform=platform, **dict(topology)).devices[0]
+    return describe(platform=platform, **dict(topology)).devices
 
 
 def compile_elsewhere(
-    bytecode: bytes, platform: str, topology: Mapping[str, Any], options: Mapping[str, Any]
+    bytecode: bytes,
+    platform: str,
+    topology: Mapping[str, Any],
+    options: Mapping[str, Any],
+    annotate: Callable[[ir.Module], None] | None = None,
 ) -> CompiledElsewhere:
-    """Compile StableHLO bytecode by the plugin of another platform for one device that need not be here.
+    """Compile StableHLO bytecode by the plugin of another platform for devices that need not be here.
 
     Only a worker may: XLA can end its process.
 
@@ -345,6 +385,8 @@ def compile_elsewhere(
       platform: "cuda" or "tpu", as JAX calls plugins.
       topology: what `jax.experimental.topologies.get_topology_desc` is given beside the platform.
       options: XLA's debug options by name.
+      annotate: writes shardings into the program, which is then compiled for all devices of the topology; None compiles
+        for the first of them.
 
     Raises:
       UnreadableProgram: the bytes are no StableHLO, there is no such device, or XLA refuses the program.
@@ -352,12 +394,14 @@ def compile_elsewhere(
     error_type = _private("jaxlib._jax", "JaxRuntimeError")
     module = parse(bytecode)
     try:
-        device = _topology_device(platform, tuple(topology.items()))
-        settings = _private("jaxlib.xla_client", "CompileOptions")()
-        settings.device_assignment = _private("jaxlib.xla_client", "DeviceAssignment").create(np.array([[device.id]]))
+        devices = tuple(_topology_devices(platform, tuple(topology.items())))
+        devices = devices if annotate else devices[:1]
+        if annotate:
+            annotate(module)
+        settings = partitioned([device.id for device in devices])
         # Not as attributes, of which jaxlib has those of the CPU and some others only.
         settings.env_option_overrides = list(options.items())
-        compiled = device.client.compile(module, _private("jaxlib._jax", "DeviceList")((device,)), settings)
+        compiled = devices[0].client.compile(module, _private("jaxlib._jax", "DeviceList")(devices), settings)
     except (error_type, NotImplementedError, ValueError) as error:
         found = _first_line(error)
         raise UnreadableProgram(f"expected a program that XLA compiles for the device, found {found}") from error

@@ -7,19 +7,21 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata, resources
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
 
-from compare.hlo import bindings
+from compare.hlo import bindings, host_devices, sharded
 from compare.sides._host import Host
 from compare.sides._side import Reply
-from compare.sides.parameters import Assemble, CompileFor, Nothing
+from compare.sides.parameters import Assemble, CompileFor, Nothing, RunSharded, Sharding
 from compare.sides.replies import Assembled, CompiledFor, Packages
+from compare.sides.xla import pack_calls, unpack_calls
 from workloads._framework import Unsupported
 from workloads._spec import Arrays
 
@@ -30,6 +32,7 @@ PLUGINS = {"gpu": "cuda", "tpu": "tpu"}
 _CUDA = (("jax-cuda12-pjrt", "jax-cuda12-plugin"), ("jax-cuda13-pjrt", "jax-cuda13-plugin"))
 _ASSEMBLERS = (("nvidia.cuda_nvcc", "bin/ptxas"), ("nvidia.cu13", "bin/ptxas"))
 _ASSEMBLE_S = 300
+_FORCED = "--xla_force_host_platform_device_count=8"
 _LIBTPU = {"TPU_SKIP_MDS_QUERY": "1", "ALLOW_MULTIPLE_LIBTPU_LOAD": "1", "TPU_LOG_DIR": "disabled"}
 
 
@@ -40,6 +43,8 @@ def create() -> Host:
     os.environ["JAX_PLATFORMS"] = "cpu"
     for name, value in _LIBTPU.items():
         os.environ.setdefault(name, value)
+    # What is sharded runs on devices of this processor.
+    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_FORCED}".strip()
     assembler = _assembler()
     if assembler is not None:
         # XLA takes the first ptxas on PATH: a toolkit's there may be too new for a GPU, or older than the plugin.
@@ -58,12 +63,16 @@ class DeviceCompiler(Host):
 
     def compile_for(self, parameters: CompileFor, arrays: Arrays) -> Reply:
         """Compile a program, and dump what XLA makes of it where its plugin does."""
-        dumping = {"xla_dump_to": str(parameters.dump)} if parameters.platform == "gpu" else {}
+        dumping = {"xla_dump_to": str(parameters.dump)} if parameters.platform == "gpu" and parameters.dump else {}
         options = dumping | parameters.options
         start = time.perf_counter()
         try:
             made = bindings.compile_elsewhere(
-                arrays[PROGRAM].tobytes(), PLUGINS[parameters.platform], parameters.topology, options
+                arrays[PROGRAM].tobytes(),
+                PLUGINS[parameters.platform],
+                parameters.topology,
+                options,
+                _annotating(parameters.sharding) if parameters.sharding else None,
             )
         except bindings.UnreadableProgram as error:
             raise Unsupported(str(error)) from error
@@ -71,6 +80,24 @@ class DeviceCompiler(Host):
             **{f"{use}_bytes": size for use, size in made.memory.items()}, compile_s=time.perf_counter() - start
         )
         return Reply(msgspec.to_builtins(value), {MODULE: np.frombuffer(made.optimized, np.uint8)})
+
+    def run_sharded(self, parameters: RunSharded, arrays: Arrays) -> Reply:
+        """Run a program on several devices that this host makes of its processors."""
+        (given,) = unpack_calls([parameters.arguments], arrays)
+        sharding = parameters.sharding
+        try:
+            found = host_devices.run_partitioned(
+                arrays[PROGRAM].tobytes(),
+                _annotating(sharding),
+                sharding.axes,
+                sharding.parameters,
+                sharding.results,
+                given,
+            )
+        except bindings.UnreadableProgram as error:
+            raise Unsupported(str(error)) from error
+        (described,), packed = pack_calls([found])
+        return Reply(described, packed)
 
     def assemble(self, parameters: Assemble, arrays: Arrays) -> Reply:
         """By PTX file, what the assembler reports of the kernels in it, and their machine code.
@@ -84,6 +111,10 @@ class DeviceCompiler(Host):
         with ThreadPoolExecutor(os.cpu_count()) as threads:
             made = list(threads.map(lambda file: _assembled(assembler, file), files))
         return Reply({file.name: msgspec.to_builtins(one) for file, one in zip(files, made, strict=True)})
+
+
+def _annotating(sharding: Sharding) -> Callable[[Any], None]:
+    return lambda module: sharded.annotate(module, sharding.axes, sharding.parameters, sharding.results)
 
 
 def _assembled(assembler: Path, file: Path) -> Assembled:

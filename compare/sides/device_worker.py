@@ -16,9 +16,11 @@ import numpy as np
 from compare.devices.device import Device, DevicePlatform
 from compare.sides import device_compiler
 from compare.sides._side import SideError
+from compare.sides.parameters import Sharding
 from compare.sides.replaceable import Replaceable
 from compare.sides.replies import Assembled, CompiledFor, Packages, Platforms
 from compare.sides.sources import check_interpreter
+from compare.sides.xla import pack_calls, unpack_calls
 from workloads._spec import Arrays
 
 VARIABLE = "JAXPORT_TARGET_PYTHON"
@@ -58,14 +60,22 @@ class DeviceWorker:
         """
         return msgspec.convert(self._ask("platforms", {}).value, Platforms)
 
-    def compile(self, device: Device, program: bytes, dump: Path, options: Mapping[str, Any]) -> Compiled:
-        """Compile a program for a device.
+    def compile(
+        self,
+        device: Device,
+        program: bytes,
+        dump: Path | None,
+        options: Mapping[str, Any],
+        sharding: Sharding | None = None,
+    ) -> Compiled:
+        """Compile a program for a device, or for all of its topology.
 
         Args:
           device: the device.
           program: StableHLO bytecode.
-          dump: a new folder, where XLA writes what it makes of it; for a GPU only.
+          dump: a new folder, where XLA writes what it makes of it; for a GPU only. None writes nothing.
           options: XLA's debug options by name.
+          sharding: of parameters and results over all devices of the topology; None compiles for one.
 
         Raises:
           SideError: XLA refuses the program or an option, or the worker is lost.
@@ -74,11 +84,30 @@ class DeviceWorker:
             "platform": device.platform,
             "topology": dict(device.topology),
             "options": dict(options),
-            "dump": str(dump),
+            **({"dump": str(dump)} if dump else {}),
+            **({"sharding": msgspec.to_builtins(sharding)} if sharding else {}),
         }
         arrays = {device_compiler.PROGRAM: np.frombuffer(program, np.uint8)}
         reply = self._ask("compile_for", parameters, arrays)
         return Compiled(reply.arrays[device_compiler.MODULE].tobytes(), msgspec.convert(reply.value, CompiledFor))
+
+    def run_sharded(self, program: bytes, sharding: Sharding, arguments: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """The whole results of a program that runs on several CPU devices, its arrays split over a mesh.
+
+        Args:
+          program: StableHLO bytecode.
+          sharding: of parameters and results.
+          arguments: whole, one a parameter.
+
+        Raises:
+          SideError: XLA refuses the program, or the worker is lost.
+        """
+        (described,), packed = pack_calls([arguments])
+        parameters = {"sharding": msgspec.to_builtins(sharding), "arguments": described}
+        sent = {device_compiler.PROGRAM: np.frombuffer(program, np.uint8), **packed}
+        reply = self._ask("run_sharded", parameters, sent)
+        (found,) = unpack_calls([reply.value], reply.arrays)
+        return found
 
     def assemble(self, dump: Path) -> dict[str, Assembled]:
         """By PTX file of a dump, the assembler's report and the machine code.

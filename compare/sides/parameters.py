@@ -305,13 +305,32 @@ class PortRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     others: tuple[dict[str, int], ...] = ()
 
 
+class Sharding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Axes of a mesh, the outermost first; by parameter and result, the mesh's axis of each of its own, "" for none."""
+
+    axes: dict[str, Size]
+    parameters: tuple[tuple[str, ...], ...]
+    results: tuple[tuple[str, ...], ...]
+
+
 class CompileFor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A program as an array of bytes, the device by what JAX makes its topology of, and a new folder for the dump."""
+    """A program as an array of bytes, the device by what JAX makes its topology of, and a new folder for the dump.
+
+    With `sharding` it is compiled for all devices of the topology, without for the first.
+    """
 
     platform: Literal["gpu", "tpu"]
     topology: dict[str, str | tuple[Size, ...]]
     options: dict[str, Scalar]
-    dump: Path
+    dump: Path | None = None
+    sharding: Sharding | None = None
+
+
+class RunSharded(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A program as an array of bytes, how it is sharded over CPU devices, and one array a parameter."""
+
+    sharding: Sharding
+    arguments: tuple[Described, ...]
 
 
 class Assemble(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

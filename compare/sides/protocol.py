@@ -42,6 +42,7 @@ from compare.sides.parameters import (
     RewritingCase,
     Round,
     Run,
+    RunSharded,
     Saving,
     StrategyCalls,
     StrategyNamed,
@@ -211,6 +212,10 @@ METHODS = (
     Method(
         "compile_for", "devices", CompileFor, "Compile a program for a device, and dump what XLA makes of it",
         value=replies.CompiledFor, sends=True, returns=True, file="module",
+    ),
+    Method(
+        "run_sharded", "devices", RunSharded, "Run a program on several CPU devices, its arrays split over a mesh",
+        value=list[Described], sends=True, returns=True,
     ),
     Method(
         "assemble", "devices", Assemble, "By PTX file of a dump, what the assembler makes of it",

@@ -1,0 +1,193 @@
+"""`jaxport plan`: what a training step takes on clusters, before one is rented."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from compare.commands import _arguments, _option_types
+from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._output import or_else, rescue, writable_folder
+from compare.commands._parser import Help
+from compare.devices.cluster import Cluster, cluster
+from compare.errors import RequestError
+from compare.inputs import port_files
+from compare.plain_json import to_json, write_json
+from compare.planning.judged_layouts import judged
+from compare.planning.mesh_layouts import LAYOUTS
+from compare.planning.planned_clusters import Asked, planned
+from compare.planning.sized_steps import SizedSteps
+from compare.progress import Reporter, reporter
+from compare.record.envelope import SCHEMA
+from compare.record.plan_part import JudgedLayout, Planned, PlannedCluster, PlannedStep
+from compare.report import terminal
+from compare.report.plan_tables import print_plan
+from compare.sides.device_worker import DeviceWorker, interpreter
+from compare.sides.pool import Pool
+from compare.sides.sources import source
+from workloads._declared import AnyWorkload
+from workloads._modes import JAX
+from workloads._spec import Workload
+
+DEFAULT_OUT = Path("jaxport-plan")
+DEFAULT_TARGETS = ("H100:1x8", "H100:2x8", "v5e:2x4")
+BASE, SMOKE = "base", "smoke"
+
+HELP = Help(
+    description="""\
+Compile the JAX training step of a workload for clusters that need not be here, in several layouts: the batch split
+over the devices (data), parameters and optimizer state too (fsdp), the model split by heads and hidden features
+(tensor), and the first and the last mixed. Of each: the collectives, the least bytes that a device sends over each kind
+of link, the memory of a device, and lower bounds of the time. Nothing runs there and nothing is tuned: a bound is no
+time.
+
+Whether a layout computes the same is judged first: it is run at size smoke on several CPU devices.
+""",
+    operands="[WORKLOAD|PORT]",
+    examples="""\
+  jaxport plan --target H100:1x8 --target v5e:2x4        BERT at size base
+  jaxport plan bert --size large --target H100:2x8 --layers 1,2
+  jaxport plan my_port.py --target A100:2x8 --layout fsdp --batch 256
+  jaxport plan mnist_mlp --size default --target H100:1x4 --largest-batch
+""",
+    holds="every layout that was run computes the same, and one at least was compiled for each target",
+    fails="a layout computes something else, or a target has no figures",
+)
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add arguments."""
+    command.add_argument(
+        "workload", nargs="?", default="bert", metavar="WORKLOAD|PORT",
+        help="a workload that trains, or a port file (default: bert)",
+    )  # fmt: skip
+    scope = command.add_argument_group("scope")
+    scope.add_argument(
+        "--size", action="append", dest="sizes", metavar="SIZE",
+        help="size of the workload; repeatable (default: base, where it has one)",
+    )  # fmt: skip
+    scope.add_argument("--data", type=Path, metavar="FILE", help="training data as .npz or .npy")
+    scope.add_argument(
+        "--layout", action="append", dest="layouts", choices=LAYOUTS,
+        help="how the step is laid out; repeatable (default: all)",
+    )  # fmt: skip
+    scope.add_argument(
+        "--batch", type=_option_types.count, metavar="N",
+        help="examples of a step, on all devices together (default: 64, or one a device where there are more)",
+    )  # fmt: skip
+    scope.add_argument(
+        "--layers", type=_option_types.counts, default=(), metavar="N,N",
+        help="compile the step with so many layers, and give the figures on the line through both: minutes, not hours",
+    )  # fmt: skip
+    scope.add_argument(
+        "--largest-batch", action="store_true", help="search the largest batch that fits, by some compilations each"
+    )
+    scope.add_argument("--no-parity", action="store_true", help="judge no layout on CPU devices")
+    targets = command.add_argument_group("targets")
+    targets.add_argument(
+        "--target", dest="targets", action="append", metavar="NAME",
+        help="hosts x GPUs of each, as in H100:2x8, or a slice of a TPU, as in v5e:2x4; repeatable (default: "
+        f"{', '.join(DEFAULT_TARGETS)})",
+    )  # fmt: skip
+    _arguments.add_target_python(targets)
+    _arguments.add_workers(command, recorded=False, device=False, sides=(JAX,))
+    output = command.add_argument_group("output")
+    _arguments.add_out_folder(output, DEFAULT_OUT)
+    _arguments.add_json(output)
+
+
+def main(options: argparse.Namespace) -> int:
+    """Judge, compile, write, print; the exit code.
+
+    Raises:
+      RequestError: there is no such workload, size or target, or it does not train.
+    """
+    out = writable_folder(options.out)
+    clusters = [cluster(name) for name in dict.fromkeys(options.targets or DEFAULT_TARGETS)]
+    workload = port_files.get(options.workload)
+    asked = Asked(options.layouts or LAYOUTS, options.batch, _through(options.layers), options.largest_batch)
+    with ExitStack() as stack:
+        scratch = Path(stack.enter_context(TemporaryDirectory(prefix="jaxport-")))
+        progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
+        pool = Pool({JAX: source(JAX, options.jax_python, None)}, scratch, options.timeout)
+        stack.callback(pool.close)
+        worker = DeviceWorker(interpreter(options.target_python), options.timeout, stack)
+        record = _planned(workload, clusters, asked, options, pool, worker, scratch, progress)
+    plain = to_json(record)
+    with or_else(lambda: rescue(plain, "plan.json", options.json)):
+        write_json(out / "plan.json", plain)
+    if options.json:
+        terminal.print_json(plain)
+    else:
+        print_plan(record, terminal.console())
+        terminal.say(out / "plan.json")
+    return HOLDS if _holds(record) else FAILS
+
+
+def _through(layers: Sequence[int]) -> tuple[int, ...]:
+    if layers and (len(layers) != 2 or layers[0] >= layers[1]):
+        found = ",".join(map(str, layers))
+        raise RequestError(f"expected two numbers of layers, the smaller first, found {found!r}: correct --layers")
+    return tuple(layers)
+
+
+def _planned(
+    workload: AnyWorkload,
+    clusters: Sequence[Cluster],
+    asked: Asked,
+    options: argparse.Namespace,
+    pool: Pool,
+    worker: DeviceWorker,
+    scratch: Path,
+    progress: Reporter,
+) -> Planned:
+    sizes = options.sizes or [BASE if isinstance(workload, Workload) and BASE in workload.sizes else None]
+    steps = [SizedSteps(pool, workload, size, options.data, scratch) for size in sizes]
+    if asked.through:
+        for each in steps:
+            each.layers()
+    checked: tuple[JudgedLayout, ...] = ()
+    if not options.no_parity:
+        progress.stage(f"{workload.name}: layouts on CPU devices", 1)
+        checked = judged(asked.layouts, _small(pool, workload, options.data, scratch), worker)
+    told = []
+    for each in steps:
+        progress.stage(f"{workload.name} at {each.size}", len(clusters) * len(asked.layouts))
+        rows = tuple(planned(one, each, asked, worker, progress) for one in clusters)
+        told.append(_step(workload, each, asked, checked, rows))
+    packages = {name: version for found in worker.platforms().values() for name, version in found.versions.items()}
+    return Planned(schema=SCHEMA, packages=packages, steps=tuple(told))
+
+
+def _small(pool: Pool, workload: AnyWorkload, data: Path | None, scratch: Path) -> SizedSteps:
+    folder = scratch / SMOKE
+    folder.mkdir()
+    return SizedSteps(pool, workload, SMOKE, data, folder)
+
+
+def _step(
+    workload: AnyWorkload,
+    steps: SizedSteps,
+    asked: Asked,
+    checked: tuple[JudgedLayout, ...],
+    rows: tuple[PlannedCluster, ...],
+) -> PlannedStep:
+    return PlannedStep(
+        workload=workload.name,
+        size=steps.size,
+        dimensions=dict(steps.dimensions()),
+        parameters=steps.parameters(),
+        line_through=asked.through,
+        judged=checked,
+        clusters=rows,
+    )
+
+
+def _holds(record: Planned) -> bool:
+    """Whether every layout that was run agrees, and every target has figures."""
+    judged_ = all(one.agrees for step in record.steps for one in step.judged if not one.reason)
+    planned_ = all(any(row.peak_bytes for row in cluster.layouts) for step in record.steps for cluster in step.clusters)
+    return judged_ and planned_

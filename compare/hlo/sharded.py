@@ -1,0 +1,53 @@
+"""A program with shardings on its parameters and results, as `jax.jit` writes them for arrays that are laid out so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from compare.hlo.bindings import ir
+from compare.hlo.overwriting import main_function
+
+Spec = Sequence[str]
+"""By axis of an array, the axis of the mesh that it is split over; "" where it is whole."""
+
+MESH = "mesh"
+_SHARDING, _PARTITIONS = "sdy.sharding", "mhlo.num_partitions"
+
+
+def annotate(module: ir.Module, axes: Mapping[str, int], parameters: Sequence[Spec], results: Sequence[Spec]) -> None:
+    """Write shardings into a module, in place. What lies between is the partitioner's to choose.
+
+    Args:
+      module: the program.
+      axes: of the mesh by name, the outermost first: devices in order fill the innermost first.
+      parameters: one a parameter.
+      results: one a result.
+    """
+    count = 1
+    for size in axes.values():
+        count *= size
+    with module.context, ir.Location.unknown():
+        sizes = ", ".join(f'"{name}"={size}' for name, size in axes.items())
+        mesh = ir.Operation.parse(f"sdy.mesh @{MESH} = <[{sizes}]>")
+        ir.InsertionPoint.at_block_begin(module.body).insert(mesh)
+        main = main_function(module)
+        main.attributes["arg_attrs"] = _with_shardings(main, "arg_attrs", parameters)
+        main.attributes["res_attrs"] = _with_shardings(main, "res_attrs", results)
+        thirty_two = ir.IntegerType.get_signless(32)
+        module.operation.attributes[_PARTITIONS] = ir.IntegerAttr.get(thirty_two, count)
+
+
+def _with_shardings(main: ir.Operation, name: str, specs: Sequence[Spec]) -> ir.ArrayAttr:
+    known = [{} for _ in specs]
+    if name in main.attributes:
+        known = [{each.name: each.attr for each in ir.DictAttr(told)} for told in ir.ArrayAttr(main.attributes[name])]
+    told = [
+        attributes | {_SHARDING: ir.Attribute.parse(_written(spec))}
+        for attributes, spec in zip(known, specs, strict=True)
+    ]
+    return ir.ArrayAttr.get([ir.DictAttr.get(attributes) for attributes in told])
+
+
+def _written(spec: Spec) -> str:
+    axes = ", ".join('{"' + axis + '"}' if axis else "{}" for axis in spec)
+    return f"#sdy.sharding<@{MESH}, [{axes}]>"

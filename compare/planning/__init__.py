@@ -1,0 +1,1 @@
+"""How a training step is laid out over a cluster, and what that takes there."""

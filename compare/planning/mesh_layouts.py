@@ -1,0 +1,180 @@
+"""Layouts of a training step over devices: which axis of which array is split over which axis of a mesh."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from compare.errors import RequestError
+from compare.sides.parameters import Sharding
+from workloads._framework import WEIGHTS, Parameter, Program
+
+LayoutName = Literal["data", "fsdp", "tensor", "data x tensor"]
+LAYOUTS: tuple[LayoutName, ...] = ("data", "fsdp", "tensor", "data x tensor")
+DATA, MODEL = "data", "model"
+
+_RULES = (
+    (re.compile(r"(?:^|/)(?:query|key|value)/kernel$"), 3, 1, "heads"),
+    (re.compile(r"(?:^|/)(?:query|key|value)/bias$"), 2, 0, "heads"),
+    (re.compile(r"(?:^|/)output/kernel$"), 3, 0, "heads"),
+    (re.compile(r"(?:^|/)expand/kernel$"), 2, 1, "hidden features"),
+    (re.compile(r"(?:^|/)expand/bias$"), 1, 0, "hidden features"),
+    (re.compile(r"(?:^|/)contract/kernel$"), 2, 0, "hidden features"),
+)
+"""Of a Transformer's block: by name, rank and split axis, those of Megatron-LM (Shoeybi et al. 2019, section 3)."""
+
+MEGATRON = (
+    "attention is split by heads, the feed-forward layer by hidden features (Shoeybi et al. 2019); the rest is whole"
+)
+GENERIC = "no weight has the name of a Transformer's: every weight of two axes and more is split along its last one"
+
+
+class Unfit(RequestError):
+    """A layout that does not divide what it splits."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """One layout on so many devices.
+
+    Attributes:
+      name: one of `LAYOUTS`.
+      axes: of the mesh by name and size, the outermost first.
+      note: what rule splits the weights, where there are several.
+    """
+
+    name: LayoutName
+    axes: Mapping[str, int]
+    note: str = ""
+
+
+def layout(name: LayoutName, devices: int, island: int, program: Program) -> Layout:
+    """A layout on a cluster; model parallel parts stay within an island of the fast link where it is mixed.
+
+    Args:
+      name: of the layout.
+      devices: how many there are.
+      island: of so many devices with the fast link.
+      program: the training step.
+
+    Raises:
+      Unfit: heads or features do not divide.
+    """
+    if name in ("data", "fsdp"):
+        return Layout(name, {DATA: devices})
+    note = MEGATRON if _is_transformer(program) else GENERIC
+    if name == "tensor":
+        found = Layout(name, {MODEL: devices}, note)
+        _check(found, program)
+        return found
+    sizes = [size for size in range(min(island, devices // 2), 1, -1) if not devices % size]
+    for size in sizes:
+        found = Layout(name, {DATA: devices // size, MODEL: size}, note)
+        try:
+            _check(found, program)
+        except Unfit:
+            continue
+        return found
+    raise Unfit(
+        f"expected a divisor of {devices} that divides what is split, found none: change the model or the devices"
+    )
+
+
+def sharding(found: Layout, program: Program, batch_axes: Mapping[str, int | None]) -> Sharding:
+    """How every parameter and result of a training step is split.
+
+    Args:
+      found: the layout.
+      program: the training step.
+      batch_axes: by input, which of its axes are examples; None where none is.
+
+    Raises:
+      Unfit: the batch does not divide.
+    """
+    of_weights = {each.name: _of_weight(found, each) for each in program.parameters if each.kind == "weight"}
+    specs = [_of(found, each, of_weights, batch_axes) for each in program.parameters]
+    by_result = {
+        (WEIGHTS if each.kind == "weight" else "state/") + each.name: spec
+        for each, spec in zip(program.parameters, specs, strict=True)
+        if each.kind in ("weight", "state")
+    }
+    results = [by_result.get(each.name, ("",) * len(each.shape)) for each in program.results]
+    return Sharding(dict(found.axes), tuple(map(tuple, specs)), tuple(map(tuple, results)))
+
+
+def _of(
+    found: Layout,
+    parameter: Parameter,
+    of_weights: Mapping[str, Sequence[str]],
+    batch_axes: Mapping[str, int | None],
+) -> Sequence[str]:
+    if parameter.kind == "weight":
+        return of_weights[parameter.name]
+    if parameter.kind == "state":
+        owner = of_weights.get(parameter.owner, ())
+        if len(owner) == len(parameter.shape):
+            return owner
+        return _largest_axis(parameter.shape, found.axes[DATA]) if found.name == "fsdp" else _whole(parameter)
+    return _of_input(found, parameter, batch_axes.get(parameter.name))
+
+
+def _of_input(found: Layout, parameter: Parameter, axis: int | None) -> Sequence[str]:
+    if axis is None or DATA not in found.axes:
+        return _whole(parameter)
+    size, count = parameter.shape[axis], found.axes[DATA]
+    if size % count:
+        raise Unfit(f"expected a batch that {count} divides, found {size}: choose --batch")
+    return _split(parameter.shape, axis, DATA)
+
+
+def _of_weight(found: Layout, parameter: Parameter) -> Sequence[str]:
+    if found.name == "fsdp":
+        return _largest_axis(parameter.shape, found.axes[DATA])
+    if MODEL not in found.axes:
+        return _whole(parameter)
+    axis, _ = _split_axis(parameter, found.note == MEGATRON)
+    return _whole(parameter) if axis is None else _split(parameter.shape, axis, MODEL)
+
+
+def _split_axis(parameter: Parameter, transformer: bool) -> tuple[int | None, str]:
+    """Which axis of a weight is split, and what it counts."""
+    if not transformer:
+        return (len(parameter.shape) - 1, "features") if len(parameter.shape) > 1 else (None, "")
+    for name, rank, axis, counted in _RULES:
+        if name.search(parameter.name) and len(parameter.shape) == rank:
+            return axis, counted
+    return None, ""
+
+
+def _is_transformer(program: Program) -> bool:
+    return any(_split_axis(each, True)[0] is not None for each in program.parameters if each.kind == "weight")
+
+
+def _check(found: Layout, program: Program) -> None:
+    count = found.axes[MODEL]
+    for each in program.parameters:
+        axis, counted = _split_axis(each, found.note == MEGATRON) if each.kind == "weight" else (None, "")
+        if axis is not None and each.shape[axis] % count:
+            raise Unfit(
+                f"expected {counted} that {count} divides, found {each.shape[axis]} of {each.name}: "
+                "choose fewer devices, or another layout"
+            )
+
+
+def _largest_axis(shape: Sequence[int], count: int) -> Sequence[str]:
+    """The largest axis that divides; whole where none does."""
+    fitting = [axis for axis, size in enumerate(shape) if size and not size % count]
+    if not fitting or math.prod(shape) < count:
+        return ("",) * len(shape)
+    return _split(shape, max(fitting, key=lambda axis: shape[axis]), DATA)
+
+
+def _split(shape: Sequence[int], axis: int, over: str) -> Sequence[str]:
+    return tuple(over if at == axis else "" for at in range(len(shape)))
+
+
+def _whole(parameter: Parameter) -> Sequence[str]:
+    return ("",) * len(parameter.shape)

@@ -1,0 +1,215 @@
+"""What a training step takes on clusters that need not be here, layout by layout: bytes, memory and bounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from msgspec.structs import replace
+
+from compare.devices import bounds, describing
+from compare.devices.cluster import Cluster
+from compare.devices.describing import Made
+from compare.devices.largest import largest
+from compare.devices.link_traffic import sent
+from compare.errors import RequestError
+from compare.hlo import bindings, kernel_times
+from compare.hlo.bindings import UnreadableProgram
+from compare.hlo.collective_bytes import Collective, collectives
+from compare.hlo.portable import portable
+from compare.planning.mesh_layouts import Layout, LayoutName, layout, sharding
+from compare.planning.sized_steps import SizedStep, SizedSteps
+from compare.progress import Reporter
+from compare.record.plan_part import CollectiveGroup, PlannedCluster, PlannedLayout
+from compare.sides._side import SideError
+from compare.sides.device_worker import DeviceWorker, missing
+
+USUAL_BATCH = 64
+MOST_A_DEVICE = 4096
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is planned.
+
+    Attributes:
+      layouts: their names.
+      batch: of all devices together; None takes 64, or one a device where there are more.
+      through: two numbers of layers whose line is followed; () compiles the whole.
+      searching: whether the largest batch is searched.
+    """
+
+    layouts: Sequence[LayoutName]
+    batch: int | None = None
+    through: tuple[int, ...] = ()
+    searching: bool = False
+
+
+@dataclass(frozen=True)
+class _Compiled:
+    layout: Layout
+    figures: Mapping[str, float]
+    product_types: frozenset[str]
+    groups: tuple[CollectiveGroup, ...]
+
+
+def planned(
+    cluster: Cluster, steps: SizedSteps, asked: Asked, worker: DeviceWorker, reporter: Reporter
+) -> PlannedCluster:
+    """One cluster with every layout. A layout that does not fit or compile costs its row alone.
+
+    Args:
+      cluster: the devices.
+      steps: of the workload.
+      asked: what is planned.
+      worker: compiles.
+      reporter: told of every layout.
+    """
+    links = [link for link in (cluster.inside, cluster.between) if link]
+    part = PlannedCluster(
+        target=cluster.name,
+        description=cluster.device.description,
+        devices=cluster.size,
+        hosts=len(set(cluster.hosts)),
+        memory_bytes=cluster.device.memory_bytes,
+        links={link.name: link.bandwidth for link in links},
+        sources=tuple(filter(None, [cluster.device.source, *(link.source for link in links)])),
+        reason=missing(worker, cluster.device),
+    )
+    if part.reason:
+        return part
+    rows = [_row(cluster, name, steps, asked, worker, reporter) for name in asked.layouts]
+    return replace(part, layouts=tuple(rows))
+
+
+def _row(
+    cluster: Cluster, name: LayoutName, steps: SizedSteps, asked: Asked, worker: DeviceWorker, reporter: Reporter
+) -> PlannedLayout:
+    batch = asked.batch or max(USUAL_BATCH // cluster.size, 1) * cluster.size
+    reporter.step(f"{cluster.name}: {name}")
+    try:
+        found = _figures(cluster, name, steps, batch, asked.through, worker)
+    except (RequestError, SideError, UnreadableProgram) as error:
+        return PlannedLayout(layout=name, batch=batch, reason=_reason(error))
+    row = _described(cluster, found, batch, not asked.through)
+    return _searched(cluster, row, name, steps, asked, worker, reporter) if asked.searching else row
+
+
+def _figures(
+    cluster: Cluster, name: LayoutName, steps: SizedSteps, batch: int, through: tuple[int, ...], worker: DeviceWorker
+) -> _Compiled:
+    if not through:
+        return _compiled(cluster, name, steps.at(cluster.device.platform, batch), worker)
+    few, more = (_compiled(cluster, name, steps.at(cluster.device.platform, batch, count), worker) for count in through)
+    part = (steps.layers() - through[0]) / (through[1] - through[0])
+    figures = {
+        figure: few.figures[figure] + part * (more.figures[figure] - few.figures[figure]) for figure in few.figures
+    }
+    return _Compiled(few.layout, figures, few.product_types, ())
+
+
+def _compiled(cluster: Cluster, name: LayoutName, step: SizedStep, worker: DeviceWorker) -> _Compiled:
+    found = layout(name, cluster.size, _island(cluster), step.program)
+    artifact = portable(step.program.artifact)
+    made = worker.compile(cluster.device, artifact, None, {}, sharding(found, step.program, step.batch_axes))
+    takes = made.takes
+    memory = {use: getattr(takes, f"{use}_bytes") for use in ("argument", "output", "temp", "alias", "code")}
+    module = kernel_times.compiled_subject("jax", made.module, step.subject)
+    described = describing.describe(cluster.device, Made(artifact, step.subject, module, memory))
+    read = collectives(bindings.hlo_text(made.module), cluster.size)
+    over = sent(read, cluster.hosts)
+    figures = {
+        "inside_bytes": over.inside,
+        "between_bytes": over.between,
+        "argument_bytes": memory["argument"],
+        "temp_bytes": memory["temp"],
+        "peak_bytes": described.peak_bytes or 0,
+        "flops": (described.flops or 0.0) / cluster.size,
+        "bytes": described.bytes or 0.0,
+        "compile_s": takes.compile_s,
+    }
+    return _Compiled(found, figures, describing.product_types(step.subject), tuple(_grouped(read, cluster.hosts)))
+
+
+def _island(cluster: Cluster) -> int:
+    return cluster.size // len(set(cluster.hosts))
+
+
+def _described(cluster: Cluster, found: _Compiled, batch: int, whole: bool) -> PlannedLayout:
+    figures, device = found.figures, cluster.device
+    unit = bounds.peak(device, found.product_types)
+    inside, between = cluster.inside.bandwidth, cluster.between.bandwidth if cluster.between else None
+    least = {
+        "compute": figures["flops"] / device.peaks[unit] if unit else None,
+        "memory": figures["bytes"] / device.bandwidth if device.bandwidth else None,
+        cluster.inside.name: figures["inside_bytes"] / inside if inside else None,
+        "network": figures["between_bytes"] / between if between else None,
+    }
+    known = {name: seconds for name, seconds in least.items() if seconds is not None}
+    compute, memory, link, network = least.values()
+    return PlannedLayout(
+        layout=found.layout.name,
+        axes=dict(found.layout.axes),
+        note=found.layout.note,
+        batch=batch,
+        collectives=found.groups,
+        inside_bytes=figures["inside_bytes"],
+        between_bytes=figures["between_bytes"],
+        argument_bytes=figures["argument_bytes"],
+        temp_bytes=figures["temp_bytes"],
+        peak_bytes=figures["peak_bytes"],
+        fits=figures["peak_bytes"] <= device.memory_bytes if device.memory_bytes else None,
+        compute_s=compute,
+        memory_s=memory,
+        inside_s=link,
+        between_s=network,
+        bound_by=max(known, key=lambda name: known[name], default=""),
+        compile_s=figures["compile_s"] if whole else None,
+    )
+
+
+def _grouped(found: Iterable[Collective], hosts: Sequence[int]) -> Iterator[CollectiveGroup]:
+    def arrangement(one: Collective) -> tuple[str, int, int, int]:
+        spread = max((len({hosts[device] for device in group}) for group in one.groups), default=1)
+        return one.kind, len(one.groups), max(map(len, one.groups), default=1), spread
+
+    for (kind, groups, devices, spread), same in groupby(sorted(found, key=arrangement), key=arrangement):
+        each = list(same)
+        yield CollectiveGroup(kind, len(each), float(sum(one.bytes for one in each)), groups, devices, spread)
+
+
+def _searched(
+    cluster: Cluster,
+    row: PlannedLayout,
+    name: LayoutName,
+    steps: SizedSteps,
+    asked: Asked,
+    worker: DeviceWorker,
+    reporter: Reporter,
+) -> PlannedLayout:
+    """The row with the largest batch, in multiples of what the layout splits it into."""
+    unit = math.prod(size for axis, size in row.axes.items() if axis == "data")
+
+    def peak_at(multiple: int) -> float | None:
+        reporter.step(f"{cluster.name}: {name}, batch {multiple * unit:,}")
+        try:
+            return _figures(cluster, name, steps, multiple * unit, asked.through, worker).figures["peak_bytes"]
+        except SideError as error:
+            if "RESOURCE_EXHAUSTED" in error.reason:
+                return None
+            raise
+
+    if not cluster.device.memory_bytes:
+        return row
+    try:
+        found = largest(peak_at, cluster.device.memory_bytes, max((row.batch or unit) // unit, 1), MOST_A_DEVICE)
+    except (RequestError, SideError, UnreadableProgram) as error:
+        return replace(row, reason=f"no largest batch: {_reason(error)}")
+    fits, too_large = (each * unit if each else None for each in (found.fits, found.too_large))
+    return replace(row, largest_batch=fits, too_large_batch=too_large)
+
+
+def _reason(error: Exception) -> str:
+    return error.reason if isinstance(error, SideError) else str(error)

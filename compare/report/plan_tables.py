@@ -1,0 +1,130 @@
+"""A plan on a console and in Markdown: one table a workload and size, what was judged, and what the figures are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.table import Column, Table
+from rich.text import Text
+
+from compare.record.plan_part import Planned, PlannedCluster, PlannedLayout, PlannedStep
+from compare.report import markdown, numbers
+from compare.report.terminal import cell, print_table
+
+TITLES = (
+    *("target", "layout", "batch", "sent inside", "sent between", "arguments", "temporaries", "peak", "fits"),
+    *("compute", "memory", "link", "network", "largest bound"),
+)
+NOTES = (
+    "figures are those of one device and one step; nothing ran on a target, and nothing was tuned for it",
+    "compute, memory, link and network are lower bounds, by published peaks: never times, and never added up",
+    "bytes sent are the least that any algorithm for the collectives sends from one device; latency counts nothing",
+    "XLA chose what lies between the split arrays; collectives in a loop count once",
+    "without cuDNN and cuBLAS here, workspaces on a GPU are likely understated",
+)
+
+
+def print_plan(record: Planned, console: Console) -> None:
+    """Print every table and what is to be known of it."""
+    for step in record.steps:
+        console.print(Text(_heading(step), style="bold"), soft_wrap=True)
+        table = Table(*(Column(title, no_wrap=place < 2) for place, title in enumerate(_titles(step))), box=None)
+        for row in _rows(step):
+            table.add_row(*map(cell, row))
+        print_table(console, table)
+        for line in (*_lines(step), ""):
+            console.print(Text(line), soft_wrap=True)
+    for note in NOTES:
+        console.print(Text(note, style="dim"), soft_wrap=True)
+
+
+def plan_markdown(record: Planned) -> str:
+    """The same as a part of a page."""
+    lines: list[str] = []
+    for step in record.steps:
+        lines += [f"## {markdown.plain(_heading(step))}", ""]
+        lines += markdown.table(_titles(step), [list(map(markdown.plain, row)) for row in _rows(step)], left=2)
+        lines += [*(f"- {markdown.plain(line)}" for line in _lines(step)), ""]
+    versions = ", ".join(f"{name} {version}" for name, version in record.packages.items())
+    return "\n".join([*lines, "## What the figures are", "", *(f"- {note}" for note in NOTES), f"- {versions}", ""])
+
+
+def _heading(step: PlannedStep) -> str:
+    count = f"{step.parameters:,} parameters" if step.parameters else ""
+    return ", ".join(filter(None, [f"{step.workload} at size {step.size}", count]))
+
+
+def _titles(step: PlannedStep) -> tuple[str, ...]:
+    return (*TITLES, "largest batch") if _searched(step) else TITLES
+
+
+def _searched(step: PlannedStep) -> bool:
+    return any(row.largest_batch or row.too_large_batch for cluster in step.clusters for row in cluster.layouts)
+
+
+def _rows(step: PlannedStep) -> Iterator[tuple[str, ...]]:
+    for cluster in step.clusters:
+        for row in cluster.layouts:
+            if row.peak_bytes is None:
+                continue
+            fits = "yes" if row.fits else "no"
+            yield (
+                cluster.target,
+                _layout(row),
+                numbers.count(row.batch),
+                numbers.binary_bytes(row.inside_bytes),
+                numbers.binary_bytes(row.between_bytes) if "network" in cluster.links else "",
+                numbers.binary_bytes(row.argument_bytes),
+                numbers.binary_bytes(row.temp_bytes),
+                numbers.binary_bytes(row.peak_bytes),
+                "" if row.fits is None else fits,
+                *(numbers.seconds(bound) for bound in (row.compute_s, row.memory_s, row.inside_s)),
+                numbers.seconds(row.between_s) if "network" in cluster.links else "",
+                row.bound_by,
+                *([_largest(row)] if _searched(step) else []),
+            )
+
+
+def _layout(row: PlannedLayout) -> str:
+    sizes = " x ".join(str(size) for size in row.axes.values())
+    return f"{row.layout} {sizes}"
+
+
+def _largest(row: PlannedLayout) -> str:
+    if row.largest_batch is None:
+        return ""
+    return f"{row.largest_batch:,}" if row.too_large_batch else f"{row.largest_batch:,} or more"
+
+
+def _lines(step: PlannedStep) -> Iterator[str]:
+    if step.line_through:
+        few, more = step.line_through
+        yield f"compiled with {few} and with {more} layers, nothing whole: figures are on the line through both"
+    for one in step.judged:
+        where = " x ".join(f"{size} {axis}" for axis, size in one.axes.items())
+        if one.reason:
+            yield f"{one.layout} was not run on CPU devices: {one.reason}"
+        else:
+            said = "the same as on one" if one.agrees else "something else than on one"
+            yield f"{one.layout} on {where} CPU devices at size smoke computes {said}: error {numbers.error(one.error)}"
+    for cluster in step.clusters:
+        if cluster.reason:
+            yield f"{cluster.target}: {cluster.reason}"
+        yield from (f"{cluster.target}, {row.layout}: {row.reason}" for row in cluster.layouts if row.reason)
+        yield from _collectives(cluster)
+    yield from dict.fromkeys(
+        f"{row.layout}: {row.note}" for cluster in step.clusters for row in cluster.layouts if row.note
+    )
+    yield from dict.fromkeys(f"{cluster.target}: {source}" for cluster in step.clusters for source in cluster.sources)
+
+
+def _collectives(cluster: PlannedCluster) -> Iterator[str]:
+    for row in cluster.layouts:
+        told = [
+            f"{f'{one.count} ' if one.count else ''}{one.kind} of {numbers.binary_bytes(one.bytes)} among {one.devices}"
+            f"{f' on {one.hosts} hosts' if (one.hosts or 1) > 1 else ''}"
+            for one in row.collectives
+        ]
+        if told:
+            yield f"{cluster.target}, {row.layout}: {'; '.join(told)}"
