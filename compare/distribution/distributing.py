@@ -19,10 +19,10 @@ from compare.distribution.worker_groups import Group, Groups
 from compare.progress import Reporter
 from compare.record.distribution_part import (
     Blind,
-    Departure,
     DistributedStep,
     Distribution,
     Resumed,
+    StepDeparture,
     Transfer,
 )
 from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
@@ -229,7 +229,7 @@ class _Survey:
         self,
         strategy: Strategy,
         held: str | None,
-        across: Departure | None,
+        across: StepDeparture | None,
         unlike: Sequence[Unlike],
         transfers: Sequence[Transfer],
         resumed: Resumed | None,
@@ -248,7 +248,7 @@ class _Survey:
         found = [problem for problem, occurs in problems.items() if occurs]
         return (FAIL, "; ".join(found)) if found else (PASS, "")
 
-    def _across(self, runs: Runs, side: str, means: str) -> Departure | None:
+    def _across(self, runs: Runs, side: str, means: str) -> StepDeparture | None:
         """JAX's distributed step against TensorFlow's reference, or JAX's reference against TensorFlow's."""
         other = self._references.get(("jax" if side == "tf" else "tf", means))
         if other is None:

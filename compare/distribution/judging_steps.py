@@ -10,7 +10,7 @@ import numpy as np
 from compare.parity.evidence import PORT, TF_REFERENCE, Evidence
 from compare.parity.holding import Held
 from compare.parity.verdict import held_leaves
-from compare.record.distribution_part import Blind, Departure
+from compare.record.distribution_part import Blind, StepDeparture
 from compare.record.vocabulary import FAIL, PASS
 from workloads._modes import JAX
 from workloads._spec import Arrays
@@ -29,7 +29,7 @@ class Runs:
     by_dtype: Mapping[str, Arrays]
 
 
-def departure(found: Runs, expected: Runs, with_state: bool) -> Departure:
+def departure(found: Runs, expected: Runs, with_state: bool) -> StepDeparture:
     """How far a run is from a reference, by the training gate: float64 against float64, float32 against the latter.
 
     Args:
@@ -40,11 +40,11 @@ def departure(found: Runs, expected: Runs, with_state: bool) -> Departure:
     held = _held(found, expected, with_state)
     failing = [leaf for leaf in held if leaf.verdict == FAIL]
     if not held:
-        return Departure(expected.name, FAIL, message=f"{found.name} gave no arrays")
+        return StepDeparture(expected.name, FAIL, message=f"{found.name} gave no arrays")
     chosen = min(failing, key=_order) if failing else max(held, key=_share)
     path, step = _place(chosen)
     compared = chosen.bound is not None
-    return Departure(
+    return StepDeparture(
         against=expected.name,
         verdict=FAIL if failing else PASS,
         leaf=path,

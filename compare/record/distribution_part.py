@@ -6,7 +6,7 @@ from compare.record.base import Count, Indices, Many, Named, Number, Part, Text,
 from compare.record.workload_part import Failure
 
 
-class Departure(Part, frozen=True):
+class StepDeparture(Part, frozen=True):
     """How far a run of training steps is from a reference; of several arrays that depart, the first one to do so."""
 
     against: Text = ""
@@ -67,7 +67,7 @@ class Resumed(Part, frozen=True):
     """What was said when the process was gone."""
     identical: bool | None = None
     """Whether every loss and array after it is that of the run without an interruption, to the last bit."""
-    departure: Departure | None = None
+    departure: StepDeparture | None = None
     """By the training gate; null where it did not go on."""
     reason: Text = ""
     """Why it did not; else empty."""
@@ -85,9 +85,9 @@ class DistributedStep(Part, frozen=True):
     """Not applicable where the framework refuses it."""
     reason: Text = ""
     """Why it is refused, or fails; else empty."""
-    parity: Many[Departure] = ()
+    parity: Many[StepDeparture] = ()
     """Against the references of its own side."""
-    across: Departure | None = None
+    across: StepDeparture | None = None
     """Against the other framework; null where it has no such reference."""
     unlike: Many[UnlikeCopies] = ()
     compilations: Count = None

@@ -9,7 +9,14 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from compare.record.distribution_part import Departure, DistributedStep, Distribution, Distributions, Resumed, Transfer
+from compare.record.distribution_part import (
+    DistributedStep,
+    Distribution,
+    Distributions,
+    Resumed,
+    StepDeparture,
+    Transfer,
+)
 from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
 from compare.report import numbers
 from compare.report.terminal import cell, print_table
@@ -121,7 +128,7 @@ def _resumed(resumed: Resumed) -> str:
     return f"{begun}the same but for rounding, error {numbers.error(resumed.departure.error)}"
 
 
-def departs(departure: Departure) -> str:
+def departs(departure: StepDeparture) -> str:
     """The first value that departs from a reference."""
     if departure.message:
         return f"departs from {departure.against}: {departure.message}"

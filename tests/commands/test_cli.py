@@ -234,7 +234,7 @@ def test_the_module_run_as_a_program_ends_with_the_same_code(here: Path) -> None
 
 
 def raising(error: BaseException) -> Any:
-    def run(*_: object) -> None:
+    def run(*_: object, **__: object) -> None:
         raise error
 
     return run
@@ -267,7 +267,7 @@ def test_debug_shows_the_traceback_of_the_worker(here: Path, capsys: pytest.Capt
     assert "workloads/_target.py" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("ended", [raising(KeyboardInterrupt()), lambda *_: signal.raise_signal(signal.SIGTERM)])
+@pytest.mark.parametrize("ended", [raising(KeyboardInterrupt()), lambda *_, **__: signal.raise_signal(signal.SIGTERM)])
 def test_a_run_that_is_interrupted_or_terminated_writes_nothing(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, ended: Callable[..., None]
 ) -> None:

@@ -46,7 +46,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Request]:
     """What was asked of a run; the record that comes back is made by hand."""
     found: list[Request] = []
 
-    def instead(request: Request, _: object) -> RunResult:
+    def instead(request: Request, _: object, **__: object) -> RunResult:
         found.append(request)
         return RunResult(decoded(record(measured(1))))
 

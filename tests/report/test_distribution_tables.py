@@ -6,11 +6,11 @@ import io
 
 from compare.record.distribution_part import (
     Blind,
-    Departure,
     DistributedStep,
     Distribution,
     Distributions,
     Resumed,
+    StepDeparture,
     Transfer,
     UnlikeCopies,
 )
@@ -18,8 +18,8 @@ from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
 from compare.report.distribution_tables import print_distributions, sentences
 from compare.report.terminal import PlainConsole
 
-HELD = Departure("jax/single", PASS, "a", 1, error=1e-17, bound=1e-12)
-DEPARTS = Departure("jax/in-turn", FAIL, "a", 2, "float64", (0, 3), 1.5, 1.25, 0.2, 1e-12)
+HELD = StepDeparture("jax/single", PASS, "a", 1, error=1e-17, bound=1e-12)
+DEPARTS = StepDeparture("jax/in-turn", FAIL, "a", 2, "float64", (0, 3), 1.5, 1.25, 0.2, 1e-12)
 
 FOUND = Distribution(
     name="small", size="smoke", batch=8, devices=2, steps=3,
