@@ -108,6 +108,10 @@ def main(options: argparse.Namespace) -> int:
     out = writable_folder(options.out)
     clusters = [cluster(name) for name in dict.fromkeys(options.targets or DEFAULT_TARGETS)]
     workload = port_files.get(options.workload)
+    if options.layers and options.largest_batch:
+        raise RequestError(
+            "expected --layers or --largest-batch, found both: drop one, memory follows no line of layers"
+        )
     asked = Asked(options.layouts or LAYOUTS, options.batch, _through(options.layers), options.largest_batch)
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(TemporaryDirectory(prefix="jaxport-")))

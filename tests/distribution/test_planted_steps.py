@@ -112,7 +112,7 @@ def test_a_killed_process_is_resumed(run: Run) -> None:
     found = run("right", "jax/own", "jax/gloo", resumed=True)
     for name, processes in (("jax/own", 1), ("jax/gloo", 2)):
         step = found.strategies[name]
-        assert (step.verdict, step.devices, step.processes) == (PASS, 2 * processes, processes)
+        assert (step.verdict, step.devices, step.processes) == (PASS, 2 * processes, processes), step
         # After a process was started anew it has as many devices as before.
         assert {transfer.groups for transfer in step.transfers} == {(tuple(range(2 * processes)),)}
         assert step.resumed is not None and step.resumed.identical and step.resumed.after == 1

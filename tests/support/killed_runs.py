@@ -47,6 +47,7 @@ class Killed:
 
     Attributes:
       after_s: when it struck; None where the run came to its end before.
+      whole: whether the record was written by then: what was kept for it is removed, and nothing is lost.
       begun: workloads that were begun, those that were taken as judged among them.
       taken: those that were taken as judged.
       kept: files of judgements, each read whole.
@@ -54,6 +55,7 @@ class Killed:
     """
 
     after_s: float | None
+    whole: bool
     begun: int
     taken: int
     kept: int
@@ -83,6 +85,7 @@ class Trial:
         """Go on with the run; kill its process after so long, and look at what is left. Also what it said."""
         command = [sys.executable, "-P", "-m", "compare", "run", *self.names, "--tf-python", self._tf, "--parity-only"]
         told = self.folder / "told"
+        (self.out / "results.json").unlink(missing_ok=True)
         with told.open("wb") as log:
             process = subprocess.Popen(
                 [*command, "--resume", "-o", str(self.out)], cwd=self.folder / "ports", stdout=subprocess.DEVNULL,
@@ -98,7 +101,8 @@ class Trial:
         said = told.read_text()
         kept = list((self.out / KEPT).glob("*.safetensors"))
         wrong = tuple(self._wrong(kept, struck is not None))
-        return Killed(struck, said.count(STAGE), said.count(RESUMED), len(kept), wrong), said
+        whole = (self.out / "results.json").is_file()
+        return Killed(struck, whole, said.count(STAGE), said.count(RESUMED), len(kept), wrong), said
 
     def _wrong(self, kept: list[Path], was_killed: bool) -> Iterator[str]:
         deadline = time.monotonic() + GONE_S
@@ -145,11 +149,11 @@ def main(kills: int, seed: int) -> int:
         print("|---|---|---|---|---|---|", flush=True)
         before = 0
         for found in killed_in_turn(trial, kills, random.Random(seed), whole_s):
-            ended = found.after_s is None
+            ended = found.whole
             lost = 0 if ended else max(before, found.begun) - found.kept
             bad += lost > 1 or found.taken < min(before, found.begun - 1) or bool(found.wrong)
             before = 0 if ended else found.kept
-            when = "came to its end" if ended else f"{found.after_s:.2f} s"
+            when = "came to its end" if found.after_s is None else f"{found.after_s:.2f} s"
             left = ", ".join(found.wrong) or "nothing"
             print(f"| {when} | {found.begun} | {found.taken} | {found.kept} | {lost} | {left} |", flush=True)
     print(f"\n{bad} rows with more lost than the workload that was hit, or something left behind")

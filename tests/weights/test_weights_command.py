@@ -238,7 +238,7 @@ def test_names_are_mapped_and_new_variables_allowed(tmp_path: Path, folder: Path
         (["absent.py:build", "port.py:Port"], "expected a Python file at absent.py, found nothing"),
         (["model.keras", "port.py"], "expected FILE.py:FUNCTION, found 'port.py'"),
         (["model.keras", "port.py:Absent"], "expected a function 'Absent' in port.py, found"),
-        (["model.keras", "port.py:number"], "expected a flax.nnx.Module at port.py:number, found int"),
+        (["model.keras", "port.py:number"], "flax.nnx.Module or flax.linen.Module at port.py:number, found int"),
         (["model.keras", "port.py:of_size"], "or of rngs, found one that takes size"),
         (["port.py:number", "port.py:Port"], "expected a Keras model at port.py:number, found int"),
         (["tf_model.py:late", "port.py:Port"], "found one that was never called and has not all of its weights"),

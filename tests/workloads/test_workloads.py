@@ -20,7 +20,8 @@ def workload(request: pytest.FixtureRequest) -> Workload:
 
 def test_it_has_the_three_sizes_and_says_what_and_where_from(workload: Workload) -> None:
     assert tuple(workload.sizes)[:3] == ("smoke", "default", "paper")
-    assert all(name.startswith("mixed_") or name in ("lamb", "keras", "deeper", "base", "large") for name in tuple(workload.sizes)[3:])
+    others = ("lamb", "keras", "deeper", "base", "large")
+    assert all(name.startswith("mixed_") or name in others for name in tuple(workload.sizes)[3:])
     assert workload.summary
     assert workload.source
 
