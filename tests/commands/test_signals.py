@@ -157,7 +157,7 @@ import threading
 from compare import cli
 from compare.run import whole_run
 
-def stubborn(*_):
+def stubborn(*_, **__):
     while True:
         try:
             print("waiting", flush=True)
