@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from compare.hlo.collective_bytes import Collective
+from workloads._distributing import Collective
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ def sent(collectives: Iterable[Collective], hosts: Sequence[int]) -> Sent:
     """Bytes that a device sends in one call, every collective by the algorithm that sends least.
 
     Args:
-      collectives: of the program.
+      collectives: of the program, of whole arrays.
       hosts: by number of a device, its host.
     """
     each = [of_one(collective, hosts) for collective in collectives]

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from compare import protobufs
 from compare.hlo import compiled, read_module
+from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.graph import Graph, Node, Shape
 from workloads._distributing import Collective
 
-KINDS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-permute", "collective-broadcast")
+KINDS = (
+    *("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "ragged-all-to-all"),
+    *("collective-permute", "collective-broadcast"),
+)
 """Opcodes; each may be started and waited for apart, "all-reduce-start" and "all-reduce-done"."""
+
+_SCATTERING = "all-reduce-scatter"
+"""How a TPU's compiler calls the fusion that it makes a reduce-scatter of."""
 
 Groups = tuple[tuple[int, ...], ...]
 
@@ -28,7 +37,8 @@ _CLASSES = protobufs.classes(
         "DeviceList": "1 replica_groups Group*, 2 iota Iota",
         "Iota": "1 groups int64, 2 devices int64, 3 reshape int64*, 4 transpose int32*",
         "MeshList": "1 mesh Mesh, 2 axes AxisRef*",
-        "Mesh": "1 axes MeshAxis*, 2 device_ids int64*",
+        "Mesh": "1 axes MeshAxis*, 2 device_ids int64*, 3 order MeshOrder",
+        "MeshOrder": "1 reshape int64*, 2 transpose int32*",
         "MeshAxis": "1 name string, 2 size int64",
         "AxisRef": "1 axis int64, 2 part AxisPart",
         "AxisPart": "1 before int64, 2 size int64",
@@ -39,14 +49,27 @@ _CLASSES = protobufs.classes(
 def collectives(module: bytes) -> tuple[Collective, ...]:
     """What a module exchanges, in its order; one inside a loop counts once.
 
+    A TPU's compiler makes a reduce-scatter of an all-reduce inside a fusion, and writes one collective into several
+    fusions that compute while it goes on: a channel counts once.
+
     Args:
       module: a serialized HloModuleProto, optimized: before, what is exchanged is not decided.
 
     Raises:
       UnreadableProgram: the bytes are no HLO.
     """
-    graphs = compiled.computations(read_module.read(module), set())
-    return tuple(_collective(graph, node) for graph in graphs for node in graph if kind_of(node.opcode))
+    return tuple(_collectives(module))
+
+
+def _collectives(module: bytes) -> Iterator[Collective]:
+    channels: set[int] = set()
+    for graph in compiled.computations(read_module.read(module), set()):
+        for node in graph:
+            channel = node.attribute("channel_id")
+            if not kind_of(node.opcode) or channel in channels:
+                continue
+            channels |= {channel} if channel else set()
+            yield _collective(graph, node)
 
 
 def kind_of(opcode: str) -> str:
@@ -56,8 +79,34 @@ def kind_of(opcode: str) -> str:
 
 
 def _collective(graph: Graph, node: Node) -> Collective:
-    taken = [graph.nodes[operand].shape for operand in node.operands]
-    return Collective(kind_of(node.opcode), len(taken), sum(map(array_bytes, taken)), groups_of(node), node.source)
+    taken, kind = [graph.nodes[operand].shape for operand in node.operands], kind_of(node.opcode)
+    if kind == "all-reduce" and graph.name.startswith(_SCATTERING):
+        kind = "reduce-scatter"
+    return Collective(kind, len(taken), sum(map(array_bytes, taken)), groups_of(node), node.source)
+
+
+def whole_array(found: Collective, devices: int) -> Collective:
+    """The same with the bytes of the whole array that it is about, and every device in a group.
+
+    That array is what an all-reduce sums, what an all-gather gives, what a reduce-scatter takes, and what an all-to-all
+    or a permute hands on.
+
+    Args:
+      found: as one device sees it.
+      devices: of the program.
+
+    Raises:
+      UnreadableProgram: its groups hold other devices than the program's.
+    """
+    if found.kind == "collective-permute":
+        return found
+    groups = found.groups or (tuple(range(devices)),)
+    if sorted(device for group in groups for device in group) != list(range(devices)):
+        raise UnreadableProgram(
+            f"expected replica groups of {devices} devices, found {str(groups)[:80]}: report this form of XLA"
+        )
+    parts = len(groups[0]) if found.kind == "all-gather" else 1
+    return replace(found, bytes=found.bytes * parts, groups=groups)
 
 
 def array_bytes(shape: Shape) -> int:
@@ -89,16 +138,19 @@ def _of_iota(iota: Any) -> Groups:
     """Devices numbered through a shape, its axes in another order, cut into groups."""
     if not iota.groups:
         return ()
-    numbers = np.arange(iota.groups * iota.devices).reshape(tuple(iota.reshape) or -1)
-    if iota.transpose:
-        numbers = numbers.transpose(tuple(iota.transpose))
-    return _rows(numbers.reshape(iota.groups, iota.devices))
+    return _rows(_ordered(iota.groups * iota.devices, iota).reshape(iota.groups, iota.devices))
+
+
+def _ordered(count: int, order: Any) -> np.ndarray:
+    numbers = np.arange(count).reshape(tuple(order.reshape) or -1)
+    return numbers.transpose(tuple(order.transpose)) if order.transpose else numbers
 
 
 def _of_mesh(listed: Any) -> Groups:
     """Devices that differ in the named axes of a mesh alone; an axis may be named by a part of it."""
     sizes = [axis.size for axis in listed.mesh.axes]
-    numbers = np.array(listed.mesh.device_ids or range(math.prod(sizes)))
+    ids = listed.mesh.device_ids
+    numbers = np.array(ids) if ids else _ordered(math.prod(sizes), listed.mesh.order)
     cut: list[int] = []
     named: list[int] = []
     for at, size in enumerate(sizes):

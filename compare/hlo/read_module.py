@@ -29,7 +29,7 @@ _ATTRIBUTES = (
 )  # fmt: skip
 _HINTS = (
     "precision_config", "fusion_kind", "indices_are_sorted", "unique_indices", "custom_call_has_side_effect",
-    "custom_call_api_version",
+    "custom_call_api_version", "channel_id",
 )  # fmt: skip
 # Zero means something for these: the first parameter, the first part of a tuple, dimension 0.
 _ALWAYS = {

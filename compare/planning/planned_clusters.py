@@ -15,9 +15,9 @@ from compare.devices.describing import Made
 from compare.devices.largest import largest
 from compare.devices.link_traffic import sent
 from compare.errors import RequestError
-from compare.hlo import bindings, kernel_times
+from compare.hlo import kernel_times
 from compare.hlo.bindings import UnreadableProgram
-from compare.hlo.collective_bytes import Collective, collectives
+from compare.hlo.collectives import collectives, whole_array
 from compare.hlo.portable import portable
 from compare.planning.mesh_layouts import Layout, LayoutName, layout, sharding
 from compare.planning.sized_steps import SizedStep, SizedSteps
@@ -25,6 +25,7 @@ from compare.progress import Reporter
 from compare.record.plan_part import CollectiveGroup, PlannedCluster, PlannedLayout
 from compare.sides._side import SideError
 from compare.sides.device_worker import DeviceWorker, missing
+from workloads._distributing import Collective
 
 USUAL_BATCH = 64
 MOST_A_DEVICE = 4096
@@ -118,7 +119,7 @@ def _compiled(cluster: Cluster, name: LayoutName, step: SizedStep, worker: Devic
     memory = {use: getattr(takes, f"{use}_bytes") for use in ("argument", "output", "temp", "alias", "code")}
     module = kernel_times.compiled_subject("jax", made.module, step.subject)
     described = describing.describe(cluster.device, Made(artifact, step.subject, module, memory))
-    read = collectives(bindings.hlo_text(made.module), cluster.size)
+    read = [whole_array(each, cluster.size) for each in collectives(made.module)]
     over = sent(read, cluster.hosts)
     figures = {
         "inside_bytes": over.inside,

@@ -7,7 +7,7 @@ import pytest
 from compare.devices.cluster import cluster
 from compare.devices.device import UnknownDevice
 from compare.devices.link_traffic import Sent, of_one, sent
-from compare.hlo.collective_bytes import Collective
+from workloads._distributing import Collective
 
 TWO_HOSTS = (0, 0, 0, 0, 1, 1, 1, 1)
 ALL = (tuple(range(8)),)
@@ -43,9 +43,9 @@ def test_other_names_get_one_line(name: str) -> None:
     ],
 )
 def test_bytes_by_link(kind: str, groups: tuple[tuple[int, ...], ...], expected: Sent) -> None:
-    assert of_one(Collective("a", kind, 800, groups), TWO_HOSTS) == expected
+    assert of_one(Collective(kind, 1, 800, groups), TWO_HOSTS) == expected
 
 
 def test_the_bytes_of_a_step_are_summed() -> None:
-    one = Collective("a", "all-reduce", 800, ALL)
+    one = Collective("all-reduce", 1, 800, ALL)
     assert sent([one, one], TWO_HOSTS) == Sent(2400, 400)
