@@ -8,11 +8,9 @@ of your own to the judges.
 from __future__ import annotations
 
 import importlib
-from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from jaxport._model import Model as Model
-from jaxport._model import Parts as Parts
+from jaxport._neighbours import neighbours
 
 if TYPE_CHECKING:
     from jaxport import activations as activations
@@ -37,6 +35,8 @@ if TYPE_CHECKING:
     from jaxport import segments as segments
     from jaxport import signal as signal
     from jaxport import weights as weights
+    from jaxport._model import Model as Model
+    from jaxport._model import Parts as Parts
 
 LIBRARY = (
     "activations",
@@ -65,17 +65,23 @@ LIBRARY = (
 """Modules of the library, each imported once it is asked for."""
 
 
-def __getattr__(name: str) -> ModuleType:
-    """`jaxport.optimizers` after `import jaxport`.
+_HANDED_OVER = ("Model", "Parts")
+
+
+def __getattr__(name: str) -> Any:
+    """`jaxport.optimizers`, `jaxport.Model`: each is loaded once it is asked for, since pytest imports this everywhere.
 
     Raises:
       AttributeError: there is no such module.
     """
-    if name in LIBRARY:
-        return importlib.import_module(f"jaxport.{name}")
+    with neighbours():
+        if name in LIBRARY:
+            return importlib.import_module(f"jaxport.{name}")
+        if name in _HANDED_OVER:
+            return getattr(importlib.import_module("jaxport._model"), name)
     raise AttributeError(f"expected a module of the library ({', '.join(LIBRARY)}), found jaxport.{name}")
 
 
 def __dir__() -> list[str]:
     """The library, and `Model`."""
-    return sorted((*globals(), *LIBRARY))
+    return sorted((*globals(), *LIBRARY, *_HANDED_OVER))

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from compare.errors import FORESEEN
-from compare.pytest_plugin import Benchmark
 from compare.run.prover import Port, Prover
+from jaxport._pytest_plugin import Benchmark
 from workloads import _registry
 from workloads._modes import (
     JAX_APART,

@@ -13,7 +13,7 @@ from places import DATA, ROOT
 from plugin_sessions import PASSED, WRITTEN, Session, session
 
 from compare.bench.stats import LEAST_PAIRS
-from compare.pytest_plugin import PAIRS
+from jaxport._pytest_plugin import PAIRS
 
 pytestmark = pytest.mark.process
 
@@ -59,8 +59,8 @@ class MadeUp:
 
 @pytest.fixture(scope="session")
 def jaxport_prover(request):
-    from compare import pytest_plugin
-    request.config.stash[pytest_plugin._PROVER] = MadeUp()
+    from jaxport import _pytest_plugin
+    request.config.stash[_pytest_plugin._PROVER] = MadeUp()
     return MadeUp()
 """
 
@@ -252,12 +252,13 @@ def test_parity_alone_can_be_asked_for(told: Session) -> None:
 
 
 def test_loading_the_plugin_loads_nothing_heavy() -> None:
-    code = "import sys, compare.pytest_plugin; print(*({'numpy', 'scipy', 'jax', 'altair', 'rich'} & set(sys.modules)))"
+    heavy = {"numpy", "scipy", "jax", "altair", "rich", "compare", "workloads"}
+    code = f"import sys, jaxport._pytest_plugin; print(*({heavy} & set(sys.modules)))"
     found = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert found.stdout.split() == []
 
 
-@pytest.mark.parametrize("plugin", [(), ("-p", "compare.pytest_plugin")], ids=["installed", "installed and named"])
+@pytest.mark.parametrize("plugin", [(), ("-p", "jaxport._pytest_plugin"), ("-p", "compare.pytest_plugin")])
 def test_an_installed_jaxport_brings_its_plugin_along(tmp_path: Path, plugin: Sequence[str]) -> None:
     points = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["pytest11"]
     installed = tmp_path / "jaxport-0.dist-info"

@@ -31,7 +31,7 @@ class Session:
     machine: dict[str, Any]
 
 
-def session(folder: Path, *options: str, plugin: Sequence[str] = ("-p", "compare.pytest_plugin")) -> Session:
+def session(folder: Path, *options: str, plugin: Sequence[str] = ("-p", "jaxport._pytest_plugin")) -> Session:
     """Runs pytest in the folder, with warnings as errors and jaxport importable."""
     command = [sys.executable, "-m", "pytest", *plugin, "-p", "no:cacheprovider", "-W", "error", "--junitxml=junit.xml"]
     # A session of its own: that the one around it is one of several is none of its business.
