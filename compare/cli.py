@@ -19,7 +19,6 @@ from compare.commands._exit_codes import REFUSED
 from compare.commands._parser import DEFAULT_TIMEOUT_S, Help, Parser, add_debug
 from compare.commands._signals import INTERRUPTED, interruptible
 from compare.errors import FORESEEN, RequestError
-from compare.report import terminal
 from compare.sides import processes
 
 PACKAGES = ("jaxport", "tf_reference", "workloads")
@@ -74,6 +73,7 @@ COMMANDS = {
     "gotchas": Command("look up what TensorFlow and JAX do differently, and how to port it"),
     "ops": Command("list TensorFlow's operations: kernels, what compiles, counterparts in JAX", foreign_code=False),
     "docs": Command("open the guide and the reference, offline", foreign_code=False),
+    "requirements": Command("list what one side alone needs, for pip", foreign_code=False),
     "environment": Command("say what a report of a problem needs: versions, devices, machine", foreign_code=False),
     "list": Command("list the workloads", foreign_code=False),
 }
@@ -100,7 +100,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code says how its verdicts came out."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     with interruptible(to_the_end=arguments is None):
-        return _run(given)
+        try:
+            return _run(given)
+        except ModuleNotFoundError as error:
+            return _incomplete(error)
 
 
 def _run(given: Sequence[str]) -> int:
@@ -114,7 +117,9 @@ def _run(given: Sequence[str]) -> int:
         return INTERRUPTED
     except FORESEEN as error:
         return _refuse(error, "--debug" in given)
-    except Exception as error:  # noqa: BLE001 - the last line of defence: --debug shows the traceback
+    except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and _is_foreign(error):
+            raise
         what = f"expected no internal error, found {type(error).__name__}: {error}: run with --debug and report it"
         return _refuse(error, "--debug" in given, what)
 
@@ -201,7 +206,23 @@ def _module(command: str) -> ModuleType:
     return importlib.import_module(f"compare.commands.{command}")
 
 
+def _is_foreign(error: ModuleNotFoundError) -> bool:
+    return str(error.name).partition(".")[0] not in (*PACKAGES, "compare")
+
+
+def _incomplete(error: ModuleNotFoundError) -> int:
+    """Said without any package of others: jaxport was installed without what it needs, as for one side alone."""
+    line = (
+        f"expected the module {error.name}, which jaxport needs, found none in {sys.prefix}: install jaxport with its "
+        "dependencies, or, where TensorFlow cannot be had, run `jaxport requirements jax | pip install -r /dev/stdin`"
+    )
+    print(f"jaxport: {line}", file=sys.stderr)
+    return REFUSED
+
+
 def _refuse(error: Exception, debug: bool, what: str | None = None) -> int:
+    from compare.report import terminal
+
     if debug:
         terminal.explain("".join(traceback.format_exception(error)) + getattr(error, "details", ""))
     if isinstance(error, OSError) and error.strerror:

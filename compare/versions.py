@@ -8,6 +8,9 @@ from importlib.metadata import PackageNotFoundError, version
 PACKAGES = {"tf": ("tensorflow", "keras"), "jax": ("jax", "jaxlib", "flax", "optax")}
 """By side, what it is made of."""
 
+OTHER_BUILDS = {"tensorflow": ("tensorflow-cpu", "tensorflow-rocm", "tf-nightly")}
+"""Distributions that bring the same package under another name."""
+
 
 def own() -> str:
     """Of jaxport; pyproject.toml is the one place that says it."""
@@ -29,7 +32,9 @@ def told() -> str:
 
 
 def _installed(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
+    for distribution in (name, *OTHER_BUILDS.get(name, ())):
+        try:
+            return version(distribution)
+        except PackageNotFoundError:
+            continue
+    return None

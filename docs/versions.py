@@ -1,17 +1,21 @@
-"""Runs parity, programs, hlo and locate over pairs of releases, and writes docs/versions.md.
+"""Runs parity, programs, hlo and locate with older and newer releases of either side, and writes docs/versions.md.
 
-usage: make matrix, or python docs/versions.py FOLDER [TF,JAX ...]; FOLDER keeps an environment for each release (1.5 GB
-for a TensorFlow), and what was found of each pair. A pair that was tried already is not tried again.
+usage: make matrix, or python docs/versions.py FOLDER [TRIAL ...]; FOLDER keeps an environment for each release (1.5 GB
+for a TensorFlow) and what was found in each trial, which is not tried again. A Python that is not on PATH as python3.N
+costs its own trials.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
-import venv
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,48 +23,106 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "versions.md"
-HERE = "here"
-"""Names the release that this environment has."""
-
-PAIRS = (("2.16.2", HERE), ("2.17.1", HERE), ("2.18.1", HERE), (HERE, HERE), (HERE, "0.6.2"), ("2.18.1", "0.6.2"))
 WORKLOADS = ("add", "mnist_mlp")
 WORKER = ("msgspec", "safetensors", "ml_dtypes", "scipy", "threadpoolctl", "typing_extensions", "scikit-learn")
 """What a worker needs beside its framework."""
 
-PACKAGES = {"tf": ("tensorflow-cpu=={0}",), "jax": ("jax=={0}", "jaxlib=={0}", "flax", "optax")}
+
+@dataclass(frozen=True)
+class Place:
+    """An environment: its Python, and requirements as pip takes them; without any, it is the one of this process."""
+
+    requirements: tuple[str, ...] = ()
+    python: str = "3.11"
+
+    @property
+    def name(self) -> str:
+        """A folder's."""
+        return re.sub(r"[^\w.]+", "-", "-".join((self.python, *self.requirements)))
+
+
+HERE = Place()
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Where each side runs, and jaxport itself."""
+
+    tf: Place = HERE
+    jax: Place = HERE
+    own: Place = HERE
+
+
+def tensorflow(release: str, *more: str) -> Place:
+    """A side's environment."""
+    return Place((f"tensorflow-cpu=={release}", *more))
+
+
+def jax(release: str, python: str = "3.11") -> Place:
+    """A side's environment."""
+    return Place((f"jax=={release}", f"jaxlib=={release}", "flax", "optax"), python)
+
+
+def together(tensorflow: str, jax: str, python: str) -> Place:
+    """Both sides and jaxport in one environment."""
+    return Place((f"tensorflow-cpu=={tensorflow}", f"jax=={jax}", f"jaxlib=={jax}"), python)
+
+
+TRIALS = {
+    "tf-2.16": Trial(tf=tensorflow("2.16.2")),
+    "tf-2.16-keras-2": Trial(tf=tensorflow("2.16.2", "tf-keras==2.16.0")),
+    "tf-2.17": Trial(tf=tensorflow("2.17.1")),
+    "tf-2.17-keras-2": Trial(tf=tensorflow("2.17.1", "tf-keras==2.17.0")),
+    "tf-2.18": Trial(tf=tensorflow("2.18.1")),
+    "tf-2.19": Trial(tf=tensorflow("2.19.1")),
+    "tf-2.20": Trial(tf=tensorflow("2.20.0")),
+    "here": Trial(),
+    "jax-0.6": Trial(jax=jax("0.6.2")),
+    "jax-0.8": Trial(jax=jax("0.8.3")),
+    "jax-0.11": Trial(jax=jax("0.11.2", "3.12")),
+    "jax-0.12": Trial(jax=jax("0.12.0.1", "3.13")),
+    "oldest": Trial(tf=tensorflow("2.16.2"), jax=jax("0.6.2")),
+    "together-oldest": Trial(own=together("2.19.1", "0.10.2", "3.11")),
+    "together-3.12": Trial(own=together("2.20.0", "0.11.2", "3.12")),
+    "together-newest": Trial(own=together("2.21.0", "0.12.0.1", "3.13")),
+}
+
+KERAS_PORT = {
+    "keras_tf.py": """import tensorflow as tf
+
+layers = [
+    tf.keras.layers.Dense(8, "gelu", kernel_initializer=tf.keras.initializers.Identity()),
+    tf.keras.layers.LayerNormalization(),
+]
+model = tf.keras.Sequential([tf.keras.Input((8,)), *layers])
+
+
+def f(x):
+    return model(x)
+""",
+    "keras_jax.py": """import jax
+import jax.numpy as jnp
+
+
+def f(x):
+    x = jax.nn.gelu(x @ jnp.eye(8, dtype=x.dtype), approximate=False)
+    x = x - x.mean(-1, keepdims=True)
+    return x * jax.lax.rsqrt((x * x).mean(-1, keepdims=True) + 1e-3)
+""",
+}
+"""A port of layers of tf.keras: those of Keras 2 where tf-keras is asked for."""
+
 COMMANDS = {
     "run": ("run", *WORKLOADS, "--size", "smoke", "--no-timing"),
     "hlo": ("hlo", "scale_and_add", "--size", "smoke"),
     "locate": ("locate", "add", "--size", "smoke"),
+    "tf.keras": ("run", "--tf", "keras_tf.py:f", "--jax", "keras_jax.py:f", "--input", "x=f32[5,8]", "--no-timing"),
 }
-
-
-HEAD = """# Versions
-
-A side runs by its own interpreter (`--tf-python`, `--jax-python`): releases that cannot be installed together can be
-held against each other. `make matrix` tries pairs of releases and writes this page: parity, programs and profiles of
-{workloads}, then `jaxport hlo scale_and_add` and `jaxport locate add`, all at size smoke.
-0 is an exit code: every verdict holds.
-
-| TensorFlow side | JAX side | run | hlo | locate | lost |
-|---|---|---|---|---|---|"""
-
-FOOT = """
-A TensorFlow that writes its program as HLO alone has it turned into StableHLO by jaxport. Such a one cannot read
-back what today's jaxlib writes: the cells `@tf` are empty then. JAX 0.11 wants Python 3.12, which the machine of this
-table has not.
-
-An environment for a side needs its framework and these; jaxport itself need not be in it:
-
-```
-pip install {worker}
-```
-"""
 
 
 @dataclass(frozen=True)
 class Found:
-    """Of one pair: versions by side, seconds, the exit code of each command, and what a run says is missing."""
+    """In one trial: versions by side, seconds, the exit code of each command, and what a run says is missing."""
 
     sides: Mapping[str, str]
     seconds: float
@@ -68,51 +130,85 @@ class Found:
     lost: Sequence[str]
 
 
-def interpreter(folder: Path, side: str, release: str) -> str | None:
-    """The Python of an environment with this release, made where it is missing; None for the release that is here."""
-    if release == HERE:
+class PythonAbsent(Exception):
+    """There is no such Python on PATH."""
+
+
+def interpreter(folder: Path, place: Place, own: bool) -> str | None:
+    """The Python of an environment, made where it is missing; None for the one that is here.
+
+    Args:
+      folder: where environments are kept.
+      place: what is in it.
+      own: whether jaxport runs in it too, with all that it depends on.
+
+    Raises:
+      PythonAbsent: this machine has not its Python.
+    """
+    if place == HERE:
         return None
-    place = folder / f"{side}-{release}"
-    python = place / "bin" / "python"
-    if not (place / "complete").exists():
-        venv.create(place, with_pip=True)
-        wanted = [package.format(release) for package in PACKAGES[side]]
-        subprocess.run([python, "-m", "pip", "install", "-q", *wanted, *WORKER], check=True)
-        (place / "complete").touch()
+    python = folder / place.name / "bin" / "python"
+    if not (folder / place.name / "complete").exists():
+        maker = shutil.which(f"python{place.python}")
+        if maker is None:
+            raise PythonAbsent(f"Python {place.python} is not on PATH")
+        subprocess.run([maker, "-m", "venv", folder / place.name], check=True)
+        wanted = [*place.requirements, *(dependencies() if own else WORKER)]
+        subprocess.run([python, "-m", "pip", "install", "-q", *wanted], check=True)
+        (folder / place.name / "complete").touch()
     return str(python)
 
 
-def tried(tf: str | None, jax: str | None) -> Found:
-    """What the commands make of a pair."""
+def dependencies() -> list[str]:
+    """Names of what jaxport itself needs, without the releases that it is known to work with."""
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    names = (re.match(r"[\w-]+", each) for each in listed)
+    return [name.group() for name in names if name and name.group() != "tensorflow"]
+
+
+def tried(tf: str | None, jax: str | None, own: str | None, legacy: bool) -> Found:
+    """What the commands make of a trial.
+
+    Args:
+      tf: its interpreter; None is jaxport's.
+      jax: likewise.
+      own: jaxport's; None is the one that runs this.
+      legacy: whether tf.keras is Keras 2.
+    """
     pythons = [*(["--tf-python", tf] if tf else []), *(["--jax-python", jax] if jax else [])]
-    began, codes, plain = time.monotonic(), {}, {}
+    environment = os.environ | {"PYTHONPATH": str(ROOT)} | ({"TF_USE_LEGACY_KERAS": "1"} if legacy else {})
+    began, codes, lost, sides = time.monotonic(), {}, [], {}
     with tempfile.TemporaryDirectory() as name:
+        for file, text in KERAS_PORT.items():
+            (Path(name) / file).write_text(text)
         for command, asked in COMMANDS.items():
             out = ["-o", str(Path(name) / command)] if command != "locate" else []
             process = subprocess.run(
-                [sys.executable, "-P", "-m", "compare", *asked, *pythons, *out],
-                cwd=name,
-                capture_output=True,
-                text=True,
-            )
+                [own or sys.executable, "-P", "-m", "jaxport", *asked, *pythons, *out],
+                cwd=name, env=environment, capture_output=True, text=True,
+            )  # fmt: skip
             codes[command] = process.returncode
-            if command == "run":
-                results = Path(name) / "run" / "results.json"
-                plain = json.loads(results.read_text()) if results.exists() else {"refused": process.stderr}
-    return Found(dict(versions(plain)), round(time.monotonic() - began, 1), codes, sorted(set(missing(plain))))
+            results = Path(name) / command / "results.json"
+            plain = json.loads(results.read_text()) if results.exists() else {}
+            sides = sides or dict(versions(plain))
+            lost += missing(plain) if plain else []
+            if process.returncode > 1:
+                lost.append(f"{command}: {process.stderr.strip().splitlines()[-1]}")
+    return Found(sides, round(time.monotonic() - began, 1), codes, list(dict.fromkeys(lost)))
 
 
 def versions(plain: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Of each side, as its own interpreter told them."""
-    packages = {"tf": ("tensorflow", "keras"), "jax": ("jax", "flax")}
-    for side, told in plain.get("environment", {}).get("sides", {}).items():
-        yield side, ", ".join(f"{name} {told[name]}" for name in (*packages[side], "python") if name in told)
+    """Of each side, as its own interpreter told them; and of jaxport's Python."""
+    packages = {"tf": ("tensorflow", "keras", "tf_keras"), "jax": ("jax", "flax", "optax")}
+    environment = plain.get("environment", {})
+    for side, told in environment.get("sides", {}).items():
+        yield side, ", ".join(f"{name} {told[name]}" for name in (*packages[side], "python") if told.get(name))
+    if environment.get("python"):
+        yield "own", environment["python"]
 
 
 def missing(plain: Mapping[str, Any]) -> Iterator[str]:
     """Verdicts that are no pass, results that failed, texts and kernels that are not told."""
-    if "refused" in plain:
-        yield plain["refused"].strip().splitlines()[-1]
     for name, part in plain.get("workloads", {}).items():
         if (part.get("parity") or {}).get("verdict") != "pass":
             yield f"parity of {name}"
@@ -130,32 +226,28 @@ def missing(plain: Mapping[str, Any]) -> Iterator[str]:
                 yield f"the text of stage {wanted} of {side}"
 
 
-def page(found: Sequence[Found]) -> str:
-    """docs/versions.md."""
-    lines = [HEAD.format(workloads=" and ".join(f"`{name}`" for name in WORKLOADS))]
-    for each in found:
-        codes = " | ".join(str(each.codes[command]) for command in COMMANDS)
-        first = dict.fromkeys(text.partition(";")[0].replace("|", "\\|") for text in each.lost)
-        lost = "; ".join(first) or "nothing"
-        lines.append(f"| {each.sides.get('tf', '')} | {each.sides.get('jax', '')} | {codes} | {lost} |")
-    lines.append(FOOT.format(worker=" ".join(WORKER)))
-    return "\n".join(lines)
-
-
 def main() -> int:
-    """Try every pair, write the page; 1 where a pair loses a verdict."""
+    """Try what was asked for, write the page of all that was tried; 1 where a trial loses a verdict."""
+    from versions_page import page
+
     folder = Path(sys.argv[1]).resolve()
-    asked = [tuple(pair.split(",")) for pair in sys.argv[2:]] or list(PAIRS)
-    found = []
-    for tf, jax in asked:
-        kept = folder / f"{tf}-{jax}.json"
-        if not kept.exists():
-            print(f"TensorFlow {tf}, JAX {jax}", flush=True)
-            pair = tried(interpreter(folder, "tf", tf), interpreter(folder, "jax", jax))
-            kept.write_text(json.dumps(asdict(pair), indent=1))
-        found.append(Found(**json.loads(kept.read_text())))
+    folder.mkdir(exist_ok=True)
+    for name in sys.argv[2:] or TRIALS:
+        kept, trial = folder / f"{name}.json", TRIALS[name]
+        if kept.exists():
+            continue
+        print(name, flush=True)
+        try:
+            places = [interpreter(folder, place, place == trial.own) for place in (trial.tf, trial.jax, trial.own)]
+        except PythonAbsent as absent:
+            print(f"{name}: {absent}", flush=True)
+            continue
+        legacy = any(each.startswith("tf-keras") for each in trial.tf.requirements)
+        kept.write_text(json.dumps(asdict(tried(*places, legacy)), indent=1))
+    files = {name: folder / f"{name}.json" for name in TRIALS}
+    found = {name: Found(**json.loads(file.read_text())) for name, file in files.items() if file.exists()}
     PAGE.write_text(page(found))
-    return int(any(code for each in found for code in each.codes.values()))
+    return int(any(code for each in found.values() for code in each.codes.values()))
 
 
 if __name__ == "__main__":

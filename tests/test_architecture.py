@@ -4,6 +4,7 @@ The contracts of imports stand in pyproject.toml and are held by `lint-imports`.
 """
 
 import ast
+import re
 import shutil
 import subprocess
 import sys
@@ -39,12 +40,57 @@ def workload_names(folder: str) -> set[str]:
 
 @pytest.mark.parametrize(
     ("folder", "adapters"),
-    [("tf_reference", {"_private.py"}), ("jaxport", {"_private.py"}), ("compare", {"bindings.py"}), (PEERS, set())],
+    [
+        ("tf_reference", {"_private.py"}),
+        ("jaxport", {"_private.py"}),
+        ("compare", {"bindings.py", "run_exported.py"}),
+        (PEERS, set()),
+    ],
 )
 def test_private_modules_are_named_in_one_file_a_side(folder: str, adapters: set[str]) -> None:
-    private = ("jax._src", "jaxlib.", "tensorflow.compiler", "tensorflow.python", "tensorflow.tsl")
-    naming = {path.name for path in files(folder) if any(f'"{name}' in path.read_text() for name in private)}
+    """And in the runner that an export carries along, which can import nothing of jaxport's."""
+    naming = {path.name for path in files(folder) if names_private(path.read_text())}
     assert naming <= adapters
+
+
+PRIVATE = re.compile(r"jax\._src\b|jaxlib\.(?!version)\w|tensorflow\.(compiler|core|python|tsl)\b")
+
+
+def names_private(source: str) -> bool:
+    """Whether a text imports a private module, names it in a string, or reaches it through a public one."""
+    return any(PRIVATE.match(name) for node in ast.walk(ast.parse(source)) for name in modules_of(node))
+
+
+def modules_of(node: ast.AST) -> list[str]:
+    """What a node may import, or find as an attribute of what is imported."""
+    if isinstance(node, ast.Import):
+        return [each.name for each in node.names]
+    if isinstance(node, ast.ImportFrom):
+        return [f"{node.module}.{each.name}" for each in node.names]
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return [node.value] if re.fullmatch(r"[\w.]+", node.value) else []
+    return [ast.unparse(node)] if isinstance(node, ast.Attribute) else []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from jax._src import core",
+        "from jax._src.interpreters import mlir",
+        "import jax._src.core as c",
+        "import jax\njax._src.core.Tracer",
+        "def late():\n    from jaxlib.mlir import ir",
+        "import importlib\nimportlib.import_module('jax._src.compiler')",
+        "from tensorflow.python.eager import context",
+    ],
+)
+def test_a_private_module_is_found_however_it_is_reached(source: str) -> None:
+    assert names_private(source)
+
+
+@pytest.mark.parametrize("source", ["import jax.extend", "from jax import lax", "import tensorflow as tf\ntf.raw_ops"])
+def test_a_public_module_is_none(source: str) -> None:
+    assert not names_private(source)
 
 
 def test_only_a_worker_runs_programs() -> None:

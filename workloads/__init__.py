@@ -1,9 +1,36 @@
 """What is computed: framework-neutral workloads. Every module without an underscore is one."""
 
-from workloads._spec import ArraySpec as ArraySpec
-from workloads._spec import Cost as Cost
-from workloads._spec import Deviation as Deviation
-from workloads._spec import Training as Training
-from workloads._spec import Workload as Workload
-from workloads._written_port import drawn_examples as drawn_examples
-from workloads._written_port import drawn_weights as drawn_weights
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from workloads._spec import ArraySpec as ArraySpec
+    from workloads._spec import Cost as Cost
+    from workloads._spec import Deviation as Deviation
+    from workloads._spec import Training as Training
+    from workloads._spec import Workload as Workload
+    from workloads._written_port import drawn_examples as drawn_examples
+    from workloads._written_port import drawn_weights as drawn_weights
+
+_HOMES = {
+    **dict.fromkeys(("ArraySpec", "Cost", "Deviation", "Training", "Workload"), "workloads._spec"),
+    **dict.fromkeys(("drawn_examples", "drawn_weights"), "workloads._written_port"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """`workloads.Workload`, loaded once it is asked for: an installation without NumPy can say what it lacks.
+
+    Raises:
+      AttributeError: there is no such name.
+    """
+    if name not in _HOMES:
+        raise AttributeError(f"expected a name of workloads ({', '.join(_HOMES)}), found workloads.{name}")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    """All that workloads declare themselves with."""
+    return sorted((*globals(), *_HOMES))

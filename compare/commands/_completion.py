@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from compare.report import terminal
-
 SHELLS = ("bash", "zsh", "tcsh")
 FILES = {"DIR", "FILE", "FOLDER", "PATH", "PROGRAM", "PYTHON", "TARGET", "WORKLOAD"}
 """What operands and values are called that may be files."""
@@ -34,6 +32,8 @@ class Printing(argparse.Action):
         option_string: str | None = None,
     ) -> None:
         """Print, and exit with 0."""
+        from compare.report import terminal  # needs what an incomplete installation may lack
+
         terminal.write(f"{self._text(values)}\n")
         parser.exit()
 

@@ -50,7 +50,7 @@ def page_of(name: str) -> Path:
       RequestError: the pages were not built, or there is none of that name.
     """
     if not (PAGES / "index.html").exists():
-        raise RequestError(f"expected the built documentation in {PAGES}, found none: run `make docs`")
+        raise RequestError(f"expected the built documentation in {PAGES}, found none: run `make docs` in a checkout")
     page = (PAGES / f"{name.removesuffix('.md').removesuffix('.html')}.html").resolve()
     if not page.is_relative_to(PAGES.resolve()) or not page.is_file():
         names = sorted(str(path.relative_to(PAGES).with_suffix("")) for path in PAGES.rglob("*.html"))

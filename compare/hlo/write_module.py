@@ -146,7 +146,7 @@ def _fill(message: Any, name: str, value: Any) -> None:
     target = getattr(message, name)
     if field.message_type is None:
         target.extend(value)
-    elif field.is_repeated:
+    elif hasattr(target, "add"):  # repeated: protobuf 5 and 7 have no other way to ask in common
         for item in value:
             _fill_message(target.add(), item)
     else:

@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from compare.bench import clock
-from compare.hlo.collectives import collectives
 from compare.sides import mapped, wire
 from compare.sides._host import Host
 from compare.sides._side import Reply
@@ -50,6 +49,9 @@ class Strategies(Host):
 
     def transfers(self, parameters: StrategyNamed, arrays: Arrays) -> Reply:
         """What a step exchanges between devices."""
+        # Reads with jaxlib, which an environment of TensorFlow's own has not: every worker imports this file.
+        from compare.hlo.collectives import collectives
+
         program = self._side.program(parameters.strategy)
         found = collectives(program.module) if program.module else program.collectives
         return Reply([dataclasses.asdict(each) for each in found])

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+import tomllib
 
 import pytest
+import versions
 from places import ROOT
 
 from compare.sides import optional_imports
@@ -65,3 +68,34 @@ def test_tensorflow_comes_without_them_unless_it_is_measured(environment: dict[s
         [sys.executable, "-c", STARTING], cwd=ROOT, env=inherited | environment, capture_output=True, text=True
     )
     assert (done.returncode, done.stdout.strip()) == (0, loaded), done.stderr
+
+
+ALONE = """
+import sys
+from importlib.abc import MetaPathFinder
+
+class Absent(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name in {absent!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Absent())
+import compare.sides.worker
+"""
+
+
+@pytest.mark.process
+def test_a_worker_needs_nothing_but_what_is_said_of_the_environment_of_a_side() -> None:
+    """docs/versions.py lists what is installed beside a framework: what jaxport declares beyond that is not there."""
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    names = {re.split(r"[^\w-]", each)[0].replace("-", "_").lower() for each in declared}
+    there = {name.replace("-", "_").lower() for name in (*versions.WORKER, "numpy")}
+    code = ALONE.format(absent=sorted((names | {"google"}) - there))
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,92 @@
+"""`jaxport requirements`: what one side alone needs, as pip reads it. Imports nothing that is to be installed."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from importlib.metadata import PackageNotFoundError, requires
+
+from compare.commands._exit_codes import HOLDS
+from compare.commands._parser import Help
+from compare.errors import RequestError
+
+HELP = Help(
+    description="""\
+List what one side alone needs, as pip reads it: pip has no way to leave out one dependency of a package, so that
+jaxport is installed without any, and then these. Where TensorFlow cannot be had, that side comes from a recorded one
+or from another interpreter. JAX's XLA is needed either way: programs are read with it.
+""",
+    operands="SIDE",
+    examples="""\
+  pip install --no-deps jaxport && jaxport requirements jax | pip install -r /dev/stdin
+  jaxport requirements jax --extra gpu-target
+  jaxport requirements tf
+""",
+    holds="they are listed",
+)
+
+LEFT_OUT = {"jax": frozenset({"tensorflow"}), "tf": frozenset({"jax", "flax", "optax"})}
+"""By side, what only the other one needs."""
+
+_NAME = re.compile(r"[\w-]+")
+_EXTRA = re.compile(r"""\s*(?:\band)?\s*\bextra\s*==\s*["']([\w-]+)["']""")
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add arguments."""
+    command.add_argument("side", choices=LEFT_OUT, metavar="SIDE", help="jax or tf: the side that is to run here")
+    command.add_argument(
+        "--extra", action="append", default=[], metavar="NAME", help="an extra of jaxport too, such as gpu-target"
+    )
+
+
+def main(options: argparse.Namespace) -> int:
+    """Print them; the exit code."""
+    sys.stdout.write("".join(f"{line}\n" for line in wanted(declared(), options.side, options.extra)))
+    return HOLDS
+
+
+def declared() -> Sequence[str]:
+    """The dependencies in the metadata of the jaxport that is installed.
+
+    Raises:
+      RequestError: it is not installed.
+    """
+    try:
+        return requires("jaxport") or ()
+    except PackageNotFoundError:
+        raise RequestError(
+            "expected jaxport to be installed, found its folders alone: run `pip install --no-deps .` in its checkout"
+        ) from None
+
+
+def wanted(declared: Iterable[str], side: str, extras: Sequence[str]) -> list[str]:
+    """Of a package's dependencies, those of one side and of some extras.
+
+    Args:
+      declared: as metadata has them: "libtpu<0.1,>=0.0.42; sys_platform == 'linux' and extra == 'tpu-target'".
+      side: "jax" or "tf".
+      extras: their names.
+
+    Raises:
+      RequestError: there is no such extra.
+    """
+    told = list(_with_extra(declared))
+    unknown = sorted(set(extras) - {extra for extra, _ in told})
+    if unknown:
+        known = ", ".join(sorted({extra for extra, _ in told if extra}))
+        raise RequestError(f"expected an extra of jaxport ({known}), found {unknown[0]!r}: name one of those")
+    return [text for extra, text in told if extra in ("", *extras) and _name(text) not in LEFT_OUT[side]]
+
+
+def _with_extra(declared: Iterable[str]) -> Iterator[tuple[str, str]]:
+    for each in declared:
+        found = _EXTRA.search(each)
+        yield (found.group(1) if found else "", _EXTRA.sub("", each).strip().rstrip(";").strip())
+
+
+def _name(requirement: str) -> str:
+    found = _NAME.match(requirement)
+    return found.group().lower() if found else requirement

@@ -1,0 +1,85 @@
+"""docs/versions.md, from what trials found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from versions import COMMANDS, WORKER, WORKLOADS, Found
+
+HEAD = f"""# Versions
+
+`make matrix` tries releases and writes this page. Each row is: parity, programs and profiles of
+{" and ".join(f"`{name}`" for name in WORKLOADS)} (`run`), `jaxport hlo scale_and_add`, `jaxport locate add`, all at
+size smoke, and a port of layers of `tf.keras`, which are those of Keras 2 where a row has tf_keras. The numbers are
+exit codes: 0, every verdict holds. What is `lost` a run could not have, and says so; all else of it is there.
+
+## A side in an environment of its own
+
+A side runs by its own interpreter (`--tf-python`, `--jax-python`): releases that cannot be installed together can be
+held against each other. Jaxport itself, and the other side, run in an environment with what `constraints.txt` has.
+"""
+
+TOGETHER = """
+## Both sides and jaxport in one environment
+
+`pyproject.toml` allows what these rows span, and no more. A jaxlib before 0.10.2 has no `jaxlib._hlo`, by which
+programs are read: jaxport cannot run on it, though a side can. TensorFlow 2.18 and before want an `ml_dtypes` that JAX
+does not: they are held against it by `--tf-python` alone.
+"""
+
+FOOT = """
+## What is lost, and why
+
+| what a row says | why |
+|---|---|
+{losses}
+
+An environment for a side needs its framework and these; jaxport itself need not be in it:
+
+```
+pip install {worker}
+```
+
+One framework alone: [installing](installing.md). `python docs/adapters.py`, which `.github/workflows/adapters.yml` runs
+every week with the newest releases, tells when one of them has moved a private name that jaxport uses.
+"""
+
+LOSSES = {
+    "Cannot deserialize computation": "this TensorFlow cannot read the StableHLO that today's jaxlib writes: the cells "
+    "`@tf` are empty. Parity, both programs and the cells `@jax` are there",
+    "the text of stage stablehlo of tf": "this TensorFlow writes its program as HLO alone, which jaxport turns into "
+    "StableHLO to align it",
+    "kernels of tf": "this TensorFlow's profiler names no kernels of compiled functions: they are counted in the "
+    "optimized module alone",
+    "kernels of jax": "this jaxlib's profiler names no kernels: they are counted in the optimized module alone",
+    "no attribute 'serialize'": "this jaxlib does not serialize an executable: its cells are empty",
+}
+"""By a part of what is said."""
+
+
+def page(found: Mapping[str, Found]) -> str:
+    """The page.
+
+    Args:
+      found: by the name of a trial.
+    """
+    together = {name: each for name, each in found.items() if name.startswith("together")}
+    apart = {name: each for name, each in found.items() if name not in together}
+    lost = [text for each in found.values() for text in each.lost]
+    losses = [f"| {part} | {why} |" for part, why in LOSSES.items() if any(part in text for text in lost)]
+    foot = FOOT.format(losses="\n".join(losses), worker=" ".join(WORKER))
+    return "\n".join([HEAD, *_table(apart.values()), TOGETHER, *_table(together.values()), foot])
+
+
+def _table(found: Iterable[Found]) -> Iterator[str]:
+    yield f"| TensorFlow side | JAX side | {' | '.join(COMMANDS)} | lost |"
+    yield "|---|---|" + "---|" * (len(COMMANDS) + 1)
+    for each in found:
+        codes = " | ".join(str(each.codes[command]) for command in COMMANDS)
+        yield f"| {each.sides.get('tf', '')} | {each.sides.get('jax', '')} | {codes} | {_lost(each.lost)} |"
+
+
+def _lost(lost: Iterable[str]) -> str:
+    """What a row lost, each once, its first clause."""
+    first = dict.fromkeys(text.partition(";")[0].replace("|", "\\|") for text in lost)
+    return "; ".join(first) or "nothing"
