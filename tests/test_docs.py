@@ -44,7 +44,7 @@ def code_of(page: Path) -> list[str]:
 def command_lines(text: str) -> list[str]:
     """Each command line of a text without what stands behind it, several on one line apart."""
     lines = (COMMENT.sub("", line.strip()) for line in text.splitlines())
-    parts = (part.strip() for line in lines for part in re.split(r" && |; ", line))
+    parts = (part.strip() for line in lines for part in re.split(r" && |; | \| ", line))
     found = (COMMAND.match(part) for part in parts)
     return [match["rest"] for match in found if match and not any(form in match[0] for form in FORMS)]
 
