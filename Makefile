@@ -11,7 +11,7 @@ TPU_PACKAGES := libtpu
 # What is compiled once is kept: pytest would rewrite every test file at each start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run check test slow docs dist zoo soak matrix schema operations goldens install targets types quick graphviz clean
+.PHONY: run check test slow docs dist sbom zoo soak matrix schema operations goldens install targets types quick graphviz clean
 
 run: install
 	$(VENV)/bin/jaxport run
@@ -42,6 +42,13 @@ dist: docs
 	$(VENV)/bin/python -m build
 	@$(VENV)/bin/python -m zipfile -l dist/*.whl | grep '^compare/documentation/index.html ' > /dev/null || \
 		{ echo "expected compare/documentation/index.html in the wheel, found none: see package-data in pyproject.toml"; exit 1; }
+
+# What constraints.txt brings, as a CycloneDX bill of materials in dist/; continuous integration audits the same list.
+sbom: install
+	mkdir -p dist
+	$(VENV)/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt 'cyclonedx-bom>=7'
+	$(VENV)/bin/cyclonedx-py requirements constraints.txt --pyproject pyproject.toml --output-reproducible \
+		--of JSON -o dist/jaxport.cdx.json
 
 # What takes longer than it is worth before every commit, and what continuous integration runs after `make test`.
 slow: install targets

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from versions import COMMANDS, WORKER, WORKLOADS, Found
+from versions import COMMANDS, TRIALS, WORKER, WORKLOADS, Found
 
 HEAD = f"""# Versions
 
@@ -68,15 +68,24 @@ def page(found: Mapping[str, Found]) -> str:
     lost = [text for each in found.values() for text in each.lost]
     losses = [f"| {part} | {why} |" for part, why in LOSSES.items() if any(part in text for text in lost)]
     foot = FOOT.format(losses="\n".join(losses), worker=" ".join(WORKER))
-    return "\n".join([HEAD, *_table(apart.values()), TOGETHER, *_table(together.values()), foot])
+    return "\n".join([HEAD, *_table(apart), TOGETHER, *_table(together), foot])
 
 
-def _table(found: Iterable[Found]) -> Iterator[str]:
+def _table(found: Mapping[str, Found]) -> Iterator[str]:
     yield f"| TensorFlow side | JAX side | {' | '.join(COMMANDS)} | lost |"
     yield "|---|---|" + "---|" * (len(COMMANDS) + 1)
-    for each in found:
+    for name, each in found.items():
+        sides = {**each.sides, "tf": ", ".join((each.sides.get("tf", ""), *_keras_2(name)))}
         codes = " | ".join(str(each.codes[command]) for command in COMMANDS)
-        yield f"| {each.sides.get('tf', '')} | {each.sides.get('jax', '')} | {codes} | {_lost(each.lost)} |"
+        yield f"| {sides['tf']} | {sides.get('jax', '')} | {codes} | {_lost(each.lost)} |"
+
+
+def _keras_2(name: str) -> Iterator[str]:
+    """What tf.keras is in a trial, where it is not Keras 3."""
+    wanted = TRIALS[name].tf.requirements if name in TRIALS else ()
+    yield from (
+        f"tf.keras of {each.replace('==', ' ').replace('-', '_')}" for each in wanted if each.startswith("tf-keras")
+    )
 
 
 def _lost(lost: Iterable[str]) -> str:

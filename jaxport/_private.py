@@ -13,11 +13,11 @@ import numpy as np
 from jax.core import Tracer
 from jax.extend.core import jaxpr_as_fun
 
-TRIED = "0.10 or 0.11"
+TRIED = "0.10.2 to 0.12"
 
 
 class PrivateModuleMoved(RuntimeError):
-    """A private module is not where JAX 0.10 and 0.11 have it."""
+    """A private module is not where JAX 0.10.2 to 0.12 have it."""
 
 
 def _require(module: str, attribute: str) -> Any:
@@ -48,9 +48,15 @@ class Executable:
 
     @property
     def executable_bytes(self) -> int | None:
-        """Of the executable as it is serialized for a cache; None where the client does not serialize this one."""
+        """Of the executable as it is serialized for a cache; None where the client does not serialize this one.
+
+        Before JAX 0.8 the client serializes it, and the executable has no such method.
+        """
+        serialize = getattr(self.loaded, "serialize", None)
+        if serialize is None:
+            return None
         try:
-            return len(self.loaded.serialize())
+            return len(serialize())
         except jax.errors.JaxRuntimeError:
             return None
 

@@ -28,10 +28,10 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 if TYPE_CHECKING:
     from jaxlib.mlir import ir
 
-TRIED = ("0.10.", "0.11.")
+TRIED = ("0.10.", "0.11.", "0.12.")
 """The jaxlib releases that every name below was tried with."""
 
-_TRIED = " and ".join(f"{release}*" for release in TRIED)
+_TRIED = ", ".join(f"{release}*" for release in TRIED)
 
 
 BYTECODE = b"ML\xefR"
