@@ -20,7 +20,7 @@ or from another interpreter. JAX's XLA is needed either way: programs are read w
 """,
     operands="SIDE",
     examples="""\
-  pip install --no-deps jaxport && jaxport requirements jax | pip install -r /dev/stdin
+  jaxport requirements jax | pip install -r /dev/stdin       after: pip install --no-deps jaxport
   jaxport requirements jax --extra gpu-target
   jaxport requirements tf
 """,
