@@ -140,7 +140,7 @@ LIVE = (
     Trial("run: warnings are errors", f"PYTHONWARNINGS=error {RUN}", (0,), live=True),
     Trial("run: `python -O`", f"$python -O -m compare {RUN.removeprefix('$jaxport ')}", (0,), live=True),
     Trial("run: 2 GB of memory", small(2048, RUN), (0,), root=True, live=True),
-    Trial("run: 512 MB of memory", small(512, RUN), (1, 2), root=True, live=True),
+    Trial("run: 512 MB of memory", small(512, RUN), (0, 1, 2), root=True, live=True),
     Trial("hlo: odd folder", "$jaxport hlo $port -o out", (0,), live=True),
     Trial("bench: 2 GB of memory", small(2048, BENCH), (0, 1), root=True,
           live=True),
