@@ -11,7 +11,7 @@ TPU_PACKAGES := libtpu
 # What is compiled once is kept: pytest would rewrite every test file at each start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run check test slow docs dist sbom zoo soak matrix schema operations goldens install targets types quick graphviz clean
+.PHONY: run check test slow docs dist sbom zoo soak trials matrix schema operations goldens install targets types quick graphviz clean
 
 run: install
 	$(VENV)/bin/jaxport run
@@ -58,9 +58,13 @@ slow: install targets
 zoo: install
 	JAXPORT_ZOO=1 $(VENV)/bin/python -m pytest tests/workloads/test_contract.py tests/workloads/test_mixed_precision.py tests/workloads/test_mutants_*.py
 
-# 300 small ports in one run: the memory of the coordinator and of each worker, a row every 20.
+# 300 small ports in one run: memory, files and threads of the coordinator and of each worker, a row every 20.
 soak: install
 	$(VENV)/bin/python docs/soak.py
+
+# Full disks, no network, odd names, closed streams, little memory: docs/environments.md. Some of it takes root.
+trials: install
+	$(VENV)/bin/python docs/trials.py
 
 # Older and newer releases of either side, each in an environment of its own below FOLDER: docs/versions.md.
 matrix: install

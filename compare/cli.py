@@ -99,6 +99,7 @@ Prove a port of a TensorFlow model to JAX: the same numbers, the same program fo
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code says how its verdicts came out."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    terminal.open_streams()
     with interruptible(to_the_end=arguments is None):
         try:
             return _run(given)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
+from compare import leftovers
 from compare.errors import Foreseen
 
 PARTIAL = ".jaxport."
 """What the name of a file begins with that is not yet whole."""
+
+_swept: set[Path] = set()
+"""Folders where this program has removed what killed ones left."""
 
 
 class UnwrittenError(Foreseen):
@@ -44,13 +50,28 @@ def write_atomically(path: Path, data: str | bytes) -> None:
 
 
 def _replace(path: Path, data: str | bytes) -> None:
-    # Not named after the file: whose name may be as long as names can be.
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=PARTIAL)
+    folder = path.parent.resolve()
+    if folder not in _swept:
+        _swept.add(folder)
+        leftovers.sweep_files(folder, PARTIAL)
+    file, name = _partial(folder)
     try:
-        with os.fdopen(handle, "wb") as file:
+        with file:
             file.write(data.encode() if isinstance(data, str) else data)
         os.chmod(name, 0o644)
         os.replace(name, path)
     except BaseException:
         os.unlink(name)
         raise
+
+
+def _partial(folder: Path) -> tuple[IO[bytes], str]:
+    """A new file, held locked: whoever finds one that is not knows that its program was killed."""
+    while True:
+        # Not named after the file: whose name may be as long as names can be.
+        handle, name = tempfile.mkstemp(dir=folder, prefix=PARTIAL)
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.fstat(handle).st_nlink:
+            return os.fdopen(handle, "wb"), name
+        os.close(handle)  # swept by another program before it was locked

@@ -1,16 +1,23 @@
-"""Judges many small ports in one run, and prints how much memory the coordinator and each worker hold meanwhile.
+"""Judges many small ports through one pool, and prints what the coordinator and each worker hold meanwhile.
 
 usage: make soak, or python docs/soak.py [PORTS]; 300 by default, which take some 15 minutes on two processors
+
+Memory may rise and fall, since workers are replaced; open files, threads, processes and temporary files must stay what
+they are once the first ports were judged: else the exit code is 1.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from compare.inputs import functions
+from compare.inputs.foreign_code import foreign_code_apart
 from compare.inputs.request import Request
 from compare.progress import Silent
 from compare.run import whole_run
@@ -19,6 +26,8 @@ from workloads._spec import Workload
 
 PORTS = 300
 EVERY = 20
+SLACK = 8
+"""Files or threads more that are no growth: thread pools are filled when they are first used."""
 
 TF = """import tensorflow as tf
 
@@ -32,6 +41,21 @@ def port{n}(x):
 """
 
 
+@dataclass(frozen=True)
+class Held:
+    """What one process holds."""
+
+    mib: int
+    files: int
+    threads: int
+    process: str
+
+    @property
+    def row(self) -> str:
+        """A cell of the table."""
+        return f"{self.mib} MiB, {self.files}, {self.threads} ({self.process})"
+
+
 def small_ports(count: int, folder: Path) -> list[Workload]:
     """Ports of their own shape and constant: nothing that was compiled for one serves another."""
     found = []
@@ -43,31 +67,44 @@ def small_ports(count: int, folder: Path) -> list[Workload]:
     return found
 
 
-def held_mib(process: Path) -> int:
-    """MiB of physical memory that a process holds."""
-    lines = (process / "status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS:")) // 1024
+def held(process: Path) -> Held:
+    """What a process holds: physical memory, open files, threads."""
+    lines = dict(line.partition(":")[::2] for line in (process / "status").read_text().splitlines())
+    files = len(list((process / "fd").iterdir()))
+    return Held(int(lines["VmRSS"].split()[0]) // 1024, files, int(lines["Threads"]), lines["Pid"].strip())
 
 
-def workers() -> dict[str, Path]:
-    """By side, the worker of this process."""
-    found = {}
+def children() -> dict[Path, list[str]]:
+    """The processes that this one or its own started, with their words."""
+    parents: dict[int, tuple[int, Path]] = {}
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            parent = int((process / "stat").read_text().rpartition(")")[2].split()[1])
-            words = (process / "cmdline").read_bytes().decode().split("\0")
+            parents[int(process.name)] = int((process / "stat").read_text().rpartition(")")[2].split()[1]), process
         except OSError:  # it ended meanwhile
             continue
-        if parent == os.getpid() and "compare.sides.worker" in words:
-            found[words[words.index("compare.sides.worker") + 1]] = process
+    ours, found = {os.getpid()}, {}
+    while new := {number for number, (parent, _) in parents.items() if parent in ours} - ours:
+        ours |= new
+        for number in new:
+            with contextlib.suppress(OSError):
+                process = parents[number][1]
+                found[process] = (process / "cmdline").read_bytes().decode().split("\0")
     return found
 
 
-class Memory(Silent):
+def workers(running: Mapping[Path, Sequence[str]]) -> dict[str, Path]:
+    """By side, the worker of this process."""
+    hosts = {process: words for process, words in running.items() if "compare.sides.worker" in words}
+    return {words[words.index("compare.sides.worker") + 1]: process for process, words in hosts.items()}
+
+
+class Meanwhile(Silent):
     """Prints a row of the table at every so many ports."""
 
-    def __init__(self) -> None:
+    def __init__(self, temporary: Path) -> None:
         self._ports = 0
+        self._temporary = temporary
+        self.rows: list[dict[str, int]] = []
 
     def stage(self, text: str, steps: int) -> None:
         """A port begins; before it, what the ones before left."""
@@ -76,24 +113,54 @@ class Memory(Silent):
         self._ports += 1
 
     def row(self) -> None:
-        """MiB and process of each, by number of ports."""
-        now = workers()
-        held = [f"{held_mib(now[side]):6d} ({now[side].name})" if side in now else "     -" for side in SIDES]
-        print(f"| {self._ports:5d} | {held_mib(Path('/proc/self')):11d} | {' | '.join(held)} |", flush=True)
+        """What each holds, by number of ports."""
+        running = children()
+        sides = {name: held(process) for name, process in workers(running).items() if name in SIDES}
+        own = held(Path("/proc/self"))
+        left = sum(1 for _ in self._temporary.rglob("*"))
+        cells = [sides[name].row if name in sides else "-" for name in SIDES]
+        print(f"| {self._ports} | {own.row} | {' | '.join(cells)} | {len(running)} | {left} |", flush=True)
+        self.rows.append(
+            {"processes": len(running), "temporary files": left}
+            | {f"files of {name}": each.files for name, each in {"coordinator": own, **sides}.items()}
+            | {f"threads of {name}": each.threads for name, each in {"coordinator": own, **sides}.items()}
+        )
+
+
+def grown(rows: Sequence[Mapping[str, int]]) -> list[str]:
+    """What grew from the second and third row, when every worker is warm, to the last two."""
+    early, late = rows[1:3], rows[-2:]
+    found = []
+    for what in sorted({name for row in late for name in row}):
+        before, after = (max((row[what] for row in part if what in row), default=0) for part in (early, late))
+        if after > before + SLACK:
+            found.append(f"{what}: {before} to {after}")
+    return found
 
 
 def main() -> None:
-    """Judge them, by parity alone; every port must pass."""
+    """Judge them, by parity alone; every port must pass, and nothing grow."""
     count = int(sys.argv[1]) if len(sys.argv) > 1 else PORTS
-    memory = Memory()
-    with tempfile.TemporaryDirectory() as folder:
-        print(f"| ports | coordinator | {' | '.join(f'{side} (process)' for side in SIDES)} |   MiB")
-        print("|---|---|---|---|")
-        asked = Request(small_ports(count, Path(folder)), plans=(), parity_only=True, modes=("tf/jit", "jax/jit"))
-        found = whole_run.run(asked, memory)
-    failed = [name for name, each in found["workloads"].items() if each["parity"].verdict != "pass"]
-    print(f"{count - len(failed)} of {count} ports pass {' '.join(failed)}")
-    sys.exit(bool(failed))
+    with tempfile.TemporaryDirectory() as name:
+        folder, temporary = Path(name, "ports"), Path(name, "temporary")
+        folder.mkdir()
+        temporary.mkdir()
+        tempfile.tempdir = str(temporary)
+        meanwhile = Meanwhile(temporary)
+        print("Of each: memory, open files, threads (process).\n")
+        print(f"| ports | coordinator | {' | '.join(SIDES)} | processes | temporary files |")
+        print("|---|---|---|---|---|---|")
+        with foreign_code_apart():
+            asked = Request(small_ports(count, folder), plans=(), parity_only=True, modes=("tf/jit", "jax/jit"))
+            found = whole_run.run(asked, meanwhile).record.workloads
+        meanwhile.row()
+    failed = [name for name, each in found.items() if each.parity is None or each.parity.verdict != "pass"]
+    for name in failed[:3]:
+        print(f"{name}: {found[name].failures or found[name].parity}", file=sys.stderr)
+    growth = grown(meanwhile.rows)
+    print(f"\n{count - len(failed)} of {count} ports pass {' '.join(failed)}")
+    print(f"grew: {', '.join(growth) or 'nothing'}")
+    sys.exit(bool(failed or growth))
 
 
 if __name__ == "__main__":

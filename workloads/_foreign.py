@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -30,6 +31,8 @@ _BROKEN_ZIP = (
     *(RuntimeError, NotImplementedError, IndexError, OverflowError),
 )
 """What zipfile raises at damaged, encrypted or unknown data."""
+_BROKEN_HEAD = (ValueError, TypeError, SyntaxError, TokenError, OverflowError, RecursionError, MemoryError)
+"""What NumPy raises at the head of an array that is none: it reads it as Python writes literals."""
 _END, _END_64, _END_BYTES, _LONGEST_COMMENT = b"PK\x05\x06", b"PK\x06\x07", 22, 1 << 16
 
 
@@ -214,7 +217,7 @@ def _npy(name: str, data: bytes) -> np.ndarray:
             raise Unusable(f"objects in {name!r}")
         # Before it is made: NumPy allocates whatever the head says.
         array = np.frombuffer(data, dtype, offset=file.tell()).reshape(shape, order="F" if by_column else "C")
-    except (ValueError, TypeError, SyntaxError, OverflowError, RecursionError, MemoryError) as error:
+    except _BROKEN_HEAD as error:
         raise Unusable(f"a broken array {name!r} ({said(error)})") from error
     return array
 

@@ -9,6 +9,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from compare import leftovers
 from compare.bundles import gathering
 from compare.commands import _arguments
 from compare.commands._exit_codes import FAILS, HOLDS
@@ -66,7 +67,7 @@ def main(options: argparse.Namespace) -> int:
     with (
         contextlib.ExitStack() as stack,
         tempfile.TemporaryDirectory(prefix="jaxport-") as scratch,
-        tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as beside,
+        leftovers.folder_beside(out) as beside,
         reporter(terminal.console(stderr=True), quiet=False) as progress,
     ):
         asked = gathering.Request(
@@ -77,7 +78,7 @@ def main(options: argparse.Namespace) -> int:
             timeout_s=options.timeout,
             targets=_arguments.targets(options, stack),
         )
-        folder = Path(beside) / out.stem
+        folder = beside / out.stem
         folder.mkdir()
         index = gathering.collect(asked, folder, Path(scratch), progress)
         _deliver(folder, out)

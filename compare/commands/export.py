@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from compare import leftovers
 from compare.bundles import exporting, gathering
 from compare.bundles.exporting import ExecutableSize
 from compare.commands import _arguments
@@ -70,10 +71,10 @@ def main(options: argparse.Namespace) -> int:
     out.parent.mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory(prefix="jaxport-") as scratch,
-        tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as beside,
+        leftovers.folder_beside(out) as beside,
         reporter(terminal.console(stderr=True), quiet=False) as progress,
     ):
-        folder = Path(beside) / out.name
+        folder = beside / out.name
         folder.mkdir()
         try:
             exported = exporting.export(asked, folder, Path(scratch), progress)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
@@ -33,6 +34,33 @@ class PlainConsole(Console):
         """The segments of whatever is printed: tables, their cells and bars of progress all come through here."""
         for segment in super().render(_on_one_line(renderable), options):
             yield segment if segment.control else Segment(printable(segment.text), segment.style)
+
+    def print(self, *objects: Any, **how: Any) -> None:
+        """As Rich does.
+
+        Raises:
+          UnwrittenError: what it is printed to leads to a full disk.
+        """
+        with writing(self._where):
+            super().print(*objects, **how)
+
+    def end_capture(self) -> str:
+        """What was captured; even then Rich writes something.
+
+        Raises:
+          UnwrittenError: as `print`.
+        """
+        with writing(self._where):
+            return super().end_capture()
+
+    @property
+    def _where(self) -> Path:
+        return Path("standard error" if self.stderr else "standard output")
+
+    def on_broken_pipe(self) -> None:
+        """A reader that went away has read enough; Rich would end the program, with an exit code that says nothing."""
+        self.quiet = True
+        _silence(self.file)
 
 
 def _on_one_line(renderable: RenderableType) -> RenderableType:
@@ -71,17 +99,41 @@ def print_table(console: Console, table: Table, narrow: Callable[[], Table] | No
     console.print(table, soft_wrap=not console.is_terminal)
 
 
+def open_streams() -> None:
+    """Have output and errors take every text: what is closed takes all and keeps none, and ASCII takes escapes."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            # print() would take standard output in the place of a closed standard error.
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - open as long as the program
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
 def write(shown: str) -> None:
-    """What a console captured, on standard output.
+    """What a console captured, on standard output; a reader that went away, such as head, has read enough.
 
     Raises:
-      UnwrittenError: it is closed, or leads to a full disk.
+      UnwrittenError: it leads to a full disk.
     """
     with writing(Path("standard output")), contextlib.ExitStack() as lost:
         # What could not be written would be tried again at the end of the program, and change its exit code.
-        lost.callback(setattr, sys, "stdout", io.StringIO())
-        print(shown, end="", flush=True)
-        lost.pop_all()
+        lost.callback(_forget_output)
+        with contextlib.suppress(BrokenPipeError):
+            print(shown, end="", flush=True)
+            lost.pop_all()
+
+
+def _forget_output() -> None:
+    left, sys.stdout = sys.stdout, io.StringIO()
+    _silence(left)
+
+
+def _silence(stream: IO[str]) -> None:
+    """Have what a stream still holds go nowhere: Python flushes those that a program was started with at its end."""
+    with contextlib.suppress(OSError, ValueError), open(os.devnull, "wb") as nothing:
+        if stream in (sys.__stdout__, sys.__stderr__):
+            os.dup2(nothing.fileno(), stream.fileno())
 
 
 def say(*lines: object) -> None:
@@ -90,8 +142,9 @@ def say(*lines: object) -> None:
 
 
 def complain(line: str) -> None:
-    """One line of jaxport's on standard error."""
-    print(f"jaxport: {one_line(line)}", file=sys.stderr)
+    """One line of jaxport's on standard error; where nobody takes it, the exit code says what it says."""
+    with contextlib.suppress(OSError):
+        print(f"jaxport: {one_line(line)}", file=sys.stderr, flush=True)
 
 
 def explain(text: str) -> None:

@@ -26,7 +26,7 @@ from compare.run import grounds, record_parts
 from compare.sides import replies, requests, wire
 from compare.sides._side import Reply, SideError
 from compare.sides.pool import Pool
-from compare.writing import PARTIAL, write_atomically
+from compare.writing import PARTIAL, UnwrittenError, write_atomically
 
 FORMAT = 1
 FOLDER = ".judged"
@@ -112,7 +112,11 @@ class Judgements:
         if changed:
             told(f"{name}: cannot be resumed: its files changed while it was judged")
             return found
-        write_atomically(path, _packed(rests_on, imported, found))
+        try:
+            write_atomically(path, _packed(rests_on, imported, found))
+        except UnwrittenError as why:
+            # What a later run would be spared is no reason to lose this one: its record may still find a place.
+            told(f"{name}: cannot be resumed: {why}")
         return found
 
     def forget(self) -> None:

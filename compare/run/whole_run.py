@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
@@ -191,7 +192,11 @@ def _judge_all(request: Request, pool: Pool, scratch: Path, reporter: Reporter, 
     refused: list[RequestError | BadTarget] = []
     try:
         for workload in request.workloads:
-            workload_judged = _judged(pool, workload, request, scratch, reporter, refused, kept)
+            folder = Path(tempfile.mkdtemp(dir=scratch))
+            workload_judged = _judged(pool, workload, request, folder, reporter, refused, kept)
+            if workload_judged.timed is None or not request.plans:
+                # Times are taken once all are judged: only who is timed keeps its arrays until then.
+                shutil.rmtree(folder, ignore_errors=True)
             # Asked while the workers live: interrupted, the record tells of them all the same.
             pool.environments()
             judged[workload.name] = workload_judged

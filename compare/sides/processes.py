@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
+from compare import leftovers
+
 PREFIX = "jaxport-"
 SCRATCH = "JAXPORT_SCRATCH"
 """Names to a worker the folder that it removes where the program that started it can no longer do so."""
@@ -85,13 +87,17 @@ def begin() -> None:
 
 @contextlib.contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """A new folder for what is needed meanwhile."""
+    """A new folder for what is needed meanwhile; those that killed programs left beside it are removed."""
+    leftovers.sweep_folders(Path(tempfile.gettempdir()), PREFIX)
     folder = Path(tempfile.mkdtemp(prefix=PREFIX))
     _started.folders.add(folder)
+    marked = leftovers.mark(folder)
     try:
         yield folder
     finally:
         _remove(folder)
+        if marked is not None:
+            marked.close()
 
 
 @contextlib.contextmanager

@@ -1,6 +1,7 @@
 """What it costs when a whole run is killed, at random moments, and gone on with: a row for each kill. Asserts it too.
 
 `python tests/support/killed_runs.py [KILLS [SEED]]`; 50 by default, some minutes. JAX stands in TensorFlow's place.
+docs/environments.md has what it prints.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from interpreters import JAX_AS_TF, interpreter
 from places import ROOT
@@ -52,6 +54,8 @@ class Killed:
       taken: those that were taken as judged.
       kept: files of judgements, each read whole.
       wrong: what should not be there.
+      doing: what it said last.
+      result: what was judged, where the record was written.
     """
 
     after_s: float | None
@@ -60,6 +64,8 @@ class Killed:
     taken: int
     kept: int
     wrong: tuple[str, ...]
+    doing: str = ""
+    result: Any = None
 
 
 class Trial:
@@ -101,8 +107,13 @@ class Trial:
         said = told.read_text()
         kept = list((self.out / KEPT).glob("*.safetensors"))
         wrong = tuple(self._wrong(kept, struck is not None))
-        whole = (self.out / "results.json").is_file()
-        return Killed(struck, whole, said.count(STAGE), said.count(RESUMED), len(kept), wrong), said
+        record = self.out / "results.json"
+        result = json.loads(record.read_text())["workloads"] if record.is_file() else None
+        doing = said.splitlines()[-1].strip() if said else "starting"
+        found = Killed(
+            struck, result is not None, said.count(STAGE), said.count(RESUMED), len(kept), wrong, doing, result
+        )
+        return found, said
 
     def _wrong(self, kept: list[Path], was_killed: bool) -> Iterator[str]:
         deadline = time.monotonic() + GONE_S
@@ -143,20 +154,27 @@ def main(kills: int, seed: int) -> int:
     with tempfile.TemporaryDirectory() as name:
         trial = Trial(Path(name))
         began = time.monotonic()
-        trial.run()
+        unharmed = trial.run()[0].result
         whole_s = time.monotonic() - began
-        print(f"unharmed: {whole_s:.1f} s\n\n| killed after | begun | taken as judged | kept | lost | left behind |")
-        print("|---|---|---|---|---|---|", flush=True)
+        print(f"Unharmed, {PORTS} ports take {whole_s:.1f} s.\n")
+        print("| killed after | doing | begun | taken as judged | kept | lost | left behind | result |")
+        print("|---|---|---|---|---|---|---|---|", flush=True)
         before = 0
         for found in killed_in_turn(trial, kills, random.Random(seed), whole_s):
             ended = found.whole
             lost = 0 if ended else max(before, found.begun) - found.kept
-            bad += lost > 1 or found.taken < min(before, found.begun - 1) or bool(found.wrong)
+            differs = ended and found.result != unharmed
+            bad += lost > 1 or found.taken < min(before, found.begun - 1) or bool(found.wrong) or differs
             before = 0 if ended else found.kept
             when = "came to its end" if found.after_s is None else f"{found.after_s:.2f} s"
             left = ", ".join(found.wrong) or "nothing"
-            print(f"| {when} | {found.begun} | {found.taken} | {found.kept} | {lost} | {left} |", flush=True)
-    print(f"\n{bad} rows with more lost than the workload that was hit, or something left behind")
+            told = "differs" if differs else "identical" if ended else ""
+            counts = f"{found.begun} | {found.taken} | {found.kept} | {lost}"
+            print(f"| {when} | {found.doing} | {counts} | {left} | {told} |", flush=True)
+        resumed = trial.run()[0].result
+        bad += resumed != unharmed
+        print(f"\nGone on with to the end: {'identical' if resumed == unharmed else 'differs'}.")
+    print(f"\n{bad} rows with more lost than the workload that was hit, another result, or something left behind.")
     return int(bool(bad))
 
 

@@ -7,6 +7,7 @@ SLOW = (
     "test_clustering_workers.py",
     "test_damaged.py",
     "test_datatypes_command.py",
+    "test_environments.py",
     "test_export.py",
     "test_functions.py",
     "test_grappler_workers.py",

@@ -1,0 +1,76 @@
+"""What a program that was killed has left: told from what another one uses by a lock, which ends with its process."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+MARK = ".in-use"
+"""The file that whoever uses a folder holds locked."""
+
+
+def mark(folder: Path) -> IO[bytes] | None:
+    """Lock a new folder for as long as the file that is returned is open; None where its file system has no locks."""
+    new = folder / f"{MARK}.new"
+    try:
+        file = new.open("wb")
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Under this name only once it is locked: else it would look left behind for a moment.
+        new.rename(folder / MARK)
+    except OSError:
+        return None
+    return file
+
+
+def sweep_folders(within: Path, prefix: str) -> None:
+    """Remove the folders of that prefix that this user's programs have marked, and that none of them uses any more."""
+    with suppress(OSError):
+        for folder in [each for each in within.iterdir() if each.name.startswith(prefix)]:
+            if _is_ours(folder) and _is_left(folder / MARK):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def sweep_files(within: Path, prefix: str) -> None:
+    """Remove the files of that prefix that nobody holds locked."""
+    with suppress(OSError):
+        for file in [each for each in within.iterdir() if each.name.startswith(prefix)]:
+            if _is_ours(file) and _is_left(file):
+                file.unlink(missing_ok=True)
+
+
+@contextmanager
+def folder_beside(path: Path) -> Iterator[Path]:
+    """A new folder next to a path, from which what is whole is moved there; those of killed programs are removed."""
+    prefix = f".{path.name}."
+    sweep_folders(path.parent, prefix)
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=path.parent) as name:
+        marked = mark(Path(name))
+        try:
+            yield Path(name)
+        finally:
+            if marked is not None:
+                marked.close()
+
+
+def _is_ours(path: Path) -> bool:
+    return not path.is_symlink() and path.lstat().st_uid == os.getuid()
+
+
+def _is_left(marked: Path) -> bool:
+    try:
+        handle = os.open(marked, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return True

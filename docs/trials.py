@@ -1,0 +1,203 @@
+"""Tries jaxport where programs like to fail: full disks, no network, odd names, closed streams; prints a table.
+
+usage: make trials, or sudo -E .venv/bin/python docs/trials.py [--quick] [NAME ...]
+
+Each is a shell command in a new folder, with `$jaxport`, `$record` (a results.json) and `$port` (a port file). Those
+that mount or unshare need root. The exit code is 1 where one ends otherwise than it should, or says a traceback.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+NAME = "a b/é😀'\"\nnext"
+LIMIT_S = 300
+
+PORT = """from workloads import ArraySpec, Workload
+tiny = Workload(name="tiny", tf="both_tf.py:tiny", jax="both_jax.py:tiny", inputs={"x": ArraySpec((4,))}, builds=False)
+"""
+FUNCTION = "import {module} as np\n\ndef tiny(x):\n    return np.tanh(x) * 2.5\n"
+REPORT, RUN = "$jaxport report $record -o out", "$jaxport run $port --parity-only -o out"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One place to fail.
+
+    Attributes:
+      name: as the table says it.
+      command: of a POSIX shell.
+      codes: exit codes that are right. The record that `report` reads has a failing verdict: 1.
+      says: what standard error has to hold.
+      root: whether it takes root.
+      live: whether it starts both frameworks.
+    """
+
+    name: str
+    command: str
+    codes: tuple[int, ...] = (1,)
+    says: str = ""
+    root: bool = False
+    live: bool = False
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a trial ended."""
+
+    code: int
+    said: str
+    seconds: float
+
+    def is_right(self, trial: Trial) -> bool:
+        """Whether it did as it should."""
+        wrong = ("Traceback", "internal error", "Exception ignored", "expected no ")
+        return self.code in trial.codes and trial.says in self.said and not any(each in self.said for each in wrong)
+
+
+def mounted(options: str, where: str, then: str) -> str:
+    """A command that sees another file system, alone, at a folder."""
+    mount = f"mkdir -p {where}; mount -t tmpfs -o {options} tmpfs {where}; {then}"
+    return f"unshare -m sh -c {shlex.quote(mount)}"
+
+
+def read_only(where: str, then: str) -> str:
+    """A command to which a folder is read-only, be it root's."""
+    bound = f"mkdir -p {where}; mount --bind {where} {where}; mount -o remount,ro,bind {where}; {then}"
+    return f"unshare -m sh -c {shlex.quote(bound)}"
+
+
+def small(megabytes: int, then: str) -> str:
+    """A command all of whose processes together get so much memory, and no swap (control groups, version 1)."""
+    group = "/sys/fs/cgroup/memory/jaxport-trial-$$"
+    limit = f"mkdir {group} && echo {megabytes}M > {group}/memory.limit_in_bytes && echo $$ > {group}/cgroup.procs"
+    after = f"echo $$ > /sys/fs/cgroup/memory/cgroup.procs; rmdir {group}"
+    return f"sh -c {shlex.quote(f'{limit} || exit 9; {then}; code=$?; {after}; exit $code')}"
+
+
+ASCII = "LC_ALL=C PYTHONUTF8=0 PYTHONCOERCECLOCALE=0"
+BENCH = "$jaxport bench $port --pairs 1 --budget 0.05 -o out"
+TO_FULL = "$jaxport run $port --parity-only -o full/out"
+FULL = "dd if=/dev/zero of=full/fill bs=1k 2> /dev/null; "
+QUICK = (
+    Trial("a reader that went away (`| head -1`)", "set -o pipefail; $jaxport report $record -o out | true"),
+    Trial("standard output closed", f"{REPORT} >&-"),
+    Trial("standard input closed", f"{REPORT} <&-"),
+    Trial("all three closed", f"{REPORT} <&- >&- 2>&-"),
+    Trial("standard error closed, and a refusal", "test -z \"$($jaxport report none.json 2>&-)\"", (0,)),
+    Trial("standard output on a full disk", f"{REPORT} > /dev/full", (2,), "standard output, found No space left"),
+    Trial("standard error on a full disk", "$jaxport report none.json 2> /dev/full", (2,)),
+    Trial("LC_ALL=C", f"LC_ALL=C {REPORT}"),
+    Trial("LC_ALL=C, no UTF-8 mode", f"{ASCII} {REPORT}"),
+    Trial("output in Latin-1", f"PYTHONIOENCODING=latin-1 {REPORT}"),
+    Trial("output in strict ASCII", f"PYTHONIOENCODING=ascii:strict {REPORT}"),
+    Trial("HOME unset", f"env -u HOME {REPORT}"),
+    Trial("HOME missing", f"HOME=/nonexistent {REPORT}"),
+    Trial("TMPDIR missing", f"TMPDIR=/nonexistent {REPORT}"),
+    Trial("TERM=dumb", f"TERM=dumb {REPORT}"),
+    Trial("20 columns", f"COLUMNS=20 {REPORT}"),
+    Trial("`python -O`", f"$python -O -m compare {REPORT.removeprefix('$jaxport ')}"),
+    Trial("PYTHONSAFEPATH=1", f"PYTHONSAFEPATH=1 {REPORT}"),
+    Trial("warnings are errors", f"PYTHONWARNINGS=error {REPORT}"),
+    Trial("a path with spaces, quotes, a line break and an emoji", f"$jaxport report $record -o {shlex.quote(NAME)}"),
+    Trial("such a current folder", "$jaxport report $record -o out"),
+    Trial("a path with a leading dash", "$jaxport report -o=-out -- $record"),
+    Trial("a path that is no UTF-8", "$jaxport report $record -o \"$(printf 'b\\377')\""),
+    Trial("a missing file of such a name", "$jaxport report \"$(printf 'b\\377')\"", (2,), "expected a results.json"),
+    Trial("output on a full disk", mounted("size=64k", "full", "$jaxport report $record -o full/out"), (2,),
+          "No space left on device: make room", root=True),
+    Trial("TMPDIR on a full disk", mounted("size=64k", "full", f"{FULL}TMPDIR=$PWD/full {REPORT}"), root=True),
+    Trial("a read-only current folder", read_only("ro", f"cd ro; {REPORT}"), (2,), "expected a writable folder",
+          root=True),
+    Trial("a read-only home", read_only("ro", f"HOME=$PWD/ro {REPORT}"), root=True),
+    Trial("a read-only TMPDIR", read_only("ro", f"TMPDIR=$PWD/ro {REPORT}"), root=True),
+    Trial("no network", f"unshare -n {REPORT}", root=True),
+    Trial("no /dev/shm", mounted("size=4k,mode=000", "/dev/shm", REPORT), root=True),
+)  # fmt: skip
+LIVE = (
+    Trial("run: nothing wrong", RUN, (0,), live=True),
+    Trial("run: output on a full disk", mounted("size=16k", "full", TO_FULL), (2,),
+          "results kept as", root=True, live=True),
+    Trial("run: TMPDIR on a full disk", mounted("size=64k", "full", f"{FULL}TMPDIR=$PWD/full {RUN}"), (0, 1, 2),
+          root=True, live=True),
+    Trial("run: TMPDIR of 2 MB", mounted("size=2m", "full", f"TMPDIR=$PWD/full {RUN}"), (0, 1, 2), root=True,
+          live=True),
+    Trial("run: a read-only home", read_only("ro", f"HOME=$PWD/ro {RUN}"), (0,), root=True, live=True),
+    Trial("run: no network, no /dev/shm", f"unshare -n {mounted('size=4k,mode=000', '/dev/shm', RUN)}", (0,), root=True,
+          live=True),
+    Trial("run: LC_ALL=C, HOME unset, odd folder", f"{ASCII} env -u HOME {RUN}", (0,), live=True),
+    Trial("run: all three closed", f"{RUN} <&- >&- 2>&-", (0,), live=True),
+    Trial("run: warnings are errors", f"PYTHONWARNINGS=error {RUN}", (0,), live=True),
+    Trial("run: `python -O`", f"$python -O -m compare {RUN.removeprefix('$jaxport ')}", (0,), live=True),
+    Trial("run: 2 GB of memory", small(2048, RUN), (0,), root=True, live=True),
+    Trial("run: 512 MB of memory", small(512, RUN), (0, 1, 2), root=True, live=True),
+    Trial("hlo: odd folder", "$jaxport hlo $port -o out", (0,), live=True),
+    Trial("bench: 2 GB of memory", small(2048, BENCH), (0, 1), root=True,
+          live=True),
+)  # fmt: skip
+
+
+def tried(trial: Trial, folder: Path) -> Ended:
+    """How it ends, in a new folder whose own name is odd."""
+    inside = folder / NAME
+    inside.mkdir(parents=True)
+    (inside / "port.py").write_text(PORT)
+    for side, module in (("tf", "tensorflow"), ("jax", "jax.numpy")):
+        (inside / f"both_{side}.py").write_text(FUNCTION.format(module=module))
+    given = {
+        "python": f"{sys.executable} -P", "jaxport": f"{sys.executable} -P -m compare", "port": "port.py",
+        "record": str(ROOT / "tests/data/record_small.json"), "PYTHONPATH": str(ROOT),
+    }  # fmt: skip
+    began = time.monotonic()
+    ended = subprocess.run(
+        ["bash", "-c", trial.command], cwd=inside, env=os.environ | given, capture_output=True, check=False,
+        timeout=LIMIT_S,
+    )  # fmt: skip
+    return Ended(ended.returncode, ended.stderr.decode(errors="replace"), time.monotonic() - began)
+
+
+def rows(trials: Sequence[Trial]) -> Iterator[tuple[bool, str]]:
+    """Whether each ended as it should, and its row."""
+    for trial in trials:
+        if trial.root and os.geteuid() != 0:
+            yield True, f"| {trial.name} | not tried: takes root | | |"
+            continue
+        with tempfile.TemporaryDirectory() as name:
+            ended = tried(trial, Path(name))
+        lines = [line for line in ended.said.splitlines() if line.startswith("jaxport:")]
+        told = lines[-1].replace(name, "FOLDER").replace("|", "\\|") if lines else "works"
+        right = ended.is_right(trial)
+        if not right:
+            print(json.dumps(ended.said[-2000:]), file=sys.stderr)
+        yield right, f"| {trial.name} | {ended.code} | {told}{'' if right else ' **wrong**'} | {ended.seconds:.1f} s |"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print a row for each; 1 where one is not as it should be."""
+    asked = [each for each in arguments if not each.startswith("-")]
+    chosen = [
+        trial
+        for trial in QUICK + (() if "--quick" in arguments else LIVE)
+        if not asked or any(each in trial.name for each in asked)
+    ]
+    print("| where | exit code | what is said | took |\n|---|---|---|---|", flush=True)
+    wrong = 0
+    for right, row in rows(chosen):
+        wrong += not right
+        print(row, flush=True)
+    print(f"\n{len(chosen) - wrong} of {len(chosen)} as they should be")
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
