@@ -36,7 +36,7 @@ class Carried:
         Raises:
           RequestError: the folder holds too much.
         """
-        return f"{self.folder(file.resolve().parent)}/{file.name}"
+        return f"{self.folder(file.parent)}/{file.name}"
 
     def folder(self, folder: Path) -> str:
         """All files below a folder, but hidden ones, caches, environments and results. Its path on a node.
@@ -76,6 +76,8 @@ class Carried:
             for path in (Path(place, name) for name in sorted(files) if not name.startswith(".")):
                 if not path.is_file():
                     continue
+                if not _encodes(path.name):
+                    self._refuse("names in UTF-8", repr(path.name), str(folder))
                 count, size = count + 1, size + path.stat().st_size
                 if count > MOST_FILES:
                     self._refuse(f"at most {MOST_FILES:,} files", "more", str(folder))
@@ -95,3 +97,11 @@ class Carried:
             f"expected {expected} in {what}, which travel with --ray, found {found}: put the port file into a folder "
             "of its own"
         )
+
+
+def _encodes(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

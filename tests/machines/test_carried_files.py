@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import zipfile
 from pathlib import Path
 
@@ -71,3 +72,21 @@ def test_data_travels_as_a_file(tmp_path: Path) -> None:
     carried = Carried(without=tmp_path / "out")
     name = carried.file(tmp_path / "mnist.npz")
     assert name.endswith("/mnist.npz") and names(carried) == {name}
+
+
+def test_a_link_to_a_port_travels_with_the_folder_that_it_lies_in(folder: Path, tmp_path: Path) -> None:
+    """As the port is loaded here: what it imports is looked for beside the link."""
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links" / "mine.py").symlink_to(folder / "port.py")
+    (tmp_path / "links" / "helper.py").write_text("beside the link")
+    carried = Carried(without=tmp_path / "out")
+    assert carried.port(tmp_path / "links" / "mine.py") == "0/mine.py"
+    packed = zipfile.ZipFile(io.BytesIO(carried.packed()))
+    assert packed.read("0/mine.py") == b"port.py" and packed.read("0/helper.py") == b"beside the link"
+
+
+def test_a_name_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "port.py").write_text("")
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.txt")).write_text("")
+    with pytest.raises(RequestError, match=r"expected names in UTF-8 in .*, which travel with --ray"):
+        Carried(without=tmp_path / "out").port(tmp_path / "port.py")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import signal
@@ -18,9 +19,8 @@ import pytest
 
 from compare.cli import main
 
-pytestmark = pytest.mark.process
-
-pytest.importorskip("ray", reason="pip install 'jaxport[ray]'")
+MISSING = importlib.util.find_spec("ray") is None
+pytestmark = [pytest.mark.process, pytest.mark.skipif(MISSING, reason="pip install 'jaxport[ray]'")]
 
 STORE_BYTES = 80 << 20
 LIMIT_S = 400
