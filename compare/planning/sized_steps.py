@@ -32,6 +32,8 @@ WIDTH = 4
 """Bytes of a float32."""
 MOST_WEIGHT_BYTES = 2 << 30
 """Of a model that is searched: this machine draws its weights, and JAX holds them and the optimizer's state."""
+MOST_LAYERS = 256
+"""Of such a model: XLA takes the longer the deeper it is."""
 
 
 @dataclass(frozen=True)
@@ -145,14 +147,15 @@ class SizedSteps:
         return sum(math.prod(spec.shape) for spec in self._workload.weight_specs(dimensions).values())
 
     def most_layers(self) -> int:
-        """So many that their weights, which are drawn here, stay below `MOST_WEIGHT_BYTES`.
+        """So many that their weights, which are drawn here, stay below `MOST_WEIGHT_BYTES`, and at most `MOST_LAYERS`.
 
         Raises:
           RequestError: as `layers`.
         """
         here = self.layers()
         one, two = (known(self.parameters(count)) for count in (1, 2))
-        return max(here, int((MOST_WEIGHT_BYTES / WIDTH - one) // max(two - one, 1)) + 1)
+        fitting = int((MOST_WEIGHT_BYTES / WIDTH - one) // max(two - one, 1)) + 1
+        return max(here, min(fitting, MOST_LAYERS))
 
     def layers(self) -> int:
         """How many layers the size has.

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from compare.devices.cluster import cluster
 from compare.errors import RequestError
-from compare.planning import planned_clusters
+from compare.planning import planned_clusters, sized_steps
 from compare.planning.mesh_layouts import Layout
 from compare.planning.planned_clusters import Asked, check_hosts, planned
+from compare.planning.sized_steps import SizedSteps
 from compare.progress import Silent
+from compare.record.base import known
 from compare.record.plan_part import Planned, PlannedCluster, PlannedLayout, PlannedStep
 from compare.report.plan_tables import plan_markdown, print_plan
 from compare.report.terminal import PlainConsole
 from compare.sides._side import SideError
+from workloads import _registry
 
 GIB = 1 << 30
 T4 = cluster("T4:1x2")
@@ -91,6 +95,16 @@ def test_a_model_that_this_machine_cannot_hold_is_not_tried(monkeypatch: pytest.
 
 def record(*layouts: PlannedLayout) -> Planned:
     return Planned(1, steps=(PlannedStep("bert", "base", clusters=(PlannedCluster("T4:1x2", layouts=layouts),)),))
+
+
+@pytest.mark.parametrize(("size", "layers"), [("base", 72), ("large", 39), ("smoke", sized_steps.MOST_LAYERS)])
+def test_so_many_layers_are_tried_as_this_machine_can_draw(size: str, layers: int, tmp_path: Path) -> None:
+    pool: Any = None
+    steps = SizedSteps(pool, _registry.get("bert"), size, None, tmp_path)
+    assert steps.most_layers() == layers
+    if layers < sized_steps.MOST_LAYERS:
+        fits, more = (known(steps.parameters(count)) * sized_steps.WIDTH for count in (layers, layers + 1))
+        assert fits <= sized_steps.MOST_WEIGHT_BYTES < more
 
 
 def test_devices_that_are_not_numbered_host_by_host_are_refused() -> None:
