@@ -12,9 +12,9 @@ import jax
 import jax.numpy as jnp
 import jaxlib.version
 import numpy as np
-from jax.sharding import NamedSharding, PartitionSpec
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from jaxport import _checkpoints, _distributed_steps
+from jaxport import _checkpoints, _distributed_steps, _mesh_layouts
 from jaxport._distributed_steps import Step
 from jaxport._recompiling import COMPILED, watched_events
 from jaxport._session import Session, leaves_by_path
@@ -44,8 +44,8 @@ class Placed:
     """A step, and how its arguments are laid out: whole arrays of the host become arrays of devices."""
 
     step: Step
-    kept: Callable[[Any], Any]
-    """Of parameters and state."""
+    parameters: Callable[[Any], Any]
+    state: Callable[[Any], Any]
     inputs: Callable[[Arrays], list[Any]]
 
 
@@ -77,7 +77,7 @@ class Strategies:
         if model.step is None:
             raise Unsupported("the workload has no step pass")
         by_parts = [SHARD_MAP] if model.parts else []
-        return [SPMD, *by_parts, *([OWN] if model.sharded else [])]
+        return [SPMD, *_mesh_layouts.LAYOUTS, *by_parts, *([OWN] if model.sharded else [])]
 
     def join(self, cluster: Cluster) -> int:
         """Compute with other processes from now on.
@@ -110,7 +110,7 @@ class Strategies:
             placed = self._placed(session, strategy)
             parameters = session.parameters(session.twin.first_case)
             assert session.model.init is not None
-            held: list[Any] = [placed.kept(parameters), placed.kept(session.model.init(parameters))]
+            held: list[Any] = [placed.parameters(parameters), placed.state(session.model.init(parameters))]
             if first:
                 held = _checkpoints.read(Path(checkpoint) / str(first), held)
             kept, compilations = Kept(first), 0
@@ -156,7 +156,7 @@ class Strategies:
         parameters = session.parameters(session.twin.first_case)
         assert session.model.init is not None
         state = session.model.init(parameters)
-        return [placed.kept(parameters), placed.kept(state), *placed.inputs(self._batch(session, 0))]
+        return [placed.parameters(parameters), placed.state(state), *placed.inputs(self._batch(session, 0))]
 
     def _session(self, dtype: str, whole: bool) -> Session:
         """The twin for the whole batch, or for the part of one device."""
@@ -192,24 +192,22 @@ class Strategies:
             (len(jax.devices()),), (_distributed_steps.AXIS,), axis_types=(jax.sharding.AxisType.Auto,)
         )
         specs = [_distributed_steps.spec_of(self._division.axes[name]) for name in session.twin.inputs]
+        if strategy in _mesh_layouts.LAYOUTS:
+            return _laid_out(session, mesh, strategy, specs)
         makers: Mapping[str, Callable[[], Step]] = {
             SPMD: lambda: _distributed_steps.spmd(model, mesh, specs),
             SHARD_MAP: lambda: _distributed_steps.by_hand(_distributed_steps.parts_of(model), mesh, specs),
             OWN: lambda: _distributed_steps.handed_over(model, mesh),
         }
         if strategy not in makers:
-            raise Unsupported(f"expected a strategy of {', '.join((*makers, *REFERENCES))}, found {strategy!r}")
+            known = (*makers, *_mesh_layouts.LAYOUTS, *REFERENCES)
+            raise Unsupported(f"expected a strategy of {', '.join(known)}, found {strategy!r}")
         whole = NamedSharding(mesh, PartitionSpec())
-        shardings = [NamedSharding(mesh, spec) for spec in specs]
 
-        def inputs(batch: Arrays) -> list[Any]:
-            return [
-                _put(array, on) for array, on in zip(map(np.asarray, session.inputs(batch)), shardings, strict=True)
-            ]
+        def kept(tree: Any) -> Any:
+            return _put_all(tree, jax.tree.map(lambda _: whole, tree))
 
-        return Placed(
-            makers[strategy](), lambda tree: jax.tree.map(lambda leaf: _put(np.asarray(leaf), whole), tree), inputs
-        )
+        return Placed(makers[strategy](), kept, kept, _inputs(session, [NamedSharding(mesh, spec) for spec in specs]))
 
     def _divided(self, session: Session) -> Callable[[Sequence[Any]], list[list[Any]]]:
         """What gives each device's part of the inputs."""
@@ -228,7 +226,29 @@ class Strategies:
 
 
 def _on_one(session: Session, step: Step) -> Placed:
-    return Placed(step, lambda tree: tree, session.inputs)
+    return Placed(step, lambda tree: tree, lambda tree: tree, session.inputs)
+
+
+def _laid_out(session: Session, mesh: Mesh, strategy: str, specs: Sequence[PartitionSpec]) -> Placed:
+    """A step whose weights and optimizer state are divided too."""
+    laid_out = _mesh_layouts.laid_out(session, mesh, strategy, specs)
+    return Placed(
+        laid_out.step,
+        lambda tree: _put_all(tree, laid_out.parameters),
+        lambda tree: _put_all(tree, laid_out.state),
+        _inputs(session, laid_out.inputs),
+    )
+
+
+def _inputs(session: Session, shardings: Sequence[NamedSharding]) -> Callable[[Arrays], list[Any]]:
+    def inputs(batch: Arrays) -> list[Any]:
+        return [_put(array, on) for array, on in zip(map(np.asarray, session.inputs(batch)), shardings, strict=True)]
+
+    return inputs
+
+
+def _put_all(tree: Any, shardings: Any) -> Any:
+    return jax.tree.map(lambda leaf, on: _put(np.asarray(leaf), on), tree, shardings)
 
 
 def _put(array: np.ndarray, sharding: NamedSharding) -> jax.Array:

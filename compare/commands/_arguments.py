@@ -366,6 +366,29 @@ def plan(options: argparse.Namespace, threads: int) -> Plan:
     return Plan(options.pairs, maximum, options.precision, options.budget, threads, options.seed)
 
 
+def add_ray(command: argparse.ArgumentParser) -> None:
+    """Add a cluster that the workloads are given to."""
+    group = command.add_argument_group("several machines")
+    group.add_argument(
+        "--ray", metavar="ADDRESS",
+        help="give each workload to a node of this Ray cluster: HOST:PORT, ray://HOST:PORT or auto; --size may name "
+        "several then, by commas (default: all on this machine)",
+    )  # fmt: skip
+    group.add_argument(
+        "--ray-limit", type=_option_types.seconds, default=60.0, metavar="S",
+        help="seconds that the cluster and its nodes may take to answer (default: %(default)s)",
+    )  # fmt: skip
+    group.add_argument(
+        "--ray-attempts", type=_option_types.count, default=3, metavar="N",
+        help="nodes that a workload is tried on at most, where each is lost meanwhile (default: %(default)s)",
+    )  # fmt: skip
+
+
+def references(options: argparse.Namespace) -> list[str]:
+    """What workloads were asked for, each once: names, and port files."""
+    return list(dict.fromkeys(options.workloads) or (_registry.built_in() if options.size else _registry.TOUR))
+
+
 def workloads(options: argparse.Namespace) -> list[AnyWorkload]:
     """The workloads that were asked for.
 
@@ -375,8 +398,7 @@ def workloads(options: argparse.Namespace) -> list[AnyWorkload]:
     own = own_functions(options, options.workloads)
     if own is not None:
         return [own]
-    unnamed = _registry.built_in() if options.size else _registry.TOUR
-    chosen = port_files.get_each(list(dict.fromkeys(options.workloads) or unnamed))
+    chosen = port_files.get_each(references(options))
     named_apart(chosen)
     if options.data and not any(workload.training and workload.training.takes_data for workload in chosen):
         names = ", ".join(workload.name for workload in chosen)

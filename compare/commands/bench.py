@@ -6,6 +6,7 @@ import argparse
 import dataclasses
 
 from compare.commands import _arguments, _option_types
+from compare.commands._on_cluster import on_cluster
 from compare.commands._output import deliver, writable_folder
 from compare.commands._parser import Help
 from compare.inputs.request import Extras, Plan
@@ -27,6 +28,8 @@ to run the original in JAX (peers). Takes several minutes for each workload; run
   jaxport bench mnist_mlp --baseline tf/graph    every mode over TensorFlow's graph mode
   jaxport bench my_port.py --pass forward       inference in place of the training step
   jaxport bench my_port.py --unroll 10          ten training steps in one program, told per step
+  jaxport bench --ray 10.0.0.1:6379 --size smoke,default
+                                                each workload at each size on a node of this Ray cluster
   jaxport bench --save                          save the record, for `jaxport compare` and `jaxport history`
 """,
     holds="every verdict holds, however slow the port",
@@ -51,6 +54,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     _add_extras(command.add_argument_group("further measurements"))
     _arguments.add_workers(command)
+    _arguments.add_ray(command)
     output = command.add_argument_group("output")
     _arguments.add_out_folder(output, _arguments.DEFAULT_OUT)
     _arguments.add_baseline(output)
@@ -84,11 +88,14 @@ def main(options: argparse.Namespace) -> int:
     """Run, write the record and the report, print the overview; the exit code."""
     _arguments.check_unroll(options)
     out = writable_folder(options.out)
+    if options.save:
+        writable_folder(options.history)
+    if options.ray:
+        result = on_cluster(options, timed=True)
+        return deliver(result, out, options.json, options.history if options.save else None, options.baseline)
     workloads = _arguments.workloads(options)
     if options.batches:
         _arguments.check_batches(workloads, options, "--batches")
-    if options.save:
-        writable_folder(options.history)
     request = whole_run.Request(
         workloads=workloads,
         size=options.size,

@@ -20,7 +20,7 @@ from compare.errors import RequestError
 from compare.inputs import port_files
 from compare.plain_json import to_json, write_json
 from compare.progress import reporter
-from compare.record.distribution_part import Distributions
+from compare.record.distribution_part import Distribution, Distributions
 from compare.record.envelope import SCHEMA
 from compare.record.vocabulary import PASS
 from compare.report import terminal
@@ -41,6 +41,7 @@ first value that departs; how many programs were compiled; what is exchanged bet
     examples="""\
   jaxport distribute mnist_mlp                               every strategy on two devices
   jaxport distribute mnist_mlp bert --devices 4
+  jaxport distribute bert --devices 2,4 --strategies jax/spmd jax/fsdp jax/tensor
   jaxport distribute resnet50 --strategies jax/spmd jax/shard_map
   jaxport distribute mnist_mlp --resume                      and with a process killed and its run resumed
   jaxport distribute my_port.py --no-timing --json | jq '.workloads[].strategies | map_values(.verdict)'
@@ -59,8 +60,9 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     scope = command.add_argument_group("scope")
     _arguments.add_size(scope)
     scope.add_argument(
-        "--devices", type=_option_types.count, default=2, metavar="N",
-        help="logical devices of a process (default: %(default)s)",
+        "--devices", type=_option_types.counts, default=(2,), metavar="N,...",
+        help="logical devices of a process; of several numbers each is run, and a table says how a step scales "
+        "(default: 2)",
     )  # fmt: skip
     scope.add_argument(
         "--steps", type=_option_types.count, default=3, metavar="K",
@@ -92,22 +94,34 @@ def main(options: argparse.Namespace) -> int:
     Raises:
       RequestError: fewer than two devices, no such workload, or one that cannot be divided.
     """
-    if options.devices < 2:
-        raise RequestError(f"expected --devices of at least 2, found {options.devices}: one device exchanges nothing")
+    if min(options.devices) < 2:
+        found = ",".join(map(str, options.devices))
+        raise RequestError(f"expected --devices of at least 2, found {found}: one device exchanges nothing")
     if options.out is not None:
         writable_file(options.out)
     pythons = interpreters(options)
     strategies = [BY_NAME[name] for name in options.strategies] or list(STRATEGIES)
     if options.resume and options.steps < 2:
         raise RequestError(f"expected --steps of at least 2 with --resume, found {options.steps}: raise it")
-    asked = Asked(strategies, options.size, options.devices, options.steps, not options.no_timing, options.resume)
+    asked = [
+        Asked(strategies, options.size, devices, options.steps, not options.no_timing, options.resume)
+        for devices in dict.fromkeys(options.devices)
+    ]
     chosen = port_files.get_each(list(dict.fromkeys(options.workloads)))
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
         progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
-        groups = stack.enter_context(Groups(pythons, options.timeout, options.join_limit, scratch))
-        found = tuple(distributing.distribute(each, asked, groups, scratch, progress) for each in chosen)
-        versions = groups.versions()
+        made: list[Distribution] = []
+        versions: dict[str, str] = {}
+        for each in asked:
+            # A process has as many devices as it was started with.
+            with Groups(pythons, options.timeout, options.join_limit, scratch) as groups:
+                folder = scratch / f"{each.devices}-devices"
+                folder.mkdir()
+                made += [distributing.distribute(workload, each, groups, folder, progress) for workload in chosen]
+                versions |= groups.versions()
+    names = [workload.name for workload in chosen]
+    found = tuple(sorted(made, key=lambda each: names.index(each.name)))
     record = Distributions(SCHEMA, found, available_processors(), versions)
     if options.json:
         terminal.print_json(to_json(record))

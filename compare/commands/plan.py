@@ -85,6 +85,10 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     scope.add_argument(
         "--largest-batch", action="store_true", help="search the largest batch that fits, by some compilations each"
     )
+    scope.add_argument(
+        "--largest-model", action="store_true",
+        help="search the most layers that fit at the batch, by some compilations each; of at most 2 GiB of weights",
+    )  # fmt: skip
     scope.add_argument("--no-parity", action="store_true", help="judge no layout on CPU devices")
     targets = command.add_argument_group("targets")
     targets.add_argument(
@@ -108,11 +112,14 @@ def main(options: argparse.Namespace) -> int:
     out = writable_folder(options.out)
     clusters = [cluster(name) for name in dict.fromkeys(options.targets or DEFAULT_TARGETS)]
     workload = port_files.get(options.workload)
-    if options.layers and options.largest_batch:
-        raise RequestError(
-            "expected --layers or --largest-batch, found both: drop one, memory follows no line of layers"
-        )
-    asked = Asked(options.layouts or LAYOUTS, options.batch, _through(options.layers), options.largest_batch)
+    for option in ("largest_batch", "largest_model"):
+        if options.layers and getattr(options, option):
+            raise RequestError(
+                f"expected --layers or --{option.replace('_', '-')}, found both: drop one, memory follows no line of "
+                "layers"
+            )
+    through = _through(options.layers)
+    asked = Asked(options.layouts or LAYOUTS, options.batch, through, options.largest_batch, options.largest_model)
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(TemporaryDirectory(prefix="jaxport-")))
         progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
@@ -150,7 +157,7 @@ def _planned(
 ) -> Planned:
     sizes = options.sizes or [BASE if isinstance(workload, Workload) and BASE in workload.sizes else None]
     steps = [SizedSteps(pool, workload, size, options.data, scratch) for size in sizes]
-    if asked.through:
+    if asked.through or asked.deepening:
         for each in steps:
             each.layers()
     checked: tuple[JudgedLayout, ...] = ()

@@ -6,6 +6,7 @@ import argparse
 from contextlib import ExitStack
 
 from compare.commands import _arguments
+from compare.commands._on_cluster import on_cluster
 from compare.commands._output import deliver, writable_folder
 from compare.commands._parser import Help
 from compare.errors import RequestError
@@ -37,6 +38,7 @@ size `smoke`. With --size alone it runs every built-in workload at that size.
   jaxport run my_port.py --target H100 --target v5e:2x2
   jaxport run my_port.py --tf-recorded tf.side       TensorFlow's side recorded on another machine
   jaxport run --size smoke --resume                  go on where a killed run of these ended
+  jaxport run --ray auto --size smoke                each workload on a node of the Ray cluster that this machine is in
   jaxport run --tf my_tf.py:f --jax my_jax.py:g --input x=f32[8,128] --input n=i32[4]:0..10
   jaxport run --tf my_tf.py:f --jax my_jax.py:g --input x=f32[B,128] --dimension B=1..64
 """,
@@ -62,6 +64,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_seed(timing)
     _arguments.add_targets(command)
     _arguments.add_workers(command)
+    _arguments.add_ray(command)
     output = command.add_argument_group("output")
     _arguments.add_out_folder(output, _arguments.DEFAULT_OUT)
     output.add_argument(
@@ -80,6 +83,9 @@ def main(options: argparse.Namespace) -> int:
         raise RequestError("expected --pass without --parity-only, which judges every pass, found both: drop one")
     _arguments.check_unroll(options)
     out = writable_folder(options.out)
+    if options.ray:
+        timed = not options.no_timing and not options.parity_only
+        return deliver(on_cluster(options, timed), out, options.json, baseline=options.baseline)
     plan = Plan(
         options.pairs, options.pairs, budget_s=options.budget, threads=available_processors(), seed=options.seed
     )

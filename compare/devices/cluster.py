@@ -11,7 +11,7 @@ from compare.devices import gpus, naming
 from compare.devices.device import Device, UnknownDevice
 
 _SHAPE = re.compile(r"(\d{1,3})x(\d{1,3})")
-_DGX = "NVIDIA DGX {} data sheet, one adapter of {} Gb/s a GPU"
+_DGX = "NVIDIA DGX {} data sheet, one adapter of {} Gb/s a GPU (from memory, not looked up)"
 _ICI = "https://docs.cloud.google.com/tpu/docs/{}, half of the bidirectional bandwidth"
 
 
@@ -32,19 +32,21 @@ class Link:
 
 _GPU_LINKS: Mapping[str, tuple[Link, Link]] = {
     "H100": (
-        Link("NVLink", 450e9, "NVIDIA H100 data sheet (SXM5): 900 GB/s in both directions"),
+        Link("NVLink", 450e9, "https://en.wikipedia.org/wiki/NVLink: 18 links of an H100, 900 GB/s in both directions"),
         Link("network", 50e9, _DGX.format("H100", 400)),
     ),
     "A100": (
-        Link("NVLink", 300e9, "NVIDIA A100 data sheet (SXM4): 600 GB/s in both directions"),
+        Link(
+            "NVLink", 300e9, "https://www.nvidia.com/en-us/data-center/nvlink/: 600 GB/s of an A100 in both directions"
+        ),
         Link("network", 25e9, _DGX.format("A100", 200)),
     ),
     "V100": (
-        Link("NVLink", 150e9, "NVIDIA V100 data sheet (SXM2): 300 GB/s in both directions"),
+        Link("NVLink", 150e9, "https://en.wikipedia.org/wiki/NVLink: six links of a V100, 300 GB/s in both directions"),
         Link("network", None, ""),
     ),
     "T4": (
-        Link("PCIe", 16e9, "NVIDIA T4 data sheet: PCIe 3.0 x16, 32 GB/s in both directions"),
+        Link("PCIe", 15.75e9, "NVIDIA T4 product brief: PCIe 3.0 x16; 16 lanes of 8 GT/s, 128 bits in 130"),
         Link("network", None, ""),
     ),
 }

@@ -37,6 +37,10 @@ STRATEGIES = (
     Strategy("tf", OWN, (IN_TURN, SINGLE), "the twin's own, in MirroredStrategy"),
     Strategy("tf", "multi-worker", (IN_TURN,), "MultiWorkerMirroredStrategy, a process a device: gradient compiled", 0),
     Strategy("jax", "spmd", (SINGLE,), "jax.jit of the whole step over a mesh, the batch divided"),
+    Strategy("jax", "fsdp", (SINGLE,), "as spmd, weights and optimizer state divided too, each along its largest axis"),
+    Strategy(
+        "jax", "tensor", (SINGLE,), "attention divided by heads, feed-forward layers by features; the batch whole"
+    ),
     Strategy("jax", "shard_map", (IN_TURN,), "jax.shard_map with jax.lax.pmean of gradients, loss and statistics"),
     Strategy("jax", OWN, (SINGLE, IN_TURN), "the twin's own, over a mesh"),
     Strategy("jax", "spmd", (SINGLE,), "as spmd, in two processes over gloo", 2, "gloo"),

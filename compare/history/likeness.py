@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from compare.record.envelope import Environment, Record
+from compare.record.envelope import Environment, Node, Record
 from compare.record.results_file import RecordError
 from compare.record.timing_part import Threads, Timing
 from compare.record.workload_part import Workload
@@ -52,11 +52,16 @@ def differences(before: Record, after: Record, workloads: Iterable[str] | None =
       after: the later run.
       workloads: names of those that are looked at; None takes all that both have.
     """
-    unlike = [Difference(key, old, new) for key, old, new in _unlike(_host(before), _host(after))]
+    # Of a cluster each workload has a machine of its own.
+    clustered = bool(before.nodes or after.nodes)
+    unlike = [] if clustered else [Difference(key, old, new) for key, old, new in _unlike(_host(before), _host(after))]
     names = shared_workloads(before, after) if workloads is None else workloads
     grouped: dict[tuple[str, str, str], list[tuple[str, Any, Any]]] = defaultdict(list)
     for name in names:
-        for key, old, new in _unlike(_workload(before, name), _workload(after, name)):
+        earlier, later = (
+            _workload(record, name) | (_host(record, name) if clustered else {}) for record in (before, after)
+        )
+        for key, old, new in _unlike(earlier, later):
             grouped[key, str(old), str(new)].append((name, old, new))
     for (key, _, _), rows in grouped.items():
         unlike.append(Difference(key, rows[0][1], rows[0][2], tuple(name for name, _, _ in rows)))
@@ -87,8 +92,11 @@ def refuse_unlike(before: Record, after: Record) -> None:
         )
 
 
-def _host(record: Record) -> Facts:
-    environment = record.environment or Environment()
+def _host(record: Record, name: str = "") -> Facts:
+    """The machine of a run, or of one of its workloads, with the versions there."""
+    workload = record.workloads.get(name) or Workload()
+    node = record.nodes.get(workload.node) or Node()
+    environment = node.environment or record.environment or Environment()
     facts: Facts = {key: getattr(environment, key) for key in HOST}
     return facts | {f"{side}.{key}": known.get(key) for side, known in environment.sides.items() for key in SIDE}
 

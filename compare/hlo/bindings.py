@@ -356,10 +356,12 @@ class CompiledElsewhere:
     Attributes:
       optimized: serialized HloModuleProto of the optimized module.
       memory: bytes by use: "argument", "output", "temp", "alias" and "code".
+      hosts: by number of a device in the program, the host that the topology has it in.
     """
 
     optimized: bytes
     memory: Mapping[str, int]
+    hosts: tuple[int, ...]
 
 
 @functools.cache
@@ -415,4 +417,5 @@ def compile_elsewhere(
             "alias": memory.alias_size_in_bytes,
             "code": memory.generated_code_size_in_bytes,
         },
+        hosts=tuple(device.process_index for device in devices),
     )

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from compare.errors import RequestError
 from compare.sides.parameters import Sharding
+from workloads import _mesh_rules
 from workloads._framework import WEIGHTS, Parameter, Program
 
 LayoutName = Literal["data", "fsdp", "tensor", "data x tensor"]
 LAYOUTS: tuple[LayoutName, ...] = ("data", "fsdp", "tensor", "data x tensor")
 DATA, MODEL = "data", "model"
-
-_RULES = (
-    (re.compile(r"(?:^|/)(?:query|key|value)/kernel$"), 3, 1, "heads"),
-    (re.compile(r"(?:^|/)(?:query|key|value)/bias$"), 2, 0, "heads"),
-    (re.compile(r"(?:^|/)output/kernel$"), 3, 0, "heads"),
-    (re.compile(r"(?:^|/)expand/kernel$"), 2, 1, "hidden features"),
-    (re.compile(r"(?:^|/)expand/bias$"), 1, 0, "hidden features"),
-    (re.compile(r"(?:^|/)contract/kernel$"), 2, 0, "hidden features"),
-)
-"""Of a Transformer's block: by name, rank and split axis, those of Megatron-LM (Shoeybi et al. 2019, section 3)."""
 
 MEGATRON = (
     "attention is split by heads, the feed-forward layer by hidden features (Shoeybi et al. 2019); the rest is whole"
@@ -135,41 +124,28 @@ def _of_weight(found: Layout, parameter: Parameter) -> Sequence[str]:
         return _largest_axis(parameter.shape, found.axes[DATA])
     if MODEL not in found.axes:
         return _whole(parameter)
-    axis, _ = _split_axis(parameter, found.note == MEGATRON)
+    axis, _ = _mesh_rules.split_axis(parameter.name, parameter.shape, found.note == MEGATRON)
     return _whole(parameter) if axis is None else _split(parameter.shape, axis, MODEL)
 
 
-def _split_axis(parameter: Parameter, transformer: bool) -> tuple[int | None, str]:
-    """Which axis of a weight is split, and what it counts."""
-    if not transformer:
-        return (len(parameter.shape) - 1, "features") if len(parameter.shape) > 1 else (None, "")
-    for name, rank, axis, counted in _RULES:
-        if name.search(parameter.name) and len(parameter.shape) == rank:
-            return axis, counted
-    return None, ""
-
-
 def _is_transformer(program: Program) -> bool:
-    return any(_split_axis(each, True)[0] is not None for each in program.parameters if each.kind == "weight")
+    return _mesh_rules.is_transformer(_weights(program))
 
 
 def _check(found: Layout, program: Program) -> None:
-    count = found.axes[MODEL]
-    for each in program.parameters:
-        axis, counted = _split_axis(each, found.note == MEGATRON) if each.kind == "weight" else (None, "")
-        if axis is not None and each.shape[axis] % count:
-            raise Unfit(
-                f"expected {counted} that {count} divides, found {each.shape[axis]} of {each.name}: "
-                "choose fewer devices, or another layout"
-            )
+    why = _mesh_rules.undivided(_weights(program), found.axes[MODEL])
+    if why:
+        raise Unfit(why)
+
+
+def _weights(program: Program) -> dict[str, Sequence[int]]:
+    return {each.name: each.shape for each in program.parameters if each.kind == "weight"}
 
 
 def _largest_axis(shape: Sequence[int], count: int) -> Sequence[str]:
     """The largest axis that divides; whole where none does."""
-    fitting = [axis for axis, size in enumerate(shape) if size and not size % count]
-    if not fitting or math.prod(shape) < count:
-        return ("",) * len(shape)
-    return _split(shape, max(fitting, key=lambda axis: shape[axis]), DATA)
+    axis = _mesh_rules.largest_axis(shape, count)
+    return ("",) * len(shape) if axis is None else _split(shape, axis, DATA)
 
 
 def _split(shape: Sequence[int], axis: int, over: str) -> Sequence[str]:

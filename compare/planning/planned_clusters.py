@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -22,6 +22,7 @@ from compare.hlo.portable import portable
 from compare.planning.mesh_layouts import Layout, LayoutName, layout, sharding
 from compare.planning.sized_steps import SizedStep, SizedSteps
 from compare.progress import Reporter
+from compare.record.base import known
 from compare.record.plan_part import CollectiveGroup, PlannedCluster, PlannedLayout
 from compare.sides._side import SideError
 from compare.sides.device_worker import DeviceWorker, missing
@@ -40,12 +41,14 @@ class Asked:
       batch: of all devices together; None takes 64, or one a device where there are more.
       through: two numbers of layers whose line is followed; () compiles the whole.
       searching: whether the largest batch is searched.
+      deepening: whether the largest model is searched: the most layers at the batch.
     """
 
     layouts: Sequence[LayoutName]
     batch: int | None = None
     through: tuple[int, ...] = ()
     searching: bool = False
+    deepening: bool = False
 
 
 @dataclass(frozen=True)
@@ -95,7 +98,9 @@ def _row(
     except (RequestError, SideError, UnreadableProgram) as error:
         return PlannedLayout(layout=name, batch=batch, reason=_reason(error))
     row = _described(cluster, found, batch, not asked.through)
-    return _searched(cluster, row, name, steps, asked, worker, reporter) if asked.searching else row
+    if asked.searching:
+        row = _searched(cluster, row, name, steps, asked, worker, reporter)
+    return _deepened(cluster, row, name, steps, worker, reporter) if asked.deepening else row
 
 
 def _figures(
@@ -116,6 +121,7 @@ def _compiled(cluster: Cluster, name: LayoutName, step: SizedStep, worker: Devic
     artifact = portable(step.program.artifact)
     made = worker.compile(cluster.device, artifact, None, {}, sharding(found, step.program, step.batch_axes))
     takes = made.takes
+    check_hosts(cluster, takes.hosts)
     memory = {use: getattr(takes, f"{use}_bytes") for use in ("argument", "output", "temp", "alias", "code")}
     module = kernel_times.compiled_subject("jax", made.module, step.subject)
     described = describing.describe(cluster.device, Made(artifact, step.subject, module, memory))
@@ -134,6 +140,22 @@ def _compiled(cluster: Cluster, name: LayoutName, step: SizedStep, worker: Devic
     return _Compiled(found, figures, describing.product_types(step.subject), tuple(_grouped(read, cluster.hosts)))
 
 
+def check_hosts(cluster: Cluster, found: Sequence[int]) -> None:
+    """Check that devices are numbered host by host, as the links between the groups of a collective are told by.
+
+    Args:
+      cluster: the devices; the hosts of a TPU are one island.
+      found: by number of a device, its host in the topology that was compiled for.
+
+    Raises:
+      RequestError: they are not.
+    """
+    if cluster.between and tuple(found) != tuple(cluster.hosts):
+        raise RequestError(
+            f"expected the devices of {cluster.name} numbered host by host, found hosts {list(found)}: report it"
+        )
+
+
 def _island(cluster: Cluster) -> int:
     return cluster.size // len(set(cluster.hosts))
 
@@ -148,7 +170,7 @@ def _described(cluster: Cluster, found: _Compiled, batch: int, whole: bool) -> P
         cluster.inside.name: figures["inside_bytes"] / inside if inside else None,
         "network": figures["between_bytes"] / between if between else None,
     }
-    known = {name: seconds for name, seconds in least.items() if seconds is not None}
+    told = {name: seconds for name, seconds in least.items() if seconds is not None}
     compute, memory, link, network = least.values()
     return PlannedLayout(
         layout=found.layout.name,
@@ -166,7 +188,7 @@ def _described(cluster: Cluster, found: _Compiled, batch: int, whole: bool) -> P
         memory_s=memory,
         inside_s=link,
         between_s=network,
-        bound_by=max(known, key=lambda name: known[name], default=""),
+        bound_by=max(told, key=lambda name: told[name], default=""),
         compile_s=figures["compile_s"] if whole else None,
     )
 
@@ -195,12 +217,7 @@ def _searched(
 
     def peak_at(multiple: int) -> float | None:
         reporter.step(f"{cluster.name}: {name}, batch {multiple * unit:,}")
-        try:
-            return _figures(cluster, name, steps, multiple * unit, asked.through, worker).figures["peak_bytes"]
-        except SideError as error:
-            if "RESOURCE_EXHAUSTED" in error.reason:
-                return None
-            raise
+        return _peak(lambda: _figures(cluster, name, steps, multiple * unit, asked.through, worker))
 
     if not cluster.device.memory_bytes:
         return row
@@ -210,6 +227,42 @@ def _searched(
         return replace(row, reason=f"no largest batch: {_reason(error)}")
     fits, too_large = (each * unit if each else None for each in (found.fits, found.too_large))
     return replace(row, largest_batch=fits, too_large_batch=too_large)
+
+
+def _deepened(
+    cluster: Cluster,
+    row: PlannedLayout,
+    name: LayoutName,
+    steps: SizedSteps,
+    worker: DeviceWorker,
+    reporter: Reporter,
+) -> PlannedLayout:
+    """The row with the most layers that fit at its batch, and what is trained then."""
+    batch = known(row.batch)
+
+    def peak_at(layers: int) -> float | None:
+        reporter.step(f"{cluster.name}: {name}, {layers:,} layers")
+        return _peak(lambda: _compiled(cluster, name, steps.at(cluster.device.platform, batch, layers), worker))
+
+    if not cluster.device.memory_bytes:
+        return row
+    try:
+        most = steps.most_layers()
+        found = largest(peak_at, cluster.device.memory_bytes, min(steps.layers(), most), most)
+    except (RequestError, SideError, UnreadableProgram) as error:
+        return replace(row, reason=f"no largest model: {_reason(error)}")
+    parameters = steps.parameters(found.fits) if found.fits else None
+    return replace(row, largest_layers=found.fits, too_large_layers=found.too_large, largest_parameters=parameters)
+
+
+def _peak(compiled: Callable[[], _Compiled]) -> float | None:
+    """Bytes of a device; None where the compiler refuses it as too large."""
+    try:
+        return compiled().figures["peak_bytes"]
+    except SideError as error:
+        if "RESOURCE_EXHAUSTED" in error.reason:
+            return None
+        raise
 
 
 def _reason(error: Exception) -> str:

@@ -19,6 +19,7 @@ from compare.inputs.port_files import prepare_batch
 from compare.inputs.sizes import choose_size
 from compare.prove.on_targets import lowered
 from compare.prove.subjects import twin_of
+from compare.record.base import known
 from compare.sides import requests
 from compare.sides.pool import Pool
 from workloads._declared import AnyWorkload
@@ -27,6 +28,12 @@ from workloads._modes import JAX
 from workloads._spec import Arrays, Workload
 
 LAYERS = "layers"
+WIDTH = 4
+"""Bytes of a float32."""
+MOST_WEIGHT_BYTES = 2 << 30
+"""Of a model that is searched: this machine draws its weights, and JAX holds them and the optimizer's state."""
+MOST_LAYERS = 256
+"""Of such a model: XLA takes the longer the deeper it is."""
 
 
 @dataclass(frozen=True)
@@ -128,11 +135,27 @@ class SizedSteps:
         """
         return dict(self._workload.dimensions(self.size)) if isinstance(self._workload, Workload) else {}
 
-    def parameters(self) -> int | None:
-        """Numbers that are trained at this size; None of a port file, whose weights are its own."""
+    def parameters(self, layers: int | None = None) -> int | None:
+        """Numbers that are trained at this size; None of a port file, whose weights are its own.
+
+        Args:
+          layers: None takes those of the size.
+        """
         if not isinstance(self._workload, Workload):
             return None
-        return sum(math.prod(spec.shape) for spec in self._workload.weight_specs(self.dimensions()).values())
+        dimensions = {**self.dimensions(), **({LAYERS: layers} if layers is not None else {})}
+        return sum(math.prod(spec.shape) for spec in self._workload.weight_specs(dimensions).values())
+
+    def most_layers(self) -> int:
+        """So many that their weights, which are drawn here, stay below `MOST_WEIGHT_BYTES`, and at most `MOST_LAYERS`.
+
+        Raises:
+          RequestError: as `layers`.
+        """
+        here = self.layers()
+        one, two = (known(self.parameters(count)) for count in (1, 2))
+        fitting = int((MOST_WEIGHT_BYTES / WIDTH - one) // max(two - one, 1)) + 1
+        return max(here, min(fitting, MOST_LAYERS))
 
     def layers(self) -> int:
         """How many layers the size has.
@@ -142,7 +165,8 @@ class SizedSteps:
         """
         if not self._has_layers():
             raise RequestError(
-                f"expected a workload with the dimension {LAYERS!r}, found {self._workload.name}: drop --layers"
+                f"expected a workload with the dimension {LAYERS!r}, found {self._workload.name}: drop --layers and "
+                "--largest-model"
             )
         return self.dimensions()[LAYERS]
 
@@ -154,8 +178,8 @@ class SizedSteps:
         folder.mkdir()
         workload = self._workload
         if layers is not None and isinstance(workload, Workload):
-            known = dict(workload.dimensions(self.size))
-            workload = dataclasses.replace(workload, sizes={self.size: {**known, LAYERS: layers}})
+            others = dict(workload.dimensions(self.size))
+            workload = dataclasses.replace(workload, sizes={self.size: {**others, LAYERS: layers}})
         return _Drawing(workload, self.size, batch, self._data, folder)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from compare.record.base import Count, Named, Part, Scalar, Text, Texts
+from compare.record.base import Count, Named, Number, Part, Scalar, Text, Texts
 from compare.record.cost_parts import Entry, Handover, Limits
 from compare.record.workload_part import Workload
 
@@ -41,6 +41,25 @@ class Environment(Part, frozen=True):
     and `lowered_for`, the device that its programs are for where that is another one."""
 
 
+class Node(Part, frozen=True):
+    """One machine of a cluster that a suite was given to."""
+
+    host: Text = ""
+    """Its name."""
+    environment: Environment | None = None
+    """Its own versions and machine."""
+    loads: Named[Number] = {}
+    """By workload, processes that ran or waited on it in the minute before its task began."""
+    lost: Text = ""
+    """Why it is gone; empty where it was there to the end."""
+    machine: Named[Limits] = {}
+    """Its limits by number of threads, from the first of its tasks that measured them."""
+    dispatch: Named[Entry] = {}
+    """By mode, what a call costs there that does next to nothing."""
+    handover: Named[Handover] = {}
+    """By side, from which size on its XLA hands a computation to other threads."""
+
+
 class Schema(msgspec.Struct, frozen=True):
     """The one field that every version has."""
 
@@ -61,7 +80,9 @@ class Record(Part, frozen=True):
     size: Text = ""
     """The size asked for, or tour."""
     environment: Environment | None = None
-    """Versions and machine."""
+    """Versions and machine; of several nodes what they have in common."""
+    nodes: Named[Node] = {}
+    """By name, the machines of a cluster that it was run on; empty where it was run on one, without a cluster."""
     machine: Named[Limits] = {}
     """Limits of the machine by number of threads."""
     dispatch: Named[Entry] = {}

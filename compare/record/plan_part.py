@@ -53,6 +53,12 @@ class PlannedLayout(Part, frozen=True):
     """Of all devices together, the largest that was compiled and fits, where a search was asked for."""
     too_large_batch: Count = None
     """The smallest that was compiled and does not fit."""
+    largest_layers: Count = None
+    """The most layers that were compiled at `batch` and fit, where a search was asked for."""
+    too_large_layers: Count = None
+    """The fewest that were compiled and do not fit."""
+    largest_parameters: Count = None
+    """Numbers that are trained with `largest_layers`."""
     compute_s: Number = None
     """Bound: the program's operations, shared evenly, at the peak of the device."""
     memory_s: Number = None

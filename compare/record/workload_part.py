@@ -53,6 +53,10 @@ class Workload(Part, frozen=True):
     """That was compiled and timed."""
     parity_size: Text = ""
     """That parity was judged at."""
+    node: Text = ""
+    """That it was judged and timed on, of the nodes of the record; empty where there was one machine."""
+    lost_on: Texts = ()
+    """Nodes that it was given to before, and lost on."""
     dimensions: Named[Scalar] = {}
     """By name, at `size`."""
     dtype: Text = ""

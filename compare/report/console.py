@@ -11,7 +11,7 @@ from rich.text import Text
 
 from compare.record.envelope import Record
 from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
-from compare.report import narrow_arithmetic, target_rows, verdicts
+from compare.report import narrow_arithmetic, node_rows, target_rows, verdicts
 from compare.report.baselines import against
 from compare.report.overviews import OverviewRow, overview
 from compare.report.showable import on_lines
@@ -127,6 +127,8 @@ def _lines(record: Record) -> Iterator[Text]:
             yield Text.assemble(("note", "yellow"), " ", _single(said))
     for note, names in _notes(record).items():
         yield Text.assemble(("note", "yellow"), " ", f"{_some(names)}: {_single(note)}")
+    for sentence in node_rows.sentences(record):
+        yield Text.assemble(("node", "cyan"), " ", _single(sentence))
     headline = verdicts.headline(record)
     notes = f" ({'; '.join(headline.notes)})" if headline.notes else ""
     yield Text.assemble(_word(headline.verdict), f" {headline.sentence}{notes}")

@@ -85,9 +85,14 @@ def storage(workload: Workload) -> tuple[StorageRow, ...]:
 
 def dispatch(record: Record) -> tuple[DispatchRow, ...]:
     """What a call costs, by mode."""
-    entries = record.dispatch
+    of_each = {"": record.dispatch} if record.dispatch else {name: node.dispatch for name, node in record.nodes.items()}
     return tuple(
-        DispatchRow(mode, numbers.seconds(entries[mode].public_s), numbers.seconds(entries[mode].concrete_s))
+        DispatchRow(
+            f"{mode} on {name}" if name else mode,
+            numbers.seconds(entries[mode].public_s),
+            numbers.seconds(entries[mode].concrete_s),
+        )
+        for name, entries in of_each.items()
         for mode in ordered(entries)
     )
 

@@ -36,7 +36,46 @@ def print_distributions(record: Distributions, console: Console) -> None:
         for line in sentences(distribution):
             console.print(Text(line), soft_wrap=True)
         console.print()
+    for name in dict.fromkeys(each.name for each in record.workloads):
+        several = [each for each in record.workloads if each.name == name]
+        if len(several) > 1 and any(map(_timed, several)):
+            console.print(Text(f"{name}: {SCALED}", style="bold"), soft_wrap=True)
+            print_table(console, _scaling_table(several))
+            console.print()
     console.print(Text(_note(record), style="dim"), soft_wrap=True)
+
+
+SCALED = "a step over that of one device of the same framework, in the same rounds"
+
+
+def scaling(several: Sequence[Distribution]) -> dict[str, dict[int, float]]:
+    """By strategy and number of devices in all, the time of a step over that of one device, timed in the same rounds.
+
+    Args:
+      several: one workload on different numbers of devices.
+    """
+    found: dict[str, dict[int, float]] = {}
+    for each in several:
+        for name, step in each.strategies.items():
+            alone = each.references.get(f"{name.partition('/')[0]}/single")
+            if step.seconds and alone and step.devices:
+                found.setdefault(name, {1: 1.0})[step.devices] = step.seconds / alone
+    return found
+
+
+def _timed(distribution: Distribution) -> bool:
+    return any(step.seconds for step in distribution.strategies.values())
+
+
+def _scaling_table(several: Sequence[Distribution]) -> Table:
+    by_strategy = scaling(several)
+    counts = sorted({count for ratios in by_strategy.values() for count in ratios})
+    columns = (Column(f"{count} device{'s' * (count > 1)}", justify="right") for count in counts)
+    table = Table(Column("  strategy", no_wrap=True), *columns, box=None, pad_edge=False, header_style="dim")
+    for name, ratios in by_strategy.items():
+        shown = (f"{ratios[count]:.2f}" if count in ratios else numbers.MISSING for count in counts)
+        table.add_row(cell(f"  {name}"), *map(cell, shown))
+    return table
 
 
 def _title(distribution: Distribution) -> str:
@@ -49,7 +88,7 @@ def _title(distribution: Distribution) -> str:
 def _note(record: Distributions) -> str:
     return (
         f"Logical devices share {record.cores} cores: times say what distributing costs here, and nothing of how it "
-        "scales."
+        "scales on devices of their own."
     )
 
 

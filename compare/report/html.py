@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from compare.record.envelope import Record
-from compare.report import costs, overviews, rooflines, sections, tables, verdicts
+from compare.report import costs, node_rows, overviews, rooflines, sections, tables, verdicts
 from compare.report.showable import printable
 from compare.writing import write_atomically
 
@@ -33,6 +33,8 @@ def render(record: Record) -> str:
             command=" ".join(shown.command),
             size=shown.size,
             environment=tables.environment(shown),
+            nodes=node_rows.rows(shown),
+            unlike=node_rows.UNLIKE if node_rows.unlike(shown) else "",
             machine=rooflines.machine(shown),
             dispatch=costs.dispatch(shown),
             overview=overview,

@@ -29,10 +29,12 @@ def print_plan(record: Planned, console: Console) -> None:
     """Print every table and what is to be known of it."""
     for step in record.steps:
         console.print(Text(_heading(step), style="bold"), soft_wrap=True)
+        rows = list(_rows(step))
         table = Table(*(Column(title, no_wrap=place < 2) for place, title in enumerate(_titles(step))), box=None)
-        for row in _rows(step):
+        for row in rows:
             table.add_row(*map(cell, row))
-        print_table(console, table)
+        if rows:
+            print_table(console, table)
         for line in (*_lines(step), ""):
             console.print(Text(line), soft_wrap=True)
     for note in NOTES:
@@ -44,7 +46,8 @@ def plan_markdown(record: Planned) -> str:
     lines: list[str] = []
     for step in record.steps:
         lines += [f"## {markdown.plain(_heading(step))}", ""]
-        lines += markdown.table(_titles(step), [list(map(markdown.plain, row)) for row in _rows(step)], left=2)
+        rows = [list(map(markdown.plain, row)) for row in _rows(step)]
+        lines += markdown.table(_titles(step), rows, left=2) if rows else []
         lines += [*(f"- {markdown.plain(line)}" for line in _lines(step)), ""]
     versions = ", ".join(f"{name} {version}" for name, version in record.packages.items())
     return "\n".join([*lines, "## What the figures are", "", *(f"- {note}" for note in NOTES), f"- {versions}", ""])
@@ -52,15 +55,21 @@ def plan_markdown(record: Planned) -> str:
 
 def _heading(step: PlannedStep) -> str:
     count = f"{step.parameters:,} parameters" if step.parameters else ""
-    return ", ".join(filter(None, [f"{step.workload} at size {step.size}", count]))
+    line = f"on the line through {' and '.join(map(str, step.line_through))} layers" if step.line_through else ""
+    return ", ".join(filter(None, [f"{step.workload} at size {step.size}", count, line]))
 
 
 def _titles(step: PlannedStep) -> tuple[str, ...]:
-    return (*TITLES, "largest batch") if _searched(step) else TITLES
+    titles = (*TITLES, "largest batch") if _searched(step) else TITLES
+    return (*titles, "largest model") if _deepened(step) else titles
 
 
 def _searched(step: PlannedStep) -> bool:
     return any(row.largest_batch or row.too_large_batch for cluster in step.clusters for row in cluster.layouts)
+
+
+def _deepened(step: PlannedStep) -> bool:
+    return any(row.largest_layers or row.too_large_layers for cluster in step.clusters for row in cluster.layouts)
 
 
 def _rows(step: PlannedStep) -> Iterator[tuple[str, ...]]:
@@ -83,6 +92,7 @@ def _rows(step: PlannedStep) -> Iterator[tuple[str, ...]]:
                 numbers.seconds(row.between_s) if "network" in cluster.links else "",
                 row.bound_by,
                 *([_largest(row)] if _searched(step) else []),
+                *([_model(row)] if _deepened(step) else []),
             )
 
 
@@ -97,6 +107,13 @@ def _largest(row: PlannedLayout) -> str:
     return f"{row.largest_batch:,}" if row.too_large_batch else f"{row.largest_batch:,} or more"
 
 
+def _model(row: PlannedLayout) -> str:
+    if row.largest_layers is None:
+        return ""
+    more = "" if row.too_large_layers else " or more"
+    return f"{row.largest_layers:,} layers{more}, {numbers.count(row.largest_parameters)} parameters"
+
+
 def _lines(step: PlannedStep) -> Iterator[str]:
     if step.line_through:
         few, more = step.line_through
@@ -107,7 +124,8 @@ def _lines(step: PlannedStep) -> Iterator[str]:
             yield f"{one.layout} was not run on CPU devices: {one.reason}"
         else:
             said = "the same as on one" if one.agrees else "something else than on one"
-            yield f"{one.layout} on {where} CPU devices at size smoke computes {said}: error {numbers.error(one.error)}"
+            error = f"error {numbers.error(one.error)}" if one.error else "to within the rounding of float32"
+            yield f"{one.layout} on {where} CPU devices at size smoke computes {said}: {error}"
     for cluster in step.clusters:
         if cluster.reason:
             yield f"{cluster.target}: {cluster.reason}"

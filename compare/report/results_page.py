@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from compare.record.envelope import Environment, Record
 from compare.record.timing_part import Timing
 from compare.record.workload_part import Workload
-from compare.report import costs, narrow_arithmetic, numbers, rooflines, tables, timing_notes
+from compare.report import costs, narrow_arithmetic, node_rows, numbers, rooflines, tables, timing_notes
 from compare.report.markdown import code, escaped, table
 from compare.report.standings import Standing, standing, stated
 from compare.report.tables import RatioRow, ordered, recorded_ratio
@@ -65,7 +65,8 @@ def _speeds(workloads: Sequence[tuple[str, Workload]]) -> list[str]:
     """Every median in one table; a mode that a workload lacks, or was not timed in, is a dash."""
     medians = [(name, {row.mode: row.median for row in tables.modes(workload)}) for name, workload in workloads]
     modes = ordered({mode: None for _, by_mode in medians for mode in by_mode})
-    rows = [(name, *(by_mode.get(mode, numbers.MISSING) for mode in modes)) for name, by_mode in medians]
+    on = {name: f" on {workload.node}" if workload.node else "" for name, workload in workloads}
+    rows = [(f"{name}{on[name]}", *(by_mode.get(mode, numbers.MISSING) for mode in modes)) for name, by_mode in medians]
     what = "Medians of one call: a training step where there is one, else the forward pass, or what a name says."
     return ["## Times", "", what, "", *table(("workload", *modes), rows)] if modes else []
 
@@ -79,6 +80,8 @@ def _run(record: Record, command: str) -> list[str]:
         ("cores", "" if environment.cores is None else str(environment.cores)),
         ("threads", _threads(record)),
         *_versions(environment),
+        *((f"node {row.name}", row.line.partition(": ")[2]) for row in node_rows.rows(record)),
+        *([("nodes", node_rows.UNLIKE)] if node_rows.unlike(record) else []),
     ]
     return table(("", ""), [row for row in rows if row[1].strip(" ,")], left=2)
 
@@ -108,7 +111,8 @@ def _machine(record: Record, of: str) -> list[str]:
 def _workload(name: str, workload: Workload) -> list[str]:
     dimensions = ", ".join(f"{key} {numbers.scalar(value)}" for key, value in workload.dimensions.items())
     timed = tables.main_pass(workload)
-    facts = (f"size {workload.size or '?'}", dimensions, workload.dtype, timed and f"timed on the {timed}")
+    on = f"on node {workload.node}" if workload.node else ""
+    facts = (f"size {workload.size or '?'}", on, dimensions, workload.dtype, timed and f"timed on the {timed}")
     size = ", ".join(filter(None, facts))
     lines = [f"## {name}", "", *filter(None, [workload.summary]), "", f"{size}.", ""]
     titles = ("mode", "verdict of jax/jit", "median call", "jax/jit / mode", "95 %", "page faults per call")

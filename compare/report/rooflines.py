@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from compare.record.base import Number
 from compare.record.cost_parts import Limits
@@ -48,8 +49,8 @@ class Roofline:
 
 def machine(record: Record) -> tuple[MachineRow, ...]:
     """Bandwidth by kind of traffic, then matrix products by type, for each number of threads."""
-    counts = sorted(record.machine, key=lambda count: (len(count), count))
-    return tuple(row for count in counts for row in _machine(count, record.machine[count]))
+    limits = {"": record.machine} if record.machine else {name: node.machine for name, node in record.nodes.items()}
+    return tuple(row for name, machine in limits.items() for row in _of_machine(name, machine))
 
 
 def roofline(workload: Workload) -> Roofline | None:
@@ -82,6 +83,13 @@ def rate(bytes_per_s: Number) -> str:
     """Bytes a second, in decimal units as memory is sold: "19.0 GB/s"."""
     number = numbers.finite(bytes_per_s)
     return numbers.MISSING if number is None else f"{number / 1e9:,.1f} GB/s"
+
+
+def _of_machine(node: str, machine: Mapping[str, Limits]) -> Iterator[MachineRow]:
+    """The rows of one machine, which say of which node they are where there are several."""
+    for count in sorted(machine, key=lambda count: (len(count), count)):
+        for row in _machine(count, machine[count]):
+            yield replace(row, figure=f"{row.figure} on {node}") if node else row
 
 
 def _machine(count: str, limits: Limits) -> list[MachineRow]:

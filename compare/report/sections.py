@@ -16,6 +16,7 @@ from compare.report import (
     cost_charts,
     costs,
     narrow_arithmetic,
+    node_rows,
     numbers,
     program_texts,
     reach,
@@ -132,6 +133,8 @@ class Section:
     """One workload on the page."""
 
     row: OverviewRow
+    node: str
+    """That it was judged and timed on; "" where there was one machine."""
     summary: str
     source: str
     main_pass: str
@@ -151,6 +154,7 @@ def section(row: OverviewRow, workload: Workload) -> Section:
     """The section of one workload, below its row of the overview."""
     return Section(
         row=row,
+        node=node_rows.of_workload(workload),
         summary=workload.summary,
         source=workload.source,
         main_pass=tables.main_pass(workload),

@@ -36,6 +36,7 @@ NAMES = {
     "modules": "JAX and Flax",
     "tf_strategies": "TensorFlow",
     "jax_strategies": "JAX",
+    "ray": "Ray",
 }
 
 STARTS = 3
@@ -281,6 +282,9 @@ def _environment(name: str, folder: Path, foreign: bool, settings: Settings) -> 
     # What a worker, or a framework in it, keeps in a temporary file is gone when it is, however it ends.
     (folder / "temporary").mkdir()
     environment["TMPDIR"] = str(folder / "temporary")
+    if name == "ray":
+        # What runs on this machine already is found by where its files are.
+        environment.setdefault("RAY_TMPDIR", str(processes.outside_scratch()))
     if name == "keras_jax":
         environment["KERAS_BACKEND"] = "jax"
     if name != "jax":

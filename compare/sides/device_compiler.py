@@ -77,7 +77,9 @@ class DeviceCompiler(Host):
         except bindings.UnreadableProgram as error:
             raise Unsupported(str(error)) from error
         value = CompiledFor(
-            **{f"{use}_bytes": size for use, size in made.memory.items()}, compile_s=time.perf_counter() - start
+            **{f"{use}_bytes": size for use, size in made.memory.items()},
+            compile_s=time.perf_counter() - start,
+            hosts=made.hosts,
         )
         return Reply(msgspec.to_builtins(value), {MODULE: np.frombuffer(made.optimized, np.uint8)})
 

@@ -77,6 +77,26 @@ class StrategySteps(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     checkpoint: str = ""
 
 
+class ClusterAddress(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where a Ray cluster is: HOST:PORT, ray://HOST:PORT or auto; seconds that it and its nodes may take to answer."""
+
+    address: str
+    limit_s: float
+
+
+class TaskNumber(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A task."""
+
+    task: Size
+
+
+class ClusterTask(TaskNumber, frozen=True, forbid_unknown_fields=True):
+    """The same, the node that it is given to, and the arguments of `jaxport` there."""
+
+    node: str
+    arguments: tuple[str, ...]
+
+
 class StrategyCalls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The same, and how many calls are timed."""
 

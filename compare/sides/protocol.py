@@ -15,6 +15,8 @@ from compare.sides.parameters import (
     Assemble,
     Attempt,
     CallCount,
+    ClusterAddress,
+    ClusterTask,
     Compile,
     CompileBytecode,
     CompileFor,
@@ -49,6 +51,7 @@ from compare.sides.parameters import (
     StrategySteps,
     Target,
     TargetCalls,
+    TaskNumber,
     Trajectory,
     TryExpressions,
     Unroll,
@@ -59,7 +62,7 @@ from workloads import _architecture, _transfer
 from workloads._raw_operations import Registry, Tried
 from workloads._spec import Arrays
 
-HostName = Literal["framework", "xla", "ports", "devices", "models", "modules", "strategies"]
+HostName = Literal["framework", "xla", "ports", "devices", "models", "modules", "strategies", "cluster"]
 
 HOSTS: Mapping[HostName, str] = {
     "framework": "TensorFlow, JAX or a peer, with one workload loaded",
@@ -69,6 +72,7 @@ HOSTS: Mapping[HostName, str] = {
     "models": "TensorFlow, which reads what is in a model",
     "modules": "JAX and Flax, which read what is in a module",
     "strategies": "TensorFlow or JAX on several logical devices, with one workload loaded",
+    "cluster": "Ray, which has joined a cluster and gives tasks to its nodes",
 }
 """By the name of a host, what it hosts."""
 
@@ -277,6 +281,19 @@ METHODS = (
     Method(
         "step_times", "strategies", StrategyCalls, "Seconds of each of some calls of a distributed step",
         value=list[float],
+    ),
+    Method(
+        "connect", "cluster", ClusterAddress, "Join a Ray cluster; its nodes, and what each says of itself",
+        value=list[replies.ClusterNode],
+    ),
+    Method("carry", "cluster", Nothing, "Put the files of all tasks, a zip, into the object store", sends=True),
+    Method("submit", "cluster", ClusterTask, "Give a task to a node, which it has for itself"),
+    Method(
+        "finished", "cluster", Nothing, "Wait a moment for a task; those that ended", value=list[replies.FinishedTask],
+    ),
+    Method(
+        "result", "cluster", TaskNumber, "What a task that ended gave, its files as bytes",
+        value=replies.TaskResult, returns=True,
     ),
     Method("describe", "ports", PortRequest, "The declared fields of a workload", value=dict[str, Any]),
     Method("prepare_both", "ports", PortRequest, "Draw the arrays for parity and those for timing", value=list[Any]),

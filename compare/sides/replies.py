@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -77,6 +77,41 @@ class Compiled(msgspec.Struct, frozen=True):
 
     handle: int
     compile_s: float
+
+
+class NodeFacts(msgspec.Struct, frozen=True):
+    """What a node says of itself: the machine, versions, jaxport's record of the environment, and the load."""
+
+    host: str
+    machine: str
+    versions: dict[str, str | None]
+    environment: dict[str, Any]
+    load: float
+
+
+class ClusterNode(msgspec.Struct, frozen=True):
+    """A node of a cluster: as the cluster knows it, and what it says of itself, or why it says nothing."""
+
+    id: str
+    host: str
+    facts: NodeFacts | None = None
+    reason: str = ""
+
+
+class FinishedTask(msgspec.Struct, frozen=True):
+    """A task that is no longer worked on; why it gave no result, and whether its node is gone too."""
+
+    task: Size
+    lost: str = ""
+    gone: bool = False
+
+
+class TaskResult(msgspec.Struct, frozen=True):
+    """The exit code of a task, the end of its standard error, and the load of its machine before it."""
+
+    code: int
+    said: str
+    load: float
 
 
 class Optimized(msgspec.Struct, frozen=True):
@@ -159,7 +194,7 @@ class Assembled(msgspec.Struct, frozen=True):
 
 
 class CompiledFor(msgspec.Struct, frozen=True):
-    """Bytes of memory that a program takes on a device, by use, and the seconds that compiling it took."""
+    """Bytes of memory that a program takes on a device, seconds of compiling it, and the host of each device."""
 
     argument_bytes: Size
     output_bytes: Size
@@ -167,6 +202,7 @@ class CompiledFor(msgspec.Struct, frozen=True):
     alias_bytes: Size
     code_bytes: Size
     compile_s: float
+    hosts: tuple[Size, ...] = ()
 
 
 class UnlikeCopies(msgspec.Struct, frozen=True):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,9 @@ from compare.sides._side import Reply, Side, SideError
 from compare.sides.replies import SteppedOn, Transfer
 from compare.sides.requests import Loading
 from workloads._distributing import Collective, Stepped, Unlike, first_unlike
+
+_SEEN_WITHIN_S = 5.0
+"""So long may it take until the death of a process is seen, after another one said that it is gone."""
 
 
 def divide(side: Side, loading: Loading, devices: int, batch: str, axes: Mapping[str, int | None]) -> list[str]:
@@ -114,9 +118,11 @@ def _of_all(
         asked = [threads.submit(side.call, method, given) for side, given in zip(sides, parameters, strict=True)]
         try:
             for done in as_completed(asked, limit_s):
-                error = done.exception()
-                if error is not None:
-                    raise _of_process(error, asked.index(done), len(sides)) from error
+                if done.exception() is not None:
+                    cause = _cause(done, asked)
+                    error = cause.exception()
+                    assert error is not None
+                    raise _of_process(error, asked.index(cause), len(sides)) from error
         except TimeoutError:
             # In the process itself nothing can be said: TensorFlow waits there and lets no other thread run.
             for side in sides:
@@ -133,6 +139,19 @@ def _of_all(
                 side.kill()
             raise
         return [each.result() for each in asked]
+
+
+def _cause(failed: Future[Reply], asked: Sequence[Future[Reply]]) -> Future[Reply]:
+    """The request whose process is gone, where there is one; else the one that failed first.
+
+    Others see that its connections are closed, and may say so before its own death is seen.
+    """
+    with suppress(TimeoutError):
+        for done in as_completed(asked, _SEEN_WITHIN_S):
+            error = done.exception()
+            if isinstance(error, SideError) and error.lost:
+                return done
+    return failed
 
 
 def _of_process(error: BaseException, at: int, processes: int) -> BaseException:

@@ -79,6 +79,7 @@ HOSTED = {
     "modules": "compare.sides.module_host",
     "tf_strategies": "tf_reference._strategies",
     "jax_strategies": "jaxport._strategies",
+    "ray": "compare.sides.ray_host",
 } | {peer: f"compare.sides.peers.{peer}" for peer in PEERS}
 """By the name of a worker, the module whose `create()` gives a framework, one on several devices, or a host that
 answers by itself."""

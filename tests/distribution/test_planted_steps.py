@@ -16,7 +16,7 @@ from compare.errors import RequestError
 from compare.inputs import port_files
 from compare.progress import Silent
 from compare.record.distribution_part import Distribution
-from compare.record.vocabulary import FAIL, PASS
+from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
 from compare.sides import strategy_requests
 from compare.sides._side import SideError
 from compare.sides.client import LiveSide
@@ -101,6 +101,28 @@ def test_with_adam_a_sum_in_place_of_a_mean_shows_in_the_state(run: Run) -> None
     assert departure.leaf.startswith("optimizer state")
     assert departure.expected and departure.found
     assert departure.found / departure.expected == pytest.approx(2) or departure.error == pytest.approx(3)
+
+
+def test_divided_weights_are_the_step_of_one_device(run: Run) -> None:
+    found = run("right", "jax/fsdp", "jax/tensor", resumed=True)
+    fsdp, tensor = found.strategies["jax/fsdp"], found.strategies["jax/tensor"]
+    assert (fsdp.verdict, fsdp.means) == (PASS, "single"), fsdp
+    # Each device has a part of the kernel: it is gathered, where `jax/spmd` has the whole everywhere.
+    assert "all-gather" in {transfer.kind for transfer in fsdp.transfers}
+    assert fsdp.resumed is not None and fsdp.resumed.identical
+    # Three features on two devices.
+    assert tensor.verdict == NOT_APPLICABLE and "expected features that 2 divides, found 3 of kernel" in tensor.reason
+
+
+def test_bert_is_divided_by_heads_and_features(tmp_path: Path) -> None:
+    with Groups({}, 300, 30, tmp_path) as groups:
+        asked = Asked([BY_NAME["jax/tensor"]], "smoke", 2, 1, timed=False)
+        found = distributing.distribute(port_files.get("bert"), asked, groups, tmp_path, Silent())
+    (step,) = found.strategies.values()
+    assert found.verdict == step.verdict == PASS and step.means == "single"
+    assert {each.against: each.verdict for each in step.parity}["jax/single"] == PASS
+    # Megatron-LM: all-reduces alone, behind attention and behind the feed-forward layer.
+    assert {each.kind for each in step.transfers} == {"all-reduce"}
 
 
 def test_a_batch_that_does_not_divide_is_refused(run: Run) -> None:

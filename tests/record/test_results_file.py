@@ -44,8 +44,8 @@ def test_a_golden_record_has_the_fields_that_a_run_writes(path: Path) -> None:
 def test_the_measured_golden_record_holds_every_part() -> None:
     (part,) = load(DATA / "record_measured.json").workloads.values()
     missing = {name for name in Workload.__struct_fields__ if not getattr(part, name)}
-    of_explain = {"clustering", "recompilation"}
-    assert missing == {"compiler_options", "failures", "unrolled", *of_explain}
+    of_explain, of_clusters = {"clustering", "recompilation"}, {"node", "lost_on"}
+    assert missing == {"compiler_options", "failures", "unrolled", *of_explain, *of_clusters}
 
 
 def with_more(path: Path) -> dict[str, Any]:

@@ -15,7 +15,8 @@ from compare.record.distribution_part import (
     UnlikeCopies,
 )
 from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
-from compare.report.distribution_tables import print_distributions, sentences
+from compare.report import numbers
+from compare.report.distribution_tables import print_distributions, scaling, sentences
 from compare.report.terminal import PlainConsole
 
 HELD = StepDeparture("jax/single", PASS, "a", 1, error=1e-17, bound=1e-12)
@@ -61,3 +62,24 @@ def test_the_table_tells_the_same_from_what_departs() -> None:
     rows = {line.split()[0]: line.split() for line in console.file.getvalue().splitlines() if line.startswith("  ")}
     assert rows["jax/spmd"][1:4] == ["holds", "same", "departs"]
     assert rows["tf/mirrored"][1:2] == ["fails"] and rows["tf/mirrored-compiled"][1:2] == ["refused"]
+
+
+def test_a_step_is_held_against_that_of_one_device_in_the_same_rounds() -> None:
+    def on(devices: int, seconds: float, alone: float) -> Distribution:
+        steps = {
+            "jax/spmd": DistributedStep("single", devices, 1, PASS, seconds=seconds),
+            "jax/gloo": DistributedStep("single", 2 * devices, 2, PASS, seconds=3 * seconds),
+            "tf/mirrored": DistributedStep("in-turn", devices, 1, PASS),
+        }
+        return Distribution(name="small", devices=devices, strategies=steps, references={"jax/single": alone})
+
+    # The machine was twice as slow in the second run: both of its times were.
+    several = [on(2, 1.5e-3, 1e-3), on(4, 6e-3, 2e-3)]
+    assert scaling(several) == {"jax/spmd": {1: 1.0, 2: 1.5, 4: 3.0}, "jax/gloo": {1: 1.0, 4: 4.5, 8: 9.0}}
+    console = PlainConsole(file=io.StringIO(), width=200)
+    print_distributions(Distributions(1, tuple(several), 2), console)
+    assert isinstance(console.file, io.StringIO)
+    lines = [line.split() for line in console.file.getvalue().splitlines()]
+    assert ["jax/spmd", "1.00", "1.50", "3.00", numbers.MISSING] in lines
+    assert ["jax/gloo", "1.00", numbers.MISSING, "4.50", "9.00"] in lines
+    assert "nothing of how it scales on devices of their own" in console.file.getvalue()

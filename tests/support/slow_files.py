@@ -30,6 +30,7 @@ SLOW = (
     "test_planted.py",
     "test_planted_steps.py",
     "test_pytest_repository.py",
+    "test_ray_cluster.py",
     "test_recompiles_command.py",
     "test_recorded_damaged.py",
     "test_signals.py",

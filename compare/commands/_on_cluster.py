@@ -1,0 +1,149 @@
+"""A command line as tasks for the nodes of a cluster: what travels, what stays here, and what cannot go."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from compare.commands import _arguments
+from compare.errors import RequestError
+from compare.inputs.at_size import named_apart
+from compare.inputs.port_files import Unreadable
+from compare.inputs.sizes import choose_size
+from compare.machines.carried_files import Carried
+from compare.machines.suite_on_cluster import Suite, Task, Where, run
+from compare.progress import reporter
+from compare.report import terminal
+from compare.run.whole_run import RunResult
+from workloads._declared import AnyWorkload
+from workloads._device import CPU
+
+REFUSED = ("tf_python", "jax_python", "tf_recorded", "jax_recorded", "target_python", "resume")
+"""What names something of this machine."""
+
+HERE = (
+    *("workloads", "tf", "jax", "size", "data"),
+    *("ray", "ray_limit", "ray_attempts", "out", "json", "baseline", "save", "history", "command", "debug"),
+)
+"""What is turned into tasks, or is asked of this machine."""
+
+_VALUES = (
+    *("parity_size", "pairs", "max_pairs", "precision", "budget", "seed", "threads", "phases", "memory_limit"),
+    *("timeout", "matmul_precision"),
+)
+_FLAGS = ("no_alignment", "parity_only", "no_timing", "no_limits", "no_peers", "deterministic")
+_REPEATED = {"input": "--input", "dimension": "--dimension", "targets": "--target"}
+
+_WRITTEN: Mapping[str, Callable[[Any], list[str]]] = {
+    "main_pass": lambda given: ["--pass", given],
+    "unroll": lambda given: ["--unroll", str(given)] if given else [],
+    "modes": lambda given: ["--modes", *map(str, given)] if given else [],
+    "batches": lambda given: ["--batches", ",".join(map(str, given))] if given else [],
+    "device": lambda given: ["--device", given[0] if given[0] == CPU else f"{given[0]}:{given[1]}"],
+}
+
+TRAVELS = (*_VALUES, *_FLAGS, *_REPEATED, *_WRITTEN)
+"""What a node is told as it was told here."""
+
+
+def on_cluster(options: argparse.Namespace, timed: bool) -> RunResult:
+    """Give the workloads of a command line to the nodes of --ray; the record of all.
+
+    Args:
+      options: of `jaxport run` or `jaxport bench`.
+      timed: whether times are taken.
+
+    Raises:
+      RequestError: something does not travel, or the cluster cannot do it.
+    """
+    _check(options)
+    files = Carried(without=options.out)
+    sizes = options.size.split(",") if options.size else [None]
+    tasks = [
+        _task(options, workload, reference, size, len(sizes) > 1, files)
+        for workload, reference in _asked(options)
+        for size in dict.fromkeys(sizes)
+    ]
+    suite = Suite(tasks, files.packed(), options.size, timed)
+    with (
+        TemporaryDirectory(prefix="jaxport-") as scratch,
+        reporter(terminal.console(stderr=True), quiet=options.json) as progress,
+    ):
+        return run(suite, Where(options.ray, options.ray_limit, options.ray_attempts), Path(scratch), progress)
+
+
+def _check(options: argparse.Namespace) -> None:
+    for name in REFUSED:
+        if getattr(options, name, None):
+            option = f"--{name.replace('_', '-')}"
+            raise RequestError(f"expected --ray without {option}, found both: {option} names something of this machine")
+    for target in getattr(options, "targets", ()):
+        if Path(target).exists():
+            raise RequestError(f"expected names of devices with --ray, found the file {target}: drop that --target")
+
+
+def _asked(options: argparse.Namespace) -> list[tuple[AnyWorkload, str]]:
+    """Workloads, and how each was named; two functions have no name."""
+    own = _arguments.own_functions(options, options.workloads)
+    if own is not None:
+        return [(own, "")]
+    chosen = _arguments.workloads(options)
+    named_apart(chosen)
+    return list(zip(chosen, _arguments.references(options), strict=True))
+
+
+def _task(
+    options: argparse.Namespace,
+    workload: AnyWorkload,
+    reference: str,
+    size: str | None,
+    several: bool,
+    files: Carried,
+) -> Task:
+    if not isinstance(workload, Unreadable):
+        for each in (size, options.parity_size):
+            choose_size(workload, each)
+    name = f"{workload.name}@{size}" if several else workload.name
+    arguments = [options.command, *_named(options, reference, files), *_told(options)]
+    arguments += ["--size", size] if size else []
+    arguments += ["--data", files.file(options.data)] if options.data else []
+    return Task(name, workload, size, tuple(arguments))
+
+
+def _named(options: argparse.Namespace, reference: str, files: Carried) -> list[str]:
+    """The workload as a node finds it."""
+    if reference:
+        return [files.port(Path(reference)) if reference.endswith(".py") else reference]
+    return [argument for side in ("tf", "jax") for argument in (f"--{side}", _function(getattr(options, side), files))]
+
+
+def _function(reference: str, files: Carried) -> str:
+    where, _, name = reference.rpartition(":")
+    if not where.endswith(".py"):
+        top = Path(where.partition(".")[0])
+        if top.is_dir() or top.with_suffix(".py").is_file():
+            raise RequestError(
+                f"expected FILE.py:NAME, or a module that is installed on every node, with --ray, found {reference}, "
+                "which lies in the current folder: name its file"
+            )
+        return reference
+    return f"{files.port(Path(where))}:{name}"
+
+
+def _told(options: argparse.Namespace) -> Iterator[str]:
+    given = vars(options)
+    for name in _VALUES:
+        if given.get(name) is not None:
+            yield from (f"--{name.replace('_', '-')}", str(given[name]))
+    for name in _FLAGS:
+        if given.get(name):
+            yield f"--{name.replace('_', '-')}"
+    for name, option in _REPEATED.items():
+        for each in given.get(name) or ():
+            yield from (option, each)
+    for name, written in _WRITTEN.items():
+        if given.get(name):
+            yield from written(given[name])

@@ -1,0 +1,125 @@
+"""What a node of a cluster does: says what it is, and carries out one task as a command of its own."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import platform
+import socket
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from compare import versions
+from compare.plain_json import to_json
+from compare.run import record_parts
+from compare.sides import processes
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = ("workloads", "tf_reference", "jaxport", "compare")
+BOOT = Path("/proc/sys/kernel/random/boot_id")
+FILES = {"results": "results.json", "programs": "programs/hlo.json"}
+"""By name, what a task leaves in its output folder that travels back."""
+
+_COMMAND = (
+    "import sys; from compare.cli import main; from compare.sides.processes import end_with_parent; "
+    "end_with_parent(0); sys.exit(main(sys.argv[1:]))"
+)
+"""A command that ends with the process which started it: no node goes on with a task that was given to another."""
+
+_MOST_SAID = 4000
+
+
+def facts() -> dict[str, Any]:
+    """The machine, and the versions of all that a result depends on."""
+    packages = {name: found for side in versions.of_sides().values() for name, found in side.items()}
+    return {
+        "host": socket.gethostname(),
+        "machine": BOOT.read_text().strip() if BOOT.exists() else socket.gethostname(),
+        "versions": {
+            **own(),
+            "python": platform.python_version(),
+            "numpy": _installed("numpy"),
+            **packages,
+        },
+        "environment": to_json(record_parts.environment({})),
+        "load": os.getloadavg()[0],
+    }
+
+
+def own() -> dict[str, str]:
+    """The version of jaxport, and a digest of its sources."""
+    return {"jaxport": versions.own(), "jaxport's sources": sources()}
+
+
+def sources(root: Path = ROOT) -> str:
+    """A digest of jaxport's own code: two checkouts may have one version.
+
+    Args:
+      root: the folder of its packages.
+    """
+    found = hashlib.sha256()
+    for package in SOURCES:
+        for path in sorted((root / package).rglob("*.py")):
+            found.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes() + b"\0")
+    return found.hexdigest()[:12]
+
+
+def carried_out(files: bytes, arguments: Sequence[str]) -> dict[str, Any]:
+    """Run one task in a fresh process and a fresh folder.
+
+    Args:
+      files: a zip of what the task needs, which becomes its working folder.
+      arguments: of `jaxport`, without an output folder.
+
+    Returns:
+      The exit code; the end of its standard error; the load of the machine before it; the files that it wrote.
+    """
+    load = os.getloadavg()[0]
+    with tempfile.TemporaryDirectory(prefix=processes.PREFIX) as folder:
+        here, out, log = (Path(folder) / name for name in ("carried", "out", "log"))
+        here.mkdir()
+        with zipfile.ZipFile(io.BytesIO(files)) as packed:
+            packed.extractall(here)
+        with log.open("wb") as said:
+            code = _ended(_command(arguments, out), here, said, environment(os.environ, folder))
+        wrote = {name: (out / path).read_bytes() for name, path in FILES.items() if (out / path).is_file()}
+        return {"code": code, "said": log.read_text(errors="replace")[-_MOST_SAID:], "load": load, "wrote": wrote}
+
+
+def _command(arguments: Sequence[str], out: Path) -> list[str]:
+    return [sys.executable, "-P", "-c", _COMMAND, *arguments, "--out", str(out)]
+
+
+def _ended(command: Sequence[str], here: Path, said: Any, variables: Mapping[str, str]) -> int:
+    """The exit code of a process; where this one is interrupted, it is killed."""
+    pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
+    with subprocess.Popen(command, cwd=here, stdin=pipe, stdout=nothing, stderr=said, env=variables) as process:
+        try:
+            return process.wait()
+        finally:
+            process.kill()
+
+
+def environment(inherited: Mapping[str, str], scratch: str) -> dict[str, str]:
+    """The environment of a task: without the number of threads that Ray gives to libraries.
+
+    Args:
+      inherited: of Ray's process.
+      scratch: a folder that the task removes where this process is gone.
+    """
+    kept = {name: value for name, value in inherited.items() if name != "OMP_NUM_THREADS"}
+    return kept | {processes.SCRATCH: scratch}
+
+
+def _installed(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

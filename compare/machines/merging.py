@@ -1,0 +1,120 @@
+"""One record of what several nodes gave: each workload names its node, and unlike machines share no figure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec.structs import replace
+
+from compare.record.envelope import Environment, Node, Record
+from compare.record.workload_part import Failure, Workload
+from compare.run import record_parts
+
+MACHINE = ("python", "platform", "cpu", "narrow_floats", "cores")
+
+
+@dataclass(frozen=True)
+class Given:
+    """What one task gave.
+
+    Attributes:
+      name: in the record of all.
+      node: that gave it.
+      load: of the node before it.
+      lost_on: nodes that it was lost on before.
+      record: of the task.
+      views: of its pairs of programs.
+    """
+
+    name: str
+    node: str
+    load: float
+    lost_on: tuple[str, ...]
+    record: Record
+    views: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def part(self) -> Workload:
+        """The one workload of the task."""
+        (part,) = self.record.workloads.values()
+        return replace(part, node=self.node, lost_on=self.lost_on)
+
+
+def merged(
+    given: Sequence[Given],
+    untold: Mapping[str, Workload],
+    order: Sequence[str],
+    known: Mapping[str, Node],
+    size: str | None,
+) -> Record:
+    """The record of all tasks.
+
+    Args:
+      given: what tasks gave.
+      untold: by name, the parts of those that gave nothing.
+      order: the names of all.
+      known: by name, the nodes of the cluster; those that neither gave anything nor were lost are left out.
+      size: that was asked for; None is the tour's.
+    """
+    parts = {each.name: each.part for each in given} | dict(untold)
+    nodes = {name: _node(node, [each for each in given if each.node == name]) for name, node in known.items()}
+    lost_on = {name for part in parts.values() for name in part.lost_on}
+    told = {name: node for name, node in nodes.items() if node.loads or node.lost or name in lost_on}
+    worked = [node for node in told.values() if node.loads]
+    # A figure of one machine is none of a record of several.
+    single = worked[0] if len(worked) == 1 else Node()
+    record = record_parts.envelope(
+        in_common([node.environment for node in worked if node.environment]),
+        {name: parts[name] for name in order if name in parts},
+        size,
+        single.machine,
+        single.dispatch,
+        single.handover,
+    )
+    return replace(record, nodes=told)
+
+
+def _node(known: Node, given: Sequence[Given]) -> Node:
+    measured = next((each.record for each in given if each.record.machine), None)
+    dispatched = next((each.record for each in given if each.record.dispatch), None)
+    handed = next((each.record for each in given if each.record.handover), None)
+    return replace(
+        known,
+        environment=next((each.record.environment for each in given), known.environment),
+        loads={each.name: each.load for each in given},
+        machine=measured.machine if measured else {},
+        dispatch=dispatched.dispatch if dispatched else {},
+        handover=handed.handover if handed else {},
+    )
+
+
+def in_common(environments: Sequence[Environment]) -> Environment:
+    """What all machines have in common; what they have not is missing."""
+    if not environments:
+        return Environment()
+    first, *others = environments
+    unlike = {key: None for key in MACHINE if any(getattr(each, key) != getattr(first, key) for each in others)}
+    sides = {
+        side: {key: value for key, value in facts.items() if all(_of(each, side, key) == value for each in others)}
+        for side, facts in first.sides.items()
+    }
+    return replace(first, sides=sides, **unlike)
+
+
+def _of(environment: Environment, side: str, key: str) -> Any:
+    return environment.sides.get(side, {}).get(key)
+
+
+def untold(workload: Any, size: str | None, reason: str, lost_on: tuple[str, ...]) -> Workload:
+    """The part of a workload that no node gave, and why.
+
+    Args:
+      workload: as it was named.
+      size: that was asked for.
+      reason: why it is missing.
+      lost_on: nodes that it was lost on.
+    """
+    part = record_parts.not_judged(workload, size, Failure("both sides", "judge", reason))
+    return replace(part, lost_on=lost_on)

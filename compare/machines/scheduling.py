@@ -1,0 +1,162 @@
+"""Which task runs on which node: one a node at a time, and what a lost node had is given to another. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Node:
+    """One node.
+
+    Attributes:
+      name: that people read.
+      id: that the cluster knows it by.
+      machine: that it runs on; two nodes may share one.
+    """
+
+    name: str
+    id: str
+    machine: str
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A task that is no longer worked on.
+
+    Attributes:
+      task: its number.
+      lost: why it gave no result; "" where it gave one.
+      gone: whether its node is gone too.
+    """
+
+    task: int
+    lost: str = ""
+    gone: bool = False
+
+
+@dataclass(frozen=True)
+class Scheduled:
+    """How a task came out.
+
+    Attributes:
+      node: that gave the result; "" where none did.
+      lost_on: the nodes where it was lost before, in order.
+      reason: why there is no result; "" where there is.
+    """
+
+    node: str
+    lost_on: tuple[str, ...] = ()
+    reason: str = ""
+
+
+class Cluster(Protocol):
+    """What is asked of a cluster."""
+
+    def submit(self, task: int, node: Node) -> None:
+        """Start a task on a node."""
+        ...
+
+    def finished(self) -> Sequence[Finished]:
+        """Wait a moment; the tasks that ended."""
+        ...
+
+
+class Schedule:
+    """Tasks by number on nodes.
+
+    Args:
+      count: of tasks.
+      nodes: that there are.
+      most: nodes that a task may be lost on; with the last one it is given up.
+      alone: whether a machine works on one task at a time, whichever of its nodes have it: nothing
+        else disturbs what is timed.
+      told: is told of every start and every loss.
+    """
+
+    def __init__(self, count: int, nodes: Sequence[Node], most: int, alone: bool, told: Callable[[str], None]) -> None:
+        self._waiting = list(range(count))
+        self._nodes, self._most, self._alone, self._told = list(nodes), most, alone, told
+        self._running: dict[int, Node] = {}
+        self._lost_on: dict[int, list[Node]] = defaultdict(list)
+        self._whys: dict[int, str] = {}
+        self._scheduled: dict[int, Scheduled] = {}
+        self.gone: dict[str, str] = {}
+        """By name of a node that is gone, what was said of it."""
+
+    @property
+    def scheduled(self) -> Mapping[int, Scheduled]:
+        """By number, the tasks that came out."""
+        return self._scheduled
+
+    def run(self, cluster: Cluster, names: Sequence[str]) -> None:
+        """Work until every task has come out.
+
+        Args:
+          cluster: that works on them.
+          names: of the tasks, for who is told.
+        """
+        while self._waiting or self._running:
+            for task, node in self._placed():
+                self._told(f"{names[task]} on {node.name}")
+                cluster.submit(task, node)
+            if not self._running:
+                self._give_up()
+                return
+            for each in cluster.finished():
+                self._take(each, names)
+
+    def cut_off(self, reason: str) -> None:
+        """No task that has not come out will: nobody is left to ask."""
+        for task in sorted({*self._waiting, *self._running}):
+            self._scheduled[task] = Scheduled("", self._where(task), reason)
+        self._waiting.clear()
+        self._running.clear()
+
+    def _placed(self) -> Iterator[tuple[int, Node]]:
+        for task in list(self._waiting):
+            node = self._node_for(task)
+            if node is not None:
+                self._waiting.remove(task)
+                self._running[task] = node
+                yield task, node
+
+    def _node_for(self, task: int) -> Node | None:
+        """A free node, another one than where the task was lost, as long as there is such a one."""
+        there = [node for node in self._nodes if node.name not in self.gone]
+        others = [node for node in there if node not in self._lost_on[task]]
+        busy = [node.machine if self._alone else node.name for node in self._running.values()]
+        free = (node for node in others or there if (node.machine if self._alone else node.name) not in busy)
+        return next(free, None)
+
+    def _take(self, finished: Finished, names: Sequence[str]) -> None:
+        task, node = finished.task, self._running.pop(finished.task)
+        if finished.gone:
+            self.gone[node.name] = finished.lost
+        if not finished.lost:
+            self._scheduled[task] = Scheduled(node.name, self._where(task))
+            return
+        self._lost_on[task].append(node)
+        self._whys[task] = finished.lost
+        self._told(f"{names[task]}: lost on {node.name}: {finished.lost}")
+        if len(self._lost_on[task]) < self._most:
+            self._waiting.insert(0, task)
+            return
+        count = len(self._lost_on[task])
+        self._scheduled[task] = Scheduled("", self._where(task), self._given_up(task, f"it is tried {count} times"))
+
+    def _give_up(self) -> None:
+        for task in self._waiting:
+            self._scheduled[task] = Scheduled("", self._where(task), self._given_up(task, "no node is left"))
+        self._waiting.clear()
+
+    def _given_up(self, task: int, why: str) -> str:
+        where = self._where(task)
+        said = f"it was lost on {' and then on '.join(where)} ({self._whys[task]})" if where else "it was not begun"
+        return f"expected a result from a node, found that {said}, and {why}: look at those nodes, and run it again"
+
+    def _where(self, task: int) -> tuple[str, ...]:
+        return tuple(node.name for node in self._lost_on[task])

@@ -1,0 +1,284 @@
+"""A run on the nodes of a Ray cluster: tasks are given to nodes, and what comes back is one record."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from compare.errors import RequestError
+from compare.machines import merging
+from compare.machines.at_node import FILES, own
+from compare.machines.merging import Given
+from compare.machines.scheduling import Finished, Node, Schedule
+from compare.progress import Reporter
+from compare.record import envelope, results_file
+from compare.record.workload_part import Workload
+from compare.run import record_parts
+from compare.run.whole_run import RunResult
+from compare.sides import replies
+from compare.sides._side import Side, SideError
+from compare.sides.client import LiveSide, Stalled
+from compare.sides.workers import WorkerSet
+from workloads._declared import AnyWorkload
+
+RAY = "ray"
+HERE = "this machine"
+OWN = ("jaxport", "jaxport's sources")
+"""What has to be the same here: options and records of two versions are not those of each other."""
+
+REFUSED = 2
+"""The exit code of a task that cannot be carried out."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A workload at a size.
+
+    Attributes:
+      name: in the record.
+      workload: what is judged.
+      size: None takes that of the tour.
+      arguments: of `jaxport` on a node.
+    """
+
+    name: str
+    workload: AnyWorkload
+    size: str | None
+    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Suite:
+    """What is given to a cluster.
+
+    Attributes:
+      tasks: a workload at a size each.
+      files: a zip of what they need.
+      size: that was asked for.
+      timed: whether times are taken, so that nothing else may run on a machine.
+    """
+
+    tasks: Sequence[Task]
+    files: bytes
+    size: str | None
+    timed: bool
+
+
+@dataclass(frozen=True)
+class Where:
+    """The cluster.
+
+    Attributes:
+      address: HOST:PORT, ray://HOST:PORT or auto.
+      limit_s: how long it may take to answer.
+      attempts: nodes that a task may be lost on.
+    """
+
+    address: str
+    limit_s: float
+    attempts: int
+
+
+def run(suite: Suite, where: Where, scratch: Path, reporter: Reporter) -> RunResult:
+    """Give every task to a node; the record of all.
+
+    Args:
+      suite: what is given.
+      where: the cluster.
+      scratch: a folder for what travels.
+      reporter: is told of every task.
+
+    Raises:
+      RequestError: there is no such cluster, its nodes are unlike each other, or no task can be carried out.
+    """
+    if importlib.util.find_spec(RAY) is None:
+        raise RequestError("expected the package ray with --ray, found none: pip install 'jaxport[ray]'")
+    reporter.stage(f"the cluster at {where.address}", len(suite.tasks))
+    with WorkerSet(lambda name: LiveSide(name, scratch, timeout_s=2 * where.limit_s)) as workers:
+        with _one_line(where):
+            side = workers.get(RAY)
+            found = msgspec.convert(
+                side.call("connect", {"address": where.address, "limit_s": where.limit_s}).value,
+                list[replies.ClusterNode],
+            )
+            nodes = told_nodes(found, reporter)
+            side.call("carry", {}, {"files": np.frombuffer(suite.files, np.uint8)})
+        work = _Work(suite, side, nodes)
+        placed = [Node(name, node.id, node.facts.machine) for name, node in nodes.items() if node.facts]
+        schedule = Schedule(len(suite.tasks), placed, where.attempts, suite.timed, reporter.result)
+        return work.result(schedule, _interrupted(work, schedule, [task.name for task in suite.tasks], where))
+
+
+def _interrupted(work: _Work, schedule: Schedule, names: Sequence[str], where: Where) -> bool:
+    """Work on the tasks; whether a signal ended that. What came back stands, also where the cluster itself is lost."""
+    try:
+        with _one_line(where):
+            schedule.run(work, names)
+    except KeyboardInterrupt:
+        if not work.given:
+            raise
+        return True
+    except RequestError as error:
+        if not work.given:
+            raise
+        schedule.cut_off(f"expected the cluster to be there to the end, found {error}")
+    return False
+
+
+class _Work:
+    """Tasks on a cluster, and what came back of them."""
+
+    def __init__(self, suite: Suite, side: Side, nodes: Mapping[str, replies.ClusterNode]) -> None:
+        self._suite, self._side, self._nodes = suite, side, nodes
+        self._given_to: dict[int, str] = {}
+        self._refused: dict[int, str] = {}
+        self.given: dict[int, Given] = {}
+
+    def submit(self, task: int, node: Node) -> None:
+        """Start a task on a node."""
+        self._given_to[task] = node.name
+        arguments = list(self._suite.tasks[task].arguments)
+        self._side.call("submit", {"task": task, "node": node.id, "arguments": arguments})
+
+    def finished(self) -> list[Finished]:
+        """Wait a moment; the tasks that ended."""
+        ended = msgspec.convert(self._side.call("finished", {}).value, list[replies.FinishedTask])
+        for each in ended:
+            if not each.lost:
+                self._take(each.task)
+        return [Finished(each.task, each.lost, each.gone) for each in ended]
+
+    def result(self, schedule: Schedule, interrupted: bool) -> RunResult:
+        """What all of it gave.
+
+        Raises:
+          RequestError: no task could be carried out, and why the first could not.
+        """
+        tasks = self._suite.tasks
+        if len(self._refused) == len(tasks):
+            raise RequestError(self._refused[0])
+        untold: dict[str, Workload] = {}
+        for number, task in enumerate(tasks):
+            scheduled = schedule.scheduled.get(number)
+            if number not in self.given and scheduled is not None:
+                reason = self._refused.get(number) or scheduled.reason
+                untold[task.name] = merging.untold(task.workload, task.size, reason, scheduled.lost_on)
+        given = [self._with_losses(number, schedule) for number in sorted(self.given)]
+        known = {name: self._known(name, schedule.gone) for name in self._nodes}
+        names = [task.name for task in tasks]
+        record = merging.merged(given, untold, names, known, self._suite.size)
+        if interrupted:
+            record = msgspec.structs.replace(record, workloads=record_parts.interrupted(record.workloads, names))
+        return RunResult(record, tuple(view for each in given for view in each.views), interrupted)
+
+    def _take(self, number: int) -> None:
+        task, node = self._suite.tasks[number], self._given_to[number]
+        reply = self._side.call("result", {"task": number})
+        told = msgspec.convert(reply.value, replies.TaskResult)
+        wrote = {name: array.tobytes() for name, array in reply.arrays.items()}
+        if "results" not in wrote:
+            self._refused[number] = said(told, node)
+            return
+        record = results_file.decode(_json(wrote["results"], node, "results"), Path(FILES["results"]))
+        pairs = _json(wrote["programs"], node, "programs")["pairs"] if "programs" in wrote else ()
+        views = tuple({**pair, "name": task.name} for pair in pairs)
+        self.given[number] = Given(task.name, node, told.load, (), record, views)
+
+    def _with_losses(self, number: int, schedule: Schedule) -> Given:
+        scheduled = schedule.scheduled.get(number)
+        given = self.given[number]
+        return Given(**{**vars(given), "lost_on": scheduled.lost_on if scheduled else ()})
+
+    def _known(self, name: str, gone: Mapping[str, str]) -> envelope.Node:
+        facts = self._nodes[name].facts
+        environment = msgspec.convert(facts.environment, envelope.Environment) if facts else None
+        return envelope.Node(host=self._nodes[name].host, environment=environment, lost=gone.get(name, ""))
+
+
+def told_nodes(found: Sequence[replies.ClusterNode], reporter: Reporter) -> dict[str, replies.ClusterNode]:
+    """The nodes that can be given tasks, by a name of each.
+
+    Args:
+      found: all.
+      reporter: is told of those that say nothing.
+
+    Raises:
+      RequestError: there are none, or their versions differ.
+    """
+    for node in found:
+        if node.facts is None:
+            reporter.result(f"{node.host} is left out: {node.reason}")
+    told = [node for node in found if node.facts is not None]
+    if not told:
+        reasons = "; ".join(f"{node.host}: {node.reason}" for node in found) or "no node with processors"
+        raise RequestError(f"expected nodes that have this jaxport, found {reasons}: install it on each")
+    named = dict(zip(_names([node.host for node in told]), told, strict=True))
+    by_node = {name: node.facts.versions for name, node in named.items() if node.facts}
+    check_alike(by_node)
+    check_alike({name: {key: found.get(key) for key in OWN} for name, found in {HERE: own(), **by_node}.items()})
+    return named
+
+
+def check_alike(versions: Mapping[str, Mapping[str, str | None]]) -> None:
+    """Check that all nodes have the same versions: what one of them gives would be another program's result.
+
+    Args:
+      versions: by node and package.
+
+    Raises:
+      RequestError: they differ.
+    """
+    (first, expected), *others = versions.items()
+    for name, found in others:
+        unlike = [key for key in dict.fromkeys((*expected, *found)) if expected.get(key) != found.get(key)]
+        if unlike:
+            said = "; ".join(
+                f"{key} {expected.get(key) or 'missing'} on {first} and {found.get(key) or 'missing'} on {name}"
+                for key in unlike
+            )
+            raise RequestError(f"expected the same versions on all nodes, found {said}: install the same on each")
+
+
+def _names(hosts: Sequence[str]) -> Iterator[str]:
+    """A name of each node: its host, and a number where several nodes are on one."""
+    several, seen = Counter(hosts), Counter[str]()
+    for host in hosts:
+        seen[host] += 1
+        yield f"{host}#{seen[host]}" if several[host] > 1 else host
+
+
+def _json(data: bytes, node: str, name: str) -> Any:
+    try:
+        return json.loads(data)
+    except ValueError as error:
+        raise RequestError(f"expected {FILES[name]} from {node}, found what is no JSON: {error}: report it") from error
+
+
+def said(told: replies.TaskResult, node: str) -> str:
+    """Why a task gave no record: its last line."""
+    lines = [line.strip() for line in told.said.splitlines() if line.strip()]
+    last = (lines or ["it said nothing"])[-1].removeprefix("jaxport: ")
+    return last if told.code == REFUSED else f"expected a record from {node}, found exit code {told.code}: {last}"
+
+
+@contextmanager
+def _one_line(where: Where) -> Iterator[None]:
+    """What Ray, or its silence, says of the cluster."""
+    try:
+        yield
+    except Stalled as error:
+        raise RequestError(
+            f"expected a Ray cluster at {where.address}, found no answer within {2 * where.limit_s:g} s: check the "
+            "address, or raise --ray-limit"
+        ) from error
+    except SideError as error:
+        raise RequestError(error.reason) from error

@@ -1,0 +1,170 @@
+"""Hosts Ray: joins an existing cluster, gives tasks to its nodes, and tells which ended and which were lost."""
+
+from __future__ import annotations
+
+import importlib
+import socket
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from compare.sides._host import Host
+from compare.sides._side import Reply
+from compare.sides.parameters import ClusterAddress, ClusterTask, Nothing, TaskNumber
+from workloads._framework import Unsupported
+from workloads._spec import Arrays
+
+FILES = "files"
+AT_NODE = "compare.machines.at_node"
+"""Is imported on the nodes: each has its own jaxport."""
+
+_AUTO, _CLIENT = "auto", "ray://"
+_WAIT_S = 1.0
+
+
+class _Task(msgspec.Struct):
+    node: str
+    reference: Any
+    result: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class _Whole:
+    """All that a node has, so that Ray gives it nothing else meanwhile."""
+
+    processors: float
+    accelerators: float
+
+
+class RayHost(Host):
+    """Turns requests into calls of Ray."""
+
+    host = "cluster"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._ray: Any = importlib.import_module("ray")
+        self._strategies: Any = importlib.import_module("ray.util.scheduling_strategies")
+        self._wholes: dict[str, _Whole] = {}
+        self._tasks: dict[int, _Task] = {}
+        self._files: Any = None
+
+    def connect(self, parameters: ClusterAddress, arrays: Arrays) -> Reply:
+        """Join a cluster; its nodes that have processors, and what each says of itself, or why it says nothing."""
+        address, limit_s = parameters.address, parameters.limit_s
+        _check_reachable(address, limit_s)
+        try:
+            self._ray.init(address=address, log_to_driver=False, configure_logging=False)
+        except (ConnectionError, RuntimeError, ValueError) as error:
+            raise Unsupported(
+                f"expected a Ray cluster at {address}, found {_line(error)}: check --ray; this machine has to be one "
+                "of its nodes, with the same Ray and Python, or the address has to begin with ray://"
+            ) from error
+        found = {node["NodeID"]: node for node in self._ray.nodes() if node["Alive"] and node["Resources"].get("CPU")}
+        for name, node in found.items():
+            self._wholes[name] = _Whole(node["Resources"]["CPU"], node["Resources"].get("GPU", 0))
+        at_node: Any = importlib.import_module(AT_NODE)
+        asked = {name: self._remote(at_node.facts, name, _Whole(0, 0)).remote() for name in found}
+        self._ray.wait(list(asked.values()), num_returns=len(asked), timeout=limit_s / 2) if asked else None
+        return Reply(
+            [
+                {"id": name, "host": node["NodeManagerHostname"], **self._facts(asked[name], limit_s / 2)}
+                for name, node in found.items()
+            ]
+        )
+
+    def carry(self, parameters: Nothing, arrays: Arrays) -> Reply:
+        """Put the files of the tasks into the object store."""
+        self._files = self._ray.put(arrays[FILES].tobytes())
+        return Reply()
+
+    def submit(self, parameters: ClusterTask, arrays: Arrays) -> Reply:
+        """Start a task on a node, which it has for itself."""
+        at_node: Any = importlib.import_module(AT_NODE)
+        remote = self._remote(at_node.carried_out, parameters.node, self._wholes[parameters.node])
+        reference = remote.remote(self._files, list(parameters.arguments))
+        self._tasks[parameters.task] = _Task(parameters.node, reference)
+        return Reply()
+
+    def finished(self, parameters: Nothing, arrays: Arrays) -> Reply:
+        """Wait a moment for a task; those that ended, and why those were lost that gave no result."""
+        running = {each.reference: number for number, each in self._tasks.items() if each.result is None}
+        done, _ = self._ray.wait(list(running), num_returns=1, timeout=_WAIT_S)
+        return Reply([{"task": running[reference], **self._taken(running[reference])} for reference in done])
+
+    def result(self, parameters: TaskNumber, arrays: Arrays) -> Reply:
+        """What a task that ended gave."""
+        told = self._tasks.pop(parameters.task).result
+        assert told is not None
+        wrote = {name: np.frombuffer(data, np.uint8) for name, data in told["wrote"].items()}
+        return Reply({name: told[name] for name in ("code", "said", "load")}, wrote)
+
+    def _remote(self, function: Any, node: str, whole: _Whole) -> Any:
+        strategy = self._strategies.NodeAffinitySchedulingStrategy(node, soft=False)
+        return self._ray.remote(function).options(
+            num_cpus=whole.processors,
+            num_gpus=whole.accelerators,
+            max_retries=0,  # who schedules tries another node
+            scheduling_strategy=strategy,
+        )
+
+    def _facts(self, reference: Any, limit_s: float) -> dict[str, Any]:
+        errors = self._ray.exceptions
+        try:
+            return {"facts": self._ray.get(reference, timeout=0.1)}
+        except errors.GetTimeoutError:
+            return {"reason": f"no answer within {limit_s:g} s"}
+        except errors.RayTaskError as error:
+            return {"reason": f"no jaxport of this version that can be asked: {_line(error.cause)}"}
+        except errors.RayError as error:
+            return {"reason": _line(error)}
+
+    def _taken(self, number: int) -> dict[str, Any]:
+        task, errors = self._tasks[number], self._ray.exceptions
+        try:
+            task.result = self._ray.get(task.reference)
+        except errors.RayTaskError as error:
+            del self._tasks[number]
+            return {"lost": _line(error.cause)}
+        except errors.RayError as error:
+            del self._tasks[number]
+            # Of these the node itself is gone; of others the process that worked on it is.
+            gone = isinstance(error, errors.NodeDiedError | errors.TaskUnschedulableError)
+            return {"lost": _line(error), "gone": gone or not self._alive(task.node)}
+        return {}
+
+    def _alive(self, node: str) -> bool:
+        return any(each["Alive"] for each in self._ray.nodes() if each["NodeID"] == node)
+
+
+def _check_reachable(address: str, limit_s: float) -> None:
+    """Ray itself tries for minutes.
+
+    Raises:
+      Unsupported: nothing answers there.
+    """
+    if address == _AUTO:
+        return
+    host, colon, port = address.removeprefix(_CLIENT).rpartition(":")
+    if not colon or not port.isdecimal() or not host:
+        raise Unsupported(f"expected HOST:PORT of a Ray cluster, ray://HOST:PORT or auto, found {address!r}")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=min(limit_s, 10)).close()
+    except (OSError, OverflowError) as error:
+        raise Unsupported(
+            f"expected a Ray cluster at {address}, found {_line(error)}: check the address, and `ray status` there"
+        ) from error
+
+
+def _line(error: BaseException) -> str:
+    """The first sentence or line of what Ray says: more follows, for who knows its internals."""
+    said = str(error).strip().splitlines() or [""]
+    first = said[0].partition(". ")[0].rstrip(".: ") or type(error).__name__
+    return first if len(first) < 300 else f"{first[:300]} ..."
+
+
+def create() -> RayHost:
+    """This host."""
+    return RayHost()

@@ -1,0 +1,85 @@
+"""A training step whose weights and optimizer state are divided over a mesh: as FSDP, or tensor parallel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from jaxport._binding import Source, parameter_sources
+from jaxport._distributed_steps import Step
+from jaxport._session import Session
+from workloads import _mesh_rules
+from workloads._framework import STEP, Unsupported
+
+FSDP, TENSOR = "fsdp", "tensor"
+LAYOUTS = (FSDP, TENSOR)
+"""Of `jaxport plan` too, by the same rules."""
+
+
+@dataclass(frozen=True)
+class LaidOut:
+    """A step, and how its arguments are divided: pytrees of shardings like the parameters and the state, a list."""
+
+    step: Step
+    parameters: Any
+    state: Any
+    inputs: Sequence[NamedSharding]
+
+
+def laid_out(session: Session, mesh: Mesh, layout: str, specs: Sequence[PartitionSpec]) -> LaidOut:
+    """One program for all devices, between whose divided arguments and results XLA finds what is exchanged.
+
+    Args:
+      session: the twin for the whole batch.
+      mesh: of one axis.
+      layout: one of `LAYOUTS`.
+      specs: of each input, its examples divided; tensor parallel every device has them whole.
+
+    Raises:
+      Unsupported: what is split does not divide.
+    """
+    model = session.model
+    assert model.step is not None and model.init is not None
+    parameters = session.parameters(session.twin.first_case)
+    state = model.init(parameters)
+    sources, _ = parameter_sources(session, STEP, (parameters, state))
+    leaves = [*jax.tree.leaves(parameters), *jax.tree.leaves(state)]
+    shapes = [tuple(leaf.shape) for leaf in leaves]
+    named = {source.name: shape for source, shape in zip(sources, shapes, strict=False) if source.kind == "weight"}
+    count = mesh.devices.size
+    why = _mesh_rules.undivided(named, count) if layout == TENSOR else ""
+    if why:
+        raise Unsupported(why)
+    axes = [
+        _mesh_rules.largest_axis(shape, count) if layout == FSDP else _model_axis(source, shape, named)
+        for source, shape in zip(sources, shapes, strict=False)
+    ]
+    shardings = [NamedSharding(mesh, _spec(mesh, axis)) for axis in axes]
+    divided = len(jax.tree.leaves(parameters))
+    of_parameters = jax.tree.unflatten(jax.tree.structure(parameters), shardings[:divided])
+    of_state = jax.tree.unflatten(jax.tree.structure(state), shardings[divided:])
+    whole = NamedSharding(mesh, PartitionSpec())
+    inputs = [NamedSharding(mesh, spec) if layout == FSDP else whole for spec in specs]
+    step = jax.jit(
+        model.step,
+        in_shardings=(of_parameters, of_state, *inputs),
+        out_shardings=(of_parameters, of_state, whole),
+    )
+    return LaidOut(step, of_parameters, of_state, inputs)
+
+
+def _model_axis(source: Source, shape: Sequence[int], weights: dict[str, tuple[int, ...]]) -> int | None:
+    """The axis of a weight, or of a state that is as large as the weight it belongs to."""
+    name = source.name if source.kind == "weight" else source.owner
+    if len(weights.get(name, ())) != len(shape) or not shape:
+        return None
+    return _mesh_rules.split_axis(name, shape, _mesh_rules.is_transformer(weights))[0]
+
+
+def _spec(mesh: Mesh, axis: int | None) -> PartitionSpec:
+    (name,) = mesh.axis_names
+    return PartitionSpec() if axis is None else PartitionSpec(*[None] * axis, name)
