@@ -18,9 +18,9 @@ RECORDS = PAGE.with_suffix("")
 GATES = ("structure", "semantics", "rounding", "gradients", "training", "stability")
 
 SIDES = {
-    "VGG16": 32, "VGG19": 32, "MobileNet": 64, "MobileNetV2": 64, "MobileNetV3Small": 64, "MobileNetV3Large": 64,
-    "ResNet50": 64, "ResNet50V2": 64, "DenseNet121": 64, "EfficientNetB0": 64, "EfficientNetV2B0": 64,
-    "ConvNeXtTiny": 64, "Xception": 71, "InceptionV3": 75, "InceptionResNetV2": 75, "NASNetMobile": 64,
+    "VGG16": 32, "VGG19": 32, "MobileNet": 32, "MobileNetV2": 32, "MobileNetV3Small": 32, "MobileNetV3Large": 32,
+    "ResNet50": 32, "ResNet50V2": 32, "DenseNet121": 32, "EfficientNetB0": 32, "EfficientNetV2B0": 32,
+    "ConvNeXtTiny": 32, "Xception": 71, "InceptionV3": 75, "InceptionResNetV2": 75, "NASNetMobile": 32,
 }  # fmt: skip
 """The smallest of each family, and the side of its images."""
 

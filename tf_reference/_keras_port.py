@@ -11,7 +11,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from tf_reference import _keras_weights
+from tf_reference import _keras_weights, _own_steps, _traced_calls, _watched_tape
 from tf_reference._gradients import densified
 from tf_reference._model import Model
 
@@ -37,9 +37,13 @@ def keras_port(source: str, dtype: str, *, inputs: int, trained: bool) -> Model:
         variables = dict(_keras_weights.variables(model))
         if not trained:
             return Model(forward=lambda *given: _called(model, given[:inputs], False), weights=variables)
-        model.compile(optimizer=model.optimizer, loss=model.loss, jit_compile=True)
+        own = _own_steps.is_own(model)
+        # By Keras' own method, whatever that of the class takes: it leaves metrics out.
+        keras.Model.compile(model, optimizer=model.optimizer, loss=getattr(model, "loss", None), jit_compile=True)
         model.optimizer.build(model.trainable_variables)
         _resolve_losses(model)
+    if own:
+        return _of_own_step(model, inputs, variables)
 
     def loss(*given: Any) -> Any:
         predictions = _called(model, given[:inputs], True)
@@ -56,6 +60,22 @@ def keras_port(source: str, dtype: str, *, inputs: int, trained: bool) -> Model:
         forward=lambda *given: _called(model, given[:inputs], False),
         loss=loss,
         step=step,
+        weights=variables,
+        state={each.path: each for each in model.optimizer.variables},
+        optimizer=model.optimizer,
+    )
+
+
+def _of_own_step(model: Any, inputs: int, variables: dict[str, Any]) -> Model:
+    """A model whose class has a train_step or compute_loss of its own, which is called itself."""
+
+    def data(given: Sequence[Any]) -> tuple[Any, Any]:
+        return _traced_calls.packed(model, list(given[:inputs])), _targets(given[inputs:])
+
+    return Model(
+        forward=lambda *given: _called(model, given[:inputs], False),
+        loss=lambda *given: _watched_tape.loss_of_step(lambda: model.train_step(data(given))),
+        step=lambda *given: _watched_tape.step_with_loss(lambda: model.train_step(data(given))),
         weights=variables,
         state={each.path: each for each in model.optimizer.variables},
         optimizer=model.optimizer,
@@ -89,7 +109,7 @@ def _silence(layer: Any) -> None:
 
 
 def _called(model: Any, given: Sequence[Any], training: bool) -> Any:
-    return model(given[0] if len(given) == 1 else list(given), training=training)
+    return model(_traced_calls.packed(model, list(given)), training=training)
 
 
 def _targets(given: Sequence[Any]) -> Any:
@@ -98,6 +118,8 @@ def _targets(given: Sequence[Any]) -> Any:
 
 def _resolve_losses(model: Any) -> None:
     """Let Keras make the losses now: it takes their float type from the setting of the moment."""
-    predictions = [keras.KerasTensor((1, *each.shape[1:]), each.dtype) for each in model.outputs]
+    if model._compile_loss is None:
+        return
+    predictions = [keras.KerasTensor((1, *each.shape[1:]), each.dtype) for each in _traced_calls.outputs_of(model)]
     single = len(predictions) == 1
     model._compile_loss.build(predictions[0] if single else predictions, predictions[0] if single else predictions)

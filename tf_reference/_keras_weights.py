@@ -11,7 +11,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_reference import _keras_archive, _keras_config, _keras_variables, _weight_files
+from tf_reference import _keras_archive, _keras_config, _keras_variables, _traced_calls, _weight_files
 from workloads._framework import Unsupported
 from workloads._target import resolve
 from workloads._transfer import Excluded, Leaf, Source, SourceLayer
@@ -86,8 +86,9 @@ def _of_archive(path: Path, scratch: Path, given: Given) -> Any:
 
 
 def _of_code(reference: str, made_anew: bool) -> Any:
-    value = resolve(reference)
-    made = value if isinstance(value, keras.Layer) else value()
+    with _traced_calls.remembering():
+        value = resolve(reference)
+        made = value if isinstance(value, keras.Layer) else value()
     if not isinstance(made, keras.Layer):
         raise Unsupported(f"expected a Keras model at {reference}, found {type(made).__name__}: name one")
     if not made.built:
