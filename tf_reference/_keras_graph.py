@@ -136,10 +136,14 @@ class _Reading:
 
     def _call(self, node: Any) -> Call:
         given = node.arguments
+        keywords = {str(key): self._plain(each) for key, each in given.kwargs.items() if each is not None}
+        if self._trace.followed and keywords.get("training") is False:
+            # Followed as in training: this one is told that it never is.
+            keywords["training=False"] = True
         return Call(
             layer=self._path_of(node.operation, self._path),
             arguments=tuple(self._plain(each) for each in given.args),
-            keywords={str(key): self._plain(each) for key, each in given.kwargs.items() if each is not None},
+            keywords=keywords,
             outputs=tuple(self._number(each) for each in node.outputs),
         )
 

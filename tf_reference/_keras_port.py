@@ -66,6 +66,47 @@ def keras_port(source: str, dtype: str, *, inputs: int, trained: bool) -> Model:
     )
 
 
+def keras_rest(source: str, dtype: str, *, inputs: int, places: Sequence[str]) -> Model:
+    """All of a Keras model but some layers: inputs stand for what these return, and what they are given is a result.
+
+    Args:
+      source: as of `keras_port`.
+      dtype: that it is judged in.
+      inputs: how many of the workload's inputs the model takes; the others stand for results, in order.
+      places: the paths of the layers.
+    """
+    with _floats(dtype):
+        model = _made(source, dtype)
+    layers = _keras_weights.layers_by_path(model)
+    stands = [_StandIn(layers[path]) for path in places]
+
+    def forward(*given: Any) -> Any:
+        for stand, value in zip(stands, given[inputs:], strict=True):
+            stand.value = value
+        return {"result": _called(model, given[:inputs], False), "given": [stand.given for stand in stands]}
+
+    return Model(forward=forward, weights=dict(_keras_weights.variables(model)))
+
+
+class _StandIn:
+    """Stands for the call of a layer: it returns what it is told to, and keeps what it was given.
+
+    Attributes:
+      value: that it returns next.
+      given: it last: each tensor once.
+    """
+
+    def __init__(self, layer: Any) -> None:
+        self.value: Any = None
+        self.given: list[Any] = []
+        layer.call = self._return
+
+    def _return(self, *given: Any, **named: Any) -> Any:
+        tensors = [each for each in tf.nest.flatten((given, named)) if tf.is_tensor(each)]
+        self.given = list({id(each): each for each in tensors}.values())
+        return self.value
+
+
 def _of_own_step(model: Any, inputs: int, variables: dict[str, Any]) -> Model:
     """A model whose class has a train_step or compute_loss of its own, which is called itself."""
 

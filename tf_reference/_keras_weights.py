@@ -125,6 +125,7 @@ class _Walk:
         self.shared: dict[str, str] = {}
         self.keys: dict[int, str] = {}
         self.arrays: dict[int, np.ndarray] = {}
+        self.by_path: dict[str, Any] = {}
         self._paths: dict[int, str] = {}
 
     def add(self, layer: Any, parent: str | None, step: str) -> None:
@@ -133,6 +134,7 @@ class _Walk:
             self.shared[path] = self._paths[id(layer)]
             return
         self._paths[id(layer)] = path
+        self.by_path[path] = layer
         inner = list(_keras_variables.children(layer))
         self.layers.append(self._described(layer, path, parent, step, inner))
         for name, child in inner:
@@ -207,3 +209,10 @@ def variables(made: Any) -> Iterator[tuple[str, Any]]:
     walk.add(made, None, "")
     by_id = {id(each): each for each in made.weights}
     return ((key, by_id[identity]) for identity, key in walk.keys.items())
+
+
+def layers_by_path(made: Any) -> dict[str, Any]:
+    """Every layer by the path that it stands under first."""
+    walk = _Walk()
+    walk.add(made, None, "")
+    return walk.by_path

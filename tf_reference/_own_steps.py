@@ -25,6 +25,8 @@ _MEANS = (tf.reduce_mean, keras.ops.mean)
 _SUMS = (sum, tf.add_n)
 _UNPACK = (keras.utils.unpack_x_y_sample_weight,)
 _CLIPS: Mapping[str, Any] = {"clip_by_norm": tf.clip_by_norm, "clip_by_value": tf.clip_by_value}
+_OF_COMPUTE_LOSS = {"x": Is.INPUTS, "y": Is.TARGETS, "y_pred": Is.PREDICTIONS, "sample_weight": Is.WEIGHTS}
+"""What each parameter of compute_loss is, in their order."""
 _OF_METRICS = frozenset({"update_state", "compute_metrics", "reset_state", "result", "items", "append", "add"})
 
 
@@ -60,8 +62,8 @@ def read(model: Any) -> OwnStep:
 def _loss_of_method(model: Any, function: Any) -> Loss:
     """What a compute_loss of the user's own returns."""
     following = _Following(MethodSource(model, function))
-    known = {"x": Is.INPUTS, "y": Is.TARGETS, "y_pred": Is.PREDICTIONS, "sample_weight": Is.WEIGHTS}
-    following.names |= {name: what for name, what in known.items() if name in following.source.parameters()}
+    named = following.source.parameters()
+    following.names |= {name: what for name, what in _OF_COMPUTE_LOSS.items() if name in named}
     following.body(following.source.tree.body)
     if not isinstance(following.returned, Loss):
         raise Unsupported(f"{following.source.line}, whose compute_loss returns what is not followed")
@@ -241,8 +243,9 @@ class _Following:
         base = getattr(super(self._defining(), self.source.model), method, None)
         own = getattr(base, "__func__", None) is getattr(keras.Model, method, None)
         if own and method == "train_step" and self.applied is None:
-            loss = self._compute_loss(call)
-            self.applied = Gradients(loss)
+            function: Any = type(self.source.model).compute_loss
+            inherited = function is keras.Model.compute_loss
+            self.applied = Gradients(Loss((LossTerm(),)) if inherited else _loss_of_method(self.source.model, function))
             return Is.LOGS
         if own and method == "compute_loss":
             return Loss((LossTerm(),))
@@ -253,8 +256,15 @@ class _Following:
         return next(each for each in type(self.source.model).__mro__ if vars(each).get(name) is self.source.function)
 
     def _compute_loss(self, call: ast.Call) -> Loss:
-        given = [ast.unparse(each) for each in (*call.args, *(each.value for each in call.keywords))]
-        if any(self.names.get(each) is None and each not in ("None", "True") for each in given):
+        given = {
+            **dict(zip(_OF_COMPUTE_LOSS, call.args, strict=False)),
+            **{each.arg: each.value for each in call.keywords},
+        }
+        for name, each in given.items():
+            said = isinstance(each, ast.Constant) and each.value in (None, True)
+            if not said and (name is None or self.value(each) is not _OF_COMPUTE_LOSS.get(name)):
+                raise self.source.refused(call)
+        if not {"y", "y_pred"} <= given.keys():
             raise self.source.refused(call)
         function: Any = type(self.source.model).compute_loss
         if function is keras.Model.compute_loss:

@@ -39,11 +39,13 @@ class Trace:
       inputs: symbols by name.
       nest: of these, as the call takes it.
       outputs: a nest of symbols.
+      followed: whether a call was, rather than a graph read that Keras has.
     """
 
     inputs: Mapping[str, Any]
     nest: Any
     outputs: Any
+    followed: bool = False
 
 
 @contextmanager
@@ -118,7 +120,7 @@ def traced(layer: Any) -> Trace:
         raise Unsupported(_told(layer, error)) from error
     if not all(isinstance(each, keras.KerasTensor) for each in tf.nest.flatten(outputs)):
         raise Unsupported(f"expected tensors of the call of {type(layer).__name__}, found something else")
-    return Trace(dict(zip(names, inputs, strict=True)), nest, outputs)
+    return Trace(dict(zip(names, inputs, strict=True)), nest, outputs, followed=True)
 
 
 def _told(layer: Any, error: BaseException) -> str:

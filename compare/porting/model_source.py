@@ -177,7 +177,9 @@ class _Writing:
     def _place(self, written: WrittenClass, layer: SourceLayer, reason: str) -> None:
         attribute = written.attributes[layer.path] = written.names.of(identifier(layer.step, snake(layer.class_name)))
         line = self._architecture.lines.get(layer.path, "")
-        written.places.append(Place(layer.path, layer.class_name, attribute, line, reason, bool(layer.leaves)))
+        written.places.append(
+            Place(layer.path, layer.class_name, attribute, line, reason, bool(layer.leaves), written.name)
+        )
 
     def _parameters(self, graph: Graph) -> dict[str, str]:
         if len(graph.inputs) == 1:
