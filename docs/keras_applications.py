@@ -18,9 +18,9 @@ RECORDS = PAGE.with_suffix("")
 GATES = ("structure", "semantics", "rounding", "gradients", "training", "stability")
 
 SIDES = {
-    "VGG16": 32, "VGG19": 32, "MobileNet": 64, "MobileNetV2": 64, "MobileNetV3Small": 64, "MobileNetV3Large": 64,
-    "ResNet50": 64, "ResNet50V2": 64, "DenseNet121": 64, "EfficientNetB0": 64, "EfficientNetV2B0": 64,
-    "ConvNeXtTiny": 64, "Xception": 71, "InceptionV3": 75, "InceptionResNetV2": 75, "NASNetMobile": 64,
+    "VGG16": 32, "VGG19": 32, "MobileNet": 32, "MobileNetV2": 32, "MobileNetV3Small": 32, "MobileNetV3Large": 32,
+    "ResNet50": 32, "ResNet50V2": 32, "DenseNet121": 32, "EfficientNetB0": 32, "EfficientNetV2B0": 32,
+    "ConvNeXtTiny": 32, "Xception": 71, "InceptionV3": 75, "InceptionResNetV2": 75, "NASNetMobile": 32,
 }  # fmt: skip
 """The smallest of each family, and the side of its images."""
 
@@ -65,11 +65,18 @@ def judged(name: str, written_only: bool) -> dict[str, object]:
         receipt, source = Path(folder) / "port/weights.receipt.json", Path(folder) / "port/model_jax.py"
         weights = len(json.loads(receipt.read_text())["leaves"]) if receipt.exists() else 0
         whole = source.exists() and "NotImplementedError" not in source.read_text()
-    found: dict[str, object] = {"written": whole, "weights": weights, "seconds": round(seconds), "gates": {}}
+    found: dict[str, object] = {
+        "side": SIDES[name],
+        "written": whole,
+        "weights": weights,
+        "seconds": round(seconds),
+        "gates": {},
+    }
     if not written_only and done.stdout.startswith("{"):
         (part,) = json.loads(done.stdout)["workloads"].values()
         found["gates"] = {gate: told["verdict"] for gate, told in part["parity"]["gates"].items()}
-        found["failures"] = [each["message"] for each in part["parity"].get("failures", [])][:3]
+        held = [each for gate in part["parity"]["gates"].values() for each in gate["comparisons"]]
+        found["failures"] = [each["message"] for each in held if each["verdict"] == "fail"][:3]
     elif done.returncode == 2 or not whole:
         found["failures"] = done.stderr.strip().splitlines()[-1:]
     return found
@@ -85,7 +92,13 @@ def page() -> str:
         known += bool(gates)
         passed += bool(gates) and all(each != "fail" for each in gates.values())
         written = {True: "yes", False: "no"}.get(found.get("written"), "not tried")
-        cells = [name, side, written, found.get("weights", "-"), *(gates.get(gate, "-") for gate in GATES)]
+        cells = [
+            name,
+            found.get("side", side),
+            written,
+            found.get("weights", "-"),
+            *(gates.get(gate, "-") for gate in GATES),
+        ]
         rows.append(f"| {' | '.join(map(str, cells))} | {found.get('seconds', '-')} |\n")
     line, gates = "---|" * len(GATES), " | ".join(GATES)
     told = f"\n{passed} of {known} that were judged pass every gate; - was not judged on this machine yet.\n"

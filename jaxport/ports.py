@@ -77,6 +77,57 @@ def flax_port(
     return Model(forward, leaves.there, leaves.back, loss=loss_of, init=init, step=step)
 
 
+def flax_rest(
+    make: Callable[..., nnx.Module],
+    receipt: Path,
+    dtype: str,
+    *,
+    inputs: int,
+    places: Sequence[tuple[type[nnx.Module], str]],
+) -> Model:
+    """All of a port but methods that are left to be written: inputs stand for what these return.
+
+    What each of them is given is a result too, so that what lies before it is judged as well.
+
+    Args:
+      make: the module, of rngs.
+      receipt: that `jaxport weights` wrote of it.
+      dtype: that it is judged in.
+      inputs: how many of the workload's inputs the module takes; the others stand for results, in order.
+      places: a class and the name of its method.
+    """
+    leaves = _leaves(receipt)
+    network = _Network(make, jnp.dtype(dtype))
+    stands = [_StandIn(owner, name) for owner, name in places]
+
+    def forward(parameters: Any, *given: Any) -> Any:
+        module: Any = network.module(parameters)
+        module.eval()
+        for stand, value in zip(stands, given[inputs:], strict=True):
+            stand.value = value
+        return {"result": module(*given[:inputs]), "given": [stand.given for stand in stands]}
+
+    return Model(forward, leaves.there, leaves.back)
+
+
+class _StandIn:
+    """A method that returns what it is told to, and keeps what it was given.
+
+    Attributes:
+      value: that it returns next.
+      given: it last.
+    """
+
+    def __init__(self, owner: type[nnx.Module], name: str) -> None:
+        self.value: Any = None
+        self.given: list[Any] = []
+        setattr(owner, name, lambda module, *given: self._return(given))
+
+    def _return(self, given: Sequence[Any]) -> Any:
+        self.given = list(given)
+        return self.value
+
+
 def _targets(given: Sequence[Any]) -> Any:
     return given[0] if len(given) == 1 else tuple(given)
 

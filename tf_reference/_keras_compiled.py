@@ -5,19 +5,22 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import keras
 
-from tf_reference import _keras_config, _keras_graph, _keras_variables, _keras_weights
+from tf_reference import _keras_config, _keras_graph, _keras_variables, _keras_weights, _own_steps
+from tf_reference._keras_described import described
 from workloads import _frames
-from workloads._architecture import Architecture, Compiled, Described, Inner, Penalty
+from workloads._architecture import Architecture, Compiled, Described, OwnStep, Penalty
 from workloads._framework import Unsupported
+from workloads._inspection import Plain
+from workloads._transfer import SourceLayer
 
 _OF_LEAVES = {"kernel": "kernel_regularizer", "bias": "bias_regularizer", "gamma": "gamma_regularizer",
               "beta": "beta_regularizer", "embeddings": "embeddings_regularizer"}  # fmt: skip
-_UNSAID = (NotImplementedError, TypeError, AttributeError, ValueError)
 
 
 def read(given: _keras_weights.Given, scratch: Path) -> Architecture:
@@ -40,17 +43,36 @@ def of_model(model: Any) -> Architecture:
       Unsupported: it has no graph.
     """
     source, _ = _keras_weights.of_model(model)
-    graphs = tuple(_keras_graph.graphs(model))
     by_path = dict(_by_path(model, ""))
+    read = _keras_graph.read(model, _first_paths(by_path))
     return Architecture(
         name=model.name,
-        source=source,
-        graphs=graphs,
+        source=replace(source, layers=(*source.layers, *map(_operation, read.operations, read.operations.values()))),
+        graphs=read.graphs,
+        reasons=read.reasons,
         lines={path: line for path, each in by_path.items() if (line := _line(each))},
         penalties=tuple(_penalties(by_path)),
         frozen=tuple(_frozen(by_path)),
         compiled=_compiled(model),
     )
+
+
+def _first_paths(by_path: Mapping[str, Any]) -> dict[int, str]:
+    """The path that each layer stands under first, by its id."""
+    return {id(each): path for path, each in reversed(by_path.items())}
+
+
+def _operation(path: str, operation: Any) -> SourceLayer:
+    """An operation that a call makes as it goes."""
+    parent, _, _ = path.rpartition(f"/{operation.name}")
+    module = _keras_config.module_of(type(operation).__module__)
+    return SourceLayer(path, parent, operation.name, module, type(operation).__name__, _attributes(operation))
+
+
+def _attributes(operation: Any) -> dict[str, Plain]:
+    """What an operation was told: its constructor's arguments, as it has them."""
+    found = _keras_variables.config(operation)
+    return found or _keras_config.plain_config({k: v for k, v in vars(operation).items() if not k.startswith("_")})
 
 
 def _by_path(layer: Any, path: str) -> Iterator[tuple[str, Any]]:
@@ -95,32 +117,15 @@ def _frozen(by_path: Mapping[str, Any]) -> Iterator[str]:
         yield from (f"{path}/{name}" for name, _ in _keras_variables.leaves(layer, inner))
 
 
-def described(value: Any) -> Described:
-    """A loss, optimizer, schedule, metric or regularizer as data."""
-    kind = value if inspect.isfunction(value) else type(value)
-    own = kind.__module__.split(".")[0] in ("keras", "tf_keras")
-    try:
-        config = {} if inspect.isfunction(value) else value.get_config()
-    except _UNSAID:
-        config, own = {}, False
-    inner = {
-        name: _of_config(each) for name, each in config.items() if isinstance(each, Mapping) and "class_name" in each
-    }
-    plain = _keras_config.plain_config({name: each for name, each in config.items() if name not in inner})
-    return Described(kind.__name__, own, plain, inner)
-
-
-def _of_config(value: Mapping[str, Any]) -> Inner:
-    module, config = str(value.get("module") or ""), value.get("config")
-    plain = _keras_config.plain_config(config) if isinstance(config, Mapping) else {}
-    return Inner(str(value["class_name"]), module.split(".")[0] == "keras", plain)
-
-
 def _compiled(model: Any) -> Compiled | None:
     if not getattr(model, "compiled", False):
         return None
-    if type(model).train_step is not keras.Model.train_step or type(model).compute_loss is not keras.Model.compute_loss:
-        return Compiled(obstacle="a train_step or compute_loss of its own")
+    own: OwnStep | None = None
+    if _own_steps.is_own(model):
+        try:
+            own = _own_steps.read(model)
+        except Unsupported as error:
+            return Compiled(obstacle=str(error))
     told: Mapping[str, Any] = getattr(getattr(model, "_compile_config", None), "config", None) or {}
     obstacle = next((f"{name} in compile()" for name in ("loss_weights", "weighted_metrics") if told.get(name)), "")
     try:
@@ -132,6 +137,7 @@ def _compiled(model: Any) -> Compiled | None:
         metrics=tuple(_metrics(told.get("metrics"))),
         optimizer=described(model.optimizer) if model.optimizer is not None else None,
         obstacle=obstacle,
+        own=own,
     )
 
 

@@ -1,81 +1,149 @@
-"""The calls of a functional or sequential Keras model, as plain data, branch after branch."""
+"""The calls of the layers of a Keras model, as plain data, branch after branch."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass
 from typing import Any
 
 import keras
+import tensorflow as tf
 
-from tf_reference import _keras_variables
+from tf_reference import _traced_calls
 from workloads._architecture import ELLIPSIS, SLICE, TENSOR, TUPLE, UNKNOWN, Call, Graph, Tensor
 from workloads._framework import Unsupported
 from workloads._inspection import Plain
 
 
-def graphs(model: Any) -> Iterator[Graph]:
+@dataclass(frozen=True)
+class Read:
+    """The graphs of a model.
+
+    Attributes:
+      graphs: of it, and of each model in it that is followed.
+      operations: that stand in none of its layers, by path: a call of the user's own makes them as it goes.
+      reasons: path of a layer of the user's own -> why its call is not followed.
+    """
+
+    graphs: tuple[Graph, ...]
+    operations: Mapping[str, Any]
+    reasons: Mapping[str, str]
+
+
+def read(model: Any, paths: Mapping[int, str]) -> Read:
     """The graph of a model, and those of the models in it, each once.
 
+    Args:
+      model: of Keras.
+      paths: of its layers, by id.
+
     Raises:
-      Unsupported: one of them has no graph.
+      Unsupported: it has no graph.
     """
-    yield from _graphs(model, "", set())
+    walk = _Walk(dict(paths))
+    walk.add(model, "")
+    return Read(tuple(walk.graphs), walk.operations, walk.reasons)
 
 
-def _graphs(model: Any, path: str, seen: set[int]) -> Iterator[Graph]:
-    if id(model) in seen:
-        return
-    seen.add(id(model))
-    yield _Reading(_function(model, path), path).graph()
-    for name, child in _keras_variables.children(model):
-        if _is_model(child):
-            yield from _graphs(child, f"{path}/{name}" if path else name, seen)
+class _Walk:
+    def __init__(self, paths: dict[int, str]) -> None:
+        self.graphs: list[Graph] = []
+        self.operations: dict[str, Any] = {}
+        self.reasons: dict[str, str] = {}
+        self._paths, self._seen = paths, set[int]()
+
+    def add(self, model: Any, path: str) -> None:
+        if id(model) in self._seen:
+            return
+        self._seen.add(id(model))
+        reading = _Reading(_structure(model, path), path, self._path)
+        self.graphs.append(reading.graph())
+        for node in reading.nodes:
+            inner = node.operation
+            if _is_called(inner):
+                given = node.arguments.args
+                if _traced_calls.is_followed(inner) and len(given) == 1:
+                    _traced_calls.remember(inner, given[0])
+                self._inner(inner, self._paths[id(inner)])
+
+    def _inner(self, layer: Any, path: str) -> None:
+        if not _traced_calls.is_followed(layer):
+            self.add(layer, path)
+            return
+        try:
+            self.add(layer, path)
+        except Unsupported as error:
+            self.reasons[path] = str(error)
+
+    def _path(self, operation: Any, within: str) -> str:
+        """The path of an operation: that of a layer, or a new one."""
+        if id(operation) not in self._paths:
+            taken = {*self._paths.values()}
+            wanted = f"{within}/{operation.name}" if within else operation.name
+            path, number = wanted, 1
+            while path in taken:
+                number += 1
+                path = f"{wanted}_{number}"
+            self._paths[id(operation)] = path
+            self.operations[path] = operation
+        return self._paths[id(operation)]
 
 
-def _is_model(layer: Any) -> bool:
-    return isinstance(layer, keras.Model)
+def _is_called(layer: Any) -> bool:
+    return isinstance(layer, keras.Model) or (isinstance(layer, keras.Layer) and _traced_calls.is_followed(layer))
 
 
-def _function(model: Any, path: str) -> Any:
-    """The functional model that a model is, or that Keras makes of a Sequential."""
+def _structure(model: Any, path: str) -> _traced_calls.Trace:
+    """The inputs and outputs of a functional model, of that which Keras makes of a Sequential, or of a call."""
+    if _traced_calls.is_followed(model):
+        return _traced_calls.traced(model)
     graph = getattr(model, "_functional", None) or model
-    if not _keras_variables.is_keras(model) or not hasattr(graph, "_nodes_by_depth"):
+    if not hasattr(graph, "_nodes_by_depth"):
         raise Unsupported(
-            f"expected a functional or sequential model that knows its inputs, found {type(model).__name__}"
-            f"{f' at {path}' if path else ''}: give it an Input, or make it of its layers' calls"
+            f"expected a model that knows its inputs, found {type(model).__name__}"
+            f"{f' at {path}' if path else ''}: give it an Input, or call it on an example"
         )
-    return graph
+    return _traced_calls.Trace(
+        {each.name: each for each in graph.inputs},
+        getattr(graph, "_inputs_struct", graph.inputs),
+        getattr(graph, "_outputs_struct", graph.outputs),
+    )
 
 
 class _Reading:
     """One graph on its way: tensors are numbered as they are met."""
 
-    def __init__(self, model: Any, path: str) -> None:
-        self._model, self._path = model, path
+    def __init__(self, trace: _traced_calls.Trace, path: str, path_of: Callable[[Any, str], str]) -> None:
+        self._trace, self._path, self._path_of = trace, path, path_of
         self._numbers: dict[int, int] = {}
         self._tensors: list[Tensor] = []
+        self._kept: list[Any] = []
+        self.nodes = _in_order(tf.nest.flatten(trace.outputs), list(trace.inputs.values()))
 
     def graph(self) -> Graph:
-        inputs = {each.name: self._number(each) for each in self._model.inputs}
-        calls = tuple(self._call(node) for node in _in_order(self._model))
-        nest = self._plain(getattr(self._model, "_inputs_struct", self._model.inputs))
-        outputs = self._plain(getattr(self._model, "_outputs_struct", self._model.outputs))
+        inputs = {name: self._number(each) for name, each in self._trace.inputs.items()}
+        calls = tuple(self._call(node) for node in self.nodes)
+        nest, outputs = self._plain(self._trace.nest), self._plain(self._trace.outputs)
         return Graph(self._path, inputs, nest, calls, outputs, tuple(self._tensors))
 
     def _number(self, tensor: Any) -> int:
         if id(tensor) not in self._numbers:
             self._numbers[id(tensor)] = len(self._tensors)
+            self._kept.append(tensor)
             shape = tuple(None if size is None else int(size) for size in tensor.shape)
             self._tensors.append(Tensor(shape, str(tensor.dtype)))
         return self._numbers[id(tensor)]
 
     def _call(self, node: Any) -> Call:
-        name = node.operation.name
         given = node.arguments
+        keywords = {str(key): self._plain(each) for key, each in given.kwargs.items() if each is not None}
+        if self._trace.followed and keywords.get("training") is False:
+            # Followed as in training: this one is told that it never is.
+            keywords["training=False"] = True
         return Call(
-            layer=f"{self._path}/{name}" if self._path else name,
+            layer=self._path_of(node.operation, self._path),
             arguments=tuple(self._plain(each) for each in given.args),
-            keywords={str(key): self._plain(each) for key, each in given.kwargs.items() if each is not None},
+            keywords=keywords,
             outputs=tuple(self._number(each) for each in node.outputs),
         )
 
@@ -97,22 +165,28 @@ class _Reading:
         )
 
 
-def _in_order(model: Any) -> list[Any]:
+def _in_order(outputs: list[Any], inputs: list[Any]) -> list[Any]:
     """The calls that the outputs need, each behind those that it needs: one branch after the other."""
-    used = {id(node) for nodes in model._nodes_by_depth.values() for node in nodes}
-    makers = {id(each): node for nodes in model._nodes_by_depth.values() for node in nodes for each in node.outputs}
+    given = {id(each) for each in inputs}
     done: set[int] = set()
     ordered: list[Any] = []
-    waiting = [(makers[id(each)], False) for each in reversed(model.outputs) if id(each) in makers]
+    waiting = [(node, False) for node in _makers(reversed(outputs), given)]
     while waiting:
         node, met = waiting.pop()
-        if id(node) in done or node.is_input or id(node) not in used:
+        if id(node) in done or node.is_input:
             continue
         if met:
             done.add(id(node))
             ordered.append(node)
             continue
         waiting.append((node, True))
-        needed = [makers[id(each)] for each in node.input_tensors if id(each) in makers]
-        waiting.extend((each, False) for each in reversed(needed))
+        waiting.extend((each, False) for each in _makers(reversed(node.input_tensors), given))
     return ordered
+
+
+def _makers(tensors: Iterable[Any], given: Set[int]) -> Iterator[Any]:
+    """The calls that tensors come from, those that are given left out."""
+    for each in tensors:
+        history = getattr(each, "_keras_history", None)
+        if id(each) not in given and history is not None and history.operation is not None:
+            yield history.operation._inbound_nodes[history.node_index]

@@ -11,7 +11,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from tf_reference import _keras_weights
+from tf_reference import _keras_weights, _own_steps, _traced_calls, _watched_tape
 from tf_reference._gradients import densified
 from tf_reference._model import Model
 
@@ -37,9 +37,13 @@ def keras_port(source: str, dtype: str, *, inputs: int, trained: bool) -> Model:
         variables = dict(_keras_weights.variables(model))
         if not trained:
             return Model(forward=lambda *given: _called(model, given[:inputs], False), weights=variables)
-        model.compile(optimizer=model.optimizer, loss=model.loss, jit_compile=True)
+        own = _own_steps.is_own(model)
+        # By Keras' own method, whatever that of the class takes: it leaves metrics out.
+        keras.Model.compile(model, optimizer=model.optimizer, loss=getattr(model, "loss", None), jit_compile=True)
         model.optimizer.build(model.trainable_variables)
         _resolve_losses(model)
+    if own:
+        return _of_own_step(model, inputs, variables)
 
     def loss(*given: Any) -> Any:
         predictions = _called(model, given[:inputs], True)
@@ -56,6 +60,63 @@ def keras_port(source: str, dtype: str, *, inputs: int, trained: bool) -> Model:
         forward=lambda *given: _called(model, given[:inputs], False),
         loss=loss,
         step=step,
+        weights=variables,
+        state={each.path: each for each in model.optimizer.variables},
+        optimizer=model.optimizer,
+    )
+
+
+def keras_rest(source: str, dtype: str, *, inputs: int, places: Sequence[str]) -> Model:
+    """All of a Keras model but some layers: inputs stand for what these return, and what they are given is a result.
+
+    Args:
+      source: as of `keras_port`.
+      dtype: that it is judged in.
+      inputs: how many of the workload's inputs the model takes; the others stand for results, in order.
+      places: the paths of the layers.
+    """
+    with _floats(dtype):
+        model = _made(source, dtype)
+    layers = _keras_weights.layers_by_path(model)
+    stands = [_StandIn(layers[path]) for path in places]
+
+    def forward(*given: Any) -> Any:
+        for stand, value in zip(stands, given[inputs:], strict=True):
+            stand.value = value
+        return {"result": _called(model, given[:inputs], False), "given": [stand.given for stand in stands]}
+
+    return Model(forward=forward, weights=dict(_keras_weights.variables(model)))
+
+
+class _StandIn:
+    """Stands for the call of a layer: it returns what it is told to, and keeps what it was given.
+
+    Attributes:
+      value: that it returns next.
+      given: it last: each tensor once.
+    """
+
+    def __init__(self, layer: Any) -> None:
+        self.value: Any = None
+        self.given: list[Any] = []
+        layer.call = self._return
+
+    def _return(self, *given: Any, **named: Any) -> Any:
+        tensors = [each for each in tf.nest.flatten((given, named)) if tf.is_tensor(each)]
+        self.given = list({id(each): each for each in tensors}.values())
+        return self.value
+
+
+def _of_own_step(model: Any, inputs: int, variables: dict[str, Any]) -> Model:
+    """A model whose class has a train_step or compute_loss of its own, which is called itself."""
+
+    def data(given: Sequence[Any]) -> tuple[Any, Any]:
+        return _traced_calls.packed(model, list(given[:inputs])), _targets(given[inputs:])
+
+    return Model(
+        forward=lambda *given: _called(model, given[:inputs], False),
+        loss=lambda *given: _watched_tape.loss_of_step(lambda: model.train_step(data(given))),
+        step=lambda *given: _watched_tape.step_with_loss(lambda: model.train_step(data(given))),
         weights=variables,
         state={each.path: each for each in model.optimizer.variables},
         optimizer=model.optimizer,
@@ -89,7 +150,7 @@ def _silence(layer: Any) -> None:
 
 
 def _called(model: Any, given: Sequence[Any], training: bool) -> Any:
-    return model(given[0] if len(given) == 1 else list(given), training=training)
+    return model(_traced_calls.packed(model, list(given)), training=training)
 
 
 def _targets(given: Sequence[Any]) -> Any:
@@ -98,6 +159,8 @@ def _targets(given: Sequence[Any]) -> Any:
 
 def _resolve_losses(model: Any) -> None:
     """Let Keras make the losses now: it takes their float type from the setting of the moment."""
-    predictions = [keras.KerasTensor((1, *each.shape[1:]), each.dtype) for each in model.outputs]
+    if model._compile_loss is None:
+        return
+    predictions = [keras.KerasTensor((1, *each.shape[1:]), each.dtype) for each in _traced_calls.outputs_of(model)]
     single = len(predictions) == 1
     model._compile_loss.build(predictions[0] if single else predictions, predictions[0] if single else predictions)

@@ -11,7 +11,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_reference import _keras_archive, _keras_config, _keras_variables, _weight_files
+from tf_reference import _keras_archive, _keras_config, _keras_variables, _traced_calls, _weight_files
 from workloads._framework import Unsupported
 from workloads._target import resolve
 from workloads._transfer import Excluded, Leaf, Source, SourceLayer
@@ -86,8 +86,9 @@ def _of_archive(path: Path, scratch: Path, given: Given) -> Any:
 
 
 def _of_code(reference: str, made_anew: bool) -> Any:
-    value = resolve(reference)
-    made = value if isinstance(value, keras.Layer) else value()
+    with _traced_calls.remembering():
+        value = resolve(reference)
+        made = value if isinstance(value, keras.Layer) else value()
     if not isinstance(made, keras.Layer):
         raise Unsupported(f"expected a Keras model at {reference}, found {type(made).__name__}: name one")
     if not made.built:
@@ -124,6 +125,7 @@ class _Walk:
         self.shared: dict[str, str] = {}
         self.keys: dict[int, str] = {}
         self.arrays: dict[int, np.ndarray] = {}
+        self.by_path: dict[str, Any] = {}
         self._paths: dict[int, str] = {}
 
     def add(self, layer: Any, parent: str | None, step: str) -> None:
@@ -132,6 +134,7 @@ class _Walk:
             self.shared[path] = self._paths[id(layer)]
             return
         self._paths[id(layer)] = path
+        self.by_path[path] = layer
         inner = list(_keras_variables.children(layer))
         self.layers.append(self._described(layer, path, parent, step, inner))
         for name, child in inner:
@@ -206,3 +209,10 @@ def variables(made: Any) -> Iterator[tuple[str, Any]]:
     walk.add(made, None, "")
     by_id = {id(each): each for each in made.weights}
     return ((key, by_id[identity]) for identity, key in walk.keys.items())
+
+
+def layers_by_path(made: Any) -> dict[str, Any]:
+    """Every layer by the path that it stands under first."""
+    walk = _Walk()
+    walk.add(made, None, "")
+    return walk.by_path

@@ -108,6 +108,49 @@ class Penalty:
 
 
 @dataclass(frozen=True)
+class LossTerm:
+    """One summand of the loss that a train_step of the user's own takes.
+
+    Attributes:
+      weight: that it is multiplied with.
+      loss: itself; None where `regularizers` or else the compiled loss is meant, which has the regularizers in it.
+      regularizers: whether it is the sum of the model's penalties.
+    """
+
+    weight: float = 1.0
+    loss: Described | None = None
+    regularizers: bool = False
+
+
+@dataclass(frozen=True)
+class Clip:
+    """What becomes of gradients before the optimizer has them.
+
+    Attributes:
+      name: "clip_by_global_norm", or "clip_by_norm" or "clip_by_value" of each.
+      bounds: the norm, or the two ends.
+    """
+
+    name: str
+    bounds: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class OwnStep:
+    """What a train_step of the user's own does, as far as it trains.
+
+    Attributes:
+      line: FILE:LINE of it.
+      terms: their sum is the loss.
+      clips: in order.
+    """
+
+    line: str
+    terms: tuple[LossTerm, ...]
+    clips: tuple[Clip, ...] = ()
+
+
+@dataclass(frozen=True)
 class Compiled:
     """What `model.compile` was told.
 
@@ -116,12 +159,14 @@ class Compiled:
       metrics: all of them.
       optimizer: itself.
       obstacle: what of it is not said here, as sample weights; "" where all is.
+      own: the train_step or compute_loss of the model's own class; None of Keras'.
     """
 
     losses: tuple[Described | None, ...] = ()
     metrics: tuple[Described, ...] = ()
     optimizer: Described | None = None
     obstacle: str = ""
+    own: OwnStep | None = None
 
 
 @dataclass(frozen=True)
@@ -133,6 +178,7 @@ class Architecture:
       source: its layers.
       graphs: of the model, and of each model in it, by path.
       lines: FILE:LINE of the class or function of a layer that is not Keras' own, by path.
+      reasons: path of a layer of the user's own -> why its call is not followed.
       penalties: of regularizers.
       frozen: keys of leaves that are not trained, though their kind would be.
       compiled: None where it was not.
@@ -142,6 +188,7 @@ class Architecture:
     source: Source
     graphs: tuple[Graph, ...]
     lines: Mapping[str, str] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict)
     penalties: tuple[Penalty, ...] = ()
     frozen: tuple[str, ...] = ()
     compiled: Compiled | None = None

@@ -35,10 +35,11 @@ HELP = Help(
 Write a Flax NNX port of a Keras model: a module with the model's own names of layers, one line a layer; the training
 that the model was compiled for; its weights; the port file that `jaxport run` takes; and a test. Then judge it by the
 gates. What cannot be written, such as a Lambda, is a method that raises NotImplementedError, with the layer's name and
-line.
+line; all but these is judged then, with drawn values in their place, and the port does not hold.
 
 SRC is a .keras or .h5 file, which is built where it names nothing but Keras' own layers, or FILE.py:NAME, a function
-that makes a functional or sequential model, compiled or not. The same input gives the same text.
+that makes a model, compiled or not. A model with a call of its own is followed by that call: NAME has to call it on an
+example first. A train_step of its own is followed through its source. The same input gives the same text.
 """,
     operands="SRC -o FOLDER",
     examples="""\
@@ -102,15 +103,24 @@ def main(options: argparse.Namespace) -> int:
     if not options.json:
         print_port(port)
     if port.unwritten or port.findings:
-        terminal.complain("jaxport: the port was not judged: write what is left, then `jaxport run` it")
-        return FAILS
-    return HOLDS if options.no_run else _judged(options, port)
+        return _left(options, port)
+    return HOLDS if options.no_run else _judged(options, port, port.file)
 
 
-def _judged(options: argparse.Namespace, port: Port) -> int:
+def _left(options: argparse.Namespace, port: Port) -> int:
+    """Judge what is written of a port in which places are left: whatever comes of it, the whole does not hold."""
+    if port.rest is not None and not options.no_run:
+        _judged(options, port, port.rest)
+        terminal.complain(f"{port.rest.name} was judged, and not the port: write what is left in it")
+    else:
+        terminal.complain("the port was not judged: write what is left, then `jaxport run` it")
+    return FAILS
+
+
+def _judged(options: argparse.Namespace, port: Port, file: Path) -> int:
     pythons = interpreters(options)
     request = whole_run.Request(
-        workloads=port_files.get_each([str(port.file)]),
+        workloads=port_files.get_each([str(file)]),
         sources={side: Source(python=python) for side, python in pythons.items()},
         timeout_s=options.timeout,
         plans=(),

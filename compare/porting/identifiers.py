@@ -72,3 +72,7 @@ class Names:
             found = f"{wanted}_{number}"
         self._given.add(found.lower())
         return found
+
+    def give_back(self, name: str) -> None:
+        """Make an identifier free again."""
+        self._given.discard(name.lower())

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import ast
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from compare.errors import RequestError
+from compare.porting.class_text import Body, Line, WrittenClass, before_activation, class_text, shape_text
 from compare.porting.identifiers import Names, class_identifier, commented, identifier, snake
 from compare.porting.safe_expressions import UnwritableError, argument, checked, tensors
 from compare.porting.unwritten_places import Place
 from compare.porting.variable_names import Variables
 from compare.porting.written_calls import Caller, expression
 from compare.porting.written_layers import Parts, parts_of
+from compare.porting.written_operations import MODULE
 from compare.weights.rule import Counterpart
 from workloads._architecture import Architecture, Call, Graph
-from workloads._transfer import SourceLayer
+from workloads._transfer import KERAS_LAYERS, SourceLayer
 
+_OF_KERAS = frozenset({"Functional", "Sequential", "Model"})
 _NOISE = frozenset({"GaussianNoise", "GaussianDropout", "AlphaDropout"})
 
 
@@ -44,39 +46,6 @@ class Written:
     logits: str = ""
 
 
-@dataclass
-class _Class:
-    """A class on its way."""
-
-    graph: Graph
-    name: str
-    names: Names
-    attributes: dict[str, str] = field(default_factory=dict)
-    made: list[str] = field(default_factory=list)
-    lines: list[str] = field(default_factory=list)
-    places: list[Place] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class _Line:
-    """One call: variables, expression, comment."""
-
-    outputs: str
-    text: str
-    comment: str
-
-    def __str__(self) -> str:
-        return f"{self.outputs} = {self.text}  # {self.comment}"
-
-
-@dataclass(frozen=True)
-class _Body:
-    """The lines of a method, and what it returns."""
-
-    lines: Sequence[_Line]
-    result: str
-
-
 def model_source(architecture: Architecture) -> Written:
     """The text of a module.
 
@@ -95,6 +64,7 @@ class _Writing:
         self._layers = {each.path: each for each in architecture.source.layers}
         self._graphs = {each.model: each for each in architecture.graphs}
         self._classes: list[str] = []
+        self._texts: dict[str, str] = {}
         self._class_names = Names()
         self._modules: dict[str, str] = {}
         self._names: dict[str, str] = {}
@@ -119,13 +89,13 @@ class _Writing:
           name: of the class.
           target: the path of its module.
         """
-        written = _Class(graph, name, Names())
+        written = WrittenClass(graph, name, Names())
         parts = {layer: self._held(written, layer, target) for layer in self._called(graph)}
         parameters = self._parameters(graph)
         body = self._calls(written, parts, parameters)
-        before, activation = ("", "") if graph.model else _before_activation(body)
+        before, activation = ("", "") if graph.model else before_activation(body)
         self._logits = activation or self._logits
-        self._classes.append(_text(written, body, parameters, before, activation))
+        self._classes.append(class_text(written, body, parameters, before, activation))
         self._places += written.places
         return parameters
 
@@ -141,7 +111,7 @@ class _Writing:
                 return f"{first}{path[len(shared) :]}"
         return path
 
-    def _held(self, written: _Class, path: str, target: str) -> Parts | None:
+    def _held(self, written: WrittenClass, path: str, target: str) -> Parts | None:
         """Add what a layer is made of to a class; None where it is a model, an operation or a place to fill in."""
         layer = self._layers[path]
         if (layer.parent or "") != written.graph.model:
@@ -153,7 +123,10 @@ class _Writing:
         if layer.container and path in self._graphs:
             self._model(written, layer, wanted, target)
             return None
-        if layer.module == "keras.ops":
+        if layer.module == MODULE:
+            return None
+        if path in self._architecture.reasons:
+            self._place(written, layer, self._architecture.reasons[path])
             return None
         try:
             parts = parts_of(layer, [each for each in self._layers.values() if each.parent == path])
@@ -180,19 +153,33 @@ class _Writing:
         elif place != layer.path.replace("/", "."):
             self._names[layer.path] = place
 
-    def _model(self, written: _Class, layer: SourceLayer, wanted: str, target: str) -> None:
+    def _model(self, written: WrittenClass, layer: SourceLayer, wanted: str, target: str) -> None:
         attribute = written.attributes[layer.path] = written.names.of(wanted)
         inner = f"{target}.{attribute}" if target else attribute
-        name = self._class_names.of(class_identifier(layer.step))
+        own = layer.module != KERAS_LAYERS and layer.class_name not in _OF_KERAS
+        wanted_name = class_identifier(layer.class_name if own else layer.step)
+        name = self._class_names.of(wanted_name)
         self._class(self._graphs[layer.path], name, inner)
+        name = self._merged(name, wanted_name)
         if inner != layer.path.replace("/", "."):
             self._names[layer.path] = inner
         written.made.append(f"self.{attribute} = {name}(rngs=rngs)")
 
-    def _place(self, written: _Class, layer: SourceLayer, reason: str) -> None:
+    def _merged(self, name: str, wanted: str) -> str:
+        """The class for the one that was written last: an earlier one, if they differ in their names alone."""
+        text = self._classes[-1].replace(f"class {name}(", f"class {wanted}(", 1)
+        earlier = self._texts.setdefault(text, name)
+        if earlier != name:
+            self._classes.pop()
+            self._class_names.give_back(name)
+        return earlier
+
+    def _place(self, written: WrittenClass, layer: SourceLayer, reason: str) -> None:
         attribute = written.attributes[layer.path] = written.names.of(identifier(layer.step, snake(layer.class_name)))
         line = self._architecture.lines.get(layer.path, "")
-        written.places.append(Place(layer.path, layer.class_name, attribute, line, reason, bool(layer.leaves)))
+        written.places.append(
+            Place(layer.path, layer.class_name, attribute, line, reason, bool(layer.leaves), written.name)
+        )
 
     def _parameters(self, graph: Graph) -> dict[str, str]:
         if len(graph.inputs) == 1:
@@ -200,25 +187,25 @@ class _Writing:
         names = Names()
         return {name: names.of(identifier(name, "x")) for name in graph.inputs}
 
-    def _calls(self, written: _Class, parts: Mapping[str, Parts | None], parameters: Mapping[str, str]) -> _Body:
+    def _calls(self, written: WrittenClass, parts: Mapping[str, Parts | None], parameters: Mapping[str, str]) -> Body:
         graph = written.graph
         uses = Counter(number for call in graph.calls for number in _read(call))
         uses.update(tensors(graph.outputs))
         variables = Variables({number: parameters[name] for name, number in graph.inputs.items()}, uses)
-        lines: list[_Line] = []
+        lines: list[Line] = []
         for call in graph.calls:
             path = self._canonical(call.layer)
             text = self._call(written, parts.get(path), path, call, variables)
             variables.read(_read(call))
             outputs = ", ".join(variables.assign(call.outputs, _read(call)))
-            lines.append(_Line(outputs, text, self._comment(written, path, call)))
-        return _Body(lines, argument(graph.outputs, variables.names))
+            lines.append(Line(outputs, text, self._comment(written, path, call)))
+        return Body(lines, argument(graph.outputs, variables.names))
 
-    def _call(self, written: _Class, parts: Parts | None, path: str, call: Call, variables: Variables) -> str:
+    def _call(self, written: WrittenClass, parts: Parts | None, path: str, call: Call, variables: Variables) -> str:
         layer, names = self._layers[path], variables.names
         attribute = written.attributes.get(path, "")
         counterpart: Counterpart | None = parts.counterpart if parts else None
-        known = parts is not None or layer.module == "keras.ops" or path in self._graphs
+        known = parts is not None or layer.module == MODULE or path in self._graphs
         try:
             if known:
                 ranks = written.graph.tensors
@@ -231,66 +218,13 @@ class _Writing:
         given = [names[number] for number in dict.fromkeys(_read(call)) if number in names]
         return f"self.{attribute}({', '.join(given)})"
 
-    def _comment(self, written: _Class, path: str, call: Call) -> str:
-        shapes = ", ".join(_shape(written.graph.tensors[each].shape) for each in call.outputs)
+    def _comment(self, written: WrittenClass, path: str, call: Call) -> str:
+        shapes = ", ".join(shape_text(written.graph.tensors[each].shape) for each in call.outputs)
         layer = self._layers[path]
-        named = written.attributes.get(path, "").rstrip("_") == layer.step
+        # The name of an operation is one that Keras counted up, nobody's choice.
+        named = layer.module == MODULE or written.attributes.get(path, "").rstrip("_") == layer.step
         return shapes if named else f"{commented(layer.step)}: {shapes}"
 
 
 def _read(call: Call) -> list[int]:
     return [number for each in (*call.arguments, *call.keywords.values()) for number in tensors(each)]
-
-
-def _shape(shape: Sequence[int | None]) -> str:
-    sizes = [("batch" if at == 0 else "any") if size is None else str(size) for at, size in enumerate(shape)]
-    return f"[{', '.join(sizes)}]"
-
-
-def _before_activation(body: _Body) -> tuple[str, str]:
-    """What the softmax or sigmoid that a model ends in is taken of, and which it is; empty of another model."""
-    last = body.lines[-1] if body.lines else None
-    if last is None or body.result != last.outputs:
-        return "", ""
-    tree = ast.parse(last.text, mode="eval").body
-    if not isinstance(tree, ast.Call) or tree.keywords:
-        return "", ""
-    activation = {"jax.nn.softmax": "softmax", "jax.nn.sigmoid": "sigmoid"}.get(ast.unparse(tree.func), "")
-    on_last_axis = [ast.unparse(each) for each in tree.args[1:]] in ([], ["-1"])
-    return (ast.unparse(tree.args[0]), activation) if activation and on_last_axis else ("", "")
-
-
-def _text(written: _Class, body: _Body, parameters: Mapping[str, str], logits: str, activation: str) -> str:
-    graph = written.graph
-    given = [f"{parameters[name]} {_shape(graph.tensors[number].shape)}" for name, number in graph.inputs.items()]
-    made = [_shape(graph.tensors[number].shape) for number in tensors(graph.outputs)]
-    title = "The model" if not graph.model else f"The model {commented(graph.model)} in it"
-    named = ", ".join(parameters.values())
-    typed = ", ".join(f"{each}: jax.Array" for each in parameters.values())
-    if activation:
-        methods = [
-            f"    def logits(self, {typed}) -> jax.Array:",
-            f'        """What the {activation} is taken of."""',
-            *(f"        {each}" for each in body.lines[:-1]),
-            f"        return {logits}  # {body.lines[-1].comment}",
-            "",
-            f"    def __call__(self, {typed}) -> jax.Array:",
-            f"        return jax.nn.{activation}(self.logits({named}))",
-        ]
-    else:
-        methods = [
-            f"    def __call__(self, {typed}) -> Any:",
-            *(f"        {each}" for each in body.lines),
-            f"        return {body.result}",
-        ]
-    lines = [
-        f"class {written.name}(nnx.Module):",
-        f'    """{title}: {", ".join(given)} -> {", ".join(made)}."""',
-        "",
-        "    def __init__(self, *, rngs: nnx.Rngs) -> None:",
-        *(f"        {each}" for each in written.made or ["pass"]),
-        "",
-        *methods,
-        *(line for place in written.places for line in place.method()),
-    ]
-    return "\n".join(lines)

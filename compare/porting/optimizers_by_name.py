@@ -57,9 +57,10 @@ def optimizer_expression(optimizer: Described) -> str:
     made = f"jaxport.optimizers.{function}({', '.join([rate, *_told(function, names, config)])})"
     decay = config.get("weight_decay")
     if function == "adamw":
-        made = f"jaxport.optimizers.adamw({', '.join([rate, literal(decay), *_told(function, names, config)])})"
+        given = [rate, f"weight_decay={literal(decay)}", *_told(function, names, config)]
+        made = f"jaxport.optimizers.adamw({', '.join(given)})"
     elif decay:
-        made = f"jaxport.optimizers.with_weight_decay({made}, {rate}, {literal(decay)})"
+        made = f"jaxport.optimizers.with_weight_decay({made}, {rate}, weight_decay={literal(decay)})"
     return _clipped(made, config)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from compare.errors import RequestError
@@ -90,7 +90,7 @@ def port_source(architecture: Architecture, written: Written, trained: bool, siz
       trained: whether it is judged in training too.
       sizes: that it is judged at.
     """
-    specs = [f"{name!r}: {spec}," for name, spec in _inputs(architecture, written, trained).items()]
+    specs = [f"{name!r}: {spec}," for name, spec in input_specs(architecture, written, trained).items()]
     training = f"    training=Training(synthetic=examples, steps={sizes.steps}),\n" if trained else ""
     examples = f'''
 def examples(dimensions: Mapping[str, int]) -> Mapping[str, Any]:
@@ -139,20 +139,32 @@ def test_the_port_computes_what_the_original_does(port: Any) -> None:
 '''
 
 
-def _inputs(architecture: Architecture, written: Written, trained: bool) -> dict[str, str]:
-    """The inputs of the workload and how each is drawn, as Python."""
+def input_specs(architecture: Architecture, written: Written, trained: bool) -> dict[str, str]:
+    """The inputs of the workload and how each is drawn, as Python.
+
+    Args:
+      architecture: of the model.
+      written: its module.
+      trained: whether targets are among them.
+    """
     graph = next(each for each in architecture.graphs if not each.model)
     names, specs = Names(), dict[str, str]()
     for name, number in graph.inputs.items():
         wanted = written.parameters[name]
-        specs[names.of(wanted)] = _spec(graph.tensors[number], _range(architecture, graph, number))
+        specs[names.of(wanted)] = tensor_spec(graph.tensors[number], _range(architecture, graph, number))
     for wanted, spec in _targets(architecture, graph).items() if trained else ():
         specs[names.of(wanted)] = spec
     return specs
 
 
-def _spec(tensor: Tensor, ends: tuple[float, float] | None, shape: Sequence[int | None] | None = None) -> str:
-    sizes = list(tensor.shape if shape is None else shape)
+def tensor_spec(tensor: Tensor, ends: tuple[float, float] | None = None) -> str:
+    """How an array is drawn, as Python.
+
+    Args:
+      tensor: that it is.
+      ends: between which values; None for a normal distribution.
+    """
+    sizes = list(tensor.shape)
     if any(size == 0 for size in sizes):
         raise RequestError(f"expected inputs that hold something, found one of shape {sizes}")
     told = ", ".join(["batch", *(str(_size(size, len(sizes))) for size in sizes[1:])])
@@ -195,7 +207,7 @@ def _targets(architecture: Architecture, graph: Graph) -> Mapping[str, str]:
         name = "targets" if len(outputs) == 1 else f"targets_{place + 1}"
         if loss is not None and takes_classes(loss):
             classes = tensor.shape[-1] or 2
-            found[name] = _spec(Tensor(tensor.shape[:-1], "int32"), (0, classes))
+            found[name] = tensor_spec(Tensor(tensor.shape[:-1], "int32"), (0, classes))
         elif loss is not None:
-            found[name] = _spec(Tensor(tensor.shape, "float32"), (0, 1) if takes_shares(loss) else None)
+            found[name] = tensor_spec(Tensor(tensor.shape, "float32"), (0, 1) if takes_shares(loss) else None)
     return found

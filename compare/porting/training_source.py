@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from compare.porting.identifiers import commented, identifier
@@ -10,7 +10,7 @@ from compare.porting.losses_by_name import loss_expression, metric_expression, o
 from compare.porting.model_source import Written
 from compare.porting.optimizers_by_name import optimizer_expression
 from compare.porting.safe_expressions import UnwritableError, literal
-from workloads._architecture import Architecture, Compiled, Described, Penalty
+from workloads._architecture import Architecture, Clip, Compiled, Described, LossTerm, OwnStep, Penalty
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def training_source(architecture: Architecture, written: Written) -> Training:
     compiled = architecture.compiled
     if compiled is None:
         return Training()
-    if compiled.obstacle or compiled.optimizer is None or not compiled.losses:
+    if compiled.obstacle or compiled.optimizer is None or not _has_loss(compiled):
         reason = compiled.obstacle or "no loss or no optimizer"
         return Training(unwritten=(f"the training step: it has {commented(reason)}",))
     if architecture.frozen:
@@ -61,10 +61,14 @@ def training_source(architecture: Architecture, written: Written) -> Training:
         _optimizer(parts, compiled.optimizer),
         _loss(parts, compiled, written, architecture.penalties),
         _metrics(parts, compiled),
-        _step(name),
+        _step(parts, name, compiled.own, _looked_up(architecture)),
     ]
     text = "\n\n\n".join("\n".join(each) for each in sections if each)
     return Training(text, tuple(parts.unwritten), tuple(parts.remarks))
+
+
+def _has_loss(compiled: Compiled) -> bool:
+    return any(each is not None for term in _summed(compiled) for each in _losses_of(term, compiled))
 
 
 def _optimizer(parts: _Parts, optimizer: Described) -> list[str]:
@@ -76,16 +80,15 @@ def _optimizer(parts: _Parts, optimizer: Described) -> list[str]:
 
 
 def _loss(parts: _Parts, compiled: Compiled, written: Written, penalties: Sequence[Penalty]) -> list[str]:
-    first = compiled.losses[0]
-    wanted = of_logits(first) if len(compiled.losses) == 1 and first is not None else ""
-    from_logits = bool(wanted) and wanted == written.logits
     head = [
         f"def loss(model: {written.class_name}, inputs: tuple[jax.Array, ...], targets: Any) -> jax.Array:",
         '    """f32[]: the loss of a batch, as Keras takes it."""',
     ]
     try:
-        added = [term() for term in _terms(compiled, from_logits)]
-        penalty = [_penalty(each, written) for each in penalties]
+        from_logits = _from_logits(compiled, written)
+        added = [text for term in _summed(compiled) for text in _terms(term, compiled, from_logits)]
+        regular = [term for term in _summed(compiled) if term.regularizers or term.loss is None]
+        penalty = [_times(term.weight, _penalty(each, written)) for term in regular for each in penalties]
     except UnwritableError as error:
         return [*head, *parts.raising("the loss", error)]
     if from_logits:
@@ -97,17 +100,45 @@ def _loss(parts: _Parts, compiled: Compiled, written: Written, penalties: Sequen
     return [*head, f"    value = {' + '.join(added)}", *added_to, "    return value"]
 
 
-def _terms(compiled: Compiled, from_logits: bool) -> list[Callable[[], str]]:
-    def of(place: int, loss: Described) -> Callable[[], str]:
-        def term() -> str:
-            text = loss_expression(loss, from_logits)
-            if len(compiled.losses) > 1:
-                text = text.replace("predictions", f"predictions[{place}]").replace("targets", f"targets[{place}]")
-            return f"jnp.mean({text})"
+def _summed(compiled: Compiled) -> Sequence[LossTerm]:
+    """The terms of the loss: the compiled one alone, or those of a train_step of the user's own."""
+    return compiled.own.terms if compiled.own else (LossTerm(),)
 
-        return term
 
-    return [of(place, loss) for place, loss in enumerate(compiled.losses) if loss is not None]
+def _losses_of(term: LossTerm, compiled: Compiled) -> Sequence[Described | None]:
+    if term.regularizers:
+        return ()
+    return compiled.losses if term.loss is None else (term.loss,)
+
+
+def _from_logits(compiled: Compiled, written: Written) -> bool:
+    """Whether the losses are taken of what `logits` gives.
+
+    Raises:
+      UnwritableError: some of them are, and others are not.
+    """
+    losses = [each for term in _summed(compiled) for each in _losses_of(term, compiled)]
+    if not losses or not written.logits or any(len(_losses_of(each, compiled)) > 1 for each in _summed(compiled)):
+        return False
+    wanted = {each is not None and of_logits(each) == written.logits for each in losses}
+    if len(wanted) > 1:
+        raise UnwritableError(f"one loss is taken of what the {written.logits} gives, and another of what it is given")
+    return wanted == {True}
+
+
+def _terms(term: LossTerm, compiled: Compiled, from_logits: bool) -> Iterator[str]:
+    losses = _losses_of(term, compiled)
+    for place, loss in enumerate(losses):
+        if loss is None:
+            continue
+        text = loss_expression(loss, from_logits)
+        if len(losses) > 1:
+            text = text.replace("predictions", f"predictions[{place}]").replace("targets", f"targets[{place}]")
+        yield _times(term.weight, f"jnp.mean({text})")
+
+
+def _times(weight: float, text: str) -> str:
+    return text if weight == 1 else f"{literal(weight)} * ({text})"
 
 
 def _penalty(penalty: Penalty, written: Written) -> str:
@@ -148,14 +179,41 @@ def _metrics(parts: _Parts, compiled: Compiled) -> list[str]:
     return [*lines, f"    return {{{', '.join(values)}}}"]
 
 
-def _step(name: str) -> list[str]:
-    return [
+def _clip(clip: Clip) -> str:
+    """The transformation of gradients that a clip is."""
+    if clip.name == "clip_by_value":
+        low, high = clip.bounds
+        if low != -high:
+            raise UnwritableError(f"it clips to {low:g} and {high:g}")
+        return f"optax.clip({literal(high)})"
+    of = "optax.clip_by_global_norm" if clip.name == "clip_by_global_norm" else "jaxport.optimizers.clip_by_norm"
+    return f"{of}({literal(clip.bounds[0])})"
+
+
+def _looked_up(architecture: Architecture) -> str:
+    """A layer that looks rows up in a table; "" where there is none."""
+    return next((each.path for each in architecture.source.layers if each.class_name == "Embedding"), "")
+
+
+def _step(parts: _Parts, name: str, own: OwnStep | None, looked_up: str) -> list[str]:
+    head = [
         "@nnx.jit",
         f"def train_step(model: {name}, optimizer: nnx.Optimizer, inputs: tuple[jax.Array, ...], targets: Any)"
         " -> jax.Array:",
         '    """The loss f32[] before the step; model and optimizer are changed."""',
+    ]
+    try:
+        clips = [_clip(each) for each in own.clips] if own else []
+        if clips and looked_up:
+            # A tf.IndexedSlices has a row for each time that it was looked up, and TensorFlow takes the norm of these.
+            raise UnwritableError(f"{looked_up} gives rows as gradients, which it clips before it adds up equal ones")
+    except UnwritableError as error:
+        return [*head, *parts.raising("the training step", error)]
+    return [
+        *head,
         "    model.train()",
         "    value, gradients = nnx.value_and_grad(loss)(model, inputs, targets)",
+        *(f"    gradients, _ = {each}.update(gradients, optax.EmptyState())" for each in clips),
         "    optimizer.update(model, gradients)",
         "    return value",
     ]

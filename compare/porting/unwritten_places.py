@@ -19,6 +19,7 @@ class Place:
       line: FILE:LINE of its code, where that is not Keras' own.
       reason: why it is not written.
       weights: whether it has weights, which then are not carried.
+      owner: the class that it is a method of.
     """
 
     layer: str
@@ -27,6 +28,7 @@ class Place:
     line: str
     reason: str
     weights: bool = False
+    owner: str = ""
 
     @property
     def told(self) -> str:

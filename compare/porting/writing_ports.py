@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from compare.errors import RequestError
-from compare.porting import port_source
+from compare.porting import port_source, rest_source
 from compare.porting.formatting import formatted
 from compare.porting.model_source import Written, model_source
 from compare.porting.port_source import RECEIPT, WEIGHTS, Sizes
@@ -22,7 +22,10 @@ from workloads._architecture import Architecture
 MODEL, TRAINING, PORT, TEST = "model_jax.py", "training_jax.py", "port.py", "test_port.py"
 BUILDS = {"tf": "build_tf.py", "jax": "build_jax.py"}
 ORIGINAL = "original"
-FILES = (MODEL, TRAINING, PORT, TEST, *BUILDS.values(), WEIGHTS, RECEIPT)
+FILES = (
+    *(MODEL, TRAINING, PORT, TEST, *BUILDS.values(), WEIGHTS, RECEIPT),
+    *(rest_source.PORT, *rest_source.BUILDS.values()),
+)
 
 _IMPORTS = "from typing import Any\n\nimport jax\nimport jax.numpy as jnp\nimport optax\nfrom flax import nnx\n"
 
@@ -49,6 +52,12 @@ class Port:
     def unwritten(self) -> tuple[str, ...]:
         """Every place that is left to be written."""
         return (*(each.told for each in self.written.places), *self.training.unwritten)
+
+    @property
+    def rest(self) -> Path | None:
+        """That `jaxport run` takes of what is written, while places are left; None where that cannot be judged."""
+        file = self.folder / rest_source.PORT
+        return file if file.exists() and not self.findings else None
 
     @property
     def file(self) -> Path:
@@ -81,6 +90,9 @@ def texts(architecture: Architecture, reference: str, sizes: Sizes) -> tuple[Wri
     if trained:
         imports = f"{_IMPORTS}\nfrom model_jax import {written.class_name}\nimport jaxport\n"
         found[TRAINING] = f'"""The training of {name}, as it was compiled."""\n\n{imports}\n\n{training.text}\n'
+    stands = rest_source.stand_ins(architecture, written)
+    if stands:
+        found |= rest_source.rest_texts(architecture, written, reference, sizes, stands)
     return written, training, {file: formatted(text, file) for file, text in found.items()}
 
 

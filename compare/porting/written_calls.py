@@ -14,7 +14,7 @@ from workloads._architecture import Call
 from workloads._transfer import SourceLayer
 
 _TOLD_ELSEWHERE = ("activation=", "return_sequences=False", "synchronized=")
-_TRAINING = "training"
+_TRAINING, _NEVER_TRAINING = "training", "training=False"
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,8 @@ class Caller:
         """Raise where it is given what is not known here."""
         for name, value in self.call.keywords.items():
             # What the outermost call says of training, Keras says to every layer, whatever its own call said.
+            if name == _NEVER_TRAINING:
+                raise UnwritableError(f"its call has {name}")
             if name not in (*known, _TRAINING) and value is not False:
                 raise UnwritableError(f"its call has {name}={str(value)[:40]}")
 

@@ -99,17 +99,6 @@ def print_table(console: Console, table: Table, narrow: Callable[[], Table] | No
     console.print(table, soft_wrap=not console.is_terminal)
 
 
-def open_streams() -> None:
-    """Have output and errors take every text: what is closed takes all and keeps none, and ASCII takes escapes."""
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if stream is None:
-            # print() would take standard output in the place of a closed standard error.
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - open as long as the program
-        elif isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-
-
 def write(shown: str) -> None:
     """What a console captured, on standard output; a reader that went away, such as head, has read enough.
 

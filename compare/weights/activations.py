@@ -32,7 +32,7 @@ ACTIVATIONS: Mapping[str, Activation] = {
     "leaky_relu": Activation("jaxport.activations.leaky_relu(x)", ("leaky_relu(negative_slope=0.2)",)),
     "elu": _nn("elu"),
     "selu": _nn("selu"),
-    "celu": _nn("celu"),
+    "celu": Activation("jaxport.activations.celu(x)", ("celu",)),
     "silu": _nn("silu", "swish"),
     "swish": _nn("silu", "swish"),
     "hard_silu": _nn("hard_silu", "hard_swish"),

@@ -69,9 +69,10 @@ def _fixed(text: str) -> Written:
 
 def _relu(config: Mapping[str, Plain]) -> str:
     slope, threshold, most = (config.get(name) for name in ("negative_slope", "threshold", "max_value"))
-    if slope or threshold:
-        return f"jaxport.activations.relu(x, {slope!r}, {most!r}, {threshold!r})"
-    return f"jnp.clip(x, 0, {most!r})" if most is not None else "jax.nn.relu(x)"
+    if not slope and not threshold and most in (None, 6):
+        # Of both, the gradient at the ends is 0, as in TensorFlow; that of jnp.clip is a half.
+        return "jax.nn.relu(x)" if most is None else "jax.nn.relu6(x)"
+    return f"jaxport.activations.relu(x, {slope!r}, {most!r}, {threshold!r})"
 
 
 _FUNCTIONS: Mapping[str, Written] = {

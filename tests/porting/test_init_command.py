@@ -15,6 +15,7 @@ pytestmark = pytest.mark.process
 
 MODEL = """
 import keras
+import tensorflow as tf
 L = keras.layers
 def build():
     x = keras.Input((6, 6, 3))
@@ -29,7 +30,21 @@ def scaled(x):
     return x * 2
 def place():
     x = keras.Input((4,))
-    return keras.Model(x, L.Lambda(scaled, name="doubled")(x))
+    y = L.Lambda(scaled, name="doubled")(L.Dense(3, "tanh", name="before")(x))
+    return keras.Model(x, L.Dense(2, name="after")(y))
+class Clipped(keras.Model):
+    def train_step(self, data):
+        x, y = data
+        with tf.GradientTape() as tape:
+            loss = self.compute_loss(y=y, y_pred=self(x, training=True))
+        gradients, _ = tf.clip_by_global_norm(tape.gradient(loss, self.trainable_variables), 0.5)
+        self.optimizer.apply(gradients, self.trainable_variables)
+        return {"loss": loss}
+def clipped():
+    x = keras.Input((3, 4))
+    model = Clipped(x, L.Dense(2, name="head")(L.GRU(3, name="cell")(x)))
+    model.compile(keras.optimizers.SGD(0.5), "mse")
+    return model
 if __name__ == "__main__":
     build().save("model.keras")
     place().save("code.keras")
@@ -89,10 +104,30 @@ def test_a_planted_error_fails(port: Path, tmp_path: Path, file: str, old: str, 
     assert main(given) == 1
 
 
-def test_what_is_left_to_be_written_is_told_and_not_judged(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_rest_is_judged_where_a_place_is_left_and_the_whole_never_holds(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["init", "my_tf.py:place", "-o", "with_place"]) == 1
-    assert "to be written: doubled (Lambda, my_tf.py:" in capsys.readouterr().out
+    told = capsys.readouterr()
+    assert "to be written: doubled (Lambda, my_tf.py:" in told.out and "Parity holds in 1 of 1 workload" in told.out
+    assert "rest.py was judged, and not the port" in told.err
     assert "raise NotImplementedError" in (Path("with_place") / "model_jax.py").read_text()
+
+
+def test_the_whole_fails_at_the_place_and_an_error_in_the_rest_fails(tmp_path: Path) -> None:
+    quick = ("--parity-only", "--modes", "tf/jit", "jax/jit")
+    assert main(["init", "my_tf.py:place", "-o", "wrong_rest", "--no-run"]) == 1
+    assert main(["run", "wrong_rest/port.py", *quick, "-o", str(tmp_path / "whole")]) == 1
+    model = Path("wrong_rest/model_jax.py")
+    model.write_text(model.read_text().replace("jnp.tanh(", "jnp.sin("))
+    assert main(["run", "wrong_rest/rest.py", *quick, "-o", str(tmp_path / "rest")]) == 1
+
+
+def test_a_train_step_of_its_own_is_written_and_a_wrong_clip_fails(tmp_path: Path) -> None:
+    assert main(["init", "my_tf.py:clipped", "-o", "clipped", "--no-run"]) == 0
+    training = Path("clipped/training_jax.py")
+    quick = ("--parity-only", "--modes", "tf/jit", "jax/jit")
+    assert main(["run", "clipped/port.py", *quick, "-o", str(tmp_path / "right")]) == 0
+    training.write_text(training.read_text().replace("clip_by_global_norm(0.5)", "clip_by_global_norm(0.51)"))
+    assert main(["run", "clipped/port.py", *quick, "-o", str(tmp_path / "wrong")]) == 1
 
 
 @pytest.mark.parametrize(

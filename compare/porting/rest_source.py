@@ -1,0 +1,137 @@
+"""What of a port is judged while places are left: all but these, with drawn values that stand for what they return."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from compare.porting.model_source import Written
+from compare.porting.port_source import RECEIPT, Sizes, input_specs, port_name, tensor_spec
+from compare.porting.unwritten_places import Place
+from workloads._architecture import Architecture, Tensor
+
+PORT, BUILDS = "rest.py", {"tf": "build_rest_tf.py", "jax": "build_rest_jax.py"}
+
+
+@dataclass(frozen=True)
+class StandIn:
+    """A place with what it returns.
+
+    Attributes:
+      place: itself.
+      tensor: that it returns.
+    """
+
+    place: Place
+    tensor: Tensor
+
+
+def stand_ins(architecture: Architecture, written: Written) -> Sequence[StandIn]:
+    """A value for each place; none at all where one of them is called more than once, or gives several tensors.
+
+    Args:
+      architecture: of the model.
+      written: its module.
+    """
+    found: list[StandIn] = []
+    layers = {each.path for each in architecture.source.layers}
+    for place in written.places:
+        calls = [(graph, call) for graph in architecture.graphs for call in graph.calls if call.layer == place.layer]
+        if len(calls) != 1 or len(calls[0][1].outputs) != 1 or place.layer not in layers:
+            return ()
+        graph, call = calls[0]
+        found.append(StandIn(place, graph.tensors[call.outputs[0]]))
+    return found
+
+
+def rest_texts(
+    architecture: Architecture, written: Written, reference: str, sizes: Sizes, stands: Sequence[StandIn]
+) -> Mapping[str, str]:
+    """What is written of it, by the name of the file.
+
+    Args:
+      architecture: of the model.
+      written: its module.
+      reference: of the original, from the folder of the port.
+      sizes: that it is judged at.
+      stands: the values that stand for its places.
+    """
+    return {
+        PORT: _port(architecture, written, sizes, stands),
+        BUILDS["tf"]: _tf(reference, written, stands),
+        BUILDS["jax"]: _jax(written, stands),
+    }
+
+
+def _port(architecture: Architecture, written: Written, sizes: Sizes, stands: Sequence[StandIn]) -> str:
+    specs = input_specs(architecture, written, trained=False)
+    specs |= {f"instead_of_{number}": tensor_spec(each.tensor) for number, each in enumerate(stands, 1)}
+    told = " ".join(f"{name!r}: {spec}," for name, spec in specs.items())
+    name = port_name(architecture)
+    return f'''"""All of {name} but the places that are left: this holds while `port.py` does not."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from workloads import ArraySpec, Workload, drawn_weights
+
+HERE = Path(__file__).parent
+
+
+def inputs(dimensions: Mapping[str, int]) -> dict[str, ArraySpec]:
+    """The arrays of one call: inputs of the model, then what stands for the result of each place."""
+    batch = dimensions["batch"]
+    return {{{told}}}
+
+
+port = Workload(
+    name={f"{name}_rest"!r},
+    summary={f"all but {len(stands)} of the layers"!r},
+    inputs=inputs,
+    weights=lambda dimensions: drawn_weights(HERE / {RECEIPT!r}),
+    sizes={{"default": {{"batch": {sizes.batch}}}}},
+    tf="{BUILDS["tf"]}:build",
+    jax="{BUILDS["jax"]}:build",
+)
+'''
+
+
+def _tf(reference: str, written: Written, stands: Sequence[StandIn]) -> str:
+    places = "".join(f"{each.place.layer!r}, " for each in stands)
+    return f'''"""All of the original but its places that are left, as `jaxport run` takes it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from tf_reference import Model, keras_rest
+
+ORIGINAL = str(Path(__file__).parent / {reference!r})
+PLACES = ({places})
+
+
+def build(dimensions: Mapping[str, int], dtype: str) -> Model:
+    """The original in a float type."""
+    return keras_rest(ORIGINAL, dtype, inputs={len(written.parameters)}, places=PLACES)
+'''
+
+
+def _jax(written: Written, stands: Sequence[StandIn]) -> str:
+    places = "".join(f"({each.place.owner}, {each.place.method_name!r}), " for each in stands)
+    count = len(written.parameters)
+    classes = ", ".join(sorted({written.class_name, *(each.place.owner for each in stands)}))
+    return f'''"""All of the port but its places that are left, as `jaxport run` takes it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from model_jax import {classes}
+import jaxport
+
+RECEIPT = Path(__file__).parent / {RECEIPT!r}
+PLACES = ({places})
+
+
+def build(dimensions: Mapping[str, int], dtype: str) -> jaxport.Model:
+    """The port in a float type."""
+    return jaxport.ports.flax_rest({written.class_name}, RECEIPT, dtype, inputs={count}, places=PLACES)
+'''

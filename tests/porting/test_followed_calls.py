@@ -1,0 +1,170 @@
+"""Models and layers of the user's own, followed by their calls: what is written gives what they give."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import keras
+import numpy as np
+import optax
+import pytest
+import tensorflow as tf
+from flax import nnx
+
+import jaxport
+from compare.porting.model_source import Written, model_source
+from compare.weights.planning import plan
+from jaxport import _module_reading
+from jaxport.weights import variables_of
+from tf_reference import _keras_compiled, _keras_weights, _traced_calls
+from workloads._framework import Unsupported
+
+L = keras.layers
+
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+
+
+class Block(L.Layer):
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.norm = L.LayerNormalization()
+        self.inner = [L.Dense(2 * width, activation="gelu"), L.Dense(width)]
+
+    def call(self, x: Any, training: bool = False) -> Any:
+        y = self.norm(x)
+        for layer in self.inner:
+            y = layer(y)
+        return x + y
+
+
+class Net(keras.Model):
+    def __init__(self) -> None:
+        super().__init__()
+        self.blocks = [Block(4) for _ in range(3)]
+        self.shared = L.Dense(4, activation="tanh")
+        self.tail = keras.Sequential([L.Dense(3), L.BatchNormalization()])
+
+    def call(self, inputs: Any, training: bool = False) -> Any:
+        x = self.shared(self.shared(inputs["a"])) - self.shared(inputs["class"])
+        for block in self.blocks:
+            x = block(x, training=training)
+        return self.tail(keras.ops.mean(x, axis=1), training=training), keras.ops.max(x, axis=-1)
+
+
+class Frozen(keras.Model):
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = L.BatchNormalization()
+
+    def call(self, x: Any, training: bool = False) -> Any:
+        return self.norm(x, training=False)
+
+
+class Numeric(L.Layer):
+    def call(self, x: Any) -> Any:
+        return tf.nn.relu(x)
+
+
+class Around(keras.Model):
+    def __init__(self) -> None:
+        super().__init__()
+        self.numeric = Numeric()
+        self.head = L.Dense(2)
+
+    def call(self, x: Any) -> Any:
+        return self.head(self.numeric(x))
+
+
+class Deciding(keras.Model):
+    def call(self, x: Any) -> Any:
+        return x if float(x[0, 0]) > 0 else -x
+
+
+@pytest.fixture(autouse=True)
+def remembered() -> Iterator[None]:
+    with _traced_calls.remembering():
+        yield
+
+
+def called(model: Any, given: Any) -> Any:
+    model(given)
+    for number, each in enumerate(model.weights):
+        each.assign(np.random.default_rng(number).uniform(0.1, 0.6, each.shape))
+    return model
+
+
+def module_of(model: Any) -> tuple[Written, Any]:
+    written = model_source(_keras_compiled.of_model(model))
+    scope: dict[str, Any] = {"jax": jax, "jnp": jnp, "nnx": nnx, "optax": optax, "jaxport": jaxport, "Any": Any}
+    exec(f"from __future__ import annotations\n{written.text}", scope)
+    module = scope[written.class_name](rngs=nnx.Rngs(0))
+    source, arrays = _keras_weights.of_model(model)
+    found = plan(source, arrays, _module_reading.of_module(module), written.names, {})
+    assert [each.line for each in found.findings] == []
+    for path, array in found.arrays.items():
+        variables_of(module)[path].set_value(jnp.asarray(array))
+    module.eval()
+    return written, module
+
+
+def arrays(*shapes: tuple[int, ...]) -> list[np.ndarray]:
+    numbers = np.random.default_rng(7)
+    return [numbers.normal(size=shape).astype("float32") for shape in shapes]
+
+
+def test_a_subclass_with_lists_shared_layers_a_dict_and_two_outputs_is_written() -> None:
+    a, b = arrays((2, 5, 4), (2, 5, 4))
+    model = called(Net(), {"a": a, "class": b})
+    written, module = module_of(model)
+    assert written.places == () and list(written.parameters.values()) == ["a", "class_"]
+    wanted, found = model({"a": a, "class": b}), module(jnp.asarray(a), jnp.asarray(b))
+    for one, other in zip(found, wanted, strict=True):
+        assert np.linalg.norm(np.asarray(one) - other) <= 1e-5 * np.linalg.norm(other)
+
+
+def test_layers_that_are_alike_are_one_class() -> None:
+    a, b = arrays((2, 5, 4), (2, 5, 4))
+    text = model_source(_keras_compiled.of_model(called(Net(), {"a": a, "class": b}))).text
+    assert text.count("class Block(") == 1 and text.count(" = Block(rngs=rngs)") == 3
+
+
+def test_a_layer_that_is_never_in_training_is_a_place() -> None:
+    written = model_source(_keras_compiled.of_model(called(Frozen(), arrays((2, 3))[0])))
+    assert [each.layer for each in written.places] == ["norm"] and "training=False" in written.places[0].reason
+
+
+def test_a_layer_whose_call_is_not_followed_is_a_place_with_its_line() -> None:
+    written = model_source(_keras_compiled.of_model(called(Around(), arrays((2, 3))[0])))
+    assert [each.layer for each in written.places] == ["numeric"]
+    assert "test_followed_calls.py:" in written.places[0].reason
+
+
+@pytest.mark.parametrize(
+    ("make", "line"),
+    [
+        (lambda: called(Deciding(), arrays((2, 3))[0]), r"Deciding is not followed at test_followed_calls\.py:\d+"),
+        (lambda: Deciding(), "calls on one example"),
+    ],
+)
+def test_a_model_that_is_not_followed_is_refused_in_one_line(make: Callable[[], Any], line: str) -> None:
+    with pytest.raises(Unsupported, match=line):
+        _keras_compiled.of_model(make())
+
+
+def test_a_thousand_layers_are_written() -> None:
+    # In ten chains: Keras itself recurses along one, and no deeper than Python lets it.
+    x = keras.Input((2,))
+    ends = [x] * 10
+    for number in range(1000):
+        ends[number % 10] = L.Dense(2, name=f"a-{number}")(ends[number % 10])
+    written = model_source(_keras_compiled.of_model(keras.Model(x, ends)))
+    assert written.text.count("nnx.Linear(") == 1000 and "self.a_999(" in written.text
+
+
+@pytest.mark.parametrize("most", [6.0, 3.0])
+def test_the_gradient_at_the_ends_of_a_relu_is_that_of_keras(most: float) -> None:
+    x = keras.Input((3,))
+    _, module = module_of(keras.Model(x, L.ReLU(most)(x)))
+    found = jax.grad(lambda given: module(given).sum())(jnp.asarray([[0.0, most, 1.0]]))
+    assert found.tolist() == [[0.0, 0.0 if most == 6 else 1.0, 1.0]]

@@ -1,0 +1,71 @@
+"""The source of a method of the user's: its tree, its lines, and what its names stand for."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import os
+import textwrap
+from types import FunctionType
+from typing import Any
+
+from workloads._framework import Unsupported
+
+
+class MethodSource:
+    """A method that is read, not called.
+
+    Args:
+      model: that it is of.
+      function: itself, as its class has it.
+
+    Attributes:
+      tree: of it.
+
+    Raises:
+      Unsupported: its source is not there.
+    """
+
+    def __init__(self, model: Any, function: FunctionType) -> None:
+        self.model, self.function = model, function
+        try:
+            lines, self._first = inspect.getsourcelines(function)
+            self._file = os.path.basename(inspect.getsourcefile(function) or "")
+            (tree,) = ast.parse(textwrap.dedent("".join(lines))).body
+        except (OSError, TypeError, SyntaxError, ValueError) as error:
+            raise Unsupported(f"a {getattr(function, '__name__', 'method')} whose source is not there") from error
+        if not isinstance(tree, ast.FunctionDef):
+            raise Unsupported(f"{self.line}, which is no method")
+        self.tree = tree
+
+    @property
+    def line(self) -> str:
+        """FILE:LINE of the method."""
+        return f"{self._file}:{self._first}"
+
+    def parameters(self) -> list[str]:
+        """The names of its parameters behind self."""
+        return [each.arg for each in (*self.tree.args.args[1:], *self.tree.args.kwonlyargs)]
+
+    def refused(self, node: ast.AST) -> Unsupported:
+        """An obstacle with its line."""
+        line = self._first + getattr(node, "lineno", 1) - 1
+        return Unsupported(f"{self._file}:{line}, which is not followed: {ast.unparse(node).splitlines()[0][:60]}")
+
+    def resolved(self, node: ast.expr) -> Any:
+        """The object that a dotted name, or a literal, stands for; None where there is none."""
+        match node:
+            case ast.Constant(value=value):
+                return value
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
+                return -value
+            case ast.Name(id="self"):
+                return self.model
+            case ast.Name(id=name):
+                scope = inspect.getclosurevars(self.function)
+                return {**scope.builtins, **scope.globals, **scope.nonlocals}.get(name)
+            case ast.Attribute(value=value, attr=name):
+                held = self.resolved(value)
+                return None if held is None else getattr(held, name, None)
+            case _:
+                return None

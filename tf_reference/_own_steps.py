@@ -1,0 +1,293 @@
+"""A train_step or compute_loss of the user's own, followed through its source: what it adds up, clips and applies.
+
+Nothing of it is called. What is not followed is an obstacle with its line.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from tf_reference import _keras_variables
+from tf_reference._keras_described import described
+from tf_reference._method_source import MethodSource
+from tf_reference._step_values import Examples, Gradients, Is, Loss
+from workloads._architecture import Clip, LossTerm, OwnStep
+from workloads._framework import Unsupported
+
+_MEANS = (tf.reduce_mean, keras.ops.mean)
+_SUMS = (sum, tf.add_n)
+_UNPACK = (keras.utils.unpack_x_y_sample_weight,)
+_CLIPS: Mapping[str, Any] = {"clip_by_norm": tf.clip_by_norm, "clip_by_value": tf.clip_by_value}
+_OF_COMPUTE_LOSS = {"x": Is.INPUTS, "y": Is.TARGETS, "y_pred": Is.PREDICTIONS, "sample_weight": Is.WEIGHTS}
+"""What each parameter of compute_loss is, in their order."""
+_OF_METRICS = frozenset({"update_state", "compute_metrics", "reset_state", "result", "items", "append", "add"})
+
+
+def is_own(model: Any) -> bool:
+    """Whether the class of a model has a train_step or a compute_loss of its own."""
+    kind = type(model)
+    return kind.train_step is not keras.Model.train_step or kind.compute_loss is not keras.Model.compute_loss
+
+
+def read(model: Any) -> OwnStep:
+    """What the training step of a model does.
+
+    Raises:
+      Unsupported: it does what is not followed.
+    """
+    if type(model).train_step is keras.Model.train_step:
+        function: Any = type(model).compute_loss
+        following = _Following(MethodSource(model, function))
+        return OwnStep(following.source.line, _loss_of_method(model, function).terms)
+    function = type(model).train_step
+    following = _Following(MethodSource(model, function))
+    names = following.source.parameters()
+    if len(names) != 1:
+        raise Unsupported(f"{following.source.line}, which takes {len(names)} arguments")
+    following.names[names[0]] = Is.DATA
+    following.body(following.source.tree.body)
+    applied = following.applied
+    if applied is None:
+        raise Unsupported(f"{following.source.line}, whose train_step gives no gradients to self.optimizer")
+    return OwnStep(following.source.line, applied.loss.terms, applied.clips)
+
+
+def _loss_of_method(model: Any, function: Any) -> Loss:
+    """What a compute_loss of the user's own returns."""
+    following = _Following(MethodSource(model, function))
+    named = following.source.parameters()
+    following.names |= {name: what for name, what in _OF_COMPUTE_LOSS.items() if name in named}
+    following.body(following.source.tree.body)
+    if not isinstance(following.returned, Loss):
+        raise Unsupported(f"{following.source.line}, whose compute_loss returns what is not followed")
+    return following.returned
+
+
+@dataclass
+class _Following:
+    """One method on its way."""
+
+    source: MethodSource
+    names: dict[str, Any] = field(default_factory=dict)
+    applied: Gradients | None = None
+    returned: Any = None
+
+    def body(self, statements: Sequence[ast.stmt]) -> None:
+        """Follow statements, up to the first that returns."""
+        for each in statements:
+            if self.returned is not None:
+                return
+            self._statement(each)
+
+    def _statement(self, node: ast.stmt) -> None:
+        match node:
+            case ast.Expr(value=ast.Constant()) | ast.Pass():
+                return
+            case ast.Expr(value=ast.Call() as call):
+                self._effect(call)
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                self.names[name] = self.value(value)
+            case ast.Assign(targets=[ast.Tuple(elts=names)], value=value):
+                self._unpacked(node, names, value)
+            case ast.AugAssign(target=ast.Name(id=name), op=ast.Add(), value=value):
+                self.names[name] = self._sum(node, self.names.get(name), self.value(value))
+            case ast.With(items=[ast.withitem(context_expr=ast.Call(func=made), optional_vars=ast.Name(id=name))]):
+                if self.source.resolved(made) is not tf.GradientTape:
+                    raise self.source.refused(node)
+                self.names[name] = Is.TAPE
+                self.body(node.body)
+            case ast.For() if self._is_of_metrics(node):
+                return
+            case ast.Return(value=value):
+                self.returned = self._result(value)
+            case _:
+                raise self.source.refused(node)
+
+    def _result(self, value: ast.expr | None) -> Any:
+        """What is returned: a loss where it is one; logs are nobody's affair."""
+        try:
+            return self.value(value) if value is not None else Is.LOGS
+        except Unsupported:
+            if self.applied is None:
+                raise
+            return Is.LOGS
+
+    def _is_of_metrics(self, node: ast.AST) -> bool:
+        """Whether every call in it is one of a metric's, so that it changes nothing that is trained."""
+        calls = [each for each in ast.walk(node) if isinstance(each, ast.Call)]
+        return bool(calls) and all(
+            isinstance(each.func, ast.Attribute) and each.func.attr in _OF_METRICS for each in calls
+        )
+
+    def _effect(self, call: ast.Call) -> None:
+        if self._is_of_metrics(call):
+            return
+        match call.func:
+            case ast.Attribute(value=ast.Attribute(value=ast.Name(id="self"), attr="optimizer"), attr=method):
+                self._apply(call, method)
+            case _:
+                if self.value(call) is not Is.LOGS:
+                    raise self.source.refused(call)
+
+    def _apply(self, call: ast.Call, method: str) -> None:
+        given = call.args
+        if method == "apply_gradients" and len(given) == 1 and isinstance(given[0], ast.Call):
+            zipped = given[0]
+            given = zipped.args if self.source.resolved(zipped.func) is zip else []
+        elif method != "apply":
+            given = []
+        gradients = self.value(given[0]) if given else None
+        whole = len(given) < 2 or self.value(given[1]) is Is.VARIABLES
+        if not isinstance(gradients, Gradients) or not whole or self.applied is not None:
+            raise self.source.refused(call)
+        self.applied = gradients
+
+    def _unpacked(self, node: ast.stmt, targets: Sequence[ast.expr], value: ast.expr) -> None:
+        names = [each.id if isinstance(each, ast.Name) else "" for each in targets]
+        what = self.value(value)
+        if what is Is.DATA and len(names) in (2, 3):
+            parts: Sequence[Any] = (Is.INPUTS, Is.TARGETS, Is.WEIGHTS)
+        elif isinstance(what, Gradients) and len(names) == 2:
+            parts = (what, Is.LOGS)
+        else:
+            raise self.source.refused(node)
+        self.names |= dict(zip(names, parts, strict=False))
+
+    def value(self, node: ast.expr) -> Any:
+        """What an expression is.
+
+        Raises:
+          Unsupported: that is not known.
+        """
+        match node:
+            case ast.Name(id=name) if name in self.names:
+                return self.names[name]
+            case ast.Attribute(value=ast.Name(id="self"), attr="trainable_variables" | "trainable_weights"):
+                return Is.VARIABLES
+            case ast.Attribute(value=ast.Name(id="self"), attr="losses"):
+                return Is.PENALTIES
+            case ast.BinOp(left=left, op=ast.Add(), right=right):
+                return self._sum(node, self.value(left), self.value(right))
+            case ast.BinOp(left=left, op=ast.Mult(), right=right):
+                return self._product(node, self.value(left), self.value(right))
+            case ast.ListComp(generators=[generator], elt=element):
+                return self._clipped_each(node, generator, element)
+            case ast.Call():
+                return self._call(node)
+            case _:
+                return self._number(node)
+
+    def _number(self, node: ast.expr) -> float:
+        found = self.source.resolved(node)
+        if isinstance(found, bool) or not isinstance(found, int | float):
+            raise self.source.refused(node)
+        return float(found)
+
+    def _sum(self, node: ast.AST, left: Any, right: Any) -> Loss:
+        if not isinstance(left, Loss) or not isinstance(right, Loss):
+            raise self.source.refused(node)
+        return Loss((*left.terms, *right.terms))
+
+    def _product(self, node: ast.AST, left: Any, right: Any) -> Any:
+        if isinstance(left, Loss):
+            left, right = right, left
+        if not isinstance(left, float) or not isinstance(right, Loss):
+            raise self.source.refused(node)
+        return Loss(tuple(replace(each, weight=each.weight * left) for each in right.terms))
+
+    def _call(self, call: ast.Call) -> Any:
+        match call.func:
+            case ast.Name(id="self"):
+                return self._predictions(call)
+            case ast.Attribute(value=ast.Name(id=name), attr="gradient") if self.names.get(name) is Is.TAPE:
+                return self._gradients(call)
+            case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=method):
+                return self._inherited(call, method)
+            case ast.Attribute(value=ast.Name(id="self"), attr="compute_loss"):
+                return self._compute_loss(call)
+        function = self.source.resolved(call.func)
+        given = [self.value(each) for each in call.args]
+        if function in _UNPACK:
+            return Is.DATA
+        if function in _MEANS and len(given) == 1 and isinstance(given[0], Examples | Loss) and not call.keywords:
+            return given[0] if isinstance(given[0], Loss) else Loss((LossTerm(loss=given[0].loss),))
+        if function in _SUMS and given == [Is.PENALTIES] and not call.keywords:
+            return Loss((LossTerm(regularizers=True),))
+        if function is tf.clip_by_global_norm and len(given) == 2 and isinstance(given[0], Gradients):
+            return replace(given[0], clips=(*given[0].clips, Clip("clip_by_global_norm", (given[1],))))
+        return self._loss(call, function, given)
+
+    def _predictions(self, call: ast.Call) -> Is:
+        given = [self.value(each) for each in call.args]
+        training = [each for each in call.keywords if each.arg == "training"]
+        trained = len(training) == 1 and self.source.resolved(training[0].value) is True
+        if given != [Is.INPUTS] or len(call.keywords) != 1 or not trained:
+            raise self.source.refused(call)
+        return Is.PREDICTIONS
+
+    def _gradients(self, call: ast.Call) -> Gradients:
+        given = [self.value(each) for each in call.args]
+        if len(given) != 2 or call.keywords or not isinstance(given[0], Loss) or given[1] is not Is.VARIABLES:
+            raise self.source.refused(call)
+        return Gradients(given[0])
+
+    def _inherited(self, call: ast.Call, method: str) -> Any:
+        """A method of the class that this one is made of, where that is Keras' own."""
+        base = getattr(super(self._defining(), self.source.model), method, None)
+        own = getattr(base, "__func__", None) is getattr(keras.Model, method, None)
+        if own and method == "train_step" and self.applied is None:
+            function: Any = type(self.source.model).compute_loss
+            inherited = function is keras.Model.compute_loss
+            self.applied = Gradients(Loss((LossTerm(),)) if inherited else _loss_of_method(self.source.model, function))
+            return Is.LOGS
+        if own and method == "compute_loss":
+            return Loss((LossTerm(),))
+        raise self.source.refused(call)
+
+    def _defining(self) -> type:
+        name = self.source.function.__name__
+        return next(each for each in type(self.source.model).__mro__ if vars(each).get(name) is self.source.function)
+
+    def _compute_loss(self, call: ast.Call) -> Loss:
+        given = {
+            **dict(zip(_OF_COMPUTE_LOSS, call.args, strict=False)),
+            **{each.arg: each.value for each in call.keywords},
+        }
+        for name, each in given.items():
+            said = isinstance(each, ast.Constant) and each.value in (None, True)
+            if not said and (name is None or self.value(each) is not _OF_COMPUTE_LOSS.get(name)):
+                raise self.source.refused(call)
+        if not {"y", "y_pred"} <= given.keys():
+            raise self.source.refused(call)
+        function: Any = type(self.source.model).compute_loss
+        if function is keras.Model.compute_loss:
+            return Loss((LossTerm(),))
+        return _loss_of_method(self.source.model, function)
+
+    def _loss(self, call: ast.Call, function: Any, given: Sequence[Any]) -> Loss | Examples:
+        """A loss of Keras' own, of targets and predictions."""
+        if list(given) != [Is.TARGETS, Is.PREDICTIONS] or call.keywords:
+            raise self.source.refused(call)
+        if isinstance(function, keras.losses.Loss) and _keras_variables.is_keras(function):
+            return Loss((LossTerm(loss=described(function)),))
+        if inspect.isfunction(function) and function.__module__.startswith("keras."):
+            return Examples(described(function))
+        raise self.source.refused(call)
+
+    def _clipped_each(self, node: ast.ListComp, generator: ast.comprehension, element: ast.expr) -> Gradients:
+        over = self.value(generator.iter)
+        match element:
+            case ast.Call(func=function, args=[ast.Name(id=name), *bounds], keywords=[]):
+                clip = next((known for known, each in _CLIPS.items() if each is self.source.resolved(function)), "")
+                each = isinstance(generator.target, ast.Name) and generator.target.id == name
+                if clip and each and isinstance(over, Gradients) and not generator.ifs:
+                    found = tuple(self._number(bound) for bound in bounds)
+                    return replace(over, clips=(*over.clips, Clip(clip, found)))
+        raise self.source.refused(node)

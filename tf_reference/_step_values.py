@@ -1,0 +1,44 @@
+"""What the variables of a train_step are, where its source is followed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from workloads._architecture import Clip, Described, LossTerm
+
+
+class Is(Enum):
+    """What a variable of a train_step is."""
+
+    DATA = auto()
+    INPUTS = auto()
+    TARGETS = auto()
+    WEIGHTS = auto()
+    PREDICTIONS = auto()
+    TAPE = auto()
+    VARIABLES = auto()
+    PENALTIES = auto()
+    LOGS = auto()
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A scalar: a sum of terms."""
+
+    terms: tuple[LossTerm, ...]
+
+
+@dataclass(frozen=True)
+class Examples:
+    """The losses of single examples."""
+
+    loss: Described
+
+
+@dataclass(frozen=True)
+class Gradients:
+    """Those of a loss, and what became of them."""
+
+    loss: Loss
+    clips: tuple[Clip, ...] = ()

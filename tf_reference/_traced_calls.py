@@ -1,0 +1,137 @@
+"""Models and layers of the user's own, whose call is followed with Keras' symbolic tensors: the layers that it calls.
+
+A class says nothing of the shapes that it takes: what a model was first called with is remembered while it is made.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import keras
+import tensorflow as tf
+
+from tf_reference import _keras_variables
+from workloads import _frames
+from workloads._framework import Unsupported
+
+_NOT_FOLLOWED = (
+    TypeError, ValueError, AttributeError, NotImplementedError, RuntimeError, LookupError, AssertionError,
+    ArithmeticError, tf.errors.OpError,
+)  # fmt: skip
+"""What code raises where it is given a symbol in place of a tensor."""
+
+_FIRST: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+"""Layer -> the nest of symbols that it was first called with."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A call that was followed.
+
+    Attributes:
+      inputs: symbols by name.
+      nest: of these, as the call takes it.
+      outputs: a nest of symbols.
+      followed: whether a call was, rather than a graph read that Keras has.
+    """
+
+    inputs: Mapping[str, Any]
+    nest: Any
+    outputs: Any
+    followed: bool = False
+
+
+@contextmanager
+def remembering() -> Iterator[None]:
+    """Inside, the first call of each layer of a class of the user's is remembered."""
+    original = keras.Layer.__call__
+
+    def noted(self: Any, *given: Any, **named: Any) -> Any:
+        if not _keras_variables.is_keras(self) and len(given) == 1:
+            remember(self, given[0])
+        return original(self, *given, **named)
+
+    keras.Layer.__call__ = noted
+    try:
+        yield
+    finally:
+        keras.Layer.__call__ = original
+
+
+def remember(layer: Any, given: Any) -> None:
+    """Note what a layer was called with, if that was its first call.
+
+    Args:
+      layer: of any class.
+      given: its one argument: a tensor, or a nest of such.
+    """
+    if layer not in _FIRST:
+        _FIRST[layer] = tf.nest.map_structure(_symbol, given)
+
+
+def packed(model: Any, given: list[Any]) -> Any:
+    """Arrays in the nest that a model takes."""
+    nest = _FIRST.get(model)
+    if nest is None or isinstance(nest, keras.KerasTensor):
+        return given[0] if len(given) == 1 else given
+    return tf.nest.pack_sequence_as(nest, given)
+
+
+def is_followed(layer: Any) -> bool:
+    """Whether a layer is known by what its call does: one of the user's own, with a call of its own."""
+    return not _keras_variables.is_keras(layer) and not type(layer).call.__module__.startswith("keras.")
+
+
+def outputs_of(model: Any) -> list[Any]:
+    """Symbols of what a model returns, in order."""
+    return list(model.outputs) if getattr(model, "outputs", None) else tf.nest.flatten(traced(model).outputs)
+
+
+def traced(layer: Any) -> Trace:
+    """What a layer of the user's own does in training.
+
+    Raises:
+      Unsupported: it cannot be followed.
+    """
+    if layer not in _FIRST:
+        raise Unsupported(
+            f"expected a model that the function calls on one example, found {type(layer).__name__}, "
+            "whose inputs are not known: call it on one argument, a tensor or a nest of tensors"
+        )
+    first = _FIRST[layer]
+    symbols = tf.nest.flatten(first)
+    # As tf.nest does, the values of a dict by their sorted keys.
+    plain = isinstance(first, Mapping) and len(first) == len(symbols)
+    names = sorted(first) if plain else [f"input_{number}" for number, _ in enumerate(symbols, 1)]
+    inputs = [keras.Input(batch_shape=each.shape, dtype=each.dtype) for each in symbols]
+    nest = tf.nest.pack_sequence_as(first, inputs)
+    # As in training: a layer that then is told that it is not in training never is.
+    trains = {"training": True} if "training" in inspect.signature(layer.call).parameters else {}
+    try:
+        outputs = layer.call(nest, **trains)
+    except _NOT_FOLLOWED as error:
+        raise Unsupported(_told(layer, error)) from error
+    if not all(isinstance(each, keras.KerasTensor) for each in tf.nest.flatten(outputs)):
+        raise Unsupported(f"expected tensors of the call of {type(layer).__name__}, found something else")
+    return Trace(dict(zip(names, inputs, strict=True)), nest, outputs, followed=True)
+
+
+def _told(layer: Any, error: BaseException) -> str:
+    frames = [each for each in traceback.extract_tb(error.__traceback__) if not _frames.is_framework(each.filename)]
+    own = [each for each in frames if os.path.dirname(each.filename) != os.path.dirname(__file__)]
+    where = f" at {os.path.basename(own[-1].filename)}:{own[-1].lineno}" if own else ""
+    reason = str(error).strip().splitlines()[0][:100] if str(error).strip() else type(error).__name__
+    return f"the call of {type(layer).__name__} is not followed{where}: {reason}"
+
+
+def _symbol(value: Any) -> keras.KerasTensor:
+    array = value if hasattr(value, "shape") and hasattr(value, "dtype") else tf.convert_to_tensor(value)
+    dtype = keras.backend.standardize_dtype(array.dtype)
+    return keras.KerasTensor((None, *list(array.shape)[1:]), dtype)
