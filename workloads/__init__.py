@@ -27,7 +27,7 @@ def __getattr__(name: str) -> Any:
       AttributeError: there is no such name.
     """
     if name not in _HOMES:
-        raise AttributeError(f"expected a name of workloads ({', '.join(_HOMES)}), found workloads.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}, only {', '.join(_HOMES)}")
     return getattr(importlib.import_module(_HOMES[name]), name)
 
 

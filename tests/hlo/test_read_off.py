@@ -143,14 +143,15 @@ assert not {{"jax", "tensorflow"}} & set(sys.modules)
     ) -> None:
         monkeypatch.delattr(importlib.import_module(module), name)
         with pytest.raises(
-            BindingsMoved, match=rf"^expected {module}\.{name} as in jaxlib 0\.10\.\* and 0\.11\.\*, found[^\n]*$"
+            BindingsMoved,
+            match=rf"^expected {module}\.{name} as in jaxlib 0\.10\.\*, 0\.11\.\*, 0\.12\.\*, found[^\n]*$",
         ):
             stablehlo_text.describe(TF_RUNNING_EXAMPLE)
 
     @pytest.mark.usefixtures("fresh_bindings")
     def test_warns_once_of_a_jaxlib_that_was_not_tried(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("jaxlib.version.__version__", "0.12.3")
-        with pytest.warns(BindingsUntried, match=r"found jaxlib 0\.12\.3"):
+        monkeypatch.setattr("jaxlib.version.__version__", "0.13.1")
+        with pytest.warns(BindingsUntried, match=r"found jaxlib 0\.13\.1"):
             stablehlo_text.describe(TF_RUNNING_EXAMPLE)
         with warnings.catch_warnings(action="error"):
             stablehlo_text.describe(TF_RUNNING_EXAMPLE)
