@@ -36,7 +36,9 @@ _EXTRA = re.compile(r"""\s*(?:\band)?\s*\bextra\s*==\s*["']([\w-]+)["']""")
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add arguments."""
-    command.add_argument("side", choices=LEFT_OUT, metavar="SIDE", help="jax or tf: the side that is to run here")
+    command.add_argument(
+        "side", choices=tuple(LEFT_OUT), metavar="SIDE", help="jax or tf: the side that is to run here"
+    )
     command.add_argument(
         "--extra", action="append", default=[], metavar="NAME", help="an extra of jaxport too, such as gpu-target"
     )
