@@ -13,8 +13,8 @@ from typing import IO
 from compare import leftovers
 from compare.errors import Foreseen
 
-PARTIAL = ".jaxport."
-"""What the name of a file begins with that is not yet whole."""
+PARTIAL = ".jaxport-partial."
+"""What the name of a file begins with that is not yet whole: no user's file is named so, since these are removed."""
 
 _swept: set[Path] = set()
 """Folders where this program has removed what killed ones left."""

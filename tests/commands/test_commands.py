@@ -28,7 +28,7 @@ from compare.run.whole_run import Request, RunResult
 from compare.sides import mapped, wire
 from compare.sides.recorded import RecordedSide
 from compare.sides.settings import available_processors
-from compare.writing import UnwrittenError
+from compare.writing import PARTIAL, UnwrittenError
 
 FULL = DATA / "record_full.json"
 PAIR = {"name": "add", "view": {}, "pictures": {}, **dict.fromkeys(("compilers", "compiled", "passes", "donation"))}
@@ -130,7 +130,7 @@ def test_a_full_disk_is_named_and_what_was_judged_is_not_lost(
         kept_elsewhere(err) if file == "results.json" else json.loads(Path("jaxport-report/results.json").read_text())
     )
     assert found == expected
-    assert not list(tmp_path.rglob(".jaxport.*"))
+    assert not list(tmp_path.rglob(f"{PARTIAL}*"))
 
 
 @pytest.mark.parametrize("as_json", [[], ["--json"]])

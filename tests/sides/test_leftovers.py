@@ -102,3 +102,11 @@ def test_a_file_that_was_swept_before_it_was_locked_is_made_again(
     monkeypatch.setattr(tempfile, "mkstemp", swept_once)
     writing.write_atomically(tmp_path / "x", "all")
     assert (len(made), names(tmp_path), (tmp_path / "x").read_text()) == (2, ["x"], "all")
+
+
+@pytest.mark.parametrize("name", [".jaxport.toml", ".jaxport.swp", ".results.json.swp"])
+def test_a_users_hidden_file_beside_the_output_stays(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("the user's")
+    (tmp_path / f"{writing.PARTIAL}half").write_text("half")
+    writing.write_atomically(tmp_path / "results.json", "{}")
+    assert names(tmp_path) == sorted([name, "results.json"])
