@@ -14,12 +14,12 @@ OTHER_BUILDS = {"tensorflow": ("tensorflow-cpu", "tensorflow-rocm", "tf-nightly"
 
 def own() -> str:
     """Of jaxport; pyproject.toml is the one place that says it."""
-    return _installed("jaxport") or "unknown: not installed"
+    return installed("jaxport") or "unknown: not installed"
 
 
 def of_sides() -> dict[str, dict[str, str | None]]:
     """By side, the version of each of its packages in this interpreter; None of one that is not installed."""
-    return {side: {name: _installed(name) for name in names} for side, names in PACKAGES.items()}
+    return {side: {name: installed(name) for name in names} for side, names in PACKAGES.items()}
 
 
 def told() -> str:
@@ -31,7 +31,12 @@ def told() -> str:
     return "\n".join((f"jaxport {own()} on Python {platform.python_version()}", *sides))
 
 
-def _installed(name: str) -> str | None:
+def installed(name: str) -> str | None:
+    """The version of a package in this interpreter; None where it is not installed.
+
+    Args:
+      name: of it.
+    """
     for distribution in (name, *OTHER_BUILDS.get(name, ())):
         try:
             return version(distribution)

@@ -50,12 +50,12 @@ def laid_out(session: Session, mesh: Mesh, layout: str, specs: Sequence[Partitio
     leaves = [*jax.tree.leaves(parameters), *jax.tree.leaves(state)]
     shapes = [tuple(leaf.shape) for leaf in leaves]
     named = {source.name: shape for source, shape in zip(sources, shapes, strict=False) if source.kind == "weight"}
-    count = mesh.devices.size
+    count, transformer = mesh.devices.size, _mesh_rules.is_transformer(named)
     why = _mesh_rules.undivided(named, count) if layout == TENSOR else ""
     if why:
         raise Unsupported(why)
     axes = [
-        _mesh_rules.largest_axis(shape, count) if layout == FSDP else _model_axis(source, shape, named)
+        _mesh_rules.largest_axis(shape, count) if layout == FSDP else _model_axis(source, shape, named, transformer)
         for source, shape in zip(sources, shapes, strict=False)
     ]
     shardings = [NamedSharding(mesh, _spec(mesh, axis)) for axis in axes]
@@ -72,12 +72,14 @@ def laid_out(session: Session, mesh: Mesh, layout: str, specs: Sequence[Partitio
     return LaidOut(step, of_parameters, of_state, inputs)
 
 
-def _model_axis(source: Source, shape: Sequence[int], weights: dict[str, tuple[int, ...]]) -> int | None:
+def _model_axis(
+    source: Source, shape: Sequence[int], weights: dict[str, tuple[int, ...]], transformer: bool
+) -> int | None:
     """The axis of a weight, or of a state that is as large as the weight it belongs to."""
     name = source.name if source.kind == "weight" else source.owner
     if len(weights.get(name, ())) != len(shape) or not shape:
         return None
-    return _mesh_rules.split_axis(name, shape, _mesh_rules.is_transformer(weights))[0]
+    return _mesh_rules.split_axis(name, shape, transformer)[0]
 
 
 def _spec(mesh: Mesh, axis: int | None) -> PartitionSpec:

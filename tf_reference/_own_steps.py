@@ -43,10 +43,8 @@ def read(model: Any) -> OwnStep:
       Unsupported: it does what is not followed.
     """
     if type(model).train_step is keras.Model.train_step:
-        function: Any = type(model).compute_loss
-        following = _Following(MethodSource(model, function))
-        return OwnStep(following.source.line, _loss_of_method(model, function).terms)
-    function = type(model).train_step
+        return OwnStep(MethodSource(model, type(model).compute_loss).line, _computed_loss(model).terms)
+    function: Any = type(model).train_step
     following = _Following(MethodSource(model, function))
     names = following.source.parameters()
     if len(names) != 1:
@@ -59,8 +57,11 @@ def read(model: Any) -> OwnStep:
     return OwnStep(following.source.line, applied.loss.terms, applied.clips)
 
 
-def _loss_of_method(model: Any, function: Any) -> Loss:
-    """What a compute_loss of the user's own returns."""
+def _computed_loss(model: Any) -> Loss:
+    """What the compute_loss of a model returns: the compiled loss, or that of the user's own method."""
+    function: Any = type(model).compute_loss
+    if function is keras.Model.compute_loss:
+        return Loss((LossTerm(),))
     following = _Following(MethodSource(model, function))
     named = following.source.parameters()
     following.names |= {name: what for name, what in _OF_COMPUTE_LOSS.items() if name in named}
@@ -243,9 +244,7 @@ class _Following:
         base = getattr(super(self._defining(), self.source.model), method, None)
         own = getattr(base, "__func__", None) is getattr(keras.Model, method, None)
         if own and method == "train_step" and self.applied is None:
-            function: Any = type(self.source.model).compute_loss
-            inherited = function is keras.Model.compute_loss
-            self.applied = Gradients(Loss((LossTerm(),)) if inherited else _loss_of_method(self.source.model, function))
+            self.applied = Gradients(_computed_loss(self.source.model))
             return Is.LOGS
         if own and method == "compute_loss":
             return Loss((LossTerm(),))
@@ -266,10 +265,7 @@ class _Following:
                 raise self.source.refused(call)
         if not {"y", "y_pred"} <= given.keys():
             raise self.source.refused(call)
-        function: Any = type(self.source.model).compute_loss
-        if function is keras.Model.compute_loss:
-            return Loss((LossTerm(),))
-        return _loss_of_method(self.source.model, function)
+        return _computed_loss(self.source.model)
 
     def _loss(self, call: ast.Call, function: Any, given: Sequence[Any]) -> Loss | Examples:
         """A loss of Keras' own, of targets and predictions."""

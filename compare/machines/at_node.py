@@ -12,7 +12,6 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +44,7 @@ def facts() -> dict[str, Any]:
         "versions": {
             **own(),
             "python": platform.python_version(),
-            "numpy": _installed("numpy"),
+            "numpy": versions.installed("numpy"),
             **packages,
         },
         "environment": to_json(record_parts.environment({})),
@@ -116,10 +115,3 @@ def environment(inherited: Mapping[str, str], scratch: str) -> dict[str, str]:
     """
     kept = {name: value for name, value in inherited.items() if name != "OMP_NUM_THREADS"}
     return kept | {processes.SCRATCH: scratch}
-
-
-def _installed(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import json
 from collections import Counter
@@ -195,8 +196,7 @@ class _Work:
 
     def _with_losses(self, number: int, schedule: Schedule) -> Given:
         scheduled = schedule.scheduled.get(number)
-        given = self.given[number]
-        return Given(**{**vars(given), "lost_on": scheduled.lost_on if scheduled else ()})
+        return dataclasses.replace(self.given[number], lost_on=scheduled.lost_on if scheduled else ())
 
     def _known(self, name: str, gone: Mapping[str, str]) -> envelope.Node:
         facts = self._nodes[name].facts
