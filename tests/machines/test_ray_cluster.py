@@ -22,7 +22,12 @@ import pytest
 from compare.cli import main
 
 MISSING = importlib.util.find_spec("ray") is None
-pytestmark = [pytest.mark.process, pytest.mark.skipif(MISSING, reason="pip install 'jaxport[ray]'")]
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(MISSING, reason="pip install 'jaxport[ray]'"),
+    # Ray forks to start the programs of a node; JAX warns of it where another test has loaded JAX into this process.
+    pytest.mark.filterwarnings(r"ignore:os\.fork\(\) was called:RuntimeWarning"),
+]
 
 STORE_BYTES = 80 << 20
 LIMIT_S = 400
