@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -72,14 +73,9 @@ def largest(arrays: Iterable[np.ndarray]) -> float:
 
 
 def _largest(array: np.ndarray) -> float:
-    values = wide(array)
-    if values.size and not np.iscomplexobj(values):
-        # Without an array of magnitudes: of a large model's weights, it took as long as everything else.
-        most = max(float(values.max()), -float(values.min()))
-        if np.isfinite(most):
-            return most
-    sizes = np.abs(values)
-    return float(np.max(sizes, where=np.isfinite(sizes), initial=0.0))
+    values = np.abs(wide(array))
+    most = float(np.max(values, initial=0.0))
+    return most if math.isfinite(most) else float(np.max(values, where=np.isfinite(values), initial=0.0))
 
 
 def scale_of(expected: np.ndarray, model_scale: float) -> float:
@@ -105,10 +101,9 @@ def distance(found: np.ndarray, expected: np.ndarray, scale: float, ignored: np.
     if not np.isfinite(gap).all():
         found_pattern, expected_pattern = pattern(found), pattern(expected)
         gap = np.where(found_pattern == expected_pattern, np.where(found_pattern == 0, gap, 0.0), np.inf)
-    if ignored is not None and ignored.any():
+    if ignored is not None:
         gap = np.where(ignored, 0.0, gap)
-    worst = int(np.argmax(gap))
-    return at(found, expected, worst, float(gap.flat[worst]) / scale)
+    return at(found, expected, int(np.argmax(gap)), float(np.max(gap)) / scale)
 
 
 def exact_distance(found: np.ndarray, expected: np.ndarray, scale: float) -> Distance:
