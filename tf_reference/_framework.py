@@ -487,9 +487,14 @@ def in_mode(function: Callable[..., Any], mode: str, tensors: Sequence[tf.Tensor
       function: takes tensors by position.
       mode: "eager" returns the function itself; all others stage it.
       tensors: to trace it with.
+
+    Raises:
+      RuntimeError: TensorFlow is told to run functions eagerly, so that all modes were mode "eager".
     """
     if mode == EAGER:
         return function
+    if tf.config.functions_run_eagerly():
+        raise RuntimeError("expected tf.function to trace, found run_functions_eagerly(True): take it out of the code")
     staged = tf.function(function, jit_compile=True if mode == JIT else None)
     staged.get_concrete_function(*tensors)
     return staged

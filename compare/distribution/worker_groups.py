@@ -18,8 +18,8 @@ PACKAGES = {"tf": ("tensorflow",), "jax": ("jax", "jaxlib")}
 
 
 _TRIES = 3
-_TAKEN = re.compile("address (is )?already in use|could not start grpc server", re.IGNORECASE)
-"""What both frameworks say of an address that another process has taken."""
+_TAKEN = re.compile("(Could not|Failed to) start g?RPC server")
+"""What TensorFlow and JAX say of an address that another process has taken."""
 
 
 @dataclass

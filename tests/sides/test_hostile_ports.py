@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import select
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -53,6 +56,30 @@ def test_a_child_that_a_port_forks_answers_nothing(jax: LiveSide, tmp_path: Path
     assert first.any()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux kills a child with its parent")
+def test_a_child_that_hangs_with_the_lock_of_python_does_not_outlive_the_worker(jax: LiveSide, tmp_path: Path) -> None:
+    code = """import ctypes
+
+
+def f(x):
+    child = os.fork()
+    if child == 0:
+        ctypes.PyDLL(None).pause()
+    with open(os.path.join(os.path.dirname(__file__), "child"), "w") as file:
+        file.write(str(child))
+    return x * 2
+"""
+    loaded(jax, tmp_path, code)
+    outputs(jax, "jit")
+    child = os.pidfd_open(int((tmp_path / "child").read_text()))
+    try:
+        assert not select.select([child], [], [], 0)[0]
+        jax.close()
+        assert select.select([child], [], [], 30)[0]
+    finally:
+        os.close(child)
+
+
 @pytest.mark.parametrize(
     ("line", "found"),
     [
@@ -82,6 +109,23 @@ def test_a_port_that_keeps_jax_from_compiling_has_no_compiled_mode(jax: LiveSide
     loaded(jax, tmp_path, "jax.config.update('jax_disable_jit', True)\n\n\ndef f(x):\n    return x * 2\n")
     with pytest.raises(SideError, match=r"expected jax\.jit to compile, found jax_disable_jit: take it out"):
         outputs(jax)
+
+
+@pytest.mark.slow
+def test_an_original_that_runs_functions_eagerly_has_no_traced_mode(tmp_path: Path) -> None:
+    side = LiveSide("tf", tmp_path, timeout_s=120)
+    try:
+        head = (
+            "import tensorflow as tf\ntf.config.run_functions_eagerly(True)\ntf.keras.backend.set_floatx('float64')\n"
+        )
+        loaded(side, tmp_path, f"{head}\n\ndef f(x):\n    return x * 2\n")
+        with pytest.raises(SideError, match=r"expected tf\.function to trace, found run_functions_eagerly\(True\)"):
+            outputs(side, "graph")
+        changed = requests.changed(side).shared
+        assert "keras floatx (from float32 to float64)" in changed
+        assert "tf.config.functions_run_eagerly (from False to True)" in changed
+    finally:
+        side.close()
 
 
 @pytest.mark.parametrize(
