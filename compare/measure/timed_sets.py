@@ -165,7 +165,7 @@ def _measure_all(
             replaced = group.replace_lost()
             _ready(workload, _running(group.sides, processes), samples[workload.name], first=True)
             # Nothing but a user's own file sets threads once a process is up.
-            if threads is None or replaced or workload.prepared.workload.folder is not None:
+            if threads is None or replaced or not workload.prepared.loading.is_built_in:
                 threads = _verified_threads(group.sides, samples[workload.name], plan)
             samples[workload.name].threads = threads
     for pair in range(plan.most_pairs):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compare.weights.rule import Counterpart, Module, Rule, called, dtypes, flag, present, same, shape_of
+from compare.weights.rule import Counterpart, Module, Rule, called, dtypes, flag, present, same, shape_if_any, shape_of
 from workloads._inspection import Plain
 from workloads._transfer import SourceLayer
 
@@ -15,7 +15,7 @@ def _affine(layer: SourceLayer) -> dict[str, Plain]:
 
 def _features(layer: SourceLayer, *leaves: str) -> int | None:
     """How many features a layer has, by its leaves or by its input."""
-    shape = next((found for name in leaves if (found := shape_of(layer, name))), ())
+    shape = next((found for name in leaves if (found := shape_if_any(layer, name))), ())
     return shape[-1] if shape else (layer.shape[-1] if layer.shape else None)
 
 
@@ -131,7 +131,7 @@ def _by_statistics(layer: SourceLayer) -> Counterpart:
 
 def _given(layer: SourceLayer) -> str:
     """Statistics that a layer was told, and has no weights for; or of another axis than the last."""
-    return _not_last(layer) if shape_of(layer, "mean") else "a mean and variance of its own"
+    return _not_last(layer) if shape_if_any(layer, "mean") else "a mean and variance of its own"
 
 
 def _not_last(layer: SourceLayer) -> str:

@@ -106,11 +106,11 @@ def test_threads_are_verified_again_after_each_file_of_a_user_s_and_after_no_oth
     monkeypatch.setattr(timed_sets, "LiveSide", Started)
     monkeypatch.setattr(used_threads, "verify", verified)
     _, built_in = prepare_both(_registry.get("add"), "smoke", None, tmp_path)
-    own = dataclasses.replace(built_in.workload, folder=tmp_path)
+    own = dataclasses.replace(built_in.loading, targets={"tf": "port.py:adds", "jax": "jaxport.add:build"})
     workloads = [
-        dataclasses.replace(built_in, workload=dataclasses.replace(workload, name=name))
-        for name, workload in (("first", built_in.workload), ("second", built_in.workload), ("own", own))
-    ] + [dataclasses.replace(built_in, workload=dataclasses.replace(own, name="another"))]
+        dataclasses.replace(built_in, workload=dataclasses.replace(built_in.workload, name=name), loading=loading)
+        for name, loading in (("first", built_in.loading), ("second", built_in.loading), ("own", own), ("another", own))
+    ]
     timed = [timed_sets.Timed(prepared, {"tf": ["jit"], "jax": ["jit"]}, {}) for prepared in workloads]
     found = timed_sets.measure(
         timed, dict.fromkeys(SIDES, Source()), Plan(1, 1, budget_s=0.01, threads=1), tmp_path, 1, Silent()
