@@ -26,6 +26,9 @@ from compare.record.vocabulary import PASS
 from compare.record.workload_part import Failure
 from compare.sides._side import SIDES, BadTarget, SideError
 from compare.sides.pool import Pool
+from compare.sides.process_state import is_ours
+from compare.sides.renewal import changed_by
+from compare.sides.replies import Changed
 from compare.sides.workers import failure_of
 from workloads._framework import FORWARD, GRADIENTS
 from workloads._modes import Mode
@@ -72,11 +75,42 @@ def evidence_of(
     """
     try:
         pool.renew(name)
-        return collect_evidence(pool.get(name), prepared, reporter, modes)
+        side = pool.get(name)
+        collected = collect_evidence(side, prepared, reporter, modes)
     except BadTarget:
         raise
     except SideError as error:
         return Collected(name, failures=[failure_of(error)])
+    note_changes(side.name, changed_by(side), collected)
+    return collected
+
+
+def note_changes(side: str, changed: Changed, collected: Collected) -> None:
+    """Say what a workload's code changes of its process; what the worker works with itself, it may not replace.
+
+    Args:
+      side: whose code it is.
+      changed: what is another one since.
+      collected: gets remarks, or a failure.
+    """
+    ours = [name for name in changed.replaced if is_ours(name)]
+    if ours:
+        reason = (
+            f"expected code that leaves NumPy and jaxport as they are, found {_listed(ours)} replaced: what this side "
+            "hands over proves nothing"
+        )
+        collected.failures.append(Failure(side, "load", reason))
+    told = [*changed.shared, *(f"{name} (replaced)" for name in changed.replaced if name not in ours)]
+    if told:
+        collected.remarks.append(
+            f"{side}: the workload's code changes what its whole process shares: {_listed(told)}: whoever imports it "
+            "gets that too"
+        )
+
+
+def _listed(names: Sequence[str], most: int = 4) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def check_structure(collected: Mapping[str, Collected], prepared: Prepared) -> None:
@@ -285,7 +319,7 @@ def _evidence(
         deviations=prepared.workload.deviations,
         failures=(*failures, *(refusal for delivered in collected.values() for refusal in delivered.refusals)),
         not_applicable=_not_applicable(prepared, collected),
-        remarks=doubles.remarks,
+        remarks=(*doubles.remarks, *(remark for delivered in collected.values() for remark in delivered.remarks)),
         computes_in=narrow_dtype(prepared.loading.dimensions),
     )
 

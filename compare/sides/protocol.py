@@ -115,6 +115,10 @@ METHODS = (
         "imported", "framework", Nothing, "Paths of the files that were imported since the framework was there",
         value=list[str],
     ),
+    Method(
+        "changed", "framework", Nothing, "What all code of the process shares, and user code has changed",
+        value=replies.Changed,
+    ),
     Method("load", "framework", Load, "Build the workload; the modes of each pass", value=replies.Loaded),
     Method("outputs", "framework", Outputs, "What a pass returns in a mode", returns=True),
     Method("trajectory", "framework", Trajectory, "Losses and weights of a training run in a mode", returns=True),
@@ -202,6 +206,7 @@ METHODS = (
         value=replies.Profile, sends=True, returns=True,
     ),
     Method("read", "xla", Released, "Check that a program can be read", sends=True),
+    Method("read_text", "xla", Released, "The HLO module of a text", sends=True, returns=True, file="program"),
     Method("compile", "xla", CompileBytecode, "Compile a program under a handle", sends=True),
     Method(
         "compile_steps", "xla", CompileSteps, "Compile each operation of a graph, and keep all under one handle",

@@ -11,6 +11,7 @@ SLOW = (
     "test_environments.py",
     "test_export.py",
     "test_functions.py",
+    "test_fuzzed_models.py",
     "test_grappler_workers.py",
     "test_guide.py",
     "test_hlo_command.py",
