@@ -6,12 +6,12 @@ import difflib
 from collections.abc import Sequence
 
 from compare.errors import RequestError
-from compare.figures import rows_of_compiling, rows_of_kernels, rows_of_models
+from compare.figures import rows_of_compiling, rows_of_devices, rows_of_kernels, rows_of_models
 from compare.figures.row import Row
 
 ROWS = tuple(
     sorted(
-        (*rows_of_kernels.ROWS, *rows_of_models.ROWS, *rows_of_compiling.ROWS),
+        (*rows_of_kernels.ROWS, *rows_of_models.ROWS, *rows_of_devices.ROWS, *rows_of_compiling.ROWS),
         key=lambda row: int(row.name.removeprefix("S")),
     )
 )

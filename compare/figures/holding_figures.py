@@ -37,8 +37,6 @@ def _row(row: Row, measured: MeasuredRow | None) -> FigureRow:
 
 def _figures(row: Row, measured: MeasuredRow | None) -> tuple[dict[str, Figure], list[str]]:
     """Our figures by name, of the experiments that are declared today; and why others are missing."""
-    if row.open:
-        return {}, [row.open]
     if measured is None:
         return {}, [f"`jaxport figures --run {row.name}` measures it"] if row.experiments else []
     by_commands = {each.commands: each for each in measured.experiments}

@@ -108,15 +108,13 @@ class Row:
       name: S1, S2, ...
       what: what the documents show.
       claims: their figures.
-      experiments: behind ours.
-      open: the sentence why no experiment is there yet; "" where one is.
+      experiments: behind ours; none where none can be had.
     """
 
     name: str
     what: str
     claims: tuple[Claim, ...]
     experiments: tuple[Experiment, ...] = ()
-    open: str = ""
 
 
 def beside(claim: Claim, ours: tuple[Figure, ...], verdict: str, why: str) -> StatedFigure:

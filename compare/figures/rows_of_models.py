@@ -1,4 +1,4 @@
-"""Rows about models: convolutions, recurrent layers, translation, the Model Garden, batches, Keras, devices."""
+"""Rows about models: convolutions, recurrent layers, translation, the Model Garden, batches, Keras, stages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from compare.figures.verdict_rules import SpeedUp
 
 _TF_MODES = ("tf/graph", "tf/autocluster", "tf/jit")
 _ON_CPU = "ours is of a CPU"
-_NOT_YET = "no experiment is declared for it yet"
 
 
 def _timed(
@@ -141,12 +140,6 @@ ROWS = (
             ),
         ),),
     ),
-    Row("S13", "a collective training step: jit_compile within MirroredStrategy",
-        (Claim("A C E", "one compilation a device"),), open=_NOT_YET),
-    Row("S14", "collectives that do not compile: the gradients compiled, the update left outside",
-        (Claim("A C"),), open=_NOT_YET),
-    Row("S15", "a data pipeline, distribution, mixed precision and XLA in one example",
-        (Claim("A"),), open=_NOT_YET),
     Row(
         "S24", "a staged vision pipeline around a FocalNet: patches, preprocessing, three stages",
         (Claim("B", "", ("tf/jit faster than tf/graph", "jax/jit faster than tf/graph", "gates of parity that hold"),

@@ -28,6 +28,9 @@ JSON = "--json"
 PROGRAMS = {"jaxport": ("-m", "compare"), "python": ()}
 """By the first word of a command, what this Python runs."""
 
+_CHECKOUT = Path(__file__).parents[2]
+"""Where examples lie; what is installed has none, and says so."""
+
 _FINISHED = (0, 1)
 """Exit codes of a command that has a record: 1 says that a verdict in it does not hold."""
 
@@ -94,6 +97,7 @@ def _run(command: str, last: bool, folder: Path, timeout_s: float) -> str:
       ExperimentError: it could not be carried out, died, or ran out of time.
     """
     program, *arguments = shlex.split(command)
+    arguments = [str(_CHECKOUT / each) if each.startswith("examples/") else each for each in arguments]
     json_too = [JSON] if last and program == "jaxport" else []
     whole = [sys.executable, *PROGRAMS[program], *arguments, *json_too]
     # A program that `jaxport launch` runs is this Python too.

@@ -25,6 +25,8 @@ from compare.sides import requests
 from compare.sides._side import SIDES, Side, SideError
 from compare.sides.client import LiveSide
 from compare.sides.pool import Source
+from compare.sides.renewal import changed_by
+from compare.sides.replies import Changed
 from compare.sides.settings import Settings
 from compare.sides.workers import WorkerSet, failure_of
 from workloads._framework import Program
@@ -160,9 +162,9 @@ def _measure_all(
     with WorkerSet(start_whole) as group:
         group.start(name for name, process in processes.items() if process.copy == 1)
         threads: Threads | None = None
-        for workload in workloads:
+        for before, workload in zip([None, *workloads], workloads, strict=False):
             reporter.step(workload.name)
-            replaced = group.replace_lost()
+            replaced = _replaced(group, before)
             _ready(workload, _running(group.sides, processes), samples[workload.name], first=True)
             # Nothing but a user's own file sets threads once a process is up.
             if threads is None or replaced or not workload.prepared.loading.is_built_in:
@@ -180,10 +182,23 @@ def _measure_all(
         reporter.step("starting")
         with WorkerSet(start) as group:
             group.start(pairs.spawn_order(list(processes), pair, plan.seed))
-            for workload in wanted:
+            for before, workload in zip([None, *wanted], wanted, strict=False):
                 reporter.step(workload.name)
-                group.replace_lost()
+                _replaced(group, before)
                 _measure_one(workload, _running(group.sides, processes), samples[workload.name], plan, pair)
+
+
+def _replaced(group: WorkerSet, before: Timed | None) -> list[str]:
+    """Replace processes that ended, and those that the code of the workload before has changed; the names of both.
+
+    Settings that one port makes would be timed in the next one.
+    """
+    ended = group.replace_lost()
+    if before is None or before.prepared.loading.is_built_in:
+        return ended
+    changed = [name for name, side in group.sides.items() if changed_by(side) != Changed()]
+    group.replace(changed)
+    return [*ended, *changed]
 
 
 def _processes(workloads: Sequence[Timed], sources: Mapping[str, Source], plan: Plan) -> list[_Process]:

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from compare.weights.rule import Counterpart, Module, Rule, called, dtypes, flag, present, same, shape_if_any, shape_of
+from compare.weights.rule import (
+    Counterpart,
+    MissingLeafError,
+    Module,
+    Rule,
+    called,
+    dtypes,
+    flag,
+    present,
+    same,
+    shape_if_any,
+    shape_of,
+)
 from workloads._transfer import SourceLayer
 
 KERNEL_AND_BIAS = (("kernel", "kernel"), ("bias", "bias"))
@@ -51,7 +63,9 @@ def _prelu(layer: SourceLayer) -> Counterpart:
 
 def _layer_scale(layer: SourceLayer) -> Counterpart:
     # Keras gives its one weight no name: it is numbered as it comes.
-    (gamma,) = layer.leaves
+    gamma = next(iter(layer.leaves), None)
+    if gamma is None:
+        raise MissingLeafError("gamma")
     module = Module("jaxport.layers.LayerScale", {"features": gamma.shape[0], "param_dtype": layer.variable_dtype})
     return Counterpart(module, carried=same((gamma.name, "gamma")))
 

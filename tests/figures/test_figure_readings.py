@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from compare.figures import further_readings
+from compare.figures import further_readings, readings_of_devices
 from compare.figures.all_rows import ROWS
 from compare.figures.readings import OfRun
 from compare.figures.row import Answer, Reading, Unread
@@ -140,3 +140,39 @@ def test_blocks_of_another_size_or_without_a_ratio_are_said() -> None:
         read(further_readings.in_blocks("chain", "tf/eager", 8)[1], BLOCKS)
     with pytest.raises(Unread, match="chain in jax/eager: copies differ"):
         read(further_readings.in_blocks("chain", "jax/eager", 16)[2], BLOCKS)
+
+
+def distributed(**step: Any) -> Any:
+    held = {"verdict": "pass", "devices": 2, "compilations": 2, "transfers": [{"count": 1}, {"count": 4}]}
+    return {"workloads": [{"name": "mlp", "steps": 3, "strategies": {"tf/mirrored": held | step}}]}
+
+
+def test_of_a_distributed_step_compilations_steps_and_exchanges_are_counted() -> None:
+    of = ("mlp", "tf/mirrored")
+    assert read(readings_of_devices.compilations(*of, 2), distributed()) == (2, None)
+    assert read(readings_of_devices.holding(*of), distributed()) == (3, None)
+    assert read(readings_of_devices.transfers(*of), distributed()) == (5, None)
+
+
+@pytest.mark.parametrize(
+    ("reading", "step", "said"),
+    [
+        (readings_of_devices.compilations("mlp", "tf/mirrored", 4), {}, "of 4 devices, found one of 2"),
+        (readings_of_devices.holding("mlp", "tf/mirrored"), {"verdict": "fail", "reason": "devices differ"}, "differ"),
+        (readings_of_devices.holding("mlp", "jax/spmd"), {}, "no strategies.jax/spmd"),
+        (readings_of_devices.transfers("bert", "tf/mirrored"), {}, "expected a record of bert, found one of mlp"),
+    ],
+)
+def test_a_distributed_step_of_another_kind_or_one_that_fails_is_said(
+    reading: Reading, step: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(Unread, match=said):
+        read(reading, distributed(**step))
+
+
+def test_of_an_example_the_times_are_those_of_its_last_line() -> None:
+    batch, step, both = readings_of_devices.written_times("tf", ("a batch", "a step", "both"))
+    text = 'a warning\n{"losses": [1.0], "batch_s": 0.5, "step_s": 0.25, "loop_s": 1.5}\n'
+    assert [read(each, None, text) for each in (batch, step, both)] == [(0.5, None), (0.25, None), (1.5, None)]
+    with pytest.raises(Unread, match="expected a line of JSON, found 'killed'"):
+        read(batch, None, "killed")

@@ -25,12 +25,14 @@ from compare.sides import requests
 from compare.sides._side import SIDES, Reply, Side
 from compare.sides.client import LiveSide
 from compare.sides.pool import Source
+from compare.sides.replies import Changed
 from compare.sides.settings import Settings
 from workloads import _registry
 from workloads._device import GPU, HIGHEST, ON_CPU, Device
 from workloads._modes import JAX_JIT, TF_JIT, Arm
 from workloads._spec import Arrays
 
+PLAN = Plan(3, 3, budget_s=0.01, threads=1)
 PHASES = sorted(set(timing_part.Mode.__struct_fields__) - {"median_s", "page_faults"})
 
 
@@ -93,6 +95,34 @@ def test_one_process_a_side_compiles_and_those_that_are_timed_share_what_it_comp
     assert found.phases == dict.fromkeys([Arm(TF_JIT), Arm(JAX_JIT)], told)
     assert found.threads == judge(1, dict.fromkeys(SIDES, Bound((0,), 1.0)))
     assert len(found.pairs) == 3
+
+
+def test_a_process_that_a_user_s_file_has_changed_is_another_one_for_the_next_workload(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def changed_by(side: Side) -> Changed:
+        return Changed(("the umask (from 0022 to 0777)",)) if side.name == "jax" else Changed()
+
+    monkeypatch.setattr(timed_sets, "LiveSide", Started)
+    monkeypatch.setattr(timed_sets, "changed_by", changed_by)
+    _, built_in = prepare_both(_registry.get("add"), "smoke", None, tmp_path)
+    own = dataclasses.replace(built_in.loading, targets={"tf": "port.py:adds", "jax": "port.py:adds"})
+    ports = [
+        timed_sets.Timed(
+            dataclasses.replace(
+                built_in, workload=dataclasses.replace(built_in.workload, name=name), loading=loading
+            ),
+            {"tf": ["jit"], "jax": ["jit"]}, {},
+        )
+        for name, loading in (("first", own), ("second", built_in.loading), ("third", built_in.loading))
+    ]  # fmt: skip
+    started: list[int] = []
+    for chosen in (ports, ports[1:]):
+        monkeypatch.setattr(Started, "settings", [])
+        timed_sets.measure(chosen, {name: Source() for name in SIDES}, PLAN, tmp_path, 1, Silent())
+        started.append(len(Started.settings))
+    # Of JAX, one that compiles and two of each of three sets, before the second workload alone.
+    assert started == [2 + 3 * 4 + 1 + 3 * 2, 2 + 3 * 4]
 
 
 def test_threads_are_verified_again_after_each_file_of_a_user_s_and_after_no_other(

@@ -32,6 +32,7 @@ SLOW = (
     "test_peers_live.py",
     "test_planted.py",
     "test_planted_steps.py",
+    "test_planted_weights.py",
     "test_pytest_repository.py",
     "test_ray_cluster.py",
     "test_recompiles_command.py",

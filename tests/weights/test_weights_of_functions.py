@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
+import tensorflow as tf
 
+from jaxport import random
 from tf_reference import _keras_weights, _keras_written
 from workloads._framework import Unsupported
 
@@ -152,3 +156,23 @@ def test_its_weights_come_back_in_a_file_of_that_model(at: Any, tmp_path: Path) 
 def test_what_is_in_no_layer_is_said(name: str, line: str, at: Any, tmp_path: Path) -> None:
     with pytest.raises(Unsupported, match=line):
         _keras_weights.read(at(name), tmp_path)
+
+
+def test_a_seed_in_the_receipt_draws_what_keras_draws_next(tmp_path: Path) -> None:
+    (tmp_path / "dropping.py").write_text(
+        "import keras\n"
+        "def build():\n"
+        "    return keras.Sequential([keras.Input((50,)), keras.layers.Dropout(0.4, seed=7)])\n"
+    )
+    given = _keras_weights.Given(f"{tmp_path}/dropping.py:build")
+    model, x = _keras_weights.model(given, tmp_path), np.ones((4, 50), np.float32)
+    called = tf.function(lambda x: model(x, training=True), jit_compile=True)
+    called(x)
+    source, _ = _keras_weights.of_model(model)
+    (excluded,) = source.excluded
+    seed = json.loads(excluded.reason.rpartition("seed=")[2])
+    assert seed == [7, 1]
+    wanted = called(x).numpy()
+    assert 0 < (wanted == 0).mean() < 1
+    assert np.array_equal(random.dropout(jnp.asarray(x), 0.4, seed), wanted)
+    assert not np.array_equal(random.dropout(jnp.asarray(x), 0.4, [7, 2]), wanted)

@@ -1,0 +1,90 @@
+"""What is read of the records of `jaxport distribute`, and of what examples print of their times."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from compare.figures.further_readings import named
+from compare.figures.readings import SECONDS, at, number_at, reading
+from compare.figures.row import Answer, Reading, Unread
+from compare.record.vocabulary import PASS
+
+_TOLD = ("batch_s", "step_s", "loop_s")
+"""What `examples/input_pipeline` prints, each alone, then both together."""
+
+
+def compilations(name: str, strategy: str, devices: int) -> Reading:
+    """Programs that XLA compiled for a step.
+
+    Args:
+      name: of the workload.
+      strategy: as `jaxport distribute` names it.
+      devices: that it has to have been run on.
+    """
+
+    def read(data: Any) -> float:
+        step = _step(data, name, strategy)
+        if at(step, "devices") != devices:
+            raise Unread(f"expected a record of {devices} devices, found one of {step['devices']}")
+        return number_at(step, "compilations")
+
+    return reading(f"compilations of {strategy} on {devices} devices", "", read)
+
+
+def holding(name: str, strategy: str) -> Reading:
+    """How many steps were compared; none where the strategy does not compute what it should.
+
+    Args:
+      name: of the workload.
+      strategy: as `jaxport distribute` names it.
+    """
+
+    def read(data: Any) -> float:
+        step = _step(data, name, strategy)
+        if at(step, "verdict") != PASS:
+            raise Unread(f"{strategy} does not hold: {step.get('reason') or step['verdict']}")
+        return number_at(named(at(data, "workloads"), name), "steps")
+
+    return reading(f"steps of {strategy} that hold", "", read)
+
+
+def transfers(name: str, strategy: str) -> Reading:
+    """How often devices exchange arrays in one step.
+
+    Args:
+      name: of the workload.
+      strategy: as `jaxport distribute` names it.
+    """
+
+    def read(data: Any) -> float:
+        return sum(number_at(each, "count") for each in at(_step(data, name, strategy), "transfers"))
+
+    return reading(f"exchanges in a step of {strategy}", "", read)
+
+
+def written_times(side: str, names: Sequence[str]) -> tuple[Reading, ...]:
+    """The times that an example prints as its last line.
+
+    Args:
+      side: tf or jax.
+      names: of the batch, the step and both.
+    """
+
+    def of(key: str, name: str) -> Reading:
+        return Reading(f"{side}: time of {name}", SECONDS, lambda answer: (number_at(_printed(answer), key), None))
+
+    return tuple(of(key, name) for key, name in zip(_TOLD, names, strict=True))
+
+
+def _printed(answer: Answer) -> Any:
+    lines = answer.text.strip().splitlines()
+    try:
+        return json.loads(lines[-1] if lines else "")
+    except ValueError as error:
+        raise Unread(f"expected a line of JSON, found {lines[-1][:80] if lines else 'nothing'!r}") from error
+
+
+def _step(data: Any, name: str, strategy: str) -> Any:
+    return at(named(at(data, "workloads"), name), "strategies", strategy)
