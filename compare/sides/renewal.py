@@ -63,7 +63,7 @@ class Renewal:
         if service is None or service.side is not side:
             return False
         service.workloads += 1
-        if service.workloads > 1 and changed_by(side) != Changed():
+        if changed_by(side) != Changed():
             return True
         now = held_bytes(service.side)
         if now is None or service.held is None:

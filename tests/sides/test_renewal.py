@@ -55,7 +55,6 @@ def processes(pool: Pool) -> dict[str, int]:
 
 def test_a_worker_whose_process_a_workload_has_changed_is_replaced_before_the_next(pool: Pool, held: Held) -> None:
     before = processes(pool)
-    pool.renew()
     held.changed["jax"] = Changed(("the current folder (from /a to /)",))
     pool.renew()
     after = processes(pool)
